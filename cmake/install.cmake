@@ -1,0 +1,4 @@
+include(GNUInstallDirs)
+#install(TARGETS graphd graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+#install(TARGETS graphclient ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+#install(DIRECTORY libclient/include/graphd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

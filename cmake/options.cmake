@@ -1,0 +1,27 @@
+# Language, warnings, optimisation and sanitizers, the same for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1 -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+
+find_program(GRAPHD_CCACHE ccache)
+if(GRAPHD_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GRAPHD_CCACHE})
+endif()
+
+if(GRAPHD_SANITIZE)
+  add_compile_options(-fsanitize=${GRAPHD_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${GRAPHD_SANITIZE})
+endif()
+
+# Warnings belong to our own code; targets take them by graphd_target().
+add_library(graphd_warnings INTERFACE)
+target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
+  $<$<BOOL:${GRAPHD_WERROR}>:-Werror>)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+// Counter-based random numbers: a stream is a pure function of its key, so a sample is the same
+// whatever thread, process or machine draws it. The mixer is SplitMix64's finaliser (Steele, Lea,
+// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014); bounded draws are Lemire's
+// multiply-shift with rejection ("Fast random integer generation in an interval", 2019): unbiased.
+
+namespace graphd {
+
+inline uint64_t Mix64(uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+// One key out of two; order matters.
+inline uint64_t CombineKeys(uint64_t a, uint64_t b) noexcept {
+  return Mix64(a ^ (Mix64(b + 0x9e3779b97f4a7c15ULL) + 0x9e3779b97f4a7c15ULL + (a << 6)));
+}
+
+// The stream of one key. Not thread-safe; a few registers, meant to live on the stack.
+class CounterRng {
+ public:
+  explicit CounterRng(uint64_t key) noexcept : state_(key) {}
+
+  uint64_t Next() noexcept { return Mix64(state_ += 0x9e3779b97f4a7c15ULL); }
+
+  // Uniform in [0, bound), bound >= 1.
+  uint64_t Below(uint64_t bound) noexcept {
+    if (bound <= UINT32_MAX) {
+      const uint32_t small = static_cast<uint32_t>(bound);
+      uint64_t product = (Next() >> 32) * small;
+      if (static_cast<uint32_t>(product) < small) {
+        const uint32_t threshold = (0u - small) % small;
+        while (static_cast<uint32_t>(product) < threshold) product = (Next() >> 32) * small;
+      }
+      return product >> 32;
+    }
+    __extension__ typedef unsigned __int128 Wide;
+    Wide product = static_cast<Wide>(Next()) * bound;
+    if (static_cast<uint64_t>(product) < bound) {
+      const uint64_t threshold = (0 - bound) % bound;
+      while (static_cast<uint64_t>(product) < threshold) {
+        product = static_cast<Wide>(Next()) * bound;
+      }
+    }
+    return static_cast<uint64_t>(product >> 64);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/strings.h"
+
+#include <charconv>
+#include <cstdio>
+
+namespace graphd {
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (size_t begin = 0;;) {
+    size_t end = text.find(separator, begin);
+    if (end == std::string_view::npos) {
+      pieces.emplace_back(text.substr(begin));
+      return pieces;
+    }
+    pieces.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+std::vector<std::string> SplitWhitespace(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  std::vector<std::string> pieces;
+  size_t begin = text.find_first_not_of(kBlank);
+  while (begin != std::string_view::npos) {
+    size_t end = text.find_first_of(kBlank, begin);
+    pieces.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(kBlank, end);
+  }
+  return pieces;
+}
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+std::string Join(const std::vector<std::string>& pieces, std::string_view separator) {
+  std::string joined;
+  for (size_t i = 0; i < pieces.size(); i++) {
+    if (i) joined += separator;
+    joined += pieces[i];
+  }
+  return joined;
+}
+
+int64_t ParseInt(std::string_view text, std::string_view what, int64_t min, int64_t max) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
+    Throw(ErrorCode::kInvalid, what, ": '", text, "' is not a whole number");
+  }
+  if (value < min || value > max) {
+    Throw(ErrorCode::kInvalid, what, ": ", value, " is outside ", min, "..", max);
+  }
+  return value;
+}
+
+std::string HumanBytes(uint64_t bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit < 4) value /= 1024, unit++;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value,
+                units[unit]);
+  return text;
+}
+
+}  // namespace graphd

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/segment.h"
+#include "graphd/partition_book.h"
+#include "graphd/schema.h"
+#include "graphd/tensor.h"
+
+// One partition of a graph, immutable, as views on its segments. The same class serves the daemon
+// (which loaded the segments), a trainer on the same machine (which mapped them) and standalone
+// mode.
+//
+// Arrays, by segment:
+//   graph      csc/<etype id>/indptr     uint64 [inner nodes of the destination type + 1]
+//              csc/<etype id>/indices    uint32 or uint64 [edges]: type-wise *global* id of the
+//              source csc/<etype id>/edge_rows  uint32 or uint64 [edges], absent when row ==
+//              position:
+//                                        local row of the edge (IdMap::FromLocalRow gives its id)
+//   node_feat  node/<ntype id>/<name>    [inner nodes of the type, ...]
+//   edge_feat  edge/<etype id>/<name>    [owned edges of the type, ...] by local edge row
+// An edge is owned by the partition of its destination, so every in-edge of an inner node is here.
+
+namespace graphd {
+
+// What is the same on every machine.
+struct GraphMeta {
+  std::string graph_name;
+  Schema schema;
+  PartitionBook book;
+  std::string part_method;  // "metis", "random", ...
+  int halo_hops = 1;
+};
+
+// Ids stored in 32 or in 64 bits. Dispatch once per call, not per element:
+//   ids.Visit([](auto typed_span) { ... });
+class IdSpan {
+ public:
+  IdSpan() = default;
+  explicit IdSpan(const Tensor& tensor);  // dtype uint32 or uint64, else Error(kCorrupt)
+  explicit IdSpan(std::span<const uint32_t> ids) : narrow_(ids.data()), size_(ids.size()) {}
+  explicit IdSpan(std::span<const uint64_t> ids) : wide_(ids.data()), size_(ids.size()) {}
+
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  bool is_narrow() const noexcept { return wide_ == nullptr; }
+  uint64_t operator[](size_t i) const noexcept { return narrow_ ? narrow_[i] : wide_[i]; }
+
+  template <class F>
+  decltype(auto) Visit(F&& f) const {
+    if (is_narrow()) return f(std::span<const uint32_t>(narrow_, size_));
+    return f(std::span<const uint64_t>(wide_, size_));
+  }
+
+ private:
+  const uint32_t* narrow_ = nullptr;
+  const uint64_t* wide_ = nullptr;
+  size_t size_ = 0;
+};
+
+// In-edges of the inner nodes of one edge type's destination type.
+struct Csc {
+  std::span<const uint64_t> indptr;  // [inner destination nodes + 1]
+  IdSpan indices;                    // type-wise global source ids
+  std::optional<IdSpan> edge_rows;   // none: the edge at position i has local row i
+};
+
+// Name, dtype and row shape of a feature.
+struct FeatureInfo {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> row_shape;  // shape without the first extent
+};
+
+class Partition {
+ public:
+  // Finds and checks every array against the meta (names, dtypes, shapes); the contents are checked
+  // by Validate(). Segments may come in any order. Throws Error(kCorrupt).
+  Partition(std::shared_ptr<const GraphMeta> meta, PartId id,
+            std::vector<std::shared_ptr<const Segment>> segments);
+
+  const GraphMeta& meta() const noexcept { return *meta_; }
+  std::shared_ptr<const GraphMeta> shared_meta() const noexcept { return meta_; }
+  PartId id() const noexcept { return id_; }
+  const std::vector<std::shared_ptr<const Segment>>& segments() const noexcept { return segments_; }
+
+  const Csc& csc(EdgeTypeId etype) const { return csc_.at(static_cast<size_t>(etype)); }
+  int64_t num_inner_nodes(NodeTypeId t) const { return meta_->book.nodes().count_in(id_, t); }
+  int64_t num_inner_edges(EdgeTypeId e) const { return meta_->book.edges().count_in(id_, e); }
+
+  const std::vector<FeatureInfo>& node_features(NodeTypeId t) const;
+  const std::vector<FeatureInfo>& edge_features(EdgeTypeId e) const;
+  // Rows by local row. Throws Error(kNotFound) listing the names there are.
+  const Tensor& node_feature(NodeTypeId t, const std::string& name) const;
+  const Tensor& edge_feature(EdgeTypeId e, const std::string& name) const;
+
+  // Checks the structure's contents: indptr starts at 0, never falls and ends at the number of
+  // edges; sources and edge rows are in range. Throws Error(kCorrupt). Kernels rely on it, so it
+  // runs once on every partition that comes from a file.
+  void Validate() const;
+
+  // Bytes of all segments.
+  uint64_t bytes() const noexcept;
+
+  // Names of the arrays, as listed above.
+  static std::string IndptrName(EdgeTypeId e) { return "csc/" + std::to_string(e) + "/indptr"; }
+  static std::string IndicesName(EdgeTypeId e) { return "csc/" + std::to_string(e) + "/indices"; }
+  static std::string EdgeRowsName(EdgeTypeId e) {
+    return "csc/" + std::to_string(e) + "/edge_rows";
+  }
+  static std::string NodeFeatureName(NodeTypeId t, const std::string& name) {
+    return "node/" + std::to_string(t) + "/" + name;
+  }
+  static std::string EdgeFeatureName(EdgeTypeId e, const std::string& name) {
+    return "edge/" + std::to_string(e) + "/" + name;
+  }
+  // uint32 while ids of `count` objects fit it, else uint64.
+  static DType IdDType(int64_t count) {
+    return count <= int64_t{UINT32_MAX} ? DType::kUInt32 : DType::kUInt64;
+  }
+
+ private:
+  struct Features {
+    std::vector<FeatureInfo> infos;
+    std::vector<Tensor> tensors;
+  };
+  static const Tensor& Find(const Features& features, const std::string& name,
+                            const std::string& what);
+  void AddFeature(Features& features, const std::string& array, const std::string& name,
+                  int64_t rows, const Segment& segment);
+
+  std::shared_ptr<const GraphMeta> meta_;
+  PartId id_;
+  std::vector<std::shared_ptr<const Segment>> segments_;
+  std::vector<Csc> csc_;
+  std::vector<Features> node_features_, edge_features_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
+constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
+
+uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+// Maps `size` bytes of fd at an address that is a multiple of 2 MiB, so that huge pages of the file
+// can be mapped as such.
+std::byte* MapAligned(int fd, size_t size, int protection, int flags) {
+  const size_t reserve = size + kHugePage;
+  void* area =
+      ::mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (area == MAP_FAILED) ThrowErrno("can't reserve address space for", "a segment");
+  const auto begin = reinterpret_cast<uintptr_t>(area);
+  const uintptr_t aligned = RoundUp(begin, kHugePage);
+  void* mapped =
+      ::mmap(reinterpret_cast<void*>(aligned), size, protection, flags | MAP_FIXED, fd, 0);
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(area, reserve);
+    errno = error;
+    return nullptr;
+  }
+  if (aligned > begin) ::munmap(area, aligned - begin);
+  const uintptr_t end = aligned + RoundUp(size, 4096);
+  if (begin + reserve > end) {
+    ::munmap(reinterpret_cast<void*>(end), begin + reserve - end);
+  }
+  return static_cast<std::byte*>(mapped);
+}
+
+}  // namespace
+
+const ArraySpec& SegmentLayout::Add(std::string name, DType dtype, std::vector<int64_t> shape) {
+  if (Find(name)) Throw(ErrorCode::kInvalid, "array '", name, "' is listed twice");
+  uint64_t bytes = DTypeSize(dtype);
+  for (int64_t extent : shape) {
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
+        bytes > (uint64_t{1} << 62)) {
+      Throw(ErrorCode::kInvalid, "array '", name, "' has an impossible extent of ", extent);
+    }
+  }
+  const uint64_t offset = RoundUp(total_, bytes >= kHugePage ? 4096 : 64);
+  arrays_.push_back({std::move(name), dtype, std::move(shape), offset, bytes});
+  total_ = RoundUp(offset + bytes, 64);
+  return arrays_.back();
+}
+
+SegmentLayout SegmentLayout::FromTable(const std::vector<ArraySpec>& table, uint64_t total_bytes,
+                                       const std::string& where) {
+  SegmentLayout layout;
+  for (const ArraySpec& claimed : table) {
+    try {
+      const ArraySpec& real = layout.Add(claimed.name, claimed.dtype, claimed.shape);
+      if (real == claimed) continue;
+      Throw(ErrorCode::kCorrupt, where, ": array '", claimed.name, "' lies at ", claimed.offset,
+            " with ", claimed.bytes, " bytes, expected ", real.offset, " with ", real.bytes);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCorrupt) throw;
+      Throw(ErrorCode::kCorrupt, where, ": ", error.what());
+    }
+  }
+  if (layout.total_ != total_bytes) {
+    Throw(ErrorCode::kCorrupt, where, ": ", total_bytes, " bytes, its arrays need ", layout.total_);
+  }
+  return layout;
+}
+
+const ArraySpec* SegmentLayout::Find(const std::string& name) const noexcept {
+  for (const ArraySpec& array : arrays_) {
+    if (array.name == name) return &array;
+  }
+  return nullptr;
+}
+
+const char* PageKindName(PageKind kind) noexcept {
+  switch (kind) {
+    case PageKind::kSmall:
+      return "4 KiB";
+    case PageKind::kTransparentHuge:
+      return "2 MiB transparent";
+    case PageKind::kHugetlb:
+      return "2 MiB hugetlb";
+  }
+  return "4 KiB";
+}
+
+Segment::Segment(UniqueFd fd, SegmentLayout layout, std::byte* base, size_t mapped)
+    : fd_(std::move(fd)), layout_(std::move(layout)), base_(base), mapped_(mapped) {}
+
+Segment::~Segment() {
+  if (base_) ::munmap(base_, mapped_);
+}
+
+std::shared_ptr<const Segment> Segment::Map(UniqueFd fd, SegmentLayout layout) {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) ThrowErrno("can't stat", "a received segment");
+  if (static_cast<uint64_t>(info.st_size) < layout.total_bytes()) {
+    Throw(ErrorCode::kCorrupt, "a received segment has ", info.st_size, " bytes, expected ",
+          layout.total_bytes());
+  }
+  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) {
+    Throw(ErrorCode::kDenied, "a received segment is not sealed: it could change while it is read");
+  }
+  std::byte* base = nullptr;
+  const size_t mapped = static_cast<size_t>(info.st_size);
+  if (mapped > 0) {
+    base = MapAligned(fd.get(), mapped, PROT_READ, MAP_SHARED);
+    if (!base) ThrowErrno("can't map", "a segment");
+    ::madvise(base, mapped, MADV_HUGEPAGE);
+  }
+  return std::shared_ptr<const Segment>(
+      new Segment(std::move(fd), std::move(layout), base, mapped));
+}
+
+Tensor Segment::array(const std::string& name) const {
+  const ArraySpec* spec = layout_.Find(name);
+  if (!spec) Throw(ErrorCode::kNotFound, "segment has no array '", name, "'");
+  auto self = std::const_pointer_cast<Segment>(shared_from_this());
+  return Tensor(spec->dtype, spec->shape, base_ + spec->offset, std::move(self));
+}
+
+PageKind Segment::pages() const {
+  if (!base_) return PageKind::kSmall;
+  std::ifstream smaps("/proc/self/smaps");
+  char start[32];
+  std::snprintf(start, sizeof start, "%lx-", reinterpret_cast<unsigned long>(base_));
+  std::string line;
+  bool ours = false;
+  while (std::getline(smaps, line)) {
+    if (line.rfind(start, 0) == 0) {
+      ours = true;
+    } else if (ours) {
+      unsigned long kib = 0;
+      if (std::sscanf(line.c_str(), "KernelPageSize: %lu", &kib) == 1 && kib >= 2048) {
+        return PageKind::kHugetlb;
+      }
+      if (std::sscanf(line.c_str(), "ShmemPmdMapped: %lu", &kib) == 1) {
+        return kib > 0 ? PageKind::kTransparentHuge : PageKind::kSmall;
+      }
+    }
+  }
+  return PageKind::kSmall;
+}
+
+SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
+    : layout_(std::move(layout)) {
+  const uint64_t wanted = layout_.total_bytes();
+  // Huge pages from the administrator's pool first: they are reserved at mmap, so success is sure.
+  if (wanted >= kHugePage) {
+    fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
+    mapped_ = RoundUp(wanted, kHugePage);
+    if (fd_ && ::ftruncate(fd_.get(), static_cast<off_t>(mapped_)) == 0) {
+      base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
+      if (base_) return;
+    }
+  }
+  fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd_) ThrowErrno("can't create memory file", name);
+  mapped_ = wanted;
+  if (wanted == 0) return;
+  if (::ftruncate(fd_.get(), static_cast<off_t>(wanted)) != 0) ThrowErrno("can't size", name);
+  base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
+  if (!base_) ThrowErrno("can't map", name);
+  ::madvise(base_, mapped_, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+  if (::madvise(base_, mapped_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+    Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(wanted), " for segment ", name,
+          ": ", std::strerror(errno), "; free memory or serve fewer partitions here");
+  }
+#endif
+}
+
+SegmentWriter::~SegmentWriter() {
+  if (base_) ::munmap(base_, mapped_);
+}
+
+std::span<std::byte> SegmentWriter::array_bytes(const std::string& name) {
+  const ArraySpec* spec = layout_.Find(name);
+  if (!spec) Throw(ErrorCode::kNotFound, "segment has no array '", name, "'");
+  return {base_ + spec->offset, spec->bytes};
+}
+
+std::span<std::byte> SegmentWriter::array_bytes_checked(const std::string& name, DType dtype) {
+  std::span<std::byte> raw = array_bytes(name);
+  if (layout_.Find(name)->dtype != dtype) {
+    Throw(ErrorCode::kInvalid, "array '", name, "' holds ", DTypeName(layout_.Find(name)->dtype),
+          ", not ", DTypeName(dtype));
+  }
+  return raw;
+}
+
+std::shared_ptr<const Segment> SegmentWriter::Seal() && {
+  // F_SEAL_WRITE is refused while a writable mapping lives.
+  if (base_) ::munmap(std::exchange(base_, nullptr), mapped_);
+  if (::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) {
+    ThrowErrno("can't seal", "a segment");
+  }
+  return Segment::Map(std::move(fd_), std::move(layout_));
+}
+
+}  // namespace graphd

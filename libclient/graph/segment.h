@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "graphd/tensor.h"
+
+// Immutable memory that several processes share: named arrays in one sealed memfd. The daemon
+// fills a segment once; trainers on the same machine receive its descriptor and map it read-only.
+// Sealed with F_SEAL_WRITE|GROW|SHRINK, so nobody can change or truncate it under a reader.
+//
+// Arrays begin at multiples of 64 bytes, those of 2 MiB or more at multiples of 4096. The same
+// bytes are a .seg file of the native format.
+
+namespace graphd {
+
+// One array of a segment.
+struct ArraySpec {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  bool operator==(const ArraySpec&) const = default;
+};
+
+// The table of a segment. A value; not thread-safe while it is being built.
+class SegmentLayout {
+ public:
+  // Appends an array. Throws Error(kInvalid) on a duplicate name, a negative extent or a size that
+  // does not fit 2^62 bytes.
+  const ArraySpec& Add(std::string name, DType dtype, std::vector<int64_t> shape);
+  // Rebuilds a table that came from a file or a peer; Error(kCorrupt) unless its offsets are those
+  // that Add would give and `total_bytes` agrees. `where` names the source in messages.
+  static SegmentLayout FromTable(const std::vector<ArraySpec>& table, uint64_t total_bytes,
+                                 const std::string& where);
+
+  const std::vector<ArraySpec>& arrays() const noexcept { return arrays_; }
+  uint64_t total_bytes() const noexcept { return total_; }
+  const ArraySpec* Find(const std::string& name) const noexcept;
+
+ private:
+  std::vector<ArraySpec> arrays_;
+  uint64_t total_ = 0;
+};
+
+// Which pages a segment got.
+enum class PageKind { kSmall, kTransparentHuge, kHugetlb };
+const char* PageKindName(PageKind kind) noexcept;  // "4 KiB", "2 MiB transparent", "2 MiB hugetlb"
+
+// A mapped, sealed segment. Shared by shared_ptr; every method is const and thread-safe.
+class Segment : public std::enable_shared_from_this<Segment> {
+ public:
+  // Maps a sealed memfd received from a daemon. Throws Error(kCorrupt) if it is smaller than the
+  // layout says, Error(kDenied) if it is not sealed against writing and shrinking.
+  static std::shared_ptr<const Segment> Map(UniqueFd fd, SegmentLayout layout);
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  const SegmentLayout& layout() const noexcept { return layout_; }
+  int fd() const noexcept { return fd_.get(); }
+  uint64_t size() const noexcept { return layout_.total_bytes(); }
+  bool Has(const std::string& name) const noexcept { return layout_.Find(name) != nullptr; }
+  // A tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
+  // Error(kNotFound).
+  Tensor array(const std::string& name) const;
+  // Asked of the kernel at each call (/proc/self/smaps); kSmall if it can't tell.
+  PageKind pages() const;
+
+ private:
+  friend class SegmentWriter;
+  Segment(UniqueFd fd, SegmentLayout layout, std::byte* base, size_t mapped);
+  UniqueFd fd_;
+  SegmentLayout layout_;
+  std::byte* base_;
+  size_t mapped_;
+};
+
+// Fills a new segment. One thread owns it, but disjoint arrays may be filled by several.
+class SegmentWriter {
+ public:
+  // Memory is reserved from the kernel here, so that shortage is Error(kOverloaded) now and not a
+  // SIGBUS later. `name` shows in /proc/PID/maps.
+  SegmentWriter(const std::string& name, SegmentLayout layout);
+  ~SegmentWriter();
+  SegmentWriter(const SegmentWriter&) = delete;
+  SegmentWriter& operator=(const SegmentWriter&) = delete;
+
+  const SegmentLayout& layout() const noexcept { return layout_; }
+  // The whole segment, zeroed at first.
+  std::span<std::byte> bytes() noexcept { return {base_, layout_.total_bytes()}; }
+  std::span<std::byte> array_bytes(const std::string& name);
+  // The elements of an array. Throws Error(kInvalid) if T is not its dtype.
+  template <class T>
+  std::span<T> array(const std::string& name) {
+    std::span<std::byte> raw = array_bytes_checked(name, DTypeOf<T>());
+    return {reinterpret_cast<T*>(raw.data()), raw.size() / sizeof(T)};
+  }
+  // Unmaps the writable view, seals the memory and maps it read-only.
+  std::shared_ptr<const Segment> Seal() &&;
+
+ private:
+  std::span<std::byte> array_bytes_checked(const std::string& name, DType dtype);
+  UniqueFd fd_;
+  SegmentLayout layout_;
+  std::byte* base_ = nullptr;
+  size_t mapped_ = 0;
+};
+
+}  // namespace graphd

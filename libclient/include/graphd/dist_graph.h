@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graphd/initialize.h"
+#include "graphd/partition_book.h"
+#include "graphd/schema.h"
+#include "graphd/tensor.h"
+
+// A graph that lies in the partitions of several daemons, seen as one. Matches dgl.distributed's
+// DistGraph and DistTensor; ids are type-wise, int64, and 0-based. Everything here is thread-safe.
+
+namespace graphd {
+
+class GraphAccess;  // routing to partitions; internal
+
+// A feature of all nodes (edges) of a type, distributed like them. Read-only for now. Copies are
+// handles.
+class DistTensor {
+ public:
+  const std::string& name() const noexcept { return name_; }
+  DType dtype() const noexcept { return dtype_; }
+  // The whole tensor's shape: rows of all partitions, then the row's extents.
+  const std::vector<int64_t>& shape() const noexcept { return shape_; }
+  int64_t num_rows() const noexcept { return shape_[0]; }
+
+  // Rows by id, in the order of `ids`, duplicates allowed: shape [ids.size(), ...]. Matches t[ids].
+  // Throws Error(kInvalid) with the offending id, Error(kUnavailable), Error(kDeadline).
+  Tensor Read(std::span<const int64_t> ids) const;
+  // Same, into `out` (ids.size() * row bytes), e.g. a pinned buffer.
+  void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;
+  // Rows [begin, end). Matches t[begin:end].
+  Tensor Slice(int64_t begin, int64_t end) const;
+
+ private:
+  friend class DistGraph;
+  DistTensor(std::shared_ptr<GraphAccess> access, bool is_edge, int32_t type, std::string name);
+  std::shared_ptr<GraphAccess> access_;
+  bool is_edge_ = false;
+  int32_t type_ = 0;
+  std::string name_;
+  DType dtype_ = DType::kFloat32;
+  std::vector<int64_t> shape_;
+};
+
+class DistGraph {
+ public:
+  // Throws Error(kNotFound) if the daemons serve another graph than `graph_name`. An empty name
+  // takes what they serve.
+  explicit DistGraph(std::shared_ptr<Session> session, const std::string& graph_name = "");
+
+  const std::string& name() const noexcept;
+  const Schema& schema() const noexcept;
+  // Matches get_partition_book().
+  const PartitionBook& partition_book() const noexcept;
+  const std::shared_ptr<Session>& session() const noexcept { return session_; }
+
+  // Of one type, or of all types together.
+  int64_t num_nodes() const noexcept;
+  int64_t num_nodes(NodeTypeId ntype) const;
+  int64_t num_edges() const noexcept;
+  int64_t num_edges(EdgeTypeId etype) const;
+
+  // Features by name. Matches g.nodes[ntype].data[name], g.ndata[name] for one node type. Throws
+  // Error(kNotFound) listing the names there are.
+  DistTensor ndata(const std::string& name, NodeTypeId ntype = 0) const;
+  DistTensor edata(const std::string& name, EdgeTypeId etype = 0) const;
+  std::vector<std::string> ndata_names(NodeTypeId ntype = 0) const;
+  std::vector<std::string> edata_names(EdgeTypeId etype = 0) const;
+
+  // The partition of this trainer's machine: Options::part.
+  PartId local_partition() const noexcept;
+  // Whether a partition is read through mapped memory, without RPC.
+  bool is_mapped(PartId part) const;
+
+  // Matches barrier().
+  void Barrier() const { session_->Barrier(); }
+
+  // Internal: how samplers reach the partitions.
+  const std::shared_ptr<GraphAccess>& access() const noexcept { return access_; }
+
+ private:
+  std::shared_ptr<Session> session_;
+  std::shared_ptr<GraphAccess> access_;
+};
+
+}  // namespace graphd

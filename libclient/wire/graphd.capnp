@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+# The protocol between graphd and its clients. Arrays travel as Data (little-endian, packed), so that
+# they are sent from and received into pooled buffers without a copy. Ids are type-wise (see
+# graphd/partition_book.h), in 4 bytes while the type has fewer than 2^32 objects, else in 8.
+#
+# Compatibility: `protocol` is raised when a message changes its meaning, and a mismatch ends the
+# attach with both numbers in the error. New optional abilities get a bit in `features`.
+@0xb5c1f0d3a9e84c27;
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("graphd::wire");
+
+const protocolVersion :UInt32 = 1;
+
+struct Hello {
+  protocol @0 :UInt32;
+  version @1 :Text;       # of the software, for messages
+  features @2 :UInt64;
+}
+
+enum Role { trainer @0; launcher @1; }
+
+struct Member {
+  jobId @0 :Text;
+  role @1 :Role;
+  rank @2 :Int32;
+  worldSize @3 :Int32;
+  command @4 :Text;
+  pid @5 :Int64;          # filled in by the daemon from SO_PEERCRED; 0 over TCP
+  peer @6 :Text;          # filled in by the daemon
+}
+
+struct IdMap {
+  ranges @0 :List(Int64);  # [type][part] {begin, end}, flattened; empty for a mapped book
+  owners @1 :Data;         # int32 per id; mapped books
+}
+
+struct EdgeType { src @0 :Text; rel @1 :Text; dst @2 :Text; }
+
+struct Graph {
+  name @0 :Text;
+  ntypes @1 :List(Text);
+  etypes @2 :List(EdgeType);
+  numParts @3 :Int32;
+  nodes @4 :IdMap;
+  edges @5 :IdMap;
+  partMethod @6 :Text;
+  haloHops @7 :Int32;
+}
+
+struct Feature {
+  isEdge @0 :Bool;
+  type @1 :Int32;
+  name @2 :Text;
+  dtype @3 :UInt8;         # graphd::DType
+  rowShape @4 :List(Int64);
+}
+
+struct ArraySpec {
+  name @0 :Text;
+  dtype @1 :UInt8;
+  shape @2 :List(Int64);
+  offset @3 :UInt64;
+  bytes @4 :UInt64;
+}
+
+interface SegmentHandle {}  # carries the sealed memfd; has no methods
+
+struct SegmentInfo {
+  arrays @0 :List(ArraySpec);
+  totalBytes @1 :UInt64;
+  handle @2 :SegmentHandle;
+}
+
+struct PartitionInfo {
+  part @0 :Int32;
+  features @1 :List(Feature);
+  segments @2 :List(SegmentInfo);  # over the Unix socket, when asked for
+}
+
+struct Status {
+  version @0 :Text;
+  protocol @1 :UInt32;
+  serverName @2 :Text;
+  graphName @3 :Text;
+  partConfig @4 :Text;
+  state @5 :Text;
+  pid @6 :Int64;
+  uptimeSeconds @7 :Float64;
+  listening @8 :List(Text);
+  insecure @9 :Bool;
+  endsWithJobs @10 :Bool;
+  numParts @11 :Int32;
+  partitions @12 :List(PartitionStatus);
+  jobs @13 :List(JobStatus);
+  requests @14 :UInt64;
+  rowsServed @15 :UInt64;
+  edgesSampled @16 :UInt64;
+  bytesSent @17 :UInt64;
+  rssBytes @18 :UInt64;
+
+  struct PartitionStatus {
+    part @0 :Int32;
+    numNodes @1 :Int64;
+    numEdges @2 :Int64;
+    bytes @3 :UInt64;
+    pages @4 :Text;
+  }
+  struct JobStatus {
+    jobId @0 :Text;
+    command @1 :Text;
+    worldSize @2 :Int32;
+    seconds @3 :Float64;
+    members @4 :List(Member);
+  }
+}
+
+# The bootstrap interface of every connection.
+interface Server {
+  # Agrees on the protocol and joins a job. `wantSegments`: over the Unix socket, pass the memfds.
+  attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool)
+      -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session);
+  status @1 (hello :Hello) -> (status :Status);
+  shutdown @2 (force :Bool) -> ();
+}
+
+# What an attached client may do. Dropping it leaves the job.
+interface Session {
+  # Uniform neighbour sampling over the in-edges of `etype` of `seeds`, which this partition owns.
+  # fanout -1: all in-edges. `key` is the stream that graphd::SampleKey gives.
+  sample @0 (part :Int32, etype :Int32, fanout :Int32, replace :Bool, key :UInt64, edgeIds :Bool,
+             seeds :Data)
+      -> (counts :Data,      # per seed, in the width that countBytes says
+          countBytes :UInt8,
+          neighbors :Data,   # type-wise ids of the source type
+          edges :Data);      # type-wise edge ids, if asked for
+
+  # Rows of a feature by type-wise id, in the order of `ids`.
+  gather @1 (part :Int32, isEdge :Bool, type :Int32, name :Text, ids :Data) -> (rows :Data);
+
+  # `count` rows from local row `begin` on.
+  slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64)
+      -> (rows :Data);
+
+  # Returns when every trainer of the job has called it. On the daemon of partition 0.
+  barrier @3 () -> ();
+}

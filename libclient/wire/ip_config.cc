@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/ip_config.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/file.h"
+#include "base/strings.h"
+
+namespace graphd {
+
+std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& where) {
+  std::vector<HostLine> hosts;
+  int number = 0;
+  for (const std::string& line : Split(text, '\n')) {
+    number++;
+    const std::vector<std::string> columns = SplitWhitespace(line);
+    if (columns.empty() || columns[0][0] == '#') continue;
+    const std::string at = StrCat(where, " line ", number);
+    if (columns.size() > 3) {
+      Throw(ErrorCode::kInvalid, at, ": '", Trim(line), "' has ", columns.size(),
+            " columns; write 'address [port [trainers]]'");
+    }
+    HostLine host;
+    host.address = columns[0];
+    host.part = static_cast<PartId>(hosts.size());
+    if (columns.size() > 1) {
+      host.port = static_cast<uint16_t>(ParseInt(columns[1], at + ": port", 1, 65535));
+    }
+    if (columns.size() > 2) {
+      host.num_trainers = static_cast<int>(ParseInt(columns[2], at + ": trainers", 0, 4096));
+    }
+    hosts.push_back(std::move(host));
+  }
+  if (hosts.empty()) {
+    Throw(ErrorCode::kInvalid, where, " names no host; write one 'address [port]' per partition");
+  }
+  return hosts;
+}
+
+std::vector<HostLine> ReadIpConfig(const std::string& path) {
+  return ParseIpConfig(ReadTextFile(path, size_t{1} << 20), path);
+}
+
+std::vector<DaemonAddress> DaemonsOf(const std::vector<HostLine>& lines) {
+  std::vector<DaemonAddress> daemons;
+  for (const HostLine& line : lines) {
+    DaemonAddress* daemon = nullptr;
+    for (DaemonAddress& known : daemons) {
+      if (known.address == line.address && known.port == line.port) daemon = &known;
+    }
+    if (!daemon) daemon = &daemons.emplace_back(DaemonAddress{line.address, line.port, {}});
+    daemon->parts.push_back(line.part);
+  }
+  return daemons;
+}
+
+bool IsLocalAddress(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) return false;
+  ifaddrs* interfaces = nullptr;
+  const bool listed = ::getifaddrs(&interfaces) == 0;
+  bool local = false;
+  for (addrinfo* a = found; a && !local; a = a->ai_next) {
+    if (a->ai_family == AF_INET) {
+      const in_addr ip = reinterpret_cast<sockaddr_in*>(a->ai_addr)->sin_addr;
+      local = (ntohl(ip.s_addr) >> 24) == 127;
+      for (ifaddrs* i = listed ? interfaces : nullptr; i && !local; i = i->ifa_next) {
+        local = i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
+                reinterpret_cast<sockaddr_in*>(i->ifa_addr)->sin_addr.s_addr == ip.s_addr;
+      }
+    } else if (a->ai_family == AF_INET6) {
+      const in6_addr& ip = reinterpret_cast<sockaddr_in6*>(a->ai_addr)->sin6_addr;
+      local = IN6_IS_ADDR_LOOPBACK(&ip);
+      for (ifaddrs* i = listed ? interfaces : nullptr; i && !local; i = i->ifa_next) {
+        local = i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 &&
+                std::memcmp(&reinterpret_cast<sockaddr_in6*>(i->ifa_addr)->sin6_addr, &ip,
+                            sizeof ip) == 0;
+      }
+    }
+  }
+  if (listed) ::freeifaddrs(interfaces);
+  ::freeaddrinfo(found);
+  return local;
+}
+
+std::string HostPort(const std::string& address, uint16_t port) {
+  if (address.find(':') != std::string::npos) return StrCat("[", address, "]:", port);
+  return StrCat(address, ":", port);
+}
+
+std::pair<std::string, uint16_t> ParseHostPort(const std::string& text) {
+  std::string host = text, port;
+  if (!text.empty() && text[0] == '[') {
+    const size_t close = text.find(']');
+    if (close == std::string::npos) Throw(ErrorCode::kInvalid, "'", text, "': ']' is missing");
+    host = text.substr(1, close - 1);
+    if (close + 1 < text.size() && text[close + 1] == ':') port = text.substr(close + 2);
+  } else if (const size_t colon = text.rfind(':'); colon != std::string::npos) {
+    host = text.substr(0, colon);
+    port = text.substr(colon + 1);
+  }
+  if (host.empty()) Throw(ErrorCode::kInvalid, "'", text, "' names no host; write host:port");
+  if (port.empty()) return {host, kDefaultPort};
+  return {host, static_cast<uint16_t>(ParseInt(port, "port of '" + text + "'", 0, 65535))};
+}
+
+std::string RuntimeDir() {
+  if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR"); given && *given) return given;
+  if (::geteuid() == 0 || ::access("/run/graphd", W_OK) == 0) return "/run/graphd";
+  if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg && *xdg) {
+    return std::string(xdg) + "/graphd";
+  }
+  return "/tmp/graphd-" + std::to_string(::geteuid());
+}
+
+std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,
+                       uint16_t port) {
+  return StrCat(runtime_dir, "/", server_name, "/", port, ".sock");
+}
+
+void CheckServerName(const std::string& name) {
+  bool good = !name.empty() && name.size() <= 64 && name[0] != '.' && name[0] != '-';
+  for (char c : name) {
+    good =
+        good && (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.');
+  }
+  if (!good) {
+    Throw(ErrorCode::kInvalid, "server name '", name,
+          "': use 1 to 64 letters, digits, '-', '_' or '.', not beginning with '.' or '-'");
+  }
+}
+
+}  // namespace graphd

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/segment.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <numeric>
+
+namespace graphd {
+namespace {
+
+std::shared_ptr<const Segment> Small() {
+  SegmentLayout layout;
+  layout.Add("ids", DType::kUInt32, {3});
+  layout.Add("rows", DType::kFloat32, {2, 2});
+  SegmentWriter writer("test", std::move(layout));
+  std::iota(writer.array<uint32_t>("ids").begin(), writer.array<uint32_t>("ids").end(), 5u);
+  writer.array<float>("rows")[3] = 2.5f;
+  return std::move(writer).Seal();
+}
+
+TEST(Segment, ShowsWhatWasWritten) {
+  auto segment = Small();
+  EXPECT_EQ(segment->array("ids").as<uint32_t>()[2], 7u);
+  EXPECT_EQ(segment->array("rows").as<float>()[3], 2.5f);
+  EXPECT_THROW(segment->array("nothing"), Error);
+  EXPECT_THROW(segment->array("ids").as<float>(), Error);
+}
+
+TEST(Segment, ATensorOutlivesItsSegment) {
+  Tensor ids = Small()->array("ids");
+  EXPECT_EQ(ids.as<uint32_t>()[0], 5u);
+}
+
+TEST(Segment, CannotBeWrittenResizedOrUnsealed) {
+  auto segment = Small();
+  EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd(), 0),
+            MAP_FAILED);
+  EXPECT_NE(::ftruncate(segment->fd(), 0), 0);
+  EXPECT_NE(::pwrite(segment->fd(), "x", 1, 0), 1);
+  EXPECT_NE(::fcntl(segment->fd(), F_ADD_SEALS, F_SEAL_SEAL), 0);
+}
+
+TEST(Segment, RefusesADescriptorThatIsNotSealed) {
+  UniqueFd fd(::memfd_create("open", MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
+  SegmentLayout layout;
+  layout.Add("x", DType::kUInt8, {10});
+  EXPECT_THROW(Segment::Map(std::move(fd), layout), Error);
+}
+
+TEST(Segment, RefusesADescriptorThatIsTooSmall) {
+  SegmentLayout layout;
+  layout.Add("x", DType::kUInt8, {1 << 20});
+  EXPECT_THROW(Segment::Map(UniqueFd(::dup(Small()->fd())), layout), Error);
+}
+
+TEST(Segment, LargeOnesLieOnHugePageBoundariesAndTellTheirPages) {
+  SegmentLayout layout;
+  layout.Add("x", DType::kUInt8, {8 << 20});
+  SegmentWriter writer("large", std::move(layout));
+  auto segment = std::move(writer).Seal();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(segment->array("x").data()) % (2 << 20), 0u);
+  EXPECT_STRNE(PageKindName(segment->pages()), "");
+}
+
+TEST(SegmentLayout, TablesThatLieAreRefused) {
+  SegmentLayout good;
+  good.Add("a", DType::kInt64, {10});
+  good.Add("b", DType::kInt8, {3, 3});
+  EXPECT_NO_THROW(SegmentLayout::FromTable(good.arrays(), good.total_bytes(), "test"));
+  auto table = good.arrays();
+  table[1].offset += 64;
+  EXPECT_THROW(SegmentLayout::FromTable(table, good.total_bytes(), "test"), Error);
+  table = good.arrays();
+  table[0].shape = {INT64_MAX};
+  EXPECT_THROW(SegmentLayout::FromTable(table, good.total_bytes(), "test"), Error);
+  EXPECT_THROW(SegmentLayout::FromTable(good.arrays(), good.total_bytes() + 1, "test"), Error);
+}
+
+}  // namespace
+}  // namespace graphd
