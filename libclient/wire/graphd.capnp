@@ -115,7 +115,7 @@ struct Status {
 }
 
 # The bootstrap interface of every connection.
-interface Server {
+interface Daemon {
   # Agrees on the protocol and joins a job. `wantSegments`: over the Unix socket, pass the memfds.
   attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool)
       -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session);

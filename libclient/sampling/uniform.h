@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+#include "graph/partition.h"
+
+// Uniform neighbour sampling on one CSC: the kernel that runs in trainers on mapped memory, in the
+// daemon for remote trainers, and in standalone mode.
+//
+// Without replacement by Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987)
+// with a byte per candidate in a tracker that is undone after each row: O(fanout) for any degree,
+// no allocation. The branch is kept on purpose: predicted, it lets the neighbour's load start at
+// once (bench/sampling: the branch-free form is slower out of cache).
+
+namespace graphd {
+
+// The stream of one layer and edge type of a sample. Everyone derives it so: trainers send it to
+// daemons.
+inline uint64_t SampleKey(uint64_t seed, uint32_t layer, EdgeTypeId etype) noexcept {
+  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(etype));
+}
+
+struct UniformParams {
+  int fanout = -1;  // -1: all in-edges
+  bool replace = false;
+  uint64_t key = 0;  // SampleKey
+};
+
+// Memory that a thread reuses from call to call. Not thread-safe.
+class UniformSampler {
+ public:
+  // First step: reads the offsets of `rows` (local rows of the destination type, in range) and
+  // returns how many neighbours there will be in all. `ids` are the same nodes' type-wise ids, of
+  // which the sample is a function; both must live until Pick is done. `counts`, if not empty,
+  // takes the number per row.
+  size_t Plan(const Csc& csc, std::span<const int64_t> rows, std::span<const int64_t> ids,
+              const UniformParams& params, std::span<uint32_t> counts);
+
+  // Second step: writes the neighbours' type-wise ids, row after row, and, unless `edges` is null,
+  // the sampled positions in the CSC. Out: uint32_t (when indices are narrow), uint64_t or int64_t.
+  template <class Out>
+  void Pick(Out* neighbors, uint64_t* positions);
+
+  // As planned: number of neighbours of row i.
+  uint32_t count(size_t i) const noexcept { return planned_[i].count; }
+
+ private:
+  struct Planned {
+    uint64_t begin;
+    uint64_t degree;
+    uint32_t count;
+  };
+  template <class Index, class Out>
+  void PickFrom(const Index* indices, Out* neighbors, uint64_t* positions);
+  // Positions 0..degree-1 without repetition, for degrees beyond the tracker.
+  void FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fanout);
+
+  const Csc* csc_ = nullptr;
+  std::span<const int64_t> ids_;
+  UniformParams params_;
+  std::vector<Planned> planned_;
+  std::vector<uint8_t> tracker_;  // all zero between rows
+  std::vector<uint64_t> picked_;  // positions of the current row
+  std::vector<uint64_t> table_;   // open addressing, for hubs
+};
+
+// Positions in the CSC -> type-wise edge ids, in place.
+void PositionsToEdgeIds(const Partition& partition, EdgeTypeId etype,
+                        std::span<uint64_t> positions);
+
+}  // namespace graphd

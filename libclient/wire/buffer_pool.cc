@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/buffer_pool.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+constexpr size_t kSmallest = size_t{64} << 10;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// Powers of two below 2 MiB, multiples of 2 MiB above: few classes, little waste.
+size_t ClassOf(size_t bytes) {
+  if (bytes <= kSmallest) return kSmallest;
+  if (bytes < kHugePage) return std::bit_ceil(bytes);
+  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+
+}  // namespace
+
+struct BufferPool::State {
+  mutable std::mutex mutex;
+  std::multimap<size_t, std::byte*> idle;  // by capacity
+  size_t idle_bytes = 0, loaned_bytes = 0, max_idle_bytes = 0;
+};
+
+PooledBuffer::PooledBuffer(std::shared_ptr<BufferPool> pool, std::byte* data,
+                           size_t capacity) noexcept
+    : pool_(std::move(pool)), data_(data), capacity_(capacity) {}
+
+PooledBuffer::PooledBuffer(PooledBuffer&& o) noexcept
+    : pool_(std::move(o.pool_)),
+      data_(std::exchange(o.data_, nullptr)),
+      capacity_(std::exchange(o.capacity_, 0)) {}
+
+PooledBuffer& PooledBuffer::operator=(PooledBuffer&& o) noexcept {
+  PooledBuffer old(std::move(*this));
+  pool_ = std::move(o.pool_);
+  data_ = std::exchange(o.data_, nullptr);
+  capacity_ = std::exchange(o.capacity_, 0);
+  return *this;
+}
+
+PooledBuffer::~PooledBuffer() {
+  if (data_) pool_->Return(data_, capacity_);
+}
+
+BufferPool::BufferPool(size_t max_idle_bytes) : state_(std::make_unique<State>()) {
+  state_->max_idle_bytes = max_idle_bytes;
+}
+
+std::shared_ptr<BufferPool> BufferPool::Create(size_t max_idle_bytes) {
+  return std::shared_ptr<BufferPool>(new BufferPool(max_idle_bytes));
+}
+
+BufferPool::~BufferPool() {
+  for (auto& [capacity, data] : state_->idle) ::munmap(data, capacity);
+}
+
+PooledBuffer BufferPool::Get(size_t bytes) {
+  const size_t wanted = ClassOf(bytes);
+  {
+    std::lock_guard lock(state_->mutex);
+    auto found = state_->idle.lower_bound(wanted);
+    // A buffer up to twice as large will do; a much larger one is kept for who needs it.
+    if (found != state_->idle.end() && found->first <= 2 * wanted) {
+      auto [capacity, data] = *found;
+      state_->idle.erase(found);
+      state_->idle_bytes -= capacity;
+      state_->loaned_bytes += capacity;
+      return PooledBuffer(shared_from_this(), data, capacity);
+    }
+  }
+  // Mapped with 2 MiB to spare, so that the buffer can begin on a huge page.
+  const size_t slack = wanted >= kHugePage ? kHugePage : 0;
+  void* area =
+      ::mmap(nullptr, wanted + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (area == MAP_FAILED) {
+    Throw(ErrorCode::kOverloaded, "no memory for a buffer of ", HumanBytes(wanted));
+  }
+  auto begin = reinterpret_cast<uintptr_t>(area);
+  if (slack) {
+    const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
+    if (aligned > begin) ::munmap(area, aligned - begin);
+    const uintptr_t end = aligned + wanted;
+    if (begin + wanted + slack > end) {
+      ::munmap(reinterpret_cast<void*>(end), begin + wanted + slack - end);
+    }
+    begin = aligned;
+    ::madvise(reinterpret_cast<void*>(begin), wanted, MADV_HUGEPAGE);
+  }
+  std::lock_guard lock(state_->mutex);
+  state_->loaned_bytes += wanted;
+  return PooledBuffer(shared_from_this(), reinterpret_cast<std::byte*>(begin), wanted);
+}
+
+void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->loaned_bytes -= capacity;
+    if (state_->idle_bytes + capacity <= state_->max_idle_bytes) {
+      state_->idle.emplace(capacity, data);
+      state_->idle_bytes += capacity;
+      return;
+    }
+  }
+  ::munmap(data, capacity);
+}
+
+size_t BufferPool::loaned_bytes() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->loaned_bytes;
+}
+
+size_t BufferPool::idle_bytes() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->idle_bytes;
+}
+
+}  // namespace graphd

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+// Reusable buffers on 2 MiB pages for messages and gathered rows. Page faults, not copies, limit
+// large messages (a fresh 40 MB block costs more than sending it), so buffers are kept and reused.
+
+namespace graphd {
+
+class BufferPool;
+
+// A buffer on loan; goes back to its pool when destroyed, from any thread. Move-only.
+class PooledBuffer {
+ public:
+  PooledBuffer() = default;
+  PooledBuffer(PooledBuffer&& o) noexcept;
+  PooledBuffer& operator=(PooledBuffer&& o) noexcept;
+  ~PooledBuffer();
+
+  std::byte* data() const noexcept { return data_; }
+  // At least the bytes asked for; the rest is scratch.
+  size_t capacity() const noexcept { return capacity_; }
+  std::span<std::byte> first(size_t n) const noexcept { return {data_, n}; }
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+
+ private:
+  friend class BufferPool;
+  PooledBuffer(std::shared_ptr<BufferPool> pool, std::byte* data, size_t capacity) noexcept;
+  std::shared_ptr<BufferPool> pool_;
+  std::byte* data_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+// Thread-safe (one mutex, held for a few instructions). Buffers on loan keep the pool alive.
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  // Keeps at most `max_idle_bytes` of unused buffers; what comes back beyond that is unmapped.
+  static std::shared_ptr<BufferPool> Create(size_t max_idle_bytes = size_t{512} << 20);
+  ~BufferPool();
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+
+  // 4096-byte aligned, contents arbitrary. Throws Error(kOverloaded) if the system has no memory.
+  PooledBuffer Get(size_t bytes);
+
+  // Bytes on loan and bytes idle, for status and tests.
+  size_t loaned_bytes() const;
+  size_t idle_bytes() const;
+
+ private:
+  friend class PooledBuffer;
+  struct State;
+  explicit BufferPool(size_t max_idle_bytes);
+  void Return(std::byte* data, size_t capacity) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/connection.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/strings.h"
+#include "wire/ip_config.h"
+
+namespace graphd {
+namespace {
+
+constexpr const char* kMark = "[graphd:";
+
+kj::Own<kj::AsyncIoStream> Wrap(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix) {
+  constexpr kj::uint kFlags = kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                              kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                              kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
+  if (is_unix) return provider.wrapUnixSocketFd(fd.release(), kFlags);
+  return provider.wrapSocketFd(fd.release(), kFlags);
+}
+
+capnp::ReaderOptions Limits() {
+  capnp::ReaderOptions options;
+  // Counts every word that is *visited*, so a message read twice counts twice.
+  options.traversalLimitInWords = 4 * kMaxMessageBytes / sizeof(capnp::word);
+  return options;
+}
+
+// Waits for a non-blocking connect; 0 or an errno.
+int FinishConnect(int fd, int timeout_ms) {
+  pollfd wait{fd, POLLOUT, 0};
+  int ready;
+  do {
+    ready = ::poll(&wait, 1, timeout_ms);
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) return ETIMEDOUT;
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
+  return error;
+}
+
+}  // namespace
+
+Connection::Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
+                       std::shared_ptr<BufferPool> pool, capnp::rpc::twoparty::Side side,
+                       kj::Maybe<capnp::Capability::Client> bootstrap)
+    : socket_(Wrap(provider, std::move(fd), is_unix)),
+      messages_(kj::heap<TensorStream>(
+          *socket_, is_unix ? static_cast<kj::AsyncCapabilityStream*>(socket_.get()) : nullptr,
+          std::move(pool), kMaxMessageBytes)),
+      network_(*messages_, is_unix ? 16 : 0, side, Limits()),
+      rpc_(bootstrap == nullptr
+               ? capnp::makeRpcClient(network_)
+               : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {}
+
+wire::Daemon::Client Connection::Bootstrap() {
+  capnp::MallocMessageBuilder message;
+  auto vat = message.getRoot<capnp::rpc::twoparty::VatId>();
+  vat.setSide(capnp::rpc::twoparty::Side::SERVER);
+  return rpc_.bootstrap(vat).castAs<wire::Daemon>();
+}
+
+kj::Exception ToKj(const Error& error) {
+  auto type = kj::Exception::Type::FAILED;
+  if (error.code() == ErrorCode::kOverloaded) type = kj::Exception::Type::OVERLOADED;
+  return kj::Exception(
+      type, __FILE__, __LINE__,
+      kj::heapString(StrCat(kMark, ErrorCodeName(error.code()), "] ", error.what()).c_str()));
+}
+
+Error FromKj(const kj::Exception& exception, const std::string& peer) {
+  const std::string text = exception.getDescription().cStr();
+  // The peer's runtime prefixes what it passes on ("remote exception: ...").
+  if (const size_t mark = text.find(kMark); mark != std::string::npos) {
+    const size_t name = mark + std::strlen(kMark), close = text.find("] ", name);
+    if (close != std::string::npos) {
+      return Error(ErrorCodeFromName(text.substr(name, close - name)), text.substr(close + 2));
+    }
+  }
+  switch (exception.getType()) {
+    case kj::Exception::Type::DISCONNECTED:
+      return Error(ErrorCode::kUnavailable, peer + " has gone: " + text);
+    case kj::Exception::Type::OVERLOADED:
+      return Error(ErrorCode::kOverloaded, peer + ": " + text);
+    case kj::Exception::Type::UNIMPLEMENTED:
+      return Error(ErrorCode::kVersion,
+                   peer + " does not know this call; upgrade the older of the two: " + text);
+    case kj::Exception::Type::FAILED:
+      break;
+  }
+  return Error(ErrorCode::kInternal, peer + ": " + text);
+}
+
+UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms) {
+  const std::string where = HostPort(address, port);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &found)) {
+    Throw(ErrorCode::kUnavailable, "can't resolve ", address, ": ", ::gai_strerror(error));
+  }
+  int error = ECONNREFUSED;
+  UniqueFd fd;
+  for (addrinfo* a = found; a; a = a->ai_next) {
+    fd.reset(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) {
+      error = errno;
+      continue;
+    }
+    error = ::connect(fd.get(), a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) error = FinishConnect(fd.get(), timeout_ms);
+    if (error == 0) break;
+    fd.reset();
+  }
+  ::freeaddrinfo(found);
+  if (!fd) {
+    Throw(ErrorCode::kUnavailable, "nothing answers at ", where, ": ", std::strerror(error),
+          "; is graphd running there? (graphctl server status)");
+  }
+  const int one = 1;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return fd;
+}
+
+UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    Throw(ErrorCode::kInvalid, "socket path ", path, " is longer than ",
+          sizeof address.sun_path - 1, " bytes; choose a shorter runtime directory");
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) ThrowErrno("can't make a socket for", path);
+  int error =
+      ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  if (error == EINPROGRESS || error == EAGAIN) error = FinishConnect(fd.get(), timeout_ms);
+  if (error == EACCES) {
+    Throw(ErrorCode::kDenied, "no permission for ", path, "; join the group that owns it");
+  }
+  if (error != 0) {
+    Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error));
+  }
+  return fd;
+}
+
+}  // namespace graphd

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "graph/partition.h"
+#include "wire/graphd.capnp.h"
+
+// Between our types and the wire's. What comes from a peer is checked as it is read:
+// Error(kCorrupt).
+
+namespace graphd {
+
+inline constexpr uint64_t kFeatures = 0;  // optional abilities of this version
+
+void WriteHello(wire::Hello::Builder hello);
+// Throws Error(kVersion), with both versions and what to upgrade, unless the protocols agree.
+void CheckHello(wire::Hello::Reader hello, const std::string& peer);
+
+void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);
+std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::string& peer);
+
+void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out);
+SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer);
+
+// Ids on the wire: 4 bytes each while the type has fewer than 2^32 objects.
+inline size_t IdBytes(int64_t type_count) { return DTypeSize(Partition::IdDType(type_count)); }
+
+}  // namespace graphd

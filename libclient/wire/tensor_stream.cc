@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/tensor_stream.h"
+
+#include <kj/debug.h>
+#include <kj/io.h>
+#include <sys/socket.h>
+
+#include <utility>
+
+namespace graphd {
+namespace {
+
+constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
+
+// A message in one pooled buffer.
+class PooledReader final : public capnp::MessageReader {
+ public:
+  PooledReader(capnp::ReaderOptions limits, PooledBuffer buffer,
+               kj::Array<kj::ArrayPtr<const capnp::word>> segments)
+      : MessageReader(limits), buffer_(std::move(buffer)), segments_(kj::mv(segments)) {}
+
+  kj::ArrayPtr<const capnp::word> getSegment(kj::uint id) override {
+    return id < segments_.size() ? segments_[id] : nullptr;
+  }
+
+ private:
+  PooledBuffer buffer_;
+  kj::Array<kj::ArrayPtr<const capnp::word>> segments_;
+};
+
+}  // namespace
+
+// A message on its way in: head (segment count, first size), rest of the table, then the words.
+struct TensorStream::Incoming {
+  uint32_t head[2] = {0, 0};
+  kj::Array<uint32_t> table;
+  size_t num_fds = 0;
+  kj::Own<capnp::MessageReader> reader;
+};
+
+TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
+                           std::shared_ptr<BufferPool> pool, size_t max_message_bytes)
+    : stream_(stream),
+      capability_stream_(capability_stream),
+      pool_(std::move(pool)),
+      max_message_bytes_(max_message_bytes) {}
+
+void TensorStream::ReleaseWhenWritten(PooledBuffer buffer) {
+  const void* key = buffer.data();
+  pinned_.insert_or_assign(key, std::move(buffer));
+}
+
+kj::Promise<size_t> TensorStream::ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space,
+                                           size_t* num_fds) {
+  if (capability_stream_ == nullptr) return stream_.tryRead(to, 8, 8);
+  return capability_stream_->tryReadWithFds(to, 8, 8, fd_space.begin(), fd_space.size())
+      .then([num_fds](kj::AsyncCapabilityStream::ReadResult result) {
+        *num_fds = result.capCount;
+        return result.byteCount;
+      });
+}
+
+kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
+    kj::ArrayPtr<kj::AutoCloseFd> fd_space, capnp::ReaderOptions options,
+    kj::ArrayPtr<capnp::word>) {
+  using Result = kj::Maybe<capnp::MessageReaderAndFds>;
+  auto incoming = kj::heap<Incoming>();
+  Incoming& in = *incoming;
+  return ReadHead(in.head, fd_space, &in.num_fds)
+      .then([this, options, fd_space, &in](size_t got) -> kj::Promise<Result> {
+        if (got == 0) return Result(nullptr);
+        KJ_REQUIRE(got == 8, "connection closed in the middle of a message");
+        KJ_REQUIRE(in.head[0] < kMaxSegments, "message with too many segments");
+        const uint32_t more = in.head[0];                      // segments after the first
+        in.table = kj::heapArray<uint32_t>((more + 1) & ~1u);  // padded to a word
+        return stream_.read(in.table.begin(), in.table.size() * sizeof(uint32_t))
+            .then([this, options, fd_space, &in, more]() -> kj::Promise<Result> {
+              uint64_t words = in.head[1];
+              for (uint32_t i = 0; i < more; i++) words += in.table[i];
+              const uint64_t bytes = words * sizeof(capnp::word);
+              KJ_REQUIRE(bytes <= max_message_bytes_, "message exceeds the size limit", bytes,
+                         max_message_bytes_);
+              PooledBuffer buffer = pool_->Get(bytes);
+              auto* at = reinterpret_cast<const capnp::word*>(buffer.data());
+              auto segments = kj::heapArray<kj::ArrayPtr<const capnp::word>>(more + 1);
+              for (uint32_t i = 0; i <= more; i++) {
+                const size_t size = i == 0 ? in.head[1] : in.table[i - 1];
+                segments[i] = kj::arrayPtr(at, size);
+                at += size;
+              }
+              std::byte* to = buffer.data();
+              in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments));
+              return stream_.read(to, bytes).then([fd_space, &in]() mutable -> Result {
+                return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
+              });
+            });
+      })
+      .attach(kj::mv(incoming));
+}
+
+void TensorStream::TakePinned(Segments segments, kj::Vector<PooledBuffer>& taken) {
+  if (pinned_.empty()) return;
+  for (const auto& segment : segments) {
+    auto found = pinned_.find(segment.begin());
+    if (found == pinned_.end()) continue;
+    taken.add(std::move(found->second));
+    pinned_.erase(found);
+  }
+}
+
+kj::Promise<void> TensorStream::writeMessage(kj::ArrayPtr<const int> fds, Segments segments) {
+  kj::Vector<PooledBuffer> taken;
+  TakePinned(segments, taken);
+  kj::Promise<void> written = capability_stream_ && fds.size() > 0
+                                  ? capnp::writeMessage(*capability_stream_, fds, segments)
+                                  : capnp::writeMessage(stream_, segments);
+  return taken.empty() ? kj::mv(written) : written.attach(kj::mv(taken));
+}
+
+kj::Promise<void> TensorStream::writeMessages(kj::ArrayPtr<Segments> messages) {
+  kj::Vector<PooledBuffer> taken;
+  for (const Segments& segments : messages) TakePinned(segments, taken);
+  return capnp::writeMessages(stream_, messages).attach(kj::mv(taken));
+}
+
+kj::Maybe<int> TensorStream::getSendBufferSize() {
+  int value = 0;
+  kj::uint length = sizeof value;
+  stream_.getsockopt(SOL_SOCKET, SO_SNDBUF, &value, &length);
+  return value;
+}
+
+kj::Promise<void> TensorStream::end() {
+  stream_.shutdownWrite();
+  return kj::READY_NOW;
+}
+
+}  // namespace graphd
