@@ -9,14 +9,26 @@
 // <graph_name>.json: the part config that DGL's partition_graph and `graphctl partition` write.
 // Ours keeps every key of DGL's and adds "format": "graphd-1"; the part_graph, node_feats and
 // edge_feats of a native partition name its .seg files. Keys and forms that old DGL versions wrote
-// (plain relation names, cumulative lists, .npy maps) are accepted.
+// are accepted:
+//
+//   graph_name, num_nodes, num_edges, num_parts    required
+//   part_method ("metis" if absent), halo_hops (1)
+//   ntypes, etypes    {name: id}; absent: one type, "_N" and "_N:_E:_N"
+//   node_map, edge_map
+//     {name: [[begin, end], ...]}    one half-open range per partition
+//     {name: [end, ...]}, [end, ...] cumulative ends
+//     "path of an .npy"              owner of each id (DGL 0.5-0.9, reshuffle=False)
+//   part-<i>: {part_graph, node_feats, edge_feats}
+//
+// Edge types are "src:rel:dst"; a bare relation (DGL 0.6-0.9) gets its ends from the node types at
+// the ends of one of its edges, found in any partition that is here.
 
 namespace graphd {
 
 enum class PartFormat { kDgl, kNative };
 
 struct PartFiles {
-  std::string part_graph, node_feats, edge_feats;  // paths that exist, resolved
+  std::string part_graph, node_feats, edge_feats;  // resolved; see LoadPartConfig
 };
 
 struct PartConfig {
@@ -28,8 +40,11 @@ struct PartConfig {
 
 // Reads and checks a part config. Paths in it are tried relative to the JSON's directory, then as
 // part<i>/<basename> beside the JSON (DGL's copy_files.py leaves such), then relative to the
-// working directory. Throws Error(kNotFound), Error(kCorrupt) with file, key, value and
-// expectation.
+// working directory; the first that exists is taken. A machine needs only its own partition, so a
+// file that is nowhere is no error here: the first candidate is given, and loading it says what is
+// missing. An .npy map is also sought under its base name beside the JSON. Throws Error(kNotFound),
+// Error(kVersion) for a "format" that this build does not know, Error(kCorrupt) with file, key,
+// value and expectation.
 PartConfig LoadPartConfig(const std::string& path);
 
 }  // namespace graphd
