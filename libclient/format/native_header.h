@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/segment.h"
+#include "graphd/schema.h"
+
+// partition.json: the table of contents of one partition in our native format. A native partition
+// is a directory:
+//
+//   part<i>/partition.json   this header
+//   part<i>/graph.seg        CSC arrays (csc/<etype>/indptr, csc/<etype>/indices)
+//   part<i>/node_feat.seg    node/<ntype>/<name>
+//   part<i>/edge_feat.seg    edge/<etype>/<name>
+//
+// A .seg file holds the bytes of a segment (graph/segment.h) exactly as they are mapped: little
+// endian, arrays at the offsets that SegmentLayout gives, zeros between them.
+//
+//   {"format": "graphd-1", "version": 1, "byte_order": "little",
+//    "graph_name": NAME, "part_id": I,
+//    "segments": [{"file": NAME, "total_bytes": N,
+//                  "arrays": [{"name": NAME, "dtype": "uint32", "shape": [N, ...],
+//                              "offset": N, "bytes": N, "xxh3": 16 hex digits}, ...]}, ...]}
+
+namespace graphd {
+
+inline constexpr const char* kNativeFormatName = "graphd-1";
+inline constexpr const char* kNativeHeaderFile = "partition.json";
+
+struct NativeSegmentInfo {
+  std::string file;  // a plain file name beside partition.json
+  SegmentLayout layout;
+  std::vector<uint64_t> checksums;  // XXH3-64 of each array, in the layout's order
+};
+
+struct NativeHeader {
+  std::string graph_name;
+  PartId part = 0;
+  std::vector<NativeSegmentInfo> segments;
+
+  // Bytes of all segments.
+  uint64_t total_bytes() const noexcept;
+};
+
+// Reads directory/partition.json and compares every segment's claims with its file's size, so that
+// what the header says may then be allocated. Throws Error(kCorrupt) or Error(kNotFound) naming
+// file, key and expectation, Error(kVersion) for a version that this program does not know.
+NativeHeader ReadNativeHeader(const std::string& directory);
+
+// The text of partition.json.
+std::string NativeHeaderText(const NativeHeader& header);
+
+}  // namespace graphd

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/partitioner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "base/file.h"
+#include "base/strings.h"
+#include "format/native_writer.h"
+#include "format/renumber.h"
+
+namespace graphd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr PartId kMaxParts = 16384;
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
+size_t Index(int64_t i) { return static_cast<size_t>(i); }
+
+std::string PartDirectory(const std::string& output, PartId part) {
+  return JoinPath(output, "part" + std::to_string(part));
+}
+
+std::string ConfigPath(const PartitionOptions& options) {
+  return JoinPath(options.output, options.graph_name + ".json");
+}
+
+// The part config goes first, so that a run that is broken off leaves no graph that looks whole;
+// partitions beyond the new number go too, or they would seem to belong to it.
+void RemoveOld(const PartitionOptions& options) {
+  fs::remove(ConfigPath(options));
+  for (PartId p = 0; p < kMaxParts; p++) {
+    const std::string directory = PartDirectory(options.output, p);
+    const bool ours = FileExists(JoinPath(directory, kNativeHeaderFile));
+    if (p >= options.num_parts && !FileExists(directory)) break;
+    if (!ours) continue;
+    for (const char* file : {kNativeHeaderFile, "graph.seg", "node_feat.seg", "edge_feat.seg"}) {
+      fs::remove(JoinPath(directory, file));
+    }
+    if (p >= options.num_parts && fs::is_empty(directory)) fs::remove(directory);
+  }
+}
+
+// Everything that is known before the first byte is written.
+struct Plan {
+  NodeOwners owners;
+  std::vector<NodeNumbering> nodes;  // by NodeTypeId
+  std::vector<SortedEdges> edges;    // by EdgeTypeId
+  std::shared_ptr<const GraphMeta> meta;
+};
+
+// Homogeneous ranges [type][partition] from the counts [type][partition].
+std::vector<std::vector<IdMap::Range>> TileRanges(const std::vector<std::vector<int64_t>>& counts,
+                                                  PartId num_parts) {
+  std::vector<std::vector<IdMap::Range>> ranges(counts.size());
+  int64_t next = 0;
+  for (size_t p = 0; p < Index(num_parts); p++) {
+    for (size_t t = 0; t < counts.size(); t++) {
+      ranges[t].push_back({next, next + counts[t][p]});
+      next += counts[t][p];
+    }
+  }
+  return ranges;
+}
+
+Plan MakePlan(const RawGraph& graph, const PartitionOptions& options) {
+  const auto step = [&](const char* text, uint64_t done, uint64_t total) {
+    if (options.progress) options.progress(text, done, total);
+  };
+  const PartId parts = options.num_parts;
+  Plan plan;
+  step("assigning nodes to partitions", 0, 1);
+  plan.owners = AssignNodes(graph, parts, options.method, options.seed);
+  step("assigning nodes to partitions", 1, 1);
+  std::vector<std::vector<int64_t>> node_counts, edge_counts;
+  for (const auto& owners : plan.owners) {
+    plan.nodes.push_back(NumberNodes(owners, parts));
+    const std::vector<int64_t>& first = plan.nodes.back().first;
+    node_counts.emplace_back();
+    for (size_t p = 0; p < Index(parts); p++) node_counts.back().push_back(first[p + 1] - first[p]);
+  }
+  const Schema& schema = graph.schema;
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    step("sorting edges", Index(e), Index(schema.num_etypes()));
+    const NodeNumbering& dst = plan.nodes[Index(schema.dst_type(e))];
+    plan.edges.emplace_back(graph.edges[Index(e)], plan.nodes[Index(schema.src_type(e))], dst);
+    const std::span<const uint64_t> offsets = plan.edges.back().offsets();
+    edge_counts.emplace_back();
+    for (size_t p = 0; p < Index(parts); p++) {
+      edge_counts.back().push_back(static_cast<int64_t>(offsets[Index(dst.first[p + 1])] -
+                                                        offsets[Index(dst.first[p])]));
+    }
+  }
+  step("sorting edges", 1, 1);
+  plan.meta = std::make_shared<GraphMeta>(GraphMeta{
+      options.graph_name, schema,
+      PartitionBook(IdMap::FromRanges("node", TileRanges(node_counts, parts)),
+                    IdMap::FromRanges("edge", TileRanges(edge_counts, parts))),
+      PartMethodName(options.method), 1});
+  return plan;
+}
+
+// Writes one partition after the plan.
+class PartitionFiles {
+ public:
+  PartitionFiles(const RawGraph& graph, const Plan& plan, const std::string& directory, PartId part,
+                 std::function<void(uint64_t)> written)
+      : graph_(graph),
+        plan_(plan),
+        schema_(graph.schema),
+        part_(part),
+        writer_(directory, plan.meta->graph_name, part),
+        written_(std::move(written)) {}
+
+  // Returns the bytes of all segments.
+  uint64_t Write() {
+    WriteGraph();
+    WriteNodeFeatures();
+    WriteEdgeFeatures();
+    writer_.Finish();
+    return bytes_;
+  }
+
+ private:
+  int64_t Nodes(NodeTypeId t) const { return plan_.meta->book.nodes().count_in(part_, t); }
+  int64_t Edges(EdgeTypeId e) const { return plan_.meta->book.edges().count_in(part_, e); }
+  int64_t FirstEdge(EdgeTypeId e) const { return plan_.meta->book.edges().type_begin(part_, e); }
+
+  void Begin(const char* file, SegmentLayout layout) {
+    bytes_ += layout.total_bytes();
+    writer_.BeginSegment(file, std::move(layout));
+  }
+
+  void Append(const std::string& array, std::span<const std::byte> bytes) {
+    writer_.Append(array, bytes);
+    if (written_) written_(bytes.size());
+  }
+
+  // Appends `count` values of T, value(i) each, through one bounded buffer.
+  template <class T, class F>
+  void AppendEach(const std::string& array, size_t count, F&& value) {
+    std::vector<T> piece(std::min(count, kPieceBytes / sizeof(T)));
+    for (size_t begin = 0; begin < count; begin += piece.size()) {
+      const size_t size = std::min(piece.size(), count - begin);
+      for (size_t i = 0; i < size; i++) piece[i] = value(begin + i);
+      Append(array, std::as_bytes(std::span(piece).first(size)));
+    }
+  }
+
+  // Appends `count` rows of a feature, row(i) each.
+  template <class F>
+  void AppendRows(const std::string& array, const Tensor& values, size_t count, F&& row) {
+    const size_t bytes = values.row_bytes();
+    if (bytes == 0) return;
+    const size_t rows = std::max(size_t{1}, kPieceBytes / bytes);
+    std::vector<std::byte> piece(std::min(count, rows) * bytes);
+    for (size_t begin = 0; begin < count; begin += rows) {
+      const size_t size = std::min(rows, count - begin);
+      for (size_t i = 0; i < size; i++) {
+        std::memcpy(piece.data() + i * bytes, values.data() + row(begin + i) * bytes, bytes);
+      }
+      Append(array, std::span(piece).first(size * bytes));
+    }
+  }
+
+  static std::vector<int64_t> RowsShape(const Tensor& values, int64_t rows) {
+    std::vector<int64_t> shape = values.shape();
+    shape[0] = rows;
+    return shape;
+  }
+
+  void WriteGraph() {
+    SegmentLayout layout;
+    for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
+      const int64_t sources = plan_.meta->book.nodes().count(schema_.src_type(e));
+      layout.Add(Partition::IndptrName(e), DType::kUInt64, {Nodes(schema_.dst_type(e)) + 1});
+      layout.Add(Partition::IndicesName(e), Partition::IdDType(sources), {Edges(e)});
+    }
+    Begin("graph.seg", std::move(layout));
+    for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
+      const NodeTypeId t = schema_.dst_type(e);
+      const std::span<const uint64_t> offsets = plan_.edges[Index(e)].offsets().subspan(
+          Index(plan_.nodes[Index(t)].first[Index(part_)]), Index(Nodes(t)) + 1);
+      AppendEach<uint64_t>(Partition::IndptrName(e), offsets.size(),
+                           [&](size_t i) { return offsets[i] - offsets[0]; });
+      const bool narrow = Partition::IdDType(plan_.meta->book.nodes().count(
+                              schema_.src_type(e))) == DType::kUInt32;
+      plan_.edges[Index(e)].Visit([&](auto keys) {
+        const auto own = keys.subspan(Index(FirstEdge(e)), Index(Edges(e)));
+        const std::string array = Partition::IndicesName(e);
+        if (narrow) {
+          AppendEach<uint32_t>(array, own.size(),
+                               [&](size_t i) { return static_cast<uint32_t>(own[i].src()); });
+        } else {
+          AppendEach<uint64_t>(array, own.size(), [&](size_t i) { return own[i].src(); });
+        }
+      });
+    }
+    writer_.EndSegment();
+  }
+
+  void WriteNodeFeatures() {
+    SegmentLayout layout;
+    for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
+      for (const RawFeature& feature : graph_.nodes[Index(t)].features) {
+        layout.Add(Partition::NodeFeatureName(t, feature.name), feature.values.dtype(),
+                   RowsShape(feature.values, Nodes(t)));
+      }
+      layout.Add(Partition::NodeFeatureName(t, kOrigId), DType::kInt64, {Nodes(t)});
+    }
+    Begin("node_feat.seg", std::move(layout));
+    for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
+      const std::vector<int64_t> rows = OriginalIds(plan_.owners[Index(t)], part_, Nodes(t));
+      for (const RawFeature& feature : graph_.nodes[Index(t)].features) {
+        AppendRows(Partition::NodeFeatureName(t, feature.name), feature.values, rows.size(),
+                   [&](size_t i) { return Index(rows[i]); });
+      }
+      Append(Partition::NodeFeatureName(t, kOrigId), std::as_bytes(std::span(rows)));
+    }
+    writer_.EndSegment();
+  }
+
+  void WriteEdgeFeatures() {
+    SegmentLayout layout;
+    for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
+      for (const RawFeature& feature : graph_.edges[Index(e)].features) {
+        layout.Add(Partition::EdgeFeatureName(e, feature.name), feature.values.dtype(),
+                   RowsShape(feature.values, Edges(e)));
+      }
+      layout.Add(Partition::EdgeFeatureName(e, kOrigId), DType::kInt64, {Edges(e)});
+    }
+    Begin("edge_feat.seg", std::move(layout));
+    for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
+      const RawEdges& raw = graph_.edges[Index(e)];
+      const size_t stored = Index(raw.stored());
+      plan_.edges[Index(e)].Visit([&](auto keys) {
+        const auto own = keys.subspan(Index(FirstEdge(e)), Index(Edges(e)));
+        for (const RawFeature& feature : raw.features) {
+          AppendRows(Partition::EdgeFeatureName(e, feature.name), feature.values, own.size(),
+                     [&](size_t i) { return own[i].edge() % stored; });
+        }
+        AppendEach<int64_t>(Partition::EdgeFeatureName(e, kOrigId), own.size(),
+                            [&](size_t i) { return static_cast<int64_t>(own[i].edge()); });
+      });
+    }
+    writer_.EndSegment();
+  }
+
+  const RawGraph& graph_;
+  const Plan& plan_;
+  const Schema& schema_;
+  PartId part_;
+  NativePartitionWriter writer_;
+  std::function<void(uint64_t)> written_;
+  uint64_t bytes_ = 0;
+};
+
+// What the files will hold, for the progress.
+uint64_t ExpectedBytes(const RawGraph& graph) {
+  uint64_t bytes = 0;
+  for (const RawNodes& nodes : graph.nodes) {
+    bytes += Index(nodes.count) * 16;
+    for (const RawFeature& feature : nodes.features) bytes += feature.values.num_bytes();
+  }
+  for (const RawEdges& edges : graph.edges) {
+    bytes += Index(edges.count()) * 12;
+    for (const RawFeature& feature : edges.features) {
+      bytes += feature.values.num_bytes() * (edges.add_reverse ? 2 : 1);
+    }
+  }
+  return bytes;
+}
+
+void CheckFeatures(const std::vector<RawFeature>& features, const std::string& type) {
+  for (const RawFeature& feature : features) {
+    if (feature.name == kOrigId) {
+      Throw(ErrorCode::kInvalid, type, " has a feature '", kOrigId,
+            "', the name that partitioning gives to the original ids; rename it");
+    }
+  }
+}
+
+PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions& options) {
+  const Plan plan = MakePlan(graph, options);
+  MakeDirectories(options.output);
+  RemoveOld(options);
+  PartitionSummary summary;
+  summary.meta = plan.meta;
+  for (const SortedEdges& edges : plan.edges) summary.edge_cut += edges.edge_cut();
+  const uint64_t total = ExpectedBytes(graph);
+  uint64_t done = 0;
+  for (PartId p = 0; p < options.num_parts; p++) {
+    const auto written = [&](uint64_t bytes) {
+      done += bytes;
+      if (options.progress) options.progress("writing partitions", std::min(done, total - 1), total);
+    };
+    PartitionFiles files(graph, plan, PartDirectory(options.output, p), p, written);
+    summary.bytes.push_back(files.Write());
+  }
+  WriteNativePartConfig(options.output, *plan.meta);
+  summary.part_config = ConfigPath(options);
+  if (options.progress) options.progress("writing partitions", total, total);
+  return summary;
+}
+
+}  // namespace
+
+void CheckPartitionOptions(const PartitionOptions& options) {
+  constexpr std::string_view kNameCharacters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  const std::string& name = options.graph_name;
+  if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-' ||
+      name.find_first_not_of(kNameCharacters) != std::string::npos) {
+    Throw(ErrorCode::kInvalid, "graph name '", name,
+          "': expected 1 to 100 letters, digits, '.', '_' or '-', beginning with none of '.-'");
+  }
+  if (options.num_parts < 1 || options.num_parts > kMaxParts) {
+    Throw(ErrorCode::kInvalid, "number of partitions ", options.num_parts, " is outside 1..",
+          kMaxParts);
+  }
+  if (options.output.empty()) Throw(ErrorCode::kInvalid, "the output directory has no name");
+  if (options.force) return;
+  for (const std::string& path : {ConfigPath(options), PartDirectory(options.output, 0)}) {
+    if (!FileExists(path)) continue;
+    Throw(ErrorCode::kExists, path, " exists; give another --output, or --force to replace it");
+  }
+}
+
+PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options) {
+  CheckPartitionOptions(options);
+  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
+    CheckFeatures(graph.nodes[Index(t)].features, "node type '" + graph.schema.ntype(t) + "'");
+  }
+  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
+    CheckFeatures(graph.edges[Index(e)].features,
+                  "edge type '" + graph.schema.etype(e).ToString() + "'");
+  }
+  try {
+    return PartitionAndWrite(graph, options);
+  } catch (const std::bad_alloc&) {
+    Throw(ErrorCode::kOverloaded, "too little memory to partition the graph; --part_method random ",
+          "needs the least");
+  } catch (const fs::filesystem_error& error) {
+    Throw(ErrorCode::kIo, error.what());
+  }
+}
+
+}  // namespace graphd
