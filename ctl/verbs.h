@@ -14,4 +14,6 @@ std::string Flags(const std::string& name_with_underscores);
 // The exit code of graphctl when the callback returns; 0 at first.
 void SetExitCode(int code);
 
+void AddPartition(CLI::App& app);
+
 }  // namespace graphd::ctl

@@ -92,15 +92,14 @@ std::vector<idx_t> RunMetis(SimpleGraph& simple, PartId num_parts, uint64_t seed
   options[METIS_OPTION_NUMBERING] = 0;
   idx_t constraints = 1, parts = num_parts, cut = 0;
   const int status = METIS_PartGraphKway(&nodes, &constraints, simple.offsets.data(),
-                                         simple.neighbours.data(), nullptr, nullptr, nullptr, &parts,
-                                         nullptr, nullptr, options, &cut, owner.data());
+                                         simple.neighbours.data(), nullptr, nullptr, nullptr,
+                                         &parts, nullptr, nullptr, options, &cut, owner.data());
   if (status == METIS_ERROR_MEMORY) {
     Throw(ErrorCode::kOverloaded, "METIS has too little memory for ", nodes, " nodes and ",
           simple.neighbours.size() / 2, " pairs of neighbours; use --part_method random");
   }
   if (status != METIS_OK) {
-    Throw(ErrorCode::kInternal, "METIS failed with status ", status,
-          "; use --part_method random");
+    Throw(ErrorCode::kInternal, "METIS failed with status ", status, "; use --part_method random");
   }
   return owner;
 }

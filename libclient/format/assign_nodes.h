@@ -12,8 +12,8 @@
 namespace graphd {
 
 enum class PartMethod { kMetis, kRandom };
-const char* PartMethodName(PartMethod method) noexcept;          // "metis", "random"
-PartMethod PartMethodFromName(const std::string& name);          // Error(kInvalid) otherwise
+const char* PartMethodName(PartMethod method) noexcept;  // "metis", "random"
+PartMethod PartMethodFromName(const std::string& name);  // Error(kInvalid) otherwise
 
 // owners[node type][node]: partition. Some partitions may own nothing.
 using NodeOwners = std::vector<std::vector<PartId>>;

@@ -93,8 +93,8 @@ bool CsvReader::Fill() {
     }
     buffer_.resize(buffer_.size() * 2);
   }
-  const int got = gzread(stream_->file, buffer_.data() + end_,
-                         static_cast<unsigned>(buffer_.size() - end_));
+  const int got =
+      gzread(stream_->file, buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
   int status = Z_OK;
   const char* reason = gzerror(stream_->file, &status);
   // At a cut-off stream gzread returns what there was, and only gzerror tells.
@@ -119,9 +119,9 @@ bool CsvReader::NextRow() {
       if (Fill()) continue;
       if (begin_ == end_) return false;
     }
-    const size_t size = newline ? static_cast<size_t>(static_cast<const char*>(newline) -
-                                                      buffer_.data() - begin_)
-                                : end_ - begin_;
+    const size_t size =
+        newline ? static_cast<size_t>(static_cast<const char*>(newline) - buffer_.data() - begin_)
+                : end_ - begin_;
     row_ = TrimBlanks({buffer_.data() + begin_, size});
     begin_ += size + (newline ? 1 : 0);
     searched = 0;

@@ -62,8 +62,7 @@ std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
     const std::span<std::byte> array = writer.bytes().subspan(spec.offset, spec.bytes);
     checksum.Reset();
     for (size_t at = 0; at < array.size(); at += kReadBytes) {
-      const std::span<std::byte> piece =
-          array.subspan(at, std::min(kReadBytes, array.size() - at));
+      const std::span<std::byte> piece = array.subspan(at, std::min(kReadBytes, array.size() - at));
       ReadExactly(fd.get(), spec.offset + at, piece, path);
       if (options.verify_checksums) checksum.Update(piece);
       done += piece.size();

@@ -7,115 +7,69 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "format/json_field.h"
 
 namespace graphd {
 namespace {
 
-using nlohmann::json;
-
 constexpr int64_t kVersion = 1;
-constexpr size_t kMaxHeaderBytes = size_t{16} << 20;
 // A layout looks names up by scanning; a header may not make that expensive.
-constexpr size_t kMaxArrays = 4096;
+constexpr size_t kMaxSegments = 16, kMaxArrays = 4096, kMaxDimensions = 16;
 
-// Reads typed members of one JSON object; every failure names file, place, key and expectation.
-class ObjectReader {
- public:
-  ObjectReader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object_.is_object()) Fail("it", "an object");
-  }
+size_t BoundedSize(const JsonField& list, size_t max) {
+  if (list.size() > max) list.Fail(StrCat("a list of at most ", max));
+  return list.size();
+}
 
-  std::string String(const char* key) const {
-    const json& value = Get(key, "a string");
-    if (!value.is_string()) Fail(key, "a string");
-    return value.get<std::string>();
-  }
-
-  uint64_t Unsigned(const char* key, uint64_t max) const {
-    const json& value = Get(key, "a whole number");
-    if (!value.is_number_unsigned() || value.get<uint64_t>() > max) {
-      Fail(key, StrCat("a whole number in 0..", max));
-    }
-    return value.get<uint64_t>();
-  }
-
-  const json& Array(const char* key, size_t max_elements) const {
-    const json& value = Get(key, "an array");
-    if (!value.is_array() || value.size() > max_elements) {
-      Fail(key, StrCat("an array of at most ", max_elements, " elements"));
-    }
-    return value;
-  }
-
-  [[noreturn]] void Fail(const char* key, const std::string& expected) const {
-    Throw(ErrorCode::kCorrupt, where_, ": ", key, " is not ", expected,
-          "; copy the partition again");
-  }
-
- private:
-  const json& Get(const char* key, const char* expected) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) Throw(ErrorCode::kCorrupt, where_, ": ", key, " is missing, expected ", expected);
-    return *found;
-  }
-
-  const json& object_;
-  std::string where_;
-};
-
-ArraySpec ReadArray(const ObjectReader& object) {
+ArraySpec ReadArray(const JsonField& object) {
   ArraySpec spec;
-  spec.name = object.String("name");
+  spec.name = object["name"].String();
   try {
-    spec.dtype = DTypeFromName(object.String("dtype"));
-  } catch (const Error& error) {
-    object.Fail("dtype", error.what());
+    spec.dtype = DTypeFromName(object["dtype"].String());
+  } catch (const Error&) {
+    object["dtype"].Fail("the name of a dtype");
   }
-  for (const json& extent : object.Array("shape", 16)) {
-    if (!extent.is_number_unsigned() || extent.get<uint64_t>() > INT64_MAX) {
-      object.Fail("shape", "an array of whole numbers");
-    }
-    spec.shape.push_back(extent.get<int64_t>());
+  const JsonField shape = object["shape"];
+  for (size_t i = 0; i < BoundedSize(shape, kMaxDimensions); i++) {
+    spec.shape.push_back(shape[i].Int(0, INT64_MAX));
   }
-  spec.offset = object.Unsigned("offset", INT64_MAX);
-  spec.bytes = object.Unsigned("bytes", INT64_MAX);
+  spec.offset = static_cast<uint64_t>(object["offset"].Int(0, INT64_MAX));
+  spec.bytes = static_cast<uint64_t>(object["bytes"].Int(0, INT64_MAX));
   return spec;
 }
 
-uint64_t ReadChecksum(const ObjectReader& object) {
-  const std::string text = object.String("xxh3");
+uint64_t ReadChecksum(const JsonField& field) {
+  const std::string text = field.String();
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc() || text.size() != 16 || end != text.data() + text.size()) {
-    object.Fail("xxh3", "16 hexadecimal digits");
+    field.Fail("16 hexadecimal digits");
   }
   return value;
 }
 
-NativeSegmentInfo ReadSegment(const json& value, const std::string& where,
-                              const std::string& directory) {
-  const ObjectReader object(value, where);
+NativeSegmentInfo ReadSegment(const JsonField& object, const std::string& directory) {
   NativeSegmentInfo segment;
-  segment.file = object.String("file");
+  segment.file = object["file"].String();
   if (segment.file.empty() || segment.file[0] == '.' ||
-      segment.file.find('/') != std::string::npos ||
-      segment.file.find('\0') != std::string::npos) {
-    object.Fail("file", "the name of a file in the same directory");
+      segment.file.find_first_of(std::string_view("/\0", 2)) != std::string::npos) {
+    object["file"].Fail("the name of a file in the same directory");
   }
-  const uint64_t total = object.Unsigned("total_bytes", INT64_MAX);
+  const auto total = static_cast<uint64_t>(object["total_bytes"].Int(0, INT64_MAX));
   const std::string path = JoinPath(directory, segment.file);
   const uint64_t size = FileSize(path);
   if (size != total) {
-    Throw(ErrorCode::kCorrupt, path, ": ends at offset ", size, ", expected ", total,
-          " bytes as ", where, " says; copy or partition it again");
+    Throw(ErrorCode::kCorrupt, path, ": ends at offset ", size, ", expected ", total, " bytes as ",
+          kNativeHeaderFile, " says; copy or partition it again");
   }
+  const JsonField arrays = object["arrays"];
   std::vector<ArraySpec> table;
-  for (const json& array : object.Array("arrays", kMaxArrays)) {
-    const ObjectReader entry(array, StrCat(where, ".arrays[", table.size(), "]"));
-    table.push_back(ReadArray(entry));
-    segment.checksums.push_back(ReadChecksum(entry));
+  for (size_t i = 0; i < BoundedSize(arrays, kMaxArrays); i++) {
+    table.push_back(ReadArray(arrays[i]));
+    segment.checksums.push_back(ReadChecksum(arrays[i]["xxh3"]));
   }
-  segment.layout = SegmentLayout::FromTable(table, total, where);
+  segment.layout =
+      SegmentLayout::FromTable(table, total, StrCat(object.file(), ": ", object.name()));
   return segment;
 }
 
@@ -129,29 +83,22 @@ uint64_t NativeHeader::total_bytes() const noexcept {
 
 NativeHeader ReadNativeHeader(const std::string& directory) {
   const std::string path = JoinPath(directory, kNativeHeaderFile);
-  json root;
-  try {
-    root = json::parse(ReadTextFile(path, kMaxHeaderBytes));
-  } catch (const json::exception& error) {
-    Throw(ErrorCode::kCorrupt, path, ": no JSON: ", error.what());
+  const nlohmann::json document = ParseJsonFile(path);
+  const JsonField root(document, path);
+  const std::string format = root["format"].String();
+  const int64_t version = root["version"].Int(0, INT64_MAX);
+  if (format != kNativeFormatName || version != kVersion) {
+    Throw(ErrorCode::kVersion, path, ": format '", format, "', version ", version,
+          "; this program reads '", kNativeFormatName, "', version ", kVersion,
+          "; use the graphd that wrote it, or partition again");
   }
-  const ObjectReader object(root, path);
-  const std::string format = object.String("format");
-  if (format != kNativeFormatName) {
-    Throw(ErrorCode::kVersion, path, ": format '", format, "', expected '", kNativeFormatName,
-          "'; use the graphd that wrote it, or partition again");
-  }
-  if (object.Unsigned("version", UINT32_MAX) != kVersion) {
-    Throw(ErrorCode::kVersion, path, ": version ", object.Unsigned("version", UINT32_MAX),
-          ", this program reads version ", kVersion);
-  }
-  if (object.String("byte_order") != "little") object.Fail("byte_order", "'little'");
+  if (root["byte_order"].String() != "little") root["byte_order"].Fail("\"little\"");
   NativeHeader header;
-  header.graph_name = object.String("graph_name");
-  header.part = static_cast<PartId>(object.Unsigned("part_id", INT32_MAX));
-  for (const json& segment : object.Array("segments", 64)) {
-    header.segments.push_back(
-        ReadSegment(segment, StrCat(path, ": segments[", header.segments.size(), "]"), directory));
+  header.graph_name = root["graph_name"].String();
+  header.part = static_cast<PartId>(root["part_id"].Int(0, INT32_MAX));
+  const JsonField segments = root["segments"];
+  for (size_t i = 0; i < BoundedSize(segments, kMaxSegments); i++) {
+    header.segments.push_back(ReadSegment(segments[i], directory));
   }
   return header;
 }

@@ -67,7 +67,8 @@ void NativePartitionWriter::Append(const std::string& array, std::span<const std
 
 void NativePartitionWriter::CloseArray() {
   NativeSegmentInfo& segment = header_.segments.back();
-  GRAPHD_CHECK(filled_ == segment.layout.arrays()[array_].bytes, "an array is filled before the next");
+  GRAPHD_CHECK(filled_ == segment.layout.arrays()[array_].bytes,
+               "an array is filled before the next");
   segment.checksums.push_back(checksum_.Digest());
   checksum_.Reset();
   filled_ = 0;
@@ -108,7 +109,8 @@ void NativePartitionWriter::Finish() {
   }
   // A header must never describe files that it was not written for.
   const std::string header_path = JoinPath(directory_, kNativeHeaderFile);
-  if (::unlink(header_path.c_str()) != 0 && errno != ENOENT) ThrowErrno("can't replace", header_path);
+  if (::unlink(header_path.c_str()) != 0 && errno != ENOENT)
+    ThrowErrno("can't replace", header_path);
   for (const NativeSegmentInfo& segment : header_.segments) {
     const std::string path = JoinPath(directory_, segment.file);
     if (::rename(TemporaryPath(segment.file).c_str(), path.c_str()) != 0) {

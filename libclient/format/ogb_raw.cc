@@ -110,8 +110,8 @@ std::optional<std::string> ChooseSplit(const std::string& directory, const std::
   std::sort(names.begin(), names.end());
   if (!wanted.empty()) {
     if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-      Throw(ErrorCode::kInvalid, splits, " has no split '", wanted, "'; there are: ",
-            names.empty() ? "none" : Join(names, ", "));
+      Throw(ErrorCode::kInvalid, splits, " has no split '", wanted,
+            "'; there are: ", names.empty() ? "none" : Join(names, ", "));
     }
     return JoinPath(splits, wanted);
   }

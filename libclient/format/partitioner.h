@@ -8,6 +8,7 @@
 #include "format/assign_nodes.h"
 #include "format/raw_graph.h"
 #include "format/step_progress.h"
+#include "format/write_partition.h"
 #include "graph/partition.h"
 
 // Cuts a graph into partitions in our native format.
@@ -20,8 +21,6 @@
 // Memory: the input graph, 8 bytes per edge and what the method needs. One thread.
 
 namespace graphd {
-
-inline constexpr const char* kOrigId = "orig_id";
 
 struct PartitionOptions {
   std::string graph_name;

@@ -59,8 +59,9 @@ struct RawEdges {
  private:
   template <class F>
   void Visit(F&& f) const {
-    IdSpan(src).Visit(
-        [&](auto from) { f(from, dst.as<std::remove_const_t<typename decltype(from)::value_type>>()); });
+    IdSpan(src).Visit([&](auto from) {
+      f(from, dst.as<std::remove_const_t<typename decltype(from)::value_type>>());
+    });
   }
 };
 

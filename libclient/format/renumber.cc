@@ -44,8 +44,7 @@ std::vector<int64_t> OriginalIds(const std::vector<PartId>& owners, PartId part,
 
 SortedEdges::SortedEdges(const RawEdges& edges, const NodeNumbering& src,
                          const NodeNumbering& dst) {
-  const bool narrow =
-      src.new_ids.dtype() == DType::kUInt32 && edges.count() <= int64_t{UINT32_MAX};
+  const bool narrow = src.new_ids.dtype() == DType::kUInt32 && edges.count() <= int64_t{UINT32_MAX};
   if (narrow) {
     Sort(edges, src, dst, narrow_);
   } else {

@@ -14,8 +14,8 @@ namespace graphd {
 
 // New ids of one node type.
 struct NodeNumbering {
-  Tensor new_ids;               // uint32 or uint64 [nodes]: type-wise new id of each original id
-  std::vector<int64_t> first;   // [partitions + 1]: partition p owns new ids first[p]..first[p+1]-1
+  Tensor new_ids;              // uint32 or uint64 [nodes]: type-wise new id of each original id
+  std::vector<int64_t> first;  // [partitions + 1]: partition p owns new ids first[p]..first[p+1]-1
 };
 
 NodeNumbering NumberNodes(const std::vector<PartId>& owners, PartId num_parts);

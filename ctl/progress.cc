@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace graphd::ctl {
+namespace {
+constexpr int kBarWidth = 30;
+}
+
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() { Finish(); }
+
+void ProgressLine::Finish() {
+  if (open_) std::fputc('\n', stderr);
+  open_ = false;
+  step_.clear();
+}
+
+StepProgress ProgressLine::Callback() {
+  return
+      [this](const std::string& step, uint64_t done, uint64_t total) { Show(step, done, total); };
+}
+
+void ProgressLine::Show(const std::string& step, uint64_t done, uint64_t total) {
+  const bool fresh = step != step_;
+  if (!terminal_) {
+    if (fresh) std::fprintf(stderr, "%s\n", step.c_str());
+    step_ = step;
+    return;
+  }
+  if (!fresh && done < total && SecondsSince(drawn_) < 0.1) return;
+  if (fresh && open_) std::fputc('\n', stderr);
+  step_ = step;
+  drawn_ = Clock::now();
+  const double share =
+      total == 0 ? 1.0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+  const int filled = static_cast<int>(share * kBarWidth);
+  std::fprintf(stderr, "\r[%s%s] %3d %%  %s\x1b[K",
+               std::string(static_cast<size_t>(filled), '#').c_str(),
+               std::string(static_cast<size_t>(kBarWidth - filled), '.').c_str(),
+               static_cast<int>(share * 100), step.c_str());
+  std::fflush(stderr);
+  open_ = true;
+}
+
+}  // namespace graphd::ctl

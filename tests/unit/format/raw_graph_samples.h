@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "format/raw_graph.h"
+
+// Graphs and directories that the tests of the native format and of partitioning share.
+
+namespace graphd::testing {
+
+// A directory below the system's temporary one that goes away with the object.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+using EdgeList = std::vector<std::pair<uint32_t, uint32_t>>;
+
+// A homogeneous graph with node features "feat" (float32 [n, 3]) and "label" (int64 [n]) and the
+// edge feature "weight" (float32 [edges]), all functions of the id.
+RawGraph HomogeneousGraph(int64_t nodes, const EdgeList& edges, bool add_reverse = false);
+float FeatValue(uint64_t node, uint64_t column);
+float WeightValue(uint64_t stored_edge);
+
+// Edges between random ends: with self loops, repeated edges, and about a third of the nodes
+// isolated.
+EdgeList RandomMultigraph(int64_t nodes, int64_t edges, uint64_t seed);
+
+// Node types "author", "paper"; edge types author:writes:paper, paper:cites:paper,
+// paper:rev_writes:author, and author:advises:author, which has no edges.
+RawGraph TypedGraph(int64_t authors, int64_t papers, uint64_t seed);
+
+}  // namespace graphd::testing
