@@ -1,0 +1,177 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a node-classification data set out of Debian's own packages.
+
+Nodes are packages, edges their dependencies on packages that exist, features the hashed words of the
+description, the label is the section. Written in OGB's raw layout, which `graphctl partition` reads;
+give it --add_reverse, for the edges here go one way, from the package that depends. The same package
+lists give the same bytes.
+"""
+import argparse
+import contextlib
+import gzip
+import hashlib
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+import zlib
+
+RELATIONS = ("Pre-Depends", "Depends", "Recommends", "Suggests")
+FIELDS = {name.encode(): name for name in RELATIONS + ("Package", "Section", "Description")}
+WORD = re.compile(r"[a-z0-9][a-z0-9+]+")
+# A package's name at the head of an alternative: "libc6:any (>= 2.34)" -> "libc6".
+TARGET = re.compile(r"[^\s:(\[<]+")
+
+
+def stanzas(stream):
+    """Yields a dict of the fields we need for each paragraph of a Packages file."""
+    fields, current = {}, None
+    for line in stream:
+        if line == b"\n":
+            if fields:
+                yield fields
+            fields, current = {}, None
+        elif line[:1] in b" \t":
+            if current:
+                fields[current] += " " + line.decode("utf-8", "replace").strip()
+        else:
+            name, _, value = line.partition(b":")
+            current = FIELDS.get(name)
+            if current:
+                fields[current] = value.decode("utf-8", "replace").strip()
+    if fields:
+        yield fields
+
+
+def read_packages(source):
+    """The first stanza of each package, by name, in the order of appearance."""
+    packages = {}
+    with contextlib.ExitStack() as stack:
+        if source:
+            stream = stack.enter_context(open(source, "rb"))
+        else:
+            process = subprocess.Popen(["apt-cache", "dumpavail"], stdout=subprocess.PIPE)
+            stream = stack.enter_context(process.stdout)
+        for stanza in stanzas(stream):
+            if "Package" in stanza:
+                packages.setdefault(stanza["Package"], stanza)
+    if not source and process.wait() != 0:
+        sys.exit("debian_graph.py: `apt-cache dumpavail` failed with status %d" % process.returncode)
+    if not packages:
+        sys.exit("debian_graph.py: %s names no packages; run `apt-get update` first"
+                 % (source or "`apt-cache dumpavail`"))
+    return packages
+
+
+def dependencies(stanza, ids):
+    """Ids of the packages that a stanza mentions, each once, without itself."""
+    found = {}
+    for relation in RELATIONS:
+        for clause in stanza.get(relation, "").split(","):
+            for alternative in clause.split("|"):
+                match = TARGET.search(alternative)
+                target = ids.get(match.group()) if match else None
+                if target is not None:
+                    found[target] = None
+    found.pop(ids[stanza["Package"]], None)
+    return list(found)
+
+
+def features(text, size):
+    """One line of numbers: signed counts of hashed words, of length 1."""
+    values = {}
+    for word in WORD.findall(text.lower()):
+        code = zlib.crc32(word.encode())
+        at = code % size
+        values[at] = values.get(at, 0) + (1 if code & 0x80000000 else -1)
+    norm = math.sqrt(sum(value * value for value in values.values())) or 1.0
+    row = ["0"] * size
+    for at, value in values.items():
+        row[at] = "%.6g" % (value / norm)
+    return ",".join(row) + "\n"
+
+
+def split_of(name):
+    """train, valid or test: 50, 25 and 25 % by a hash of the name."""
+    return ("train", "train", "valid", "test")[hashlib.sha256(name.encode()).digest()[0] % 4]
+
+
+class Writer:
+    """Writes .csv.gz files below a directory; without time stamps, so that equal data is equal."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def write(self, name, lines):
+        path = os.path.join(self.directory, name + ".csv.gz")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".tmp", "wb") as raw:
+            with gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
+                batch, size = [], 0
+                for line in lines:
+                    batch.append(line)
+                    size += len(line)
+                    if size > 1 << 20:
+                        packed.write("".join(batch).encode())
+                        batch, size = [], 0
+                packed.write("".join(batch).encode())
+        os.replace(path + ".tmp", path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", required=True, help="directory to write")
+    parser.add_argument("--from", dest="source", metavar="FILE",
+                        help="a Packages file to read instead of `apt-cache dumpavail`")
+    parser.add_argument("--feat_size", type=int, default=128, help="length of the features")
+    args = parser.parse_args()
+    start = time.monotonic()
+
+    def say(text):
+        print("%5.1f s  %s" % (time.monotonic() - start, text), file=sys.stderr, flush=True)
+
+    say("reading " + (args.source or "`apt-cache dumpavail`"))
+    packages = read_packages(args.source)
+    ids = {name: i for i, name in enumerate(packages)}
+    say("%d packages" % len(ids))
+    out = Writer(args.output)
+
+    num_edges = 0
+
+    def edges():
+        nonlocal num_edges
+        for name, stanza in packages.items():
+            for target in dependencies(stanza, ids):
+                num_edges += 1
+                yield "%d,%d\n" % (ids[name], target)
+
+    out.write("raw/edge", edges())
+    out.write("raw/num-node-list", ["%d\n" % len(ids)])
+    out.write("raw/num-edge-list", ["%d\n" % num_edges])
+    say("%d dependencies" % num_edges)
+
+    out.write("raw/node-feat", (features(stanza.get("Description", ""), args.feat_size)
+                                for stanza in packages.values()))
+    say("%d features of each package" % args.feat_size)
+
+    sections = [stanza.get("Section", "unknown").rpartition("/")[2] for stanza in packages.values()]
+    names = sorted(set(sections))
+    classes = {name: i for i, name in enumerate(names)}
+    out.write("raw/node-label", ("%d\n" % classes[section] for section in sections))
+    parts = {"train": [], "valid": [], "test": []}
+    for name, i in ids.items():
+        parts[split_of(name)].append("%d\n" % i)
+    for part, lines in parts.items():
+        out.write("split/hash/" + part, lines)
+    out.write("mapping/nodeidx2package", ("%d,%s\n" % (i, name) for name, i in ids.items()))
+    out.write("mapping/labelidx2section", ("%d,%s\n" % (i, name) for i, name in enumerate(names)))
+    say("%d classes; %d packages to train on, %d to validate, %d to test" % (
+        len(names), len(parts["train"]), len(parts["valid"]), len(parts["test"])))
+
+
+if __name__ == "__main__":
+    main()
