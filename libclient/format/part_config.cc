@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/byte_reader.h"
+#include "format/dgl_relations.h"
 #include "format/json_field.h"
 #include "format/npy.h"
 
@@ -17,7 +18,7 @@ namespace {
 using Range = IdMap::Range;
 
 // Schema looks names up one by one; more types than this are a damaged file.
-constexpr size_t kMaxTypes = 32768;
+constexpr size_t kMaxTypes = 4096;
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -158,18 +159,43 @@ PartFormat ReadFormat(const JsonField& root) {
         "partition again");
 }
 
-std::vector<CanonicalEdgeType> ReadEdgeTypes(const JsonField& root,
+// Ends of the edge types that are named by a bare relation, from whichever partitions are here.
+std::vector<std::optional<RelationEnds>> FindRelationEnds(const PartConfig& config,
+                                                          const PartitionBook& book) {
+  std::vector<std::optional<RelationEnds>> ends(static_cast<size_t>(book.edges().num_types()));
+  if (config.format != PartFormat::kDgl) return ends;
+  for (size_t p = 0; p < config.parts.size(); p++) {
+    const bool complete = std::all_of(ends.begin(), ends.end(), [](auto& e) { return !!e; });
+    if (complete || !FileExists(config.parts[p].part_graph)) continue;
+    DeriveRelationEnds(config.parts[p].part_graph, book, static_cast<PartId>(p), ends);
+  }
+  return ends;
+}
+
+std::vector<CanonicalEdgeType> ReadEdgeTypes(const PartConfig& config, const JsonField& root,
+                                             const PartitionBook& book,
                                              const std::vector<std::string>& ntypes,
                                              const std::vector<std::string>& names) {
   std::vector<CanonicalEdgeType> etypes;
-  for (const std::string& name : names) {
-    const std::vector<std::string> pieces = Split(name, ':');
+  std::optional<std::vector<std::optional<RelationEnds>>> found;
+  for (size_t e = 0; e < names.size(); e++) {
+    const std::vector<std::string> pieces = Split(names[e], ':');
     if (pieces.size() == 3) {
       etypes.push_back({pieces[0], pieces[1], pieces[2]});
-    } else if (pieces.size() == 1 && ntypes.size() == 1) {
-      etypes.push_back({ntypes[0], name, ntypes[0]});
+    } else if (pieces.size() != 1) {
+      root["etypes"][names[e]].Fail("to be named src:rel:dst");
+    } else if (ntypes.size() == 1) {
+      etypes.push_back({ntypes[0], names[e], ntypes[0]});
     } else {
-      root["etypes"][name].Fail("to be named src:rel:dst");
+      if (!found) found = FindRelationEnds(config, book);
+      const auto& ends = (*found)[e];
+      if (!ends) {
+        root["etypes"][names[e]].Fail(
+            "to be named src:rel:dst, as no partition that is here has an edge that would tell its "
+            "node types; write it so in etypes and edge_map");
+      }
+      etypes.push_back({ntypes[static_cast<size_t>(ends->src)], names[e],
+                        ntypes[static_cast<size_t>(ends->dst)]});
     }
   }
   return etypes;
@@ -185,9 +211,10 @@ PartConfig LoadPartConfig(const std::string& path) {
   config.format = ReadFormat(root);
 
   const auto num_parts = static_cast<PartId>(root["num_parts"].Int(1, INT32_MAX));
-  if (root.Has(StrCat("part-", num_parts))) {
-    root["num_parts"].Fail(StrCat("more, as there is a part-", num_parts));
-  }
+  const std::vector<std::string> keys = root.keys();
+  const auto listed = std::count_if(
+      keys.begin(), keys.end(), [](const std::string& key) { return key.rfind("part-", 0) == 0; });
+  if (listed != num_parts) root["num_parts"].Fail(StrCat(listed, ", the number of part-<i>"));
   for (PartId p = 0; p < num_parts; p++) {
     config.parts.push_back(ReadFiles(root, static_cast<size_t>(p), config.format));
   }
@@ -202,7 +229,7 @@ PartConfig LoadPartConfig(const std::string& path) {
   IdMap edges = ReadMap("edge", root, etypes, num_parts);
   meta->book = PartitionBook(std::move(nodes), std::move(edges));
   try {
-    meta->schema = Schema(ntypes, ReadEdgeTypes(root, ntypes, etypes));
+    meta->schema = Schema(ntypes, ReadEdgeTypes(config, root, meta->book, ntypes, etypes));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kCorrupt) throw;
     Throw(ErrorCode::kCorrupt, path, ": etypes: ", error.what());
