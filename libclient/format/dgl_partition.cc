@@ -71,9 +71,15 @@ std::shared_ptr<const Partition> LoadDglPartition(const PartConfig& config, Part
       files.node_features.Load(name + "/nodes", nodes.FileRows(meta.book.nodes(), part), progress);
   auto edge_features =
       files.edge_features.Load(name + "/edges", edges.FileRows(meta.book.edges(), part), progress);
-  return std::make_shared<Partition>(
-      config.meta, part,
-      std::vector<std::shared_ptr<const Segment>>{structure, node_features, edge_features});
+  try {
+    auto partition = std::make_shared<const Partition>(
+        config.meta, part,
+        std::vector<std::shared_ptr<const Segment>>{structure, node_features, edge_features});
+    partition->Validate();
+    return partition;
+  } catch (const Error& error) {
+    Throw(error.code(), path, ": ", error.what());
+  }
 }
 
 }  // namespace graphd

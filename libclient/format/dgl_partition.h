@@ -13,7 +13,6 @@ namespace graphd {
 // At most one row table per edge type more than the partition will take.
 uint64_t EstimateDglBytes(const PartConfig& config, PartId part);
 
-// The result is not validated yet (Partition::Validate).
 std::shared_ptr<const Partition> LoadDglPartition(const PartConfig& config, PartId part,
                                                   const LoadOptions& options);
 

@@ -3,6 +3,7 @@
 
 #include "base/strings.h"
 #include "format/dgl_partition.h"
+#include "format/native.h"
 
 namespace graphd {
 namespace {
@@ -14,25 +15,19 @@ void CheckPart(const PartConfig& config, PartId part) {
   }
 }
 
-[[noreturn]] void NoNativeFormat(const PartConfig& config) {
-  Throw(ErrorCode::kVersion, config.path, ": this build does not read the native format");
-}
-
 }  // namespace
 
 uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part) {
   CheckPart(config, part);
-  if (config.format == PartFormat::kNative) NoNativeFormat(config);
+  if (config.format == PartFormat::kNative) return EstimateNativeBytes(config, part);
   return EstimateDglBytes(config, part);
 }
 
 std::shared_ptr<const Partition> LoadPartition(const PartConfig& config, PartId part,
                                                const LoadOptions& options) {
   CheckPart(config, part);
-  if (config.format == PartFormat::kNative) NoNativeFormat(config);
-  auto partition = LoadDglPartition(config, part, options);
-  partition->Validate();
-  return partition;
+  if (config.format == PartFormat::kNative) return LoadNativePartition(config, part, options);
+  return LoadDglPartition(config, part, options);
 }
 
 }  // namespace graphd
