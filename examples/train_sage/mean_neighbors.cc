@@ -13,7 +13,8 @@ constexpr int64_t kAhead = 6;
 }  // namespace
 
 // Compiled for wide vectors too, chosen at start: the baseline x86-64 has only 4 lanes.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__SANITIZE_ADDRESS__)
 #define TRAIN_SAGE_WIDE \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

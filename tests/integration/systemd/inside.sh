@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What service_test.sh runs in the container, as root.
+set -uo pipefail
+cd /srv
+failures=0
+ok() { echo "ok    $*"; }
+bad() { echo "FAIL  $*"; failures=$((failures + 1)); }
+check() { local what=$1; shift; if "$@"; then ok "$what"; else bad "$what"; fi; }
+property() { systemctl show --property "$1" --value graphd@debian.service; }
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+
+systemd-sysusers && systemd-tmpfiles --create graphd.conf && systemctl daemon-reload
+check "the user graphd exists" id graphd
+
+verify=$(systemd-analyze verify graphd@debian.service 2>&1)
+if [ -z "$verify" ]; then ok "systemd-analyze verify is silent"; else bad "verify says: $verify"; fi
+check "systemd-analyze security is content (below 2.0)" \
+  systemd-analyze security --no-pager --offline=true --threshold=20 graphd@debian.service >/dev/null
+
+if systemctl start graphd@debian 2>/dev/null; then
+  bad "started without a configuration"
+else
+  ok "does not start without /etc/graphd/debian.conf"
+fi
+
+/usr/bin/python3 small_graph.py --nodes 400 --classes 4 raw
+graphctl partition --graph_name small --input raw --num_parts 1 --output parts >partition.log 2>&1 ||
+  { bad "graphctl partition"; cat partition.log; exit 1; }
+chmod -R a+rX parts
+printf 'part_config = "/srv/parts/small.json"\npart_id = 0\nlisten = "127.0.0.1:30050"\n' \
+  >/etc/graphd/debian.conf
+echo "127.0.0.1 30050" >ip_config.txt
+
+begin=$(milliseconds)
+if systemctl start graphd@debian; then
+  ok "systemctl start returns when ready: $(($(milliseconds) - begin)) ms"
+else
+  bad "systemctl start"
+  systemctl status --no-pager --full graphd@debian
+  journalctl --no-pager -u graphd@debian -n 40
+  exit 1
+fi
+main=$(property MainPID)
+status=$(property StatusText)
+if [ -n "$status" ]; then ok "status: $status"; else bad "no status text"; fi
+check "runs as graphd" [ "$(stat -c %U "/proc/$main")" = graphd ]
+check "its socket lies in /run/graphd/debian" [ -S /run/graphd/debian/30050.sock ]
+
+job() {
+  timeout 120 graphctl launch --server_name debian --workspace /srv --num_trainers 2 \
+    --part_config parts/small.json --ip_config ip_config.txt \
+    "train_sage --graph_name small --num_epochs 3 --batch_size 50 --fan_out 5,5 --num_hidden 16" \
+    >job.log 2>&1
+}
+for round in first second; do
+  if job && grep -q 'test accuracy: 0\.[0-9]' job.log; then
+    ok "the $round job: $(grep -oE '(attach|test accuracy): .*' job.log | paste -sd' ')"
+  else
+    bad "the $round job"
+    cat job.log
+  fi
+done
+check "the server outlives its jobs" [ "$(property MainPID)" = "$main" ]
+
+kill -9 "$main"
+for _ in $(seq 200); do
+  [ "$(property MainPID)" != "$main" ] && [ "$(property ActiveState)" = active ] && break
+  sleep 0.05
+done
+check "after kill -9 it is started again" [ "$(property ActiveState)" = active ]
+if job; then ok "and serves a third job"; else bad "the third job"; cat job.log; fi
+
+main=$(property MainPID)
+begin=$(milliseconds)
+check "systemctl stop" systemctl stop graphd@debian
+ok "stopped in $(($(milliseconds) - begin)) ms"
+check "it ended cleanly" [ "$(property Result)" = success ]
+check "no process is left" [ ! -e "/proc/$main" ]
+check "no socket is left" [ ! -e /run/graphd/debian ]
+check "the port is free" bash -c '! (exec 3<>/dev/tcp/127.0.0.1/30050) 2>/dev/null'
+
+echo 'part_config = "/srv/parts/none.json"' >/etc/graphd/debian.conf
+if systemctl start graphd@debian 2>/dev/null; then
+  bad "started with a missing graph"
+else
+  check "a missing graph is not tried again and again" [ "$(property ActiveState)" = failed ]
+  ok "it says: $(journalctl --no-pager -u graphd@debian -o cat -n 6 | grep -m1 none.json)"
+fi
+[ $failures -eq 0 ] || { echo "$failures failed"; journalctl --no-pager -u graphd@debian -n 60; }
+exit $((failures > 0))
