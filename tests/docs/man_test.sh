@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The man pages are well-formed, and every option of graphd stands in its pages and in the example.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+status=0
+
+# Pages of ours are not installed where mandoc looks for them.
+if mandoc -Tlint man/*.[1-8] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db'; then
+  echo "mandoc has something to say about man/"
+  status=1
+fi
+
+options=$("${GRAPHD_BIN_DIR:?is set by ctest}/graphd" --help | grep -oE '^ +(-h,)?--[a-z_]+' | grep -oE '[a-z_]+$')
+[ "$(wc -w <<<"$options")" -ge 8 ] || { echo "graphd --help lists no options"; exit 1; }
+for option in $options; do
+  case $option in help|version) continue ;; esac
+  grep -q -- "Fl -$option" man/graphd.8 || { echo "man/graphd.8: no --$option"; status=1; }
+  [ "$option" != config ] || continue
+  grep -q "It Cm $option" man/graphd.conf.5 || { echo "man/graphd.conf.5: no $option"; status=1; }
+  grep -qE "^#?$option = " conf/graphd.conf.example || { echo "conf/graphd.conf.example: no $option"; status=1; }
+done
+exit $status
