@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "graphd/schema.h"
+#include "wire/status.h"
 
 // Talking to one daemon about itself: its status, its jobs, its end. What graphctl stands on.
 // Blocking; every call ends within the timeout given at Connect, with Error(kDeadline) at the
@@ -15,57 +14,6 @@
 // ends, whichever way.
 
 namespace graphd {
-
-// What a process is in its job.
-enum class JobRole { kTrainer, kLauncher };
-
-// Says who a client is when it attaches.
-struct JobMember {
-  std::string job_id;  // names the job on all its machines; empty: a job of its own
-  JobRole role = JobRole::kTrainer;
-  int rank = 0;         // trainers: 0 .. world_size-1
-  int world_size = 1;   // trainers of the job on all machines
-  std::string command;  // shown by `graphctl ps`
-};
-
-struct MemberStatus {
-  JobRole role;
-  int rank;
-  int64_t pid;       // as the kernel says; 0 for TCP connections
-  std::string peer;  // "unix" or the address
-};
-
-struct JobStatus {
-  std::string job_id;
-  std::string command;
-  int world_size;
-  double seconds;  // since the first member attached
-  std::vector<MemberStatus> members;
-};
-
-struct PartitionStatus {
-  PartId part;
-  int64_t num_nodes, num_edges;  // owned
-  uint64_t bytes;
-  std::string pages;  // "2 MiB transparent", ...
-};
-
-struct ServerStatus {
-  std::string version;  // of the daemon, "0.1.0"
-  uint32_t protocol;
-  std::string server_name, graph_name, part_config;
-  std::string state;  // "ready" or "draining"
-  int64_t pid;
-  double uptime_seconds;
-  std::vector<std::string> listening;  // addresses and the socket's path
-  bool insecure;
-  bool ends_with_jobs;  // started by a launch without --keep_alive
-  PartId num_parts;     // of the whole graph
-  std::vector<PartitionStatus> partitions;
-  std::vector<JobStatus> jobs;
-  uint64_t requests, rows_served, edges_sampled, bytes_sent;
-  uint64_t rss_bytes;
-};
 
 class ControlClient {
  public:

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "sampling/uniform.h"
+
+namespace graphd {
+
+// Memory that each computing thread reuses.
+struct WorkerScratch {
+  UniformSampler sampler;
+  std::vector<int64_t> rows, ids;
+  std::vector<uint32_t> counts;
+  std::vector<uint64_t> positions;
+};
+
+// The threads that run what takes longer than a data thread should be away from its connections.
+// Work comes in slices; requests take turns slice by slice, so that a large one delays a small one
+// by a slice at most. Thread-safe; one mutex, held to take or put a slice.
+class ComputePool {
+ public:
+  using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
+
+  // At most `max_queued` requests wait; one more is refused with Error(kOverloaded).
+  ComputePool(size_t num_threads, size_t max_queued);
+  ~ComputePool();
+  ComputePool(const ComputePool&) = delete;
+  ComputePool& operator=(const ComputePool&) = delete;
+
+  // Calls run(0) .. run(num_slices-1) on the pool's threads; the promise, for the calling thread's
+  // event loop, is done when the last has returned, or fails with the first Error thrown. `run`
+  // must own all it touches: the promise may be dropped while slices still run.
+  kj::Promise<void> Run(size_t num_slices, Slice run);
+
+  // Lets running slices end, fails what waits with Error(kUnavailable), joins. Idempotent.
+  void Stop();
+  size_t num_threads() const noexcept { return threads_.size(); }
+
+ private:
+  struct Request;
+  void Work();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::shared_ptr<Request>> queue_;  // guarded by mutex_
+  bool stopping_ = false;                       // guarded by mutex_
+  size_t max_queued_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace graphd

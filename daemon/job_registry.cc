@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/job_registry.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "wire/connection.h"
+
+namespace graphd {
+
+std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int64_t pid,
+                                                           std::string peer) {
+  std::lock_guard lock(mutex_);
+  const uint64_t key = next_key_++;
+  if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
+  auto found = jobs_.find(member.job_id);
+  const bool is_trainer = member.role == JobRole::kTrainer;
+  if (is_trainer && (member.rank < 0 || member.rank >= member.world_size)) {
+    Throw(ErrorCode::kInvalid, "rank ", member.rank, " is outside the world of ", member.world_size,
+          " trainers");
+  }
+  if (found == jobs_.end()) {
+    if (jobs_.size() >= kMaxJobs) {
+      Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
+    }
+    found = jobs_.try_emplace(member.job_id).first;
+    found->second.world_size = member.world_size;
+    found->second.command = member.command;
+  }
+  Job& job = found->second;
+  if (job.members.size() >= kMaxMembers) {
+    Throw(ErrorCode::kOverloaded, "job ", member.job_id, " has ", kMaxMembers, " members already");
+  }
+  if (job.world_size != member.world_size) {
+    Throw(ErrorCode::kInvalid, "job ", member.job_id, " has ", job.world_size,
+          " trainers; one attaches that believes in ", member.world_size);
+  }
+  if (job.command.empty()) job.command = member.command;
+  if (is_trainer) {
+    for (const auto& [other, status] : job.members) {
+      if (status.role == JobRole::kTrainer && status.rank == member.rank) {
+        Throw(ErrorCode::kExists, "rank ", member.rank, " of job ", member.job_id,
+              " is attached already (pid ", status.pid, ")");
+      }
+    }
+    job.left.erase(member.rank);
+  }
+  job.members[key] = {member.role, member.rank, pid, std::move(peer)};
+  return std::unique_ptr<Membership>(new Membership(*this, member.job_id, key));
+}
+
+void JobRegistry::FailAll(Waiting waiting, int rank) {
+  for (auto& [key, fulfiller] : waiting) {
+    fulfiller->reject(ToKj(
+        Error(ErrorCode::kUnavailable, StrCat("barrier: trainer ", rank, " has left the job"))));
+  }
+}
+
+void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
+  Waiting failed;
+  int rank = 0;
+  bool empty = false;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = jobs_.find(job_id);
+    Job& job = found->second;
+    const MemberStatus member = job.members.at(key);
+    job.members.erase(key);
+    job.waiting.erase(key);
+    if (member.role == JobRole::kTrainer) {
+      rank = member.rank;
+      job.left.insert(rank);
+      failed.swap(job.waiting);
+    }
+    if (job.members.empty()) jobs_.erase(found);
+    empty = jobs_.empty();
+  }
+  FailAll(std::move(failed), rank);
+  if (empty && on_empty_) on_empty_();
+}
+
+kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
+  auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+  Waiting complete;
+  {
+    std::lock_guard lock(mutex_);
+    Job& job = jobs_.at(job_id);
+    if (job.members.at(key).role != JobRole::kTrainer) {
+      Throw(ErrorCode::kInvalid, "only trainers take part in barriers");
+    }
+    if (!job.left.empty()) {
+      Throw(ErrorCode::kUnavailable, "barrier: trainer ", *job.left.begin(), " has left the job");
+    }
+    if (!job.waiting.try_emplace(key, kj::mv(pair.fulfiller)).second) {
+      Throw(ErrorCode::kInvalid, "this trainer waits in the barrier already");
+    }
+    if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
+  }
+  for (auto& [other, fulfiller] : complete) fulfiller->fulfill();
+  return kj::mv(pair.promise);
+}
+
+std::vector<JobStatus> JobRegistry::Jobs() const {
+  std::lock_guard lock(mutex_);
+  std::vector<JobStatus> all;
+  for (const auto& [id, job] : jobs_) {
+    JobStatus status{id, job.command, job.world_size, SecondsSince(job.since), {}};
+    for (const auto& [key, member] : job.members) status.members.push_back(member);
+    all.push_back(std::move(status));
+  }
+  return all;
+}
+
+size_t JobRegistry::num_jobs() const {
+  std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+JobRegistry::Membership::~Membership() { registry_.Leave(job_id_, key_); }
+
+kj::Promise<void> JobRegistry::Membership::Barrier() { return registry_.Wait(job_id_, key_); }
+
+}  // namespace graphd

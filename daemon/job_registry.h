@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "wire/status.h"
+
+namespace graphd {
+
+// The jobs attached to this daemon. A job is there while a member's connection lives; nothing of it
+// remains afterwards. Thread-safe: everything is guarded by one mutex.
+class JobRegistry {
+ public:
+  // `on_empty` is called, without the lock, when the last job has left.
+  explicit JobRegistry(std::function<void()> on_empty) : on_empty_(std::move(on_empty)) {}
+  JobRegistry(const JobRegistry&) = delete;
+  JobRegistry& operator=(const JobRegistry&) = delete;
+
+  // Membership of one connection; leaves when destroyed. Must not outlive the registry.
+  class Membership {
+   public:
+    ~Membership();
+    Membership(const Membership&) = delete;
+    Membership& operator=(const Membership&) = delete;
+    // Done when every trainer of the job waits here; fails with Error(kUnavailable) when one has
+    // left. Call on a thread with an event loop.
+    kj::Promise<void> Barrier();
+
+   private:
+    friend class JobRegistry;
+    Membership(JobRegistry& registry, std::string job_id, uint64_t key)
+        : registry_(registry), job_id_(std::move(job_id)), key_(key) {}
+    JobRegistry& registry_;
+    std::string job_id_;
+    uint64_t key_;
+  };
+
+  // `pid` and `peer` are what the kernel says of the connection. Throws Error(kInvalid) for a rank
+  // outside the world or another world size than the job has, Error(kExists) for a rank that is
+  // attached already, Error(kOverloaded) beyond kMaxJobs or kMaxMembers.
+  std::unique_ptr<Membership> Join(JobMember member, int64_t pid, std::string peer);
+
+  std::vector<JobStatus> Jobs() const;
+  size_t num_jobs() const;
+
+  static constexpr size_t kMaxJobs = 1024;
+  static constexpr size_t kMaxMembers = 65536;
+
+ private:
+  struct Job {
+    std::string command;
+    int world_size = 0;
+    Clock::time_point since = Clock::now();
+    std::map<uint64_t, MemberStatus> members;
+    std::set<int> left;  // ranks of trainers that are no longer attached
+    std::map<uint64_t, kj::Own<kj::CrossThreadPromiseFulfiller<void>>> waiting;  // in the barrier
+  };
+  using Waiting = decltype(Job::waiting);
+  void Leave(const std::string& job_id, uint64_t key);
+  kj::Promise<void> Wait(const std::string& job_id, uint64_t key);
+  static void FailAll(Waiting waiting, int rank);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Job> jobs_;  // guarded by mutex_
+  uint64_t next_key_ = 1;            // guarded by mutex_
+  std::function<void()> on_empty_;
+};
+
+}  // namespace graphd

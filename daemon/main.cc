@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <deque>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "daemon/data_thread.h"
+#include "daemon/listener.h"
+#include "daemon/memory_limit.h"
+#include "daemon/options.h"
+#include "daemon/uv_bridge.h"
+#include "format/load.h"
+#include "wire/ip_config.h"
+
+namespace graphd {
+namespace {
+
+constexpr size_t kMaxQueuedRequests = 4096;
+constexpr uint64_t kFirstJobMs = 60000;  // how long --end_with_jobs waits for the first job
+
+std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions& options) {
+  const PartConfig config = LoadPartConfig(options.part_config);
+  const PartId num_parts = config.meta->book.num_partitions();
+  uint64_t needed = 0;
+  for (PartId part : options.parts) {
+    if (part < 0 || part >= num_parts) {
+      Throw(ErrorCode::kNotFound, "--part_id ", part, ": ", options.part_config,
+            " has partitions 0..", num_parts - 1);
+    }
+    needed += EstimatePartitionBytes(config, part);
+  }
+  CheckMemory(needed, AvailableMemory(), "graph '" + config.meta->graph_name + "'");
+  std::vector<std::shared_ptr<const Partition>> partitions;
+  for (PartId part : options.parts) {
+    const auto start = Clock::now();
+    partitions.push_back(LoadPartition(config, part));
+    LogInfo("partition ", part, " of '", config.meta->graph_name,
+            "': ", HumanBytes(partitions.back()->bytes()), " in ", SecondsSince(start), " s");
+    // A large graph takes longer to load than systemd waits by default.
+    sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
+  }
+  return partitions;
+}
+
+void OpenLog(const std::string& path) {
+  if (path.empty()) return;
+  UniqueFd fd = OpenFile(path, O_WRONLY | O_CREAT | O_APPEND);
+  if (::dup2(fd.get(), STDERR_FILENO) < 0) ThrowErrno("can't log to", path);
+}
+
+// The main thread: signals, watchdog and timers by libuv, accepting by KJ.
+class Graphd {
+ public:
+  explicit Graphd(const DaemonOptions& options)
+      : options_(options), io_(kj::setupAsyncIo()), stop_(kj::newPromiseAndFulfiller<void>()) {
+    uv_loop_init(&loop_);
+    bridge_ = kj::heap<UvBridge>(io_.unixEventPort, &loop_);
+    uv_async_init(&loop_, &stop_async_, [](uv_async_t* handle) {
+      static_cast<Graphd*>(handle->data)->stop_.fulfiller->fulfill();
+    });
+    stop_async_.data = this;
+  }
+
+  ~Graphd() {
+    for (auto* handle :
+         {reinterpret_cast<uv_handle_t*>(&stop_async_), reinterpret_cast<uv_handle_t*>(&watchdog_),
+          reinterpret_cast<uv_handle_t*>(&first_job_), reinterpret_cast<uv_handle_t*>(&signals_[0]),
+          reinterpret_cast<uv_handle_t*>(&signals_[1])}) {
+      if (handle->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handle)) uv_close(handle, nullptr);
+    }
+    uv_run(&loop_, UV_RUN_DEFAULT);
+    bridge_ = nullptr;
+    uv_loop_close(&loop_);
+  }
+
+  void Run() {
+    // Both are taken before the load: a clash shows at once, not after minutes.
+    Listener tcp = Listener::BindTcp(options_.address, options_.port, options_.insecure);
+    Listener local =
+        Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()));
+    ServedGraph graph(LoadPartitions(options_));
+
+    DaemonInfo info;
+    info.server_name = options_.server_name;
+    info.part_config = options_.part_config;
+    info.listening = {tcp.text(), local.text()};
+    info.insecure = options_.insecure;
+    info.ends_with_jobs = options_.end_with_jobs;
+    info.request_stop = [this] { uv_async_send(&stop_async_); };
+    JobRegistry jobs([&] {
+      if (options_.end_with_jobs) uv_async_send(&stop_async_);
+    });
+    ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
+    ServiceContext context{graph, pool, jobs, BufferPool::Create()};
+    std::deque<DataThread> data_threads;
+    for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
+
+    StartHandles(jobs);
+    size_t next_thread = 0;
+    kj::TaskSet connections(task_errors_);
+    const auto serve = [&](UniqueFd fd, Peer peer) {
+      if (open_connections_ >= options_.max_connections) {
+        LogWarning("refusing ", peer.text, ": ", open_connections_, " connections are open; raise ",
+                   "--max_connections");
+        return;
+      }
+      open_connections_++;
+      DataThread& thread = data_threads[next_thread++ % data_threads.size()];
+      connections.add(thread.Serve(std::move(fd), std::move(peer)).attach(kj::defer([this] {
+        open_connections_--;
+      })));
+    };
+    auto accepting_tcp = tcp.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
+    auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
+    if (options_.insecure) {
+      LogWarning("--insecure: everyone who reaches ", tcp.text(), " may read the graph");
+    }
+    const std::string serving =
+        StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(), " and ", local.text());
+    LogInfo(serving);
+    sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
+
+    stop_.promise.wait(io_.waitScope);
+    LogInfo("stopping");
+    sd_notify(0, "STOPPING=1\nSTATUS=stopping");
+    pool.Stop();
+  }
+
+ private:
+  struct LogErrors final : kj::TaskSet::ErrorHandler {
+    void taskFailed(kj::Exception&& exception) override {
+      // One bad peer ends its own connection, nothing else.
+      LogWarning("connection: ", exception.getDescription().cStr());
+    }
+  };
+
+  void StartHandles(const JobRegistry& jobs) {
+    const int numbers[] = {SIGTERM, SIGINT};
+    for (int i = 0; i < 2; i++) {
+      uv_signal_init(&loop_, &signals_[i]);
+      signals_[i].data = this;
+      uv_signal_start(
+          &signals_[i],
+          [](uv_signal_t* handle, int) {
+            static_cast<Graphd*>(handle->data)->stop_.fulfiller->fulfill();
+          },
+          numbers[i]);
+    }
+    uint64_t watchdog_usec = 0;
+    if (sd_watchdog_enabled(0, &watchdog_usec) > 0) {
+      uv_timer_init(&loop_, &watchdog_);
+      const uint64_t every_ms = std::max<uint64_t>(watchdog_usec / 2000, 1);
+      uv_timer_start(
+          &watchdog_, [](uv_timer_t*) { sd_notify(0, "WATCHDOG=1"); }, 0, every_ms);
+    }
+    if (options_.end_with_jobs) {
+      jobs_ = &jobs;
+      uv_timer_init(&loop_, &first_job_);
+      first_job_.data = this;
+      uv_timer_start(
+          &first_job_,
+          [](uv_timer_t* handle) {
+            auto* self = static_cast<Graphd*>(handle->data);
+            if (self->jobs_->num_jobs() > 0) return;
+            LogInfo("no job came within ", kFirstJobMs / 1000, " s");
+            self->stop_.fulfiller->fulfill();
+          },
+          kFirstJobMs, 0);
+    }
+    bridge_->Kick();
+  }
+
+  const DaemonOptions& options_;
+  kj::AsyncIoContext io_;
+  kj::PromiseFulfillerPair<void> stop_;
+  LogErrors task_errors_;
+  uv_loop_t loop_{};
+  uv_async_t stop_async_{};
+  uv_timer_t watchdog_{}, first_job_{};
+  uv_signal_t signals_[2]{};
+  const JobRegistry* jobs_ = nullptr;
+  size_t open_connections_ = 0;
+  kj::Own<UvBridge> bridge_;
+};
+
+}  // namespace
+}  // namespace graphd
+
+int main(int argc, char** argv) {
+  using namespace graphd;
+  try {
+    const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
+    if (!options) return 0;
+    SetLogLevel(options->log_level);
+    OpenLog(options->log_file);
+    ::signal(SIGPIPE, SIG_IGN);
+    Graphd(*options).Run();
+    return 0;
+  } catch (const Error& error) {
+    LogError(error.what());
+    sd_notifyf(0, "STATUS=%s", error.what());
+    return ExitCode(error.code());
+  } catch (const kj::Exception& exception) {
+    LogError(exception.getDescription().cStr());
+  } catch (const std::exception& error) {
+    LogError(error.what());
+  }
+  return ExitCode(ErrorCode::kInternal);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/memory_limit.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+// The number in a one-line file; UINT64_MAX if there is none ("max").
+uint64_t ReadNumber(const std::string& path) {
+  std::ifstream file(path);
+  uint64_t value = UINT64_MAX;
+  file >> value;
+  return file ? value : UINT64_MAX;
+}
+
+void Consider(MemoryLimit& limit, uint64_t maximum, uint64_t used, const std::string& source) {
+  if (maximum == UINT64_MAX || used == UINT64_MAX) return;
+  const uint64_t left = maximum > used ? maximum - used : 0;
+  if (left < limit.bytes) limit = {left, source};
+}
+
+}  // namespace
+
+MemoryLimit AvailableMemory() {
+  MemoryLimit limit;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    std::istringstream fields(line);
+    std::string key;
+    uint64_t kib = 0;
+    if (fields >> key >> kib && key == "MemAvailable:") limit = {kib * 1024, "MemAvailable"};
+  }
+  std::ifstream cgroups("/proc/self/cgroup");
+  for (std::string line; std::getline(cgroups, line);) {
+    const auto fields = Split(line, ':');  // hierarchy:controllers:path
+    if (fields.size() != 3) continue;
+    if (fields[1].empty()) {
+      const std::string dir = "/sys/fs/cgroup" + fields[2] + "/";
+      Consider(limit, ReadNumber(dir + "memory.max"), ReadNumber(dir + "memory.current"),
+               "cgroup limit memory.max");
+    } else if (fields[1] == "memory") {
+      const std::string dir = "/sys/fs/cgroup/memory" + fields[2] + "/";
+      Consider(limit, ReadNumber(dir + "memory.limit_in_bytes"),
+               ReadNumber(dir + "memory.usage_in_bytes"), "cgroup limit memory.limit_in_bytes");
+    }
+  }
+  return limit;
+}
+
+void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what) {
+  if (needed <= limit.bytes) return;
+  Throw(ErrorCode::kOverloaded, what, " needs ", HumanBytes(needed), ", there is ",
+        HumanBytes(limit.bytes), " (", limit.source,
+        "); serve fewer partitions on this machine, partition into more, or free memory");
+}
+
+}  // namespace graphd

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <thread>
+
+#include "base/strings.h"
+#include "wire/ip_config.h"
+
+namespace graphd {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  graphd --server_name ogb-product --part_config data/ogb-product.json --part_id 0\n"
+    "  graphd --config /etc/graphd/ogb-product.conf\n"
+    "See graphd(8), graphd.conf(5).";
+
+// Both spellings: --part_id as DGL writes options, --part-id as others do.
+std::string Both(std::string name) {
+  std::string flag = "--" + name;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name == flag ? flag : flag + ",--" + name;
+}
+
+}  // namespace
+
+std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
+  DaemonOptions options;
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  options.compute_threads = cores;
+  options.data_threads = std::min<size_t>(cores, 4);
+  options.runtime_dir = RuntimeDir();
+  std::string listen = "127.0.0.1:" + std::to_string(kDefaultPort), level = "info";
+
+  CLI::App app("graphd: serves partitions of a graph to training jobs, and outlives them");
+  app.footer(kFooter);
+  app.set_version_flag("--version", "graphd " GRAPHD_VERSION);
+  app.set_config("--config", "", "File with any of these options, as name = value lines");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_option(Both("server_name"), options.server_name, "Name that jobs find this server by")
+      ->required();
+  app.add_option(Both("part_config"), options.part_config,
+                 "Part config (<graph_name>.json) of the graph")
+      ->required();
+  app.add_option(Both("part_id"), options.parts, "Partitions to serve, e.g. 0 or 0,1")
+      ->required()
+      ->delimiter(',');
+  app.add_option("--listen", listen, "TCP address, host:port")->capture_default_str();
+  app.add_option(Both("runtime_dir"), options.runtime_dir,
+                 "Directory of the Unix sockets: <dir>/<server_name>/<port>.sock")
+      ->capture_default_str();
+  app.add_option(Both("num_servers"), options.compute_threads, "Computing threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option(Both("data_threads"), options.data_threads, "Threads that serve connections")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option(Both("max_connections"), options.max_connections,
+                 "Connections beyond this many are refused")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_flag("--insecure", options.insecure,
+               "Allow a --listen address beyond loopback, without encryption or authentication");
+  app.add_flag(Both("end_with_jobs"), options.end_with_jobs,
+               "End when the last job has left, or none has come for a minute");
+  app.add_option(Both("log_file"), options.log_file, "Append the log here (default: stderr)");
+  app.add_option(Both("log_level"), level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    app.exit(asked);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    Throw(ErrorCode::kInvalid, error.what(), " (graphd --help lists the options)");
+  }
+  if (level == "debug") options.log_level = LogLevel::kDebug;
+  if (level == "warning") options.log_level = LogLevel::kWarning;
+  if (level == "error") options.log_level = LogLevel::kError;
+  CheckServerName(options.server_name);
+  std::tie(options.address, options.port) = ParseHostPort(listen);
+  std::sort(options.parts.begin(), options.parts.end());
+  if (std::adjacent_find(options.parts.begin(), options.parts.end()) != options.parts.end()) {
+    Throw(ErrorCode::kInvalid, "--part_id names a partition twice");
+  }
+  return options;
+}
+
+}  // namespace graphd

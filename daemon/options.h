@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "graphd/schema.h"
+
+namespace graphd {
+
+// What graphd is told on its command line or in its configuration file; see graphd(8).
+struct DaemonOptions {
+  std::string server_name;
+  std::string part_config;
+  std::vector<PartId> parts;
+  std::string address = "127.0.0.1";
+  uint16_t port = 0;
+  std::string runtime_dir;
+  std::string log_file;
+  LogLevel log_level = LogLevel::kInfo;
+  size_t compute_threads = 1;
+  size_t data_threads = 1;
+  size_t max_connections = 4096;
+  bool insecure = false;
+  bool end_with_jobs = false;
+};
+
+// Parses and checks. Prints and returns none for --help and --version. Throws Error(kInvalid) with
+// the option, its value and what is right.
+std::optional<DaemonOptions> ParseOptions(int argc, char** argv);
+
+}  // namespace graphd

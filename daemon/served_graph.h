@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/partition.h"
+#include "wire/status.h"
+
+namespace graphd {
+
+// The partitions that this daemon serves, and what it has done with them. The partitions are
+// immutable and the counters atomic: thread-safe without a lock.
+class ServedGraph {
+ public:
+  // All of one graph; at least one.
+  explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions);
+
+  const GraphMeta& meta() const noexcept { return *meta_; }
+  const std::vector<std::shared_ptr<const Partition>>& partitions() const noexcept {
+    return partitions_;
+  }
+  // Throws Error(kNotFound) naming the partitions that are served here.
+  std::shared_ptr<const Partition> Find(PartId part) const;
+  const std::vector<PartitionStatus>& status() const noexcept { return status_; }
+
+  std::atomic<uint64_t> requests{0}, rows_served{0}, edges_sampled{0}, bytes_sent{0};
+
+ private:
+  std::vector<std::shared_ptr<const Partition>> partitions_;
+  std::shared_ptr<const GraphMeta> meta_;
+  std::vector<PartitionStatus> status_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <uv.h>
+
+namespace graphd {
+
+// Runs a libuv loop inside a KJ event loop, on one thread: libuv brings signals, timers, children
+// and its thread pool, KJ brings RPC. KJ 0.9 can't be embedded the other way round (it offers no
+// pollable descriptor). Three rules, each with a test:
+//  - KJ observes libuv's descriptor edge-triggered, libuv's watchers behind it are level-triggered:
+//  after
+//    each turn the descriptor is polled, and while it is still readable another turn follows;
+//  - handles made or started outside libuv callbacks take effect in the next turn only: call
+//  Kick();
+//  - a libuv loop without active handles asks to be run at once, for ever: then nothing is
+//  scheduled.
+class UvBridge {
+ public:
+  // `loop` must be initialised, and outlive the bridge.
+  UvBridge(kj::UnixEventPort& port, uv_loop_t* loop);
+  KJ_DISALLOW_COPY(UvBridge);
+
+  // Has the loop run soon. Call after touching a uv handle outside a uv callback.
+  void Kick();
+  // How often uv_run was called, for tests.
+  uint64_t turns() const noexcept { return turns_; }
+
+ private:
+  kj::Promise<void> Watch();
+  void Turn();
+
+  kj::UnixEventPort& port_;
+  uv_loop_t* loop_;
+  kj::UnixEventPort::FdObserver observer_;
+  kj::Promise<void> watching_ = nullptr, kicking_ = nullptr, timer_ = nullptr;
+  bool kicked_ = false, in_uv_ = false;
+  uint64_t turns_ = 0;
+};
+
+}  // namespace graphd

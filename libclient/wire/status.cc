@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/status.h"
+
+namespace graphd {
+namespace {
+
+kj::uint Size(size_t n) { return static_cast<kj::uint>(n); }
+
+wire::Role ToWire(JobRole role) {
+  return role == JobRole::kTrainer ? wire::Role::TRAINER : wire::Role::LAUNCHER;
+}
+
+JobRole FromWire(wire::Role role) {
+  return role == wire::Role::TRAINER ? JobRole::kTrainer : JobRole::kLauncher;
+}
+
+void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
+  out.setJobId(job.job_id);
+  out.setCommand(job.command);
+  out.setWorldSize(job.world_size);
+  out.setSeconds(job.seconds);
+  auto members = out.initMembers(Size(job.members.size()));
+  for (kj::uint i = 0; i < members.size(); i++) {
+    const MemberStatus& member = job.members[i];
+    members[i].setRole(ToWire(member.role));
+    members[i].setRank(member.rank);
+    members[i].setPid(member.pid);
+    members[i].setPeer(member.peer);
+  }
+}
+
+JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
+  JobStatus job{
+      in.getJobId().cStr(), in.getCommand().cStr(), in.getWorldSize(), in.getSeconds(), {}};
+  for (auto member : in.getMembers()) {
+    job.members.push_back(
+        {FromWire(member.getRole()), member.getRank(), member.getPid(), member.getPeer().cStr()});
+  }
+  return job;
+}
+
+}  // namespace
+
+void WriteMember(const JobMember& member, wire::Member::Builder out) {
+  out.setJobId(member.job_id);
+  out.setRole(ToWire(member.role));
+  out.setRank(member.rank);
+  out.setWorldSize(member.world_size);
+  out.setCommand(member.command);
+}
+
+JobMember ReadMember(wire::Member::Reader in) {
+  return {in.getJobId().cStr(), FromWire(in.getRole()), in.getRank(), in.getWorldSize(),
+          in.getCommand().cStr()};
+}
+
+void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
+  out.setVersion(status.version);
+  out.setProtocol(status.protocol);
+  out.setServerName(status.server_name);
+  out.setGraphName(status.graph_name);
+  out.setPartConfig(status.part_config);
+  out.setState(status.state);
+  out.setPid(status.pid);
+  out.setUptimeSeconds(status.uptime_seconds);
+  auto listening = out.initListening(Size(status.listening.size()));
+  for (kj::uint i = 0; i < listening.size(); i++) listening.set(i, status.listening[i].c_str());
+  out.setInsecure(status.insecure);
+  out.setEndsWithJobs(status.ends_with_jobs);
+  out.setNumParts(status.num_parts);
+  auto partitions = out.initPartitions(Size(status.partitions.size()));
+  for (kj::uint i = 0; i < partitions.size(); i++) {
+    const PartitionStatus& partition = status.partitions[i];
+    partitions[i].setPart(partition.part);
+    partitions[i].setNumNodes(partition.num_nodes);
+    partitions[i].setNumEdges(partition.num_edges);
+    partitions[i].setBytes(partition.bytes);
+    partitions[i].setPages(partition.pages);
+  }
+  auto jobs = out.initJobs(Size(status.jobs.size()));
+  for (kj::uint i = 0; i < jobs.size(); i++) WriteJob(status.jobs[i], jobs[i]);
+  out.setRequests(status.requests);
+  out.setRowsServed(status.rows_served);
+  out.setEdgesSampled(status.edges_sampled);
+  out.setBytesSent(status.bytes_sent);
+  out.setRssBytes(status.rss_bytes);
+}
+
+ServerStatus ReadStatus(wire::Status::Reader in) {
+  ServerStatus status;
+  status.version = in.getVersion().cStr();
+  status.protocol = in.getProtocol();
+  status.server_name = in.getServerName().cStr();
+  status.graph_name = in.getGraphName().cStr();
+  status.part_config = in.getPartConfig().cStr();
+  status.state = in.getState().cStr();
+  status.pid = in.getPid();
+  status.uptime_seconds = in.getUptimeSeconds();
+  for (auto text : in.getListening()) status.listening.emplace_back(text.cStr());
+  status.insecure = in.getInsecure();
+  status.ends_with_jobs = in.getEndsWithJobs();
+  status.num_parts = in.getNumParts();
+  for (auto partition : in.getPartitions()) {
+    status.partitions.push_back({partition.getPart(), partition.getNumNodes(),
+                                 partition.getNumEdges(), partition.getBytes(),
+                                 partition.getPages().cStr()});
+  }
+  for (auto job : in.getJobs()) status.jobs.push_back(ReadJob(job));
+  status.requests = in.getRequests();
+  status.rows_served = in.getRowsServed();
+  status.edges_sampled = in.getEdgesSampled();
+  status.bytes_sent = in.getBytesSent();
+  status.rss_bytes = in.getRssBytes();
+  return status;
+}
+
+}  // namespace graphd
