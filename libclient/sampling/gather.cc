@@ -57,4 +57,16 @@ void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_
   Dispatch<true>(table, row_bytes, from, to, out);
 }
 
+void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,
+                 std::byte* out) noexcept {
+  for (size_t i = 0; i < to.size();) {
+    // Consecutive targets are one copy.
+    size_t run = 1;
+    while (i + run < to.size() && to[i + run] == to[i] + static_cast<int64_t>(run)) run++;
+    std::memcpy(out + static_cast<size_t>(to[i]) * row_bytes, source + i * row_bytes,
+                run * row_bytes);
+    i += run;
+  }
+}
+
 }  // namespace graphd

@@ -16,8 +16,6 @@
 
 namespace graphd {
 
-class GraphAccess;  // routing to partitions; internal
-
 // A feature of all nodes (edges) of a type, distributed like them. Read-only for now. Copies are
 // handles.
 class DistTensor {

@@ -18,6 +18,8 @@
 
 namespace graphd {
 
+class GraphAccess;  // routing to partitions; internal
+
 // How partitions are reached.
 enum class Transport {
   kAuto,  // partitions of daemons on this machine through mapped memory, others over TCP
@@ -26,15 +28,16 @@ enum class Transport {
 };
 
 struct Options {
-  std::string server_name;  // GRAPHD_SERVER_NAME; empty: standalone mode
-  std::string ip_config;    // GRAPHD_IP_CONFIG: path of the ip_config file
-  std::string part_config;  // GRAPHD_PART_CONFIG: standalone mode opens every partition in-process
-  std::string job_id;       // GRAPHD_JOB_ID
-  int rank = 0;             // RANK
-  int world_size = 1;       // WORLD_SIZE
-  int local_rank = 0;       // LOCAL_RANK
-  int part = 0;             // GRAPHD_PART_ID: the partition of this trainer's ip_config line
-  int num_samplers = 0;     // GRAPHD_NUM_SAMPLERS: sampler threads per data loader
+  std::string server_name;   // GRAPHD_SERVER_NAME; empty: standalone mode
+  std::string ip_config;     // GRAPHD_IP_CONFIG: path of the ip_config file
+  std::string part_config;   // GRAPHD_PART_CONFIG: standalone mode opens every partition in-process
+  std::string job_id;        // GRAPHD_JOB_ID
+  int rank = 0;              // RANK
+  int world_size = 1;        // WORLD_SIZE
+  int local_rank = 0;        // LOCAL_RANK: among the trainers of its ip_config line
+  int local_world_size = 1;  // LOCAL_WORLD_SIZE: trainers of its ip_config line
+  int part = 0;              // GRAPHD_PART_ID: the partition of this trainer's ip_config line
+  int num_samplers = 0;      // GRAPHD_NUM_SAMPLERS: sampler threads per data loader
   Transport transport = Transport::kAuto;    // GRAPHD_TRANSPORT: auto, unix or tcp
   std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT in seconds: of every call
 
@@ -58,6 +61,9 @@ class Session {
   // Waits for every trainer of the job. Matches DistGraph.barrier. Throws Error(kUnavailable) if a
   // trainer left the job meanwhile, Error(kDeadline) after the timeout.
   virtual void Barrier() = 0;
+
+  // Internal: how graphs and tensors reach the partitions.
+  virtual const std::shared_ptr<GraphAccess>& access() const noexcept = 0;
 
  protected:
   explicit Session(Options options) : options_(std::move(options)) {}

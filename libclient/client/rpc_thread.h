@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async-io.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wire/connection.h"
+#include "wire/status.h"
+
+namespace graphd {
+
+// The thread of a trainer on which all its connections live. Other threads hand it functions that
+// return promises, and wait for them. Thread-safe.
+class RpcThread {
+ public:
+  RpcThread();
+  ~RpcThread();
+  RpcThread(const RpcThread&) = delete;
+  RpcThread& operator=(const RpcThread&) = delete;
+
+  // A started call. The memory that the call writes to must live until Wait has returned or thrown;
+  // the destructor waits too.
+  class Pending {
+   public:
+    Pending() = default;
+    explicit Pending(std::future<void> done) : done_(std::move(done)) {}
+    Pending(Pending&&) = default;
+    Pending& operator=(Pending&&) = default;
+    ~Pending() {
+      if (done_.valid()) done_.wait();
+    }
+    void Wait() {
+      if (done_.valid()) done_.get();
+    }
+
+   private:
+    std::future<void> done_;
+  };
+
+  // Runs `call` on the thread. After `timeout` its promise is dropped and Wait throws
+  // Error(kDeadline, what). Exceptions of the RPC come out of Wait as graphd::Error.
+  Pending Start(std::function<kj::Promise<void>()> call, std::chrono::milliseconds timeout,
+                std::string what);
+  // Runs a plain function there and waits for it.
+  void Run(std::function<void()> function);
+
+  // For use on the thread itself.
+  kj::LowLevelAsyncIoProvider& provider() { return *provider_; }
+  kj::Timer& timer() { return *timer_; }
+
+ private:
+  struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
+    void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
+  };
+  // Made by the thread before the constructor returns; used on the thread only, but for executor_.
+  kj::Own<const kj::Executor> executor_;
+  kj::LowLevelAsyncIoProvider* provider_ = nullptr;
+  kj::Timer* timer_ = nullptr;
+  kj::TaskSet* tasks_ = nullptr;
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop_;
+  std::thread thread_;
+};
+
+}  // namespace graphd
