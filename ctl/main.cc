@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
   CLI::App app("graphctl: partitions graphs, runs graphd servers and training jobs on them");
   app.require_subcommand(1);
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
+  ctl::AddInspect(app);
   ctl::AddPartition(app);
+  ctl::AddVerify(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -14,6 +14,8 @@ std::string Flags(const std::string& name_with_underscores);
 // The exit code of graphctl when the callback returns; 0 at first.
 void SetExitCode(int code);
 
+void AddInspect(CLI::App& app);
 void AddPartition(CLI::App& app);
+void AddVerify(CLI::App& app);
 
 }  // namespace graphd::ctl
