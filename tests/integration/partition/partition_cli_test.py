@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ import time
 import unittest
 
 GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 OK, INVALID, NOT_FOUND, EXISTS, CORRUPT = 0, 2, 3, 4, 9
 
 
@@ -134,6 +136,15 @@ class PartitionCommand(unittest.TestCase):
         self.assertNotEqual(graphctl("inspect", self.output, "--part", 2).returncode, OK)
         self.assert_fails(graphctl("inspect", self.input), NOT_FOUND, "part config")
         self.assert_fails(graphctl("inspect", "/nowhere"), NOT_FOUND, "/nowhere")
+
+    def test_every_option_stands_in_its_man_page(self):
+        for verb, page in (("partition", "partition"), ("inspect", "inspect"),
+                           ("verify", "inspect")):
+            text = (ROOT / ("man/graphctl-%s.1" % page)).read_text()
+            options = re.findall(r"^ +--(\w+)", graphctl(verb, "--help").stdout, re.MULTILINE)
+            self.assertTrue(options, verb)
+            for option in options:
+                self.assertIn("Fl -" + option, text)
 
     def test_verify_finds_damage(self):
         self.assertEqual(self.partition().returncode, OK)
