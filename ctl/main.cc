@@ -8,8 +8,46 @@
 
 namespace graphd::ctl {
 namespace {
+
 int g_exit_code = 0;
+
+int Run(int argc, char** argv) {
+  CLI::App app("graphctl: partitions graphs, runs graphd servers and training jobs on them");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
+  UserCommand command;
+  AddLaunch(app, command);
+  AddPartition(app);
+  AddPs(app);
+  AddStop(app);
+  AddServer(app);
+  AddSupervise(app);
+
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == "launch") {
+    SplitArguments split = SplitLaunchArguments(*app.get_subcommand("launch"),
+                                                {arguments.begin() + 1, arguments.end()});
+    arguments = {"launch"};
+    arguments.insert(arguments.end(), split.options.begin(), split.options.end());
+    command = split.command;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : ExitCode(ErrorCode::kInvalid);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "graphctl: %s\n", error.what());
+    return ExitCode(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "graphctl: %s\n", error.what());
+    return ExitCode(ErrorCode::kInternal);
+  }
+  return g_exit_code;
 }
+
+}  // namespace
 
 std::string Flags(const std::string& name_with_underscores) {
   std::string dashed = name_with_underscores;
@@ -22,25 +60,4 @@ void SetExitCode(int code) { g_exit_code = code; }
 
 }  // namespace graphd::ctl
 
-int main(int argc, char** argv) {
-  using namespace graphd;
-  CLI::App app("graphctl: partitions graphs, runs graphd servers and training jobs on them");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
-  ctl::AddInspect(app);
-  ctl::AddPartition(app);
-  ctl::AddVerify(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : ExitCode(ErrorCode::kInvalid);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "graphctl: %s\n", error.what());
-    return ExitCode(error.code());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "graphctl: %s\n", error.what());
-    return ExitCode(ErrorCode::kInternal);
-  }
-  return ctl::g_exit_code;
-}
+int main(int argc, char** argv) { return graphd::ctl::Run(argc, argv); }

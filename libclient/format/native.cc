@@ -23,17 +23,7 @@ std::string MemoryName(const std::string& directory, const std::string& file) {
   return name;
 }
 
-}  // namespace
-
-std::string NativeDirectory(const PartConfig& config, PartId part) {
-  if (part < 0 || static_cast<size_t>(part) >= config.parts.size()) {
-    Throw(ErrorCode::kInvalid, config.path, " has no partition ", part, "; it has 0..",
-          config.parts.size() - 1);
-  }
-  return DirName(config.parts[static_cast<size_t>(part)].part_graph);
-}
-
-NativeHeader ReadNativeHeaderOf(const PartConfig& config, PartId part) {
+NativeHeader ReadHeaderOf(const PartConfig& config, PartId part) {
   const std::string directory = NativeDirectory(config, part);
   NativeHeader header = ReadNativeHeader(directory);
   if (header.graph_name != config.meta->graph_name || header.part != part) {
@@ -44,8 +34,18 @@ NativeHeader ReadNativeHeaderOf(const PartConfig& config, PartId part) {
   return header;
 }
 
+}  // namespace
+
+std::string NativeDirectory(const PartConfig& config, PartId part) {
+  if (part < 0 || static_cast<size_t>(part) >= config.parts.size()) {
+    Throw(ErrorCode::kInvalid, config.path, " has no partition ", part, "; it has 0..",
+          config.parts.size() - 1);
+  }
+  return DirName(config.parts[static_cast<size_t>(part)].part_graph);
+}
+
 uint64_t EstimateNativeBytes(const PartConfig& config, PartId part) {
-  return ReadNativeHeaderOf(config, part).total_bytes();
+  return ReadHeaderOf(config, part).total_bytes();
 }
 
 std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
@@ -83,7 +83,7 @@ std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
 std::shared_ptr<const Partition> LoadNativePartition(const PartConfig& config, PartId part,
                                                      const LoadOptions& options) {
   const std::string directory = NativeDirectory(config, part);
-  const NativeHeader header = ReadNativeHeaderOf(config, part);
+  const NativeHeader header = ReadHeaderOf(config, part);
   const uint64_t total = header.total_bytes();
   uint64_t done = 0;
   std::vector<std::shared_ptr<const Segment>> segments;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/host_order.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UserCommand, words, is_shell)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServerSpec, server_name, address, port, parts, part_config,
+                                   graphd, runtime_dir, num_servers, keep_alive, insecure,
+                                   start_timeout)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainerPlan, rank, local_rank, local_world_size, part, label)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, job_id, workspace, ip_config, ip_config_text, command,
+                                   master_addr, world_size, num_samplers, num_omp_threads,
+                                   extra_envs)
+NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
+                                          {HostAction::kStart, "start"},
+                                          {HostAction::kStatus, "status"},
+                                          {HostAction::kStopJobs, "stop_jobs"},
+                                          {HostAction::kStopServer, "stop_server"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostOrder, action, version, server, job, trainers,
+                                   trainers_on_machine, is_master, host_timeout, stop_job, force)
+
+// Command lines may hold bytes that are no UTF-8. JSON can't; so they are refused here, plainly.
+std::string EncodeOrder(const HostOrder& order) {
+  try {
+    return nlohmann::json(order).dump();
+  } catch (const nlohmann::json::exception&) {
+    Throw(ErrorCode::kInvalid,
+          "the command, an option or ip_config holds bytes that are not UTF-8; write them as UTF-8 "
+          "or put the command in a script");
+  }
+}
+
+HostOrder DecodeOrder(const std::string& line) {
+  try {
+    return nlohmann::json::parse(line).get<HostOrder>();
+  } catch (const nlohmann::json::exception& error) {
+    Throw(ErrorCode::kInvalid, "supervise: its first line of input is not an order (", error.what(),
+          "); it is started by `graphctl launch`, not by hand");
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOrder& order,
+                                                                    const TrainerPlan& trainer,
+                                                                    int master_port, int cores,
+                                                                    const std::string& ip_config) {
+  const JobSpec& job = order.job;
+  const int threads = job.num_omp_threads > 0
+                          ? job.num_omp_threads
+                          : std::max(1, cores / std::max(1, order.trainers_on_machine));
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {"RANK", StrCat(trainer.rank)},
+      {"LOCAL_RANK", StrCat(trainer.local_rank)},
+      {"WORLD_SIZE", StrCat(job.world_size)},
+      {"LOCAL_WORLD_SIZE", StrCat(trainer.local_world_size)},
+      {"MASTER_ADDR", job.master_addr},
+      {"MASTER_PORT", StrCat(master_port)},
+      {"OMP_NUM_THREADS", StrCat(threads)},
+      {"GRAPHD_SERVER_NAME", order.server.server_name},
+      {"GRAPHD_IP_CONFIG", ip_config},
+      {"GRAPHD_PART_CONFIG", order.server.part_config},
+      {"GRAPHD_JOB_ID", job.job_id},
+      {"GRAPHD_PART_ID", StrCat(trainer.part)},
+      {"GRAPHD_NUM_SAMPLERS", StrCat(job.num_samplers)},
+  };
+  if (!order.server.runtime_dir.empty()) {
+    variables.emplace_back("GRAPHD_RUNTIME_DIR", order.server.runtime_dir);
+  }
+  for (const std::string& assignment : job.extra_envs) {
+    const size_t equals = assignment.find('=');
+    variables.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  return variables;
+}
+
+}  // namespace graphd::ctl

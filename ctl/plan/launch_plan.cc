@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/launch_plan.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+bool IsLoopbackLiteral(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.rfind("127.", 0) == 0;
+}
+
+// A loopback address among several machines would make trainers elsewhere talk to themselves.
+void CheckReachable(const std::vector<HostPlan>& hosts) {
+  const HostPlan* loopback = nullptr;
+  const HostPlan* remote = nullptr;
+  for (const HostPlan& host : hosts) {
+    if (IsLoopbackLiteral(host.order.server.address)) loopback = &host;
+    if (!host.is_local) remote = &host;
+  }
+  if (loopback && remote) {
+    Throw(ErrorCode::kInvalid, "ip_config names ", loopback->order.server.address, ", which ",
+          remote->order.server.address,
+          " can't reach; write this machine's address on the network instead");
+  }
+}
+
+int TrainersOf(const HostLine& line, const LaunchOptions& options) {
+  return line.num_trainers.value_or(options.num_trainers);
+}
+
+// The machine an address belongs to: all local addresses are one.
+std::string MachineOf(const std::string& address, bool is_local) {
+  return is_local ? std::string() : address;
+}
+
+}  // namespace
+
+std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
+                                const LocalTest& is_local, HostAction action) {
+  std::map<std::string, std::set<uint16_t>> ports;
+  for (const HostLine& line : lines) ports[line.address].insert(line.port);
+  std::vector<HostPlan> hosts;
+  for (const DaemonAddress& daemon : DaemonsOf(lines)) {
+    HostPlan host;
+    host.is_local = is_local(daemon.address);
+    host.name =
+        ports[daemon.address].size() > 1 ? HostPort(daemon.address, daemon.port) : daemon.address;
+    host.order.action = action;
+    host.order.server = server;
+    host.order.server.address = daemon.address;
+    host.order.server.port = daemon.port;
+    host.order.server.parts = daemon.parts;
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
+                          const std::string& ip_config_text, const std::string& job_id,
+                          const LocalTest& is_local) {
+  if (options.command.words.empty() || options.command.words[0].empty()) {
+    Throw(ErrorCode::kInvalid,
+          "launch: the trainers' command is missing; write it last, as in: graphctl launch ... "
+          "\"python3 train.py\"");
+  }
+  LaunchPlan plan;
+  plan.job_id = job_id;
+  plan.master_port = options.master_port;
+  plan.hosts = PlanHosts(options.server, lines, is_local, HostAction::kRun);
+  CheckReachable(plan.hosts);
+
+  std::map<std::pair<std::string, uint16_t>, HostPlan*> host_of;
+  for (HostPlan& host : plan.hosts) {
+    host_of[{host.order.server.address, host.order.server.port}] = &host;
+  }
+  std::map<std::string, int> on_machine;
+  for (const HostLine& line : lines) {
+    HostPlan& host = *host_of[{line.address, line.port}];
+    const int count = TrainersOf(line, options);
+    on_machine[MachineOf(line.address, host.is_local)] += count;
+    for (int local = 0; local < count; local++) {
+      if (plan.world_size == 0) {
+        plan.master_addr = line.address;
+        host.order.is_master = true;
+      }
+      const int rank = plan.world_size++;
+      host.order.trainers.push_back({rank, local, count, line.part, StrCat(host.name, ":", rank)});
+    }
+  }
+  if (plan.world_size == 0) {
+    Throw(ErrorCode::kInvalid,
+          "launch: no host has a trainer; give --num_trainers, or use `graphctl server start` to "
+          "serve without a job");
+  }
+  for (HostPlan& host : plan.hosts) {
+    host.order.trainers_on_machine =
+        on_machine[MachineOf(host.order.server.address, host.is_local)];
+    host.order.host_timeout = host.is_local ? 0 : options.host_timeout;
+    host.order.job = {job_id,
+                      options.workspace,
+                      options.ip_config,
+                      ip_config_text,
+                      options.command,
+                      plan.master_addr,
+                      plan.world_size,
+                      options.num_samplers,
+                      options.num_omp_threads,
+                      options.extra_envs};
+  }
+  return plan;
+}
+
+std::string NewJobId() {
+  const time_t now = ::time(nullptr);
+  tm local{};
+  ::localtime_r(&now, &local);
+  char text[64];
+  std::snprintf(text, sizeof text, "%02d%02d-%02d%02d%02d-%d", local.tm_mon + 1, local.tm_mday,
+                local.tm_hour, local.tm_min, local.tm_sec, static_cast<int>(::getpid()));
+  return text;
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "ctl/plan/launch_plan.h"
+
+namespace graphd::ctl {
+namespace {
+
+std::string PartsText(const std::vector<PartId>& parts) {
+  std::vector<std::string> words;
+  for (PartId part : parts) words.push_back(StrCat(part));
+  return Join(words, ",");
+}
+
+// What can be known before the launch: the cores of a remote host can't, so OMP_NUM_THREADS is
+// shown only where it was given.
+nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
+                               const TrainerPlan& trainer) {
+  nlohmann::json variables = nlohmann::json::object();
+  for (const auto& [name, value] :
+       TrainerEnvironment(order, trainer, plan.master_port, 0, order.job.ip_config)) {
+    variables[name] = value;
+  }
+  if (order.job.num_omp_threads == 0) variables["OMP_NUM_THREADS"] = "cores/trainers";
+  if (plan.master_port == 0) variables["MASTER_PORT"] = "free port";
+  return variables;
+}
+
+}  // namespace
+
+std::string PlanToJson(const LaunchPlan& plan) {
+  nlohmann::json hosts = nlohmann::json::array();
+  for (const HostPlan& host : plan.hosts) {
+    const ServerSpec& server = host.order.server;
+    nlohmann::json trainers = nlohmann::json::array();
+    for (const TrainerPlan& trainer : host.order.trainers) {
+      trainers.push_back({{"rank", trainer.rank},
+                          {"local_rank", trainer.local_rank},
+                          {"part", trainer.part},
+                          {"env", EnvironmentJson(plan, host.order, trainer)}});
+    }
+    hosts.push_back({{"address", server.address},
+                     {"port", server.port},
+                     {"local", host.is_local},
+                     {"parts", server.parts},
+                     {"part_config", server.part_config},
+                     {"trainers", trainers}});
+  }
+  const JobSpec& job = plan.hosts[0].order.job;
+  const nlohmann::json all = {{"job", plan.job_id},
+                              {"server_name", plan.hosts[0].order.server.server_name},
+                              {"keep_alive", plan.hosts[0].order.server.keep_alive},
+                              {"world_size", plan.world_size},
+                              {"master_addr", plan.master_addr},
+                              {"master_port", plan.master_port},
+                              {"workspace", job.workspace},
+                              {"shell", job.command.is_shell},
+                              {"command", job.command.words},
+                              {"hosts", hosts}};
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string PlanToText(const LaunchPlan& plan) {
+  const HostOrder& first = plan.hosts[0].order;
+  std::string text = StrCat("job ", plan.job_id, " on server '", first.server.server_name, "' (",
+                            first.server.keep_alive ? "keeps on living" : "ends with its last job",
+                            " if this launch starts it)\n");
+  text += StrCat("workspace ", first.job.workspace, "\npart config ", first.server.part_config,
+                 "\n", plan.world_size, " trainers, master ", plan.master_addr, ", port ",
+                 plan.master_port ? StrCat(plan.master_port) : "chosen there", "\n");
+  text += StrCat(first.job.command.is_shell ? "command, by /bin/sh: " : "command: ",
+                 DisplayCommand(first.job.command), "\n");
+  for (const HostPlan& host : plan.hosts) {
+    const ServerSpec& server = host.order.server;
+    text += StrCat("host ", HostPort(server.address, server.port),
+                   host.is_local ? " (this machine)" : " (over ssh)", "\n  daemon: partition ",
+                   PartsText(server.parts), "\n");
+    for (const TrainerPlan& trainer : host.order.trainers) {
+      text += StrCat("  trainer: rank ", trainer.rank, ", local rank ", trainer.local_rank,
+                     ", partition ", trainer.part, "\n");
+    }
+    if (host.order.trainers.empty()) text += "  no trainer\n";
+  }
+  return text;
+}
+
+}  // namespace graphd::ctl

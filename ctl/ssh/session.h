@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <libssh/libssh.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ctl/hosts/host_link.h"
+
+// A thin layer over libssh: a session that is connected, has checked the host's key against
+// known_hosts and is logged in by agent or key; and a channel that runs one command. LoopBound:
+// one thread per session. Errors are Error with the host, the reason and what to do.
+
+namespace graphd::ctl {
+
+class SshSession {
+ public:
+  // `cancelled` is asked while the connection is being made; when true, Error(kUnavailable).
+  SshSession(std::string host, const SshOptions& options, const std::function<bool()>& cancelled);
+  ~SshSession();
+  SshSession(const SshSession&) = delete;
+  SshSession& operator=(const SshSession&) = delete;
+
+  ssh_session get() const { return session_; }
+  int fd() const { return ssh_get_fd(session_); }
+  const std::string& host() const { return host_; }
+  std::string LastError() const { return ssh_get_error(session_); }
+
+ private:
+  void Configure(const SshOptions& options);
+  void Connect(const SshOptions& options, const std::function<bool()>& cancelled);
+  void CheckHostKey(const SshOptions& options);
+  void LogIn();
+  void NoticeDeadPeer(double host_timeout);
+
+  std::string host_;
+  ssh_session session_;
+};
+
+class SshChannel {
+ public:
+  // Runs `command` by the user's login shell on the host.
+  SshChannel(SshSession& session, const std::string& command);
+  ~SshChannel();
+  SshChannel(const SshChannel&) = delete;
+  SshChannel& operator=(const SshChannel&) = delete;
+
+  // What has arrived, up to `size` bytes; 0 if nothing has. Throws Error(kUnavailable) if the
+  // connection has broken.
+  size_t Read(bool from_stderr, char* bytes, size_t size);
+  void Write(const std::string& text);
+  void CloseInput();
+  bool AtEnd() const;
+  // After AtEnd(): the command's exit code, -1 if a signal ended it or the host did not say.
+  int ExitStatus();
+
+ private:
+  SshSession& session_;
+  ssh_channel channel_;
+};
+
+}  // namespace graphd::ctl

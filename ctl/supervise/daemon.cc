@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/daemon.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <netdb.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "wire/ip_config.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr std::chrono::milliseconds kConnectTimeout{2000};
+
+bool IsLoopback(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) return false;
+  bool loopback = found != nullptr;
+  for (const addrinfo* a = found; a; a = a->ai_next) {
+    if (a->ai_family == AF_INET) {
+      const auto* v4 = reinterpret_cast<const sockaddr_in*>(a->ai_addr);
+      loopback = loopback && (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+    } else if (a->ai_family == AF_INET6) {
+      const auto* v6 = reinterpret_cast<const sockaddr_in6*>(a->ai_addr);
+      loopback = loopback && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    }
+  }
+  ::freeaddrinfo(found);
+  return loopback;
+}
+
+// A runtime directory below /tmp is one that anyone could have made first.
+void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& directory) {
+  MakeDirectories(DirName(runtime_dir));
+  if (::mkdir(runtime_dir.c_str(), 0755) != 0 && errno != EEXIST) {
+    ThrowErrno("can't create directory", runtime_dir);
+  }
+  struct stat info {};
+  if (::stat(runtime_dir.c_str(), &info) != 0) ThrowErrno("can't stat", runtime_dir);
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    Throw(ErrorCode::kDenied, "runtime directory ", runtime_dir,
+          " belongs to another user; remove it, or name another with --runtime_dir");
+  }
+  MakeDirectories(directory);
+}
+
+std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::string& runtime_dir,
+                                         bool ends_with_jobs) {
+  std::vector<std::string> parts;
+  for (PartId part : spec.parts) parts.push_back(StrCat(part));
+  std::vector<std::string> words = {
+      spec.graphd,      "--server_name",  spec.server_name,
+      "--part_config",  spec.part_config, "--part_id",
+      Join(parts, ","), "--listen",       HostPort(spec.address, spec.port),
+      "--runtime_dir",  runtime_dir};
+  if (spec.num_servers > 0) {
+    words.push_back("--num_servers");
+    words.push_back(StrCat(spec.num_servers));
+  }
+  if (ends_with_jobs) words.push_back("--end_with_jobs");
+  if (spec.insecure) words.push_back("--insecure");
+  return words;
+}
+
+// Keys of a part config that tell which graph a server has. Missing ones stay empty: a colleague of
+// another version may write others.
+struct GraphKeys {
+  std::string graph_name;
+  int num_parts = 0;
+};
+
+GraphKeys ReadGraphKeys(const std::string& part_config) {
+  GraphKeys keys;
+  const auto json = nlohmann::json::parse(ReadTextFile(part_config), nullptr, false);
+  if (!json.is_object()) return keys;
+  if (json.contains("graph_name") && json["graph_name"].is_string()) {
+    keys.graph_name = json["graph_name"].get<std::string>();
+  }
+  if (json.contains("num_parts") && json["num_parts"].is_number_integer()) {
+    keys.num_parts = json["num_parts"].get<int>();
+  }
+  return keys;
+}
+
+}  // namespace
+
+DaemonStarter::DaemonStarter(ServerSpec spec, const JobMember* member, bool ends_with_jobs)
+    : spec_(std::move(spec)), ends_with_jobs_(ends_with_jobs) {
+  CheckServerName(spec_.server_name);
+  if (member) member_ = std::make_unique<JobMember>(*member);
+  if (spec_.runtime_dir.empty()) spec_.runtime_dir = RuntimeDir();
+  directory_ = spec_.runtime_dir + "/" + spec_.server_name;
+  socket_path_ = SocketPath(spec_.runtime_dir, spec_.server_name, spec_.port);
+  log_path_ = StrCat(directory_, "/", spec_.port, ".log");
+}
+
+bool DaemonStarter::Poll() {
+  if (exited_) {
+    const int code = WIFEXITED(exit_status_) ? WEXITSTATUS(exit_status_) : 0;
+    ErrorCode error = ErrorCode::kUnavailable;
+    for (ErrorCode known :
+         {ErrorCode::kInvalid, ErrorCode::kNotFound, ErrorCode::kExists, ErrorCode::kOverloaded,
+          ErrorCode::kVersion, ErrorCode::kCorrupt, ErrorCode::kDenied, ErrorCode::kIo}) {
+      if (code == ExitCode(known)) error = known;
+    }
+    Throw(error, "the server '", spec_.server_name, "' could not be started: graphd ",
+          WIFSIGNALED(exit_status_) ? StrCat("was killed by signal ", WTERMSIG(exit_status_))
+                                    : StrCat("ended with code ", code),
+          LogTail());
+  }
+  if (TryAttach()) {
+    log_lock_.reset();
+    return true;
+  }
+  if (seconds() > spec_.start_timeout) {
+    Throw(ErrorCode::kDeadline, "the server '", spec_.server_name, "' was not ready within ",
+          spec_.start_timeout, " seconds; give --start_timeout more", LogTail());
+  }
+  if (pid_ == 0 && TryLock()) {
+    if (TryAttach()) {  // whoever held the lock has started it
+      log_lock_.reset();
+      return true;
+    }
+    Start();
+  }
+  return false;
+}
+
+bool DaemonStarter::TryAttach() {
+  if (!FileExists(socket_path_)) return false;
+  try {
+    auto client = ControlClient::ConnectUnix(socket_path_, kConnectTimeout);
+    const ServerStatus status = client->Status();
+    if (status.state != "ready") return false;  // loading, or about to end
+    CheckIsOurs(status);
+    if (member_) client->JoinJob(*member_);
+    daemon_pid_ = static_cast<pid_t>(status.pid);
+    client_ = std::move(client);
+    return true;
+  } catch (const Error& error) {
+    // Nothing behind the socket, or a server that ends just now: go on trying.
+    if (error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kDeadline) {
+      return false;
+    }
+    throw;
+  }
+}
+
+void DaemonStarter::CheckIsOurs(const ServerStatus& status) const {
+  const std::string who = StrCat("the living server '", spec_.server_name, "' at ",
+                                 HostPort(spec_.address, spec_.port));
+  const char* remedy = "; give another --server_name, or stop it with `graphctl server stop`";
+  for (PartId part : spec_.parts) {
+    const bool served = std::any_of(status.partitions.begin(), status.partitions.end(),
+                                    [part](const PartitionStatus& p) { return p.part == part; });
+    if (!served) {
+      Throw(ErrorCode::kExists, who, " does not serve partition ", part, " of ip_config", remedy);
+    }
+  }
+  if (spec_.part_config.empty() || !FileExists(spec_.part_config)) return;
+  const GraphKeys keys = ReadGraphKeys(spec_.part_config);
+  const bool same = (keys.graph_name.empty() || keys.graph_name == status.graph_name) &&
+                    (keys.num_parts == 0 || keys.num_parts == status.num_parts);
+  if (!same) {
+    Throw(ErrorCode::kExists, who, " has graph '", status.graph_name, "' in ", status.num_parts,
+          " parts, and ", spec_.part_config, " is graph '", keys.graph_name, "' in ",
+          keys.num_parts, remedy);
+  }
+}
+
+bool DaemonStarter::TryLock() {
+  if (log_lock_) return true;
+  if (spec_.part_config.empty()) {
+    Throw(ErrorCode::kUnavailable, "no server '", spec_.server_name, "' lives at ",
+          HostPort(spec_.address, spec_.port), ", and without --part_config none can be started");
+  }
+  MakeRuntimeDirectory(spec_.runtime_dir, directory_);
+  UniqueFd log = OpenFile(log_path_, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (::flock(log.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  log_lock_ = std::move(log);
+  return true;
+}
+
+void DaemonStarter::Start() {
+  if (!FileExists(spec_.part_config)) {
+    Throw(ErrorCode::kNotFound, "part config ", spec_.part_config,
+          " does not exist on this host; copy the partition there, or give the right "
+          "--part_config and --workspace");
+  }
+  if (::access(spec_.graphd.c_str(), X_OK) != 0) {
+    Throw(ErrorCode::kNotFound, "the program ", spec_.graphd,
+          " can't be run on this host; install it there, or name it with --graphd");
+  }
+  if (!spec_.insecure && !IsLoopback(spec_.address)) {
+    Throw(ErrorCode::kDenied, "a server at ", HostPort(spec_.address, spec_.port),
+          " would listen beyond loopback to anyone who can reach it; if its network is trusted, "
+          "give --insecure");
+  }
+  log_begin_ = FileSize(log_path_);
+  std::vector<std::string> words = DaemonArguments(spec_, spec_.runtime_dir, ends_with_jobs_);
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  // An own open file: the lock belongs to this process's, and must end with it.
+  UniqueFd log = OpenFile(log_path_, O_WRONLY | O_APPEND);
+  const pid_t pid = ::fork();
+  if (pid < 0) ThrowErrno("can't start", spec_.graphd);
+  if (pid == 0) {
+    ::setsid();
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::signal(SIGPIPE, SIG_DFL);
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    ::dup2(log.get(), STDOUT_FILENO);
+    ::dup2(log.get(), STDERR_FILENO);
+    ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+    if (::chdir("/") != 0) ::_exit(126);
+    ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  pid_ = pid;
+}
+
+void DaemonStarter::OnExit(int wait_status) {
+  exited_ = true;
+  exit_status_ = wait_status;
+}
+
+std::string DaemonStarter::LogTail() const {
+  constexpr uint64_t kTail = 4096;
+  try {
+    const uint64_t size = FileSize(log_path_);
+    const uint64_t begin = std::max(log_begin_, size > kTail ? size - kTail : 0);
+    if (begin >= size) return StrCat("; its log ", log_path_, " is empty");
+    std::string text(size - begin, '\0');
+    UniqueFd log = OpenFile(log_path_, O_RDONLY);
+    ReadExactly(log.get(), begin, std::as_writable_bytes(std::span(text)), log_path_);
+    return StrCat("; the end of its log ", log_path_, ":\n", Trim(text));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace graphd::ctl

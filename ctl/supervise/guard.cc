@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "base/file.h"
+#include "base/strings.h"
+#include "ctl/supervise/frames.h"
+#include "ctl/supervise/process_tree.h"
+
+namespace graphd::ctl {
+namespace {
+
+// A page that both processes map.
+class SharedState : public GuardedState {
+ public:
+  SharedState() {
+    void* page = ::mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) ThrowErrno("can't map", "shared memory");
+    daemon_ = new (page) std::atomic<pid_t>(0);
+  }
+  ~SharedState() override { ::munmap(daemon_, sizeof *daemon_); }
+  void set_daemon(pid_t pid) override { daemon_->store(pid); }
+  pid_t daemon() const { return daemon_->load(); }
+
+ private:
+  std::atomic<pid_t>* daemon_;
+};
+
+int RunChild(pid_t guard, const sigset_t& mask, const std::function<int(GuardedState&)>& supervisor,
+             SharedState& state) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != guard) return 143;
+  // Also here: while both live, orphans come to the nearer one, which is this.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  return supervisor(state);
+}
+
+// Reaps until `child` ends, passing signals on to it. Returns its wait status.
+int WaitFor(pid_t child, const sigset_t& watched) {
+  while (true) {
+    int status = 0;
+    pid_t pid;
+    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      if (pid == child) return status;
+    }
+    siginfo_t info{};
+    const int signal = ::sigwaitinfo(&watched, &info);
+    if (signal > 0 && signal != SIGCHLD) ::kill(child, SIGTERM);
+  }
+}
+
+void ReportKilled(int signal, int killed) {
+  const std::string frame =
+      EncodeFrame({{"t", "error"},
+                   {"code", ErrorCodeName(ErrorCode::kUnavailable)},
+                   {"text", StrCat("the supervisor was killed by signal ", signal, "; ended ",
+                                   killed, " processes that it left")}});
+  [[maybe_unused]] ssize_t written = ::write(STDOUT_FILENO, frame.data(), frame.size());
+}
+
+}  // namespace
+
+int RunGuarded(const std::function<int(GuardedState&)>& supervisor) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGPIPE, SIG_IGN);
+  SharedState state;
+  sigset_t watched, before;
+  ::sigemptyset(&watched);
+  for (int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&watched, signal);
+  ::sigprocmask(SIG_BLOCK, &watched, &before);
+  const pid_t guard = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) ThrowErrno("can't start", "the supervisor");
+  if (child == 0) return RunChild(guard, before, supervisor, state);
+  ::close(STDIN_FILENO);
+  const int status = WaitFor(child, watched);
+  const int killed = KillDescendants(state.daemon(), 5);
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  ReportKilled(WTERMSIG(status), killed);
+  return 128 + WTERMSIG(status);
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/process_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+namespace graphd::ctl {
+namespace {
+
+struct ProcessEntry {
+  pid_t pid, parent;
+  char state;
+};
+
+// The name in /proc/PID/stat may hold anything, so the fields are counted from its last ')'.
+bool ReadEntry(const char* pid_text, ProcessEntry& entry) {
+  const std::string path = std::string("/proc/") + pid_text + "/stat";
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return false;
+  char text[512];
+  const ssize_t size = ::read(fd.get(), text, sizeof text - 1);
+  if (size <= 0) return false;
+  text[size] = '\0';
+  const char* after_name = std::strrchr(text, ')');
+  if (!after_name || std::strlen(after_name) < 5) return false;
+  entry.pid = static_cast<pid_t>(std::atol(pid_text));
+  entry.state = after_name[2];
+  entry.parent = static_cast<pid_t>(std::atol(after_name + 4));
+  return true;
+}
+
+std::multimap<pid_t, ProcessEntry> ProcessesByParent() {
+  std::multimap<pid_t, ProcessEntry> processes;
+  std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), ::closedir);
+  if (!directory) return processes;
+  while (const dirent* item = ::readdir(directory.get())) {
+    ProcessEntry entry{};
+    if (std::isdigit(static_cast<unsigned char>(item->d_name[0])) &&
+        ReadEntry(item->d_name, entry)) {
+      processes.emplace(entry.parent, entry);
+    }
+  }
+  return processes;
+}
+
+}  // namespace
+
+std::vector<pid_t> Descendants(pid_t root, pid_t spared) {
+  const auto processes = ProcessesByParent();
+  std::vector<pid_t> found, open = {root};
+  while (!open.empty()) {
+    const pid_t parent = open.back();
+    open.pop_back();
+    for (auto [at, end] = processes.equal_range(parent); at != end; ++at) {
+      const ProcessEntry& entry = at->second;
+      if (entry.pid == spared) continue;
+      open.push_back(entry.pid);
+      if (entry.state != 'Z' && entry.state != 'X') found.push_back(entry.pid);
+    }
+  }
+  return found;
+}
+
+int KillDescendants(pid_t spared, double max_seconds) {
+  const Clock::time_point start = Clock::now();
+  std::set<pid_t> killed;
+  while (true) {
+    const std::vector<pid_t> alive = Descendants(::getpid(), spared);
+    for (pid_t pid : alive) {
+      if (::kill(pid, SIGKILL) == 0) killed.insert(pid);
+    }
+    if (alive.empty() || SecondsSince(start) > max_seconds) return static_cast<int>(killed.size());
+    const timespec pause{0, 2'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace graphd::ctl

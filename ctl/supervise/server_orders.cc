@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/server_orders.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <set>
+
+#include "base/strings.h"
+#include "client/control.h"
+#include "ctl/server_status.h"
+#include "ctl/supervise/daemon.h"
+#include "ctl/supervise/frames.h"
+#include "wire/ip_config.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr std::chrono::milliseconds kConnectTimeout{5000};
+
+void Send(const nlohmann::json& header) {
+  const std::string frame = EncodeFrame(header);
+  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
+}
+
+std::string SocketOf(const ServerSpec& server) {
+  return SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir,
+                    server.server_name, server.port);
+}
+
+std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
+  const std::string socket = SocketOf(server);
+  if (!FileExists(socket)) {
+    Throw(
+        ErrorCode::kUnavailable, "no server '", server.server_name, "' lives at ",
+        HostPort(server.address, server.port), " (there is no ", socket,
+        "); start it with `graphctl server start`, or give the --runtime_dir it was started with");
+  }
+  return ControlClient::ConnectUnix(socket, kConnectTimeout);
+}
+
+// Waits, at most so long, until `condition` holds.
+bool WaitUntil(double max_seconds, const std::function<bool()>& condition) {
+  const Clock::time_point start = Clock::now();
+  while (!condition()) {
+    if (SecondsSince(start) > max_seconds) return false;
+    ::poll(nullptr, 0, 10);
+  }
+  return true;
+}
+
+bool InputHasEnded(int wait_milliseconds) {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (::poll(&input, 1, wait_milliseconds) <= 0) return false;
+  char bytes[256];
+  return ::read(STDIN_FILENO, bytes, sizeof bytes) <= 0;
+}
+
+void StartServer(const HostOrder& order, GuardedState& guard) {
+  DaemonStarter starter(order.server, nullptr, /*ends_with_jobs=*/false);
+  while (!starter.Poll()) {
+    guard.set_daemon(starter.started_pid());
+    int status = 0;
+    if (starter.started_pid() != 0 &&
+        ::waitpid(starter.started_pid(), &status, WNOHANG) == starter.started_pid()) {
+      guard.set_daemon(0);
+      starter.OnExit(status);
+    }
+    if (InputHasEnded(10)) {  // whoever wanted it has gone
+      if (starter.started_pid() != 0) ::kill(starter.started_pid(), SIGTERM);
+      Throw(ErrorCode::kUnavailable, "graphctl has gone while the server was starting");
+    }
+  }
+  guard.set_daemon(starter.started_pid());
+  Send({{"t", "ready"},
+        {"started", starter.started_pid() != 0},
+        {"seconds", starter.seconds()},
+        {"port", 0}});
+}
+
+void StopServer(const HostOrder& order) {
+  auto client = Connect(order.server);
+  const auto pid = static_cast<pid_t>(client->Status().pid);
+  client->Shutdown(order.force);
+  client.reset();
+  const std::string socket = SocketOf(order.server);
+  const auto gone = [&] { return !FileExists(socket) && (::kill(pid, 0) != 0 && errno == ESRCH); };
+  if (!WaitUntil(20, gone)) {
+    Throw(ErrorCode::kDeadline, "the server '", order.server.server_name, "' (pid ", pid,
+          ") has not ended within 20 seconds; see its log, or kill it");
+  }
+}
+
+// The processes to tell: a job's supervisors, or, where there are none, its trainers.
+std::set<pid_t> ProcessesToTell(const JobStatus& job) {
+  std::set<pid_t> launchers, others;
+  for (const MemberStatus& member : job.members) {
+    if (member.pid <= 0) continue;
+    (member.role == JobRole::kLauncher ? launchers : others).insert(static_cast<pid_t>(member.pid));
+  }
+  return launchers.empty() ? others : launchers;
+}
+
+void StopJobs(const HostOrder& order) {
+  std::unique_ptr<ControlClient> client;
+  ServerStatus status;
+  try {
+    client = Connect(order.server);
+    status = client->Status();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnavailable) throw;
+    return Send({{"t", "no_server"}, {"text", error.what()}});  // it may have ended with its job
+  }
+  std::set<std::string> jobs;
+  std::set<pid_t> told;
+  for (const JobStatus& job : status.jobs) {
+    if (!order.stop_job.empty() && job.job_id != order.stop_job) continue;
+    jobs.insert(job.job_id);
+    for (pid_t pid : ProcessesToTell(job)) {
+      if (::kill(pid, SIGTERM) == 0) told.insert(pid);
+    }
+  }
+  const auto left = [&] {
+    try {
+      for (const JobStatus& job : client->Status().jobs) {
+        if (jobs.count(job.job_id)) return false;
+      }
+    } catch (const Error&) {
+      // A server that ends with its last job has ended.
+    }
+    return true;
+  };
+  if (!WaitUntil(5, left)) {
+    for (pid_t pid : told) ::kill(pid, SIGKILL);  // its guard ends the trainers
+    if (!WaitUntil(5, left)) {
+      Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,
+            "' are still attached 10 seconds after their launchers were told to end");
+    }
+  }
+  for (const std::string& job : jobs) Send({{"t", "stopped_job"}, {"job", job}});
+}
+
+}  // namespace
+
+int CarryOutServerOrder(const HostOrder& order, GuardedState& guard) {
+  try {
+    CheckServerName(order.server.server_name);
+    switch (order.action) {
+      case HostAction::kStart:
+        StartServer(order, guard);
+        break;
+      case HostAction::kStopServer:
+        StopServer(order);
+        break;
+      case HostAction::kStopJobs:
+        StopJobs(order);
+        break;
+      case HostAction::kStatus:
+        Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
+        break;
+      case HostAction::kRun:
+        Throw(ErrorCode::kInternal, "a job is no server order");
+    }
+    Send({{"t", "done"}});
+    return 0;
+  } catch (const Error& error) {
+    Send({{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
+    return ExitCode(error.code());
+  }
+}
+
+}  // namespace graphd::ctl

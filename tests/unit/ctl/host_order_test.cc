@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/host_order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "graphd/error.h"
+
+namespace graphd::ctl {
+namespace {
+
+HostOrder SomeOrder() {
+  HostOrder order;
+  order.version = "0.1.0";
+  order.server = {"products", "10.0.0.1", 30050, {0, 3}, "/w/g.json", "/bin/graphd", "", 2, true};
+  order.job.job_id = "j1";
+  order.job.workspace = "/w";
+  order.job.command = {{"echo", "it's \"here\"\n", ""}, false};
+  order.job.master_addr = "10.0.0.1";
+  order.job.world_size = 4;
+  order.job.num_samplers = 3;
+  order.job.extra_envs = {"A=b=c", "OMP_NUM_THREADS=9"};
+  order.trainers = {{2, 0, 2, 3, "h:2"}, {3, 1, 2, 3, "h:3"}};
+  order.trainers_on_machine = 2;
+  return order;
+}
+
+std::map<std::string, std::string> EnvironmentOf(const HostOrder& order, size_t trainer) {
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, value] :
+       TrainerEnvironment(order, order.trainers[trainer], 5555, 8, "/w/ip.txt")) {
+    variables[name] = value;  // the last one wins, as it does in the trainer
+  }
+  return variables;
+}
+
+TEST(HostOrder, CrossesAsOneLine) {
+  const HostOrder order = SomeOrder();
+  const std::string line = EncodeOrder(order);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const HostOrder back = DecodeOrder(line);
+  EXPECT_EQ(EncodeOrder(back), line);
+  EXPECT_EQ(back.job.command.words, order.job.command.words);
+  EXPECT_EQ(back.server.parts, order.server.parts);
+  EXPECT_EQ(back.trainers[1].label, "h:3");
+}
+
+TEST(HostOrder, WhatIsNoneIsRefused) {
+  for (const char* line : {"", "{}", "[]", "nonsense", "{\"action\":\"run\"}"}) {
+    EXPECT_THROW(DecodeOrder(line), Error) << line;
+  }
+}
+
+TEST(HostOrder, BytesThatAreNoUtf8AreRefusedPlainly) {
+  HostOrder order = SomeOrder();
+  order.job.command.words = {"echo \xff"};
+  EXPECT_THROW(EncodeOrder(order), Error);
+}
+
+TEST(TrainerEnvironment, HasWhatTorchAndGraphdRead) {
+  HostOrder order = SomeOrder();
+  order.job.extra_envs.clear();
+  const auto variables = EnvironmentOf(order, 1);
+  EXPECT_EQ(variables.at("RANK"), "3");
+  EXPECT_EQ(variables.at("LOCAL_RANK"), "1");
+  EXPECT_EQ(variables.at("WORLD_SIZE"), "4");
+  EXPECT_EQ(variables.at("LOCAL_WORLD_SIZE"), "2");
+  EXPECT_EQ(variables.at("MASTER_ADDR"), "10.0.0.1");
+  EXPECT_EQ(variables.at("MASTER_PORT"), "5555");
+  EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "4");  // 8 cores, 2 trainers
+  EXPECT_EQ(variables.at("GRAPHD_SERVER_NAME"), "products");
+  EXPECT_EQ(variables.at("GRAPHD_IP_CONFIG"), "/w/ip.txt");
+  EXPECT_EQ(variables.at("GRAPHD_PART_CONFIG"), "/w/g.json");
+  EXPECT_EQ(variables.at("GRAPHD_JOB_ID"), "j1");
+  EXPECT_EQ(variables.at("GRAPHD_PART_ID"), "3");
+  EXPECT_EQ(variables.at("GRAPHD_NUM_SAMPLERS"), "3");
+  EXPECT_EQ(variables.count("GRAPHD_RUNTIME_DIR"), 0u);
+}
+
+TEST(TrainerEnvironment, ExtraEnvsWin) {
+  const auto variables = EnvironmentOf(SomeOrder(), 0);
+  EXPECT_EQ(variables.at("A"), "b=c");
+  EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "9");
+}
+
+TEST(TrainerEnvironment, OmpThreadsAreAtLeastOneAndAsGiven) {
+  HostOrder order = SomeOrder();
+  order.job.extra_envs.clear();
+  order.trainers_on_machine = 20;
+  EXPECT_EQ(EnvironmentOf(order, 0).at("OMP_NUM_THREADS"), "1");
+  order.job.num_omp_threads = 6;
+  EXPECT_EQ(EnvironmentOf(order, 0).at("OMP_NUM_THREADS"), "6");
+}
+
+}  // namespace
+}  // namespace graphd::ctl

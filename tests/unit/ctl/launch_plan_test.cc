@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/launch_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "graphd/error.h"
+
+namespace graphd::ctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+LaunchPlan PlanOf(const std::string& ip_config, int num_trainers, bool all_local = true) {
+  LaunchOptions options;
+  options.server.server_name = "s";
+  options.workspace = "/w";
+  options.num_trainers = num_trainers;
+  options.command = {{"true"}, true};
+  return MakeLaunchPlan(
+      options, ParseIpConfig(ip_config, "ip_config"), ip_config, "job",
+      [all_local](const std::string& address) { return all_local || address == "10.0.0.1"; });
+}
+
+std::vector<std::string> LabelsOf(const LaunchPlan& plan) {
+  std::vector<std::string> labels;
+  for (const HostPlan& host : plan.hosts) {
+    for (const TrainerPlan& trainer : host.order.trainers) labels.push_back(trainer.label);
+  }
+  return labels;
+}
+
+std::string ErrorOf(const std::string& ip_config, int num_trainers, bool all_local) {
+  try {
+    PlanOf(ip_config, num_trainers, all_local);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LaunchPlan, RanksCountThroughTheLines) {
+  const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n", 2, false);
+  EXPECT_EQ(plan.world_size, 4);
+  ASSERT_EQ(plan.hosts.size(), 2u);
+  EXPECT_TRUE(plan.hosts[0].is_local);
+  EXPECT_FALSE(plan.hosts[1].is_local);
+  EXPECT_THAT(LabelsOf(plan), ElementsAre("10.0.0.1:0", "10.0.0.1:1", "10.0.0.2:2", "10.0.0.2:3"));
+  const TrainerPlan& last = plan.hosts[1].order.trainers[1];
+  EXPECT_EQ(last.rank, 3);
+  EXPECT_EQ(last.local_rank, 1);
+  EXPECT_EQ(last.local_world_size, 2);
+  EXPECT_EQ(last.part, 1);
+  EXPECT_EQ(plan.master_addr, "10.0.0.1");
+  EXPECT_TRUE(plan.hosts[0].order.is_master);
+  EXPECT_FALSE(plan.hosts[1].order.is_master);
+}
+
+TEST(LaunchPlan, TwoPortsOfOneAddressAreTwoDaemonsWithTheirPortInLabels) {
+  const LaunchPlan plan = PlanOf("127.0.0.1 30050\n127.0.0.1 30051\n", 1);
+  EXPECT_THAT(LabelsOf(plan), ElementsAre("127.0.0.1:30050:0", "127.0.0.1:30051:1"));
+  EXPECT_THAT(plan.hosts[1].order.server.parts, ElementsAre(1));
+  EXPECT_EQ(plan.hosts[1].order.trainers_on_machine, 2);
+}
+
+TEST(LaunchPlan, LinesOfOneAddressAndPortShareADaemon) {
+  const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n10.0.0.1\n", 2, false);
+  ASSERT_EQ(plan.hosts.size(), 2u);
+  EXPECT_THAT(plan.hosts[0].order.server.parts, ElementsAre(0, 2));
+  ASSERT_EQ(plan.hosts[0].order.trainers.size(), 4u);
+  const TrainerPlan& third = plan.hosts[0].order.trainers[2];
+  EXPECT_EQ(third.rank, 4);
+  EXPECT_EQ(third.local_rank, 0);  // each line is a machine in DGL's sense
+  EXPECT_EQ(third.part, 2);
+  EXPECT_EQ(plan.hosts[0].order.trainers_on_machine, 4);
+}
+
+TEST(LaunchPlan, TheThirdColumnOverridesAndMayBeZero) {
+  const LaunchPlan plan = PlanOf("10.0.0.1 30050 0\n10.0.0.2\n10.0.0.3 30050 3\n", 2, false);
+  EXPECT_EQ(plan.world_size, 5);
+  EXPECT_TRUE(plan.hosts[0].order.trainers.empty());
+  EXPECT_EQ(plan.hosts[2].order.trainers.size(), 3u);
+  EXPECT_EQ(plan.master_addr, "10.0.0.2");  // the first with a trainer
+  EXPECT_FALSE(plan.hosts[0].order.is_master);
+  EXPECT_TRUE(plan.hosts[1].order.is_master);
+}
+
+TEST(LaunchPlan, WhatCannotWorkIsRefusedWithTheRemedy) {
+  EXPECT_THAT(ErrorOf("10.0.0.1\n", 0, true), HasSubstr("no host has a trainer"));
+  EXPECT_THAT(ErrorOf("127.0.0.1\n10.0.0.2\n", 1, false), HasSubstr("can't reach"));
+  LaunchOptions no_command;
+  EXPECT_THROW(MakeLaunchPlan(no_command, ParseIpConfig("h", "f"), "h", "job",
+                              [](const std::string&) { return true; }),
+               Error);
+}
+
+TEST(LaunchPlan, OnlyRemoteHostsHaveAHeartbeat) {
+  const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n", 1, false);
+  EXPECT_EQ(plan.hosts[0].order.host_timeout, 0);
+  EXPECT_GT(plan.hosts[1].order.host_timeout, 0);
+}
+
+TEST(LaunchPlan, ShowsAsTextAndAsJson) {
+  const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2 30051 0\n", 1, false);
+  const auto json = nlohmann::json::parse(PlanToJson(plan));
+  EXPECT_EQ(json["world_size"], 1);
+  EXPECT_EQ(json["hosts"][0]["trainers"][0]["env"]["RANK"], "0");
+  EXPECT_EQ(json["hosts"][0]["trainers"][0]["env"]["MASTER_PORT"], "free port");
+  EXPECT_EQ(json["hosts"][1]["local"], false);
+  EXPECT_THAT(PlanToText(plan), HasSubstr("host 10.0.0.2:30051 (over ssh)"));
+  EXPECT_THAT(PlanToText(plan), HasSubstr("no trainer"));
+}
+
+}  // namespace
+}  // namespace graphd::ctl
