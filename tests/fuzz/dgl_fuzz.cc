@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/dgl_edges.h"
+#include "format/dgl_graph.h"
+
+// libFuzzer's entry (clang only): graph files and tensor dictionaries from memory. The first byte
+// chooses which. Seeds: any graph.dgl or *_feat.dgl behind a byte 'g' or 'd'.
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace graphd;
+  if (size == 0) return 0;
+  const ByteReader reader(std::as_bytes(std::span(data + 1, size - 1)), "input");
+  try {
+    if (data[0] == 'g') {
+      const DglGraph graph = ReadDglGraph(reader);
+      const DglEdges edges(graph, "input");
+    } else {
+      ReadDglTensorDict(reader);
+    }
+  } catch (const Error&) {
+  }
+  return 0;
+}
