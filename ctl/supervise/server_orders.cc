@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,10 +85,14 @@ void StartServer(const HostOrder& order, GuardedState& guard) {
 void StopServer(const HostOrder& order) {
   auto client = Connect(order.server);
   const auto pid = static_cast<pid_t>(client->Status().pid);
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   client->Shutdown(order.force);
   client.reset();
   const std::string socket = SocketOf(order.server);
-  const auto gone = [&] { return !FileExists(socket) && (::kill(pid, 0) != 0 && errno == ESRCH); };
+  const auto gone = [&] {
+    pollfd ended{process.get(), POLLIN, 0};  // readable when it has, reaped or not
+    return !FileExists(socket) && (!process || ::poll(&ended, 1, 0) == 1);
+  };
   if (!WaitUntil(20, gone)) {
     Throw(ErrorCode::kDeadline, "the server '", order.server.server_name, "' (pid ", pid,
           ") has not ended within 20 seconds; see its log, or kill it");

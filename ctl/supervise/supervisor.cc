@@ -93,6 +93,7 @@ int Supervisor::Run() {
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
+  TakeLines();  // what came together with the order
   while (!finished_) uv_run(&loop_, UV_RUN_ONCE);
   LeaveDaemon();
   output_->Flush(1000);
@@ -151,6 +152,10 @@ void Supervisor::ReadInput() {
     last_heard_ = uv_now(&loop_);
     input_text_.append(bytes, static_cast<size_t>(got));
   }
+  TakeLines();
+}
+
+void Supervisor::TakeLines() {
   size_t end;
   while ((end = input_text_.find('\n')) != std::string::npos) {
     const std::string line = input_text_.substr(0, end);

@@ -59,6 +59,7 @@ class Supervisor {
   // Input
   void WatchInput();
   void ReadInput();
+  void TakeLines();
   void OnLine(const std::string& line);
   // Daemon
   void PollDaemon();

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the integration tests stand on: a tiny partitioned graph, free ports, graphctl as a real
+process, and a way to see every process that came of it, whatever session it is in."""
+
+import gzip
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
+GRAPHCTL = os.path.join(BIN, "graphctl")
+DEADLINE = 30  # seconds after which anything that is waited for has failed
+# Sanitizers make every process slower; what is measured in seconds is then given more of them.
+SLOW = 4 if "asan" in BIN or "tsan" in BIN else 1
+
+
+def wait_until(what, condition, seconds=DEADLINE):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def write_raw_graph(directory, nodes=60):
+    """A ring in OGB's raw layout."""
+    os.makedirs(os.path.join(directory, "raw"))
+    for name, text in {
+        "edge.csv.gz": "".join(f"{i},{(i + 1) % nodes}\n" for i in range(nodes)),
+        "num-node-list.csv.gz": f"{nodes}\n",
+        "num-edge-list.csv.gz": f"{nodes}\n",
+    }.items():
+        with gzip.open(os.path.join(directory, "raw", name), "wt") as out:
+            out.write(text)
+
+
+def partition(directory, parts, name="ring"):
+    """Partitions a ring into `directory`, as <name>.json."""
+    raw = os.path.join(directory, "raw_graph_" + name)
+    write_raw_graph(raw)
+    subprocess.run([GRAPHCTL, "partition", "--input", raw, "--graph_name", name, "--num_parts",
+                    str(parts), "--part_method", "random", "--output", directory],
+                   check=True, capture_output=True, timeout=DEADLINE)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def processes_with(mark):
+    """(pid, command) of every living process whose environment holds `mark`."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                if mark.encode() not in file.read():
+                    continue
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                found.append((int(entry), file.read().replace(b"\0", b" ").decode().strip()))
+        except OSError:
+            continue  # it has ended meanwhile, or is a zombie
+    return [each for each in found if each[1]]
+
+
+class GraphctlTest(unittest.TestCase):
+    """A workspace with a graph in two partitions, ip.txt with two daemons on loopback, and a
+    runtime directory of its own. At the end nothing may be left of any process."""
+
+    def setUp(self):
+        self.workspace = tempfile.mkdtemp(prefix="graphd-test-")
+        self.runtime = os.path.join(self.workspace, "run")
+        self.mark = "GRAPHD_TEST_MARK=" + uuid.uuid4().hex
+        name, value = self.mark.split("=")
+        self.environment = dict(os.environ, GRAPHD_RUNTIME_DIR=self.runtime, **{name: value})
+        partition(self.workspace, 2)
+        self.ports = free_ports(2)
+        self.write("ip.txt", "".join(f"127.0.0.1 {port}\n" for port in self.ports))
+        self.started = []
+
+    def tearDown(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        left = self.left()
+        for pid, _ in left:
+            os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.workspace)
+        self.assertEqual(left, [], "processes that the test left behind")
+
+    def path(self, name):
+        return os.path.join(self.workspace, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as out:
+            out.write(text)
+
+    def read(self, name):
+        with open(self.path(name)) as file:
+            return file.read()
+
+    def left(self, but=""):
+        """Living processes of this test, except those whose command holds `but`."""
+        return [each for each in processes_with(self.mark) if not but or but not in each[1]]
+
+    def daemons(self):
+        return [pid for pid, command in self.left() if command.startswith(BIN + "/graphd ")]
+
+    def sockets(self):
+        return [name for _, _, files in os.walk(self.runtime) for name in files
+                if name.endswith(".sock")]
+
+    def graphctl(self, *arguments, **options):
+        return subprocess.run([GRAPHCTL, *arguments], cwd=self.workspace, env=self.environment,
+                              capture_output=True, text=True, timeout=DEADLINE * SLOW, **options)
+
+    def start(self, *arguments, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        process = subprocess.Popen([GRAPHCTL, *arguments], cwd=self.workspace,
+                                   env=self.environment, text=True, **options)
+        self.started.append(process)
+        return process
+
+    def launch_line(self, *arguments, trainers=2):
+        return ("launch", "--server_name", "ring", "--ip_config", "ip.txt", "--part_config",
+                "ring.json", "--num_trainers", str(trainers), *arguments)
+
+    def launch(self, *arguments, trainers=2):
+        return self.graphctl(*self.launch_line(*arguments, trainers=trainers))
+
+    def start_launch(self, *arguments, trainers=2, **options):
+        return self.start(*self.launch_line(*arguments, trainers=trainers), **options)
+
+    def start_server(self):
+        done = self.graphctl("server", "start", "--server_name", "ring", "--ip_config", "ip.txt",
+                             "--part_config", "ring.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def stop_server(self, *arguments):
+        done = self.graphctl("server", "stop", "--server_name", "ring", "--ip_config", "ip.txt",
+                             *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def lines(self, output):
+        """Trainers' lines as sorted (rank, text)."""
+        return sorted((int(line[1:line.index("]")].split(":")[-1]), line[line.index("]") + 2:])
+                      for line in output.splitlines() if line.startswith("["))

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How jobs end: by a failure, a signal, a killed process. Nothing may remain, and it may not take
+longer than a second, though the trainers here ignore SIGTERM and hide helpers in other sessions."""
+
+import os
+import signal
+import time
+import unittest
+
+from harness import SLOW, GraphctlTest, wait_until
+
+# A trainer that does not want to end: ignores TERM, INT and HUP, and has a helper in a session of
+# its own whose parent has gone, and another in the background.
+STUBBORN = ("trap '' TERM INT HUP; (setsid sleep 3600 &) ; sleep 3600 & "
+            "echo up; while true; do sleep 3600; done")
+WITHIN = 1.0 * SLOW
+
+
+class JobEnd(GraphctlTest):
+    def up(self, job, count=4):
+        """Waits until `count` trainers have said so; every helper is there then."""
+        for _ in range(count):
+            self.assertIn("up", job.stdout.readline())
+
+    def assert_gone(self, since, within=WITHIN):
+        wait_until("everything to be gone", lambda: not self.left(), 10)
+        took = time.monotonic() - since
+        print(f"    nothing left after {took:.3f} s")
+        self.assertLess(took, within)
+        wait_until("the sockets to be gone", lambda: not self.sockets(), 10)
+
+    def test_one_trainers_failure_ends_all_within_a_second(self):
+        job = self.start_launch("if [ $RANK = 3 ]; then echo up; while [ ! -e fail ]; do "
+                                "sleep 0.01; done; exit 9; fi; " + STUBBORN)
+        self.up(job)
+        begin = time.monotonic()
+        self.write("fail", "")
+        job.communicate(timeout=20)
+        took = time.monotonic() - begin
+        self.assertEqual(job.returncode, 9)
+        self.assertLess(took, WITHIN + 0.2)  # the trainer looks for its file every 10 ms
+        self.assert_gone(begin, WITHIN + 0.2)
+
+    def test_trainers_that_listen_to_sigterm_can_clean_up(self):
+        job = self.start_launch("trap 'echo cleaned > done.$RANK; exit 0' TERM; echo up; "
+                                "while true; do sleep 0.05; done")
+        self.up(job)
+        job.send_signal(signal.SIGTERM)
+        job.communicate(timeout=20)
+        self.assertEqual([self.read(f"done.{rank}") for rank in range(4)], ["cleaned\n"] * 4)
+
+    def test_interrupt_ends_the_job_and_is_130(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with self.subTest(number):
+                job = self.start_launch(STUBBORN)
+                self.up(job)
+                begin = time.monotonic()
+                job.send_signal(number)
+                job.communicate(timeout=20)
+                self.assertEqual(job.returncode, code)
+                self.assert_gone(begin)
+
+    def test_a_second_interrupt_does_not_wait(self):
+        job = self.start_launch(STUBBORN)
+        self.up(job)
+        begin = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        wait_until("the first to be heard", lambda: "interrupted" in job.stderr.readline())
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 130)
+        self.assert_gone(begin, 0.5 * SLOW)
+
+    def test_control_c_in_a_terminal_reaches_graphctl_only(self):
+        # The terminal's signal goes to the whole foreground group, which is graphctl's.
+        job = self.start_launch(STUBBORN, start_new_session=True)
+        self.up(job)
+        begin = time.monotonic()
+        os.killpg(job.pid, signal.SIGINT)
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 130)
+        self.assert_gone(begin)
+
+    def test_a_killed_graphctl_leaves_nothing(self):
+        job = self.start_launch(STUBBORN)
+        self.up(job)
+        begin = time.monotonic()
+        job.kill()
+        self.assert_gone(begin)
+
+    def supervisors(self, job):
+        """(guard, supervisor) of each host."""
+        pairs = []
+        for guard in self.children(job.pid):
+            pairs.append((guard, self.children(guard)[0]))
+        self.assertEqual(len(pairs), 2)
+        return pairs
+
+    def children(self, pid):
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(word) for word in file.read().split()]
+
+    def test_a_killed_supervisor_leaves_nothing_and_ends_the_job(self):
+        job = self.start_launch(STUBBORN)
+        self.up(job)
+        _, supervisor = self.supervisors(job)[0]
+        begin = time.monotonic()
+        os.kill(supervisor, signal.SIGKILL)
+        _, err = job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 5)
+        self.assertIn("supervisor was killed by signal 9", err)
+        self.assert_gone(begin)
+
+    def test_a_killed_guard_leaves_nothing_and_ends_the_job(self):
+        job = self.start_launch(STUBBORN)
+        self.up(job)
+        guard, _ = self.supervisors(job)[1]
+        begin = time.monotonic()
+        os.kill(guard, signal.SIGKILL)
+        job.communicate(timeout=20)
+        self.assertNotEqual(job.returncode, 0)
+        self.assert_gone(begin)
+
+    def test_graphctl_and_all_supervisors_killed_at_once_leave_no_trainer(self):
+        job = self.start_launch("echo up; exec sleep 3600")
+        self.up(job)
+        pids = [job.pid] + [pid for pair in self.supervisors(job) for pid in pair]
+        begin = time.monotonic()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self.assert_gone(begin, 2 * SLOW)  # the daemons see the end of their last job
+
+    def test_a_killed_trainer_ends_the_job(self):
+        job = self.start_launch("echo up $$; exec sleep 3600")
+        pids = [int(job.stdout.readline().split()[-1]) for _ in range(4)]
+        begin = time.monotonic()
+        os.kill(pids[2], signal.SIGKILL)
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 137)
+        self.assert_gone(begin)
+
+    def test_helpers_of_a_job_that_went_well_end_with_it(self):
+        done = self.launch("(setsid sleep 3600 >/dev/null 2>&1 &); sleep 3600 & echo up")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.left(), [])
+
+    def test_an_interrupt_while_the_server_loads_ends_it_too(self):
+        # A daemon that never becomes ready.
+        self.write("slow", "#!/bin/sh\nexec sleep 3600\n")
+        os.chmod(self.path("slow"), 0o755)
+        job = self.start_launch("--graphd", self.path("slow"), "true")
+        wait_until("the daemons to be started", lambda: "starting" in job.stderr.readline())
+        wait_until("both to be there", lambda: sum("3600" in c for _, c in self.left()) == 2)
+        begin = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 130)
+        self.assert_gone(begin)
+
+    def test_a_server_that_is_never_ready_ends_in_an_error(self):
+        self.write("slow", "#!/bin/sh\necho loading, loading\nexec sleep 3600\n")
+        os.chmod(self.path("slow"), 0o755)
+        done = self.launch("--graphd", self.path("slow"), "--start_timeout", "0.5", "true")
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("--start_timeout", done.stderr)
+        self.assertIn("loading, loading", done.stderr)
+        self.assertEqual(self.left(), [])
+
+    def test_a_host_without_trainers_serves_until_the_end(self):
+        self.write("ip.txt", f"127.0.0.1 {self.ports[0]}\n127.0.0.1 {self.ports[1]} 0\n")
+        job = self.start_launch("echo up; while [ ! -e end ]; do sleep 0.01; done", trainers=1)
+        self.up(job, 1)
+        status = self.graphctl("server", "status", "--server_name", "ring", "--ip_config",
+                               "ip.txt")
+        self.assertEqual(status.returncode, 0, status.stderr)
+        self.assertEqual(status.stdout.count("job "), 2)
+        begin = time.monotonic()
+        self.write("end", "")
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 0)
+        self.assert_gone(begin)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""graphctl server, ps and stop on this machine."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from harness import GraphctlTest, wait_until
+
+HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
+
+
+class Server(GraphctlTest):
+    def test_start_status_stop(self):
+        missing = self.graphctl("server", "status", *HERE)
+        self.assertEqual(missing.returncode, 5)
+        self.assertIn("server start", missing.stderr)
+        start = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
+        self.assertEqual((start.returncode, start.stdout.count("ready in")), (0, 2), start.stderr)
+        again = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
+        self.assertEqual((again.returncode, again.stdout.count("already there")), (0, 2))
+        status = json.loads(self.graphctl("server", "status", *HERE, "--json").stdout)
+        self.assertEqual([e["status"]["partitions"][0]["part"] for e in status], [0, 1])
+        self.assertEqual(sum(e["status"]["partitions"][0]["nodes"] for e in status), 60)
+        stop = self.graphctl("server", "stop", *HERE)
+        self.assertEqual((stop.returncode, stop.stdout.count("stopped")), (0, 2), stop.stderr)
+        self.assertEqual((self.daemons(), self.sockets()), ([], []))
+        self.assertEqual(self.graphctl("server", "stop", *HERE).returncode, 5)
+
+    def test_status_of_a_server_that_lives_in_part_is_no_success(self):
+        self.start_server()
+        os.kill(self.daemons()[0], signal.SIGTERM)
+        wait_until("it to end", lambda: len(self.daemons()) == 1)
+        done = self.graphctl("server", "status", *HERE)
+        self.assertEqual(done.returncode, 5)
+        self.assertEqual(done.stdout.count("ready"), 1)
+        start = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
+        self.assertEqual((start.stdout.count("ready in"), start.stdout.count("already")), (1, 1))
+        self.stop_server()
+
+    def test_a_socket_that_a_killed_server_left_is_no_obstacle(self):
+        self.start_server()
+        for pid in self.daemons():
+            os.kill(pid, signal.SIGKILL)
+        wait_until("them to end", lambda: not self.daemons())
+        self.assertEqual(len(self.sockets()), 2)
+        self.assertEqual(self.graphctl("server", "status", *HERE).returncode, 5)
+        self.assertIn("no server", self.graphctl("ps").stdout)
+        self.start_server()
+        self.stop_server()
+
+    def test_stop_refuses_while_a_job_is_attached_unless_forced(self):
+        self.start_server()
+        job = self.start_launch("echo up; exec sleep 3600", trainers=1)
+        job.stdout.readline()
+        refused = self.graphctl("server", "stop", *HERE)
+        self.assertEqual(refused.returncode, 4)
+        self.assertIn("--force", refused.stderr)
+        self.stop_server("--force")
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 5)
+
+    def test_a_port_that_is_taken_is_an_error_that_names_it(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", self.ports[0]))
+            taken.listen()
+            done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(str(self.ports[0]), done.stderr)
+        self.graphctl("server", "stop", *HERE)
+        self.assertEqual(self.daemons(), [])
+
+    def test_beyond_loopback_needs_insecure(self):
+        address = subprocess.run(["hostname", "-I"], capture_output=True, text=True,
+                                 check=True).stdout.split()
+        if not address:
+            self.fail("this test needs a machine with an address beyond loopback")
+        self.write("out.txt", f"{address[0]} {self.ports[0]}\n{address[0]} {self.ports[1]}\n")
+        done = self.graphctl("server", "start", "--server_name", "ring", "--ip_config", "out.txt",
+                             "--part_config", "ring.json")
+        self.assertEqual(done.returncode, 10, done.stderr)
+        self.assertIn("--insecure", done.stderr)
+        self.assertEqual(self.left(), [])
+
+
+class Ps(GraphctlTest):
+    def test_shows_servers_and_jobs_of_this_machine(self):
+        self.assertIn("no server", self.graphctl("ps").stdout)
+        job = self.start_launch("echo up; exec sleep 3600")
+        for _ in range(4):
+            job.stdout.readline()
+        found = json.loads(self.graphctl("ps", "--json").stdout)
+        self.assertEqual(len(found), 2)
+        for entry in found:
+            status = entry["status"]
+            self.assertEqual(status["server_name"], "ring")
+            self.assertTrue(status["ends_with_jobs"])
+            self.assertEqual(len(status["jobs"]), 1)
+            self.assertEqual(status["jobs"][0]["world_size"], 4)
+            self.assertEqual(status["jobs"][0]["command"], "echo up; exec sleep 3600")
+        text = self.graphctl("ps").stdout
+        self.assertIn("graph 'ring'", text)
+        self.assertIn("echo up; exec sleep 3600", text)
+        self.assertIn("no server", self.graphctl("ps", "--server_name", "other").stdout)
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=20)
+
+    def test_with_ip_config_a_missing_server_is_shown_and_is_exit_code_5(self):
+        done = self.graphctl("ps", *HERE)
+        self.assertEqual(done.returncode, 5)
+        self.assertEqual(done.stdout.count("no server 'ring'"), 2)
+
+
+class Stop(GraphctlTest):
+    def jobs(self):
+        found = json.loads(self.graphctl("ps", "--json").stdout)
+        return sorted({job["job"] for entry in found for job in entry["status"]["jobs"]})
+
+    def test_one_job_of_two_and_then_all(self):
+        self.start_server()
+        stubborn = "trap '' TERM; echo up; while true; do sleep 3600; done"
+        first, second, third = (self.start_launch(stubborn, trainers=1) for _ in range(3))
+        for job in (first, second, third):
+            job.stdout.readline(), job.stdout.readline()
+        names = self.jobs()
+        self.assertEqual(len(names), 3)
+        begin = time.monotonic()
+        done = self.graphctl("stop", *HERE, "--job", names[0])
+        print(f"    stopped a job in {time.monotonic() - begin:.3f} s")
+        self.assertEqual((done.returncode, done.stdout), (0, f"stopped job {names[0]}\n"))
+        self.assertEqual(self.jobs(), names[1:])
+        wait_until("its graphctl to end",
+                   lambda: [j.poll() for j in (first, second, third)].count(143) == 1)
+        done = self.graphctl("stop", *HERE)
+        self.assertEqual((done.returncode, done.stdout.count("stopped job")), (0, 2))
+        for job in (first, second, third):
+            job.communicate(timeout=20)
+            self.assertEqual(job.returncode, 143)
+        self.assertEqual(len(self.daemons()), 2)
+        self.stop_server()
+
+    def test_a_stopped_job_takes_the_server_it_started_along(self):
+        job = self.start_launch("echo up; exec sleep 3600")
+        job.stdout.readline()
+        self.assertEqual(self.graphctl("stop", *HERE).returncode, 0)
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 143)
+        self.assertEqual(self.left(), [])
+
+    def test_what_is_not_there_is_said(self):
+        absent = self.graphctl("stop", *HERE)
+        self.assertEqual(absent.returncode, 5)
+        self.start_server()
+        nothing = self.graphctl("stop", *HERE)
+        self.assertEqual((nothing.returncode, nothing.stdout), (0, "server 'ring' has no job\n"))
+        unknown = self.graphctl("stop", *HERE, "--job", "x")
+        self.assertEqual(unknown.returncode, 3)
+        self.stop_server()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
