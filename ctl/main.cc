@@ -16,12 +16,14 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
+  AddInspect(app);
   AddLaunch(app, command);
   AddPartition(app);
   AddPs(app);
   AddStop(app);
   AddServer(app);
   AddSupervise(app);
+  AddVerify(app);
 
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty() && arguments[0] == "launch") {

@@ -19,11 +19,13 @@ void SetExitCode(int code);
 // `command`: what main finds after the options of `launch` (SplitLaunchArguments) when the callback
 // runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);
+void AddInspect(CLI::App& app);
 void AddPartition(CLI::App& app);
 void AddPs(CLI::App& app);
 void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
 void AddSupervise(CLI::App& app);
+void AddVerify(CLI::App& app);
 
 // Takes the user's command off a `graphctl launch` line, by the options that `launch` declares.
 SplitArguments SplitLaunchArguments(const CLI::App& launch,

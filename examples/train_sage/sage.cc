@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train_sage/sage.h"
 
+#include "train_sage/dropout.h"
 #include "train_sage/mean_neighbors.h"
 
 namespace train_sage {
@@ -35,6 +36,32 @@ class MeanNeighbors : public torch::autograd::Function<MeanNeighbors> {
   }
 };
 
+torch::Tensor Dropped(const torch::Tensor& x, int64_t key, double p) {
+  const torch::Tensor in = x.contiguous();
+  torch::Tensor out = torch::empty_like(in);
+  const auto size = static_cast<size_t>(in.numel());
+  Dropout(static_cast<uint64_t>(key), p, {in.data_ptr<float>(), size},
+          {out.data_ptr<float>(), size});
+  return out;
+}
+
+class KeyedDropout : public torch::autograd::Function<KeyedDropout> {
+ public:
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               int64_t key, double p) {
+    context->saved_data["key"] = key;
+    context->saved_data["p"] = p;
+    return Dropped(x, key, p);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grads) {
+    return {
+        Dropped(grads[0], context->saved_data["key"].toInt(), context->saved_data["p"].toDouble()),
+        torch::Tensor(), torch::Tensor()};
+  }
+};
+
 }  // namespace
 
 SageConvImpl::SageConvImpl(int64_t in_width, int64_t out_width) {
@@ -52,7 +79,8 @@ torch::Tensor SageConvImpl::forward(const graphd::Block& block, const torch::Ten
   return self_(input.narrow(0, 0, block.num_dst.front())) + neigh_(mean);
 }
 
-SageImpl::SageImpl(const SageShape& shape) : dropout_(shape.dropout) {
+SageImpl::SageImpl(const SageShape& shape)
+    : dropout_(shape.dropout), next_dropout_key_(shape.dropout_seed << 32) {
   for (int i = 0; i < shape.layers; ++i) {
     const int64_t in = i == 0 ? shape.in_width : shape.hidden;
     const int64_t out = i + 1 == shape.layers ? shape.classes : shape.hidden;
@@ -62,7 +90,10 @@ SageImpl::SageImpl(const SageShape& shape) : dropout_(shape.dropout) {
 
 torch::Tensor SageImpl::forward(const std::vector<graphd::Block>& blocks, torch::Tensor x) {
   for (size_t i = 0; i < layers_.size(); ++i) {
-    x = layers_[i](blocks[i], torch::dropout(x, dropout_, is_training()));
+    if (is_training() && dropout_ > 0) {
+      x = KeyedDropout::apply(x, static_cast<int64_t>(next_dropout_key_++), dropout_);
+    }
+    x = layers_[i](blocks[i], x);
     if (i + 1 < layers_.size()) x = torch::relu(x);
   }
   return x;

@@ -28,6 +28,7 @@ struct SageShape {
   int64_t in_width, hidden, classes;
   int layers;
   double dropout;  // applied to the input of every layer
+  uint64_t dropout_seed;
 };
 
 class SageImpl : public torch::nn::Module {
@@ -40,6 +41,7 @@ class SageImpl : public torch::nn::Module {
  private:
   std::vector<SageConv> layers_;
   double dropout_;
+  uint64_t next_dropout_key_;
 };
 TORCH_MODULE(Sage);
 

@@ -57,9 +57,10 @@ graphd::DistNodeDataLoader Trainer::MakeLoader(const std::string& mask, bool tra
 void Trainer::BuildModel() {
   const int64_t classes = CountClasses(*graph_, data_, group_);
   torch::manual_seed(options_.seed);  // the same weights everywhere
-  model_ = Sage(
-      SageShape{data_.width, options_.num_hidden, classes, options_.num_layers, options_.dropout});
-  torch::manual_seed(options_.seed + 1 + static_cast<uint64_t>(group_.rank()));  // dropout's own
+  // but every trainer drops its own
+  const uint64_t dropout_seed = options_.seed * 1'000'003 + static_cast<uint64_t>(group_.rank());
+  model_ = Sage(SageShape{data_.width, options_.num_hidden, classes, options_.num_layers,
+                          options_.dropout, dropout_seed});
 
   int64_t size = 0;
   for (const auto& parameter : model_->parameters()) size += parameter.numel();

@@ -71,7 +71,7 @@ class Sorter {
       const uint64_t row = in_.owned_nodes.Position(node) - range.first_dst;
       if (row < range.num_dst) return row;
     }
-    FailEnd("destination", in_.edges.dst_offset(), range, edge, dst_[edge]);
+    FailEnd("destination", in_.edges.DstOffset(edge), range, edge, dst_[edge]);
   }
 
   X Source(const TypeRange& range, size_t edge) const {
@@ -79,7 +79,7 @@ class Sorter {
     if (node < nodes_.id.size() && (nodes_.type.empty() || nodes_.type[node] == range.src_type)) {
       return nodes_.id[node];
     }
-    FailEnd("source", in_.edges.src_offset(), range, edge, src_[edge]);
+    FailEnd("source", in_.edges.SrcOffset(edge), range, edge, src_[edge]);
   }
 
   bool IsSorted(const TypeRange& range) const {
@@ -125,9 +125,8 @@ class Sorter {
       if (in_.owned_edges.Position(edge) != DglOwned::kNotOwned) continue;
       const auto node = static_cast<uint64_t>(dst_[edge]);
       if (node >= nodes_.id.size() || in_.owned_nodes.Position(node) != DglOwned::kNotOwned) {
-        Throw(ErrorCode::kCorrupt, in_.path, ", offset ",
-              in_.edges.dst_offset() + edge * sizeof(typename Ends::value_type), ": edge ", edge,
-              " is not owned but leads to node ", node, ", expected a halo node below ",
+        Throw(ErrorCode::kCorrupt, in_.path, ", offset ", in_.edges.DstOffset(edge), ": edge ",
+              edge, " is not owned but leads to node ", node, ", expected a halo node below ",
               nodes_.id.size());
       }
     }
@@ -142,8 +141,7 @@ class Sorter {
                             int64_t node) const {
     const CanonicalEdgeType& etype = in_.meta.schema.etype(range.etype);
     const bool is_source = end[0] == 's';
-    Throw(ErrorCode::kCorrupt, in_.path, ", offset ",
-          offset + edge * sizeof(typename Ends::value_type), ": edge ", edge, " of type ",
+    Throw(ErrorCode::kCorrupt, in_.path, ", offset ", offset, ": edge ", edge, " of type ",
           etype.ToString(), " has the ", end, " ", node, ", expected one of the ", nodes_.id.size(),
           " local nodes that is ", is_source ? "" : "owned and ", "of type ",
           is_source ? etype.src : etype.dst);

@@ -13,6 +13,7 @@ DglEdges::DglEdges(const DglGraph& graph, const std::string& path)
     dst_ = graph.coo->dst.data;
     src_offset_ = graph.coo->src.offset;
     dst_offset_ = graph.coo->dst.offset;
+    stride_ = DTypeSize(graph.coo->src.dtype);
     return;
   }
   if (!graph.csc && !graph.csr) {
@@ -21,6 +22,7 @@ DglEdges::DglEdges(const DglGraph& graph, const std::string& path)
   }
   wide_ = num_nodes_ > std::numeric_limits<int32_t>::max();
   const DglCompressed& matrix = graph.csc ? *graph.csc : *graph.csr;
+  src_offset_ = dst_offset_ = matrix.indices.offset;
   if (wide_) {
     Expand<int64_t>(matrix, !graph.csc, path);
   } else {

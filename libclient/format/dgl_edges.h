@@ -27,9 +27,10 @@ class DglEdges {
     if (wide_) return f(UnalignedSpan<int64_t>(src_), UnalignedSpan<int64_t>(dst_));
     return f(UnalignedSpan<int32_t>(src_), UnalignedSpan<int32_t>(dst_));
   }
-  // Offsets in the file of the coordinate arrays, 0 if there are none.
-  uint64_t src_offset() const noexcept { return src_offset_; }
-  uint64_t dst_offset() const noexcept { return dst_offset_; }
+  // Where in the file the end of an edge lies, for messages; of a compressed matrix, where its
+  // column of ends begins.
+  uint64_t SrcOffset(size_t edge) const noexcept { return src_offset_ + edge * stride_; }
+  uint64_t DstOffset(size_t edge) const noexcept { return dst_offset_ + edge * stride_; }
 
  private:
   template <class Id>
@@ -39,7 +40,7 @@ class DglEdges {
   size_t size_;
   bool wide_ = true;
   std::span<const std::byte> src_, dst_;
-  uint64_t src_offset_ = 0, dst_offset_ = 0;
+  uint64_t src_offset_ = 0, dst_offset_ = 0, stride_ = 0;
   std::vector<std::byte> src_memory_, dst_memory_;
 };
 

@@ -23,17 +23,6 @@ std::string MemoryName(const std::string& directory, const std::string& file) {
   return name;
 }
 
-NativeHeader ReadHeaderOf(const PartConfig& config, PartId part) {
-  const std::string directory = NativeDirectory(config, part);
-  NativeHeader header = ReadNativeHeader(directory);
-  if (header.graph_name != config.meta->graph_name || header.part != part) {
-    Throw(ErrorCode::kCorrupt, JoinPath(directory, kNativeHeaderFile), ": it is partition ",
-          header.part, " of graph '", header.graph_name, "', expected partition ", part, " of '",
-          config.meta->graph_name, "' as ", config.path, " says");
-  }
-  return header;
-}
-
 }  // namespace
 
 std::string NativeDirectory(const PartConfig& config, PartId part) {
@@ -44,8 +33,19 @@ std::string NativeDirectory(const PartConfig& config, PartId part) {
   return DirName(config.parts[static_cast<size_t>(part)].part_graph);
 }
 
+NativeHeader ReadNativeHeaderOf(const PartConfig& config, PartId part) {
+  const std::string directory = NativeDirectory(config, part);
+  NativeHeader header = ReadNativeHeader(directory);
+  if (header.graph_name != config.meta->graph_name || header.part != part) {
+    Throw(ErrorCode::kCorrupt, JoinPath(directory, kNativeHeaderFile), ": it is partition ",
+          header.part, " of graph '", header.graph_name, "', expected partition ", part, " of '",
+          config.meta->graph_name, "' as ", config.path, " says");
+  }
+  return header;
+}
+
 uint64_t EstimateNativeBytes(const PartConfig& config, PartId part) {
-  return ReadHeaderOf(config, part).total_bytes();
+  return ReadNativeHeaderOf(config, part).total_bytes();
 }
 
 std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
@@ -83,7 +83,7 @@ std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
 std::shared_ptr<const Partition> LoadNativePartition(const PartConfig& config, PartId part,
                                                      const LoadOptions& options) {
   const std::string directory = NativeDirectory(config, part);
-  const NativeHeader header = ReadHeaderOf(config, part);
+  const NativeHeader header = ReadNativeHeaderOf(config, part);
   const uint64_t total = header.total_bytes();
   uint64_t done = 0;
   std::vector<std::shared_ptr<const Segment>> segments;

@@ -17,6 +17,9 @@ namespace graphd {
 // part<i>/ of a native part config: the directory of its part_graph.
 std::string NativeDirectory(const PartConfig& config, PartId part);
 
+// Its header, checked to be that of this partition of this graph: Error(kCorrupt) otherwise.
+NativeHeader ReadNativeHeaderOf(const PartConfig& config, PartId part);
+
 // Bytes of the segments that LoadNativePartition will make. Reads partition.json and file sizes
 // only. Throws as ReadNativeHeader does.
 uint64_t EstimateNativeBytes(const PartConfig& config, PartId part);

@@ -77,7 +77,12 @@ JsonField FindType(const JsonField& map, const std::string& name) {
 IdMap ReadOwners(const char* what, const JsonField& field, PartId num_parts) {
   const std::string named = field.String();
   const std::string beside = JoinPath(DirName(field.file()), BaseName(named));
-  const NpyFile file(FirstThatExists({named, JoinPath(DirName(field.file()), named), beside}));
+  const std::string path = FirstThatExists({named, JoinPath(DirName(field.file()), named), beside});
+  if (!FileExists(path)) {
+    Throw(ErrorCode::kNotFound, field.file(), ": ", field.name(), " is ", named,
+          ", expected that file, or ", beside);
+  }
+  const NpyFile file(path);
   if (file.shape().size() != 1 || !IsInteger(file.dtype())) {
     Throw(ErrorCode::kCorrupt, file.path(), ": holds ", DTypeName(file.dtype()), " in ",
           file.shape().size(), " dimensions, expected whole numbers in one");

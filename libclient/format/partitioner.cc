@@ -27,17 +27,28 @@ std::string ConfigPath(const PartitionOptions& options) {
   return JoinPath(options.output, options.graph_name + ".json");
 }
 
+// Removes directory/<name> and the temporary files that a run which was killed left for it.
+void RemoveFile(const std::string& directory, const std::string& name) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string file = entry.path().filename().string();
+    if (file == name || file.starts_with(name + ".tmp")) found.push_back(entry.path());
+  }
+  for (const fs::path& path : found) fs::remove(path);
+}
+
 // The part config goes first, so that a run that is broken off leaves no graph that looks whole;
 // partitions beyond the new number go too, or they would seem to belong to it.
 void RemoveOld(const PartitionOptions& options) {
-  fs::remove(ConfigPath(options));
+  RemoveFile(options.output, options.graph_name + ".json");
   for (PartId p = 0; p < kMaxParts; p++) {
     const std::string directory = PartDirectory(options.output, p);
-    const bool ours = FileExists(JoinPath(directory, kNativeHeaderFile));
-    if (p >= options.num_parts && !FileExists(directory)) break;
-    if (!ours) continue;
+    if (!fs::is_directory(directory)) {
+      if (p >= options.num_parts) break;
+      continue;
+    }
     for (const char* file : {kNativeHeaderFile, "graph.seg", "node_feat.seg", "edge_feat.seg"}) {
-      fs::remove(JoinPath(directory, file));
+      RemoveFile(directory, file);
     }
     if (p >= options.num_parts && fs::is_empty(directory)) fs::remove(directory);
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "raw_graph_samples.h"
 
-#include <stdlib.h>
-
 #include <span>
 
 #include "base/rng.h"
@@ -49,16 +47,6 @@ EdgeList RandomEdges(uint64_t sources, uint64_t destinations, int64_t edges, uin
 }
 
 }  // namespace
-
-ScratchDirectory::ScratchDirectory() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "graphd_test_XXXXXX").string();
-  path_ = ::mkdtemp(pattern.data());
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 float FeatValue(uint64_t node, uint64_t column) {
   return static_cast<float>(node) + 0.25f * static_cast<float>(column);

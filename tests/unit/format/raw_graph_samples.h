@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <filesystem>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "format/raw_graph.h"
+#include "scratch_directory.h"
 
-// Graphs and directories that the tests of the native format and of partitioning share.
+// Graphs that the tests of the native format and of partitioning share.
 
 namespace graphd::testing {
-
-// A directory below the system's temporary one that goes away with the object.
-class ScratchDirectory {
- public:
-  ScratchDirectory();
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 using EdgeList = std::vector<std::pair<uint32_t, uint32_t>>;
 

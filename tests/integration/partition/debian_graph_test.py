@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/debian_graph.py on a handful of packages, and graphctl partition on what it writes."""
+import gzip
+import json
+import math
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
+
+PACKAGES = """\
+Package: alpha
+Version: 1
+Depends: beta (>= 1.0), beta (<< 2.0), gamma:any | delta, missing
+Recommends: alpha
+Description: Fast editor for editors of editors
+Section: editors
+
+Package: beta
+Version: 1
+Pre-Depends: gamma [amd64]
+Suggests: delta (= 3),
+ alpha
+Section: contrib/libs
+Description: C++ library
+
+Package: gamma
+Description:
+Section: non-free/libs
+
+Package: delta
+Description: alpha and beta
+
+Package: alpha
+Version: 2
+Depends: delta
+Section: games
+"""
+
+
+class DebianGraph(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="graphd_debian_")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        (self.scratch / "Packages").write_text(PACKAGES)
+
+    def run_script(self, output, *more):
+        return subprocess.run([ROOT / "scripts/debian_graph.py", "--from", self.scratch / "Packages",
+                               "--output", self.scratch / output, *more],
+                              capture_output=True, text=True, timeout=60)
+
+    def lines(self, name):
+        return gzip.decompress((self.scratch / "out" / name).read_bytes()).decode().splitlines()
+
+    def test_writes_ogbs_layout(self):
+        result = self.run_script("out")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.lines("raw/num-node-list.csv.gz"), ["4"])
+        # alpha=0 beta=1 gamma=2 delta=3; each pair once, no loop, the first stanza wins.
+        self.assertEqual(self.lines("raw/edge.csv.gz"), ["0,1", "0,2", "0,3", "1,2", "1,3", "1,0"])
+        self.assertEqual(self.lines("raw/num-edge-list.csv.gz"), ["6"])
+        self.assertEqual(self.lines("mapping/labelidx2section.csv.gz"),
+                         ["0,editors", "1,libs", "2,unknown"])
+        self.assertEqual(self.lines("raw/node-label.csv.gz"), ["0", "1", "1", "2"])
+        rows = [[float(x) for x in line.split(",")] for line in self.lines("raw/node-feat.csv.gz")]
+        self.assertEqual([len(row) for row in rows], [128] * 4)
+        norms = [math.sqrt(sum(x * x for x in row)) for row in rows]
+        for norm, expected in zip(norms, (1, 1, 0, 1)):
+            self.assertAlmostEqual(norm, expected, places=4)
+        ids = [i for part in ("train", "valid", "test")
+               for i in self.lines("split/hash/%s.csv.gz" % part)]
+        self.assertEqual(sorted(ids), ["0", "1", "2", "3"])
+
+    def test_the_same_packages_give_the_same_bytes(self):
+        for output in ("out", "again"):
+            self.assertEqual(self.run_script(output).returncode, 0)
+        files = sorted(p.relative_to(self.scratch / "out")
+                       for p in (self.scratch / "out").rglob("*.gz"))
+        self.assertEqual(len(files), 10)
+        for name in files:
+            self.assertEqual((self.scratch / "out" / name).read_bytes(),
+                             (self.scratch / "again" / name).read_bytes(), name)
+
+    def test_no_packages_is_an_error(self):
+        (self.scratch / "Packages").write_text("")
+        result = self.run_script("out")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("names no packages", result.stderr)
+
+    def test_graphctl_partitions_it(self):
+        self.assertEqual(self.run_script("out").returncode, 0)
+        result = subprocess.run(
+            [GRAPHCTL, "partition", "--input", self.scratch / "out", "--graph_name", "tiny",
+             "--num_parts", "2", "--add_reverse", "--output", self.scratch / "parts", "--json"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["num_edges"], 12)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""graphctl partition, inspect and verify as a user runs them: output, exit codes, files."""
+import gzip
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+OK, INVALID, NOT_FOUND, EXISTS, CORRUPT = 0, 2, 3, 4, 9
+
+
+def graphctl(*args):
+    return subprocess.run([GRAPHCTL, *map(str, args)], capture_output=True, text=True, timeout=60)
+
+
+def write_ring(directory, nodes):
+    """A ring with a feature, labels and a split, in OGB's raw layout; a third of it plain text."""
+    files = {
+        "raw/num-node-list.csv.gz": [nodes],
+        "raw/num-edge-list.csv.gz": [nodes],
+        "raw/edge.csv.gz": ["%d,%d" % (i, (i + 1) % nodes) for i in range(nodes)],
+        "raw/node-feat.csv": ["%d.5,0" % i for i in range(nodes)],
+        "raw/node-label.csv.gz": [i % 3 for i in range(nodes)],
+        "split/half/train.csv": range(0, nodes, 2),
+        "split/half/valid.csv": range(1, nodes, 4),
+        "split/half/test.csv": range(3, nodes, 4),
+    }
+    for name, lines in files.items():
+        path = pathlib.Path(directory, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join("%s\n" % line for line in lines).encode()
+        path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+
+
+class PartitionCommand(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="graphd_partition_")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
+        self.input = os.path.join(scratch.name, "in")
+        self.output = os.path.join(scratch.name, "out")
+        write_ring(self.input, 400)
+
+    def partition(self, *more, name="ring", parts=2):
+        return graphctl("partition", "--input", self.input, "--graph_name", name, "--num_parts",
+                        parts, "--output", self.output, *more)
+
+    def assert_fails(self, result, code, *texts):
+        self.assertEqual(result.returncode, code, result.stderr)
+        for text in texts:
+            self.assertIn(text, result.stderr)
+
+    def test_partitions_and_says_what_it_did(self):
+        result = self.partition("--add-reverse", "--json")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        summary = json.loads(result.stdout)
+        self.assertEqual(summary["num_nodes"], 400)
+        self.assertEqual(summary["num_edges"], 800)
+        self.assertEqual(sum(part["edges"] for part in summary["parts"]), 800)
+        # A ring falls into two arcs, each cut in both directions.
+        self.assertLessEqual(summary["edge_cut"], 8)
+        self.assertGreater(summary["peak_memory_bytes"], 1 << 20)
+        self.assertIn("writing partitions", result.stderr)
+        config = json.loads(pathlib.Path(summary["part_config"]).read_text())
+        self.assertEqual(config["format"], "graphd-1")
+        self.assertEqual(config["part-1"]["part_graph"], "part1/graph.seg")
+
+    def test_human_output_has_the_table(self):
+        result = self.partition("--part_method", "random", parts=3)
+        self.assertEqual(result.returncode, OK, result.stderr)
+        for text in ("edge cut", "peak memory", "ring.json"):
+            self.assertIn(text, result.stdout)
+
+    def test_refuses_to_overwrite_unless_forced(self):
+        self.assertEqual(self.partition().returncode, OK)
+        self.assert_fails(self.partition(), EXISTS, "exists", "--force")
+        self.assert_fails(self.partition(name="other"), EXISTS, "part0")
+        self.assertEqual(self.partition("--force", parts=1).returncode, OK)
+        self.assertFalse(os.path.exists(os.path.join(self.output, "part1")))
+        self.assertEqual(graphctl("verify", self.output).returncode, OK)
+
+    def test_bad_arguments_are_named(self):
+        self.assert_fails(self.partition(parts=0), INVALID, "partitions 0")
+        self.assert_fails(self.partition("--part_method", "magic"), INVALID, "magic", "random")
+        self.assert_fails(self.partition("--split", "time"), INVALID, "half")
+        self.assert_fails(self.partition(name="a/b"), INVALID, "a/b")
+        self.assertEqual(graphctl("partition").returncode, INVALID)
+        self.input = "/nowhere"
+        self.assert_fails(self.partition(), NOT_FOUND, "/nowhere/raw")
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_bad_input_is_named_by_file_and_line(self):
+        pathlib.Path(self.input, "raw/node-feat.csv").write_text("1,2\nx,3\n")
+        self.assert_fails(self.partition(), CORRUPT, "node-feat.csv:2:", "'x'")
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_a_run_that_is_killed_leaves_no_graph_that_looks_whole(self):
+        write_ring(self.input, 60000)
+        for delay in (0.02, 0.05, 0.1, 0.15, 0.2):
+            process = subprocess.Popen(
+                [GRAPHCTL, "partition", "--input", self.input, "--graph_name", "ring",
+                 "--num_parts", "2", "--output", self.output, "--force"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if os.path.exists(os.path.join(self.output, "ring.json")):
+                self.assertEqual(graphctl("verify", self.output).returncode, OK)
+        self.assertEqual(self.partition("--force").returncode, OK)
+        self.assertEqual(graphctl("verify", self.output).returncode, OK)
+        left = [str(p) for p in pathlib.Path(self.output).rglob("*.tmp*")]
+        self.assertEqual(left, [])
+
+    def test_inspect_shows_config_and_partition(self):
+        self.assertEqual(self.partition("--add_reverse").returncode, OK)
+        config = json.loads(graphctl("inspect", self.output, "--json").stdout)
+        self.assertEqual(config["format"], "graphd-1")
+        self.assertEqual(config["num_parts"], 2)
+        self.assertEqual(config["ntypes"], [{"name": "_N", "nodes": 400}])
+        part = json.loads(graphctl("inspect", self.output, "--part", 0, "--json").stdout)
+        self.assertEqual(part["part"], 0)
+        names = {feature["name"]: feature for feature in part["ntypes"][0]["features"]}
+        self.assertEqual(names["feat"], {"name": "feat", "dtype": "float32", "row_shape": [2]})
+        self.assertEqual(names["train_mask"]["dtype"], "uint8")
+        self.assertEqual(part["etypes"][0]["largest_in_degree"], 2)
+        text = graphctl("inspect", self.output, "--part", "1").stdout
+        self.assertIn("label int64", text)
+        self.assertNotEqual(graphctl("inspect", self.output, "--part", 2).returncode, OK)
+        self.assert_fails(graphctl("inspect", self.input), NOT_FOUND, "part config")
+        self.assert_fails(graphctl("inspect", "/nowhere"), NOT_FOUND, "/nowhere")
+
+    def test_every_option_stands_in_its_man_page(self):
+        for verb, page in (("partition", "partition"), ("inspect", "inspect"),
+                           ("verify", "inspect")):
+            text = (ROOT / ("man/graphctl-%s.1" % page)).read_text()
+            options = re.findall(r"^ +--(\w+)", graphctl(verb, "--help").stdout, re.MULTILINE)
+            self.assertTrue(options, verb)
+            for option in options:
+                self.assertIn("Fl -" + option, text)
+
+    def test_verify_finds_damage(self):
+        self.assertEqual(self.partition().returncode, OK)
+        result = graphctl("verify", os.path.join(self.output, "ring.json"))
+        self.assertEqual(result.returncode, OK)
+        self.assertEqual(result.stdout, "partition 0: ok\npartition 1: ok\n")
+        path = pathlib.Path(self.output, "part1/node_feat.seg")
+        good = path.read_bytes()
+        path.write_bytes(good[:100] + bytes([good[100] ^ 1]) + good[101:])
+        result = graphctl("verify", self.output)
+        self.assertEqual(result.returncode, CORRUPT)
+        self.assertIn("partition 0: ok\npartition 1: damaged\n", result.stdout)
+        self.assertIn("node_feat.seg: array 'node/0/feat' at offset 0", result.stdout)
+        path.write_bytes(good[:-64])
+        result = graphctl("verify", self.output, "--json")
+        self.assertEqual(result.returncode, CORRUPT)
+        report = json.loads(result.stdout)
+        self.assertFalse(report["ok"])
+        self.assertTrue(report["parts"][0]["ok"])
+        self.assertIn("ends at offset", report["parts"][1]["problems"][0])
+        pathlib.Path(self.output, "ring.json").write_text("{")
+        self.assert_fails(graphctl("verify", self.output), CORRUPT, "ring.json")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
