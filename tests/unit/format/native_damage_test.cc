@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/rng.h"
 #include "base/strings.h"
 #include "format/native.h"
 #include "format/partitioner.h"
@@ -183,6 +184,28 @@ TEST_F(NativeDamage, AHeaderThatLiesIsRefused) {
   EXPECT_THAT(lie([&](json& h) { h["byte_order"] = "big"; }), HasSubstr("byte_order"));
   EXPECT_THAT(lie([&](json& h) { h["part_id"] = 0; }), HasSubstr("expected partition 1 of 'g'"));
   EXPECT_THAT(lie([&](json& h) { h["graph_name"] = "other"; }), HasSubstr("graph 'other'"));
+}
+
+TEST_F(NativeDamage, RandomChangesOfTheHeaderNeverCrash) {
+  const std::string good = ReadBytes(File("partition.json"));
+  const PartConfig config = Config();
+  const std::string_view alphabet = "0123456789-.eE\"[]{}:,ntf/";
+  CounterRng rng(11);
+  int refused = 0;
+  for (int round = 0; round < 1500; round++) {
+    std::string bad = good;
+    for (uint64_t changes = 1 + rng.Below(3); changes > 0; changes--) {
+      bad[rng.Below(bad.size())] = alphabet[rng.Below(alphabet.size())];
+    }
+    WriteText(File("partition.json"), bad);
+    try {
+      LoadNativePartition(config, 1)->Validate();
+    } catch (const Error& error) {
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      refused++;
+    }
+  }
+  EXPECT_GT(refused, 500);
 }
 
 TEST_F(NativeDamage, AnotherVersionIsRefusedAsSuch) {
