@@ -18,9 +18,9 @@ struct LoaderOptions {
   uint64_t seed = 0;       // of order and samples; the same seed gives the same batches
   int num_workers = -1;    // sampler threads; 0: sample in Next(); -1: Options::num_samplers
   int prefetch = 2;        // batches that may wait per worker; bounds the loader's memory
-  std::vector<std::string> input_features;  // node features fetched for the input nodes
-  std::vector<std::string> seed_features;   // node features fetched for the seeds (labels)
-  NodeTypeId ntype = 0;                     // the type of the seeds and of the features
+  std::vector<std::string> input_features = {};  // node features fetched for the input nodes
+  std::vector<std::string> seed_features = {};   // node features fetched for the seeds (labels)
+  NodeTypeId ntype = 0;                          // the type of the seeds and of the features
 };
 
 // Iterates over mini-batches of `nids`. Matches dgl.distributed.DistNodeDataLoader, with threads in

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/served_graph_fixture.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "format/partitioner.h"
+#include "wire/ip_config.h"
+
+namespace graphd::testing {
+namespace {
+
+RawGraph HubGraph() {
+  constexpr int64_t kNodes = ServedGraphFixture::kNodes;
+  EdgeList edges;
+  // Hubs: every source once, so that their samples can be checked for repetition.
+  for (uint32_t hub = 0; hub < ServedGraphFixture::kHubs; hub++) {
+    for (uint32_t i = 0; i < ServedGraphFixture::kHubDegree; i++) edges.push_back({i + 10, hub});
+  }
+  CounterRng random(1);
+  for (uint32_t v = 2; v < kNodes; v++) {
+    const uint64_t degree = random.Below(30);
+    for (uint64_t k = 0; k < degree; k++) {
+      const double skew = static_cast<double>(random.Below(1 << 20)) / (1 << 20);
+      edges.push_back({static_cast<uint32_t>(skew * skew * kNodes), v});
+    }
+  }
+  RawGraph graph = HomogeneousGraph(kNodes, edges);
+  RawFeature feat{"wide", Tensor::Empty(DType::kFloat32, {kNodes, 128})};
+  auto values = feat.values.as<float>();
+  for (size_t i = 0; i < values.size(); i++) {
+    values[i] = static_cast<float>(i / 128) + static_cast<float>(i % 128) / 128.0f;
+  }
+  RawFeature mask{"train_mask", Tensor::Empty(DType::kUInt8, {kNodes})};
+  for (int64_t i = 0; i < kNodes; i++)
+    mask.values.as<uint8_t>()[static_cast<size_t>(i)] = i % 3 == 0;
+  graph.nodes[0].features.push_back(std::move(feat));
+  graph.nodes[0].features.push_back(std::move(mask));
+  return graph;
+}
+
+}  // namespace
+
+uint16_t FreePort() {
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    ThrowErrno("no free port on", "127.0.0.1");
+  }
+  return ntohs(address.sin_port);
+}
+
+ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
+                                       int num_parts)
+    : parts_(parts_of_daemon) {
+  PartitionOptions options;
+  options.graph_name = "hubs";
+  options.num_parts = num_parts;
+  options.method = PartMethod::kRandom;
+  options.output = scratch_ / "data";
+  part_config_ = PartitionGraph(HubGraph(), options).part_config;
+  // Clients find sockets through the environment, as under graphctl launch.
+  ::setenv("GRAPHD_RUNTIME_DIR", runtime_dir().c_str(), 1);
+  std::vector<std::string> lines(static_cast<size_t>(num_parts));
+  for (size_t d = 0; d < parts_.size(); d++) {
+    ports_.push_back(FreePort());
+    for (int part : parts_[d]) {
+      lines[static_cast<size_t>(part)] = "127.0.0.1 " + std::to_string(ports_[d]) + "\n";
+    }
+  }
+  ip_config_ = scratch_ / "ip_config.txt";
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  WriteFileAtomically(ip_config_, text);
+  for (size_t d = 0; d < parts_.size(); d++) Start(d);
+}
+
+void ServedGraphFixture::Start(size_t daemon) {
+  std::string parts;
+  for (int part : parts_[daemon]) parts += (parts.empty() ? "" : ",") + std::to_string(part);
+  GraphdProcess process(
+      {"--server_name", "hubs", "--part_config", part_config_, "--part_id", parts, "--listen",
+       "127.0.0.1:" + std::to_string(ports_[daemon]), "--runtime_dir", runtime_dir()},
+      scratch_ / ("log" + std::to_string(daemon)));
+  process.WaitReady(socket_path(daemon));
+  if (daemon < daemons_.size()) {
+    daemons_[daemon] = std::move(process);
+  } else {
+    daemons_.push_back(std::move(process));
+  }
+}
+
+void ServedGraphFixture::Restart(size_t daemon) {
+  daemons_.at(daemon).Signal(SIGKILL);
+  daemons_.at(daemon).Wait();
+  Start(daemon);
+}
+
+std::string ServedGraphFixture::socket_path(size_t daemon) const {
+  return SocketPath(runtime_dir(), "hubs", ports_.at(daemon));
+}
+
+Options ServedGraphFixture::TrainerOptions(Transport transport, int rank, int world_size) const {
+  Options options;
+  options.server_name = "hubs";
+  options.ip_config = ip_config_;
+  options.job_id = "test";
+  options.rank = rank;
+  options.world_size = world_size;
+  options.transport = transport;
+  return options;
+}
+
+Options ServedGraphFixture::StandaloneOptions() const {
+  Options options;
+  options.part_config = part_config_;
+  return options;
+}
+
+}  // namespace graphd::testing

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphd/initialize.h"
+#include "tests/support/graphd_process.h"
+#include "tests/unit/format/raw_graph_samples.h"
+
+namespace graphd::testing {
+
+// A power-law graph with two hubs of 50,000 in-edges, 128-float features, labels and a mask, cut in
+// two; and daemons that serve it on this machine.
+class ServedGraphFixture {
+ public:
+  static constexpr int64_t kNodes = 60000;
+  static constexpr int64_t kHubs = 2;  // original ids 0 and 1
+  static constexpr uint64_t kHubDegree = 50000;
+
+  // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one. None: files only.
+  explicit ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
+                              int num_parts = 2);
+
+  const std::string& part_config() const noexcept { return part_config_; }
+  const std::string& ip_config() const noexcept { return ip_config_; }
+  std::string runtime_dir() const { return scratch_ / "run"; }
+  std::string socket_path(size_t daemon) const;
+  GraphdProcess& daemon(size_t i) { return daemons_.at(i); }
+  // kill -9, and start again with the same arguments.
+  void Restart(size_t daemon);
+
+  // What a trainer would be given.
+  Options TrainerOptions(Transport transport, int rank = 0, int world_size = 1) const;
+  Options StandaloneOptions() const;
+
+ private:
+  void Start(size_t daemon);
+  ScratchDirectory scratch_;
+  std::string part_config_, ip_config_;
+  std::vector<std::vector<int>> parts_;
+  std::vector<uint16_t> ports_;
+  std::vector<GraphdProcess> daemons_;
+};
+
+// A TCP port on loopback that nobody listens on right now.
+uint16_t FreePort();
+
+}  // namespace graphd::testing

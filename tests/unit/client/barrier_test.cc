@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "graphd/initialize.h"
+#include "tests/support/served_graph_fixture.h"
+
+namespace graphd::testing {
+namespace {
+
+using Daemons = std::vector<std::vector<int>>;
+
+TEST(Barrier, HoldsEveryTrainerUntilTheLastHasCome) {
+  ServedGraphFixture served(Daemons{{0}, {1}});
+  constexpr int kTrainers = 4, kRounds = 20;
+  std::atomic<int> arrived{0}, wrong{0};
+  std::vector<std::thread> trainers;
+  for (int rank = 0; rank < kTrainers; rank++) {
+    trainers.emplace_back([&, rank] {
+      auto session = Initialize(served.TrainerOptions(Transport::kAuto, rank, kTrainers));
+      for (int round = 0; round < kRounds; round++) {
+        arrived++;
+        session->Barrier();
+        wrong += arrived < (round + 1) * kTrainers;
+        session->Barrier();
+      }
+    });
+  }
+  for (auto& trainer : trainers) trainer.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Barrier, FailsWhenATrainerLeaves) {
+  ServedGraphFixture served(Daemons{{0}, {1}});
+  auto stays = Initialize(served.TrainerOptions(Transport::kAuto, 0, 2));
+  auto leaves = Initialize(served.TrainerOptions(Transport::kAuto, 1, 2));
+  std::thread leaver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    leaves.reset();
+  });
+  try {
+    stays->Barrier();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+    EXPECT_NE(std::string(error.what()).find("trainer 1 has left"), std::string::npos);
+  }
+  leaver.join();
+}
+
+TEST(Barrier, EndsAtItsDeadline) {
+  ServedGraphFixture served(Daemons{{0}, {1}});
+  Options options = served.TrainerOptions(Transport::kAuto, 0, 2);
+  options.timeout = std::chrono::milliseconds(200);
+  auto session = Initialize(options);
+  try {
+    session->Barrier();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeadline);
+  }
+}
+
+TEST(Barrier, JobsOfDifferentNamesDoNotMeet) {
+  ServedGraphFixture served(Daemons{{0}, {1}});
+  Options a = served.TrainerOptions(Transport::kAuto, 0, 1), b = a;
+  b.job_id = "another";
+  auto one = Initialize(a), two = Initialize(b);
+  one->Barrier();
+  two->Barrier();
+}
+
+}  // namespace
+}  // namespace graphd::testing

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "graphd/sampling.h"
+#include "sampling/relabel.h"
+
+namespace graphd {
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+TEST(ToBlock, SourcesBeginWithTheDestinations) {
+  Neighbors sample{0, {0, 2, 3, 3}, {7, 5, 9}, {}};
+  const Block block = ToBlock(Schema::Homogeneous(), {{5, 9, 11}}, {sample});
+  EXPECT_EQ(block.src_nodes[0], (Ids{5, 9, 11, 7}));
+  EXPECT_EQ(block.num_dst[0], 3);
+  EXPECT_EQ(block.edges[0].indices, (std::vector<int32_t>{3, 0, 1}));
+  EXPECT_EQ(block.edges[0].indptr, (Ids{0, 2, 3, 3}));
+  EXPECT_EQ(block.num_edges(), 3);
+}
+
+TEST(ToBlock, KeepsNodeTypesApart) {
+  const Schema schema({"paper", "author"},
+                      {{"author", "writes", "paper"}, {"paper", "cites", "paper"}});
+  const Block block =
+      ToBlock(schema, {{4, 2}, {}},
+              {Neighbors{0, {0, 1, 2}, {4, 4}, {}}, Neighbors{1, {0, 1, 1}, {2}, {}}});
+  EXPECT_EQ(block.src_nodes[0], (Ids{4, 2}));
+  EXPECT_EQ(block.src_nodes[1], (Ids{4}));
+  EXPECT_EQ(block.num_dst, (Ids{2, 0}));
+  EXPECT_EQ(block.edges[0].indices, (std::vector<int32_t>{0, 0}));
+  EXPECT_EQ(block.edges[1].indices, (std::vector<int32_t>{1}));
+}
+
+TEST(ToBlock, RefusesDuplicatesAndSamplesThatDoNotFit) {
+  const Neighbors sample{0, {0, 0, 0}, {}, {}};
+  EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5, 5}}, {sample}), Error);
+  EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5}}, {sample}), Error);
+  EXPECT_THROW(ToBlock(Schema::Homogeneous(), {}, {sample}), Error);
+}
+
+TEST(RelabelTable, DenseAndHashedAgreeOverManyEpochs) {
+  RelabelTable dense(1000), hashed(1000, 0);
+  uint64_t state = 1;
+  for (int epoch = 0; epoch < 200; epoch++) {
+    Ids ids(static_cast<size_t>(epoch) * 7), a, b;
+    for (auto& id : ids)
+      id = static_cast<int64_t>((state = state * 6364136223846793005ULL + 1) >> 33) % 1000;
+    std::vector<int32_t> x(ids.size()), y(ids.size());
+    dense.Start(ids.size());
+    hashed.Start(4);  // a bad guess must only cost time
+    EXPECT_EQ(dense.Add(ids, a, x.data()), hashed.Add(ids, b, y.data()));
+    ASSERT_EQ(a, b);
+    ASSERT_EQ(x, y);
+    for (size_t i = 0; i < ids.size(); i++) ASSERT_EQ(a[static_cast<size_t>(x[i])], ids[i]);
+  }
+}
+
+}  // namespace
+}  // namespace graphd
