@@ -18,6 +18,7 @@ int Run(int argc, char** argv) {
   UserCommand command;
   AddInspect(app);
   AddLaunch(app, command);
+  AddInspect(app);
   AddPartition(app);
   AddPs(app);
   AddStop(app);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transport's traps: when an external buffer may be reused, and what limits a message.
+#include "wire/connection.h"
+
+#include <capnp/orphan.h>
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <thread>
+
+namespace graphd {
+namespace {
+
+constexpr size_t kLarge = size_t{40} << 20;
+
+// When the buffer of an answer is scribbled over, as its next user would.
+enum class Reuse { kWhenTheCallIsDone, kWhenItWasWritten };
+
+// Answers slice() with `count` bytes of 0x11 in a pooled buffer.
+class Rows final : public wire::Session::Server {
+ public:
+  Rows(Reuse reuse, std::shared_ptr<BufferPool> pool) : reuse_(reuse), pool_(std::move(pool)) {}
+  void SetStream(TensorStream& stream) { stream_ = &stream; }
+
+  kj::Promise<void> slice(SliceContext context) override {
+    const auto bytes = static_cast<size_t>(context.getParams().getCount());
+    PooledBuffer buffer = pool_->Get(bytes);
+    std::memset(buffer.data(), 0x11, bytes);
+    auto results = context.getResults(capnp::MessageSize{16, 0});
+    results.adoptRows(capnp::Orphanage::getForMessageContaining(results).referenceExternalData(
+        capnp::Data::Reader(reinterpret_cast<const kj::byte*>(buffer.data()), bytes)));
+    if (reuse_ == Reuse::kWhenItWasWritten) {
+      stream_->ReleaseWhenWritten(std::move(buffer));
+      return kj::READY_NOW;
+    }
+    std::byte* data = buffer.data();
+    return kj::Promise<void>(kj::READY_NOW).attach(kj::mv(buffer), kj::defer([data, bytes] {
+                                                     std::memset(data, 0xee, bytes);
+                                                   }));
+  }
+
+ private:
+  Reuse reuse_;
+  std::shared_ptr<BufferPool> pool_;
+  TensorStream* stream_ = nullptr;
+};
+
+// A server on a thread of its own, at the other end of a socket pair.
+class ServerThread {
+ public:
+  explicit ServerThread(Reuse reuse) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+      ThrowErrno("no socket pair", "");
+    }
+    client_ = UniqueFd(ends[0]);
+    thread_ = std::thread([this, reuse, fd = ends[1]] {
+      auto io = kj::setupAsyncIo();
+      auto rows = kj::heap<Rows>(reuse, pool_);
+      Rows& impl = *rows;
+      Connection connection(*io.lowLevelProvider, UniqueFd(fd), false, pool_,
+                            capnp::rpc::twoparty::Side::SERVER,
+                            capnp::Capability::Client(wire::Session::Client(kj::mv(rows))));
+      impl.SetStream(connection.stream());
+      connection.OnDisconnect().wait(io.waitScope);
+    });
+  }
+  ~ServerThread() { thread_.join(); }
+  UniqueFd TakeClientEnd() { return std::move(client_); }
+  const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+
+ private:
+  std::shared_ptr<BufferPool> pool_ = BufferPool::Create();
+  UniqueFd client_;
+  std::thread thread_;
+};
+
+class Client {
+ public:
+  explicit Client(ServerThread& server)
+      : io_(kj::setupAsyncIo()),
+        connection_(*io_.lowLevelProvider, server.TakeClientEnd(), false, BufferPool::Create(),
+                    capnp::rpc::twoparty::Side::CLIENT, nullptr),
+        session_(connection_.Bootstrap().castAs<wire::Session>()) {}
+  // Bytes of an answer of `bytes` that are not what was sent.
+  size_t WrongBytes(size_t bytes) {
+    auto request = session_.sliceRequest();
+    request.setCount(static_cast<int64_t>(bytes));
+    auto response = request.send().wait(io_.waitScope);
+    size_t wrong = response.getRows().size() == bytes ? 0 : bytes;
+    for (kj::byte b : response.getRows()) wrong += b != 0x11;
+    return wrong;
+  }
+
+ private:
+  kj::AsyncIoContext io_;
+  Connection connection_;
+  wire::Session::Client session_;
+};
+
+TEST(ExternalData, AttachedToTheCallIsOverwrittenBeforeItIsSent) {
+  ServerThread server(Reuse::kWhenTheCallIsDone);
+  EXPECT_GT(Client(server).WrongBytes(kLarge), 0u);  // why ReleaseWhenWritten exists
+}
+
+TEST(ExternalData, ReleasedWhenWrittenArrivesWhole) {
+  ServerThread server(Reuse::kWhenItWasWritten);
+  {
+    Client client(server);
+    for (int i = 0; i < 5; i++) EXPECT_EQ(client.WrongBytes(kLarge), 0u);
+    EXPECT_EQ(client.WrongBytes(1), 0u);
+    EXPECT_EQ(client.WrongBytes(4097), 0u);
+  }
+  // All five answers used the same buffer.
+  EXPECT_LE(server.pool()->idle_bytes() + server.pool()->loaned_bytes(), 2 * kLarge);
+}
+
+TEST(MessageLimit, AnswersBeyondCapnProtosDefaultOf64MiBPassBothEnds) {
+  ServerThread server(Reuse::kWhenItWasWritten);
+  Client client(server);
+  EXPECT_EQ(client.WrongBytes(size_t{200} << 20), 0u);
+}
+
+TEST(MessageLimit, AnAnswerBeyondOursFailsItsCall) {
+  ServerThread server(Reuse::kWhenItWasWritten);
+  Client client(server);
+  EXPECT_THROW(client.WrongBytes(kMaxMessageBytes + (size_t{8} << 20)), kj::Exception);
+}
+
+TEST(ErrorMapping, CodeAndMessageSurviveTheTrip) {
+  for (ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kOverloaded, ErrorCode::kVersion}) {
+    const Error error = FromKj(ToKj(Error(code, "id 7 is odd")), "peer");
+    EXPECT_EQ(error.code(), code);
+    EXPECT_STREQ(error.what(), "id 7 is odd");
+  }
+  EXPECT_EQ(FromKj(kj::Exception(kj::Exception::Type::DISCONNECTED, "", 0), "peer").code(),
+            ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace graphd

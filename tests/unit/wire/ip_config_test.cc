@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/ip_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace graphd {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(IpConfig, LinesHaveAnAddressAndMayHaveAPortAndTrainers) {
+  const auto hosts = ParseIpConfig("# two machines\n10.0.0.1\n\n  10.0.0.2\t31000  0\r\n", "f");
+  ASSERT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(hosts[0].port, kDefaultPort);
+  EXPECT_FALSE(hosts[0].num_trainers);
+  EXPECT_EQ(hosts[1].address, "10.0.0.2");
+  EXPECT_EQ(hosts[1].port, 31000);
+  EXPECT_EQ(hosts[1].num_trainers, 0);
+  EXPECT_EQ(hosts[1].part, 1);
+}
+
+TEST(IpConfig, MistakesNameFileLineAndValue) {
+  for (const char* text : {"a b", "a 0", "a 65536", "a 1 -1", "a 1 2 3", "", "# only words"}) {
+    try {
+      ParseIpConfig(std::string("\n") + text, "hosts.txt");
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+      EXPECT_THAT(error.what(), HasSubstr("hosts.txt"));
+      EXPECT_EQ(text[0] == 'a', std::string(error.what()).find("line 2") != std::string::npos);
+    }
+  }
+}
+
+TEST(IpConfig, LinesWithTheSameAddressAndPortAreOneDaemon) {
+  const auto daemons = DaemonsOf(ParseIpConfig("a 1\nb 1\na 1\na 2\n", "f"));
+  ASSERT_EQ(daemons.size(), 3u);
+  EXPECT_EQ(daemons[0].parts, (std::vector<PartId>{0, 2}));
+  EXPECT_EQ(daemons[2].parts, (std::vector<PartId>{3}));
+}
+
+TEST(IpConfig, KnowsThisMachine) {
+  EXPECT_TRUE(IsLocalAddress("127.0.0.1"));
+  EXPECT_TRUE(IsLocalAddress("::1"));
+  EXPECT_TRUE(IsLocalAddress("localhost"));
+  EXPECT_FALSE(IsLocalAddress("192.0.2.1"));  // TEST-NET-1
+}
+
+TEST(IpConfig, HostAndPortRoundTrip) {
+  EXPECT_EQ(ParseHostPort("[::1]:5"), std::make_pair(std::string("::1"), uint16_t{5}));
+  EXPECT_EQ(HostPort("::1", 5), "[::1]:5");
+  EXPECT_EQ(ParseHostPort("host").second, kDefaultPort);
+  EXPECT_THROW(ParseHostPort(":5"), Error);
+  EXPECT_THROW(ParseHostPort("host:x"), Error);
+  EXPECT_THROW(ParseHostPort("[::1:5"), Error);
+}
+
+TEST(ServerName, IsWhatAPathMayHold) {
+  EXPECT_NO_THROW(CheckServerName("ogb-product_1.2"));
+  for (const char* name : {"", ".", "..", "a/b", "-x", "a b", "a\n"}) {
+    EXPECT_THROW(CheckServerName(name), Error) << name;
+  }
+  EXPECT_THROW(CheckServerName(std::string(65, 'a')), Error);
+}
+
+}  // namespace
+}  // namespace graphd
