@@ -16,7 +16,6 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
-  AddInspect(app);
   AddLaunch(app, command);
   AddInspect(app);
   AddPartition(app);

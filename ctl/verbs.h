@@ -16,7 +16,6 @@ std::string Flags(const std::string& name_with_underscores);
 // The exit code of graphctl when the callback returns; 0 at first.
 void SetExitCode(int code);
 
-void AddInspect(CLI::App& app);
 // `command`: what main finds after the options of `launch` (SplitLaunchArguments) when the callback
 // runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);

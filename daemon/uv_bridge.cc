@@ -17,7 +17,8 @@ void LogFailure(kj::Exception&& exception) {
 UvBridge::UvBridge(kj::UnixEventPort& port, uv_loop_t* loop)
     : port_(port),
       loop_(loop),
-      observer_(port, uv_backend_fd(loop), kj::UnixEventPort::FdObserver::OBSERVE_READ) {
+      observer_(port, uv_backend_fd(loop), kj::UnixEventPort::FdObserver::OBSERVE_READ),
+      kicks_(*this) {
   watching_ = Watch().eagerlyEvaluate(LogFailure);
   Kick();
 }
@@ -26,11 +27,13 @@ void UvBridge::Kick() {
   if (kicked_ || in_uv_) return;
   kicked_ = true;
   // Last in the queue, so that a busy libuv loop never starves RPC.
-  kicking_ = kj::evalLast([this] {
-               kicked_ = false;
-               Turn();
-             }).eagerlyEvaluate(LogFailure);
+  kicks_.add(kj::evalLast([this] {
+    kicked_ = false;
+    Turn();
+  }));
 }
+
+void UvBridge::taskFailed(kj::Exception&& exception) { LogFailure(kj::mv(exception)); }
 
 kj::Promise<void> UvBridge::Watch() {
   return observer_.whenBecomesReadable().then([this] {

@@ -16,7 +16,7 @@ namespace graphd {
 //  Kick();
 //  - a libuv loop without active handles asks to be run at once, for ever: then nothing is
 //  scheduled.
-class UvBridge {
+class UvBridge final : private kj::TaskSet::ErrorHandler {
  public:
   // `loop` must be initialised, and outlive the bridge.
   UvBridge(kj::UnixEventPort& port, uv_loop_t* loop);
@@ -30,11 +30,13 @@ class UvBridge {
  private:
   kj::Promise<void> Watch();
   void Turn();
+  void taskFailed(kj::Exception&& exception) override;
 
   kj::UnixEventPort& port_;
   uv_loop_t* loop_;
   kj::UnixEventPort::FdObserver observer_;
-  kj::Promise<void> watching_ = nullptr, kicking_ = nullptr, timer_ = nullptr;
+  kj::Promise<void> watching_ = nullptr, timer_ = nullptr;
+  kj::TaskSet kicks_;  // a turn may ask for the next one, so its own promise can't be replaced
   bool kicked_ = false, in_uv_ = false;
   uint64_t turns_ = 0;
 };
