@@ -154,6 +154,7 @@ void WriteNativePartConfig(const std::string& directory, const GraphMeta& meta) 
                                          {"part_graph", part + "graph.seg"}};
   }
   WriteFileAtomically(JoinPath(directory, meta.graph_name + ".json"), root.dump(2) + "\n");
+  Sync(OpenFile(directory, O_RDONLY | O_DIRECTORY).get(), directory);
 }
 
 }  // namespace graphd

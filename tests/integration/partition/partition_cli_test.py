@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -136,6 +137,21 @@ class PartitionCommand(unittest.TestCase):
         self.assertNotEqual(graphctl("inspect", self.output, "--part", 2).returncode, OK)
         self.assert_fails(graphctl("inspect", self.input), NOT_FOUND, "part config")
         self.assert_fails(graphctl("inspect", "/nowhere"), NOT_FOUND, "/nowhere")
+
+    def test_a_terminal_gets_a_bar(self):
+        main, terminal = pty.openpty()
+        subprocess.run([GRAPHCTL, "partition", "--input", self.input, "--graph_name", "ring",
+                        "--num_parts", "2", "--output", self.output],
+                       stdout=subprocess.DEVNULL, stderr=terminal, timeout=60, check=True)
+        os.close(terminal)
+        shown = b""
+        try:
+            while chunk := os.read(main, 4096):
+                shown += chunk
+        except OSError:  # how Linux says that nobody has the terminal open any more
+            pass
+        os.close(main)
+        self.assertIn(b"[" + b"#" * 30 + b"] 100 %  writing partitions", shown)
 
     def test_every_option_stands_in_its_man_page(self):
         for verb, page in (("partition", "partition"), ("inspect", "inspect"),
