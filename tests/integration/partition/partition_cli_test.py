@@ -162,6 +162,18 @@ class PartitionCommand(unittest.TestCase):
             for option in options:
                 self.assertIn("Fl -" + option, text)
 
+    def test_inspect_and_verify_take_dgls_partitions(self):
+        part_config = ROOT / "tests/fixtures/dgl/hetero_2p/hetero.json"
+        config = json.loads(graphctl("inspect", part_config, "--json").stdout)
+        self.assertEqual((config["format"], config["num_parts"]), ("dgl", 2))
+        result = graphctl("inspect", part_config, "--part", 1, "--json")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        part = json.loads(result.stdout)
+        self.assertEqual([t["name"] for t in part["ntypes"]], ["group", "post", "user"])
+        result = graphctl("verify", part_config)
+        self.assertEqual((result.returncode, result.stdout),
+                         (OK, "partition 0: ok\npartition 1: ok\n"))
+
     def test_verify_finds_damage(self):
         self.assertEqual(self.partition().returncode, OK)
         result = graphctl("verify", os.path.join(self.output, "ring.json"))
