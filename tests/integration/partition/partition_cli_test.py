@@ -163,7 +163,14 @@ class PartitionCommand(unittest.TestCase):
                 self.assertIn("Fl -" + option, text)
 
     def test_inspect_and_verify_take_dgls_partitions(self):
-        part_config = ROOT / "tests/fixtures/dgl/hetero_2p/hetero.json"
+        source = ROOT / "tests/fixtures/dgl/hetero_2p"
+        for file in [source / "hetero.json", *source.glob("part*/*.gz")]:
+            unpacked = pathlib.Path(self.scratch, "dgl", file.relative_to(source).with_suffix(
+                "" if file.suffix == ".gz" else file.suffix))
+            unpacked.parent.mkdir(parents=True, exist_ok=True)
+            data = file.read_bytes()
+            unpacked.write_bytes(gzip.decompress(data) if file.suffix == ".gz" else data)
+        part_config = os.path.join(self.scratch, "dgl/hetero.json")
         config = json.loads(graphctl("inspect", part_config, "--json").stdout)
         self.assertEqual((config["format"], config["num_parts"]), ("dgl", 2))
         result = graphctl("inspect", part_config, "--part", 1, "--json")
