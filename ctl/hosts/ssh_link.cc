@@ -92,9 +92,8 @@ class SshLink : public HostLink {
         channel.CloseInput();
         input_closed = true;
       }
-      const bool at_end = channel.AtEnd();  // before reading: what came before it is then read
       if (ReadAll(channel, frames, noise)) continue;
-      if (at_end) break;
+      if (channel.AtEnd()) break;  // never while something of it is unread
       pollfd ready[2] = {{session.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
       ::poll(ready, 2, 200);
       uint64_t count;

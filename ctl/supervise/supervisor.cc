@@ -253,6 +253,9 @@ void Supervisor::LeaveDaemon() {
   pollfd exit{daemon_pidfd_.get(), POLLIN, 0};
   if (::poll(&exit, 1, 3000) == 0 && !ready_) ::kill(started, SIGKILL);
   if (started != 0) ::waitpid(started, nullptr, ready_ ? WNOHANG : 0);
+  // Stopped in the midst of starting, it may not have come to removing its socket. Nobody else's is
+  // there: we hold the lock.
+  if (!ready_) ::unlink(starter_->socket_path().c_str());
 }
 
 // --- Trainers
