@@ -11,6 +11,8 @@
 #include "tests/unit/format/fixture_files.h"
 #include "tests/unit/format/hand_made.h"
 
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
 // Every damaged file gives an Error of a kind that fits, or a partition whose every byte can be
 // read: no crash, no other exception, no hang, no allocation of what the file claims. Under the
 // asan preset no read past an end, either.
@@ -106,6 +108,26 @@ TEST(AllocationLimit, RefusesLargeBlocksAndLargeMemoryFiles) {
   const AllocationLimit limit(kLargestBlock, kLargestFile);
   EXPECT_THROW(std::string(2 << 20, 'x'), std::bad_alloc);
   EXPECT_THROW(SegmentWriter("large", layout), Error);
+}
+
+// The entry that libFuzzer drives (dgl_fuzz.cc), on as many mutations as a moment allows.
+TEST_F(DamagedFiles, InMemoryManyTimes) {
+  size_t tried = 0;
+  const auto drive = [&](char kind, const std::string& seed, const Damage& damage) {
+    Mutate(seed, damage, [&](const std::string&, const std::string& bytes) {
+      const std::string input = kind + bytes;
+      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+      tried++;
+    });
+  };
+  const AllocationLimit limit(kLargestBlock, kLargestFile);
+  for (int formats : {int{kCoo}, int{kCsr}, int{kCsc}}) {
+    GraphFile graph = made_.Graph(0);
+    graph.formats = formats;
+    drive('g', EncodeGraph(graph), {20, 5000, 1, kRubbishBegin, kRubbishEnd});
+  }
+  drive('d', EncodeDict(made_.NodeFeatures(0, made_.Graph(0))), {21, 5000, 1});
+  std::printf("%zu mutations in memory\n", tried);
 }
 
 TEST_F(DamagedFiles, GraphsOfEveryStoredFormat) {

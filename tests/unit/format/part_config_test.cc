@@ -196,6 +196,9 @@ TEST_F(PartConfigForms, EachLieIsNamedWithKeyValueAndExpectation) {
                 r["part-0"] = {{"part_graph_graphbolt", "x.pt"}};
               }),
               HasSubstr("GraphBolt"));
+  const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
+  WriteAll(folder_ / "bad.json", "{\"num_parts\": " + deep + "}");
+  EXPECT_THROW(LoadPartConfig(folder_ / "bad.json"), Error);
   WriteAll(folder_ / "bad.json", "{\"graph_name\": ");
   EXPECT_THROW(LoadPartConfig(folder_ / "bad.json"), Error);
   EXPECT_THROW(LoadPartConfig(folder_ / "none.json"), Error);
