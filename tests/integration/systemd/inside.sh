@@ -50,7 +50,7 @@ check "its socket lies in /run/graphd/debian" [ -S /run/graphd/debian/30050.sock
 job() {
   timeout 120 graphctl launch --server_name debian --workspace /srv --num_trainers 2 \
     --part_config parts/small.json --ip_config ip_config.txt \
-    "train_sage --graph_name small --num_epochs 3 --batch_size 50 --fan_out 5,5 --num_hidden 16" \
+    "train_sage --graph_name small --num_epochs 10 --batch_size 50 --fan_out 5,5 --lr 0.02 --num_hidden 16" \
     >job.log 2>&1
 }
 for round in first second; do
@@ -80,12 +80,13 @@ check "no process is left" [ ! -e "/proc/$main" ]
 check "no socket is left" [ ! -e /run/graphd/debian ]
 check "the port is free" bash -c '! (exec 3<>/dev/tcp/127.0.0.1/30050) 2>/dev/null'
 
-echo 'part_config = "/srv/parts/none.json"' >/etc/graphd/debian.conf
+printf 'part_config = "/srv/parts/none.json"\npart_id = 0\n' >/etc/graphd/debian.conf
 if systemctl start graphd@debian 2>/dev/null; then
   bad "started with a missing graph"
 else
   check "a missing graph is not tried again and again" [ "$(property ActiveState)" = failed ]
-  ok "it says: $(journalctl --no-pager -u graphd@debian -o cat -n 6 | grep -m1 none.json)"
+  why=$(property StatusText)
+  check "systemctl status says why: $why" grep -q none.json <<<"$why"
 fi
 [ $failures -eq 0 ] || { echo "$failures failed"; journalctl --no-pager -u graphd@debian -n 60; }
 exit $((failures > 0))

@@ -37,7 +37,7 @@ for part in 0 1; do
   grep -q serving graphd-$part.log || { echo "graphd $part is not ready"; cat graphd-$part.log; exit 1; }
 done
 
-train=("$bin/train_sage" --graph_name small --num_epochs 6 --fan_out 5,5 --num_hidden 16 --lr 0.01
+train=("$bin/train_sage" --graph_name small --num_epochs 12 --fan_out 5,5 --num_hidden 32 --lr 0.02
   --eval_every 2 --log_every 0 --dropout 0.2 --seed 3)
 accuracy() { sed -n 's/^test accuracy: \(0\.[0-9]\{4\}\|1\.0000\)$/\1/p' "$1"; }
 learnt() { /usr/bin/python3 -c "import sys; sys.exit(not float('${1:-0}') > 0.8)"; }
