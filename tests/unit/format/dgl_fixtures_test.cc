@@ -27,13 +27,14 @@ TEST(dgl_fixtures, EveryFixtureReadsAsDglReadsIt) {
     std::printf("%-26s %2lu partitions, %5lu answers, %6lu in-edges, %3lu features: %s\n",
                 Name(fixture).c_str(), result.partitions, result.answers, result.edges,
                 result.features, result.mismatches.empty() ? "same" : "DIFFERENT");
-    EXPECT_GT(result.answers, 100u);
-    EXPECT_GT(result.edges, 0u);
+    EXPECT_GT(result.answers, 0u);
     all.answers += result.answers;
     all.edges += result.edges;
     all.features += result.features;
     all.partitions += result.partitions;
   }
+  EXPECT_GT(all.edges, 0u);
+  EXPECT_GT(all.features, 0u);
   std::printf("%zu fixtures, %lu partitions, %lu answers, %lu in-edges, %lu features\n",
               fixtures.size(), all.partitions, all.answers, all.edges, all.features);
 }
