@@ -4,16 +4,21 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/strings.h"
 #include "wire/ip_config.h"
@@ -21,7 +26,10 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr std::chrono::milliseconds kConnectTimeout{2000};
+// Each attempt holds the supervisor's loop up, so it is short.
+constexpr std::chrono::milliseconds kAttachTimeout{250};
+// A daemon that we started but that does not notify is asked so often.
+constexpr std::chrono::seconds kWithoutNotice{5};
 
 bool IsLoopback(const std::string& address) {
   addrinfo hints{};
@@ -40,6 +48,22 @@ bool IsLoopback(const std::string& address) {
   }
   ::freeaddrinfo(found);
   return loopback;
+}
+
+// A datagram socket with a name that the system chooses ("@..." as sd_notify writes abstract ones).
+std::pair<UniqueFd, std::string> MakeNotifySocket() {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socklen_t size = sizeof address.sun_family;
+  const bool bound =
+      socket && ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) == 0;
+  size = sizeof address;
+  if (!bound || ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    ThrowErrno("can't make", "a notification socket");
+  }
+  const size_t length = size - offsetof(sockaddr_un, sun_path);
+  return {std::move(socket), "@" + std::string(address.sun_path + 1, length - 1)};
 }
 
 // A runtime directory below /tmp is one that anyone could have made first.
@@ -121,7 +145,19 @@ bool DaemonStarter::Poll() {
                                     : StrCat("ended with code ", code),
           LogTail());
   }
-  if (TryAttach()) {
+  const Clock::time_point now = Clock::now();
+  Attach attach = Attach::kBusy;
+  if (SaidReady() || now >= next_attempt_) {
+    attach = TryAttach();
+    // Less and less often: each attempt waits in the daemon's queue until it has loaded.
+    const auto pause = std::chrono::duration_cast<Clock::duration>((now - begin_) / 8);
+    next_attempt_ = now + (attach == Attach::kBusy ? pause : Clock::duration::zero());
+  }
+  if (attach == Attach::kNobody && pid_ == 0 && TryLock()) {
+    attach = TryAttach();  // whoever held the lock may have started it
+    if (attach == Attach::kNobody) Start();
+  }
+  if (attach == Attach::kDone) {
     log_lock_.reset();
     return true;
   }
@@ -129,32 +165,23 @@ bool DaemonStarter::Poll() {
     Throw(ErrorCode::kDeadline, "the server '", spec_.server_name, "' was not ready within ",
           spec_.start_timeout, " seconds; give --start_timeout more", LogTail());
   }
-  if (pid_ == 0 && TryLock()) {
-    if (TryAttach()) {  // whoever held the lock has started it
-      log_lock_.reset();
-      return true;
-    }
-    Start();
-  }
   return false;
 }
 
-bool DaemonStarter::TryAttach() {
-  if (!FileExists(socket_path_)) return false;
+DaemonStarter::Attach DaemonStarter::TryAttach() {
+  if (!FileExists(socket_path_)) return Attach::kNobody;
   try {
-    auto client = ControlClient::ConnectUnix(socket_path_, kConnectTimeout);
+    auto client = ControlClient::ConnectUnix(socket_path_, kAttachTimeout);
     const ServerStatus status = client->Status();
-    if (status.state != "ready") return false;  // loading, or about to end
+    if (status.state != "ready") return Attach::kBusy;  // about to end
     CheckIsOurs(status);
     if (member_) client->JoinJob(*member_);
     daemon_pid_ = static_cast<pid_t>(status.pid);
     client_ = std::move(client);
-    return true;
+    return Attach::kDone;
   } catch (const Error& error) {
-    // Nothing behind the socket, or a server that ends just now: go on trying.
-    if (error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kDeadline) {
-      return false;
-    }
+    if (error.code() == ErrorCode::kUnavailable) return Attach::kNobody;
+    if (error.code() == ErrorCode::kDeadline) return Attach::kBusy;
     throw;
   }
 }
@@ -210,6 +237,7 @@ void DaemonStarter::Start() {
           "give --insecure");
   }
   log_begin_ = FileSize(log_path_);
+  std::tie(notify_socket_, notify_name_) = MakeNotifySocket();
   std::vector<std::string> words = DaemonArguments(spec_, spec_.runtime_dir, ends_with_jobs_);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -218,26 +246,58 @@ void DaemonStarter::Start() {
   UniqueFd log = OpenFile(log_path_, O_WRONLY | O_APPEND);
   const pid_t pid = ::fork();
   if (pid < 0) ThrowErrno("can't start", spec_.graphd);
-  if (pid == 0) {
-    ::setsid();
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
-    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
-    ::dup2(log.get(), STDOUT_FILENO);
-    ::dup2(log.get(), STDERR_FILENO);
-    ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
-    if (::chdir("/") != 0) ::_exit(126);
-    ::execv(pointers[0], pointers.data());
-    ::_exit(127);
-  }
+  if (pid == 0) RunChild(pointers, log.get());
   pid_ = pid;
+  next_attempt_ = Clock::now() + kWithoutNotice;
+}
+
+void DaemonStarter::RunChild(const std::vector<char*>& words, int log) {
+  ::setsid();
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::setenv("NOTIFY_SOCKET", notify_name_.c_str(), 1);
+  for (const char* ours : {"WATCHDOG_PID", "WATCHDOG_USEC", "JOURNAL_STREAM"}) ::unsetenv(ours);
+  ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (::chdir("/") == 0) ::execv(words[0], words.data());
+  ::_exit(127);
+}
+
+bool DaemonStarter::SaidReady() {
+  char text[512];
+  while (notify_socket_) {
+    const ssize_t size = ::recv(notify_socket_.get(), text, sizeof text, MSG_DONTWAIT);
+    if (size < 0) return false;
+    if (std::string_view(text, static_cast<size_t>(size)).find("READY=1") != std::string::npos) {
+      notify_socket_.reset();
+      return true;
+    }
+  }
+  return false;
 }
 
 void DaemonStarter::OnExit(int wait_status) {
   exited_ = true;
   exit_status_ = wait_status;
+}
+
+void DaemonStarter::Abandon() {
+  if (pid_ == 0 || exited_) return;
+  ::kill(pid_, SIGTERM);
+  const Clock::time_point begin = Clock::now();
+  bool killed = false;
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (!killed && SecondsSince(begin) > 3) killed = ::kill(pid_, SIGKILL) == 0;
+    ::poll(nullptr, 0, 5);
+  }
+  exited_ = true;
+  // In the midst of loading it does not come to removing its socket. Nobody else's is there: we
+  // hold the lock.
+  ::unlink(socket_path_.c_str());
 }
 
 std::string DaemonStarter::LogTail() const {

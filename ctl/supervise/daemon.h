@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -13,6 +14,9 @@
 // Attaching to the daemon of a ServerSpec, or starting it where none lives. Poll() is called until
 // it is true, from an event loop's timer: each call is short, so that signals and the end of the
 // input are seen meanwhile.
+//
+// A daemon listens before it has loaded, and answers when it has. One that this starts tells of its
+// readiness as it would tell systemd; others are asked now and then.
 //
 // Only one process at a time starts a given daemon: its log file is locked from the look for a
 // living one until it is ready.
@@ -30,6 +34,9 @@ class DaemonStarter {
   // Error(kDeadline) when the time is over.
   bool Poll();
 
+  // Ends a daemon that this has started and that is not ready yet, with its socket.
+  void Abandon();
+
   // Tells that the process has ended; `wait_status` as waitpid gives it.
   void OnExit(int wait_status);
 
@@ -45,9 +52,12 @@ class DaemonStarter {
   std::string LogTail() const;
 
  private:
-  bool TryAttach();
+  enum class Attach { kDone, kNobody, kBusy };  // kBusy: a process listens but does not serve yet
+  Attach TryAttach();
   bool TryLock();
   void Start();
+  [[noreturn]] void RunChild(const std::vector<char*>& words, int log);
+  bool SaidReady();
   void CheckIsOurs(const ServerStatus& status) const;
 
   ServerSpec spec_;
@@ -56,6 +66,9 @@ class DaemonStarter {
   Clock::time_point begin_ = Clock::now();
   std::string directory_, socket_path_, log_path_;
   UniqueFd log_lock_;
+  UniqueFd notify_socket_;  // where the daemon that we started says READY=1 (sd_notify)
+  std::string notify_name_;
+  Clock::time_point next_attempt_{};
   uint64_t log_begin_ = 0;  // where the log of the daemon that we started begins
   pid_t pid_ = 0, daemon_pid_ = 0;
   int exit_status_ = 0;

@@ -71,7 +71,7 @@ void StartServer(const HostOrder& order, GuardedState& guard) {
       starter.OnExit(status);
     }
     if (InputHasEnded(10)) {  // whoever wanted it has gone
-      if (starter.started_pid() != 0) ::kill(starter.started_pid(), SIGTERM);
+      starter.Abandon();
       Throw(ErrorCode::kUnavailable, "graphctl has gone while the server was starting");
     }
   }

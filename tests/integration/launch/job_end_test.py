@@ -7,13 +7,27 @@ import signal
 import time
 import unittest
 
-from harness import SLOW, GraphctlTest, wait_until
+from harness import BIN, SLOW, GraphctlTest, wait_until
 
 # A trainer that does not want to end: ignores TERM, INT and HUP, and has a helper in a session of
 # its own whose parent has gone, and another in the background.
 STUBBORN = ("trap '' TERM INT HUP; (setsid sleep 3600 &) ; sleep 3600 & "
             "echo up; while true; do sleep 3600; done")
 WITHIN = 1.0 * SLOW
+
+
+# A daemon that listens from its start and loads for long, as those of large graphs do.
+LOADING = f"""#!/usr/bin/python3
+import os, socket, sys, time
+path = sys.argv[sys.argv.index("--runtime_dir") + 1] + "/ring/" + \\
+    sys.argv[sys.argv.index("--listen") + 1].split(":")[1] + ".sock"
+listening = socket.socket(socket.AF_UNIX)
+listening.bind(path)
+listening.listen()
+time.sleep(float(os.environ["LOAD_SECONDS"]))
+os.unlink(path)
+os.execv("{BIN}/graphd", sys.argv)
+"""
 
 
 class JobEnd(GraphctlTest):
@@ -156,6 +170,31 @@ class JobEnd(GraphctlTest):
         job.communicate(timeout=20)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
+
+    def loading_daemon(self, seconds):
+        self.environment["LOAD_SECONDS"] = str(seconds)
+        self.write("loading", LOADING)
+        os.chmod(self.path("loading"), 0o755)
+        return ("--graphd", self.path("loading"))
+
+    def test_an_interrupt_is_heard_while_a_listening_server_loads(self):
+        job = self.start_launch(*self.loading_daemon(3600), "true")
+        wait_until("both to listen", lambda: len(self.sockets()) == 2)
+        begin = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 130)
+        self.assert_gone(begin)
+
+    def test_jobs_wait_for_a_server_that_loads_and_start_when_it_is_ready(self):
+        first = self.start_launch(*self.loading_daemon(1.5), "sleep 0.3", trainers=1)
+        wait_until("both to listen", lambda: len(self.sockets()) == 2)
+        second = self.start_launch("sleep 0.3", trainers=1)
+        for job in (first, second):
+            _, err = job.communicate(timeout=20)
+            self.assertEqual(job.returncode, 0, err)
+            self.assertEqual(err.count("server 'ring' in "), 2)
+        self.assertEqual(self.left(), [])
 
     def test_a_server_that_is_never_ready_ends_in_an_error(self):
         self.write("slow", "#!/bin/sh\necho loading, loading\nexec sleep 3600\n")
