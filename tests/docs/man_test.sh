@@ -6,8 +6,9 @@ cd "$(dirname "$0")/../.."
 status=0
 
 # Pages of ours are not installed where mandoc looks for them.
-if mandoc -Tlint man/*.[1-8] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db'; then
-  echo "mandoc has something to say about man/"
+said=$(mandoc -Tlint man/*.[1-8] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db' || true)
+if [ -n "$said" ]; then
+  echo "$said"
   status=1
 fi
 
@@ -19,5 +20,12 @@ for option in $options; do
   [ "$option" != config ] || continue
   grep -q "It Cm $option" man/graphd.conf.5 || { echo "man/graphd.conf.5: no $option"; status=1; }
   grep -qE "^#?$option = " conf/graphd.conf.example || { echo "conf/graphd.conf.example: no $option"; status=1; }
+done
+
+options=$("$GRAPHD_BIN_DIR/graphctl" launch --help | grep -oE '^ +(-h,)?--[a-z_]+' | grep -oE '[a-z_]+$')
+[ "$(wc -w <<<"$options")" -ge 20 ] || { echo "graphctl launch --help lists no options"; exit 1; }
+for option in $options; do
+  [ "$option" != help ] || continue
+  grep -q -- "Fl -$option" man/graphctl-launch.1 || { echo "man/graphctl-launch.1: no --$option"; status=1; }
 done
 exit $status
