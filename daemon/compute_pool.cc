@@ -51,10 +51,12 @@ kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
       Throw(ErrorCode::kOverloaded, "this graphd has ", queue_.size(),
             " requests waiting; try again, or raise --num_servers");
     }
-    queue_.push_back(std::move(request));
+    queue_.push_back(request);
   }
   num_slices == 1 ? wake_.notify_one() : wake_.notify_all();
-  return kj::mv(pair.promise);
+  // Taking the lock orders what the slices wrote before what the caller does next, also for tools
+  // that can't see into KJ's own synchronisation.
+  return pair.promise.then([request] { std::lock_guard lock(request->mutex); });
 }
 
 void ComputePool::Work() {
