@@ -105,7 +105,9 @@ std::vector<JobStatus> JobRegistry::Jobs() const {
   std::vector<JobStatus> all;
   for (const auto& [id, job] : jobs_) {
     JobStatus status{id, job.command, job.world_size, SecondsSince(job.since), {}};
-    for (const auto& [key, member] : job.members) status.members.push_back(member);
+    for (const auto& [key, member] : job.members) {
+      if (member.role != JobRole::kBulk) status.members.push_back(member);
+    }
     all.push_back(std::move(status));
   }
   return all;

@@ -81,14 +81,31 @@ void AsKj(F&& f) {
 }  // namespace
 
 struct DaemonLink::Live {
-  Live(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
-       std::shared_ptr<BufferPool> buffers)
-      : connection(provider, std::move(fd), is_unix, std::move(buffers),
-                   capnp::rpc::twoparty::Side::CLIENT, nullptr),
-        daemon(connection.Bootstrap()) {}
-  Connection connection;
-  wire::Daemon::Client daemon;
-  kj::Maybe<wire::Session::Client> session;
+  struct Attached {
+    Attached(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
+             std::shared_ptr<BufferPool> buffers)
+        : connection(provider, std::move(fd), is_unix, std::move(buffers),
+                     capnp::rpc::twoparty::Side::CLIENT, nullptr),
+          daemon(connection.Bootstrap()) {}
+    // Sends the attach of a member with this role.
+    auto Attach(const Options& options, JobRole role, bool want_segments) {
+      auto request = daemon.attachRequest();
+      WriteHello(request.initHello());
+      request.setServerName(options.server_name);
+      request.setWantSegments(want_segments);
+      JobMember member;
+      member.job_id = options.job_id;
+      member.role = role;
+      member.rank = options.rank;
+      member.world_size = options.world_size;
+      WriteMember(member, request.initMember());
+      return request.send();
+    }
+    Connection connection;
+    wire::Daemon::Client daemon;
+    kj::Maybe<wire::Session::Client> session;
+  };
+  std::unique_ptr<Attached> small, bulk;
 };
 
 DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
@@ -107,14 +124,21 @@ DaemonLink::~DaemonLink() {
   thread_->Run([this] { live_ = nullptr; });
 }
 
-wire::Session::Client DaemonLink::session() const {
+wire::Session::Client DaemonLink::session(Lane lane) const {
   if (live_) {
-    KJ_IF_MAYBE (session, live_->session) {
+    const auto& attached = lane == Lane::kBulk && live_->bulk ? live_->bulk : live_->small;
+    KJ_IF_MAYBE (session, attached->session) {
       return *session;
     }
   }
   kj::throwFatalException(kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
                                         kj::heapString("not attached")));
+}
+
+UniqueFd DaemonLink::Connect() const {
+  const int timeout_ms = static_cast<int>(options_.timeout.count());
+  return use_unix_ ? ConnectUnix(socket_path_, timeout_ms)
+                   : ConnectTcp(address_.address, address_.port, timeout_ms);
 }
 
 uint64_t DaemonLink::connection_number() const {
@@ -155,10 +179,9 @@ void DaemonLink::Reconnect(uint64_t seen) {
 }
 
 AttachInfo DaemonLink::AttachOnce() {
-  const int timeout_ms = static_cast<int>(options_.timeout.count());
-  UniqueFd fd = use_unix_ ? ConnectUnix(socket_path_, timeout_ms)
-                          : ConnectTcp(address_.address, address_.port, timeout_ms);
   const bool want_segments = use_unix_ && options_.transport == Transport::kAuto;
+  UniqueFd small_fd = Connect(), bulk_fd;
+  if (!want_segments) bulk_fd = Connect();
   AttachInfo info;
   struct Mapping {
     PartId part;
@@ -168,18 +191,22 @@ AttachInfo DaemonLink::AttachOnce() {
   std::vector<Mapping> mappings;
   auto pending = thread_->Start(
       [&]() -> kj::Promise<void> {
-        live_ = std::make_unique<Live>(thread_->provider(), std::move(fd), use_unix_, buffers_);
-        auto request = live_->daemon.attachRequest();
-        WriteHello(request.initHello());
-        request.setServerName(options_.server_name);
-        request.setWantSegments(want_segments);
-        JobMember member;
-        member.job_id = options_.job_id;
-        member.rank = options_.rank;
-        member.world_size = options_.world_size;
-        WriteMember(member, request.initMember());
-        return request.send().then([&](auto&& response) -> kj::Promise<void> {
-          live_->session = response.getSession();
+        live_ = std::make_unique<Live>();
+        live_->small = std::make_unique<Live::Attached>(thread_->provider(), std::move(small_fd),
+                                                        use_unix_, buffers_);
+        kj::Promise<void> bulk_attached = kj::READY_NOW;
+        if (bulk_fd) {
+          live_->bulk = std::make_unique<Live::Attached>(thread_->provider(), std::move(bulk_fd),
+                                                         use_unix_, buffers_);
+          bulk_attached = live_->bulk->Attach(options_, JobRole::kBulk, false)
+                              .then([bulk = live_->bulk.get()](auto&& response) {
+                                bulk->session = response.getSession();
+                              });
+        }
+        auto small_attached = live_->small->Attach(options_, JobRole::kTrainer, want_segments);
+        return small_attached.then([&, bulk_attached = kj::mv(bulk_attached)](
+                                       auto&& response) mutable -> kj::Promise<void> {
+          live_->small->session = response.getSession();
           kj::Vector<kj::Promise<void>> descriptors;
           AsKj([&] {
             CheckHello(response.getHello(), "the graphd at " + peer_);
@@ -223,6 +250,7 @@ AttachInfo DaemonLink::AttachOnce() {
                                   .attach(kj::mv(handle)));
             }
           }
+          descriptors.add(kj::mv(bulk_attached));
           return kj::joinPromises(descriptors.releaseAsArray()).attach(kj::mv(response));
         });
       },
@@ -251,7 +279,8 @@ RpcThread::Pending DaemonLink::Gather(PartId part, const FeatureRef& feature, si
   auto step = [=, this](size_t chunk) -> kj::Promise<void> {
     const auto some =
         ids.subspan(chunk * per_chunk, std::min(per_chunk, ids.size() - chunk * per_chunk));
-    auto request = session().gatherRequest(capnp::MessageSize{some.size() * width / 8 + 32, 0});
+    auto request =
+        session(Lane::kBulk).gatherRequest(capnp::MessageSize{some.size() * width / 8 + 32, 0});
     request.setPart(part);
     request.setIsEdge(feature.is_edge);
     request.setType(feature.type);
@@ -277,7 +306,7 @@ RpcThread::Pending DaemonLink::Slice(PartId part, const FeatureRef& feature, siz
   const size_t chunks = (rows + per_chunk - 1) / per_chunk;
   auto step = [=, this](size_t chunk) -> kj::Promise<void> {
     const size_t first = chunk * per_chunk, count = std::min(per_chunk, rows - first);
-    auto request = session().sliceRequest();
+    auto request = session(Lane::kBulk).sliceRequest();
     request.setPart(part);
     request.setIsEdge(feature.is_edge);
     request.setType(feature.type);
@@ -352,8 +381,8 @@ RpcThread::Pending DaemonLink::Sample(PartId part, EdgeTypeId etype, const Sampl
     const auto some =
         seeds.subspan(chunk * kSeedsPerRequest,
                       std::min(kSeedsPerRequest, seeds.size() - chunk * kSeedsPerRequest));
-    auto request =
-        session().sampleRequest(capnp::MessageSize{some.size() * seed_width / 8 + 32, 0});
+    auto request = session(Lane::kSmall)
+                       .sampleRequest(capnp::MessageSize{some.size() * seed_width / 8 + 32, 0});
     request.setPart(part);
     request.setEtype(etype);
     request.setFanout(options.fanout);
@@ -380,7 +409,9 @@ RpcThread::Pending DaemonLink::Sample(PartId part, EdgeTypeId etype, const Sampl
 
 RpcThread::Pending DaemonLink::Barrier() {
   return thread_->Start(
-      [this]() -> kj::Promise<void> { return session().barrierRequest().send().ignoreResult(); },
+      [this]() -> kj::Promise<void> {
+        return session(Lane::kSmall).barrierRequest().send().ignoreResult();
+      },
       options_.timeout, "barrier on the graphd at " + peer_);
 }
 

@@ -38,8 +38,9 @@ struct SampledPart {
   std::vector<int64_t> edge_ids;
 };
 
-// The connection to one daemon: attached when made, attached again by Reconnect. Thread-safe: the
-// connection belongs to the RpcThread, reconnecting is serialised by a mutex.
+// The connections to one daemon (a second one for rows, unless its memory is mapped): attached when
+// made, attached again by Reconnect. Thread-safe: the connection belongs to the RpcThread,
+// reconnecting is serialised by a mutex.
 class DaemonLink {
  public:
   DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
@@ -73,9 +74,12 @@ class DaemonLink {
   uint64_t connection_number() const;
 
  private:
-  struct Live;  // connection and session, on the RPC thread
+  struct Live;  // connections and sessions, on the RPC thread
   AttachInfo AttachOnce();
-  wire::Session::Client session() const;
+  UniqueFd Connect() const;
+  // What the two connections are for.
+  enum class Lane { kSmall, kBulk };
+  wire::Session::Client session(Lane lane) const;
 
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;

@@ -17,7 +17,11 @@ struct Hello {
   features @2 :UInt64;
 }
 
-enum Role { trainer @0; launcher @1; }
+enum Role {
+  trainer @0;
+  launcher @1;
+  bulk @2;        # a trainer's second connection, for rows: counts in no barrier
+}
 
 struct Member {
   jobId @0 :Text;

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/status.h"
 
+#include "base/strings.h"
+
 namespace graphd {
 namespace {
 
 kj::uint Size(size_t n) { return static_cast<kj::uint>(n); }
 
 wire::Role ToWire(JobRole role) {
-  return role == JobRole::kTrainer ? wire::Role::TRAINER : wire::Role::LAUNCHER;
+  switch (role) {
+    case JobRole::kTrainer:
+      return wire::Role::TRAINER;
+    case JobRole::kLauncher:
+      return wire::Role::LAUNCHER;
+    case JobRole::kBulk:
+      return wire::Role::BULK;
+  }
+  return wire::Role::TRAINER;
 }
 
 JobRole FromWire(wire::Role role) {
-  return role == wire::Role::TRAINER ? JobRole::kTrainer : JobRole::kLauncher;
+  switch (role) {
+    case wire::Role::TRAINER:
+      return JobRole::kTrainer;
+    case wire::Role::LAUNCHER:
+      return JobRole::kLauncher;
+    case wire::Role::BULK:
+      return JobRole::kBulk;
+  }
+  Throw(ErrorCode::kInvalid, "unknown role ", static_cast<int>(role));
 }
 
 void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {

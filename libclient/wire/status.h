@@ -12,7 +12,9 @@
 namespace graphd {
 
 // What a process is in its job.
-enum class JobRole { kTrainer, kLauncher };
+// kBulk is a trainer's second connection,
+// which carries rows so that small answers don't wait behind them.
+enum class JobRole { kTrainer, kLauncher, kBulk };
 
 // Says who a client is when it attaches.
 struct JobMember {
