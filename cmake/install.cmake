@@ -1,4 +1,19 @@
+# What `cmake --install` puts where; a package takes it as it is (prefix /usr).
 include(GNUInstallDirs)
-#install(TARGETS graphd graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-#install(TARGETS graphclient ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-#install(DIRECTORY libclient/include/graphd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS graphd graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET train_sage)
+  install(TARGETS train_sage RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+file(GLOB pages CONFIGURE_DEPENDS man/*.[1-8])
+foreach(page IN LISTS pages)
+  string(REGEX MATCH "[1-8]$" section ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# systemd looks below /usr/lib or /lib only, on 64-bit machines too.
+install(FILES packaging/systemd/graphd@.service DESTINATION lib/systemd/system)
+install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf)
+install(FILES packaging/systemd/graphd.tmpfiles DESTINATION lib/tmpfiles.d RENAME graphd.conf)
