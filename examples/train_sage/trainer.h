@@ -31,7 +31,7 @@ class Trainer {
   double attach_ms() const noexcept { return attach_ms_; }
 
  private:
-  // Sums over seeds; [0] correct, [1] loss, [2] seeds with a label.
+  // Sums over the seeds that have a label.
   struct Counts {
     double correct = 0, loss = 0, seeds = 0;
   };
@@ -42,7 +42,7 @@ class Trainer {
   void Step(const std::optional<graphd::MiniBatch>& batch, Counts& epoch);
   // Accuracy on the nodes of a mask, by all trainers together; NaN if it has none.
   double Evaluate(graphd::DistNodeDataLoader& loader);
-  // Evaluates both masks and keeps the best; true if this was the best so far.
+  // Evaluates on the validation nodes and, if they were never better, on the test nodes.
   void Validate(int epoch);
   torch::Tensor Features(const graphd::MiniBatch& batch) const;
 
