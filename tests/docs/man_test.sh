@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The man pages are well-formed, and every option of graphd stands in its pages and in the example.
+# The man pages are well-formed, every option of graphd stands in its pages and in the example, and
+# every option of graphctl in the page of its subcommand.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 status=0
@@ -28,4 +29,21 @@ for option in $options; do
   [ "$option" != help ] || continue
   grep -q -- "Fl -$option" man/graphctl-launch.1 || { echo "man/graphctl-launch.1: no --$option"; status=1; }
 done
+
+# check_verb PAGE SUBCOMMAND...; graphctl-server(1) refers to graphctl-launch(1) for the hosts'.
+check_verb() {
+  local page=man/$1.1 pages=("man/$1.1")
+  [ "$1" != graphctl-server ] || pages+=(man/graphctl-launch.1)
+  shift
+  for option in $("$GRAPHD_BIN_DIR/graphctl" "$@" --help | grep -oE '^ +--[a-z_]+' | tr -d ' -'); do
+    grep -q -- "Fl -$option" "${pages[@]}" || { echo "$page: no --$option of graphctl $*"; status=1; }
+  done
+}
+check_verb graphctl-partition partition
+check_verb graphctl-inspect inspect
+check_verb graphctl-inspect verify
+check_verb graphctl-launch launch
+check_verb graphctl-server ps
+check_verb graphctl-server stop
+for verb in start stop status; do check_verb graphctl-server server $verb; done
 exit $status
