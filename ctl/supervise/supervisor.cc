@@ -213,7 +213,13 @@ void Supervisor::PollDaemon() {
             {"text", StrCat("starting server '", order_.server.server_name, "', log in ",
                             starter_->log_path())}});
     }
-    if (ready) OnReady();
+    if (ready) return OnReady();
+    if (starter_->seconds() < next_notice_) return;
+    Send({{"t", "notice"},
+          {"text", StrCat("waiting for server '", order_.server.server_name, "' since ",
+                          static_cast<int>(starter_->seconds()), " s; it ",
+                          starter_->started_pid() ? "is loading" : "does not answer yet")}});
+    next_notice_ *= 2;
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }

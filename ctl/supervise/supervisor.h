@@ -69,6 +69,7 @@ class Supervisor {
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;
   uint64_t last_heard_ = 0;
+  double next_notice_ = 3;  // seconds of waiting for the daemon
   bool ready_ = false, started_ = false, all_ended_ = false, input_over_ = false;
   int exit_code_ = 0;
 };

@@ -196,6 +196,20 @@ class JobEnd(GraphctlTest):
             self.assertEqual(err.count("server 'ring' in "), 2)
         self.assertEqual(self.left(), [])
 
+    def test_a_server_that_hangs_is_said_to(self):
+        self.start_server()
+        stopped = self.daemons()[0]
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            job = self.start_launch("true", trainers=1)
+            wait_until("the notice", lambda: "does not answer yet" in job.stderr.readline())
+            os.kill(stopped, signal.SIGCONT)
+            _, err = job.communicate(timeout=20)
+            self.assertEqual(job.returncode, 0, err)
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        self.stop_server()
+
     def test_a_server_that_is_never_ready_ends_in_an_error(self):
         self.write("slow", "#!/bin/sh\necho loading, loading\nexec sleep 3600\n")
         os.chmod(self.path("slow"), 0o755)
