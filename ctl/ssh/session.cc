@@ -179,7 +179,7 @@ size_t SshChannel::Read(bool from_stderr, char* bytes, size_t size) {
   const int got = ssh_channel_read_nonblocking(channel_, bytes, static_cast<uint32_t>(size),
                                                from_stderr ? 1 : 0);
   if (got > 0) return static_cast<size_t>(got);
-  if (got == SSH_ERROR && !ssh_channel_is_eof(channel_)) {
+  if (got == SSH_ERROR && !AtEnd()) {
     Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
   }
   return 0;
@@ -191,7 +191,8 @@ void SshChannel::Write(const std::string& text) {
     const int put =
         ssh_channel_write(channel_, text.data() + done, static_cast<uint32_t>(text.size() - done));
     if (put <= 0) {
-      if (ssh_channel_is_eof(channel_) || ssh_channel_is_closed(channel_)) return;
+      // A command that has ended takes no input; what it said, and its end, are still to be read.
+      if (ssh_is_connected(session_.get())) return;
       Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
     }
     done += static_cast<size_t>(put);
