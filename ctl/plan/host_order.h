@@ -20,6 +20,7 @@ struct ServerSpec {
   uint16_t port = 0;
   std::vector<PartId> parts;
   std::string part_config;  // absolute path on the host; empty: only attach to a living server
+  int num_parts = 0;        // of the graph: lines of ip_config
   std::string graphd;       // path of the program on the host
   std::string runtime_dir;  // empty: the host's own default
   int num_servers = 0;      // the daemon's worker threads; 0: its own default

@@ -58,6 +58,7 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
     host.order.server.address = daemon.address;
     host.order.server.port = daemon.port;
     host.order.server.parts = daemon.parts;
+    host.order.server.num_parts = static_cast<int>(lines.size());
     hosts.push_back(std::move(host));
   }
   return hosts;

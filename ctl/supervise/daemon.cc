@@ -197,6 +197,7 @@ void DaemonStarter::CheckIsOurs(const ServerStatus& status) const {
       Throw(ErrorCode::kExists, who, " does not serve partition ", part, " of ip_config", remedy);
     }
   }
+  CheckNumParts(status.num_parts);
   if (spec_.part_config.empty() || !FileExists(spec_.part_config)) return;
   const GraphKeys keys = ReadGraphKeys(spec_.part_config);
   const bool same = (keys.graph_name.empty() || keys.graph_name == status.graph_name) &&
@@ -206,6 +207,14 @@ void DaemonStarter::CheckIsOurs(const ServerStatus& status) const {
           " parts, and ", spec_.part_config, " is graph '", keys.graph_name, "' in ",
           keys.num_parts, remedy);
   }
+}
+
+void DaemonStarter::CheckNumParts(int num_parts) const {
+  if (spec_.num_parts == num_parts || num_parts == 0) return;
+  Throw(ErrorCode::kInvalid, "the graph has ", num_parts, " partitions, and ip_config has ",
+        spec_.num_parts,
+        " lines; write one line per partition (several may name the same address "
+        "and port)");
 }
 
 bool DaemonStarter::TryLock() {
@@ -227,6 +236,7 @@ void DaemonStarter::Start() {
           " does not exist on this host; copy the partition there, or give the right "
           "--part_config and --workspace");
   }
+  CheckNumParts(ReadGraphKeys(spec_.part_config).num_parts);
   if (::access(spec_.graphd.c_str(), X_OK) != 0) {
     Throw(ErrorCode::kNotFound, "the program ", spec_.graphd,
           " can't be run on this host; install it there, or name it with --graphd");

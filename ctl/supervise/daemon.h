@@ -59,6 +59,7 @@ class DaemonStarter {
   [[noreturn]] void RunChild(const std::vector<char*>& words, int log);
   bool SaidReady();
   void CheckIsOurs(const ServerStatus& status) const;
+  void CheckNumParts(int num_parts) const;
 
   ServerSpec spec_;
   std::unique_ptr<JobMember> member_;

@@ -151,6 +151,21 @@ class ExitCodes(GraphctlTest):
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(remedy, done.stderr)
 
+    def test_ip_config_has_a_line_for_each_partition(self):
+        for lines in (1, 3):
+            for started in (False, True):
+                with self.subTest(lines=lines, started=started):
+                    if started:
+                        self.start_server()
+                    self.write("wrong.txt", f"127.0.0.1 {self.ports[0]}\n" * lines)
+                    done = self.graphctl("launch", "--server_name", "ring", "--ip_config",
+                                         "wrong.txt", "--part_config", "ring.json", "true")
+                    self.assertIn(done.returncode, (2, 4), done.stderr)
+                    self.assertIn("partition", done.stderr)
+                    self.assertIn("ip_config", done.stderr)
+                    if started:
+                        self.stop_server()
+
     def test_a_daemon_that_cannot_start_shows_the_end_of_its_log(self):
         shutil.rmtree(self.path("part1"))
         done = self.launch("true")
