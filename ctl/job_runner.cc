@@ -17,35 +17,25 @@ namespace {
 
 constexpr std::chrono::seconds kEndTimeout{10};  // for hosts to say that nothing remains
 
-// A signalfd of what a user or a terminal sends; those are blocked from here on.
+// How much output may wait for its reader while the job ends; what comes beyond it is dropped.
+constexpr size_t kMostAtEnd = size_t{16} << 20;
+
+// A signalfd of what a user or a terminal sends; those are blocked from here on. What whoever
+// started us has us ignore (nohup, a shell's background jobs) stays ignored: a signalfd would read
+// it all the same.
 UniqueFd WatchSignals() {
   sigset_t watched;
   ::sigemptyset(&watched);
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&watched, number);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) ::sigaddset(&watched, number);
+  }
   ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   UniqueFd fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) ThrowErrno("can't make", "a signalfd");
   return fd;
-}
-
-// Writes all of `text` and empties it. False if nobody reads any more.
-bool WriteOut(int fd, std::string& text) {
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t put = ::write(fd, text.data() + done, text.size() - done);
-    if (put > 0) {
-      done += static_cast<size_t>(put);
-    } else if (errno == EAGAIN) {
-      pollfd ready{fd, POLLOUT, 0};
-      ::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
-      text.clear();
-      return false;
-    }
-  }
-  text.clear();
-  return true;
 }
 
 }  // namespace
@@ -70,29 +60,45 @@ JobRunner::JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_g
 int JobRunner::Run() {
   const UniqueFd signals = WatchSignals();
   OpenLinks();
-  while (!AllClosed()) {
-    pollfd inputs[2] = {{queue_.fd(), POLLIN, 0}, {signals.get(), POLLIN, 0}};
-    ::poll(inputs, 2, 250);
+  while (!AllClosed() || (!console_.empty() && signals_ == 0)) {
+    // While its reader is slow, the trainers wait with their output, except at the end.
+    const bool take = ending_ || !console_.full();
+    pollfd inputs[3] = {{take ? queue_.fd() : -1, POLLIN, 0},
+                        {signals.get(), POLLIN, 0},
+                        {console_.fd(), POLLOUT, 0}};
+    ::poll(inputs, 3, 250);
     signalfd_siginfo info{};
     while (::read(signals.get(), &info, sizeof info) == sizeof info) {
       OnSignal(static_cast<int>(info.ssi_signo));
     }
-    for (const HostEvent& event : queue_.TakeAll()) Handle(event);
-    Flush();
+    if (take) {
+      for (const HostEvent& event : queue_.TakeAll()) Handle(event);
+    }
+    console_.WriteSome();
+    if (console_.out_is_broken()) End(128 + SIGPIPE, "");
     SendPings();
-    if (ending_ && Clock::now() > end_deadline_) {
-      for (size_t i = 0; i < hosts_.size(); i++) {
-        if (!hosts_[i].closed) {
-          Say(StrCat(plan_.hosts[i].name, " has not confirmed that nothing of the job remains; ",
-                     "look there with `graphctl ps`"));
-        }
-      }
-      Flush();
-      ::_exit(exit_code_ == 0 ? ExitCode(ErrorCode::kUnavailable) : exit_code_);
+    if (ending_ && !AllClosed() && Clock::now() > end_deadline_) GiveUp();
+  }
+  Finish();
+  return exit_code_;
+}
+
+// What has not been read by now stays unread.
+void JobRunner::Finish() {
+  if (dropped_) Say("some output at the job's end was dropped, because nobody read it");
+  console_.WriteOrDrop();
+}
+
+// Without waiting for the hosts' threads.
+void JobRunner::GiveUp() {
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    if (!hosts_[i].closed) {
+      Say(StrCat(plan_.hosts[i].name, " has not confirmed that nothing of the job remains; ",
+                 "look there with `graphctl ps`"));
     }
   }
-  Flush();
-  return exit_code_;
+  Finish();
+  ::_exit(exit_code_ == 0 ? ExitCode(ErrorCode::kUnavailable) : exit_code_);
 }
 
 void JobRunner::OpenLinks() {
@@ -112,7 +118,7 @@ void JobRunner::Handle(const HostEvent& event) {
       OnFrame(event.host, event);
       break;
     case HostEvent::Kind::kNoise:
-      err_ += StrCat("[", name, "] ", event.text, "\n");
+      console_.Add(STDERR_FILENO, StrCat("[", name, "] ", event.text, "\n"));
       break;
     case HostEvent::Kind::kClosed:
       hosts_[event.host].closed = true;
@@ -211,24 +217,16 @@ void JobRunner::End(int code, const std::string& why) {
 }
 
 void JobRunner::PrintLine(const nlohmann::json& header, const std::string& line) {
-  const int rank = header.value("rank", -1);
-  const bool to_err = header.value("fd", 1) == 2;
-  std::string& text = to_err ? err_ : out_;
-  // What a trainer wrote first to one stream shall not appear after what it wrote to the other.
-  std::string& other = to_err ? out_ : err_;
-  if (!other.empty()) Flush();
-  text += LabelOf(rank);
-  text += line;
-  text += '\n';
-  if (text.size() > 65536) Flush();
+  if (ending_ && console_.size() > kMostAtEnd) {
+    dropped_ = true;
+    return;
+  }
+  const int fd = header.value("fd", 1) == 2 ? STDERR_FILENO : STDOUT_FILENO;
+  console_.Add(fd, StrCat(LabelOf(header.value("rank", -1)), line, "\n"));
 }
 
-void JobRunner::Say(const std::string& text) { err_ += "graphctl: " + text + "\n"; }
-
-void JobRunner::Flush() {
-  const bool out_read = WriteOut(STDOUT_FILENO, out_);
-  WriteOut(STDERR_FILENO, err_);
-  if (!out_read) End(128 + SIGPIPE, "");
+void JobRunner::Say(const std::string& text) {
+  console_.Add(STDERR_FILENO, "graphctl: " + text + "\n");
 }
 
 void JobRunner::SendPings() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "ctl/console.h"
 #include "ctl/hosts/host_link.h"
 
 // Runs a LaunchPlan: a link per host; when every daemon is ready the trainers start everywhere;
@@ -36,7 +37,8 @@ class JobRunner {
   void OnSignal(int number);
   void PrintLine(const nlohmann::json& header, const std::string& line);
   void Say(const std::string& text);
-  void Flush();
+  void Finish();
+  [[noreturn]] void GiveUp();
   void SendPings();
   // The first call decides the exit code.
   void End(int code, const std::string& why);
@@ -49,10 +51,10 @@ class JobRunner {
   EventQueue queue_;
   std::vector<Host> hosts_;
   std::vector<std::string> labels_;  // by rank
-  std::string out_, err_;            // lines not yet written
+  Console console_;
   int master_port_ = 0;
   int signals_ = 0;
-  bool started_ = false, ending_ = false;
+  bool started_ = false, ending_ = false, dropped_ = false;
   int exit_code_ = 0;
   Clock::time_point end_deadline_{}, last_ping_ = Clock::now();
 };

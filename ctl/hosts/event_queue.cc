@@ -11,12 +11,21 @@ EventQueue::EventQueue() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 }
 
 void EventQueue::Push(HostEvent event) {
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return bytes_ < kMaxBytes; });
+  std::lock_guard lock(mutex_);
   bytes_ += event.text.size() + 256;
   events_.push_back(std::move(event));
   const uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof one);
+}
+
+bool EventQueue::HasRoom() const {
+  std::lock_guard lock(mutex_);
+  return bytes_ < kMaxBytes;
+}
+
+void EventQueue::WaitForRoom() {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] { return bytes_ < kMaxBytes; });
 }
 
 std::vector<HostEvent> EventQueue::TakeAll() {

@@ -10,8 +10,9 @@
 #include "base/file.h"
 #include "graphd/error.h"
 
-// What the hosts' threads tell graphctl's main thread. Thread-safe; bounded: Push waits while too
-// much is unread, so that a slow terminal slows the trainers and does not fill the memory.
+// What the hosts' threads tell graphctl's main thread. Thread-safe. Bounded by its users: they read
+// no more from their hosts while too much is unread, so that a slow terminal slows the trainers and
+// does not fill the memory.
 
 namespace graphd::ctl {
 
@@ -29,6 +30,9 @@ class EventQueue {
  public:
   EventQueue();
   void Push(HostEvent event);
+  // Whether more may be read from hosts, now or after waiting for it.
+  bool HasRoom() const;
+  void WaitForRoom();
   // Everything that waits; may be nothing.
   std::vector<HostEvent> TakeAll();
   // Readable when something waits.
@@ -37,7 +41,7 @@ class EventQueue {
  private:
   static constexpr size_t kMaxBytes = size_t{16} << 20;
   UniqueFd wake_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable room_;
   std::deque<HostEvent> events_;
   size_t bytes_ = 0;

@@ -97,6 +97,7 @@ class LocalLink : public HostLink {
     try {
       pollfd inputs[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
       while (inputs[0].fd >= 0 || inputs[1].fd >= 0) {
+        queue_.WaitForRoom();
         if (::poll(inputs, 2, -1) < 0) continue;
         char bytes[65536];
         for (int i = 0; i < 2; i++) {

@@ -17,6 +17,8 @@
 namespace graphd::ctl {
 namespace {
 
+constexpr int kFullPause = 10;  // milliseconds between two looks at a full queue
+
 // One thread, which alone touches the session. Others hand it lines through `outbox_`.
 class SshLink : public HostLink {
  public:
@@ -75,7 +77,8 @@ class SshLink : public HostLink {
   }
 
   // Until the channel's end. The session's socket and our own wake-ups are waited for together;
-  // what libssh has taken off the socket already is read before waiting.
+  // what libssh has taken off the socket already is read before waiting. While the queue is full
+  // nothing is read, but what we have to say, pings above all, still leaves.
   void Converse(SshSession& session, SshChannel& channel) {
     FrameReader frames(
         [this](const nlohmann::json& header, std::string payload) {
@@ -91,6 +94,10 @@ class SshLink : public HostLink {
       if (closing_ && !input_closed) {
         channel.CloseInput();
         input_closed = true;
+      }
+      if (!queue_.HasRoom()) {
+        ::poll(nullptr, 0, kFullPause);
+        continue;
       }
       if (ReadAll(channel, frames, noise)) continue;
       if (channel.AtEnd()) break;  // never while something of it is unread

@@ -196,6 +196,15 @@ class Jobs(ClusterTest):
                     if line.startswith(f"[10.99.0.{number + 1}:")]
             self.assertEqual(mine, [str(i) for i in range(1, 20001)])
 
+    def test_a_reader_that_pauses_for_long_loses_no_host(self):
+        job = self.start_launch("--host_timeout", "1.5", "seq 1 500000")
+        self.assertIn("] 1\n", job.stdout.readline())
+        time.sleep(4 * SLOW)  # longer than the hosts wait for a sign of life
+        lines = job.stdout.read().count("\n")
+        _, err = job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 0, err)
+        self.assertEqual(lines, 3 * 500000 - 1)
+
 
 class Ends(ClusterTest):
     def test_stop_from_elsewhere(self):

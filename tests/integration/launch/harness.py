@@ -101,7 +101,10 @@ class GraphctlTest(unittest.TestCase):
             process.communicate()
         left = self.left()
         for pid, _ in left:
-            os.kill(pid, signal.SIGKILL)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         shutil.rmtree(self.workspace)
         self.assertEqual(left, [], "processes that the test left behind")
 

@@ -2,8 +2,11 @@
 """How jobs end: by a failure, a signal, a killed process. Nothing may remain, and it may not take
 longer than a second, though the trainers here ignore SIGTERM and hide helpers in other sessions."""
 
+import array
+import fcntl
 import os
 import signal
+import termios
 import time
 import unittest
 
@@ -28,6 +31,13 @@ time.sleep(float(os.environ["LOAD_SECONDS"]))
 os.unlink(path)
 os.execv("{BIN}/graphd", sys.argv)
 """
+
+
+def is_full(pipe):
+    """Whether its writer would have to wait; its pages need not be full for that."""
+    size = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, size)
+    return size[0] > fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) / 2
 
 
 class JobEnd(GraphctlTest):
@@ -94,6 +104,25 @@ class JobEnd(GraphctlTest):
         job.communicate(timeout=20)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
+
+    def test_an_interrupt_is_heard_while_nobody_reads_the_output(self):
+        job = self.start_launch("while true; do seq 1 100000; done")
+        wait_until("the pipe to be full", lambda: is_full(job.stdout))
+        begin = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.wait(20), 130)
+        self.assert_gone(begin)
+        self.assertIn("interrupted", job.stderr.read())
+
+    def test_an_ignored_signal_stays_ignored(self):
+        # As nohup and shells' background jobs have it.
+        job = self.start_launch("echo up; while [ ! -e end ]; do sleep 0.01; done",
+                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.up(job)
+        job.send_signal(signal.SIGHUP)
+        self.write("end", "")
+        _, err = job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 0, err)
 
     def test_a_killed_graphctl_leaves_nothing(self):
         job = self.start_launch(STUBBORN)
