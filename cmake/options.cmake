@@ -13,7 +13,9 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
 
 find_program(GRAPHD_CCACHE ccache)
 if(GRAPHD_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${GRAPHD_CCACHE})
+  # Relative to the checkout, so that every clone and worktree shares what was compiled once.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+                                  CCACHE_NOHASHDIR=1 ${GRAPHD_CCACHE})
 endif()
 
 if(GRAPHD_SANITIZE)
