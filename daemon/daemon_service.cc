@@ -78,6 +78,17 @@ void DaemonService::WritePartitions(bool want_segments,
   }
 }
 
+void DaemonService::CheckDescriptors() const {
+  size_t segments = 0;
+  for (const auto& partition : context_.graph.partitions())
+    segments += partition->segments().size();
+  if (segments > kMaxDescriptors) {
+    Throw(ErrorCode::kOverloaded, "this graphd's partitions lie in ", segments,
+          " segments, at most ", kMaxDescriptors,
+          " can be handed to a trainer; serve fewer partitions by one daemon");
+  }
+}
+
 kj::Promise<void> DaemonService::attach(AttachContext context) {
   try {
     auto params = context.getParams();
@@ -90,12 +101,16 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     if (params.getWantSegments() && !peer_.is_unix) {
       Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
     }
+    if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
+    if (params.getWantSegments()) CheckDescriptors();
     auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_.pid, peer_.text);
     auto results = context.getResults();
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
-    results.setSession(kj::heap<GraphSession>(context_, *stream_, scratch_, std::move(membership)));
+    results.setSession(
+        kj::heap<GraphSession>(context_, stream_->outbox(), scratch_, std::move(membership)));
+    attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);
@@ -112,7 +127,7 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
     status.server_name = info_.server_name;
     status.graph_name = graph.meta().graph_name;
     status.part_config = info_.part_config;
-    status.state = "ready";
+    status.state = context_.jobs.is_closed() ? "draining" : "ready";
     status.pid = ::getpid();
     status.uptime_seconds = SecondsSince(info_.started);
     status.listening = info_.listening;

@@ -37,12 +37,14 @@ class DaemonService final : public wire::Daemon::Server {
   kj::Promise<void> shutdown(ShutdownContext context) override;
 
  private:
+  void CheckDescriptors() const;
   void WritePartitions(bool want_segments, wire::Daemon::AttachResults::Builder results);
   ServiceContext& context_;
   const DaemonInfo& info_;
   Peer peer_;
   WorkerScratch& scratch_;
   TensorStream* stream_ = nullptr;
+  bool attached_ = false;  // one session per connection, so that its limits mean something
 };
 
 }  // namespace graphd

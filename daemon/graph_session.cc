@@ -114,6 +114,7 @@ struct GraphSession::GatherJob {
   const IdMap* map;
   int32_t type;
   WireIds ids;
+  Outbox::Room room;
   PooledBuffer out;
   size_t rows_per_slice;
 
@@ -181,12 +182,18 @@ struct GraphSession::SampleJob {
   }
 };
 
-GraphSession::GraphSession(ServiceContext& context, TensorStream& stream, WorkerScratch& scratch,
+GraphSession::GraphSession(ServiceContext& context, std::shared_ptr<Outbox> outbox,
+                           WorkerScratch& scratch,
                            std::unique_ptr<JobRegistry::Membership> membership)
-    : context_(context), stream_(stream), scratch_(scratch), membership_(std::move(membership)) {}
+    : context_(context),
+      outbox_(std::move(outbox)),
+      scratch_(scratch),
+      membership_(std::move(membership)) {}
 
-template <class F>
-kj::Promise<void> GraphSession::Guarded(F&& f) {
+template <class Context, class F>
+kj::Promise<void> GraphSession::Guarded(Context& context, F&& f) {
+  // Without it a call runs on after its client has gone, and a barrier for ever.
+  context.allowCancellation();
   context_.graph.requests.fetch_add(1, std::memory_order_relaxed);
   try {
     if (in_flight_ >= kMaxInFlight) {
@@ -195,7 +202,7 @@ kj::Promise<void> GraphSession::Guarded(F&& f) {
     }
     in_flight_++;
     auto count = kj::defer([this] { in_flight_--; });
-    return f().attach(kj::mv(count));
+    return f().attach(kj::mv(count), thisCap());
   } catch (const Error& error) {
     return ToKj(error);
   }
@@ -208,19 +215,18 @@ kj::Promise<void> GraphSession::Execute(size_t work, size_t num_slices, ComputeP
 }
 
 capnp::Orphan<capnp::Data> GraphSession::Adopt(capnp::Orphanage orphanage, PooledBuffer buffer,
-                                               size_t bytes) {
+                                               size_t bytes, Outbox::Room room) {
   context_.graph.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
   if (bytes == 0) return orphanage.newOrphan<capnp::Data>(0);
   // The message sends whole words: what lies behind the last byte must not be another client's.
   std::memset(buffer.data() + bytes, 0, (8 - bytes % 8) % 8);
-  auto orphan = orphanage.referenceExternalData(
-      capnp::Data::Reader(reinterpret_cast<const kj::byte*>(buffer.data()), bytes));
-  stream_.ReleaseWhenWritten(std::move(buffer));
-  return orphan;
+  const auto* data = reinterpret_cast<const kj::byte*>(buffer.data());
+  outbox_->ReleaseWhenWritten(std::move(buffer), std::move(room));
+  return orphanage.referenceExternalData(capnp::Data::Reader(data, bytes));
 }
 
 kj::Promise<void> GraphSession::gather(GatherContext context) {
-  return Guarded([&]() -> kj::Promise<void> {
+  return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
     auto partition = context_.graph.Find(params.getPart());
     const bool is_edge = params.getIsEdge();
@@ -232,24 +238,26 @@ kj::Promise<void> GraphSession::gather(GatherContext context) {
     const size_t rows = ids.count, row_bytes = std::max<size_t>(table.row_bytes(), 1);
     const size_t bytes = rows * table.row_bytes();
     CheckResponse(bytes);
-    auto job = std::make_shared<GatherJob>(
-        GatherJob{partition, &table, &map, params.getType(), std::move(ids),
-                  context_.buffers->Get(bytes + 8), std::max<size_t>(1, kSliceBytes / row_bytes)});
+    auto job = std::make_shared<GatherJob>(GatherJob{
+        partition, &table, &map, params.getType(), std::move(ids), outbox_->Reserve(bytes),
+        context_.buffers->Get(bytes + 8), std::max<size_t>(1, kSliceBytes / row_bytes)});
     context.releaseParams();
     context_.graph.rows_served.fetch_add(rows, std::memory_order_relaxed);
     const size_t slices = (rows + job->rows_per_slice - 1) / job->rows_per_slice;
     return Execute(bytes + rows * 64, slices,
                    [job](size_t slice, WorkerScratch& scratch) { job->Run(slice, scratch); })
         .then([this, context, job, bytes]() mutable {
-          auto results = context.getResults(capnp::MessageSize{16, 0});
-          results.adoptRows(Adopt(capnp::Orphanage::getForMessageContaining(results),
-                                  std::move(job->out), bytes));
+          AsKj([&] {
+            auto results = context.getResults(capnp::MessageSize{16, 0});
+            results.adoptRows(Adopt(capnp::Orphanage::getForMessageContaining(results),
+                                    std::move(job->out), bytes, std::move(job->room)));
+          });
         });
   });
 }
 
 kj::Promise<void> GraphSession::slice(SliceContext context) {
-  return Guarded([&]() -> kj::Promise<void> {
+  return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
     auto partition = context_.graph.Find(params.getPart());
     const Tensor& table =
@@ -261,23 +269,30 @@ kj::Promise<void> GraphSession::slice(SliceContext context) {
     }
     const size_t bytes = static_cast<size_t>(count) * table.row_bytes();
     CheckResponse(bytes);
-    auto out = std::make_shared<PooledBuffer>(context_.buffers->Get(bytes + 8));
+    struct Answer {
+      Outbox::Room room;
+      PooledBuffer out;
+    };
+    auto answer =
+        std::make_shared<Answer>(Answer{outbox_->Reserve(bytes), context_.buffers->Get(bytes + 8)});
     const std::byte* from = table.data() + static_cast<size_t>(begin) * table.row_bytes();
     context_.graph.rows_served.fetch_add(static_cast<uint64_t>(count), std::memory_order_relaxed);
     return Execute(bytes, 1,
-                   [partition, out, from, bytes](size_t, WorkerScratch&) {
-                     if (bytes > 0) std::memcpy(out->data(), from, bytes);
+                   [partition, answer, from, bytes](size_t, WorkerScratch&) {
+                     if (bytes > 0) std::memcpy(answer->out.data(), from, bytes);
                    })
-        .then([this, context, out, bytes]() mutable {
-          auto results = context.getResults(capnp::MessageSize{16, 0});
-          results.adoptRows(
-              Adopt(capnp::Orphanage::getForMessageContaining(results), std::move(*out), bytes));
+        .then([this, context, answer, bytes]() mutable {
+          AsKj([&] {
+            auto results = context.getResults(capnp::MessageSize{16, 0});
+            results.adoptRows(Adopt(capnp::Orphanage::getForMessageContaining(results),
+                                    std::move(answer->out), bytes, std::move(answer->room)));
+          });
         });
   });
 }
 
 kj::Promise<void> GraphSession::sample(SampleContext context) {
-  return Guarded([&]() -> kj::Promise<void> {
+  return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
     auto partition = context_.graph.Find(params.getPart());
     const GraphMeta& meta = partition->meta();
@@ -291,39 +306,45 @@ kj::Promise<void> GraphSession::sample(SampleContext context) {
                   UniformParams{params.getFanout(), params.getReplace(), params.getKey()},
                   params.getEdgeIds(), context_.buffers,
                   WireIds(params.getSeeds(), meta.book.nodes().count(dst), *context_.buffers)});
+    if (job->seeds.count > kMaxSeeds) {
+      Throw(ErrorCode::kOverloaded, job->seeds.count, " seeds in one request, at most ", kMaxSeeds,
+            " are taken; cut it");
+    }
     // With replacement a row may grow to any fanout: bounded before anything is planned.
-    if (job->params.fanout > 0) {
-      const auto fanout = static_cast<size_t>(job->params.fanout);
-      if (job->params.replace &&
-          fanout > kMaxResponseBytes / 4 / std::max<size_t>(job->seeds.count, 1)) {
-        Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", job->seeds.count,
-              " seeds exceeds what one answer may hold; ask for fewer seeds at once");
-      }
+    const auto fanout = static_cast<size_t>(std::max(job->params.fanout, 0));
+    if (job->params.replace &&
+        fanout > kMaxResponseBytes / 4 / std::max<size_t>(job->seeds.count, 1)) {
+      Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", job->seeds.count,
+            " seeds exceeds what one answer may hold; ask for fewer seeds at once");
     }
     context.releaseParams();
-    const size_t fanout = job->params.fanout < 0 ? 64 : static_cast<size_t>(job->params.fanout);
-    return Execute(job->seeds.count * (fanout + 1) * 64, 1,
-                   [job](size_t, WorkerScratch& scratch) { job->Run(scratch); })
+    // How many neighbours "all" will be is not known before the pool has looked.
+    const size_t work = job->params.fanout < 0 ? SIZE_MAX : job->seeds.count * (fanout + 1) * 64;
+    return Execute(work, 1, [job](size_t, WorkerScratch& scratch) { job->Run(scratch); })
         .then([this, context, job]() mutable {
-          context_.graph.edges_sampled.fetch_add(job->total, std::memory_order_relaxed);
-          auto results = context.getResults(capnp::MessageSize{job->counts.size() / 2 + 32, 0});
-          const uint8_t width = WidthFor(job->largest);
-          auto counts = results.initCounts(static_cast<kj::uint>(job->counts.size() * width));
-          if (width == 1) Narrow<uint8_t>(job->counts, counts.begin());
-          if (width == 2) Narrow<uint16_t>(job->counts, counts.begin());
-          if (width == 4) Narrow<uint32_t>(job->counts, counts.begin());
-          results.setCountBytes(width);
-          auto orphanage = capnp::Orphanage::getForMessageContaining(results);
-          results.adoptNeighbors(Adopt(orphanage, std::move(job->neighbors), job->neighbor_bytes));
-          if (job->want_edges) {
-            results.adoptEdges(Adopt(orphanage, std::move(job->edges), job->edge_bytes));
-          }
+          AsKj([&] {
+            context_.graph.edges_sampled.fetch_add(job->total, std::memory_order_relaxed);
+            auto results = context.getResults(capnp::MessageSize{job->counts.size() / 2 + 32, 0});
+            const uint8_t width = WidthFor(job->largest);
+            auto counts = results.initCounts(static_cast<kj::uint>(job->counts.size() * width));
+            if (width == 1) Narrow<uint8_t>(job->counts, counts.begin());
+            if (width == 2) Narrow<uint16_t>(job->counts, counts.begin());
+            if (width == 4) Narrow<uint32_t>(job->counts, counts.begin());
+            results.setCountBytes(width);
+            auto orphanage = capnp::Orphanage::getForMessageContaining(results);
+            results.adoptNeighbors(Adopt(orphanage, std::move(job->neighbors), job->neighbor_bytes,
+                                         outbox_->Reserve(job->neighbor_bytes)));
+            if (job->want_edges) {
+              results.adoptEdges(Adopt(orphanage, std::move(job->edges), job->edge_bytes,
+                                       outbox_->Reserve(job->edge_bytes)));
+            }
+          });
         });
   });
 }
 
-kj::Promise<void> GraphSession::barrier(BarrierContext) {
-  return Guarded([&] { return membership_->Barrier(); });
+kj::Promise<void> GraphSession::barrier(BarrierContext context) {
+  return Guarded(context, [&] { return membership_->Barrier(); });
 }
 
 }  // namespace graphd

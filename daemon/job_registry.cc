@@ -10,7 +10,16 @@ namespace graphd {
 
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int64_t pid,
                                                            std::string peer) {
+  if (member.job_id.size() > kMaxJobId) {
+    Throw(ErrorCode::kInvalid, "a job id of ", member.job_id.size(), " bytes, at most ", kMaxJobId,
+          " are taken");
+  }
+  if (member.world_size < 1) {
+    Throw(ErrorCode::kInvalid, "a job of ", member.world_size, " trainers; expected 1 or more");
+  }
+  if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
   std::lock_guard lock(mutex_);
+  if (closed_) Throw(ErrorCode::kUnavailable, "this graphd is ending");
   const uint64_t key = next_key_++;
   if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
   auto found = jobs_.find(member.job_id);
@@ -50,8 +59,8 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
 }
 
 void JobRegistry::FailAll(Waiting waiting, int rank) {
-  for (auto& [key, fulfiller] : waiting) {
-    fulfiller->reject(ToKj(
+  for (auto& [key, waiter] : waiting) {
+    waiter.fulfiller->reject(ToKj(
         Error(ErrorCode::kUnavailable, StrCat("barrier: trainer ", rank, " has left the job"))));
   }
 }
@@ -73,15 +82,17 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
       failed.swap(job.waiting);
     }
     if (job.members.empty()) jobs_.erase(found);
-    empty = jobs_.empty();
+    empty = end_with_jobs_ && jobs_.empty() && !closed_;
+    if (empty) closed_ = true;
   }
   FailAll(std::move(failed), rank);
-  if (empty && on_empty_) on_empty_();
+  if (empty) on_empty_();
 }
 
 kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
   auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
   Waiting complete;
+  uint64_t ticket;
   {
     std::lock_guard lock(mutex_);
     Job& job = jobs_.at(job_id);
@@ -91,13 +102,35 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
     if (!job.left.empty()) {
       Throw(ErrorCode::kUnavailable, "barrier: trainer ", *job.left.begin(), " has left the job");
     }
-    if (!job.waiting.try_emplace(key, kj::mv(pair.fulfiller)).second) {
+    ticket = next_key_++;
+    if (!job.waiting.try_emplace(key, Job::Waiter{ticket, kj::mv(pair.fulfiller)}).second) {
       Throw(ErrorCode::kInvalid, "this trainer waits in the barrier already");
     }
     if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
   }
-  for (auto& [other, fulfiller] : complete) fulfiller->fulfill();
-  return kj::mv(pair.promise);
+  for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill();
+  // A trainer that gives up, or dies, waits no longer.
+  return pair.promise.attach(
+      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket); }));
+}
+
+void JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  auto job = jobs_.find(job_id);
+  if (job == jobs_.end()) return;
+  auto waiter = job->second.waiting.find(key);
+  if (waiter == job->second.waiting.end() || waiter->second.ticket != ticket) return;
+  job->second.waiting.erase(waiter);
+}
+
+void JobRegistry::Close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+bool JobRegistry::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 std::vector<JobStatus> JobRegistry::Jobs() const {

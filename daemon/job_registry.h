@@ -20,8 +20,10 @@ namespace graphd {
 // remains afterwards. Thread-safe: everything is guarded by one mutex.
 class JobRegistry {
  public:
-  // `on_empty` is called, without the lock, when the last job has left.
-  explicit JobRegistry(std::function<void()> on_empty) : on_empty_(std::move(on_empty)) {}
+  // `end_with_jobs`: when the last job has left, no other may join any more, and `on_empty` is
+  // called, without the lock.
+  JobRegistry(bool end_with_jobs, std::function<void()> on_empty)
+      : end_with_jobs_(end_with_jobs), on_empty_(std::move(on_empty)) {}
   JobRegistry(const JobRegistry&) = delete;
   JobRegistry& operator=(const JobRegistry&) = delete;
 
@@ -46,14 +48,21 @@ class JobRegistry {
 
   // `pid` and `peer` are what the kernel says of the connection. Throws Error(kInvalid) for a rank
   // outside the world or another world size than the job has, Error(kExists) for a rank that is
-  // attached already, Error(kOverloaded) beyond kMaxJobs or kMaxMembers.
+  // attached already, Error(kOverloaded) beyond kMaxJobs or kMaxMembers, Error(kUnavailable) once
+  // the daemon is ending.
   std::unique_ptr<Membership> Join(JobMember member, int64_t pid, std::string peer);
+
+  // From now on nobody may join.
+  void Close();
+  bool is_closed() const;
 
   std::vector<JobStatus> Jobs() const;
   size_t num_jobs() const;
 
   static constexpr size_t kMaxJobs = 1024;
   static constexpr size_t kMaxMembers = 65536;
+  static constexpr size_t kMaxJobId = 256;
+  static constexpr size_t kMaxCommand = 4096;  // the rest is cut off
 
  private:
   struct Job {
@@ -62,16 +71,24 @@ class JobRegistry {
     Clock::time_point since = Clock::now();
     std::map<uint64_t, MemberStatus> members;
     std::set<int> left;  // ranks of trainers that are no longer attached
-    std::map<uint64_t, kj::Own<kj::CrossThreadPromiseFulfiller<void>>> waiting;  // in the barrier
+    struct Waiter {
+      uint64_t ticket;
+      kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;
+    };
+    std::map<uint64_t, Waiter> waiting;  // in the barrier
   };
   using Waiting = decltype(Job::waiting);
   void Leave(const std::string& job_id, uint64_t key);
   kj::Promise<void> Wait(const std::string& job_id, uint64_t key);
+  // Takes a member out of the barrier if it waits there with this ticket.
+  void StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket);
   static void FailAll(Waiting waiting, int rank);
 
   mutable std::mutex mutex_;
   std::map<std::string, Job> jobs_;  // guarded by mutex_
   uint64_t next_key_ = 1;            // guarded by mutex_
+  bool closed_ = false;              // guarded by mutex_
+  const bool end_with_jobs_;
   std::function<void()> on_empty_;
 };
 

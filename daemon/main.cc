@@ -94,9 +94,7 @@ class Graphd {
     info.insecure = options_.insecure;
     info.ends_with_jobs = options_.end_with_jobs;
     info.request_stop = [this] { uv_async_send(&stop_async_); };
-    JobRegistry jobs([&] {
-      if (options_.end_with_jobs) uv_async_send(&stop_async_);
-    });
+    JobRegistry jobs(options_.end_with_jobs, [this] { uv_async_send(&stop_async_); });
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
     ServiceContext context{graph, pool, jobs, BufferPool::Create()};
     std::deque<DataThread> data_threads;
@@ -130,6 +128,7 @@ class Graphd {
 
     stop_.promise.wait(io_.waitScope);
     LogInfo("stopping");
+    jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
     pool.Stop();
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,15 +16,23 @@
 
 namespace graphd {
 
+// Names, dtypes and row shapes of one partition's features.
+struct PartitionFeatures {
+  PartId part = 0;
+  std::vector<std::vector<FeatureInfo>> nodes, edges;  // [type]
+};
+
 // What a daemon told at attach.
 struct AttachInfo {
   std::shared_ptr<const GraphMeta> meta;
-  std::vector<PartId> parts;
-  // Features of its partitions; the same in all of them.
-  std::vector<std::vector<FeatureInfo>> node_features, edge_features;  // [type]
+  std::vector<PartitionFeatures> partitions;
   // Mapped partitions, if memory was shared.
   std::vector<std::shared_ptr<const Partition>> mapped;
 };
+
+// Throws Error(kInvalid) unless both describe the same graph, cut the same way.
+void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
+                    const std::string& peer_b);
 
 // One feature, as requests name it.
 struct FeatureRef {
@@ -56,7 +66,7 @@ class DaemonLink {
   AttachInfo Attach();
 
   // The calls below start and return; Wait on what they return. Out-parameters are written by the
-  // RPC thread. They are repeated by Retry when the daemon has restarted.
+  // RPC thread.
   RpcThread::Pending Gather(PartId part, const FeatureRef& feature, size_t row_bytes,
                             int64_t type_count, std::span<const int64_t> ids,
                             std::span<const int64_t> positions, std::byte* out);
@@ -68,10 +78,10 @@ class DaemonLink {
                             std::span<const int64_t> seeds, SampledPart* out);
   RpcThread::Pending Barrier();
 
-  // Attaches anew if the connection with number `seen` is the current one. False when the daemon
-  // serves something else now.
-  void Reconnect(uint64_t seen);
-  uint64_t connection_number() const;
+  // Attaches anew if the connection is broken. Throws as Attach does, and Error(kInvalid) if the
+  // daemon serves another graph now.
+  void ReconnectIfBroken();
+  bool is_broken() const noexcept { return broken_; }
 
  private:
   struct Live;  // connections and sessions, on the RPC thread
@@ -79,7 +89,10 @@ class DaemonLink {
   UniqueFd Connect() const;
   // What the two connections are for.
   enum class Lane { kSmall, kBulk };
-  wire::Session::Client session(Lane lane) const;
+  // Calls step(session, 0) .. step(session, count-1), a bounded number of them under way at once.
+  using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
+  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step,
+                                std::function<void()> when_done = nullptr);
 
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;
@@ -87,9 +100,10 @@ class DaemonLink {
   const DaemonAddress address_;
   bool use_unix_ = false;
   std::string socket_path_, peer_;
-  std::unique_ptr<Live> live_;  // touched on the RPC thread only
-  mutable std::mutex mutex_;    // guards number_, and reconnecting
-  uint64_t number_ = 0;
+  std::unique_ptr<Live> live_;             // touched on the RPC thread only
+  std::atomic<bool> broken_{true};         // set by the RPC thread when the peer has gone
+  std::mutex reconnecting_;                // one thread at a time attaches
+  std::shared_ptr<const GraphMeta> meta_;  // as first attached; guarded by reconnecting_
 };
 
 }  // namespace graphd

@@ -47,8 +47,7 @@ struct DistNodeDataLoader::Impl {
 
 MiniBatch DistNodeDataLoader::Impl::Make(int64_t index) const {
   const auto begin = index * options.batch_size;
-  const auto end =
-      std::min<int64_t>(begin + options.batch_size, static_cast<int64_t>(order.size()));
+  const auto end = begin + std::min(options.batch_size, static_cast<int64_t>(order.size()) - begin);
   std::vector<std::vector<int64_t>> seeds(static_cast<size_t>(options.ntype) + 1);
   seeds.back().assign(order.begin() + begin, order.begin() + end);
   const uint64_t seed = CombineKeys(CombineKeys(options.seed, static_cast<uint64_t>(epoch)),
@@ -123,7 +122,8 @@ DistNodeDataLoader::DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nid
     impl_->seed_tensors.push_back(impl_->graph.ndata(name, o.ntype));
   }
   const auto size = static_cast<int64_t>(impl_->nids.size());
-  impl_->num_batches = o.drop_last ? size / o.batch_size : (size + o.batch_size - 1) / o.batch_size;
+  const bool partial = !o.drop_last && size % o.batch_size != 0;
+  impl_->num_batches = size / o.batch_size + (partial ? 1 : 0);
   impl_->next_to_deliver = impl_->next_to_make = impl_->num_batches;  // until StartEpoch
 }
 

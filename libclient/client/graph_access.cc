@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -243,21 +244,34 @@ void GraphAccess::Sample(EdgeTypeId etype, std::span<const int64_t> seeds,
 
 void GraphAccess::Barrier() {
   // The daemon of partition 0 counts for the whole job.
-  if (!links_.empty() && links_[0]) links_[0]->Barrier().Wait();
+  if (links_.empty() || !links_[0]) return;
+  const auto start = Clock::now();
+  for (;;) {
+    links_[0]->ReconnectIfBroken();
+    try {
+      return links_[0]->Barrier().Wait();
+    } catch (const Error& error) {
+      // A trainer that has left fails the barrier; a daemon that restarts only interrupts it.
+      if (error.code() != ErrorCode::kUnavailable || !links_[0]->is_broken() ||
+          Clock::now() - start > timeout_) {
+        throw;
+      }
+    }
+  }
 }
 
 void GraphAccess::Retry(const std::function<void()>& f) {
   const auto start = Clock::now();
   for (;;) {
-    std::vector<uint64_t> numbers;
-    for (const auto& link : links_) numbers.push_back(link ? link->connection_number() : 0);
     try {
       return f();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout_) throw;
     }
+    // The call may have failed before the link knows that it is broken.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
     for (size_t p = 0; p < links_.size(); p++) {
-      if (links_[p] && !mapped_[p]) links_[p]->Reconnect(numbers[p]);
+      if (links_[p] && !mapped_[p]) links_[p]->ReconnectIfBroken();
     }
   }
 }

@@ -31,7 +31,7 @@ struct AccessScratch {
 // and the answer is put together in the caller's order. Thread-safe.
 class GraphAccess {
  public:
-  // Daemon mode: `links[parts.owner]`... see Connect. Standalone: partitions only.
+  // Every partition is mapped, or has a link, or both (then it is read in place).
   GraphAccess(std::shared_ptr<const GraphMeta> meta,
               std::vector<std::vector<FeatureInfo>> node_features,
               std::vector<std::vector<FeatureInfo>> edge_features,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphd/initialize.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <random>
 
 #include "base/strings.h"
 #include "client/graph_access.h"
@@ -32,11 +34,75 @@ class SessionImpl final : public Session {
   std::shared_ptr<GraphAccess> access_;
 };
 
-template <class Features>
-void CollectFeatures(const Partition& partition, Features& nodes, Features& edges) {
+PartitionFeatures FeaturesOf(const Partition& partition) {
   const Schema& schema = partition.meta().schema;
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) nodes.push_back(partition.node_features(t));
-  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) edges.push_back(partition.edge_features(e));
+  PartitionFeatures features;
+  features.part = partition.id();
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+    features.nodes.push_back(partition.node_features(t));
+  }
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    features.edges.push_back(partition.edge_features(e));
+  }
+  return features;
+}
+
+// Adds one partition's features of a type, which must be the same in all partitions that own
+// anything of it.
+void Merge(const std::vector<FeatureInfo>& of_part, PartId part, int64_t rows,
+           const std::string& type, std::vector<FeatureInfo>& merged, bool first) {
+  if (rows == 0) return;
+  const auto describe = [](const FeatureInfo& info) {
+    std::string text = DTypeName(info.dtype);
+    for (int64_t extent : info.row_shape) text += StrCat(" x ", extent);
+    return text;
+  };
+  for (const FeatureInfo& info : of_part) {
+    auto same = [&](const FeatureInfo& other) { return other.name == info.name; };
+    auto found = std::find_if(merged.begin(), merged.end(), same);
+    if (found == merged.end()) {
+      if (!first) {
+        Throw(ErrorCode::kCorrupt, "feature '", info.name, "' of ", type, " is in partition ", part,
+              " but not in those before it; partition the graph again");
+      }
+      merged.push_back(info);
+    } else if (found->dtype != info.dtype || found->row_shape != info.row_shape) {
+      Throw(ErrorCode::kCorrupt, "feature '", info.name, "' of ", type, " has rows of ",
+            describe(info), " in partition ", part, ", of ", describe(*found),
+            " in those before it; partition the graph again");
+    }
+  }
+  if (of_part.size() != merged.size()) {
+    Throw(ErrorCode::kCorrupt, "partition ", part, " has ", of_part.size(), " features of ", type,
+          ", those before it ", merged.size(), "; partition the graph again");
+  }
+}
+
+// The features of the whole graph. Reading a row relies on every partition having the same.
+PartitionFeatures MergeFeatures(const GraphMeta& meta, std::vector<PartitionFeatures> partitions) {
+  const Schema& schema = meta.schema;
+  PartitionFeatures merged;
+  merged.nodes.resize(static_cast<size_t>(schema.num_ntypes()));
+  merged.edges.resize(static_cast<size_t>(schema.num_etypes()));
+  std::sort(partitions.begin(), partitions.end(),
+            [](const auto& a, const auto& b) { return a.part < b.part; });
+  const auto merge_kind = [&](const IdMap& map, auto member, auto name_of) {
+    for (size_t t = 0; t < (merged.*member).size(); t++) {
+      const auto type = static_cast<int32_t>(t);
+      bool first = true;
+      for (const PartitionFeatures& features : partitions) {
+        const int64_t rows = map.count_in(features.part, type);
+        Merge((features.*member)[t], features.part, rows, name_of(type), (merged.*member)[t],
+              first);
+        first = first && rows == 0;
+      }
+    }
+  };
+  merge_kind(meta.book.nodes(), &PartitionFeatures::nodes,
+             [&](int32_t t) { return "node type '" + schema.ntype(t) + "'"; });
+  merge_kind(meta.book.edges(), &PartitionFeatures::edges,
+             [&](int32_t e) { return "edge type '" + schema.etype(e).ToString() + "'"; });
+  return merged;
 }
 
 std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
@@ -49,27 +115,13 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
   for (PartId p = 0; p < config.meta->book.num_partitions(); p++) {
     partitions.push_back(LoadPartition(config, p));
   }
-  std::vector<std::vector<FeatureInfo>> node_features, edge_features;
-  CollectFeatures(*partitions[0], node_features, edge_features);
+  std::vector<PartitionFeatures> features;
+  for (const auto& partition : partitions) features.push_back(FeaturesOf(*partition));
+  PartitionFeatures merged = MergeFeatures(*config.meta, std::move(features));
   std::vector<std::shared_ptr<DaemonLink>> no_links(partitions.size());
-  return std::make_shared<GraphAccess>(config.meta, std::move(node_features),
-                                       std::move(edge_features), std::move(partitions),
+  return std::make_shared<GraphAccess>(config.meta, std::move(merged.nodes),
+                                       std::move(merged.edges), std::move(partitions),
                                        std::move(no_links), options.timeout);
-}
-
-// Daemons must serve one graph between them: the same, cut the same way.
-void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
-                    const std::string& peer_b) {
-  if (a.graph_name == b.graph_name && a.schema == b.schema &&
-      a.book.nodes().ranges() == b.book.nodes().ranges() &&
-      a.book.edges().ranges() == b.book.edges().ranges() &&
-      a.book.num_partitions() == b.book.num_partitions()) {
-    return;
-  }
-  Throw(ErrorCode::kInvalid, "the graphd at ", peer_a, " serves '", a.graph_name, "' (",
-        a.book.nodes().total(), " nodes), the one at ", peer_b, " '", b.graph_name, "' (",
-        b.book.nodes().total(), " nodes), or the same cut differently; start both with the same ",
-        "part config");
 }
 
 std::shared_ptr<GraphAccess> Connect(const Options& options) {
@@ -84,7 +136,8 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   std::vector<std::shared_ptr<DaemonLink>> links(hosts.size());
   std::vector<std::shared_ptr<const Partition>> mapped(hosts.size());
   std::shared_ptr<DaemonLink> first;
-  AttachInfo graph;
+  std::shared_ptr<const GraphMeta> meta;
+  std::vector<PartitionFeatures> features;
   for (const DaemonAddress& address : DaemonsOf(hosts)) {
     auto link = std::make_shared<DaemonLink>(thread, buffers, options, address);
     AttachInfo info = link->Attach();
@@ -94,25 +147,28 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
             " lines; write one line per partition (lines may name the same daemon)");
     }
     for (PartId part : address.parts) {
-      if (std::find(info.parts.begin(), info.parts.end(), part) == info.parts.end()) {
+      auto serves = [part](const PartitionFeatures& served) { return served.part == part; };
+      auto found = std::find_if(info.partitions.begin(), info.partitions.end(), serves);
+      if (found == info.partitions.end()) {
         Throw(ErrorCode::kNotFound, "the graphd at ", link->peer(), " does not serve partition ",
               part, "; check --part_id there and the order of lines in ", options.ip_config);
       }
       links[static_cast<size_t>(part)] = link;
+      features.push_back(std::move(*found));
     }
     for (const auto& partition : info.mapped) {
       mapped[static_cast<size_t>(partition->id())] = partition;
     }
     if (first) {
-      CheckSameGraph(*graph.meta, *info.meta, first->peer(), link->peer());
+      CheckSameGraph(*meta, *info.meta, first->peer(), link->peer());
     } else {
       first = link;
-      graph = std::move(info);
+      meta = info.meta;
     }
   }
-  return std::make_shared<GraphAccess>(graph.meta, std::move(graph.node_features),
-                                       std::move(graph.edge_features), std::move(mapped),
-                                       std::move(links), options.timeout);
+  PartitionFeatures merged = MergeFeatures(*meta, std::move(features));
+  return std::make_shared<GraphAccess>(meta, std::move(merged.nodes), std::move(merged.edges),
+                                       std::move(mapped), std::move(links), options.timeout);
 }
 
 }  // namespace
@@ -142,7 +198,20 @@ Options Options::FromEnvironment() {
 }
 
 std::shared_ptr<Session> Initialize(Options options) {
+  const auto check = [](const char* what, int value, int limit) {
+    if (value < 0 || value >= limit) {
+      Throw(ErrorCode::kInvalid, what, " ", value, " is outside 0..", limit - 1);
+    }
+  };
+  check("rank", options.rank, options.world_size);
+  check("local rank", options.local_rank, options.local_world_size);
+  if (options.job_id.empty() && !options.server_name.empty()) {
+    // Both connections of a trainer must name the same job.
+    std::random_device random;
+    options.job_id = StrCat("anonymous-", std::hex, random(), random());
+  }
   auto access = options.server_name.empty() ? OpenStandalone(options) : Connect(options);
+  check("partition", options.part, access->meta().book.num_partitions());
   return std::make_shared<SessionImpl>(std::move(options), std::move(access));
 }
 

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "wire/ip_config.h"
 
@@ -57,8 +58,8 @@ Connection::Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool 
     : socket_(Wrap(provider, std::move(fd), is_unix)),
       messages_(kj::heap<TensorStream>(
           *socket_, is_unix ? static_cast<kj::AsyncCapabilityStream*>(socket_.get()) : nullptr,
-          std::move(pool), kMaxMessageBytes)),
-      network_(*messages_, is_unix ? 16 : 0, side, Limits()),
+          std::move(pool), kMaxMessageBytes, kMaxUnsentBytes)),
+      network_(*messages_, is_unix ? kMaxDescriptors : 0, side, Limits()),
       rpc_(bootstrap == nullptr
                ? capnp::makeRpcClient(network_)
                : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {}
@@ -142,9 +143,15 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) ThrowErrno("can't make a socket for", path);
-  int error =
-      ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
-  if (error == EINPROGRESS || error == EAGAIN) error = FinishConnect(fd.get(), timeout_ms);
+  // A full backlog says EAGAIN, and nothing tells when there is room again.
+  int error = EAGAIN;
+  for (const auto start = Clock::now(); error == EAGAIN;) {
+    const int rc = ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    error = rc == 0 ? 0 : errno;
+    if (error == EAGAIN && SecondsSince(start) * 1000 > timeout_ms) break;
+    if (error == EAGAIN) ::poll(nullptr, 0, 5);
+  }
+  if (error == EINPROGRESS) error = FinishConnect(fd.get(), timeout_ms);
   if (error == EACCES) {
     Throw(ErrorCode::kDenied, "no permission for ", path, "; join the group that owns it");
   }

@@ -21,6 +21,11 @@ inline constexpr size_t kMaxMessageBytes = size_t{400} << 20;
 // The largest answer to one request. Clients cut larger reads; servers refuse them.
 inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
 
+// What a client may leave unread before it is refused more.
+inline constexpr size_t kMaxUnsentBytes = size_t{1} << 30;
+// Descriptors that one message may carry; the kernel's limit is 253.
+inline constexpr size_t kMaxDescriptors = 250;
+
 class Connection {
  public:
   // Takes over a connected stream socket. `is_unix` sockets can pass descriptors.
@@ -45,6 +50,16 @@ class Connection {
 // not ours become kUnavailable (disconnected), kOverloaded, kVersion (unimplemented) or kInternal.
 kj::Exception ToKj(const Error& error);
 Error FromKj(const kj::Exception& exception, const std::string& peer);
+// Calls f; an Error it throws leaves as the exception that ToKj makes of it. For KJ's callbacks,
+// which keep no other exception's type.
+template <class F>
+auto AsKj(F&& f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    kj::throwFatalException(ToKj(error));
+  }
+}
 
 // Whether `fd` connects to `address:port` (or the socket file) within the timeout. Throws
 // Error(kUnavailable) with the address and the reason. The result is non-blocking, with

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "base/strings.h"
+
 namespace graphd {
 namespace {
 
@@ -39,15 +41,33 @@ struct TensorStream::Incoming {
 };
 
 TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
-                           std::shared_ptr<BufferPool> pool, size_t max_message_bytes)
+                           std::shared_ptr<BufferPool> pool, size_t max_message_bytes,
+                           size_t max_unsent_bytes)
     : stream_(stream),
       capability_stream_(capability_stream),
       pool_(std::move(pool)),
-      max_message_bytes_(max_message_bytes) {}
+      max_message_bytes_(max_message_bytes),
+      outbox_(std::make_shared<Outbox>(max_unsent_bytes)) {}
 
-void TensorStream::ReleaseWhenWritten(PooledBuffer buffer) {
+TensorStream::~TensorStream() noexcept(false) {
+  outbox_->open_ = false;
+  outbox_->pinned_.clear();
+}
+
+Outbox::Room Outbox::Reserve(size_t bytes) {
+  if (bytes_ + bytes > max_bytes_) {
+    Throw(ErrorCode::kOverloaded, "answers of ", HumanBytes(bytes_),
+          " wait to be read by this client, ", HumanBytes(bytes), " more would exceed ",
+          HumanBytes(max_bytes_), "; read answers before asking for more");
+  }
+  bytes_ += bytes;
+  return Room(shared_from_this(), bytes);
+}
+
+void Outbox::ReleaseWhenWritten(PooledBuffer buffer, Room room) {
+  if (!open_) Throw(ErrorCode::kUnavailable, "the client has gone");
   const void* key = buffer.data();
-  pinned_.insert_or_assign(key, std::move(buffer));
+  pinned_.insert_or_assign(key, Pinned{std::move(buffer), std::move(room)});
 }
 
 kj::Promise<size_t> TensorStream::ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space,
@@ -98,18 +118,19 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
       .attach(kj::mv(incoming));
 }
 
-void TensorStream::TakePinned(Segments segments, kj::Vector<PooledBuffer>& taken) {
-  if (pinned_.empty()) return;
+void TensorStream::TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& taken) {
+  auto& pinned = outbox_->pinned_;
+  if (pinned.empty()) return;
   for (const auto& segment : segments) {
-    auto found = pinned_.find(segment.begin());
-    if (found == pinned_.end()) continue;
+    auto found = pinned.find(segment.begin());
+    if (found == pinned.end()) continue;
     taken.add(std::move(found->second));
-    pinned_.erase(found);
+    pinned.erase(found);
   }
 }
 
 kj::Promise<void> TensorStream::writeMessage(kj::ArrayPtr<const int> fds, Segments segments) {
-  kj::Vector<PooledBuffer> taken;
+  kj::Vector<Outbox::Pinned> taken;
   TakePinned(segments, taken);
   kj::Promise<void> written = capability_stream_ && fds.size() > 0
                                   ? capnp::writeMessage(*capability_stream_, fds, segments)
@@ -118,7 +139,7 @@ kj::Promise<void> TensorStream::writeMessage(kj::ArrayPtr<const int> fds, Segmen
 }
 
 kj::Promise<void> TensorStream::writeMessages(kj::ArrayPtr<Segments> messages) {
-  kj::Vector<PooledBuffer> taken;
+  kj::Vector<Outbox::Pinned> taken;
   for (const Segments& segments : messages) TakePinned(segments, taken);
   return capnp::writeMessages(stream_, messages).attach(kj::mv(taken));
 }

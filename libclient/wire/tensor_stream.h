@@ -3,7 +3,10 @@
 #include <capnp/serialize-async.h>
 #include <kj/async-io.h>
 
+#include <atomic>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "wire/buffer_pool.h"
 
@@ -17,18 +20,65 @@
 
 namespace graphd {
 
+// What a connection has yet to send: buffers that its messages refer to, and room that requests
+// under way have reserved. Outlives the stream in the hands of calls that are still running when
+// the peer goes. Belongs to the thread of the stream's event loop, but for Room's destructor.
+class Outbox : public std::enable_shared_from_this<Outbox> {
+ public:
+  explicit Outbox(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // Room for a part of an answer; given back when destroyed.
+  class Room {
+   public:
+    Room() = default;
+    Room(Room&& o) noexcept : outbox_(std::move(o.outbox_)), bytes_(std::exchange(o.bytes_, 0)) {}
+    Room& operator=(Room&& o) noexcept {
+      std::swap(outbox_, o.outbox_);
+      std::swap(bytes_, o.bytes_);
+      return *this;
+    }
+    ~Room() {
+      if (outbox_) outbox_->bytes_ -= bytes_;
+    }
+
+   private:
+    friend class Outbox;
+    Room(std::shared_ptr<Outbox> outbox, size_t bytes)
+        : outbox_(std::move(outbox)), bytes_(bytes) {}
+    std::shared_ptr<Outbox> outbox_;
+    size_t bytes_ = 0;
+  };
+  // Throws Error(kOverloaded) when the peer has let too much pile up.
+  Room Reserve(size_t bytes);
+
+  // Keeps `buffer` (and its room) until the message that holds a segment beginning at buffer.data()
+  // was written, or the connection is gone. Throws Error(kUnavailable) if it is gone already.
+  void ReleaseWhenWritten(PooledBuffer buffer, Room room);
+
+  size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  friend class TensorStream;
+  struct Pinned {
+    PooledBuffer buffer;
+    Room room;
+  };
+  size_t max_bytes_;
+  std::atomic<size_t> bytes_{0};  // room may be given back on a computing thread
+  bool open_ = true;
+  std::unordered_map<const void*, Pinned> pinned_;
+};
+
 // Belongs to one thread: that of its event loop.
 class TensorStream final : public capnp::MessageStream {
  public:
   // `capability_stream` is `stream` again if it can pass descriptors, else null. Messages of more
   // than `max_message_bytes` end the connection before anything is allocated.
   TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
-               std::shared_ptr<BufferPool> pool, size_t max_message_bytes);
+               std::shared_ptr<BufferPool> pool, size_t max_message_bytes, size_t max_unsent_bytes);
+  ~TensorStream() noexcept(false);
 
-  // Keeps `buffer` until the message that holds a segment beginning at buffer.data() was written,
-  // or the stream dies.
-  void ReleaseWhenWritten(PooledBuffer buffer);
-  size_t pinned_buffers() const noexcept { return pinned_.size(); }
+  const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
 
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
       kj::ArrayPtr<kj::AutoCloseFd> fd_space, capnp::ReaderOptions options,
@@ -44,14 +94,14 @@ class TensorStream final : public capnp::MessageStream {
  private:
   struct Incoming;
   using Segments = kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>;
-  void TakePinned(Segments segments, kj::Vector<PooledBuffer>& taken);
+  void TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& taken);
   kj::Promise<size_t> ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space, size_t* num_fds);
 
   kj::AsyncIoStream& stream_;
   kj::AsyncCapabilityStream* capability_stream_;
   std::shared_ptr<BufferPool> pool_;
   size_t max_message_bytes_;
-  std::unordered_map<const void*, PooledBuffer> pinned_;
+  std::shared_ptr<Outbox> outbox_;
 };
 
 }  // namespace graphd

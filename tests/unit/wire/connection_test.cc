@@ -32,7 +32,7 @@ class Rows final : public wire::Session::Server {
     results.adoptRows(capnp::Orphanage::getForMessageContaining(results).referenceExternalData(
         capnp::Data::Reader(reinterpret_cast<const kj::byte*>(buffer.data()), bytes)));
     if (reuse_ == Reuse::kWhenItWasWritten) {
-      stream_->ReleaseWhenWritten(std::move(buffer));
+      stream_->outbox()->ReleaseWhenWritten(std::move(buffer), {});
       return kj::READY_NOW;
     }
     std::byte* data = buffer.data();
