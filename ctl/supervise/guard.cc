@@ -85,6 +85,8 @@ int RunGuarded(const std::function<int(GuardedState&)>& supervisor) {
   const pid_t child = ::fork();
   if (child < 0) ThrowErrno("can't start", "the supervisor");
   if (child == 0) return RunChild(guard, before, supervisor, state);
+  // Whoever kills every graphctl by name shall leave the one that cleans up behind them.
+  ::prctl(PR_SET_NAME, "graphd-guard");
   ::close(STDIN_FILENO);
   const int status = WaitFor(child, watched);
   const int killed = KillDescendants(state.daemon(), 5);

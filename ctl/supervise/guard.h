@@ -8,7 +8,9 @@
 // the reaper of everything that the child ever starts. However the child ends, by kill -9 too, the
 // parent kills what is left, except the daemon, and only then ends itself; it holds standard output
 // open until then, so that its end tells the launcher that nothing remains. If the parent is
-// killed, the child gets SIGTERM and ends the job itself.
+// killed, the child gets SIGTERM and ends the job itself. Its name is graphd-guard, so that `pkill
+// graphctl` does not hit both. If both are killed at the same instant, the trainers die with them
+// (PR_SET_PDEATHSIG), but not the processes that those have started.
 
 namespace graphd::ctl {
 
