@@ -25,6 +25,14 @@ void CloseHandle(Handle& handle) {
   if (base->data && !uv_is_closing(base)) uv_close(base, nullptr);
 }
 
+bool IsFileWith(const std::string& path, const std::string& text) {
+  try {
+    return FileExists(path) && FileSize(path) == text.size() && ReadTextFile(path) == text;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardedState& guard)
@@ -90,6 +98,7 @@ void Supervisor::Fail(ErrorCode code, const std::string& text) {
 }
 
 void Supervisor::End(bool input_over) {
+  ending_ = true;
   input_over_ = input_over_ || input_over;
   uv_timer_stop(&daemon_timer_);
   trainers_->End(/*at_once=*/false);
@@ -107,7 +116,7 @@ void Supervisor::WatchSignals() {
         [](uv_signal_t* handle, int number) {
           auto* self = static_cast<Supervisor*>(handle->data);
           if (number == SIGCHLD) return self->ReapChildren();
-          if (!self->trainers_->ending()) self->Send({{"t", "stopped"}, {"signal", number}});
+          if (!self->ending_) self->Send({{"t", "stopped"}, {"signal", number}});
           self->exit_code_ = 128 + number;
           self->End(/*input_over=*/true);
         },
@@ -164,7 +173,7 @@ void Supervisor::TakeLines() {
 void Supervisor::OnLine(const std::string& line) {
   const auto message = nlohmann::json::parse(line, nullptr, false);
   const std::string kind = message.is_object() ? message.value("t", "") : "";
-  if (kind == "go" && ready_ && !trainers_->ending() && !started_) {
+  if (kind == "go" && ready_ && !ending_ && !started_) {
     StartTrainers(message.value("port", 0));
   } else if (kind == "end") {
     End(/*input_over=*/true);
@@ -252,7 +261,7 @@ void Supervisor::WatchDaemonProcess(pid_t pid) {
   uv_poll_start(&daemon_exit_, UV_READABLE, [](uv_poll_t* poll, int, int) {
     auto* self = static_cast<Supervisor*>(poll->data);
     uv_poll_stop(poll);
-    if (self->trainers_->ending() || self->input_over_) return;
+    if (self->ending_) return;
     self->Fail(ErrorCode::kUnavailable,
                StrCat("the server '", self->order_.server.server_name,
                       "' has ended while the job was running", self->starter_->LogTail()));
@@ -292,10 +301,10 @@ void Supervisor::StartTrainers(int master_port) {
   }
 }
 
-// The file's path, or, where the host has no such file, that of a copy in memory that lives as
-// long as this process.
+// The file's path, or, where the host has no such file or another one, that of a copy in memory
+// that lives as long as this process.
 std::string Supervisor::IpConfigPath() {
-  if (FileExists(order_.job.ip_config)) return order_.job.ip_config;
+  if (IsFileWith(order_.job.ip_config, order_.job.ip_config_text)) return order_.job.ip_config;
   ip_config_memory_.reset(static_cast<int>(::syscall(SYS_memfd_create, "ip_config", 1u)));
   if (!ip_config_memory_) ThrowErrno("can't make", "an ip_config in memory");
   WriteExactly(ip_config_memory_.get(), std::as_bytes(std::span(order_.job.ip_config_text)),

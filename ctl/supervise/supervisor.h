@@ -71,6 +71,7 @@ class Supervisor {
   uint64_t last_heard_ = 0;
   double next_notice_ = 3;  // seconds of waiting for the daemon
   bool ready_ = false, started_ = false, all_ended_ = false, input_over_ = false;
+  bool ending_ = false;  // whyever: the job's end, a failure, a signal
   int exit_code_ = 0;
 };
 

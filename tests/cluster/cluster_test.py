@@ -172,6 +172,18 @@ class Jobs(ClusterTest):
         finally:
             os.remove(first.folder + "/srv/ws/ip.txt")
 
+    def test_an_old_ip_config_on_a_host_is_not_used(self):
+        old = cluster.machines[1].folder + "/srv/ws/ip.txt"
+        with open(old, "w") as out:
+            out.write("10.99.0.9\n")
+        try:
+            done = self.launch('tr "\\n" " " < $GRAPHD_IP_CONFIG; echo')
+        finally:
+            os.remove(old)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split("] ")[1] for line in done.stdout.splitlines()],
+                         ["10.99.0.1 10.99.0.2 10.99.0.3 "] * 3)
+
     def test_any_quoting_arrives_on_every_host(self):
         words = ["it's", '"x y"', "$HOME `id`", "", "a\nb", "\\", "*", "ü"]
         show = "import json, sys; print(json.dumps(sys.argv[1:]))"

@@ -40,6 +40,14 @@ def is_full(pipe):
     return size[0] > fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) / 2
 
 
+def comm(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except FileNotFoundError:
+        return ""
+
+
 class JobEnd(GraphctlTest):
     def up(self, job, count=4):
         """Waits until `count` trainers have said so; every helper is there then."""
@@ -173,6 +181,19 @@ class JobEnd(GraphctlTest):
             os.kill(pid, signal.SIGKILL)
         self.assert_gone(begin, 2 * SLOW)  # the daemons see the end of their last job
 
+    def test_every_graphctl_killed_by_name_leaves_no_trainers_children(self):
+        job = self.start_launch("--keep_alive", "echo up; sleep 3600 | cat; true")
+        self.up(job)
+        wait_until("all to run", lambda: sum(c == "sleep 3600" for _, c in self.left()) == 4)
+        begin = time.monotonic()
+        for pid, _ in self.left():
+            if comm(pid) == "graphctl":  # as pkill looks for them
+                os.kill(pid, signal.SIGKILL)
+        wait_until("all but the servers to be gone", lambda: len(self.left()) == 2, 10)
+        self.assertLess(time.monotonic() - begin, WITHIN)
+        self.assertEqual(len(self.daemons()), 2)
+        self.stop_server()
+
     def test_a_killed_trainer_ends_the_job(self):
         job = self.start_launch("echo up $$; exec sleep 3600")
         pids = [int(job.stdout.readline().split()[-1]) for _ in range(4)]
@@ -262,6 +283,20 @@ class JobEnd(GraphctlTest):
         job.communicate(timeout=20)
         self.assertEqual(job.returncode, 0)
         self.assert_gone(begin)
+
+    def test_the_death_of_a_server_without_trainers_ends_the_job(self):
+        self.write("ip.txt", f"127.0.0.1 {self.ports[0]}\n127.0.0.1 {self.ports[1]} 0\n")
+        job = self.start_launch("echo up; exec sleep 3600", trainers=1)
+        self.up(job, 1)
+        server = [pid for pid, c in self.left() if f"--listen 127.0.0.1:{self.ports[1]}" in c]
+        self.assertEqual(len(server), 1)
+        begin = time.monotonic()
+        os.kill(server[0], signal.SIGKILL)
+        _, err = job.communicate(timeout=20)
+        self.assertEqual(job.returncode, 5, err)
+        self.assertIn("has ended while the job was running", err)
+        wait_until("everything to be gone", lambda: not self.left(), 10)
+        self.assertLess(time.monotonic() - begin, WITHIN)
 
 
 if __name__ == "__main__":
