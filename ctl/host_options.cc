@@ -127,7 +127,8 @@ void Resolve(HostOptions& options) {
   if (options.workspace.size() > 1 && options.workspace.back() == '/') options.workspace.pop_back();
   ServerSpec& server = options.server;
   CheckServerName(server.server_name);
-  if (server.graphd.empty()) server.graphd = DirName(options.graphctl) + "/graphd";
+  // A host where none is given runs the one beside its own graphctl.
+  if (!server.graphd.empty()) server.graphd = std::filesystem::absolute(server.graphd).string();
   if (server.runtime_dir.empty()) {
     if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR")) server.runtime_dir = given;
   }

@@ -16,7 +16,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -28,6 +31,9 @@ namespace {
 
 // Each attempt holds the supervisor's loop up, so it is short.
 constexpr std::chrono::milliseconds kAttachTimeout{250};
+// A daemon that has said that it is ready may be slow, but not be left: one that ends with its jobs
+// takes a member that gives up for its last, and ends.
+constexpr std::chrono::seconds kJoinTimeout{30};
 // A daemon that we started but that does not notify is asked so often.
 constexpr std::chrono::seconds kWithoutNotice{5};
 
@@ -119,12 +125,20 @@ GraphKeys ReadGraphKeys(const std::string& part_config) {
   return keys;
 }
 
+std::string OwnDirectory() {
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) Throw(ErrorCode::kIo, "can't read /proc/self/exe: ", error.message());
+  return DirName(path);
+}
+
 }  // namespace
 
 DaemonStarter::DaemonStarter(ServerSpec spec, const JobMember* member, bool ends_with_jobs)
     : spec_(std::move(spec)), ends_with_jobs_(ends_with_jobs) {
   CheckServerName(spec_.server_name);
   if (member) member_ = std::make_unique<JobMember>(*member);
+  if (spec_.graphd.empty()) spec_.graphd = OwnDirectory() + "/graphd";
   if (spec_.runtime_dir.empty()) spec_.runtime_dir = RuntimeDir();
   directory_ = spec_.runtime_dir + "/" + spec_.server_name;
   socket_path_ = SocketPath(spec_.runtime_dir, spec_.server_name, spec_.port);
@@ -175,7 +189,11 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
     const ServerStatus status = client->Status();
     if (status.state != "ready") return Attach::kBusy;  // about to end
     CheckIsOurs(status);
-    if (member_) client->JoinJob(*member_);
+    if (member_) {
+      client->SetTimeout(kJoinTimeout);
+      client->JoinJob(*member_);
+      client->SetTimeout(kAttachTimeout);
+    }
     daemon_pid_ = static_cast<pid_t>(status.pid);
     client_ = std::move(client);
     return Attach::kDone;
@@ -274,6 +292,7 @@ void DaemonStarter::RunChild(const std::vector<char*>& words, int log) {
   ::dup2(log, STDERR_FILENO);
   ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
   if (::chdir("/") == 0) ::execv(words[0], words.data());
+  ::dprintf(STDERR_FILENO, "graphctl: can't run '%s': %s\n", words[0], std::strerror(errno));
   ::_exit(127);
 }
 

@@ -61,6 +61,8 @@ std::unique_ptr<ControlClient> ControlClient::ConnectTcp(const std::string& addr
       std::make_unique<Impl>(std::move(fd), false, HostPort(address, port), timeout)));
 }
 
+void ControlClient::SetTimeout(std::chrono::milliseconds timeout) { impl_->timeout = timeout; }
+
 ServerStatus ControlClient::Status() {
   auto request = impl_->daemon.statusRequest();
   WriteHello(request.initHello());

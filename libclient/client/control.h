@@ -8,10 +8,10 @@
 #include "wire/status.h"
 
 // Talking to one daemon about itself: its status, its jobs, its end. What graphctl stands on.
-// Blocking; every call ends within the timeout given at Connect, with Error(kDeadline) at the
-// latest. Not thread-safe, and at most one ControlClient may live per thread (it owns the thread's
-// event loop). A ControlClient that joined a job is a member until it is destroyed or its process
-// ends, whichever way.
+// Blocking; every call ends within the timeout given at Connect or since, with Error(kDeadline) at
+// the latest. Not thread-safe, and at most one ControlClient may live per thread (it owns the
+// thread's event loop). A ControlClient that joined a job is a member until it is destroyed or its
+// process ends, whichever way.
 
 namespace graphd {
 
@@ -24,6 +24,9 @@ class ControlClient {
   static std::unique_ptr<ControlClient> ConnectTcp(const std::string& address, uint16_t port,
                                                    std::chrono::milliseconds timeout);
   ~ControlClient();
+
+  // Of every later call.
+  void SetTimeout(std::chrono::milliseconds timeout);
 
   ServerStatus Status();
   // Registers this process as a member of a job; it is one until this object dies.
