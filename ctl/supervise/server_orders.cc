@@ -60,8 +60,7 @@ bool InputHasEnded(int wait_milliseconds) {
   return ::read(STDIN_FILENO, bytes, sizeof bytes) <= 0;
 }
 
-void StartServer(const HostOrder& order, GuardedState& guard) {
-  DaemonStarter starter(order.server, nullptr, /*ends_with_jobs=*/false);
+void AwaitReady(DaemonStarter& starter, GuardedState& guard) {
   while (!starter.Poll()) {
     guard.set_daemon(starter.started_pid());
     int status = 0;
@@ -70,12 +69,21 @@ void StartServer(const HostOrder& order, GuardedState& guard) {
       guard.set_daemon(0);
       starter.OnExit(status);
     }
-    if (InputHasEnded(10)) {  // whoever wanted it has gone
-      starter.Abandon();
+    if (InputHasEnded(10)) {
       Throw(ErrorCode::kUnavailable, "graphctl has gone while the server was starting");
     }
   }
   guard.set_daemon(starter.started_pid());
+}
+
+void StartServer(const HostOrder& order, GuardedState& guard) {
+  DaemonStarter starter(order.server, nullptr, /*ends_with_jobs=*/false);
+  try {
+    AwaitReady(starter, guard);
+  } catch (const Error&) {
+    starter.Abandon();  // nobody would know of it
+    throw;
+  }
   Send({{"t", "ready"},
         {"started", starter.started_pid() != 0},
         {"seconds", starter.seconds()},
@@ -133,8 +141,9 @@ void StopJobs(const HostOrder& order) {
       for (const JobStatus& job : client->Status().jobs) {
         if (jobs.count(job.job_id)) return false;
       }
-    } catch (const Error&) {
-      // A server that ends with its last job has ended.
+    } catch (const Error& error) {
+      // A server that ends with its last job has ended; one that is slow has not.
+      return error.code() == ErrorCode::kUnavailable;
     }
     return true;
   };

@@ -53,6 +53,29 @@ class Server(GraphctlTest):
         self.start_server()
         self.stop_server()
 
+    def test_a_server_that_is_not_ready_in_time_is_not_left(self):
+        self.write("slow", "#!/bin/sh\nexec sleep 3600\n")
+        os.chmod(self.path("slow"), 0o755)
+        # A relative path of the program is that of the directory where graphctl runs.
+        done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", "--graphd",
+                             "./slow", "--start_timeout", "0.5")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(self.left(), [])
+
+    def test_a_server_that_can_not_be_run_says_why(self):
+        self.write("broken", "#!/no/such/interpreter\n")
+        os.chmod(self.path("broken"), 0o755)
+        done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", "--graphd",
+                             "broken")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("No such file or directory", done.stderr)
+
+    def test_another_hosts_path_of_graphctl_is_not_this_hosts(self):
+        done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", "--graphctl",
+                             "/elsewhere/graphctl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.stop_server()
+
     def test_stop_refuses_while_a_job_is_attached_unless_forced(self):
         self.start_server()
         job = self.start_launch("echo up; exec sleep 3600", trainers=1)
