@@ -21,12 +21,13 @@ struct ServerSpec {
   std::vector<PartId> parts;
   std::string part_config;  // absolute path on the host; empty: only attach to a living server
   int num_parts = 0;        // of the graph: lines of ip_config
-  std::string graphd;       // path of the program on the host
+  std::string graphd;       // path of the program on the host; empty: beside its graphctl
   std::string runtime_dir;  // empty: the host's own default
   int num_servers = 0;      // the daemon's worker threads; 0: its own default
   bool keep_alive = false;
   bool insecure = false;
   double start_timeout = 600;  // seconds that loading may take
+  bool among_others = false;   // other machines serve partitions, too: they must reach `address`
 };
 
 struct TrainerPlan {

@@ -48,6 +48,7 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
   std::map<std::string, std::set<uint16_t>> ports;
   for (const HostLine& line : lines) ports[line.address].insert(line.port);
   std::vector<HostPlan> hosts;
+  std::set<std::string> machines;
   for (const DaemonAddress& daemon : DaemonsOf(lines)) {
     HostPlan host;
     host.is_local = is_local(daemon.address);
@@ -59,8 +60,10 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
     host.order.server.port = daemon.port;
     host.order.server.parts = daemon.parts;
     host.order.server.num_parts = static_cast<int>(lines.size());
+    machines.insert(MachineOf(daemon.address, host.is_local));
     hosts.push_back(std::move(host));
   }
+  for (HostPlan& host : hosts) host.order.server.among_others = machines.size() > 1;
   return hosts;
 }
 

@@ -259,7 +259,14 @@ void DaemonStarter::Start() {
     Throw(ErrorCode::kNotFound, "the program ", spec_.graphd,
           " can't be run on this host; install it there, or name it with --graphd");
   }
-  if (!spec_.insecure && !IsLoopback(spec_.address)) {
+  const bool is_loopback = IsLoopback(spec_.address);
+  if (spec_.among_others && is_loopback) {
+    // As Debian's /etc/hosts has it for the host's own name: 127.0.1.1.
+    Throw(ErrorCode::kInvalid, spec_.address,
+          " is a loopback address on this host (see /etc/hosts there), and other machines of "
+          "ip_config can't reach it; write the host's IP address into ip_config");
+  }
+  if (!spec_.insecure && !is_loopback) {
     Throw(ErrorCode::kDenied, "a server at ", HostPort(spec_.address, spec_.port),
           " would listen beyond loopback to anyone who can reach it; if its network is trusted, "
           "give --insecure");

@@ -377,6 +377,11 @@ class Refusals(ClusterTest):
         self.write_ip_config(["10.99.0.2", "10.99.0.1", "10.99.0.3"])
         self.assert_refused(self.launch("true"), 3, "could not be started")
 
+    def test_a_name_that_is_loopback_on_its_own_host(self):
+        self.write_ip_config(["m1", "m2", "m3"])
+        done = self.launch("--ssh_accept_new", "true")
+        self.assert_refused(done, 2, "/etc/hosts", "IP address")
+
     def test_listening_beyond_loopback_without_saying_so(self):
         done = self.graphctl("launch", "--part_config", "ring.json", "true")
         self.assert_refused(done, 10, "--insecure")

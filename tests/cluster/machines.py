@@ -30,6 +30,7 @@ mount --make-rprivate /
 cp /etc/passwd {folder}/passwd; cp /etc/shadow {folder}/shadow; chmod 600 {folder}/shadow
 echo 'graph:x:2000:2000::{folder}/home:/bin/bash' >> {folder}/passwd
 echo 'graph:*:19000::::::' >> {folder}/shadow
+mount --bind {folder}/hosts /etc/hosts
 mount --bind {folder}/passwd /etc/passwd; mount --bind {folder}/shadow /etc/shadow
 hostname {name}
 mount --bind {folder}/root /root; mount --bind {folder}/srv /srv
@@ -149,12 +150,20 @@ class Cluster:
         for machine in self.everyone():
             self.plug(machine)
         for machine in self.everyone():
+            self.write_hosts(machine)
             machine.boot()
         for machine in self.machines:
             self.await_sshd(machine)
 
     def everyone(self):
         return self.machines + ([self.operator] if self.operator else [])
+
+    def write_hosts(self, machine):
+        """As Debian does: a host's own name is a loopback address, to others it is its real one."""
+        with open(machine.folder + "/hosts", "w") as out:
+            out.write("127.0.0.1 localhost\n")
+            for each in self.machines:
+                out.write(f"{'127.0.1.1' if each is machine else each.address} {each.name}\n")
 
     def plug(self, machine):
         run("ip", "link", "add", "name", "p-" + machine.name, "netns", self.bridge_ns, "type",

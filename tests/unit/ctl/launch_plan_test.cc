@@ -43,6 +43,13 @@ std::string ErrorOf(const std::string& ip_config, int num_trainers, bool all_loc
   return "";
 }
 
+TEST(LaunchPlan, HostsKnowWhetherOtherMachinesMustReachThem) {
+  const std::string lines = "10.0.0.1\n10.0.0.2\n";
+  EXPECT_TRUE(PlanOf(lines, 1, false).hosts[0].order.server.among_others);
+  EXPECT_TRUE(PlanOf(lines, 1, false).hosts[1].order.server.among_others);
+  EXPECT_FALSE(PlanOf(lines, 1, true).hosts[0].order.server.among_others);
+}
+
 TEST(LaunchPlan, RanksCountThroughTheLines) {
   const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n", 2, false);
   EXPECT_EQ(plan.world_size, 4);
