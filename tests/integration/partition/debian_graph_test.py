@@ -93,6 +93,19 @@ class DebianGraph(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("names no packages", result.stderr)
 
+    def test_apt_without_its_lists_is_an_error(self):
+        for folder in ("lists/partial", "cache/archives/partial"):
+            (self.scratch / folder).mkdir(parents=True)
+        config = self.scratch / "apt.conf"
+        config.write_text('Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n'
+                          % (self.scratch, self.scratch))
+        result = subprocess.run([ROOT / "scripts/debian_graph.py", "--output", self.scratch / "out"],
+                                env=dict(os.environ, APT_CONFIG=str(config)),
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("apt-get update", result.stderr)
+        self.assertFalse((self.scratch / "out").exists())
+
     def test_graphctl_partitions_it(self):
         self.assertEqual(self.run_script("out").returncode, 0)
         result = subprocess.run(
