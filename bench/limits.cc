@@ -148,15 +148,6 @@ double RandomRowNs(size_t bytes, size_t row_bytes) {
   });
 }
 
-double MemcpyBytesPerSecond() {
-  static std::map<int, double> known;
-  return Once<int>(known, 0, [] {
-    constexpr size_t kBytes = 8 << 20;
-    HugeBlock from(kBytes), to(kBytes);
-    return kBytes / Best([&] { std::memcpy(to.data(), from.data(), kBytes); });
-  });
-}
-
 double SocketPipelineBytesPerSecond(bool tcp) {
   static std::map<bool, double> known;
   return Once<bool>(known, tcp, [tcp] {

@@ -12,8 +12,6 @@ double RandomReadNs(size_t bytes);
 // Nanoseconds per random row of `row_bytes` copied out of a table of `bytes` on 2 MiB pages, with
 // prefetch: a gather without anything around it.
 double RandomRowNs(size_t bytes, size_t row_bytes);
-// Bytes per second of memcpy between warm 8 MiB buffers.
-double MemcpyBytesPerSecond();
 // Seconds for `bytes` to go: memcpy, bare socket, memcpy, in 1 MiB pieces that overlap: what an RPC
 // of gathered rows can reach at most. `tcp`: over loopback TCP, else a Unix socket.
 double SocketPipelineBytesPerSecond(bool tcp);

@@ -25,6 +25,9 @@ endif()
 
 # Warnings belong to our own code; targets take them by graphd_target().
 add_library(graphd_warnings INTERFACE)
+if(GRAPHD_SANITIZE)
+  add_compile_options(-Wno-maybe-uninitialized)  # GCC sees ghosts in instrumented code
+endif()
 # -Wno-restrict: GCC 12 sees overlapping copies in any "a" + std::string (GCC bug 105651).
 target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-restrict
   $<$<BOOL:${GRAPHD_WERROR}>:-Werror>)

@@ -2,9 +2,8 @@
 #pragma once
 #include <kj/async.h>
 
-#include <thread>
-
 #include "daemon/daemon_service.h"
+#include "wire/loop_thread.h"
 
 namespace graphd {
 
@@ -12,9 +11,7 @@ namespace graphd {
 // never leave it. Constructed, used and destroyed by the main thread.
 class DataThread {
  public:
-  DataThread(ServiceContext& context, const DaemonInfo& info);
-  // Drops all connections and joins.
-  ~DataThread();
+  DataThread(ServiceContext& context, const DaemonInfo& info) : context_(context), info_(info) {}
   DataThread(const DataThread&) = delete;
   DataThread& operator=(const DataThread&) = delete;
 
@@ -25,12 +22,8 @@ class DataThread {
  private:
   ServiceContext& context_;
   const DaemonInfo& info_;
-  // Made by the thread before the constructor returns.
-  kj::Own<const kj::Executor> executor_;
-  kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop_;
-  kj::LowLevelAsyncIoProvider* provider_ = nullptr;  // used on the thread only
-  WorkerScratch scratch_;                            // used on the thread only
-  std::thread thread_;
+  WorkerScratch scratch_;  // used on the loop's thread only
+  LoopThread loop_;        // last: its thread uses the others
 };
 
 }  // namespace graphd

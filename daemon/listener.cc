@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -124,13 +123,7 @@ Listener Listener::BindUnix(const std::string& path) {
     LogInfo("removing the socket of a dead graphd: ", path);
     ::unlink(path.c_str());
   }
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    Throw(ErrorCode::kInvalid, "socket path ", path, " is longer than ",
-          sizeof address.sun_path - 1, " bytes; choose a shorter --runtime_dir");
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  sockaddr_un address = UnixAddress(path);
   Listener listener;
   listener.fd_ = UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.fd_) ThrowErrno("can't make a socket for", path);

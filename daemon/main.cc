@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
+#include <thread>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -59,7 +61,10 @@ void OpenLog(const std::string& path) {
 class Graphd {
  public:
   explicit Graphd(const DaemonOptions& options)
-      : options_(options), io_(kj::setupAsyncIo()), stop_(kj::newPromiseAndFulfiller<void>()) {
+      : options_(options),
+        io_(kj::setupAsyncIo()),
+        stop_(kj::newPromiseAndFulfiller<void>()),
+        stopping_(stop_.promise.fork()) {
     uv_loop_init(&loop_);
     bridge_ = kj::heap<UvBridge>(io_.unixEventPort, &loop_);
     uv_async_init(&loop_, &stop_async_, [](uv_async_t* handle) {
@@ -85,7 +90,8 @@ class Graphd {
     Listener tcp = Listener::BindTcp(options_.address, options_.port, options_.insecure);
     Listener local =
         Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()));
-    ServedGraph graph(LoadPartitions(options_));
+    WatchSignals();
+    ServedGraph graph(Load(local));
 
     DaemonInfo info;
     info.server_name = options_.server_name;
@@ -101,7 +107,7 @@ class Graphd {
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
     AdviseOnPages(graph);
-    StartHandles(jobs);
+    StartTimers(jobs);
     size_t next_thread = 0;
     kj::TaskSet connections(task_errors_);
     const auto serve = [&](UniqueFd fd, Peer peer) {
@@ -126,7 +132,7 @@ class Graphd {
     LogInfo(serving);
     sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
 
-    stop_.promise.wait(io_.waitScope);
+    stopping_.addBranch().wait(io_.waitScope);
     LogInfo("stopping");
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
@@ -153,7 +159,39 @@ class Graphd {
     }
   }
 
-  void StartHandles(const JobRegistry& jobs) {
+  using Partitions = std::vector<std::shared_ptr<const Partition>>;
+
+  // Loads on a thread of its own, so that a signal is answered meanwhile: then the process ends
+  // here.
+  Partitions Load(Listener& local) {
+    auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
+    // Behind a pointer: its destructor may throw, a thread's function may not.
+    auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
+    Partitions partitions;
+    std::thread loader([this, fulfiller, &partitions] {
+      try {
+        partitions = LoadPartitions(options_);
+        (*fulfiller)->fulfill();
+      } catch (const Error& error) {
+        (*fulfiller)->reject(ToKj(error));
+      }
+    });
+    try {
+      auto interrupted = stopping_.addBranch().then([&local] {
+        LogInfo("stopped while loading");
+        { const Listener gone = std::move(local); }  // its socket file with it
+        std::_Exit(0);
+      });
+      loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
+      loader.join();
+      return partitions;
+    } catch (const kj::Exception& exception) {
+      loader.join();
+      throw FromKj(exception, "loading");
+    }
+  }
+
+  void WatchSignals() {
     const int numbers[] = {SIGTERM, SIGINT};
     for (int i = 0; i < 2; i++) {
       uv_signal_init(&loop_, &signals_[i]);
@@ -165,6 +203,10 @@ class Graphd {
           },
           numbers[i]);
     }
+    bridge_->Kick();
+  }
+
+  void StartTimers(const JobRegistry& jobs) {
     uint64_t watchdog_usec = 0;
     if (sd_watchdog_enabled(0, &watchdog_usec) > 0) {
       uv_timer_init(&loop_, &watchdog_);
@@ -192,6 +234,7 @@ class Graphd {
   const DaemonOptions& options_;
   kj::AsyncIoContext io_;
   kj::PromiseFulfillerPair<void> stop_;
+  kj::ForkedPromise<void> stopping_;
   LogErrors task_errors_;
   uv_loop_t loop_{};
   uv_async_t stop_async_{};

@@ -63,7 +63,7 @@ DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<Buffer
       buffers_(std::move(buffers)),
       options_(options),
       address_(std::move(address)) {
-  socket_path_ = SocketPath(RuntimeDir(), options_.server_name, address_.port);
+  socket_path_ = FindSocket(options_.server_name, address_.port);
   use_unix_ = options_.transport == Transport::kUnix ||
               (options_.transport == Transport::kAuto && IsLocalAddress(address_.address));
   peer_ = use_unix_ ? socket_path_ : HostPort(address_.address, address_.port);

@@ -5,36 +5,17 @@
 
 namespace graphd {
 
-RpcThread::RpcThread() {
-  std::promise<void> ready;
-  auto is_ready = ready.get_future();
-  thread_ = std::thread([this, &ready] {
-    auto io = kj::setupAsyncIo();
-    IgnoreErrors errors;
-    kj::TaskSet tasks(errors);
-    provider_ = io.lowLevelProvider.get();
-    timer_ = &io.provider->getTimer();
-    tasks_ = &tasks;
-    executor_ = kj::getCurrentThreadExecutor().addRef();
-    auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
-    stop_ = kj::mv(stop.fulfiller);
-    ready.set_value();
-    stop.promise.wait(io.waitScope);
-  });
-  is_ready.wait();
-}
-
-RpcThread::~RpcThread() {
-  stop_->fulfill();
-  thread_.join();
+RpcThread::RpcThread() : loop_([this] { tasks_ = nullptr; }) {
+  Run([this] { tasks_ = kj::heap<kj::TaskSet>(ignore_errors_); });
 }
 
 RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                                     std::chrono::milliseconds timeout, std::string what) {
   auto done = std::make_shared<std::promise<void>>();
   Pending pending(done->get_future());
-  executor_->executeSync([&] {
-    auto expired = timer_->afterDelay(timeout.count() * kj::MILLISECONDS)
+  loop_.executor().executeSync([&] {
+    auto expired = loop_.timer()
+                       .afterDelay(timeout.count() * kj::MILLISECONDS)
                        .then([what, timeout]() -> kj::Promise<void> {
                          return ToKj(Error(ErrorCode::kDeadline,
                                            StrCat(what, ": no answer within ", timeout.count(),
@@ -51,7 +32,7 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
 }
 
 void RpcThread::Run(std::function<void()> function) {
-  executor_->executeSync([&] { function(); });
+  loop_.executor().executeSync([&] { function(); });
 }
 
 }  // namespace graphd

@@ -6,12 +6,10 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "wire/connection.h"
+#include "wire/loop_thread.h"
 #include "wire/status.h"
 
 namespace graphd {
@@ -21,7 +19,6 @@ namespace graphd {
 class RpcThread {
  public:
   RpcThread();
-  ~RpcThread();
   RpcThread(const RpcThread&) = delete;
   RpcThread& operator=(const RpcThread&) = delete;
 
@@ -52,20 +49,15 @@ class RpcThread {
   void Run(std::function<void()> function);
 
   // For use on the thread itself.
-  kj::LowLevelAsyncIoProvider& provider() { return *provider_; }
-  kj::Timer& timer() { return *timer_; }
+  kj::LowLevelAsyncIoProvider& provider() { return loop_.provider(); }
 
  private:
   struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
   };
-  // Made by the thread before the constructor returns; used on the thread only, but for executor_.
-  kj::Own<const kj::Executor> executor_;
-  kj::LowLevelAsyncIoProvider* provider_ = nullptr;
-  kj::Timer* timer_ = nullptr;
-  kj::TaskSet* tasks_ = nullptr;
-  kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop_;
-  std::thread thread_;
+  IgnoreErrors ignore_errors_;
+  kj::Own<kj::TaskSet> tasks_;  // touched on the loop only
+  LoopThread loop_;             // last: its thread uses the others
 };
 
 }  // namespace graphd

@@ -183,8 +183,10 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
 #ifdef MADV_POPULATE_WRITE
   if (::madvise(base_, mapped_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+    const int error = errno;
+    ::munmap(std::exchange(base_, nullptr), mapped_);  // no destructor will
     Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(wanted), " for segment ", name,
-          ": ", std::strerror(errno), "; free memory or serve fewer partitions here");
+          ": ", std::strerror(error), "; free memory or serve fewer partitions here");
   }
 #endif
 }

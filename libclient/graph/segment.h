@@ -65,7 +65,6 @@ class Segment : public std::enable_shared_from_this<Segment> {
   const SegmentLayout& layout() const noexcept { return layout_; }
   int fd() const noexcept { return fd_.get(); }
   uint64_t size() const noexcept { return layout_.total_bytes(); }
-  bool Has(const std::string& name) const noexcept { return layout_.Find(name) != nullptr; }
   // A tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
   // Error(kNotFound).
   Tensor array(const std::string& name) const;

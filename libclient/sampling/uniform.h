@@ -44,9 +44,6 @@ class UniformSampler {
   template <class Out>
   void Pick(Out* neighbors, uint64_t* positions);
 
-  // As planned: number of neighbours of row i.
-  uint32_t count(size_t i) const noexcept { return planned_[i].count; }
-
  private:
   struct Planned {
     uint64_t begin;

@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
@@ -133,14 +132,19 @@ UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms) {
   return fd;
 }
 
-UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
+sockaddr_un UnixAddress(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
     Throw(ErrorCode::kInvalid, "socket path ", path, " is longer than ",
-          sizeof address.sun_path - 1, " bytes; choose a shorter runtime directory");
+          sizeof address.sun_path - 1, " bytes; choose a shorter --runtime_dir");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
+  sockaddr_un address = UnixAddress(path);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) ThrowErrno("can't make a socket for", path);
   // A full backlog says EAGAIN, and nothing tells when there is room again.

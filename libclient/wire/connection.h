@@ -3,6 +3,8 @@
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 
+#include <sys/un.h>
+
 #include <memory>
 
 #include "base/file.h"
@@ -66,5 +68,7 @@ auto AsKj(F&& f) {
 // TCP_NODELAY.
 UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);
+// The address of a socket file. Throws Error(kInvalid) if the path is too long for one.
+sockaddr_un UnixAddress(const std::string& path);
 
 }  // namespace graphd

@@ -126,6 +126,13 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
   return StrCat(runtime_dir, "/", server_name, "/", port, ".sock");
 }
 
+std::string FindSocket(const std::string& server_name, uint16_t port) {
+  const std::string own = SocketPath(RuntimeDir(), server_name, port);
+  const std::string system = SocketPath("/run/graphd", server_name, port);
+  return !std::getenv("GRAPHD_RUNTIME_DIR") && !FileExists(own) && FileExists(system) ? system
+                                                                                      : own;
+}
+
 void CheckServerName(const std::string& name) {
   bool good = !name.empty() && name.size() <= 64 && name[0] != '.' && name[0] != '-';
   for (char c : name) {

@@ -48,6 +48,9 @@ std::string RuntimeDir();
 // <runtime_dir>/<server_name>/<port>.sock
 std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,
                        uint16_t port);
+// For clients: that path in RuntimeDir(), or in /run/graphd if there is a socket only there (a
+// system server, used by somebody who runs no server of their own).
+std::string FindSocket(const std::string& server_name, uint16_t port);
 // Letters, digits, '-', '_' and '.', 1 to 64 of them, not beginning with '.' or '-'; else
 // Error(kInvalid): the name becomes part of paths and unit names.
 void CheckServerName(const std::string& name);

@@ -43,6 +43,32 @@ class Start : public ::testing::Test {
     EXPECT_EQ(process.Wait(), ExitCode(code)) << process.Log();
     return process.Log();
   }
+  // A copy of the graph whose first partition has a sparse file of that many bytes as its features,
+  // with a header that agrees. Returns its part config.
+  std::string WithSparseFeatures(int64_t bytes) {
+    const std::string dir = scratch_ / "sparse", header_path = dir + "/part0/partition.json";
+    std::filesystem::copy(DirName(files_->part_config()), dir,
+                          std::filesystem::copy_options::recursive);
+    auto header = nlohmann::json::parse(ReadTextFile(header_path));
+    for (auto& segment : header["segments"]) {
+      if (segment["file"] != "node_feat.seg") continue;
+      nlohmann::json array = segment["arrays"][0];
+      const auto rows = array["shape"][0].get<int64_t>();
+      SegmentLayout layout;
+      const ArraySpec& spec = layout.Add(array["name"], DType::kUInt8, {rows, bytes / rows});
+      array["dtype"] = "uint8";
+      array["shape"] = spec.shape;
+      array["offset"] = spec.offset;
+      array["bytes"] = spec.bytes;
+      segment["arrays"] = {array};
+      segment["total_bytes"] = layout.total_bytes();
+      EXPECT_EQ(::truncate((dir + "/part0/node_feat.seg").c_str(),
+                           static_cast<off_t>(layout.total_bytes())),
+                0);
+    }
+    WriteFileAtomically(header_path, header.dump());
+    return dir + "/hubs.json";
+  }
   std::string run() { return scratch_ / "run"; }
   std::string Socket(uint16_t port) { return SocketPath(run(), "s", port); }
 
@@ -151,34 +177,24 @@ TEST_F(Start, EveryOptionCanStandInAConfigurationFile) {
 }
 
 TEST_F(Start, TooLittleMemoryIsAnErrorBeforeLoading) {
-  // A partition whose features are a sparse file of 4 TiB, with a header that agrees.
-  const std::string dir = scratch_ / "big", header_path = dir + "/part0/partition.json";
-  std::filesystem::copy(DirName(files_->part_config()), dir,
-                        std::filesystem::copy_options::recursive);
-  auto header = nlohmann::json::parse(ReadTextFile(header_path));
-  for (auto& segment : header["segments"]) {
-    if (segment["file"] != "node_feat.seg") continue;
-    nlohmann::json array = segment["arrays"][0];
-    const auto rows = array["shape"][0].get<int64_t>();
-    SegmentLayout layout;
-    const ArraySpec& spec =
-        layout.Add(array["name"], DType::kUInt8, {rows, (int64_t{4} << 40) / rows});
-    array["dtype"] = "uint8";
-    array["shape"] = spec.shape;
-    array["offset"] = spec.offset;
-    array["bytes"] = spec.bytes;
-    segment["arrays"] = {array};
-    segment["total_bytes"] = layout.total_bytes();
-    ASSERT_EQ(::truncate((dir + "/part0/node_feat.seg").c_str(),
-                         static_cast<off_t>(layout.total_bytes())),
-              0);
-  }
-  WriteFileAtomically(header_path, header.dump());
   auto arguments = Arguments(FreePort());
-  arguments[3] = dir + "/hubs.json";
+  arguments[3] = WithSparseFeatures(int64_t{4} << 40);
   const std::string log = Fails(arguments, ErrorCode::kOverloaded);
   EXPECT_THAT(log, HasSubstr("needs 4.0 TiB"));
   EXPECT_THAT(log, HasSubstr("fewer partitions"));
+}
+
+TEST_F(Start, ASignalWhileItLoadsEndsItAndRemovesItsSocket) {
+  const uint16_t port = FreePort();
+  auto arguments = Arguments(port);
+  arguments[3] = WithSparseFeatures(int64_t{2} << 30);  // takes a second or so
+  GraphdProcess process = Run(arguments);
+  for (int i = 0; i < 5000 && !FileExists(Socket(port)); i++) ::usleep(1000);
+  ::usleep(20000);  // into the load
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(), 0) << process.Log();
+  EXPECT_THAT(process.Log(), HasSubstr("stopped while loading"));
+  EXPECT_FALSE(FileExists(Socket(port)));
 }
 
 TEST_F(Start, EndsWithItsLastJob) {
