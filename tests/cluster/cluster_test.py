@@ -12,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration", "launch"))
-from harness import BIN, DEADLINE, SLOW, partition, wait_until  # noqa: E402
+from harness import BIN, DEADLINE, SLOW, partition, read_line, wait_until  # noqa: E402
 from machines import Cluster  # noqa: E402
 
 PORT = 30050
@@ -27,6 +27,7 @@ def setUpModule():
         raise AssertionError("the cluster tests make network namespaces: run them as root")
     global cluster
     cluster = Cluster(3)
+    unittest.addModuleCleanup(cluster.close)
     # As on real hosts: programs at the same place on each, and only its own partition.
     os.mkdir(cluster.root + "/bin")
     for program in ("graphctl", "graphd"):
@@ -39,10 +40,6 @@ def setUpModule():
         shutil.copy(cluster.root + "/ring.json", workspace)
         shutil.copytree(f"{cluster.root}/part{number}", f"{workspace}/part{number}")
     os.mkdir(cluster.operator.folder + "/srv/ws")
-
-
-def tearDownModule():
-    cluster.close()
 
 
 class ClusterTest(unittest.TestCase):
@@ -104,7 +101,7 @@ class ClusterTest(unittest.TestCase):
 
     def up(self, job, count=3):
         for _ in range(count):
-            line = job.stdout.readline()
+            line = read_line(job.stdout)
             self.assertIn("up", line, line or job.stderr.read())
 
     def graphctl_pid(self, job):
@@ -210,12 +207,11 @@ class Jobs(ClusterTest):
 
     def test_a_reader_that_pauses_for_long_loses_no_host(self):
         job = self.start_launch("--host_timeout", "1.5", "seq 1 500000")
-        self.assertIn("] 1\n", job.stdout.readline())
+        self.assertIn("] 1\n", read_line(job.stdout))
         time.sleep(4 * SLOW)  # longer than the hosts wait for a sign of life
-        lines = job.stdout.read().count("\n")
-        _, err = job.communicate(timeout=20)
+        out, err = job.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(job.returncode, 0, err)
-        self.assertEqual(lines, 3 * 500000 - 1)
+        self.assertEqual(out.count("\n"), 3 * 500000 - 1)
 
 
 class Ends(ClusterTest):
@@ -228,7 +224,7 @@ class Ends(ClusterTest):
         done = self.graphctl("stop")
         print(f"    stopped in {time.monotonic() - begin:.3f} s")
         self.assertEqual((done.returncode, done.stdout.count("stopped job")), (0, 1), done.stderr)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 143)
         self.assertEqual(len(self.left()), 3, "the servers live on")
         self.assertEqual(self.graphctl("server stop").returncode, 0)
@@ -236,10 +232,11 @@ class Ends(ClusterTest):
     def test_a_killed_trainer_ends_the_job_everywhere(self):
         job = self.start_launch("if [ $RANK = 1 ]; then echo up; exec sleep 1111; fi; " + STUBBORN)
         self.up(job)
-        pid = [p for p, c in cluster.machines[1].processes() if c == "sleep 1111"][0]
+        pid = wait_until("the shell to become sleep", lambda: [
+            p for p, c in cluster.machines[1].processes() if c == "sleep 1111"])[0]
         begin = time.monotonic()
         os.kill(pid, signal.SIGKILL)
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 137)
         self.assertIn("trainer 1 on 10.99.0.2 was killed by signal 9", err)
         self.assert_gone(begin)
@@ -256,7 +253,7 @@ class Ends(ClusterTest):
         self.up(job)
         begin = time.monotonic()
         os.kill(self.graphctl_pid(job), signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
 
@@ -266,7 +263,7 @@ class Ends(ClusterTest):
         pid = [p for p, c in cluster.machines[2].processes() if "supervise" in c][-1]
         begin = time.monotonic()
         os.kill(pid, signal.SIGKILL)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5)
         self.assert_gone(begin)
 
@@ -277,7 +274,7 @@ class Ends(ClusterTest):
         for pid, command in cluster.machines[1].processes():
             if command.startswith("sshd: root"):
                 os.kill(pid, signal.SIGKILL)
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5, err)
         self.assertIn("10.99.0.2", err)
         self.assert_gone(begin)
@@ -329,10 +326,10 @@ class Refusals(ClusterTest):
     def test_an_interrupt_while_a_host_does_not_answer(self):
         self.write_ip_config(["10.99.0.1", "10.99.0.2", "10.99.0.77"])
         job = self.start_launch("--connect_timeout", "60", "true")
-        wait_until("the others to be ready", lambda: "server 'ring' in" in job.stderr.readline())
+        wait_until("the others to be ready", lambda: "server 'ring' in" in read_line(job.stderr))
         begin = time.monotonic()
         os.kill(self.graphctl_pid(job), signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertIn(job.returncode, (130, 5))
         self.assert_gone(begin, 4 * SLOW)
 

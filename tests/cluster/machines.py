@@ -64,7 +64,8 @@ class Machine:
         # "cd /": its working directory must not hold what its mounts hide.
         self.log = open(os.path.join(self.folder, "log"), "w")
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", self.netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
+            ["setpriv", "--pdeathsig", "KILL",  # a test that is killed takes its machines with it
+             "ip", "netns", "exec", self.netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
              "--fork", "--kill-child", "--mount-proc", "bash", "-c", script],
             cwd="/", stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             start_new_session=True)

@@ -4,6 +4,8 @@ process, and a way to see every process that came of it, whatever session it is 
 
 import gzip
 import os
+import random
+import select
 import shutil
 import signal
 import socket
@@ -22,6 +24,7 @@ SLOW = 4 if "asan" in BIN or "tsan" in BIN else 1
 
 
 def wait_until(what, condition, seconds=DEADLINE):
+    seconds *= SLOW
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -29,6 +32,22 @@ def wait_until(what, condition, seconds=DEADLINE):
             return value
         time.sleep(0.005)
     raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def read_line(pipe, seconds=DEADLINE):
+    """The next line of a process's output, "" at its end. Byte by byte, so that communicate() still
+    finds all that follows."""
+    seconds *= SLOW
+    end = time.monotonic() + seconds
+    line = b""
+    while not line.endswith(b"\n"):
+        if not select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
+            raise AssertionError(f"waited {seconds} s for a line; so far there is {line!r}")
+        byte = os.read(pipe.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode()
 
 
 def write_raw_graph(directory, nodes=60):
@@ -53,13 +72,20 @@ def partition(directory, parts, name="ring"):
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Below those that the system gives to clients, one of which could have it until it is used."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        ports = range(10000, int(file.read().split()[0]))
+    found = []
+    while len(found) < count:
+        port = random.choice(ports)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in found:
+            found.append(port)
+    return found
 
 
 def processes_with(mark):

@@ -10,7 +10,7 @@ import termios
 import time
 import unittest
 
-from harness import BIN, SLOW, GraphctlTest, wait_until
+from harness import BIN, SLOW, GraphctlTest, read_line, wait_until
 
 # A trainer that does not want to end: ignores TERM, INT and HUP, and has a helper in a session of
 # its own whose parent has gone, and another in the background.
@@ -52,7 +52,7 @@ class JobEnd(GraphctlTest):
     def up(self, job, count=4):
         """Waits until `count` trainers have said so; every helper is there then."""
         for _ in range(count):
-            self.assertIn("up", job.stdout.readline())
+            self.assertIn("up", read_line(job.stdout))
 
     def assert_gone(self, since, within=WITHIN):
         wait_until("everything to be gone", lambda: not self.left(), 10)
@@ -67,7 +67,7 @@ class JobEnd(GraphctlTest):
         self.up(job)
         begin = time.monotonic()
         self.write("fail", "")
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         took = time.monotonic() - begin
         self.assertEqual(job.returncode, 9)
         self.assertLess(took, WITHIN + 0.2)  # the trainer looks for its file every 10 ms
@@ -78,7 +78,7 @@ class JobEnd(GraphctlTest):
                                 "while true; do sleep 0.05; done")
         self.up(job)
         job.send_signal(signal.SIGTERM)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual([self.read(f"done.{rank}") for rank in range(4)], ["cleaned\n"] * 4)
 
     def test_interrupt_ends_the_job_and_is_130(self):
@@ -88,7 +88,7 @@ class JobEnd(GraphctlTest):
                 self.up(job)
                 begin = time.monotonic()
                 job.send_signal(number)
-                job.communicate(timeout=20)
+                job.communicate(timeout=20 * SLOW)
                 self.assertEqual(job.returncode, code)
                 self.assert_gone(begin)
 
@@ -97,9 +97,9 @@ class JobEnd(GraphctlTest):
         self.up(job)
         begin = time.monotonic()
         job.send_signal(signal.SIGINT)
-        wait_until("the first to be heard", lambda: "interrupted" in job.stderr.readline())
+        wait_until("the first to be heard", lambda: "interrupted" in read_line(job.stderr))
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin, 0.5 * SLOW)
 
@@ -109,7 +109,7 @@ class JobEnd(GraphctlTest):
         self.up(job)
         begin = time.monotonic()
         os.killpg(job.pid, signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
 
@@ -118,7 +118,7 @@ class JobEnd(GraphctlTest):
         wait_until("the pipe to be full", lambda: is_full(job.stdout))
         begin = time.monotonic()
         job.send_signal(signal.SIGINT)
-        self.assertEqual(job.wait(20), 130)
+        self.assertEqual(job.wait(20 * SLOW), 130)
         self.assert_gone(begin)
         self.assertIn("interrupted", job.stderr.read())
 
@@ -129,7 +129,7 @@ class JobEnd(GraphctlTest):
         self.up(job)
         job.send_signal(signal.SIGHUP)
         self.write("end", "")
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 0, err)
 
     def test_a_killed_graphctl_leaves_nothing(self):
@@ -157,7 +157,7 @@ class JobEnd(GraphctlTest):
         _, supervisor = self.supervisors(job)[0]
         begin = time.monotonic()
         os.kill(supervisor, signal.SIGKILL)
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5)
         self.assertIn("supervisor was killed by signal 9", err)
         self.assert_gone(begin)
@@ -168,7 +168,7 @@ class JobEnd(GraphctlTest):
         guard, _ = self.supervisors(job)[1]
         begin = time.monotonic()
         os.kill(guard, signal.SIGKILL)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertNotEqual(job.returncode, 0)
         self.assert_gone(begin)
 
@@ -196,10 +196,10 @@ class JobEnd(GraphctlTest):
 
     def test_a_killed_trainer_ends_the_job(self):
         job = self.start_launch("echo up $$; exec sleep 3600")
-        pids = [int(job.stdout.readline().split()[-1]) for _ in range(4)]
+        pids = [int(read_line(job.stdout).split()[-1]) for _ in range(4)]
         begin = time.monotonic()
         os.kill(pids[2], signal.SIGKILL)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 137)
         self.assert_gone(begin)
 
@@ -213,11 +213,11 @@ class JobEnd(GraphctlTest):
         self.write("slow", "#!/bin/sh\nexec sleep 3600\n")
         os.chmod(self.path("slow"), 0o755)
         job = self.start_launch("--graphd", self.path("slow"), "true")
-        wait_until("the daemons to be started", lambda: "starting" in job.stderr.readline())
+        wait_until("the daemons to be started", lambda: "starting" in read_line(job.stderr))
         wait_until("both to be there", lambda: sum("3600" in c for _, c in self.left()) == 2)
         begin = time.monotonic()
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
 
@@ -232,7 +232,7 @@ class JobEnd(GraphctlTest):
         wait_until("both to listen", lambda: len(self.sockets()) == 2)
         begin = time.monotonic()
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
 
@@ -241,7 +241,7 @@ class JobEnd(GraphctlTest):
         wait_until("both to listen", lambda: len(self.sockets()) == 2)
         second = self.start_launch("sleep 0.3", trainers=1)
         for job in (first, second):
-            _, err = job.communicate(timeout=20)
+            _, err = job.communicate(timeout=20 * SLOW)
             self.assertEqual(job.returncode, 0, err)
             self.assertEqual(err.count("server 'ring' in "), 2)
         # Of two jobs that end at once neither knows to be the last.
@@ -253,9 +253,9 @@ class JobEnd(GraphctlTest):
         os.kill(stopped, signal.SIGSTOP)
         try:
             job = self.start_launch("true", trainers=1)
-            wait_until("the notice", lambda: "does not answer yet" in job.stderr.readline())
+            wait_until("the notice", lambda: "does not answer yet" in read_line(job.stderr))
             os.kill(stopped, signal.SIGCONT)
-            _, err = job.communicate(timeout=20)
+            _, err = job.communicate(timeout=20 * SLOW)
             self.assertEqual(job.returncode, 0, err)
         finally:
             os.kill(stopped, signal.SIGCONT)
@@ -280,7 +280,7 @@ class JobEnd(GraphctlTest):
         self.assertEqual(status.stdout.count("job "), 2)
         begin = time.monotonic()
         self.write("end", "")
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 0)
         self.assert_gone(begin)
 
@@ -292,7 +292,7 @@ class JobEnd(GraphctlTest):
         self.assertEqual(len(server), 1)
         begin = time.monotonic()
         os.kill(server[0], signal.SIGKILL)
-        _, err = job.communicate(timeout=20)
+        _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5, err)
         self.assertIn("has ended while the job was running", err)
         wait_until("everything to be gone", lambda: not self.left(), 10)

@@ -7,7 +7,7 @@ import shutil
 import time
 import unittest
 
-from harness import GraphctlTest, wait_until
+from harness import SLOW, GraphctlTest, read_line, wait_until
 
 SHOW = 'echo "$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GRAPHD_PART_ID"'
 
@@ -40,9 +40,9 @@ class Output(GraphctlTest):
 
     def test_a_reader_that_goes_away_ends_the_job(self):
         job = self.start_launch("while true; do echo line; done", trainers=1)
-        job.stdout.readline()
+        read_line(job.stdout)
         job.stdout.close()
-        self.assertEqual(job.wait(20), 141)
+        self.assertEqual(job.wait(20 * SLOW), 141)
         job.stderr.close()
         job.stdout = job.stderr = None
 
@@ -215,7 +215,7 @@ class Servers(GraphctlTest):
 
     def test_a_daemon_that_dies_ends_the_job_with_its_log(self):
         job = self.start_launch("echo up; exec sleep 60", trainers=1)
-        job.stdout.readline()
+        read_line(job.stdout)
         os.kill(self.daemons()[0], 9)
         begin = time.monotonic()
         _, err = job.communicate(timeout=30)

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from harness import GraphctlTest, wait_until
+from harness import SLOW, GraphctlTest, read_line, wait_until
 
 HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
 
@@ -79,12 +79,12 @@ class Server(GraphctlTest):
     def test_stop_refuses_while_a_job_is_attached_unless_forced(self):
         self.start_server()
         job = self.start_launch("echo up; exec sleep 3600", trainers=1)
-        job.stdout.readline()
+        read_line(job.stdout)
         refused = self.graphctl("server", "stop", *HERE)
         self.assertEqual(refused.returncode, 4)
         self.assertIn("--force", refused.stderr)
         self.stop_server("--force")
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5)
 
     def test_a_port_that_is_taken_is_an_error_that_names_it(self):
@@ -115,7 +115,7 @@ class Ps(GraphctlTest):
         self.assertIn("no server", self.graphctl("ps").stdout)
         job = self.start_launch("echo up; exec sleep 3600")
         for _ in range(4):
-            job.stdout.readline()
+            read_line(job.stdout)
         found = json.loads(self.graphctl("ps", "--json").stdout)
         self.assertEqual(len(found), 2)
         for entry in found:
@@ -130,7 +130,7 @@ class Ps(GraphctlTest):
         self.assertIn("echo up; exec sleep 3600", text)
         self.assertIn("no server", self.graphctl("ps", "--server_name", "other").stdout)
         job.send_signal(signal.SIGINT)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
 
     def test_with_ip_config_a_missing_server_is_shown_and_is_exit_code_5(self):
         done = self.graphctl("ps", *HERE)
@@ -148,7 +148,7 @@ class Stop(GraphctlTest):
         stubborn = "trap '' TERM; echo up; while true; do sleep 3600; done"
         first, second, third = (self.start_launch(stubborn, trainers=1) for _ in range(3))
         for job in (first, second, third):
-            job.stdout.readline(), job.stdout.readline()
+            read_line(job.stdout), read_line(job.stdout)
         names = self.jobs()
         self.assertEqual(len(names), 3)
         begin = time.monotonic()
@@ -161,16 +161,16 @@ class Stop(GraphctlTest):
         done = self.graphctl("stop", *HERE)
         self.assertEqual((done.returncode, done.stdout.count("stopped job")), (0, 2))
         for job in (first, second, third):
-            job.communicate(timeout=20)
+            job.communicate(timeout=20 * SLOW)
             self.assertEqual(job.returncode, 143)
         self.assertEqual(len(self.daemons()), 2)
         self.stop_server()
 
     def test_a_stopped_job_takes_the_server_it_started_along(self):
         job = self.start_launch("echo up; exec sleep 3600")
-        job.stdout.readline()
+        read_line(job.stdout)
         self.assertEqual(self.graphctl("stop", *HERE).returncode, 0)
-        job.communicate(timeout=20)
+        job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 143)
         self.assertEqual(self.left(), [])
 
