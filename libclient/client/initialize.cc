@@ -198,20 +198,22 @@ Options Options::FromEnvironment() {
 }
 
 std::shared_ptr<Session> Initialize(Options options) {
-  const auto check = [](const char* what, int value, int limit) {
+  const auto check = [](const char* what, int value, int limit, const char* variables) {
     if (value < 0 || value >= limit) {
-      Throw(ErrorCode::kInvalid, what, " ", value, " is outside 0..", limit - 1);
+      Throw(ErrorCode::kInvalid, what, " ", value, " is outside 0..", limit - 1, "; see ",
+            variables);
     }
   };
-  check("rank", options.rank, options.world_size);
-  check("local rank", options.local_rank, options.local_world_size);
+  check("rank", options.rank, options.world_size, "RANK and WORLD_SIZE");
+  check("local rank", options.local_rank, options.local_world_size,
+        "LOCAL_RANK and LOCAL_WORLD_SIZE");
   if (options.job_id.empty() && !options.server_name.empty()) {
     // Both connections of a trainer must name the same job.
     std::random_device random;
     options.job_id = StrCat("anonymous-", std::hex, random(), random());
   }
   auto access = options.server_name.empty() ? OpenStandalone(options) : Connect(options);
-  check("partition", options.part, access->meta().book.num_partitions());
+  check("partition", options.part, access->meta().book.num_partitions(), "GRAPHD_PART_ID");
   return std::make_shared<SessionImpl>(std::move(options), std::move(access));
 }
 

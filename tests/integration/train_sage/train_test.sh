@@ -56,7 +56,8 @@ job() {
   local name=$1 world=$2 rank pids=() status=0
   shift 2
   for ((rank = 0; rank < world; rank++)); do
-    RANK=$rank WORLD_SIZE=$world LOCAL_RANK=$((rank / 2)) MASTER_ADDR=127.0.0.1 \
+    RANK=$rank WORLD_SIZE=$world LOCAL_RANK=$((rank / 2)) \
+      LOCAL_WORLD_SIZE=$(((world + 1 - rank % 2) / 2)) MASTER_ADDR=127.0.0.1 \
       MASTER_PORT=${ports[2]} GRAPHD_SERVER_NAME=train_test GRAPHD_IP_CONFIG=ip_config.txt \
       GRAPHD_JOB_ID=$name GRAPHD_PART_ID=$((rank % 2)) GRAPHD_RUNTIME_DIR=$work/run \
       timeout 60 "${train[@]}" "$@" >"$name.$rank.log" 2>&1 &
