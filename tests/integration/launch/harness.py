@@ -74,7 +74,7 @@ def partition(directory, parts, name="ring"):
 def free_ports(count):
     """Below those that the system gives to clients, one of which could have it until it is used."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
-        ports = range(10000, int(file.read().split()[0]))
+        ports = range(10000, max(20000, int(file.read().split()[0])))
     found = []
     while len(found) < count:
         port = random.choice(ports)
