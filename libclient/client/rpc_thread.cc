@@ -13,7 +13,7 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                                     std::chrono::milliseconds timeout, std::string what) {
   auto done = std::make_shared<std::promise<void>>();
   Pending pending(done->get_future());
-  loop_.executor().executeSync([&] {
+  loop_.RunAndWait([&] {
     auto expired = loop_.timer()
                        .afterDelay(timeout.count() * kj::MILLISECONDS)
                        .then([what, timeout]() -> kj::Promise<void> {
@@ -32,7 +32,7 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
 }
 
 void RpcThread::Run(std::function<void()> function) {
-  loop_.executor().executeSync([&] { function(); });
+  loop_.RunAndWait([&] { function(); });
 }
 
 }  // namespace graphd

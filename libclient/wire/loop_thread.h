@@ -3,6 +3,7 @@
 #include <kj/async-io.h>
 
 #include <functional>
+#include <mutex>
 #include <thread>
 
 namespace graphd {
@@ -16,13 +17,28 @@ class LoopThread {
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  // From any thread: how functions get onto the loop.
+  // From threads with an event loop: how functions get onto this one.
   const kj::Executor& executor() const { return *executor_; }
+  // From any other thread: runs f on the loop and waits for it. Everything before is visible to f,
+  // and f to everything after, also to tools that can't see into KJ's own locks.
+  template <class F>
+  void RunAndWait(F f) {
+    Publish();
+    executor_->executeSync([&] {
+      Publish();
+      f();
+      Publish();
+    });
+    Publish();
+  }
   // On the loop's thread only.
   kj::LowLevelAsyncIoProvider& provider() { return *provider_; }
   kj::Timer& timer() { return *timer_; }
 
  private:
+  void Publish() { std::lock_guard lock(handoff_); }
+
+  std::mutex handoff_;  // guards nothing: its order of locking is what counts
   // Set by the thread before the constructor returns.
   kj::Own<const kj::Executor> executor_;
   kj::LowLevelAsyncIoProvider* provider_ = nullptr;
