@@ -201,8 +201,8 @@ kj::Promise<void> GraphSession::Guarded(Context& context, F&& f) {
             " requests in flight already; wait for answers");
     }
     in_flight_++;
-    auto count = kj::defer([this] { in_flight_--; });
-    return f().attach(kj::mv(count), thisCap());
+    auto count = kj::defer([this, self = thisCap()] { in_flight_--; });
+    return f().attach(kj::mv(count));
   } catch (const Error& error) {
     return ToKj(error);
   }

@@ -86,6 +86,7 @@ AttachInfo DaemonLink::Attach() {
     try {
       return AttachOnce();
     } catch (const Error& error) {
+      broken_ = true;
       // Not there yet, or restarting: wait for it. A rank that is attached still may be this one's
       // last connection, of which the daemon has not seen the end. Anything else won't get better.
       const auto passed = Clock::now() - start + pause;
@@ -125,6 +126,7 @@ AttachInfo DaemonLink::AttachOnce() {
   auto pending = thread_->Start(
       [&]() -> kj::Promise<void> {
         live_ = std::make_unique<Live>();
+        broken_ = false;  // before the connection can break
         live_->small = std::make_unique<Live::Attached>(thread_->provider(), std::move(small_fd),
                                                         use_unix_, buffers_, broken_);
         kj::Promise<void> bulk_attached = kj::READY_NOW;
@@ -177,7 +179,6 @@ AttachInfo DaemonLink::AttachOnce() {
       },
       options_.timeout, "the graphd at " + peer_);
   pending.Wait();
-  broken_ = false;
   if (!meta_) meta_ = info.meta;
   for (Mapping& mapping : mappings) {
     std::vector<std::shared_ptr<const Segment>> segments;
