@@ -92,6 +92,7 @@ class PartitionCommand(unittest.TestCase):
         self.assert_fails(self.partition(parts=0), INVALID, "partitions 0")
         self.assert_fails(self.partition("--part_method", "magic"), INVALID, "magic", "random")
         self.assert_fails(self.partition("--split", "time"), INVALID, "half")
+        self.assert_fails(self.partition("--input_format", "magic"), INVALID, "magic", "ogb")
         self.assert_fails(self.partition(name="a/b"), INVALID, "a/b")
         self.assertEqual(graphctl("partition").returncode, INVALID)
         self.input = "/nowhere"
