@@ -76,11 +76,10 @@ JsonField FindType(const JsonField& map, const std::string& name) {
 
 IdMap ReadOwners(const char* what, const JsonField& field, PartId num_parts) {
   const std::string named = field.String();
-  const std::string beside = JoinPath(DirName(field.file()), BaseName(named));
-  const std::string path = FirstThatExists({named, JoinPath(DirName(field.file()), named), beside});
+  const std::string path = FindMapFile(field.file(), named);
   if (!FileExists(path)) {
     Throw(ErrorCode::kNotFound, field.file(), ": ", field.name(), " is ", named,
-          ", expected that file, or ", beside);
+          ", expected that file, or ", JoinPath(DirName(field.file()), BaseName(named)));
   }
   const NpyFile file(path);
   if (file.shape().size() != 1 || !IsInteger(file.dtype())) {
@@ -138,13 +137,10 @@ PartFiles ReadFiles(const JsonField& root, size_t part, PartFormat format) {
   if (!field.Has("part_graph") && field.Has("part_graph_graphbolt")) {
     field.Fail("part_graph: GraphBolt partitions can't be read; partition to DGL's own format");
   }
-  const std::string directory = DirName(root.file());
   const auto resolve = [&](const char* key) {
     const std::string named = field[key].String();
-    const std::string base = BaseName(named);
-    if (base.empty()) field[key].Fail("the path of a file");
-    return FirstThatExists(
-        {JoinPath(directory, named), JoinPath(directory, StrCat("part", part, "/", base)), named});
+    if (BaseName(named).empty()) field[key].Fail("the path of a file");
+    return FindPartFile(root.file(), static_cast<PartId>(part), named);
   };
   PartFiles files;
   files.part_graph = resolve("part_graph");
@@ -207,6 +203,17 @@ std::vector<CanonicalEdgeType> ReadEdgeTypes(const PartConfig& config, const Jso
 }
 
 }  // namespace
+
+std::string FindPartFile(const std::string& config_path, PartId part, const std::string& named) {
+  const std::string directory = DirName(config_path);
+  const std::string beside = StrCat("part", part, "/", BaseName(named));
+  return FirstThatExists({JoinPath(directory, named), JoinPath(directory, beside), named});
+}
+
+std::string FindMapFile(const std::string& config_path, const std::string& named) {
+  const std::string directory = DirName(config_path);
+  return FirstThatExists({named, JoinPath(directory, named), JoinPath(directory, BaseName(named))});
+}
 
 PartConfig LoadPartConfig(const std::string& path) {
   const nlohmann::json document = ParseJsonFile(path);

@@ -47,4 +47,9 @@ struct PartConfig {
 // value and expectation.
 PartConfig LoadPartConfig(const std::string& path);
 
+// Where a file lies that a part config names, as LoadPartConfig looks for it: one of a partition,
+// an .npy map.
+std::string FindPartFile(const std::string& config_path, PartId part, const std::string& named);
+std::string FindMapFile(const std::string& config_path, const std::string& named);
+
 }  // namespace graphd
