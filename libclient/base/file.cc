@@ -62,7 +62,7 @@ void WriteFileAtomically(const std::string& path, std::string_view text) {
   {
     UniqueFd fd = OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC);
     WriteExactly(fd.get(), std::as_bytes(std::span(text)), temporary);
-    if (::fsync(fd.get()) != 0) ThrowErrno("can't sync", temporary);
+    Sync(fd.get(), temporary);
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't rename to", path);
 }
@@ -99,6 +99,14 @@ void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& p
     if (put < 0) ThrowErrno("can't write", path);
     done += static_cast<size_t>(put);
   }
+}
+
+void Sync(int fd, const std::string& path) {
+  if (::fsync(fd) != 0) ThrowErrno("can't sync", path);
+}
+
+void SyncDirectory(const std::string& path) {
+  Sync(OpenFile(path, O_RDONLY | O_DIRECTORY).get(), path);
 }
 
 MappedFile::MappedFile(const std::string& path) : path_(path), size_(FileSize(path)) {

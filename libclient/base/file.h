@@ -50,6 +50,9 @@ void MakeDirectories(const std::string& path);
 // Exactly out.size() bytes from `offset`. Throws Error(kCorrupt) on a short file.
 void ReadExactly(int fd, uint64_t offset, std::span<std::byte> out, const std::string& path);
 void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& path);
+// Waits until what was written to a file is on the disk; for a directory, its names.
+void Sync(int fd, const std::string& path);
+void SyncDirectory(const std::string& path);
 
 // A regular file mapped read-only. An empty file maps to an empty span.
 class MappedFile {

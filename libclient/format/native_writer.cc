@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/strings.h"
@@ -15,10 +14,6 @@ namespace graphd {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
-
-void Sync(int fd, const std::string& path) {
-  if (::fsync(fd) != 0) ThrowErrno("can't sync", path);
-}
 
 }  // namespace
 
@@ -118,43 +113,8 @@ void NativePartitionWriter::Finish() {
     }
   }
   WriteFileAtomically(header_path, NativeHeaderText(header_));
-  Sync(OpenFile(directory_, O_RDONLY | O_DIRECTORY).get(), directory_);
+  SyncDirectory(directory_);
   finished_ = true;
-}
-
-void WriteNativePartConfig(const std::string& directory, const GraphMeta& meta) {
-  using nlohmann::ordered_json;
-  const auto ranges_of = [](const IdMap& map, size_t type) {
-    ordered_json list = ordered_json::array();
-    for (const IdMap::Range& range : map.ranges()[type]) list.push_back({range.begin, range.end});
-    return list;
-  };
-  ordered_json root;
-  root["graph_name"] = meta.graph_name;
-  root["format"] = kNativeFormatName;
-  root["num_nodes"] = meta.book.nodes().total();
-  root["num_edges"] = meta.book.edges().total();
-  root["part_method"] = meta.part_method;
-  root["num_parts"] = meta.book.num_partitions();
-  root["halo_hops"] = meta.halo_hops;
-  for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
-    const std::string& name = meta.schema.ntype(t);
-    root["node_map"][name] = ranges_of(meta.book.nodes(), static_cast<size_t>(t));
-    root["ntypes"][name] = t;
-  }
-  for (EdgeTypeId e = 0; e < meta.schema.num_etypes(); e++) {
-    const std::string name = meta.schema.etype(e).ToString();
-    root["edge_map"][name] = ranges_of(meta.book.edges(), static_cast<size_t>(e));
-    root["etypes"][name] = e;
-  }
-  for (PartId p = 0; p < meta.book.num_partitions(); p++) {
-    const std::string part = "part" + std::to_string(p) + "/";
-    root["part-" + std::to_string(p)] = {{"node_feats", part + "node_feat.seg"},
-                                         {"edge_feats", part + "edge_feat.seg"},
-                                         {"part_graph", part + "graph.seg"}};
-  }
-  WriteFileAtomically(JoinPath(directory, meta.graph_name + ".json"), root.dump(2) + "\n");
-  Sync(OpenFile(directory, O_RDONLY | O_DIRECTORY).get(), directory);
 }
 
 }  // namespace graphd

@@ -57,8 +57,4 @@ class NativePartitionWriter {
   Checksum checksum_;
 };
 
-// Writes directory/<graph_name>.json for a native graph: DGL's keys plus "format". part<i>/ are
-// expected beside it. Atomic, and on the disk when it returns.
-void WriteNativePartConfig(const std::string& directory, const GraphMeta& meta);
-
 }  // namespace graphd

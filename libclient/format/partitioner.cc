@@ -7,7 +7,9 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "format/native_writer.h"
+#include "format/native_header.h"
+#include "format/partition_plan.h"
+#include "format/write_part_config.h"
 #include "format/write_partition.h"
 
 namespace graphd {
@@ -54,55 +56,15 @@ void RemoveOld(const PartitionOptions& options) {
   }
 }
 
-// Homogeneous ranges [type][partition] from the counts [type][partition].
-std::vector<std::vector<IdMap::Range>> TileRanges(const std::vector<std::vector<int64_t>>& counts,
-                                                  PartId num_parts) {
-  std::vector<std::vector<IdMap::Range>> ranges(counts.size());
-  int64_t next = 0;
-  for (size_t p = 0; p < Index(num_parts); p++) {
-    for (size_t t = 0; t < counts.size(); t++) {
-      ranges[t].push_back({next, next + counts[t][p]});
-      next += counts[t][p];
-    }
-  }
-  return ranges;
-}
-
 PartitionPlan MakePlan(const RawGraph& graph, const PartitionOptions& options) {
-  const auto step = [&](const char* text, uint64_t done, uint64_t total) {
-    if (options.progress) options.progress(text, done, total);
+  const auto step = [&](uint64_t done) {
+    if (options.progress) options.progress("assigning nodes to partitions", done, 1);
   };
-  const PartId parts = options.num_parts;
-  PartitionPlan plan;
-  step("assigning nodes to partitions", 0, 1);
-  plan.owners = AssignNodes(graph, parts, options.method, options.seed);
-  step("assigning nodes to partitions", 1, 1);
-  std::vector<std::vector<int64_t>> node_counts, edge_counts;
-  for (const auto& owners : plan.owners) {
-    plan.nodes.push_back(NumberNodes(owners, parts));
-    const std::vector<int64_t>& first = plan.nodes.back().first;
-    node_counts.emplace_back();
-    for (size_t p = 0; p < Index(parts); p++) node_counts.back().push_back(first[p + 1] - first[p]);
-  }
-  const Schema& schema = graph.schema;
-  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-    step("sorting edges", Index(e), Index(schema.num_etypes()));
-    const NodeNumbering& dst = plan.nodes[Index(schema.dst_type(e))];
-    plan.edges.emplace_back(graph.edges[Index(e)], plan.nodes[Index(schema.src_type(e))], dst);
-    const std::span<const uint64_t> offsets = plan.edges.back().offsets();
-    edge_counts.emplace_back();
-    for (size_t p = 0; p < Index(parts); p++) {
-      edge_counts.back().push_back(
-          static_cast<int64_t>(offsets[Index(dst.first[p + 1])] - offsets[Index(dst.first[p])]));
-    }
-  }
-  step("sorting edges", 1, 1);
-  plan.meta = std::make_shared<GraphMeta>(
-      GraphMeta{options.graph_name, schema,
-                PartitionBook(IdMap::FromRanges("node", TileRanges(node_counts, parts)),
-                              IdMap::FromRanges("edge", TileRanges(edge_counts, parts))),
-                PartMethodName(options.method), 1});
-  return plan;
+  step(0);
+  NodeOwners owners = AssignNodes(graph, options.num_parts, options.method, options.seed);
+  step(1);
+  return MakePartitionPlan(graph, options.graph_name, options.num_parts, std::move(owners),
+                           PartMethodName(options.method), options.progress);
 }
 
 // What the files will hold, for the progress.
@@ -136,7 +98,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions
   RemoveOld(options);
   PartitionSummary summary;
   summary.meta = plan.meta;
-  for (const SortedEdges& edges : plan.edges) summary.edge_cut += edges.edge_cut();
+  summary.edge_cut = plan.edge_cut();
   const uint64_t total = ExpectedBytes(graph);
   uint64_t done = 0;
   for (PartId p = 0; p < options.num_parts; p++) {
@@ -148,7 +110,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions
     summary.bytes.push_back(
         WritePartition(graph, plan, PartDirectory(options.output, p), p, written));
   }
-  WriteNativePartConfig(options.output, *plan.meta);
+  WritePartConfig(options.output, *plan.meta, PartFormat::kNative);
   summary.part_config = ConfigPath(options);
   if (options.progress) options.progress("writing partitions", total, total);
   return summary;
