@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "graph/partition.h"
+
+namespace graphd {
+
+// Weights of edges with an alias table per row (M. Vose, "A linear algorithm for generating random
+// numbers with a given distribution", 1991): a draw in proportion to weight costs one random number
+// and one memory access at any degree. Immutable; thread-safe.
+class AliasIndex {
+ public:
+  // `csc` are the rows it was built over and `column` the edge feature, by local edge row; both
+  // must outlive this object. Checks names, dtypes and shapes. Throws Error(kCorrupt).
+  AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, const Tensor& column);
+
+  // Sum of the row's weights.
+  double total(size_t row) const noexcept { return totals_[row]; }
+  // How many of the row's edges have a weight above 0.
+  uint32_t positive(size_t row) const noexcept { return positive_[row]; }
+  // Weight of a slot: >= 0 and finite; masks give 0 or 1.
+  double weight(uint64_t slot) const noexcept { return WeightOfEdge(EdgeRow(slot)); }
+  // A relative slot in proportion to weight, from 64 random bits, for a row that begins at slot
+  // `begin` and has `degree` edges and a total above 0. Returns `degree` for the few bits that
+  // would favour some slots: draw again.
+  uint64_t Draw(uint64_t begin, uint64_t degree, uint64_t bits) const noexcept {
+    const uint64_t product = (bits >> 32) * degree;
+    if (static_cast<uint32_t>(product) < degree) [[unlikely]] {
+      const auto small = static_cast<uint32_t>(degree);
+      if (static_cast<uint32_t>(product) < (0u - small) % small) return degree;
+    }
+    const uint64_t at = product >> 32;
+    const Cell cell = cells_[begin + at];
+    return static_cast<uint32_t>(bits) < cell.threshold ? at : cell.alias;
+  }
+  void Prefetch(uint64_t slot) const noexcept { __builtin_prefetch(cells_ + slot); }
+  const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
+
+ private:
+  struct Cell {
+    uint32_t threshold, alias;
+  };
+  enum class Kind : uint8_t { kFloat, kDouble, kMask };
+  uint64_t EdgeRow(uint64_t slot) const noexcept { return edge_rows_ ? (*edge_rows_)[slot] : slot; }
+  double WeightOfEdge(uint64_t row) const noexcept {
+    switch (kind_) {
+      case Kind::kFloat:
+        return static_cast<double>(reinterpret_cast<const float*>(column_)[row]);
+      case Kind::kDouble:
+        return reinterpret_cast<const double*>(column_)[row];
+      case Kind::kMask:
+        return column_[row] != std::byte{0} ? 1.0 : 0.0;
+    }
+    __builtin_unreachable();
+  }
+
+  std::shared_ptr<const Segment> segment_;
+  const Cell* cells_ = nullptr;
+  std::span<const double> totals_;
+  std::span<const uint32_t> positive_;
+  std::optional<IdSpan> edge_rows_;
+  const std::byte* column_ = nullptr;
+  Kind kind_ = Kind::kFloat;
+};
+
+std::shared_ptr<const Segment> BuildAliasIndex(const Partition& partition, EdgeTypeId etype,
+                                               const Csc& csc, const std::string& feature);
+
+}  // namespace graphd

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+
+namespace graphd {
+
+// Draws numbers 0..n-1 without repetition, in memory that is reused: O(draws) for any n. Remembers
+// what was drawn in a byte per candidate that is undone afterwards, or, where those would not fit
+// the second-level cache, in a hash table. Not thread-safe.
+class DistinctDraws {
+ public:
+  // `count` <= n distinct numbers, every set equally likely (the order is not random): R. Floyd's
+  // algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987). Valid until the next call.
+  std::span<const uint64_t> Floyd(CounterRng& rng, uint64_t n, uint64_t count);
+
+  // For draws that the caller makes: Start(n, about how many), Insert each (false: it was there
+  // already), Contains, and Finish before the next Start or Floyd.
+  void Start(uint64_t n, uint64_t expected);
+  bool Insert(uint64_t value) {
+    if (!hashed_) {
+      if (tracker_[value]) [[unlikely]]
+        return false;
+      tracker_[value] = 1;
+      drawn_.push_back(value);
+      return true;
+    }
+    return InsertHashed(value);
+  }
+  bool Contains(uint64_t value) const noexcept;
+  // What was inserted since Start, in that order.
+  std::span<const uint64_t> drawn() const noexcept { return drawn_; }
+  void Finish() noexcept;
+
+ private:
+  bool InsertHashed(uint64_t value);
+
+  bool hashed_ = false;
+  std::vector<uint8_t> tracker_;  // all zero between uses
+  std::vector<uint64_t> table_;   // open addressing
+  std::vector<uint64_t> drawn_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "graph/partition.h"
+
+// Arrays derived from one partition that make a kind of sampling fast. Each index is a sealed
+// segment of its own, so that a daemon builds it once and hands it to the trainers of its machine.
+// This header builds them; alias_index.h, order_index.h, out_index.h and slot_index.h open them.
+//
+// Rows and slots: a row is a local destination row of the edge type (in), or a row of the kOut
+// index (out); a slot is a position in the row arrays (Csc::indices). Arrays, by kind; "relative"
+// means counted from the row's first slot:
+//   kOut     range      uint64 [2]: number of source nodes, log2 of the directory's step
+//            sources    uint32|uint64 [rows]: type-wise ids of the sources present, ascending
+//            directory  uint32|uint64 [steps + 1]: first row whose source is >= step << log2
+//            indptr     uint64 [rows + 1]
+//            indices    uint32|uint64 [edges]: type-wise id of the destination, ascending in a row
+//            edge_rows  uint32|uint64 [edges]: local edge row
+//   kAlias   cells      uint32 [edges, 2]: threshold, relative alias (Vose's tables)
+//            totals     float64 [rows]: sum of the row's weights
+//            positive   uint32 [rows]: how many of its weights are above 0
+//   kOrder   order      uint32 [edges]: relative slots, ascending by (value, edge row)
+//            values     column's dtype (16-bit floats as float32, bool as uint8) [edges]: in that
+//                       order
+//   kInverse slots      uint32|uint64 [edges]: slot by local edge row
+//   kSorted  order      uint32 [edges]: relative slots, ascending by (neighbour, slot)
+
+namespace graphd {
+
+enum class EdgeIndexKind : uint8_t { kOut, kAlias, kOrder, kInverse, kSorted };
+const char* EdgeIndexKindName(EdgeIndexKind kind) noexcept;  // "out", "alias", ...
+
+// Which index. A value; orders and compares by its members.
+struct EdgeIndexSpec {
+  EdgeIndexKind kind = EdgeIndexKind::kOut;
+  bool out = false;  // over the rows of the kOut index; false for kOut itself
+  EdgeTypeId etype = 0;
+  std::string column;  // kAlias, kOrder: an edge feature; else empty
+
+  auto operator<=>(const EdgeIndexSpec&) const = default;
+  // "alias index of edge type 3 by 'weight', out-edges", for messages.
+  std::string ToString() const;
+};
+
+// Builds an index, single-threaded, in O(edges), kOrder and kSorted in O(edges log degree). `out`
+// is the segment of the edge type's kOut index, needed when spec.out, else ignored. The partition
+// must have passed Validate(). Throws Error(kNotFound) for an unknown edge type or feature,
+// Error(kInvalid) for a spec that makes no sense, a feature that is not 1-D or not of a fitting
+// dtype, a weight that is negative, infinite or no number and an order value that is no number
+// (naming feature, edge id and value), Error(kOverloaded) when memory is short.
+//   kAlias takes float32 and float64 as weights, bool, uint8 and int8 as masks: non-zero weighs 1.
+std::shared_ptr<const Segment> BuildEdgeIndex(const Partition& partition, const EdgeIndexSpec& spec,
+                                              const std::shared_ptr<const Segment>& out = nullptr);
+
+// Bound of the bytes that BuildEdgeIndex needs at once, the segment and what it works with, without
+// looking at any edge. Throws like BuildEdgeIndex for specs that make no sense.
+uint64_t EstimateEdgeIndexBytes(const Partition& partition, const EdgeIndexSpec& spec);
+
+// Throws Error(kNotFound/kInvalid) unless the spec fits the partition: the edge type and the
+// feature exist, dtype and shape fit the kind. Part of the two functions above.
+void CheckEdgeIndexSpec(const Partition& partition, const EdgeIndexSpec& spec);
+
+}  // namespace graphd

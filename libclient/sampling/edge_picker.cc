@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sampling/edge_picker.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "base/check.h"
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+constexpr size_t kAhead = 16;  // rows; bench/sampling_bench
+
+bool IsTemporal(PickMethod method) {
+  return method == PickMethod::kTemporalUniform || method == PickMethod::kTemporalRecent;
+}
+
+bool MayReplace(PickMethod method) {
+  return method == PickMethod::kUniform || method == PickMethod::kWeighted ||
+         method == PickMethod::kTemporalUniform;
+}
+
+// Edges that a row of this degree can give.
+uint64_t MostPicks(uint64_t degree, const PickParams& params) {
+  if (params.fanout < 0) return degree;
+  const auto fanout = static_cast<uint64_t>(params.fanout);
+  if (params.replace) return degree > 0 ? fanout : 0;
+  return std::min(degree, fanout);
+}
+
+}  // namespace
+
+const char* PickMethodName(PickMethod method) noexcept {
+  switch (method) {
+    case PickMethod::kUniform:
+      return "uniform";
+    case PickMethod::kWeighted:
+      return "weighted";
+    case PickMethod::kTopK:
+      return "top-k";
+    case PickMethod::kTemporalUniform:
+      return "temporal uniform";
+    case PickMethod::kTemporalRecent:
+      return "temporal recent";
+    case PickMethod::kLabor:
+      return "labor";
+  }
+  return "unknown";
+}
+
+uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParams& params) {
+  const uint64_t* indptr = csc.indptr.data();
+  uint64_t sum = 0;
+  for (size_t i = 0; i < rows.size(); i++) {
+    if (i + kAhead < rows.size())
+      __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kAhead], 0));
+    if (rows[i] >= 0) sum += MostPicks(indptr[rows[i] + 1] - indptr[rows[i]], params);
+  }
+  return sum;
+}
+
+void CheckPick(const PickSource& source, const PickParams& params) {
+  GRAPHD_CHECK(source.csc, "there are rows to pick from");
+  const char* name = PickMethodName(params.method);
+  if (params.method > PickMethod::kLabor) {
+    Throw(ErrorCode::kInvalid, "sampling method ", static_cast<int>(params.method),
+          "; expected 0..", static_cast<int>(PickMethod::kLabor));
+  }
+  if (params.fanout < -1) {
+    Throw(ErrorCode::kInvalid, "fanout ", params.fanout,
+          "; expected 0 or more, or -1 for all edges");
+  }
+  if (params.replace && !MayReplace(params.method)) {
+    Throw(ErrorCode::kInvalid, name, " sampling has no form with replacement");
+  }
+  if (params.method == PickMethod::kWeighted && !source.alias) {
+    Throw(ErrorCode::kInvalid, name, " sampling needs an alias index");
+  }
+  if ((params.method == PickMethod::kTopK || IsTemporal(params.method)) && !source.order) {
+    Throw(ErrorCode::kInvalid, name, " sampling needs an order index");
+  }
+}
+
+size_t EdgePicker::Pick(const PickSource& source, std::span<const int64_t> rows,
+                        std::span<const int64_t> streams, const PickParams& params,
+                        const SeedTimes& times) {
+  CheckPick(source, params);
+  const bool temporal = IsTemporal(params.method);
+  GRAPHD_CHECK(rows.size() == streams.size(), "one stream per row");
+  GRAPHD_CHECK(!temporal || std::visit([](auto t) { return t.size(); }, times) == rows.size(),
+               "one time per row");
+  source_ = source;
+  params_ = params;
+  if (source_.exclude && source_.exclude->empty()) source_.exclude = nullptr;
+  order_ = params.method == PickMethod::kTemporalUniform ? source.order : nullptr;
+  take_all_ = params.fanout < 0;
+  replace_ = params.replace && !take_all_;
+  fanout_ = take_all_ ? UINT64_MAX : static_cast<uint64_t>(params.fanout);
+  num_slots_ = 0;
+  Plan(rows, times);
+  counts_.resize(rows.size());
+  for (size_t i = 0; i < rows.size(); i++) {
+    const size_t before = num_slots_;
+    if (plan_[i].degree > 0 && fanout_ > 0) {
+      PickRow({static_cast<size_t>(rows[i]), plan_[i].begin, plan_[i].degree,
+               static_cast<uint64_t>(streams[i])});
+    }
+    counts_[i] = static_cast<uint32_t>(num_slots_ - before);
+  }
+  return num_slots_;
+}
+
+void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
+  const uint64_t* indptr = source_.csc->indptr.data();
+  plan_.resize(rows.size());
+  const bool temporal = IsTemporal(params_.method);
+  if (temporal) {
+    before_.resize(rows.size());
+    source_.order->CountBefore(*source_.csc, rows, times, params_.inclusive, before_);
+  }
+  uint64_t most = 0;
+  for (size_t i = 0; i < rows.size(); i++) {
+    if (i + kAhead < rows.size())
+      __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kAhead], 0));
+    plan_[i] = {0, 0};
+    if (rows[i] < 0) continue;
+    const uint64_t begin = indptr[rows[i]];
+    plan_[i] = {begin, temporal ? before_[i] : indptr[rows[i] + 1] - begin};
+    most += MostPicks(plan_[i].degree, params_);
+  }
+  if (slots_.size() < most) slots_.resize(most);
+  if (params_.races && races_.size() < most) races_.resize(most);
+}
+
+void EdgePicker::PickRow(const Row& row) {
+  switch (params_.method) {
+    case PickMethod::kUniform:
+    case PickMethod::kTemporalUniform:
+      return params_.races && !take_all_ ? UniformRaces(row) : Uniform(row);
+    case PickMethod::kWeighted:
+      return Weighted(row);
+    case PickMethod::kTopK:
+      return Ordered(row, params_.largest);
+    case PickMethod::kTemporalRecent:
+      return Ordered(row, true);
+    case PickMethod::kLabor:
+      return Labor(row);
+  }
+}
+
+bool EdgePicker::Excluded(uint64_t slot) const noexcept {
+  if (!source_.exclude) return false;
+  const auto& rows = source_.csc->edge_rows;
+  return source_.exclude->Contains(rows ? (*rows)[slot] : slot);
+}
+
+void EdgePicker::ListEligible(const Row& row) {
+  eligible_.clear();
+  for (uint64_t position = 0; position < row.degree; position++) {
+    const uint64_t slot = SlotAt(row, position);
+    if (!Excluded(slot)) eligible_.push_back(slot);
+  }
+}
+
+}  // namespace graphd

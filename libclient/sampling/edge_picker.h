@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/rng.h"
+#include "graph/partition.h"
+#include "sampling/alias_index.h"
+#include "sampling/distinct_draws.h"
+#include "sampling/edge_set.h"
+#include "sampling/order_index.h"
+#include "sampling/race.h"
+#include "sampling/smallest_keys.h"
+
+// Picks edges of rows by every method there is. What is picked is a function of (key, stream of the
+// row, contents of the row) alone, whoever picks and whatever else is in the call.
+//
+// Without replacement, a row gives min(fanout, eligible) edges; with replacement exactly fanout
+// edges if any is eligible; fanout -1 gives all eligible edges (replace is ignored), 0 none. An
+// edge is eligible if it is not excluded, its weight is above 0 (weighted, labor with weights) and
+// its time is before the seed's (temporal).
+//
+//   kUniform          every set of edges, or every sequence with replacement, is equally likely
+//   kWeighted         successive draws in proportion to weight among what is left (as
+//                     numpy.random.choice(p=..., replace=False)), or independent draws
+//   kTopK             the edges with the largest (or smallest) values, best first; ties by edge row
+//   kTemporalUniform  kUniform among edges before the seed's time
+//   kTemporalRecent   the latest edges before the seed's time, latest first; ties by edge row
+//   kLabor            LABOR-0 (Balin and Catalyurek, "Layer-neighbor sampling", NeurIPS 2023), the
+//                     sequential Poisson variant: the edges with the smallest r (r / weight), r
+//                     depending on key and *neighbour* only, so that seeds share neighbours
+//
+// Not thread-safe: one picker per thread, which reuses its memory from call to call.
+
+namespace graphd {
+
+enum class PickMethod : uint8_t {
+  kUniform,
+  kWeighted,
+  kTopK,
+  kTemporalUniform,
+  kTemporalRecent,
+  kLabor,
+};
+const char* PickMethodName(PickMethod method) noexcept;  // "uniform", "weighted", ...
+
+struct PickParams {
+  PickMethod method = PickMethod::kUniform;
+  int fanout = -1;
+  bool replace = false;    // kUniform, kWeighted, kTemporalUniform only
+  bool largest = true;     // kTopK: largest values; false: smallest
+  bool inclusive = false;  // temporal: also edges at the very time of the seed
+  bool races = false;      // also record races(), for merging with other partitions' picks
+  uint64_t key = 0;        // SampleKey; with the row's stream it gives the row's random numbers
+};
+
+// The key for one of several parts (partitions, edge types) whose picks for the same seeds are to
+// be merged: their races must be independent, so each has a key of its own. LABOR keeps the key,
+// since a neighbour's number must be the same wherever it is met.
+inline uint64_t PartKey(PickMethod method, uint64_t key, uint32_t part) noexcept {
+  return method == PickMethod::kLabor ? key : CombineKeys(key, uint64_t{part} + 1);
+}
+
+// What is picked from. Everything pointed to must outlive the call.
+struct PickSource {
+  const Csc* csc = nullptr;           // required
+  const AliasIndex* alias = nullptr;  // kWeighted: required; kLabor: weights, none: unweighted
+  const OrderIndex* order = nullptr;  // kTopK and temporal: required
+  const EdgeSet* exclude = nullptr;   // local edge rows never to pick
+};
+
+// Edges that Pick can give at most, for bounding its memory (8 bytes each, 16 with races).
+uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParams& params);
+
+// Throws Error(kInvalid) for a fanout below -1, replacement where there is none, and a missing
+// index.
+void CheckPick(const PickSource& source, const PickParams& params);
+
+class EdgePicker {
+ public:
+  // Picks edges of each row. Rows must be in range, or -1: a node without edges here. `streams` has
+  // one number per row (usually the node's type-wise id); `times` one per row for the temporal
+  // methods. Returns how many edges were picked. Throws what CheckPick throws.
+  size_t Pick(const PickSource& source, std::span<const int64_t> rows,
+              std::span<const int64_t> streams, const PickParams& params,
+              const SeedTimes& times = {});
+
+  // Results, until the next Pick. Edges per row; the slots, row after row; and with params.races
+  // one race per slot, ascending within a row except with replacement (race.h).
+  std::span<const uint32_t> counts() const noexcept { return counts_; }
+  std::span<const uint64_t> slots() const noexcept { return {slots_.data(), num_slots_}; }
+  std::span<const Race> races() const noexcept {
+    return {races_.data(), params_.races ? num_slots_ : 0};
+  }
+
+ private:
+  // The row being picked from.
+  struct Row {
+    size_t index;     // of the row number, in alias
+    uint64_t begin;   // first slot
+    uint64_t degree;  // or, for temporal methods, the number of edges before the seed's time
+    uint64_t stream;
+  };
+  struct Entry {
+    uint64_t begin, degree;
+  };
+
+  void Plan(std::span<const int64_t> rows, const SeedTimes& times);
+  void PickRow(const Row& row);
+  void Emit(uint64_t slot, Race race = 0) {
+    slots_[num_slots_] = slot;
+    if (params_.races) races_[num_slots_] = race;
+    num_slots_++;
+  }
+  bool Excluded(uint64_t slot) const noexcept;
+  CounterRng Rng(const Row& row) const noexcept {
+    return CounterRng(CombineKeys(params_.key, row.stream));
+  }
+  // Slot of the row's edge number `position`: in time, for temporal methods.
+  uint64_t SlotAt(const Row& row, uint64_t position) const noexcept {
+    return row.begin + (order_ ? order_->relative(row.begin + position) : position);
+  }
+  void ListEligible(const Row& row);
+
+  // edge_picker_uniform.cc
+  void Uniform(const Row& row);
+  void UniformAgain(const Row& row);
+  void UniformRaces(const Row& row);
+  void UniformArrivals(const Row& row, CounterRng& rng);
+  void UniformDrawRaces(const Row& row, CounterRng& rng);
+  // edge_picker_weighted.cc
+  void Weighted(const Row& row);
+  uint64_t DrawWeighted(const Row& row, CounterRng& rng) const noexcept;
+  void WeightedWithoutReplacement(const Row& row, CounterRng& rng);
+  void WeightedByKeys(const Row& row, CounterRng& rng, uint64_t wanted, double now);
+  void WeightedWithReplacement(const Row& row, CounterRng& rng);
+  void WeightedFromEligible(const Row& row, CounterRng& rng, size_t first, double now);
+  // edge_picker_ordered.cc
+  uint64_t FirstEqual(uint64_t begin, uint64_t end) const noexcept;
+  void Ordered(const Row& row, bool largest);
+  void Labor(const Row& row);
+
+  PickSource source_;
+  PickParams params_;
+  const OrderIndex* order_ = nullptr;  // kTemporalUniform: positions are ranks in it
+  bool take_all_ = false;              // fanout -1
+  bool replace_ = false;
+  uint64_t fanout_ = 0;
+  std::vector<Entry> plan_;
+  std::vector<uint64_t> before_;  // temporal: edges before the seed's time, by row
+  std::vector<uint32_t> counts_;
+  std::vector<uint64_t> slots_;
+  std::vector<Race> races_;
+  size_t num_slots_ = 0;
+  DistinctDraws distinct_;
+  SmallestKeys smallest_;
+  std::vector<uint64_t> eligible_;  // of a row that is enumerated
+  std::vector<double> sums_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "graph/partition.h"
+
+// From picked slots to what a mini-batch holds. Slots must be in range. Reads are prefetched 16
+// ahead (bench/sampling_bench). Thread-safe: no state.
+
+namespace graphd {
+
+// Type-wise ids of the slots' neighbours. Out: uint32_t (when indices are narrow), uint64_t,
+// int64_t.
+template <class Out>
+void WriteNeighbors(const Csc& csc, std::span<const uint64_t> slots, Out* out);
+
+// Local edge rows of slots; `rows` may be `slots` itself.
+void WriteEdgeRows(const Csc& csc, std::span<const uint64_t> slots, uint64_t* rows);
+
+// Type-wise edge ids of slots in the rows `csc` of a partition's edge type (its own CSC, or that of
+// its out index). Out: uint64_t or int64_t.
+template <class Out>
+void WriteEdgeIds(const Partition& partition, EdgeTypeId etype, const Csc& csc,
+                  std::span<const uint64_t> slots, Out* ids);
+
+}  // namespace graphd

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "sampling/edge_picker.h"
+#include "tests/unit/sampling/chi_square.h"
+
+namespace graphd::testing {
+
+// What a picker picked, row by row, counted from the row's first slot.
+inline std::vector<Outcome> OutcomesOf(const EdgePicker& picker, uint64_t begin) {
+  std::vector<Outcome> outcomes;
+  size_t at = 0;
+  for (uint32_t count : picker.counts()) {
+    Outcome& outcome = outcomes.emplace_back();
+    for (uint32_t i = 0; i < count; i++) outcome.push_back(picker.slots()[at++] - begin);
+  }
+  return outcomes;
+}
+
+// Picks `trials` times from row 0, each with a stream of its own, and counts what came out.
+inline Counts CountTrials(const PickSource& source, const PickParams& params, size_t trials,
+                          bool as_sets, const SeedTimes& times = {}) {
+  const std::vector<int64_t> rows(trials, 0);
+  std::vector<int64_t> streams(trials);
+  std::iota(streams.begin(), streams.end(), 0);
+  EdgePicker picker;
+  picker.Pick(source, rows, streams, params, times);
+  Counts counts;
+  for (Outcome& outcome : OutcomesOf(picker, 0)) {
+    if (as_sets) std::sort(outcome.begin(), outcome.end());
+    counts[outcome]++;
+  }
+  return counts;
+}
+
+}  // namespace graphd::testing

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weighted picks: successive draws in proportion to weight.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sampling/edge_index.h"
+#include "tests/unit/sampling/tiny_partition.h"
+#include "tests/unit/sampling/trials.h"
+
+namespace graphd::testing {
+namespace {
+
+constexpr size_t kTrials = 60000;
+
+PickParams Weighted(int fanout, bool replace = false, bool races = false) {
+  PickParams params;
+  params.method = PickMethod::kWeighted;
+  params.fanout = fanout;
+  params.replace = replace;
+  params.races = races;
+  params.key = 7;
+  return params;
+}
+
+// A row of edges with these weights, and what picking from it needs.
+template <class T>
+class WeightedStar {
+ public:
+  explicit WeightedStar(const std::vector<T>& weights, std::vector<int64_t> exclude = {})
+      : exclude_(exclude) {
+    TinyGraph graph = Star(weights.size());
+    // Edge rows run backwards.
+    std::vector<T> by_edge_row(weights.rbegin(), weights.rend());
+    for (size_t i = weights.size(); i-- > 0;) graph.edge_rows.push_back(i);
+    graph.features.emplace_back("weight", Column(by_edge_row));
+    partition_ = graph.Build();
+    alias_.emplace(BuildEdgeIndex(*partition_, {EdgeIndexKind::kAlias, false, 0, "weight"}),
+                   partition_->csc(0), partition_->edge_feature(0, "weight"));
+  }
+  PickSource source() const { return {&partition_->csc(0), &*alias_, nullptr, &exclude_}; }
+  const AliasIndex& alias() const { return *alias_; }
+
+ private:
+  EdgeSet exclude_;
+  std::shared_ptr<const Partition> partition_;
+  std::optional<AliasIndex> alias_;
+};
+
+using Weights = std::vector<double>;
+
+TEST(WeightedPick, SequencesAreSuccessiveDraws) {
+  const std::vector<Weights> rows = {
+      {1, 2, 3, 4},                       // keys from the start
+      {1, 2, 3, 4, 5, 6, 0.5},            // draws
+      {1000, 1, 1, 2, 1, 1, 1, 1, 1, 1},  // draws until the budget ends, then keys
+      {0, 5, 0, 1, 0, 3, 0, 0, 2, 0, 0},  // weights of 0 are never picked
+  };
+  for (const Weights& weights : rows) {
+    const WeightedStar<double> star(weights);
+    for (bool races : {false, true}) {
+      ExpectDistribution(CountTrials(star.source(), Weighted(3, false, races), kTrials, false),
+                         Successive(weights, 3, false), "without replacement");
+      ExpectDistribution(CountTrials(star.source(), Weighted(3, true, races), kTrials, false),
+                         Successive(weights, 3, true), "with replacement");
+    }
+  }
+}
+
+TEST(WeightedPick, ExcludedEdgesCountAsWeightless) {
+  // Slots 1 and 4 of 6, in backward edge rows.
+  const WeightedStar<float> star({1, 20, 3, 4, 30, 2}, {4, 1});
+  // The excluded ones weigh so much that drawing is given up.
+  const WeightedStar<float> heavy({1, 2000, 3, 4, 9000, 2, 1}, {5, 2});
+  for (bool races : {false, true}) {
+    for (bool replace : {false, true}) {
+      ExpectDistribution(CountTrials(star.source(), Weighted(2, replace, races), kTrials, false),
+                         Successive({1, 0, 3, 4, 0, 2}, 2, replace), "4 of 6 eligible");
+      ExpectDistribution(CountTrials(heavy.source(), Weighted(2, replace, races), kTrials, false),
+                         Successive({1, 0, 3, 4, 0, 2, 1}, 2, replace), "5 of 7 eligible");
+    }
+  }
+}
+
+TEST(WeightedPick, MasksAreUniformAmongWhatTheyShow) {
+  const WeightedStar<uint8_t> bytes({1, 0, 1, 7, 0, 1, 0, 0, 0, 1});
+  const WeightedStar<int8_t> small({1, 0, 1, -1, 0, 1, 0, 0, 0, 1});
+  const WeightedStar<bool> bools({true, false, true, true, false, true, false, false, false, true});
+  for (const PickSource& source : {bytes.source(), small.source(), bools.source()}) {
+    ExpectDistribution(CountTrials(source, Weighted(3), kTrials, true),
+                       UniformSets({0, 2, 3, 5, 9}, 3), "mask");
+    EXPECT_EQ(CountTrials(source, Weighted(5), 10, true), (Counts{{{0, 2, 3, 5, 9}, 10}}));
+  }
+}
+
+TEST(WeightedPick, FanoutsAtTheEdges) {
+  const WeightedStar<double> star({0, 2, 0, 1, 1e-300});
+  const WeightedStar<double> nothing({0, 0, 0});
+  const WeightedStar<double> excluded({0, 1, 2}, {0, 1});
+  for (bool races : {false, true}) {
+    for (bool replace : {false, true}) {
+      const auto pick = [&](const auto& from, int fanout) {
+        return CountTrials(from.source(), Weighted(fanout, replace, races), 3, true);
+      };
+      EXPECT_EQ(pick(star, -1), (Counts{{{1, 3, 4}, 3}}));
+      EXPECT_EQ(pick(star, 0), (Counts{{{}, 3}}));
+      for (int fanout : {-1, 0, 1, 5}) {
+        EXPECT_EQ(pick(nothing, fanout), (Counts{{{}, 3}}));
+        EXPECT_EQ(pick(excluded, fanout), (Counts{{{}, 3}}));
+      }
+    }
+    EXPECT_EQ(CountTrials(star.source(), Weighted(3, false, races), 3, true),
+              (Counts{{{1, 3, 4}, 3}}));
+    EXPECT_EQ(CountTrials(star.source(), Weighted(100, false, races), 3, true),
+              (Counts{{{1, 3, 4}, 3}}));
+  }
+}
+
+TEST(WeightedPick, NeedsAnIndex) {
+  const WeightedStar<double> star({1});
+  PickSource source = star.source();
+  source.alias = nullptr;
+  EXPECT_THROW(CheckPick(source, Weighted(1)), Error);
+}
+
+// Chi-square of hits per slot with replacement; without, of the first pick of each trial.
+void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool races) {
+  constexpr size_t kBuckets = 1000, kRounds = 20000;
+  Weights weights(degree), share(kBuckets);
+  CounterRng random(3);
+  double total = 0;
+  for (uint64_t i = 0; i < degree; i++) {
+    weights[i] = random.Below(4) == 0 ? 0 : 1 + static_cast<double>(random.Below(100));
+    share[i * kBuckets / degree] += weights[i];
+    total += weights[i];
+  }
+  const WeightedStar<double> star(weights);
+  const std::vector<int64_t> rows(kRounds, 0);
+  std::vector<int64_t> streams(kRounds);
+  std::iota(streams.begin(), streams.end(), 0);
+  EdgePicker picker;
+  picker.Pick(star.source(), rows, streams, Weighted(10, replace, races));
+  Counts hits;
+  Probabilities expected;
+  for (size_t b = 0; b < kBuckets; b++) expected[{b}] = share[b] / total;
+  for (const Outcome& outcome : OutcomesOf(picker, 0)) {
+    ASSERT_EQ(outcome.size(), 10u);
+    for (uint64_t slot : outcome) ASSERT_GT(weights[slot], 0);
+    if (!replace) {
+      ASSERT_EQ(std::set<uint64_t>(outcome.begin(), outcome.end()).size(), outcome.size());
+    }
+    for (size_t i = 0; i < (replace ? 10 : 1); i++) hits[{outcome[i] * kBuckets / degree}]++;
+  }
+  ExpectDistribution(hits, expected, "hub");
+}
+
+TEST(WeightedPick, HubsFollowTheirWeights) {
+  for (bool races : {false, true}) {
+    for (bool replace : {false, true}) {
+      ExpectHubFollowsWeights(50000, replace, races);
+      ExpectHubFollowsWeights(3 << 19, replace, races);  // beyond the tracker
+    }
+  }
+}
+
+TEST(WeightedPick, ARowsPicksDependOnItsStreamAndTheKeyOnly) {
+  const WeightedStar<float> star({1, 20, 3, 4, 30, 2, 7, 9, 11, 2}, {3});
+  for (bool races : {false, true}) {
+    for (bool replace : {false, true}) {
+      EdgePicker fresh, used;
+      const std::vector<int64_t> one_row{0}, one_stream{5}, rows{0, 0, 0}, streams{4, 9, 5};
+      fresh.Pick(star.source(), one_row, one_stream, Weighted(4, replace, races));
+      used.Pick(star.source(), rows, streams, Weighted(4, replace, races));
+      EXPECT_EQ(OutcomesOf(fresh, 0)[0], OutcomesOf(used, 0)[2]);
+      EXPECT_NE(OutcomesOf(used, 0)[0], OutcomesOf(used, 0)[2]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace graphd::testing
