@@ -11,10 +11,10 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/strings.h"
 #include "daemon/data_thread.h"
 #include "daemon/listener.h"
-#include "daemon/memory_limit.h"
 #include "daemon/options.h"
 #include "daemon/uv_bridge.h"
 #include "format/load.h"

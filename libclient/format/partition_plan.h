@@ -6,7 +6,7 @@
 
 #include "format/assign_nodes.h"
 #include "format/raw_graph.h"
-#include "format/renumber.h"
+#include "format/sort_edges.h"
 #include "format/step_progress.h"
 #include "graph/partition.h"
 

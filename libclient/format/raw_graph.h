@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -47,11 +48,18 @@ struct RawEdges {
   // The same for each edge, reverses included.
   template <class F>
   void ForEach(F&& f) const {
+    ForEachIn(0, static_cast<size_t>(count()), f);
+  }
+  // The same for the edges begin <= id < end.
+  template <class F>
+  void ForEachIn(size_t begin, size_t end, F&& f) const {
     Visit([&](auto from, auto to) {
-      for (size_t i = 0; i < from.size(); i++) f(i, uint64_t{from[i]}, uint64_t{to[i]});
-      if (!add_reverse) return;
-      for (size_t i = 0; i < from.size(); i++) {
-        f(from.size() + i, uint64_t{to[i]}, uint64_t{from[i]});
+      const size_t stored = from.size();
+      for (size_t i = begin; i < std::min(end, stored); i++) {
+        f(i, uint64_t{from[i]}, uint64_t{to[i]});
+      }
+      for (size_t i = std::max(begin, stored); i < end; i++) {
+        f(i, uint64_t{to[i - stored]}, uint64_t{from[i - stored]});
       }
     });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/memory_limit.h"
+#include "base/memory_limit.h"
 
 #include <fstream>
 #include <sstream>

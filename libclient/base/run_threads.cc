@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/run_threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace graphd {
+
+size_t UsefulThreads() noexcept {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  // More than 1024 cores make it fail: enough for all eight.
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 8;
+  return static_cast<size_t>(std::clamp(CPU_COUNT(&cores), 1, 8));
+}
+
+void RunThreads(size_t threads, const std::function<void(size_t)>& f) {
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto guarded = [&](size_t i) {
+    try {
+      f(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < threads; i++) others.emplace_back(guarded, i);
+    guarded(0);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace graphd

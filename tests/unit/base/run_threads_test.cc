@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/run_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+namespace graphd {
+namespace {
+
+TEST(RunThreads, EveryNumberIsCalledOnceAndTheFirstOnTheCaller) {
+  std::atomic<int> calls[5]{};
+  std::thread::id first;
+  RunThreads(5, [&](size_t i) {
+    calls[i]++;
+    if (i == 0) first = std::this_thread::get_id();
+  });
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+  EXPECT_EQ(first, std::this_thread::get_id());
+}
+
+TEST(RunThreads, AnExceptionComesOutWhenAllHaveReturned) {
+  std::atomic<int> ended{0};
+  EXPECT_THROW(RunThreads(4,
+                          [&](size_t i) {
+                            ended++;
+                            if (i == 2) throw std::runtime_error("two");
+                          }),
+               std::runtime_error);
+  EXPECT_EQ(ended, 4);
+}
+
+TEST(RunThreads, SomeThreadIsAlwaysUseful) {
+  EXPECT_GE(UsefulThreads(), 1u);
+  EXPECT_LE(UsefulThreads(), 8u);
+}
+
+}  // namespace
+}  // namespace graphd
