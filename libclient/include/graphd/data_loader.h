@@ -4,46 +4,92 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "graphd/dist_data_loader.h"
 #include "graphd/dist_graph.h"
 #include "graphd/sampling.h"
 
 namespace graphd {
 
-struct LoaderOptions {
-  int64_t batch_size = 1000;
-  bool shuffle = false;    // another order each epoch, from `seed` and the epoch's number
-  bool drop_last = false;  // drop an incomplete last batch
-  uint64_t seed = 0;       // of order and samples; the same seed gives the same batches
-  int num_workers = -1;    // sampler threads; 0: sample in Next(); -1: Options::num_samplers
-  int prefetch = 2;        // batches that may wait per worker; bounds the loader's memory
-  std::vector<std::string> input_features = {};  // node features fetched for the input nodes
-  std::vector<std::string> seed_features = {};   // node features fetched for the seeds (labels)
-  NodeTypeId ntype = 0;                          // the type of the seeds and of the features
+inline constexpr NodeTypeId kTypeOfOptions = -1;
+
+// Features that a loader fetches with each batch: a name, or {type, name}.
+struct NodeFeature {
+  NodeFeature(const char* feature) : name(feature) {}
+  NodeFeature(std::string feature) : name(std::move(feature)) {}
+  NodeFeature(NodeTypeId type, std::string feature) : ntype(type), name(std::move(feature)) {}
+  NodeTypeId ntype = kTypeOfOptions;  // LoaderOptions::ntype
+  std::string name;
+};
+struct EdgeFeature {
+  EdgeFeature(const char* feature) : name(feature) {}
+  EdgeFeature(std::string feature) : name(std::move(feature)) {}
+  EdgeFeature(EdgeTypeId type, std::string feature) : etype(type), name(std::move(feature)) {}
+  EdgeTypeId etype = 0;
+  std::string name;
 };
 
-// Iterates over mini-batches of `nids`. Matches dgl.distributed.DistNodeDataLoader, with threads in
-// place of sampler processes. Batches come in order and are the same for any number of workers.
+struct LoaderOptions {
+  int64_t batch_size = 1000;  // this and what follows as in DataLoaderOptions
+  bool shuffle = false;
+  bool drop_last = false;
+  uint64_t seed = 0;
+  int num_workers = -1;
+  int64_t queue_size = 0;
+  bool ordered = true;
+  std::vector<NodeFeature> input_features = {};  // of the input nodes
+  std::vector<NodeFeature> seed_features = {};   // of the seeds (labels)
+  std::vector<EdgeFeature> edge_features = {};   // of the sampled edges, in every layer
+  NodeTypeId ntype = 0;                          // of features (and seeds) given without a type
+};
+
+// What a sampler made, with features.
+struct NodeBatch : MiniBatch {
+  // [layer][i]: rows of options.edge_features[i] in the order of the edge_ids of its type's edges
+  // in blocks[layer].
+  std::vector<std::vector<Tensor>> edge_features;
+};
+
+// Iterates over mini-batches of nodes. Matches dgl.distributed.DistNodeDataLoader(g, nids,
+// graph_sampler, batch_size=, shuffle=, drop_last=), with threads in place of sampler processes:
+// its (input_nodes, output_nodes, blocks) are batch.input_nodes(t), batch.seeds[t], batch.blocks.
+// The features asked for come with the batch: input_features[i] are rows of
+// options.input_features[i] for batch.input_nodes(its type), seed_features[i] those of
+// batch.seeds[its type].
 //
 //   for (loader.StartEpoch(epoch); auto batch = loader.Next();) Train(*batch);
 //
-// Used by one thread. Destroying it, or starting another epoch in the middle of one, stops the
-// workers cleanly; nothing of the old epoch is delivered later. An exception in a worker is thrown
-// by the Next() whose batch it concerns.
+// The same seed gives the same batches, for any number of workers and however the partitions are
+// reached. Used by one thread. It holds on to the graph and its session, which the caller may drop.
+// Destroying it, or starting another epoch in the middle of one, stops the workers: each ends the
+// call that it is in (at most Options::timeout, if a daemon is silent) and begins no other; nothing
+// of the old epoch is delivered later. An exception in a worker is thrown by the Next() whose batch
+// it concerns; the loader can be used on.
 class DistNodeDataLoader {
  public:
-  // Throws Error(kInvalid) on a batch size below 1, ids out of range, or unknown features.
+  // Seeds of one node type, options.ntype. All constructors throw Error(kInvalid) on a batch size
+  // below 1, other options out of bounds and nodes or types out of range, Error(kNotFound) on a
+  // feature that its type does not have, with those it has.
   DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nids, NeighborSampler sampler,
                      LoaderOptions options = {});
+  // Seeds of several types: nids[t] are those of node type t, one list per type of the graph. (DGL:
+  // a dict.) Batches mix the types: they are cut from all lists one after the other, or, with
+  // `shuffle`, from all of them shuffled together.
+  DistNodeDataLoader(DistGraph graph, std::vector<std::vector<int64_t>> nids,
+                     NeighborSampler sampler, LoaderOptions options = {});
   ~DistNodeDataLoader();
   DistNodeDataLoader(DistNodeDataLoader&&) noexcept;
 
   // Batches of an epoch.
   int64_t num_batches() const noexcept;
+  // Throws Error(kOverloaded) if the system gives no threads.
   void StartEpoch(int64_t epoch);
-  // The next batch, or none at the epoch's end.
-  std::optional<MiniBatch> Next();
+  // The next batch, or none at the epoch's end. Throws what made the batch fail:
+  // Error(kUnavailable) or Error(kDeadline) naming the daemon; Error(kInvalid) if edge features are
+  // wanted and the sampler tells no edge ids, or before the first epoch.
+  std::optional<NodeBatch> Next();
 
  private:
   struct Impl;
