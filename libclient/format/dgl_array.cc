@@ -3,33 +3,21 @@
 
 #include <unordered_set>
 
+#include "format/dgl_magic.h"
+
 namespace graphd {
 namespace {
 
-constexpr uint64_t kArrayMagic = 0xDD5E40F096B4A13F;
-constexpr uint64_t kDictMagic = 0xDD5A9FBE3FA2443F;
 constexpr int32_t kMaxDims = 32;
 constexpr uint64_t kMaxElements = uint64_t{1} << 56;
 constexpr uint64_t kMaxName = 1 << 16;
-
-struct DTypeCode {
-  uint8_t kind, bits;
-  DType dtype;
-};
-
-constexpr DTypeCode kDTypes[] = {
-    {0, 8, DType::kInt8},     {0, 16, DType::kInt16},   {0, 32, DType::kInt32},
-    {0, 64, DType::kInt64},   {1, 8, DType::kUInt8},    {1, 16, DType::kUInt16},
-    {1, 32, DType::kUInt32},  {1, 64, DType::kUInt64},  {2, 16, DType::kFloat16},
-    {2, 32, DType::kFloat32}, {2, 64, DType::kFloat64}, {4, 16, DType::kBFloat16},
-};
 
 DType ReadDType(ByteReader& reader, const char* what) {
   const uint64_t begin = reader.offset();
   const auto kind = reader.Read<uint8_t>(what);
   const auto bits = reader.Read<uint8_t>(what);
   const auto lanes = reader.Read<uint16_t>(what);
-  for (const DTypeCode& code : kDTypes) {
+  for (const dgl::DTypeCode& code : dgl::kDTypes) {
     if (code.kind == kind && code.bits == bits && lanes == 1) return code.dtype;
   }
   reader.Fail(begin, "dtype of ", what, " is kind ", int{kind}, ", ", int{bits}, " bits, ", lanes,
@@ -39,7 +27,7 @@ DType ReadDType(ByteReader& reader, const char* what) {
 }  // namespace
 
 DglArray ReadDglArray(ByteReader& reader, const char* what) {
-  reader.Expect(kArrayMagic, "magic of an array");
+  reader.Expect(dgl::kArrayMagic, "magic of an array");
   reader.Read<uint64_t>(what);
   const uint64_t device_at = reader.offset();
   const auto device = reader.Read<int32_t>(what);
@@ -99,7 +87,7 @@ std::vector<DglNamedArray> ReadDglNamedArrays(ByteReader& reader, const char* wh
 }
 
 std::vector<DglNamedArray> ReadDglTensorDict(ByteReader reader) {
-  reader.Expect(kDictMagic, "magic of a DGL tensor dictionary");
+  reader.Expect(dgl::kDictMagic, "magic of a DGL tensor dictionary");
   const auto announced = reader.Read<uint64_t>("number of tensors");
   const uint64_t begin = reader.offset();
   std::vector<DglNamedArray> arrays = ReadDglNamedArrays(reader, "number of tensors");

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/dgl_graph.h"
 
+#include "format/dgl_magic.h"
+
 namespace graphd {
 namespace {
 
-constexpr uint64_t kFileMagic = 0xDD2E4FF046B4A13F;
-constexpr uint64_t kGraphMagic = 0xDD589FBE35224ABF;
-constexpr uint64_t kMetaMagic = 0xDD3C5FFE20046ABF;
-constexpr uint64_t kUnitMagic = 0xDD2E60F0F6B4A127;
-constexpr uint64_t kCooMagic = 0xDD61FFD305DFF127;
-constexpr uint64_t kCompressedMagic = 0xDD6CD31205DFF127;
-constexpr uint64_t kHeaderBytes = 4096;
-constexpr int64_t kBitmask = int64_t{1} << 32;
+using dgl::kBitmask;
+using dgl::kHeaderBytes;
 
 // An array of ids: one dimension, int32 or int64, `count` elements.
 DglArray ReadIds(ByteReader& reader, const char* what, int64_t count) {
@@ -39,7 +35,7 @@ void ExpectSquare(ByteReader& reader, const char* what, int64_t nodes) {
 }
 
 DglCompressed ReadCompressed(ByteReader& reader, const char* what, int64_t nodes, int64_t edges) {
-  reader.Expect(kCompressedMagic, "magic of a compressed matrix");
+  reader.Expect(dgl::kCompressedMagic, "magic of a compressed matrix");
   ExpectSquare(reader, what, nodes);
   DglCompressed matrix;
   matrix.indptr = ReadIds(reader, what, nodes + 1);
@@ -56,7 +52,7 @@ DglCompressed ReadCompressed(ByteReader& reader, const char* what, int64_t nodes
 }
 
 DglCoo ReadCoo(ByteReader& reader, int64_t nodes) {
-  reader.Expect(kCooMagic, "magic of a coordinate matrix");
+  reader.Expect(dgl::kCooMagic, "magic of a coordinate matrix");
   ExpectSquare(reader, "coordinate matrix", nodes);
   DglCoo coo;
   coo.src = ReadIds(reader, "sources of the edges", -1);
@@ -72,7 +68,7 @@ DglCoo ReadCoo(ByteReader& reader, int64_t nodes) {
 
 // One node type with one edge type that begins and ends at it.
 void ReadMeta(ByteReader& reader) {
-  reader.Expect(kMetaMagic, "magic of a metagraph");
+  reader.Expect(dgl::kMetaMagic, "magic of a metagraph");
   const uint64_t begin = reader.offset();
   const DglCompressed meta = ReadCompressed(reader, "metagraph", 1, -1);
   if (meta.indices.num_elements() != 1) {
@@ -99,7 +95,7 @@ int64_t ReadFormats(ByteReader& reader) {
 }
 
 void ReadUnit(ByteReader& reader, DglGraph& graph) {
-  reader.Expect(kUnitMagic, "magic of a relation");
+  reader.Expect(dgl::kUnitMagic, "magic of a relation");
   const int64_t formats = ReadFormats(reader);
   // The number of nodes stands after the matrices; the first one tells it, the rest must agree.
   graph.num_nodes = -1;
@@ -114,7 +110,7 @@ void ReadUnit(ByteReader& reader, DglGraph& graph) {
                   " columns, more nodes than the file has bytes");
     }
   };
-  if (formats & 1) {
+  if (formats & dgl::kCoo) {
     ReadMeta(reader);
     peek_nodes();
     graph.coo = ReadCoo(reader, graph.num_nodes);
@@ -127,8 +123,8 @@ void ReadUnit(ByteReader& reader, DglGraph& graph) {
     graph.num_edges = matrix.indices.num_elements();
     return matrix;
   };
-  if (formats & 2) graph.csr = compressed("out-edge matrix");
-  if (formats & 4) graph.csc = compressed("in-edge matrix");
+  if (formats & dgl::kCsr) graph.csr = compressed("out-edge matrix");
+  if (formats & dgl::kCsc) graph.csc = compressed("in-edge matrix");
 }
 
 std::vector<DglNamedArray> ReadColumns(ByteReader& reader, const char* what, int64_t rows) {
@@ -162,7 +158,7 @@ void CheckTrailer(ByteReader& reader, uint64_t start) {
 }
 
 uint64_t ReadFileHeader(ByteReader& reader) {
-  reader.Expect(kFileMagic, "magic of a DGL graph file");
+  reader.Expect(dgl::kFileMagic, "magic of a DGL graph file");
   const auto version = reader.Read<uint64_t>("version");
   if (version == 1) {
     Throw(ErrorCode::kVersion, reader.path(),
@@ -188,7 +184,7 @@ uint64_t ReadFileHeader(ByteReader& reader) {
 DglGraph ReadDglGraph(ByteReader reader) {
   const uint64_t start = ReadFileHeader(reader);
   DglGraph graph;
-  reader.Expect(kGraphMagic, "magic of a graph");
+  reader.Expect(dgl::kGraphMagic, "magic of a graph");
   ReadMeta(reader);
   reader.Expect(1, "number of relations (a partition stores one, and types as columns)");
   ReadUnit(reader, graph);
