@@ -18,6 +18,14 @@ constexpr int kMaxHops = 100;
 
 size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
+std::string NodeTypeName(const Schema& schema, NodeTypeId t) {
+  return StrCat("node type '", schema.ntype(t), "'");
+}
+
+std::string EdgeTypeName(const Schema& schema, EdgeTypeId e) {
+  return StrCat("edge type '", schema.etype(e).ToString(), "'");
+}
+
 void CheckName(const std::string& kind, const std::string& name, const char* forbidden) {
   const size_t at = name.find_first_of(forbidden);
   if (at != name.npos) {
@@ -37,6 +45,20 @@ void CheckFeatures(const std::string& type, const std::vector<RawFeature>& featu
     if (dtype == DType::kUInt16 || dtype == DType::kUInt32 || dtype == DType::kUInt64) {
       Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of ", type, " is ", DTypeName(dtype),
             ", for which DGL has no tensors; convert it to a signed type");
+    }
+  }
+}
+
+// `map` and `type` say where the rows of the features lie.
+void CheckEmptyFeatures(const std::string& type_name, const std::vector<RawFeature>& features,
+                        const IdMap& map, int32_t type) {
+  for (const RawFeature& feature : features) {
+    if (feature.values.dtype() != DType::kBFloat16) continue;
+    for (PartId p = 0; p < map.num_parts(); p++) {
+      if (map.count_in(p, type) > 0) continue;
+      Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of ", type_name,
+            " is bfloat16 and has no rows in partition ", p,
+            ", which DGL can't load; convert it to float16 or float32");
     }
   }
 }
@@ -146,16 +168,16 @@ void CheckDglGraph(const RawGraph& graph) {
   const Schema& schema = graph.schema;
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
     CheckName("node type", schema.ntype(t), ":/~");
-    CheckFeatures(StrCat("node type '", schema.ntype(t), "'"), graph.nodes[Index(t)].features);
+    CheckFeatures(NodeTypeName(schema, t), graph.nodes[Index(t)].features);
   }
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
     CheckName("relation", schema.etype(e).rel, ":/~");
-    CheckFeatures(StrCat("edge type '", schema.etype(e).ToString(), "'"),
-                  graph.edges[Index(e)].features);
+    CheckFeatures(EdgeTypeName(schema, e), graph.edges[Index(e)].features);
   }
 }
 
-void CheckDglPlan(const PartitionPlan& plan, const DglWriteOptions& options) {
+void CheckDglPlan(const RawGraph& graph, const PartitionPlan& plan,
+                  const DglWriteOptions& options) {
   if (options.num_hops < 0 || options.num_hops > kMaxHops) {
     Throw(ErrorCode::kInvalid, "number of hops ", options.num_hops, " is outside 0..", kMaxHops);
   }
@@ -164,6 +186,15 @@ void CheckDglPlan(const PartitionPlan& plan, const DglWriteOptions& options) {
     Throw(ErrorCode::kInvalid, "with 0 hops no partition would hold the ", cut,
           " edges that join two partitions, and DGL refuses such data; use --num_hops 1 or more, ",
           "or the native format, which keeps them without a halo");
+  }
+  const PartitionBook& book = plan.meta->book;
+  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
+    CheckEmptyFeatures(NodeTypeName(graph.schema, t), graph.nodes[Index(t)].features, book.nodes(),
+                       t);
+  }
+  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
+    CheckEmptyFeatures(EdgeTypeName(graph.schema, e), graph.edges[Index(e)].features, book.edges(),
+                       e);
   }
 }
 

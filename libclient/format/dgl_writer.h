@@ -27,9 +27,10 @@ int64_t DglFormatsFromNames(const std::string& names);
 // Throws Error(kInvalid) for what DGL could not load: names with '/' or '~', type names with ':'
 // too, a feature called _ID, features of uint16, uint32 or uint64. Call it before any work.
 void CheckDglGraph(const RawGraph& graph);
-// Throws Error(kInvalid) for a number of hops outside 0..100, and for 0 if edges are cut: their
-// sources would be nowhere. Call it before anything is written.
-void CheckDglPlan(const PartitionPlan& plan, const DglWriteOptions& options);
+// Throws Error(kInvalid) for a number of hops outside 0..100, for 0 if edges are cut (their sources
+// would be nowhere), and for a bfloat16 feature of a type of which some partition has nothing: DGL
+// knows no empty tensors of it. Call it before anything is written.
+void CheckDglPlan(const RawGraph& graph, const PartitionPlan& plan, const DglWriteOptions& options);
 
 // Writes partition `part` of the plan into `directory`, which is made if needed, streaming through
 // a buffer of 1 MiB: memory is half a byte per node of the graph, and with csr 16 bytes per edge of

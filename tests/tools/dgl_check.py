@@ -235,8 +235,8 @@ def check(description, directory):
 
 # Random graphs.
 
-DTYPES = [("float32", 4), ("float16", 2), ("bfloat16", 2), ("float64", 8), ("bool", 1),
-          ("uint8", 1), ("int8", 1), ("int16", 2), ("int32", 4), ("int64", 8)]
+DTYPES = [("float32", 4), ("float16", 2), ("float64", 8), ("bool", 1), ("uint8", 1), ("int8", 1),
+          ("int16", 2), ("int32", 4), ("int64", 8)]
 
 
 def random_features(draw, rows):

@@ -75,7 +75,7 @@ void Write(const std::string& path, const std::string& output) {
   const NodeOwners owners = description.at("owners");
   const PartitionPlan plan =
       MakePartitionPlan(graph, description.at("graph_name"), parts, owners, "random");
-  CheckDglPlan(plan, options);
+  CheckDglPlan(graph, plan, options);
   for (PartId p = 0; p < parts; p++) {
     const std::string directory = JoinPath(output, StrCat("part", p));
     uint64_t told = 0;

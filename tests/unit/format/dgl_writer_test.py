@@ -67,7 +67,7 @@ class DglWriter(unittest.TestCase):
         graph = dgl_check.random_graph(1, True)
         graph.update(num_hops=0, num_parts=2, owners=[[0] * len(graph["owners"][0])])
         self.write_and_check(graph)
-        graph["edges"][0].update(src=[0, 0], dst=[1, 1], features=[])
+        graph["edges"][0].update(src=[0, 0], dst=[1, 1], add_reverse=False, features=[])
         graph["nodes"][0].update(count=2, features=[])
         graph["owners"] = [[0, 1]]
         _, result = self.write(graph)
@@ -91,6 +91,18 @@ class DglWriter(unittest.TestCase):
             _, result = self.write({**graph, key: value})
             self.assertEqual(result.returncode, 1)
             self.assertIn(message, result.stderr)
+
+    def test_bfloat16_is_written_unless_a_partition_has_no_row_of_it(self):
+        feature = {"name": "x", "dtype": "bfloat16", "row_shape": [], "hex": "803f0040"}
+        graph = {"graph_name": "g", "num_parts": 2, "num_hops": 1, "formats": "",
+                 "nodes": [{"type": "_N", "count": 2, "features": [feature]}],
+                 "edges": [{"type": ["_N", "_E", "_N"], "src": [0], "dst": [0], "features": []}],
+                 "owners": [[0, 1]]}
+        self.write_and_check(graph)
+        _, result = self.write({**graph, "owners": [[0, 0]]})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("'x' of node type '_N' is bfloat16 and has no rows in partition 1",
+                      result.stderr)
 
     def test_any_flipped_byte_of_a_graph_file_is_noticed(self):
         graph = dgl_check.random_graph(3, False)
