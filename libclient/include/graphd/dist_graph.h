@@ -21,6 +21,9 @@ namespace graphd {
 class DistTensor {
  public:
   const std::string& name() const noexcept { return name_; }
+  // Whether it belongs to edges, and to which node or edge type.
+  bool is_edge() const noexcept { return is_edge_; }
+  int32_t type() const noexcept { return type_; }
   DType dtype() const noexcept { return dtype_; }
   // The whole tensor's shape: rows of all partitions, then the row's extents.
   const std::vector<int64_t>& shape() const noexcept { return shape_; }
