@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "ctl/partition_input.h"
+#include "ctl/partition_output.h"
 #include "ctl/partition_summary.h"
 #include "ctl/progress.h"
 #include "ctl/verbs.h"
@@ -15,6 +16,7 @@ namespace {
 
 struct PartitionArgs {
   PartitionInput input;
+  PartitionOutput output;
   PartitionOptions partition;
   std::string method = "metis";
   bool json = false;
@@ -29,6 +31,7 @@ uint64_t PeakMemory() {
 void Run(PartitionArgs& args) {
   const auto start = Clock::now();
   args.partition.method = PartMethodFromName(args.method);
+  args.output.Apply(args.partition);
   CheckPartitionOptions(args.partition);
   PartitionCost cost;
   PartitionSummary summary;
@@ -52,7 +55,7 @@ void Run(PartitionArgs& args) {
 
 void AddPartition(CLI::App& app) {
   auto args = std::make_shared<PartitionArgs>();
-  CLI::App* verb = app.add_subcommand("partition", "Cut a graph into partitions for graphd");
+  CLI::App* verb = app.add_subcommand("partition", "Cut a graph into partitions for graphd or DGL");
   args->input.AddOptions(*verb);
   verb->add_option(Flags("graph_name"), args->partition.graph_name, "Name of the graph")
       ->required();
@@ -61,6 +64,7 @@ void AddPartition(CLI::App& app) {
   verb->add_option(Flags("output"), args->partition.output,
                    "Directory for <graph_name>.json and part<i>/")
       ->required();
+  args->output.AddOptions(*verb);
   verb->add_option(Flags("part_method"), args->method,
                    "metis (few edges between partitions) or random")
       ->capture_default_str();
@@ -73,7 +77,9 @@ void AddPartition(CLI::App& app) {
       "  graphctl partition --input ogbn_products --graph_name products --num_parts 2 \\\n"
       "      --add_reverse --output data\n"
       "  graphctl partition --input my_graph --graph_name mine --num_parts 8 \\\n"
-      "      --part_method random --output data --json > summary.json");
+      "      --part_method random --output data --json > summary.json\n"
+      "  graphctl partition --input my_graph --graph_name mine --num_parts 2 --num_hops 2 \\\n"
+      "      --format dgl --graph_formats csc --output for_dgl");
   verb->callback([args] { Run(*args); });
 }
 

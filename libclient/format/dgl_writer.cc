@@ -164,6 +164,12 @@ int64_t DglFormatsFromNames(const std::string& names) {
   return formats;
 }
 
+void CheckDglOptions(const DglWriteOptions& options) {
+  if (options.num_hops < 0 || options.num_hops > kMaxHops) {
+    Throw(ErrorCode::kInvalid, "number of hops ", options.num_hops, " is outside 0..", kMaxHops);
+  }
+}
+
 void CheckDglGraph(const RawGraph& graph) {
   const Schema& schema = graph.schema;
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
@@ -178,9 +184,6 @@ void CheckDglGraph(const RawGraph& graph) {
 
 void CheckDglPlan(const RawGraph& graph, const PartitionPlan& plan,
                   const DglWriteOptions& options) {
-  if (options.num_hops < 0 || options.num_hops > kMaxHops) {
-    Throw(ErrorCode::kInvalid, "number of hops ", options.num_hops, " is outside 0..", kMaxHops);
-  }
   const int64_t cut = plan.edge_cut();
   if (options.num_hops == 0 && cut > 0) {
     Throw(ErrorCode::kInvalid, "with 0 hops no partition would hold the ", cut,

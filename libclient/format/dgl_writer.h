@@ -24,18 +24,20 @@ struct DglWriteOptions {
 // "coo,csc" -> bits; "" -> 0. Throws Error(kInvalid) for a name that is none of coo, csc, csr.
 int64_t DglFormatsFromNames(const std::string& names);
 
+// Throws Error(kInvalid) for a number of hops outside 0..100. Call it before anything.
+void CheckDglOptions(const DglWriteOptions& options);
 // Throws Error(kInvalid) for what DGL could not load: names with '/' or '~', type names with ':'
 // too, a feature called _ID, features of uint16, uint32 or uint64. Call it before any work.
 void CheckDglGraph(const RawGraph& graph);
-// Throws Error(kInvalid) for a number of hops outside 0..100, for 0 if edges are cut (their sources
-// would be nowhere), and for a bfloat16 feature of a type of which some partition has nothing: DGL
-// knows no empty tensors of it. Call it before anything is written.
+// Throws Error(kInvalid) for 0 hops if edges are cut (their sources would be nowhere), and for a
+// bfloat16 feature of a type of which some partition has nothing: DGL knows no empty tensors of it.
+// Call it before anything is written.
 void CheckDglPlan(const RawGraph& graph, const PartitionPlan& plan, const DglWriteOptions& options);
 
 // Writes partition `part` of the plan into `directory`, which is made if needed, streaming through
 // a buffer of 1 MiB: memory is half a byte per node of the graph, and with csr 16 bytes per edge of
 // the partition. `written` is told the bytes of each piece; may be empty. Returns the bytes of all
-// files. Requires: both checks.
+// files. Requires: the three checks.
 uint64_t WriteDglPartition(const RawGraph& graph, const PartitionPlan& plan,
                            const std::string& directory, PartId part,
                            const DglWriteOptions& options,

@@ -49,7 +49,8 @@ void RemoveOld(const PartitionOptions& options) {
       if (p >= options.num_parts) break;
       continue;
     }
-    for (const char* file : {kNativeHeaderFile, "graph.seg", "node_feat.seg", "edge_feat.seg"}) {
+    for (const char* file : {kNativeHeaderFile, "graph.seg", "node_feat.seg", "edge_feat.seg",
+                             "graph.dgl", "node_feat.dgl", "edge_feat.dgl"}) {
       RemoveFile(directory, file);
     }
     if (p >= options.num_parts && fs::is_empty(directory)) fs::remove(directory);
@@ -68,14 +69,16 @@ PartitionPlan MakePlan(const RawGraph& graph, const PartitionOptions& options) {
 }
 
 // What the files will hold, for the progress.
-uint64_t ExpectedBytes(const RawGraph& graph) {
+uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
+  const uint64_t node = format == PartFormat::kNative ? 16 : 29;
+  const uint64_t edge = format == PartFormat::kNative ? 12 : 37;
   uint64_t bytes = 0;
   for (const RawNodes& nodes : graph.nodes) {
-    bytes += Index(nodes.count) * 16;
+    bytes += Index(nodes.count) * node;
     for (const RawFeature& feature : nodes.features) bytes += feature.values.num_bytes();
   }
   for (const RawEdges& edges : graph.edges) {
-    bytes += Index(edges.count()) * 12;
+    bytes += Index(edges.count()) * edge;
     for (const RawFeature& feature : edges.features) {
       bytes += feature.values.num_bytes() * (edges.add_reverse ? 2 : 1);
     }
@@ -93,13 +96,20 @@ void CheckFeatures(const std::vector<RawFeature>& features, const std::string& t
 }
 
 PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions& options) {
-  const PartitionPlan plan = MakePlan(graph, options);
+  const bool dgl = options.format == PartFormat::kDgl;
+  PartitionPlan plan = MakePlan(graph, options);
+  if (dgl) {
+    CheckDglPlan(graph, plan, options.dgl);
+    GraphMeta meta = *plan.meta;
+    meta.halo_hops = options.dgl.num_hops;
+    plan.meta = std::make_shared<const GraphMeta>(std::move(meta));
+  }
   MakeDirectories(options.output);
   RemoveOld(options);
   PartitionSummary summary;
   summary.meta = plan.meta;
   summary.edge_cut = plan.edge_cut();
-  const uint64_t total = ExpectedBytes(graph);
+  const uint64_t total = ExpectedBytes(graph, options.format);
   uint64_t done = 0;
   for (PartId p = 0; p < options.num_parts; p++) {
     const auto written = [&](uint64_t bytes) {
@@ -107,10 +117,11 @@ PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions
       if (options.progress)
         options.progress("writing partitions", std::min(done, total - 1), total);
     };
-    summary.bytes.push_back(
-        WritePartition(graph, plan, PartDirectory(options.output, p), p, written));
+    const std::string directory = PartDirectory(options.output, p);
+    summary.bytes.push_back(dgl ? WriteDglPartition(graph, plan, directory, p, options.dgl, written)
+                                : WritePartition(graph, plan, directory, p, written));
   }
-  WritePartConfig(options.output, *plan.meta, PartFormat::kNative);
+  WritePartConfig(options.output, *plan.meta, options.format);
   summary.part_config = ConfigPath(options);
   if (options.progress) options.progress("writing partitions", total, total);
   return summary;
@@ -131,6 +142,7 @@ void CheckPartitionOptions(const PartitionOptions& options) {
     Throw(ErrorCode::kInvalid, "number of partitions ", options.num_parts, " is outside 1..",
           kMaxParts);
   }
+  if (options.format == PartFormat::kDgl) CheckDglOptions(options.dgl);
   if (options.output.empty()) Throw(ErrorCode::kInvalid, "the output directory has no name");
   if (options.force) return;
   for (const std::string& path : {ConfigPath(options), PartDirectory(options.output, 0)}) {
@@ -148,6 +160,7 @@ PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& o
     CheckFeatures(graph.edges[Index(e)].features,
                   "edge type '" + graph.schema.etype(e).ToString() + "'");
   }
+  if (options.format == PartFormat::kDgl) CheckDglGraph(graph);
   try {
     return PartitionAndWrite(graph, options);
   } catch (const std::bad_alloc&) {

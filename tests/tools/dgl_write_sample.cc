@@ -70,6 +70,7 @@ void Write(const std::string& path, const std::string& output) {
   const RawGraph graph = ReadGraph(description);
   const DglWriteOptions options{description.at("num_hops"),
                                 DglFormatsFromNames(description.at("formats"))};
+  CheckDglOptions(options);
   CheckDglGraph(graph);
   const PartId parts = description.at("num_parts");
   const NodeOwners owners = description.at("owners");

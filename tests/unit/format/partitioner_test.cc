@@ -4,26 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <tuple>
 
 #include "base/file.h"
-#include "format/native.h"
 #include "raw_graph_samples.h"
+#include "whole_graph.h"
 
 namespace graphd {
 namespace {
 
 using testing::EdgeList;
-using testing::FeatValue;
+using testing::ExpectWholeGraph;
 using ::testing::HasSubstr;
 using testing::HomogeneousGraph;
 using testing::RandomMultigraph;
 using testing::ScratchDirectory;
 using testing::TypedGraph;
-using testing::WeightValue;
-
-using Parts = std::vector<std::shared_ptr<const Partition>>;
 
 PartitionOptions Options(const ScratchDirectory& directory, PartId parts, PartMethod method) {
   PartitionOptions options;
@@ -33,98 +29,6 @@ PartitionOptions Options(const ScratchDirectory& directory, PartId parts, PartMe
   options.seed = 17;
   options.output = directory / "out";
   return options;
-}
-
-Parts LoadAll(const std::string& part_config) {
-  const PartConfig config = LoadPartConfig(part_config);
-  EXPECT_EQ(config.format, PartFormat::kNative);
-  Parts parts;
-  for (PartId p = 0; p < config.meta->book.num_partitions(); p++) {
-    parts.push_back(LoadNativePartition(config, p));
-    EXPECT_EQ(parts.back()->bytes(), EstimateNativeBytes(config, p));
-  }
-  return parts;
-}
-
-// (original edge id, original source, original destination, weight)
-using EdgeRow = std::tuple<int64_t, int64_t, int64_t, float>;
-
-// Original id of every new id of a node type, checked to be a permutation with the right features.
-std::vector<int64_t> OriginalNodes(const Parts& parts, NodeTypeId t, const RawNodes& raw) {
-  std::vector<int64_t> original;
-  for (const auto& part : parts) {
-    const auto ids = part->node_feature(t, kOrigId).as<int64_t>();
-    const auto feat = part->node_feature(t, "feat").as<float>();
-    const auto label = part->node_feature(t, "label").as<int64_t>();
-    EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
-    for (size_t i = 0; i < ids.size(); i++) {
-      EXPECT_EQ(feat[3 * i + 2], FeatValue(static_cast<uint64_t>(ids[i]), 2));
-      EXPECT_EQ(label[i], ids[i] % 7);
-    }
-    original.insert(original.end(), ids.begin(), ids.end());
-  }
-  std::vector<int64_t> sorted = original;
-  std::sort(sorted.begin(), sorted.end());
-  EXPECT_EQ(sorted.size(), static_cast<size_t>(raw.count));
-  for (size_t i = 0; i < sorted.size(); i++) EXPECT_EQ(sorted[i], static_cast<int64_t>(i));
-  return original;
-}
-
-std::vector<EdgeRow> EdgesIn(const Parts& parts, EdgeTypeId e,
-                             const std::vector<std::vector<int64_t>>& original) {
-  const Schema& schema = parts[0]->meta().schema;
-  const IdMap& nodes = parts[0]->meta().book.nodes();
-  std::vector<EdgeRow> rows;
-  for (const auto& part : parts) {
-    const Csc& csc = part->csc(e);
-    EXPECT_FALSE(csc.edge_rows.has_value());
-    const auto ids = part->edge_feature(e, kOrigId).as<int64_t>();
-    const auto weight = part->edge_feature(e, "weight").as<float>();
-    for (size_t v = 0; v + 1 < csc.indptr.size(); v++) {
-      const auto row = static_cast<int64_t>(v);
-      const int64_t dst = nodes.FromLocalRow(part->id(), schema.dst_type(e), row);
-      for (uint64_t i = csc.indptr[v]; i < csc.indptr[v + 1]; i++) {
-        if (i > csc.indptr[v]) {
-          EXPECT_LE(csc.indices[i - 1], csc.indices[i]);
-        }
-        const auto src_type = static_cast<size_t>(schema.src_type(e));
-        const auto dst_type = static_cast<size_t>(schema.dst_type(e));
-        rows.emplace_back(ids[i], original[src_type][csc.indices[i]],
-                          original[dst_type][static_cast<size_t>(dst)], weight[i]);
-      }
-    }
-  }
-  std::sort(rows.begin(), rows.end());
-  return rows;
-}
-
-std::vector<EdgeRow> EdgesOf(const RawEdges& raw) {
-  std::vector<EdgeRow> rows;
-  const auto stored = static_cast<size_t>(raw.stored());
-  raw.ForEach([&](size_t id, uint64_t u, uint64_t v) {
-    rows.emplace_back(id, u, v, WeightValue(id % stored));
-  });
-  return rows;
-}
-
-void ExpectWholeGraph(const RawGraph& graph, const PartitionSummary& summary) {
-  const Parts parts = LoadAll(summary.part_config);
-  std::vector<std::vector<int64_t>> original;
-  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
-    original.push_back(OriginalNodes(parts, t, graph.nodes[static_cast<size_t>(t)]));
-  }
-  int64_t cut = 0;
-  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
-    EXPECT_EQ(EdgesIn(parts, e, original), EdgesOf(graph.edges[static_cast<size_t>(e)]));
-    for (const auto& part : parts) {
-      const IdSpan& sources = part->csc(e).indices;
-      for (size_t i = 0; i < sources.size(); i++) {
-        cut += part->meta().book.nodes().Owner(graph.schema.src_type(e),
-                                               static_cast<int64_t>(sources[i])) != part->id();
-      }
-    }
-  }
-  EXPECT_EQ(cut, summary.edge_cut);
 }
 
 class EveryMethod : public ::testing::TestWithParam<std::tuple<PartId, PartMethod>> {
