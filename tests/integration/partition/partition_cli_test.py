@@ -8,10 +8,15 @@ import pathlib
 import pty
 import re
 import signal
+import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import dgl_check  # noqa: E402
 
 GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -181,6 +186,51 @@ class PartitionCommand(unittest.TestCase):
         result = graphctl("verify", part_config)
         self.assertEqual((result.returncode, result.stdout),
                          (OK, "partition 0: ok\npartition 1: ok\n"))
+
+    def ring_in_dgls_terms(self, parts, hops, formats):
+        """The ring as dgl_check.py takes it, without owners."""
+        feat = b"".join(struct.pack("<ff", i + 0.5, 0) for i in range(400))
+        masks = {"train": [1, 0, 1, 0], "val": [0, 1, 0, 0], "test": [0, 0, 0, 1]}
+        return {"graph_name": "ring", "num_parts": parts, "num_hops": hops, "formats": formats,
+                "nodes": [{"type": "_N", "count": 400, "features": [
+                    {"name": "feat", "dtype": "float32", "row_shape": [2], "hex": feat.hex()},
+                    {"name": "label", "dtype": "int64", "row_shape": [],
+                     "hex": b"".join(struct.pack("<q", i % 3) for i in range(400)).hex()},
+                    *({"name": name + "_mask", "dtype": "uint8", "row_shape": [],
+                       "hex": bytes(mask * 100).hex()} for name, mask in masks.items())]}],
+                "edges": [{"type": ["_N", "_E", "_N"], "src": list(range(400)),
+                           "dst": [(i + 1) % 400 for i in range(400)], "add_reverse": True,
+                           "features": []}]}
+
+    def test_dgls_format_is_what_dgl_expects_and_we_read_it_too(self):
+        for parts, hops, formats in ((3, 1, ""), (2, 3, "csc,coo"), (1, 1, "csr")):
+            more = ["--graph_formats", formats] if formats else []
+            result = self.partition("--add_reverse", "--format", "dgl", "--num_hops", hops,
+                                    "--force", "--json", *more, parts=parts)
+            self.assertEqual(result.returncode, OK, result.stderr)
+            summary = json.loads(result.stdout)
+            dgl_check.check(self.ring_in_dgls_terms(parts, hops, formats), self.output)
+            folders = [pathlib.Path(self.output, "part%d" % p) for p in range(parts)]
+            on_disk = [sum(file.stat().st_size for file in folder.iterdir()) for folder in folders]
+            self.assertEqual([part["bytes"] for part in summary["parts"]], on_disk)
+            self.assertEqual(graphctl("verify", self.output).returncode, OK)
+            config = json.loads(graphctl("inspect", self.output, "--json").stdout)
+            self.assertEqual((config["format"], config["halo_hops"]), ("dgl", hops))
+
+    def test_hops_are_dgls_business(self):
+        result = self.partition("--num_hops", "2", "--graph_formats", "csc")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertIn("--num_hops 2 changes nothing", result.stderr)
+        self.assertIn("--graph_formats csc changes nothing", result.stderr)
+        self.assertEqual(self.partition("--num_hops", "0", "--force").returncode, OK)
+        self.assert_fails(self.partition("--force", "--format", "dgl", "--num_hops", 0), INVALID,
+                          "with 0 hops", "native")
+        self.assertEqual(graphctl("verify", self.output).returncode, OK)
+        for options, text in ((("--format", "xml"), "'xml', expected native or dgl"),
+                              (("--num_hops", "-1"), "--num_hops -1"),
+                              (("--format", "dgl", "--num_hops", "101"), "outside 0..100"),
+                              (("--format", "dgl", "--graph_formats", "coo,x"), "'x'")):
+            self.assert_fails(self.partition("--force", *options), INVALID, text)
 
     def test_verify_finds_damage(self):
         self.assertEqual(self.partition().returncode, OK)
