@@ -7,6 +7,7 @@
 #include "bench/bench_graph.h"
 #include "bench/limits.h"
 #include "client/graph_access.h"
+#include "graphd/samplers.h"
 #include "sampling/relabel.h"
 #include "sampling/uniform.h"
 
@@ -68,7 +69,8 @@ void BM_MiniBatch(benchmark::State& state) {
   auto access = std::make_shared<GraphAccess>(
       partition->shared_meta(), std::vector<std::vector<FeatureInfo>>(1),
       std::vector<std::vector<FeatureInfo>>(1), std::vector{partition},
-      std::vector<std::shared_ptr<DaemonLink>>(1), std::chrono::seconds(1));
+      std::vector<std::shared_ptr<DaemonLink>>(1), std::make_shared<Traffic>(),
+      std::chrono::seconds(1));
   class Local final : public Session {
    public:
     explicit Local(std::shared_ptr<GraphAccess> access)

@@ -8,7 +8,7 @@
 #include "bench/bench_graph.h"
 #include "bench/limits.h"
 #include "graphd/dist_graph.h"
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 
 namespace graphd::bench {
 namespace {

@@ -10,16 +10,15 @@
 #include <thread>
 #include <vector>
 
-#include "sampling/uniform.h"
+#include "sampling/hop_picker.h"
 
 namespace graphd {
 
 // Memory that each computing thread reuses.
 struct WorkerScratch {
-  UniformSampler sampler;
-  std::vector<int64_t> rows, ids;
-  std::vector<uint32_t> counts;
-  std::vector<uint64_t> positions;
+  HopPicker picker;
+  std::vector<int64_t> rows, ids, streams;
+  std::vector<double> real_times;
 };
 
 // The threads that run what takes longer than a data thread should be away from its connections.

@@ -7,22 +7,12 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "daemon/segment_handle.h"
 #include "wire/convert.h"
 #include "wire/status.h"
 
 namespace graphd {
 namespace {
-
-// Carries a segment's descriptor to the client; keeps the segment until the client has let go.
-class SegmentHandleImpl final : public wire::SegmentHandle::Server {
- public:
-  explicit SegmentHandleImpl(std::shared_ptr<const Segment> segment)
-      : segment_(std::move(segment)) {}
-  kj::Maybe<int> getFd() override { return segment_->fd(); }
-
- private:
-  std::shared_ptr<const Segment> segment_;
-};
 
 uint64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
@@ -108,8 +98,8 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
-    results.setSession(
-        kj::heap<GraphSession>(context_, stream_->outbox(), scratch_, std::move(membership)));
+    results.setSession(kj::heap<GraphSession>(context_, stream_->outbox(), scratch_,
+                                              std::move(membership), peer_.is_unix));
     attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <utility>
 
+#include "base/strings.h"
 #include "daemon/compute_pool.h"
 #include "daemon/job_registry.h"
 #include "daemon/served_graph.h"
@@ -13,6 +15,7 @@ namespace graphd {
 struct ServiceContext {
   ServedGraph& graph;
   ComputePool& pool;
+  ComputePool& builds;  // one thread, for derived arrays: they take seconds
   JobRegistry& jobs;
   std::shared_ptr<BufferPool> buffers;
 };
@@ -25,28 +28,33 @@ class GraphSession final : public wire::Session::Server {
   // `outbox` is that of the connection; a call may outlive the connection, and then has it still.
   // `scratch` belongs to the data thread.
   GraphSession(ServiceContext& context, std::shared_ptr<Outbox> outbox, WorkerScratch& scratch,
-               std::unique_ptr<JobRegistry::Membership> membership);
+               std::unique_ptr<JobRegistry::Membership> membership, bool is_unix);
 
   // A client may have this many requests in flight; one more is refused with Error(kOverloaded).
   static constexpr int kMaxInFlight = 256;
-  // Ids in one request (clients cut larger ones).
-  static constexpr size_t kMaxIds = size_t{1} << 22;
-  // Seeds in one request: what one slice of the compute pool may take.
-  static constexpr size_t kMaxSeeds = size_t{1} << 16;
 
  protected:
-  kj::Promise<void> sample(SampleContext context) override;
+  kj::Promise<void> hop(HopContext context) override;
   kj::Promise<void> gather(GatherContext context) override;
   kj::Promise<void> slice(SliceContext context) override;
   kj::Promise<void> barrier(BarrierContext context) override;
+  // graph_queries.cc
+  kj::Promise<void> findEdges(FindEdgesContext context) override;
+  kj::Promise<void> hasEdges(HasEdgesContext context) override;
+  kj::Promise<void> degrees(DegreesContext context) override;
+  kj::Promise<void> induced(InducedContext context) override;
+  kj::Promise<void> edgeIndex(EdgeIndexContext context) override;
 
  private:
-  struct SampleJob;
   struct GatherJob;
   // Counts the request while it runs, and lets it be cancelled when the client goes or no longer
   // wants it; Errors of `f` become the call's.
   template <class Context, class F>
   kj::Promise<void> Guarded(Context& context, F&& f);
+  // Makes derived arrays that are not there yet, on the builds' thread.
+  kj::Promise<void> MakeIndexes(std::shared_ptr<EdgeIndexes> indexes,
+                                std::vector<EdgeIndexSpec> specs);
+  kj::Promise<void> MakeSorted(std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype);
   // On the pool, or at once if `work` (bytes touched, roughly) is small.
   kj::Promise<void> Execute(size_t work, size_t num_slices, ComputePool::Slice run);
   // Sends `bytes` of the buffer without a copy.
@@ -57,7 +65,26 @@ class GraphSession final : public wire::Session::Server {
   std::shared_ptr<Outbox> outbox_;
   WorkerScratch& scratch_;
   std::unique_ptr<JobRegistry::Membership> membership_;
+  const bool is_unix_;
   int in_flight_ = 0;
 };
+
+template <class Context, class F>
+kj::Promise<void> GraphSession::Guarded(Context& context, F&& f) {
+  // Without it a call runs on after its client has gone, and a barrier for ever.
+  context.allowCancellation();
+  context_.graph.requests.fetch_add(1, std::memory_order_relaxed);
+  try {
+    if (in_flight_ >= kMaxInFlight) {
+      Throw(ErrorCode::kOverloaded, "this client has ", in_flight_,
+            " requests in flight already; wait for answers");
+    }
+    in_flight_++;
+    auto count = kj::defer([this, self = thisCap()] { in_flight_--; });
+    return f().attach(kj::mv(count));
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
 
 }  // namespace graphd

@@ -102,7 +102,8 @@ class Graphd {
     info.request_stop = [this] { uv_async_send(&stop_async_); };
     JobRegistry jobs(options_.end_with_jobs, [this] { uv_async_send(&stop_async_); });
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
-    ServiceContext context{graph, pool, jobs, BufferPool::Create()};
+    ComputePool builds(1, kMaxQueuedRequests);
+    ServiceContext context{graph, pool, builds, jobs, BufferPool::Create()};
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 

@@ -2,9 +2,26 @@
 #include "daemon/served_graph.h"
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/strings.h"
+#include "base/memory_limit.h"
 
 namespace graphd {
+namespace {
+
+// Builds a derived array if there is memory for it.
+EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexSpec& spec,
+                                    const EdgeIndexes::Made& by_source) {
+  const std::string what = StrCat("the ", spec.ToString(), ", partition ", partition.id());
+  CheckMemory(EstimateEdgeIndexBytes(partition, spec), AvailableMemory(), what);
+  const auto start = Clock::now();
+  auto made = BuildEdgeIndex(partition, spec, by_source);
+  LogInfo("made ", what, ": ", HumanBytes(made->size()), " in ", SecondsSince(start), " s");
+  return made;
+}
+
+}  // namespace
 
 ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions)
     : partitions_(std::move(partitions)) {
@@ -12,6 +29,10 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
   meta_ = partitions_[0]->shared_meta();
   for (const auto& partition : partitions_) {
     const PartId id = partition->id();
+    indexes_[id] = std::make_shared<EdgeIndexes>(
+        partition, [partition](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
+          return BuildWithinMemory(*partition, spec, by_source);
+        });
     // The pages of the largest segment stand for all.
     const Segment* largest = partition->segments()[0].get();
     for (const auto& segment : partition->segments()) {
@@ -30,6 +51,12 @@ std::shared_ptr<const Partition> ServedGraph::Find(PartId part) const {
   }
   Throw(ErrorCode::kNotFound, "partition ", part, " is not served here, only ", Join(served, ", "),
         "; check the order of lines in ip_config");
+}
+
+std::shared_ptr<EdgeIndexes> ServedGraph::indexes(PartId part) const {
+  auto found = indexes_.find(part);
+  GRAPHD_CHECK(found != indexes_.end(), "Find has found the partition");
+  return found->second;
 }
 
 }  // namespace graphd

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "graph/partition.h"
+#include "sampling/edge_indexes.h"
 #include "wire/status.h"
 
 namespace graphd {
 
 // The partitions that this daemon serves, and what it has done with them. The partitions are
-// immutable and the counters atomic: thread-safe without a lock.
+// immutable, the counters atomic, the indexes locked by themselves: thread-safe.
 class ServedGraph {
  public:
   // All of one graph; at least one.
@@ -24,12 +25,16 @@ class ServedGraph {
   }
   // Throws Error(kNotFound) naming the partitions that are served here.
   std::shared_ptr<const Partition> Find(PartId part) const;
+  // Derived arrays of a partition, made when first needed; shortage of memory is
+  // Error(kOverloaded).
+  std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
   const std::vector<PartitionStatus>& status() const noexcept { return status_; }
 
   std::atomic<uint64_t> requests{0}, rows_served{0}, edges_sampled{0}, bytes_sent{0};
 
  private:
   std::vector<std::shared_ptr<const Partition>> partitions_;
+  std::map<PartId, std::shared_ptr<EdgeIndexes>> indexes_;
   std::shared_ptr<const GraphMeta> meta_;
   std::vector<PartitionStatus> status_;
 };

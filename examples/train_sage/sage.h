@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 
 // GraphSAGE with the mean aggregator (Hamilton, Ying, Leskovec 2017), on graphd's blocks.
 

@@ -23,10 +23,11 @@ std::span<const int64_t> EdgesOf(const Block& block, EdgeTypeId etype, const std
 
 BatchFeatures::BatchFeatures(const DistGraph& graph, const LoaderOptions& options) {
   const auto node_features = [&](const std::vector<NodeFeature>& wanted) {
-    std::vector<OfType> found;
+    std::vector<FeatureOfType> found;
     for (const NodeFeature& feature : wanted) {
       const NodeTypeId ntype = feature.ntype == kTypeOfOptions ? options.ntype : feature.ntype;
-      found.push_back({ntype, graph.ndata(feature.name, ntype)});
+      graph.ndata(feature.name, ntype);  // throws unless it is there
+      found.push_back({ntype, feature.name});
     }
     return found;
   };
@@ -37,15 +38,11 @@ BatchFeatures::BatchFeatures(const DistGraph& graph, const LoaderOptions& option
   }
 }
 
-void BatchFeatures::Fetch(NodeBatch& batch, const std::stop_token& stop) const {
-  for (const OfType& input : inputs_) {
-    if (stop.stop_requested()) return;
-    batch.input_features.push_back(input.tensor.Read(batch.input_nodes(input.type)));
-  }
-  for (const OfType& seed : seeds_) {
-    if (stop.stop_requested()) return;
-    batch.seed_features.push_back(seed.tensor.Read(batch.seeds[static_cast<size_t>(seed.type)]));
-  }
+BatchRequest BatchFeatures::Request(std::vector<std::vector<int64_t>> seeds, uint64_t seed) const {
+  return {std::move(seeds), seed, {}, inputs_, seeds_};
+}
+
+void BatchFeatures::FetchOfEdges(NodeBatch& batch, const std::stop_token& stop) const {
   for (const Block& block : batch.blocks) {
     auto& of_layer = batch.edge_features.emplace_back();
     for (const OfType& edge : edges_) {

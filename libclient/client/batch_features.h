@@ -8,23 +8,25 @@
 
 namespace graphd {
 
-// The features that a loader's options ask for, found once and fetched for every batch.
-// Thread-safe.
+// The features that a loader's options ask for, checked once and fetched for every batch: those of
+// nodes by the sampler, with its hops, those of edges here. Thread-safe.
 class BatchFeatures {
  public:
   // Throws Error(kNotFound) or Error(kInvalid) on a feature or type that is not there.
   BatchFeatures(const DistGraph& graph, const LoaderOptions& options);
 
-  // Fills input_features, seed_features and edge_features of a batch. Returns early, leaving some
-  // out, if `stop` is requested.
-  void Fetch(NodeBatch& batch, const std::stop_token& stop) const;
+  // What to ask the sampler for.
+  BatchRequest Request(std::vector<std::vector<int64_t>> seeds, uint64_t seed) const;
+  // Fills edge_features of a batch. Returns early, leaving some out, if `stop` is requested.
+  void FetchOfEdges(NodeBatch& batch, const std::stop_token& stop) const;
 
  private:
   struct OfType {
-    int32_t type;
+    EdgeTypeId type;
     DistTensor tensor;
   };
-  std::vector<OfType> inputs_, seeds_, edges_;
+  std::vector<FeatureOfType> inputs_, seeds_;
+  std::vector<OfType> edges_;
 };
 
 }  // namespace graphd

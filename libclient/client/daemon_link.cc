@@ -58,9 +58,11 @@ void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& p
 }
 
 DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
-                       const Options& options, DaemonAddress address)
+                       std::shared_ptr<Traffic> traffic, const Options& options,
+                       DaemonAddress address)
     : thread_(std::move(thread)),
       buffers_(std::move(buffers)),
+      traffic_(std::move(traffic)),
       options_(options),
       address_(std::move(address)) {
   socket_path_ = FindSocket(options_.server_name, address_.port);

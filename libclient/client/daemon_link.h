@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "client/part_hop.h"
 #include "client/rpc_thread.h"
 #include "graph/partition.h"
 #include "graphd/initialize.h"
-#include "graphd/sampling.h"
+#include "wire/graphd.capnp.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -41,10 +42,22 @@ struct FeatureRef {
   std::string name;
 };
 
-// Counts and ids that sampling gave for some seeds, in their order.
-struct SampledPart {
-  std::vector<uint32_t> counts;
-  std::vector<int64_t> neighbors;
+// What went over a link, or over all of them; counted by the client.
+struct Traffic {
+  std::atomic<uint64_t> messages{0};        // requests sent (each has one answer)
+  std::atomic<uint64_t> sampling_bytes{0};  // of requests and answers, rows not counted
+  std::atomic<uint64_t> row_bytes{0};       // of features
+};
+
+// Bytes of an id on the wire.
+struct EdgeWidths {
+  size_t src, dst, edge;
+};
+
+// Of some nodes' in-edges those that begin in a set of members.
+struct InducedPart {
+  std::vector<uint32_t> counts;   // per node
+  std::vector<uint32_t> indices;  // per edge: the source's position among the members
   std::vector<int64_t> edge_ids;
 };
 
@@ -54,7 +67,7 @@ struct SampledPart {
 class DaemonLink {
  public:
   DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
-             const Options& options, DaemonAddress address);
+             std::shared_ptr<Traffic> traffic, const Options& options, DaemonAddress address);
   ~DaemonLink();
   DaemonLink(const DaemonLink&) = delete;
   DaemonLink& operator=(const DaemonLink&) = delete;
@@ -72,10 +85,21 @@ class DaemonLink {
                             std::span<const int64_t> positions, std::byte* out);
   RpcThread::Pending Slice(PartId part, const FeatureRef& feature, size_t row_bytes, int64_t begin,
                            std::span<std::byte> out);
-  // `src_count`, `dst_count`, `edge_count`: objects of the types, for the width of their ids.
-  RpcThread::Pending Sample(PartId part, EdgeTypeId etype, const SampleOptions& options,
-                            uint64_t key, int64_t src_count, int64_t dst_count, int64_t edge_count,
-                            std::span<const int64_t> seeds, SampledPart* out);
+  // One message, whatever the hop holds.
+  RpcThread::Pending Hop(PartId part, const PartHop& hop);
+  // Widths are those of the ids' types. Cut into messages of a good size.
+  RpcThread::Pending FindEdges(PartId part, EdgeTypeId etype, const EdgeWidths& widths,
+                               std::span<const int64_t> ids, int64_t* src, int64_t* dst);
+  RpcThread::Pending HasEdges(PartId part, EdgeTypeId etype, const EdgeWidths& widths,
+                              std::span<const int64_t> src, std::span<const int64_t> dst,
+                              uint8_t* found);
+  RpcThread::Pending Degrees(PartId part, EdgeTypeId etype, bool outward, size_t width,
+                             std::span<const int64_t> ids, int64_t* degrees);
+  RpcThread::Pending Induced(PartId part, EdgeTypeId etype, const EdgeWidths& widths,
+                             std::span<const int64_t> seeds, std::span<const int64_t> members,
+                             InducedPart* out);
+  // A derived array in the daemon's memory, mapped. Waits until it is made.
+  std::shared_ptr<const Segment> MapIndex(PartId part, const EdgeIndexSpec& spec);
   RpcThread::Pending Barrier();
 
   // Attaches anew if the connection is broken. Throws as Attach does, and Error(kInvalid) if the
@@ -91,11 +115,12 @@ class DaemonLink {
   enum class Lane { kSmall, kBulk };
   // Calls step(session, 0) .. step(session, count-1), a bounded number of them under way at once.
   using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
-  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step,
-                                std::function<void()> when_done = nullptr);
+  void TakeHop(wire::Session::HopResults::Reader answer, const PartHop& hop, uint64_t asked_bytes);
+  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step);
 
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;
+  std::shared_ptr<Traffic> traffic_;
   const Options options_;
   const DaemonAddress address_;
   bool use_unix_ = false;

@@ -48,8 +48,7 @@ std::vector<std::vector<int64_t>> OfOneType(const DistGraph& graph, std::vector<
 }  // namespace
 
 struct DistNodeDataLoader::Impl {
-  Impl(DistGraph g, std::vector<std::vector<int64_t>> nids, NeighborSampler s,
-       const LoaderOptions& o)
+  Impl(DistGraph g, std::vector<std::vector<int64_t>> nids, AnySampler s, const LoaderOptions& o)
       : graph(std::move(g)),
         sampler(std::move(s)),
         features(graph, o),
@@ -66,26 +65,26 @@ struct DistNodeDataLoader::Impl {
       const auto [type, id] = graph.partition_book().nodes().ToTyped(item);
       seeds[Index(type)].push_back(id);
     }
-    NodeBatch batch{sampler.Sample(graph, std::move(seeds), info.seed), {}};
+    NodeBatch batch{sampler->Sample(graph, features.Request(std::move(seeds), info.seed)), {}};
     batch.index = info.index;
-    features.Fetch(batch, info.stop);
+    features.FetchOfEdges(batch, info.stop);
     return batch;
   }
 
   const DistGraph graph;
-  const NeighborSampler sampler;
+  const AnySampler sampler;
   const BatchFeatures features;
   DistDataLoader<int64_t, NodeBatch> loader;  // last: its workers use the others
 };
 
 DistNodeDataLoader::DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nids,
-                                       NeighborSampler sampler, LoaderOptions options) {
+                                       AnySampler sampler, LoaderOptions options) {
   auto by_type = OfOneType(graph, std::move(nids), options.ntype);
   impl_ = std::make_unique<Impl>(std::move(graph), std::move(by_type), std::move(sampler), options);
 }
 
 DistNodeDataLoader::DistNodeDataLoader(DistGraph graph, std::vector<std::vector<int64_t>> nids,
-                                       NeighborSampler sampler, LoaderOptions options)
+                                       AnySampler sampler, LoaderOptions options)
     : impl_(
           std::make_unique<Impl>(std::move(graph), std::move(nids), std::move(sampler), options)) {}
 

@@ -7,24 +7,38 @@
 #include <vector>
 
 #include "client/daemon_link.h"
+#include "client/owner_split.h"
 #include "graph/partition.h"
 #include "graphd/sampling.h"
 #include "sampling/relabel.h"
-#include "sampling/uniform.h"
 #include "wire/buffer_pool.h"
 
 namespace graphd {
 
 // Memory that one call borrows, and the next one reuses.
 struct AccessScratch {
-  struct PerPart {
-    std::vector<int64_t> ids, positions, rows;
-    SampledPart sampled;
+  std::vector<OwnerSplit> splits;  // [ntype], or the first for calls on one type
+  std::vector<int64_t> rows;
+  HopPicker picker;
+  struct HopPart {
+    PartHop hop;
+    std::vector<PickedEdges<int64_t>> answers;                 // by pick of the call
+    std::vector<std::vector<int64_t>> streams, times, places;  // owned by lists and rows of the hop
+    std::vector<std::vector<double>> real_times;
+    std::vector<std::vector<int64_t>> exclude;  // [etype]
+    std::vector<PartHop::Rows> large_rows;      // that don't travel with the hop
   };
-  std::vector<PerPart> parts;
-  std::vector<PartId> owners;
-  UniformSampler sampler;
+  std::vector<HopPart> hop_parts;
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
+};
+
+// Rows of a node feature that travel with a hop: those of the seeds of a type from `begin` on, to
+// `out`.
+struct HopRows {
+  NodeTypeId ntype;
+  std::string name;
+  size_t begin;
+  std::byte* out;
 };
 
 // Splits every call by owner: mapped partitions are read in place, the others by RPC, in parallel,
@@ -37,7 +51,7 @@ class GraphAccess {
               std::vector<std::vector<FeatureInfo>> edge_features,
               std::vector<std::shared_ptr<const Partition>> mapped,  // [part], null: remote
               std::vector<std::shared_ptr<DaemonLink>> links,        // [part], null: mapped only
-              std::chrono::milliseconds timeout);
+              std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout);
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   bool is_mapped(PartId part) const { return mapped_.at(static_cast<size_t>(part)) != nullptr; }
@@ -49,8 +63,24 @@ class GraphAccess {
   void Gather(const FeatureRef& ref, std::span<const int64_t> ids, std::span<std::byte> out);
   // Rows of the ids [begin, end).
   void Slice(const FeatureRef& ref, int64_t begin, int64_t end, std::span<std::byte> out);
-  void Sample(EdgeTypeId etype, std::span<const int64_t> seeds, const SampleOptions& options,
-              Neighbors& out);
+  // graphd/sampling.h's SampleHop, with rows. One message per partition that is not mapped, unless
+  // the answer would be too large for one.
+  std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const EdgePick> picks,
+                             const HopOptions& options, std::span<const HopRows> rows = {});
+
+  // Ends of edges, in the order of `ids`; src and dst of that size.
+  void FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std::span<int64_t> src,
+                 std::span<int64_t> dst);
+  void HasEdges(EdgeTypeId etype, std::span<const int64_t> src, std::span<const int64_t> dst,
+                std::span<uint8_t> found);
+  void Degrees(EdgeTypeId etype, Direction direction, std::span<const int64_t> nodes,
+               std::span<int64_t> degrees);
+  // In-edges of `seeds` (of the destination type) whose source is in `members` (ascending,
+  // distinct): indptr over seeds, indices into members, edge ids.
+  void Induced(EdgeTypeId etype, std::span<const int64_t> seeds, std::span<const int64_t> members,
+               std::vector<int64_t>& indptr, std::vector<int64_t>& indices,
+               std::vector<int64_t>& edge_ids);
+  const Traffic& traffic() const noexcept { return *traffic_; }
   // The barrier of the job; nothing in standalone mode.
   void Barrier();
 
@@ -74,13 +104,25 @@ class GraphAccess {
   RelabelTable& relabel(AccessScratch& scratch, NodeTypeId ntype) const;
 
  private:
-  // Sorts ids by owner into scratch.parts; Error(kInvalid) with the id that is out of range.
-  void SplitByOwner(const IdMap& map, int32_t type, std::span<const int64_t> ids,
-                    AccessScratch& scratch) const;
-  void LocalRows(const IdMap& map, int32_t type, PartId part, AccessScratch::PerPart& some) const;
-  void SampleLocal(PartId part, EdgeTypeId etype, const SampleOptions& options, uint64_t key,
-                   AccessScratch& scratch) const;
-  static void Assemble(AccessScratch& scratch, bool edge_ids, Neighbors& out);
+  // hop.cc
+  void CheckHop(std::span<const HopSeeds> seeds, std::span<const EdgePick> picks,
+                const HopOptions& options) const;
+  size_t SeedsPerMessage(std::span<const EdgePick> picks) const;
+  struct HopCall;
+  std::vector<Neighbors> HopOnce(const HopCall& call);
+  void SplitHop(const HopCall& call, AccessScratch& scratch) const;
+  void PrepareHop(const HopCall& call, PartId part, AccessScratch& scratch) const;
+  std::vector<RpcThread::Pending> StartHop(PartId part, AccessScratch::HopPart& work);
+  void RunHop(PartId part, AccessScratch& scratch);
+  Neighbors AssembleHop(const HopCall& call, size_t pick, AccessScratch& scratch) const;
+  std::shared_ptr<const Segment> MapIndex(PartId part, const EdgeIndexSpec& spec);
+  size_t RowBytes(const FeatureInfo& info) const;
+  EdgeWidths Widths(EdgeTypeId etype) const;
+  void CheckEtype(EdgeTypeId etype) const;
+  // Calls f(part, split of the part) for parts that own ids: remote ones first, to be waited for.
+  void ForParts(const OwnerSplit& split,
+                const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
+                const std::function<void(PartId, const OwnerSplit::Part&)>& local);
   // Runs f again after reconnecting while daemons are away, until the timeout.
   void Retry(const std::function<void()>& f);
 
@@ -88,6 +130,8 @@ class GraphAccess {
   std::vector<std::vector<FeatureInfo>> node_features_, edge_features_;
   std::vector<std::shared_ptr<const Partition>> mapped_;
   std::vector<std::shared_ptr<DaemonLink>> links_;
+  std::vector<std::unique_ptr<EdgeIndexes>> indexes_;  // [part], null: not mapped
+  std::shared_ptr<Traffic> traffic_;
   std::chrono::milliseconds timeout_;
   std::shared_ptr<BufferPool> buffers_;
   std::mutex mutex_;  // guards idle_

@@ -119,9 +119,9 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
   for (const auto& partition : partitions) features.push_back(FeaturesOf(*partition));
   PartitionFeatures merged = MergeFeatures(*config.meta, std::move(features));
   std::vector<std::shared_ptr<DaemonLink>> no_links(partitions.size());
-  return std::make_shared<GraphAccess>(config.meta, std::move(merged.nodes),
-                                       std::move(merged.edges), std::move(partitions),
-                                       std::move(no_links), options.timeout);
+  return std::make_shared<GraphAccess>(
+      config.meta, std::move(merged.nodes), std::move(merged.edges), std::move(partitions),
+      std::move(no_links), std::make_shared<Traffic>(), options.timeout);
 }
 
 std::shared_ptr<GraphAccess> Connect(const Options& options) {
@@ -133,13 +133,14 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   const std::vector<HostLine> hosts = ReadIpConfig(options.ip_config);
   auto thread = std::make_shared<RpcThread>();
   auto buffers = BufferPool::Create();
+  auto traffic = std::make_shared<Traffic>();
   std::vector<std::shared_ptr<DaemonLink>> links(hosts.size());
   std::vector<std::shared_ptr<const Partition>> mapped(hosts.size());
   std::shared_ptr<DaemonLink> first;
   std::shared_ptr<const GraphMeta> meta;
   std::vector<PartitionFeatures> features;
   for (const DaemonAddress& address : DaemonsOf(hosts)) {
-    auto link = std::make_shared<DaemonLink>(thread, buffers, options, address);
+    auto link = std::make_shared<DaemonLink>(thread, buffers, traffic, options, address);
     AttachInfo info = link->Attach();
     if (static_cast<size_t>(info.meta->book.num_partitions()) != hosts.size()) {
       Throw(ErrorCode::kInvalid, "graph '", info.meta->graph_name, "' has ",
@@ -168,7 +169,8 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   }
   PartitionFeatures merged = MergeFeatures(*meta, std::move(features));
   return std::make_shared<GraphAccess>(meta, std::move(merged.nodes), std::move(merged.edges),
-                                       std::move(mapped), std::move(links), options.timeout);
+                                       std::move(mapped), std::move(links), std::move(traffic),
+                                       options.timeout);
 }
 
 }  // namespace

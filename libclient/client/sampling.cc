@@ -7,114 +7,69 @@
 namespace graphd {
 namespace {
 
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
-
-// to_block with the caller's tables, one per node type.
-Block MakeBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
-                std::vector<Neighbors> samples,
-                const std::function<RelabelTable&(NodeTypeId)>& table) {
-  if (dst_nodes.size() != Index(schema.num_ntypes())) {
-    Throw(ErrorCode::kInvalid, "destinations of ", dst_nodes.size(), " node types, the graph has ",
-          schema.num_ntypes());
+// The pick that `options` mean for one edge type. DGL: an edge type without the probabilities is
+// sampled uniformly.
+EdgePick PickOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions& options,
+                bool& found_prob) {
+  EdgePick pick{etype, options.direction};
+  pick.fanout = options.fanout;
+  pick.replace = options.replace;
+  for (const FeatureInfo& info : access.features(true, etype)) {
+    if (options.prob.empty() || info.name != options.prob) continue;
+    pick.method = PickMethod::kWeighted;
+    pick.column = options.prob;
+    found_prob = true;
   }
-  Block block;
-  size_t sampled = 0;
-  for (const Neighbors& sample : samples) sampled += sample.neighbors.size();
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
-    const std::vector<int64_t>& dst = dst_nodes[Index(t)];
-    std::vector<int64_t> nodes;
-    nodes.reserve(dst.size() + sampled / 2);
-    table(t).Start(dst.size() + sampled);
-    if (table(t).Add(dst, nodes, nullptr) != dst.size()) {
-      Throw(ErrorCode::kInvalid, "destinations of node type '", schema.ntype(t),
-            "' hold duplicates");
-    }
-    block.num_dst.push_back(static_cast<int64_t>(dst.size()));
-    block.src_nodes.push_back(std::move(nodes));
-  }
-  for (Neighbors& sample : samples) {
-    const size_t dst_count = dst_nodes[Index(schema.dst_type(sample.etype))].size();
-    if (sample.indptr.size() != dst_count + 1) {
-      Throw(ErrorCode::kInvalid, "sample of edge type ", schema.etype(sample.etype).ToString(),
-            " has ", sample.indptr.size() - 1, " seeds, expected ", dst_count);
-    }
-    const NodeTypeId src = schema.src_type(sample.etype);
-    BlockEdges edges;
-    edges.etype = sample.etype;
-    edges.indices.resize(sample.neighbors.size());
-    table(src).Add(sample.neighbors, block.src_nodes[Index(src)], edges.indices.data());
-    edges.indptr = std::move(sample.indptr);
-    edges.edge_ids = std::move(sample.edge_ids);
-    block.edges.push_back(std::move(edges));
-  }
-  return block;
+  return pick;
 }
 
 }  // namespace
 
-int64_t Block::num_edges() const noexcept {
-  int64_t sum = 0;
-  for (const BlockEdges& of_type : edges) sum += static_cast<int64_t>(of_type.indices.size());
-  return sum;
+std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeeds> seeds,
+                                 std::span<const EdgePick> picks, const HopOptions& options) {
+  return graph.access()->Hop(seeds, picks, options);
 }
 
 Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
                           const SampleOptions& options, EdgeTypeId etype) {
-  Neighbors neighbors;
-  graph.access()->Sample(etype, seeds, options, neighbors);
-  return neighbors;
-}
-
-Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
-              std::vector<Neighbors> samples) {
-  // Without a graph the number of ids is unknown: hashed tables.
-  std::vector<RelabelTable> tables;
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(1, 0);
-  return MakeBlock(schema, std::move(dst_nodes), std::move(samples),
-                   [&](NodeTypeId t) -> RelabelTable& { return tables[Index(t)]; });
-}
-
-NeighborSampler::NeighborSampler(std::vector<int> fanouts, bool replace, bool edge_ids)
-    : fanouts_(std::move(fanouts)), replace_(replace), edge_ids_(edge_ids) {
-  for (int fanout : fanouts_) {
-    if (fanout < kAllNeighbors) {
-      Throw(ErrorCode::kInvalid, "fanout ", fanout, ": use -1 for all, or 0 and more");
-    }
-  }
-}
-
-MiniBatch NeighborSampler::Sample(const DistGraph& graph, std::vector<std::vector<int64_t>> seeds,
-                                  uint64_t seed) const {
-  const Schema& schema = graph.schema();
   GraphAccess& access = *graph.access();
-  seeds.resize(Index(schema.num_ntypes()));
-  GraphAccess::Loan loan(access);
-  const auto table = [&](NodeTypeId t) -> RelabelTable& { return access.relabel(*loan, t); };
-  MiniBatch batch;
-  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
-    const int64_t count = graph.num_nodes(t);
-    for (int64_t id : seeds[Index(t)]) {
-      if (id < 0 || id >= count) {
-        Throw(ErrorCode::kInvalid, "seed ", id, " of node type '", schema.ntype(t),
-              "' is outside 0..", count - 1);
-      }
-    }
-    std::vector<int64_t> unique;
-    table(t).Start(seeds[Index(t)].size());
-    table(t).Add(seeds[Index(t)], unique, nullptr);
-    batch.seeds.push_back(std::move(unique));
+  bool found_prob = options.prob.empty();
+  const EdgePick pick = PickOf(access, etype, options, found_prob);
+  if (!found_prob) access.feature({true, etype, options.prob});  // throws, naming those there are
+  std::vector<HopSeeds> by_type(static_cast<size_t>(graph.schema().num_ntypes()));
+  by_type[static_cast<size_t>(SeedType(graph.schema(), pick))].ids = seeds;
+  std::vector<std::vector<int64_t>> exclude;
+  if (!options.exclude.empty()) {
+    exclude.resize(static_cast<size_t>(graph.schema().num_etypes()));
+    exclude[static_cast<size_t>(etype)].assign(options.exclude.begin(), options.exclude.end());
   }
-  batch.blocks.resize(fanouts_.size());
-  for (size_t l = fanouts_.size(); l-- > 0;) {
-    auto frontier = l + 1 == fanouts_.size() ? batch.seeds : batch.blocks[l + 1].src_nodes;
-    std::vector<Neighbors> samples(Index(schema.num_etypes()));
-    for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-      const SampleOptions options{fanouts_[l], replace_, seed, static_cast<uint32_t>(l), edge_ids_};
-      access.Sample(e, frontier[Index(schema.dst_type(e))], options, samples[Index(e)]);
-    }
-    batch.blocks[l] = MakeBlock(schema, std::move(frontier), std::move(samples), table);
+  const HopOptions hop{options.seed, options.layer, options.edge_ids, exclude};
+  return std::move(access.Hop(by_type, std::span(&pick, 1), hop)[0]);
+}
+
+std::vector<Neighbors> SampleEtypeNeighbors(const DistGraph& graph,
+                                            const std::vector<std::vector<int64_t>>& seeds,
+                                            std::span<const int> fanouts,
+                                            const SampleOptions& options) {
+  GraphAccess& access = *graph.access();
+  const Schema& schema = graph.schema();
+  if (fanouts.size() != static_cast<size_t>(schema.num_etypes())) {
+    Throw(ErrorCode::kInvalid, fanouts.size(), " fanouts, the graph has ", schema.num_etypes(),
+          " edge types; give one for each");
   }
-  return batch;
+  std::vector<HopSeeds> by_type(seeds.size());
+  for (size_t t = 0; t < seeds.size(); t++) by_type[t].ids = seeds[t];
+  bool found_prob = options.prob.empty();
+  std::vector<EdgePick> picks;
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    SampleOptions of_type = options;
+    of_type.fanout = fanouts[static_cast<size_t>(e)];
+    picks.push_back(PickOf(access, e, of_type, found_prob));
+  }
+  if (!found_prob) {
+    Throw(ErrorCode::kNotFound, "no edge type has a feature '", options.prob, "'");
+  }
+  return access.Hop(by_type, picks, {options.seed, options.layer, options.edge_ids});
 }
 
 }  // namespace graphd

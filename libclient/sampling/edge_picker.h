@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "graph/partition.h"
+#include "graphd/pick.h"
 #include "sampling/alias_index.h"
 #include "sampling/distinct_draws.h"
 #include "sampling/edge_set.h"
@@ -35,14 +36,6 @@
 
 namespace graphd {
 
-enum class PickMethod : uint8_t {
-  kUniform,
-  kWeighted,
-  kTopK,
-  kTemporalUniform,
-  kTemporalRecent,
-  kLabor,
-};
 const char* PickMethodName(PickMethod method) noexcept;  // "uniform", "weighted", ...
 
 struct PickParams {

@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
 
-const protocolVersion :UInt32 = 1;
+const protocolVersion :UInt32 = 2;
 
 struct Hello {
   protocol @0 :UInt32;
@@ -127,16 +127,60 @@ interface Daemon {
   shutdown @2 (force :Bool) -> ();
 }
 
-# What an attached client may do. Dropping it leaves the job.
+# Nodes of one type, as a hop asks for them.
+struct Seeds {
+  ntype @0 :Int32;
+  ids @1 :Data;
+  streams @2 :Data;   # uint32 per id: random stream; empty: the ids
+  times @3 :Data;     # 8 bytes per id, int64 or float64 as the column of the temporal picks is
+}
+
+# graphd::EdgePick, applied to one of the hop's seed lists.
+struct Pick {
+  seeds @0 :UInt16;   # index into the hop's seeds
+  etype @1 :Int32;
+  outward @2 :Bool;
+  method @3 :UInt8;   # graphd::PickMethod
+  fanout @4 :Int32;
+  replace @5 :Bool;
+  column @6 :Text;
+  largest @7 :Bool;
+  inclusive @8 :Bool;
+  key @9 :UInt64;     # graphd::SampleKey
+  edgeIds @10 :Bool;
+  exclude @11 :Data;  # type-wise ids of this partition's edges, ascending
+}
+
+struct Sampled {
+  counts @0 :Data;      # per seed, in the width that countBytes says
+  countBytes @1 :UInt8;
+  neighbors @2 :Data;   # type-wise ids of the neighbours' type
+  edges @3 :Data;       # type-wise edge ids, if asked for
+  races @4 :Data;       # outward: uint64 per edge, by which answers of several partitions merge
+}
+
+# A node feature of a hop's seeds from index `begin` on.
+struct SeedRows {
+  seeds @0 :UInt16;
+  name @1 :Text;
+  begin @2 :UInt32;
+}
+
+# graphd::EdgeIndexSpec
+struct EdgeIndex {
+  kind @0 :UInt8;
+  outward @1 :Bool;
+  etype @2 :Int32;
+  column @3 :Text;
+}
+
+# What an attached client may do. Dropping it leaves the job. "Own" ids are those that the partition
+# owns; any other is refused.
 interface Session {
-  # Uniform neighbour sampling over the in-edges of `etype` of `seeds`, which this partition owns.
-  # fanout -1: all in-edges. `key` is the stream that graphd::SampleKey gives.
-  sample @0 (part :Int32, etype :Int32, fanout :Int32, replace :Bool, key :UInt64, edgeIds :Bool,
-             seeds :Data)
-      -> (counts :Data,      # per seed, in the width that countBytes says
-          countBytes :UInt8,
-          neighbors :Data,   # type-wise ids of the source type
-          edges :Data);      # type-wise edge ids, if asked for
+  # One hop of sampling: every pick on its seeds (own nodes, unless the pick is outward), and rows of
+  # own seeds with it.
+  hop @0 (part :Int32, seeds :List(Seeds), picks :List(Pick), rows :List(SeedRows))
+      -> (samples :List(Sampled), rows :List(Data));
 
   # Rows of a feature by type-wise id, in the order of `ids`.
   gather @1 (part :Int32, isEdge :Bool, type :Int32, name :Text, ids :Data) -> (rows :Data);
@@ -147,4 +191,21 @@ interface Session {
 
   # Returns when every trainer of the job has called it. On the daemon of partition 0.
   barrier @3 () -> ();
+
+  # Ends of own edges, in the order of `ids`.
+  findEdges @4 (part :Int32, etype :Int32, ids :Data) -> (src :Data, dst :Data);
+
+  # Whether there is an edge src[i] -> dst[i]; own destinations. One byte per pair.
+  hasEdges @5 (part :Int32, etype :Int32, src :Data, dst :Data) -> (found :Data);
+
+  # Edges of this partition that end in own nodes, or begin in any: uint32 per id.
+  degrees @6 (part :Int32, etype :Int32, outward :Bool, ids :Data) -> (counts :Data);
+
+  # Of the in-edges of own `seeds` those whose source is in `members` (ascending, distinct): per seed
+  # a count, per edge the source's index in members.
+  induced @7 (part :Int32, etype :Int32, seeds :Data, members :Data)
+      -> (counts :Data, indices :Data, edges :Data);
+
+  # A derived array of the partition, built if it is not there yet. Over the Unix socket.
+  edgeIndex @8 (part :Int32, index :EdgeIndex) -> (segment :SegmentInfo);
 }

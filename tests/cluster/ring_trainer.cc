@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "graphd/dist_graph.h"
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 
 // A trainer for the cluster tests: reads the whole of the ring that tests/integration/launch
 // partitions, whichever hosts its partitions lie on, and checks it. Exits 1 on a wrong answer.

@@ -9,7 +9,7 @@
 
 #include "graphd/dist_data_loader.h"
 #include "graphd/dist_graph.h"
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 
 namespace graphd {
 
@@ -72,13 +72,13 @@ class DistNodeDataLoader {
   // Seeds of one node type, options.ntype. All constructors throw Error(kInvalid) on a batch size
   // below 1, other options out of bounds and nodes or types out of range, Error(kNotFound) on a
   // feature that its type does not have, with those it has.
-  DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nids, NeighborSampler sampler,
+  DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nids, AnySampler sampler,
                      LoaderOptions options = {});
   // Seeds of several types: nids[t] are those of node type t, one list per type of the graph. (DGL:
   // a dict.) Batches mix the types: they are cut from all lists one after the other, or, with
   // `shuffle`, from all of them shuffled together.
-  DistNodeDataLoader(DistGraph graph, std::vector<std::vector<int64_t>> nids,
-                     NeighborSampler sampler, LoaderOptions options = {});
+  DistNodeDataLoader(DistGraph graph, std::vector<std::vector<int64_t>> nids, AnySampler sampler,
+                     LoaderOptions options = {});
   ~DistNodeDataLoader();
   DistNodeDataLoader(DistNodeDataLoader&&) noexcept;
 

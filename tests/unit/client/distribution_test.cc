@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {

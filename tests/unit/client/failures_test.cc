@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "client/control.h"
 #include "graphd/dist_graph.h"
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
 #include "wire/convert.h"
@@ -62,14 +62,15 @@ TEST(Failures, ClientsThatVanishInTheMiddleOfLargeRequestsHarmNobody) {
     kj::Vector<kj::Promise<void>> calls;
     for (int i = 0; i < 8; i++) {
       calls.add(client.Slice(25000).eagerlyEvaluate(nullptr));
-      auto sample = client.session.sampleRequest();
+      auto hop = client.session.hopRequest();
       std::vector<uint32_t> seeds(4096);
       for (uint32_t k = 0; k < seeds.size(); k++) seeds[k] = k;
-      sample.setFanout(-1);
-      sample.setEdgeIds(true);
-      sample.setSeeds(
+      hop.initSeeds(1)[0].setIds(
           kj::arrayPtr(reinterpret_cast<const kj::byte*>(seeds.data()), 4 * seeds.size()));
-      calls.add(sample.send().ignoreResult().eagerlyEvaluate(nullptr));
+      auto pick = hop.initPicks(1)[0];
+      pick.setFanout(-1);
+      pick.setEdgeIds(true);
+      calls.add(hop.send().ignoreResult().eagerlyEvaluate(nullptr));
     }
     // Some of the work has begun; then the connection goes with all of it.
     client.io.provider->getTimer()

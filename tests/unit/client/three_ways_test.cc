@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "graphd/data_loader.h"
 #include "graphd/dist_graph.h"
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 #include "tests/support/served_graph_fixture.h"
 
 namespace graphd::testing {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "graphd/sampling.h"
+#include "graphd/samplers.h"
 #include "sampling/relabel.h"
 
 namespace graphd {

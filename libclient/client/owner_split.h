@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graphd/partition_book.h"
+
+namespace graphd {
+
+// Ids of one type, sorted by the partition that owns them. Memory is reused from call to call.
+struct OwnerSplit {
+  struct Part {
+    std::vector<int64_t> ids;
+    std::vector<int64_t> positions;  // of each in the call's ids, ascending
+  };
+  std::vector<Part> parts;
+  std::vector<PartId> owners;  // of each id of the call
+
+  // Throws Error(kInvalid) with the id that is out of range and its position; `what` names the
+  // list in the message ("seed", "edge").
+  void Assign(const IdMap& map, int32_t type, std::span<const int64_t> ids, const char* what);
+};
+
+// Local rows of ids that `part` owns.
+void LocalRows(const IdMap& map, int32_t type, PartId part, std::span<const int64_t> ids,
+               std::vector<int64_t>& rows);
+
+}  // namespace graphd
