@@ -146,30 +146,38 @@ class GraphFile {
     out_.EndArray();
   }
 
+  void PutNodeTypes() {
+    PutNodeColumn<int32_t>("_TYPE", [](int64_t, NodeTypeId type, PartId) { return type; });
+  }
+
+  // Columns are in the order that DGL's hash maps give them, for no better reason than that the
+  // files can be compared byte by byte.
   void PutNodeColumns() {
     out_.Put(uint64_t{1});
     out_.Put(uint64_t{2} + several_ + typed_);
-    if (typed_) {
-      PutNodeColumn<int32_t>("_TYPE", [](int64_t, NodeTypeId type, PartId) { return type; });
-    }
     if (several_) {
+      if (typed_) PutNodeTypes();
       PutNodeColumn<int64_t>("part_id", [](int64_t, NodeTypeId, PartId owner) { return owner; });
     }
     PutNodeColumn<uint8_t>(
         "inner_node", [&](int64_t, NodeTypeId, PartId owner) { return owner == halo_.part(); });
+    if (!several_) PutNodeTypes();
     PutNodeColumn<int64_t>("_ID", [](int64_t homo, NodeTypeId, PartId) { return homo; });
+  }
+
+  void PutEdgeTypes() {
+    out_.PutText("_TYPE");
+    PutEachEdge<int32_t>([](const DglHalo::Edge& edge) { return edge.type; });
   }
 
   void PutEdgeColumns() {
     out_.Put(uint64_t{1});
     out_.Put(uint64_t{2} + typed_);
-    if (typed_) {
-      out_.PutText("_TYPE");
-      PutEachEdge<int32_t>([](const DglHalo::Edge& edge) { return edge.type; });
-    }
+    if (typed_ && several_) PutEdgeTypes();
     out_.PutText("inner_edge");
     PutEachEdge<uint8_t>(
         [&](const DglHalo::Edge& edge) { return edge.local_id < halo_.num_owned_edges(); });
+    if (!several_) PutEdgeTypes();
     out_.PutText("_ID");
     PutEachEdge<int64_t>([](const DglHalo::Edge& edge) { return edge.id; });
   }

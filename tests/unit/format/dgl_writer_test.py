@@ -4,17 +4,21 @@
 
 usage: dgl_writer_test.py path/of/dgl_write_sample [unittest's arguments]
 """
+import gzip
 import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/tools"))
 import dgl_check  # noqa: E402
+import dgl_files  # noqa: E402
 
 WRITE_SAMPLE = sys.argv.pop(1)
 
@@ -105,6 +109,30 @@ class DglWriter(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("'x' of node type '_N' is bfloat16 and has no rows in partition 1",
                       result.stderr)
+
+    def test_files_are_those_of_dgl_byte_by_byte(self):
+        fixtures = sorted(ROOT.glob("tests/fixtures/dgl_bytes/*/graph.json"))
+        self.assertTrue(fixtures)
+        for path in fixtures:
+            with self.subTest(fixture=path.parent.name):
+                output = pathlib.Path(self.write_and_check(json.loads(path.read_text())))
+                self.assertEqual((output / "g.json").read_text().rstrip("\n"),
+                                 (path.parent / "g.json").read_text())
+                for packed in path.parent.glob("part*/*.gz"):
+                    ours = output / packed.parent.name / packed.stem
+                    self.assert_same_file(ours, gzip.decompress(packed.read_bytes()))
+                shutil.rmtree(output)
+
+    def assert_same_file(self, ours, wanted):
+        theirs = pathlib.Path(self.scratch, "theirs.dgl")
+        theirs.write_bytes(wanted)
+        if ours.name != "graph.dgl":
+            tensors = [{name: (array.dtype, array.shape, array.data) for name, array
+                        in dgl_files.tensors(path).items()} for path in (ours, theirs)]
+            self.assertEqual(*tensors)
+            if len(tensors[0]) > 1:  # their order is that of a hash map
+                return
+        self.assertEqual(ours.read_bytes(), wanted, ours)
 
     def test_any_flipped_byte_of_a_graph_file_is_noticed(self):
         graph = dgl_check.random_graph(3, False)
