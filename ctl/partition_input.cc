@@ -1,30 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/partition_input.h"
 
+#include <filesystem>
+#include <utility>
+
+#include "base/file.h"
 #include "base/strings.h"
 #include "ctl/verbs.h"
+#include "format/graph_files.h"
 #include "format/ogb_raw.h"
 
 namespace graphd::ctl {
+namespace {
+
+// The value that belongs to a word, or Error(kInvalid) listing the words.
+template <class T, size_t N>
+T Choose(const char* option, const std::string& word,
+         const std::pair<const char*, T> (&choices)[N]) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : choices) {
+    if (word == name) return value;
+    words.emplace_back(name);
+  }
+  Throw(ErrorCode::kInvalid, option, " '", word, "', expected ", Join(words, ", "));
+}
+
+std::optional<char> SeparatorOf(const std::string& word) {
+  return Choose<std::optional<char>>("--separator", word,
+                                     {{"auto", std::nullopt},
+                                      {"comma", ','},
+                                      {"tab", '\t'},
+                                      {"semicolon", ';'},
+                                      {"space", ' '},
+                                      {",", ','},
+                                      {"\t", '\t'},
+                                      {";", ';'},
+                                      {" ", ' '}});
+}
+
+}  // namespace
 
 void PartitionInput::AddOptions(CLI::App& verb) {
   verb.add_option(Flags("input"), path_,
-                  "Directory in OGB's raw layout: raw/edge.csv.gz, raw/node-feat.csv.gz, ...")
-      ->required();
-  verb.add_option(Flags("input_format"), format_, "auto (by what is there) or ogb")
+                  "The graph: a directory in OGB's raw layout (raw/edge.csv.gz, ...), or a file of "
+                  "edges (CSV, TSV, .npy [2,E], Matrix Market)");
+  verb.add_option(Flags("input_format"), format_,
+                  "auto (by what is there), ogb, edges (a table), npy or mtx")
       ->capture_default_str();
   verb.add_flag(Flags("add_reverse"), add_reverse_,
-                "Add the reverse of every edge, with the same features");
+                "Add the reverse of every edge, with the same features: within a node type to its "
+                "edge type, between two as a type rev_<rel>");
   verb.add_option(Flags("split"), split_,
-                  "Which split/NAME becomes train_mask, val_mask and test_mask; needed if there "
-                  "are several");
+                  "OGB: which split/NAME becomes train_mask, val_mask and test_mask; needed if "
+                  "there are several");
+  AddFileOptions(verb);
+}
+
+void PartitionInput::AddFileOptions(CLI::App& verb) {
+  const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* text) {
+    verb.add_option(Flags(name), list, text)->allow_extra_args(false)->take_all();
+  };
+  add_list("edges", edges_,
+           "src:rel:dst=FILE: edges of a type, in place of --input; src:rel:dst.NAME=FILE.npy: a "
+           "feature of them. May be repeated");
+  add_list("nodes", nodes_,
+           "type=FILE: a table of nodes, the id first, then features; type.NAME=FILE.npy: a "
+           "feature of them. May be repeated");
+  add_list("num_nodes", num_nodes_, "[type=]NUMBER: how many nodes, if more than have edges");
+  verb.add_option(Flags("src_col"), src_column_,
+                  "Name or position (from 0) of the column of sources; the first by default");
+  verb.add_option(Flags("dst_col"), dst_column_, "... of destinations; the second by default");
+  verb.add_option(Flags("feat_cols"), feature_columns_,
+                  "NAME,NAME...: further columns that become features; all by default, or none")
+      ->delimiter(',');
+  verb.add_option(Flags("separator"), separator_,
+                  "Between columns: auto, comma, tab, semicolon or space")
+      ->capture_default_str();
+  verb.add_option(Flags("header"), header_, "Whether tables begin with one: auto, yes or no")
+      ->capture_default_str();
+  verb.add_flag(Flags("map_ids"), map_ids_,
+                "Number the nodes anew in order of first appearance, whatever their ids are");
+}
+
+PartitionInput::Format PartitionInput::FormatByName() const {
+  return Choose<Format>("--input_format", format_,
+                        {{"auto", Format::kAuto},
+                         {"ogb", Format::kOgb},
+                         {"edges", Format::kEdges},
+                         {"npy", Format::kNpy},
+                         {"mtx", Format::kMtx}});
+}
+
+PartitionInput::Format PartitionInput::Detect() const {
+  if (!edges_.empty()) return Format::kEdges;
+  if (path_.empty()) {
+    Throw(ErrorCode::kInvalid, "no graph is given; --input or --edges names its files");
+  }
+  if (!FileExists(path_)) Throw(ErrorCode::kNotFound, "--input ", path_, " does not exist");
+  if (!std::filesystem::is_directory(path_)) return Format::kEdges;
+  if (FileExists(JoinPath(path_, "raw"))) return Format::kOgb;
+  Throw(ErrorCode::kNotFound, "--input ", path_, " is no graph that is known; looked for raw/ ",
+        "(OGB's layout); a file of edges is given itself, not its directory");
+}
+
+RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) const {
+  GraphFilesOptions options;
+  if (!path_.empty() && !edges_.empty()) {
+    Throw(ErrorCode::kInvalid, "--input ", path_, " and --edges don't go together");
+  }
+  if (!path_.empty()) options.edges.push_back({{"_N", "_E", "_N"}, "", path_, ""});
+  for (const std::string& text : edges_) options.edges.push_back(ParseEdgeFile(text));
+  for (const std::string& text : nodes_) options.nodes.push_back(ParseNodeFile(text));
+  for (const std::string& text : num_nodes_) options.num_nodes.insert(ParseNodeCount(text));
+  options.hints.separator = SeparatorOf(separator_);
+  options.hints.header = Choose<std::optional<bool>>(
+      "--header", header_, {{"auto", std::nullopt}, {"yes", true}, {"no", false}});
+  options.src_column = src_column_;
+  options.dst_column = dst_column_;
+  options.map_ids = map_ids_;
+  options.progress = progress;
+  if (feature_columns_ == std::vector<std::string>{"none"}) {
+    options.feature_columns.emplace();
+  } else if (!feature_columns_.empty()) {
+    options.feature_columns = feature_columns_;
+  }
+  if (format_ == "edges") options.kind = EdgeFileKind::kTable;
+  if (format == Format::kNpy) options.kind = EdgeFileKind::kNpy;
+  if (format == Format::kMtx) options.kind = EdgeFileKind::kMatrixMarket;
+  return ReadGraphFiles(options);
 }
 
 RawGraph PartitionInput::Read(const StepProgress& progress) const {
-  if (format_ != "auto" && format_ != "ogb") {
-    Throw(ErrorCode::kInvalid, "unknown input format '", format_, "'; there are: auto, ogb");
+  Format format = FormatByName();
+  if (format == Format::kAuto) format = Detect();
+  RawGraph graph;
+  if (format == Format::kOgb) {
+    if (!edges_.empty() || !nodes_.empty()) {
+      Throw(ErrorCode::kInvalid, "--edges and --nodes don't go with --input_format ogb");
+    }
+    graph = ReadOgbRaw(path_, {.split = split_, .progress = progress});
+  } else {
+    graph = ReadFiles(format, progress);
   }
-  return ReadOgbRaw(path_, {.add_reverse = add_reverse_, .split = split_, .progress = progress});
+  if (add_reverse_) AddReverseEdges(graph);
+  return graph;
 }
 
 }  // namespace graphd::ctl

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "format/raw_graph.h"
 #include "format/step_progress.h"
@@ -20,8 +21,17 @@ class PartitionInput {
   RawGraph Read(const StepProgress& progress) const;
 
  private:
+  enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx };
+  Format FormatByName() const;
+  // By what is at --input.
+  Format Detect() const;
+  RawGraph ReadFiles(Format format, const StepProgress& progress) const;
+  void AddFileOptions(CLI::App& verb);
+
   std::string path_, format_ = "auto", split_;
-  bool add_reverse_ = false;
+  std::vector<std::string> edges_, nodes_, num_nodes_, feature_columns_;
+  std::string src_column_, dst_column_, separator_ = "auto", header_ = "auto";
+  bool add_reverse_ = false, map_ids_ = false;
 };
 
 }  // namespace graphd::ctl

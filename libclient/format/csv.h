@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/strings.h"
+#include "format/line_reader.h"
 #include "format/raw_graph.h"
 #include "format/step_progress.h"
 #include "graphd/tensor.h"
@@ -20,13 +19,9 @@ namespace graphd {
 
 class CsvReader {
  public:
-  explicit CsvReader(const std::string& path);
-  ~CsvReader();
-  CsvReader(const CsvReader&) = delete;
-  CsvReader& operator=(const CsvReader&) = delete;
+  explicit CsvReader(const std::string& path) : lines_(path) {}
 
-  // Moves to the next line that is not blank. False at the end. Throws Error(kCorrupt) if the
-  // compressed stream is damaged or ends too early, or a line is longer than 64 MiB.
+  // Moves to the next line that is not blank. False at the end. Throws as LineReader::Next does.
   bool NextRow();
   std::string_view row() const noexcept { return row_; }
   int64_t num_columns() const noexcept;
@@ -37,28 +32,20 @@ class CsvReader {
   // True if the row was exactly out.size() integers; false if a cell is some other number.
   bool TryParseInts(std::span<int64_t> out) const;
 
-  const std::string& path() const noexcept { return path_; }
-  int64_t line() const noexcept { return line_; }
+  const std::string& path() const noexcept { return lines_.path(); }
+  int64_t line() const noexcept { return lines_.line(); }
   // Compressed bytes read, of the file's size.
-  uint64_t bytes_read() const noexcept;
-  uint64_t file_bytes() const noexcept { return file_bytes_; }
+  uint64_t bytes_read() const noexcept { return lines_.bytes_read(); }
+  uint64_t file_bytes() const noexcept { return lines_.file_bytes(); }
 
   template <class... Args>
   [[noreturn]] void Fail(const Args&... args) const {
-    Throw(ErrorCode::kCorrupt, path_, ":", line_, ": ", args...);
+    lines_.Fail(args...);
   }
 
  private:
-  struct Stream;
-  bool Fill();
-  std::string path_;
-  std::unique_ptr<Stream> stream_;
-  std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;
-  bool at_end_ = false;
+  LineReader lines_;
   std::string_view row_;
-  int64_t line_ = 0;
-  uint64_t file_bytes_ = 0;
 };
 
 enum class NumberKind {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/npy.h"
 
-#include <optional>
+#include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "format/byte_reader.h"
@@ -77,7 +78,7 @@ class Header {
 
 }  // namespace
 
-NpyFile::NpyFile(const std::string& path) : file_(path) {
+NpyFile::NpyFile(const std::string& path, NpyOrder order) : file_(path) {
   ByteReader reader(file_.bytes(), path);
   const auto magic = reader.ReadBytes(kMagic.size(), "the .npy magic");
   if (std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0) {
@@ -95,7 +96,13 @@ NpyFile::NpyFile(const std::string& path) : file_(path) {
   const Header header(reader, begin, {reinterpret_cast<const char*>(raw.data()), raw.size()});
   dtype_ = header.Descr();
   shape_ = header.Shape();
-  if (header.After("fortran_order").substr(0, 5) != "False") header.Fail("C order");
+  fortran_order_ = header.After("fortran_order").substr(0, 4) == "True";
+  if (!fortran_order_ && header.After("fortran_order").substr(0, 5) != "False") {
+    header.Fail("'fortran_order' to be True or False");
+  }
+  if (fortran_order_ && order == NpyOrder::kC && shape_.size() > 1) {
+    header.Fail("C order (numpy.ascontiguousarray makes it)");
+  }
 
   uint64_t bytes = DTypeSize(dtype_);
   for (int64_t extent : shape_) {
@@ -109,6 +116,18 @@ NpyFile::NpyFile(const std::string& path) : file_(path) {
   }
   num_elements_ = static_cast<int64_t>(bytes / DTypeSize(dtype_));
   data_ = reader.ReadBytes(bytes, "the data");
+}
+
+Tensor MapNpy(const std::string& path) {
+  const auto file = std::make_shared<NpyFile>(path);
+  const std::span<const std::byte> bytes = file->data();
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  if (address % DTypeSize(file->dtype()) != 0) {
+    Tensor copy = Tensor::Empty(file->dtype(), file->shape());
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    return copy;
+  }
+  return {file->dtype(), file->shape(), const_cast<std::byte*>(bytes.data()), file};
 }
 
 }  // namespace graphd

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/csv.h"
+#include "format/feature_columns.h"
 
 namespace graphd {
 namespace {
@@ -66,16 +67,6 @@ void ReadEdgesAs(CsvReader& csv, int64_t nodes, int64_t edges, const StepProgres
   if (progress) progress("reading " + csv.path(), csv.file_bytes(), csv.file_bytes());
   out.src = std::move(src).Finish({edges});
   out.dst = std::move(dst).Finish({edges});
-}
-
-void AddFeature(std::vector<RawFeature>& features, const std::string& name, Tensor values,
-                const std::string& path) {
-  for (const RawFeature& feature : features) {
-    if (feature.name == name) {
-      Throw(ErrorCode::kInvalid, path, ": there is another feature '", name, "'; remove one");
-    }
-  }
-  features.push_back({name, std::move(values)});
 }
 
 // Every raw/<kind>-NAME and raw/<kind>_NAME, in alphabetical order.
@@ -163,7 +154,6 @@ RawGraph ReadOgbRaw(const std::string& directory, const OgbRawOptions& options) 
       ReadEdgesAs<uint64_t>(csv, nodes.count, num_edges, options.progress, edges);
     }
   }
-  edges.add_reverse = options.add_reverse;
   ReadFeatures(raw, "node", nodes.count, options.progress, nodes.features);
   ReadFeatures(raw, "edge", num_edges, options.progress, edges.features);
 

@@ -20,8 +20,7 @@
 namespace graphd {
 
 struct OgbRawOptions {
-  bool add_reverse = false;  // RawEdges::add_reverse
-  std::string split;         // scheme; empty: the only one there is, if any
+  std::string split;  // scheme; empty: the only one there is, if any
   StepProgress progress;
 };
 

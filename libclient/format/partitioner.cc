@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/native_header.h"
+#include "format/node_names.h"
 #include "format/partition_plan.h"
 #include "format/write_part_config.h"
 #include "format/write_partition.h"
@@ -106,6 +107,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions
   }
   MakeDirectories(options.output);
   RemoveOld(options);
+  ReplaceNodeNames(options.output, options.graph_name, graph);
   PartitionSummary summary;
   summary.meta = plan.meta;
   summary.edge_cut = plan.edge_cut();

@@ -1,52 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/raw_graph.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <utility>
-
 #include "base/strings.h"
 
 namespace graphd {
 
-TensorBuilder::TensorBuilder(TensorBuilder&& o) noexcept
-    : dtype_(o.dtype_),
-      data_(std::exchange(o.data_, nullptr)),
-      bytes_(std::exchange(o.bytes_, 0)),
-      capacity_(std::exchange(o.capacity_, 0)) {}
-
-TensorBuilder::~TensorBuilder() { std::free(data_); }
-
-void TensorBuilder::Append(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return;
-  if (bytes_ + bytes.size() > capacity_) Grow(bytes.size());
-  std::memcpy(data_ + bytes_, bytes.data(), bytes.size());
-  bytes_ += bytes.size();
-}
-
-void TensorBuilder::Grow(size_t more) {
-  const size_t capacity = std::max({bytes_ + more, capacity_ * 2, size_t{4096}});
-  void* grown = std::realloc(data_, capacity);
-  if (!grown) Throw(ErrorCode::kOverloaded, "no memory for a column of ", HumanBytes(capacity));
-  data_ = static_cast<std::byte*>(grown);
-  capacity_ = capacity;
-}
-
-Tensor TensorBuilder::Finish(std::vector<int64_t> shape) && {
-  // One byte at least: realloc to nothing would free the block.
-  void* trimmed = std::realloc(data_, std::max(bytes_, size_t{1}));
-  if (!trimmed) Throw(ErrorCode::kOverloaded, "no memory for a column of ", HumanBytes(bytes_));
-  data_ = nullptr;
-  std::shared_ptr<void> owner(trimmed, std::free);
-  Tensor tensor(dtype_, std::move(shape), static_cast<std::byte*>(trimmed), std::move(owner));
-  if (tensor.num_bytes() != bytes_) {
-    Throw(ErrorCode::kInvalid, "a column of ", bytes_, " bytes can't have a shape of ",
-          tensor.num_bytes());
+void AddReverseEdges(RawGraph& graph) {
+  std::vector<std::string> ntypes;
+  std::vector<CanonicalEdgeType> etypes;
+  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++)
+    ntypes.push_back(graph.schema.ntype(t));
+  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++)
+    etypes.push_back(graph.schema.etype(e));
+  const size_t stored = etypes.size();
+  for (size_t e = 0; e < stored; e++) {
+    const CanonicalEdgeType type = etypes[e];
+    if (type.src == type.dst) {
+      graph.edges[e].add_reverse = true;
+      continue;
+    }
+    const CanonicalEdgeType reverse{type.dst, "rev_" + type.rel, type.src};
+    for (const CanonicalEdgeType& other : etypes) {
+      if (!(other == reverse)) continue;
+      Throw(ErrorCode::kInvalid, "--add_reverse: the input has the edge type ", reverse.ToString(),
+            " already, the reverse of ", type.ToString(), "; leave the option or that type out");
+    }
+    etypes.push_back(reverse);
+    const RawEdges& forward = graph.edges[e];
+    RawEdges backward;
+    backward.src = forward.dst;
+    backward.dst = forward.src;
+    backward.features = forward.features;
+    graph.edges.push_back(std::move(backward));
   }
-  bytes_ = capacity_ = 0;
-  return tensor;
+  graph.schema = Schema(std::move(ntypes), std::move(etypes));
 }
 
 }  // namespace graphd

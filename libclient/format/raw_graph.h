@@ -2,11 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "format/name_table.h"
 #include "graph/partition.h"
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
@@ -25,6 +27,8 @@ struct RawFeature {
 struct RawNodes {
   int64_t count = 0;
   std::vector<RawFeature> features;
+  // What the input called each node; null if it used the ids themselves.
+  std::shared_ptr<const NameTable> names;
 };
 
 struct RawEdges {
@@ -79,39 +83,9 @@ struct RawGraph {
   std::vector<RawEdges> edges;  // by EdgeTypeId
 };
 
-// A tensor that grows while its rows are read. Doubles its memory by realloc, which moves large
-// blocks without copying them.
-class TensorBuilder {
- public:
-  explicit TensorBuilder(DType dtype) : dtype_(dtype) {}
-  TensorBuilder(TensorBuilder&& o) noexcept;
-  TensorBuilder& operator=(TensorBuilder&&) = delete;
-  ~TensorBuilder();
-
-  DType dtype() const noexcept { return dtype_; }
-  size_t num_elements() const noexcept { return bytes_ / DTypeSize(dtype_); }
-  // Requires: T is the dtype.
-  template <class T>
-  void Append(T value) {
-    if (bytes_ + sizeof(T) > capacity_) Grow(sizeof(T));
-    *reinterpret_cast<T*>(data_ + bytes_) = value;
-    bytes_ += sizeof(T);
-  }
-  void Append(std::span<const std::byte> bytes);
-  // The elements so far; valid until the next Append.
-  template <class T>
-  std::span<const T> as() const {
-    return {reinterpret_cast<const T*>(data_), bytes_ / sizeof(T)};
-  }
-  // Gives the memory up, trimmed to size. Throws Error(kInvalid) unless `shape` has as many
-  // elements as there are.
-  Tensor Finish(std::vector<int64_t> shape) &&;
-
- private:
-  void Grow(size_t more);
-  DType dtype_;
-  std::byte* data_ = nullptr;
-  size_t bytes_ = 0, capacity_ = 0;
-};
+// Edges within a node type are reversed in their own edge type (RawEdges::add_reverse); for each
+// edge type src:rel:dst between two, a type dst:rev_rel:src is added behind the others. It shares
+// memory and features. Throws Error(kInvalid) if there is one of that name.
+void AddReverseEdges(RawGraph& graph);
 
 }  // namespace graphd

@@ -101,7 +101,7 @@ class PartitionCommand(unittest.TestCase):
         self.assert_fails(self.partition(name="a/b"), INVALID, "a/b")
         self.assertEqual(graphctl("partition").returncode, INVALID)
         self.input = "/nowhere"
-        self.assert_fails(self.partition(), NOT_FOUND, "/nowhere/raw")
+        self.assert_fails(self.partition(), NOT_FOUND, "/nowhere")
         self.assertFalse(os.path.exists(self.output))
 
     def test_bad_input_is_named_by_file_and_line(self):

@@ -81,9 +81,8 @@ TEST(OgbRaw, LabelsThatAreMissingAreNan) {
 TEST(OgbRaw, ReversesFollowTheStoredEdges) {
   ScratchDirectory directory;
   WriteSmallGraph(directory);
-  OgbRawOptions options;
-  options.add_reverse = true;
-  const RawGraph graph = ReadOgbRaw(directory.path(), options);
+  RawGraph graph = ReadOgbRaw(directory.path());
+  AddReverseEdges(graph);
   EXPECT_EQ(graph.edges[0].count(), 10);
   std::vector<std::pair<uint64_t, uint64_t>> edges;
   graph.edges[0].ForEach([&](size_t, uint64_t u, uint64_t v) { edges.emplace_back(u, v); });

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "format/feature_columns.h"
+#include "format/node_ids.h"
+#include "format/raw_graph.h"
+#include "format/step_progress.h"
+#include "format/table.h"
+
+namespace graphd {
+
+// Reads a table with a row for every node of a type: the id in the first column, features
+// (feature_columns.h) in the others. Closes `ids`. Ids that are names count in the order of the
+// rows; numbers must be 0..rows-1, in any order. Throws Error(kCorrupt) with the line.
+void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
+                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress);
+
+}  // namespace graphd

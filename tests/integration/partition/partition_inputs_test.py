@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""graphctl partition on every kind of input, end to end: partition, verify, load (inspect --part)."""
+import gzip
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+OK, INVALID, NOT_FOUND, CORRUPT = 0, 2, 3, 9
+
+
+def graphctl(*args):
+    return subprocess.run([GRAPHCTL, *map(str, args)], capture_output=True, text=True, timeout=60)
+
+
+def npy(descr, shape, values):
+    """What numpy.save writes."""
+    code = {"<i8": "q", "<f4": "f", "<i4": "i"}[descr]
+    header = str({"descr": descr, "fortran_order": False, "shape": tuple(shape)}).encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
+            struct.pack("<%d%s" % (len(values), code), *values))
+
+
+class Inputs(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="graphd_inputs_")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        self.output = self.scratch / "out"
+
+    def write(self, name, content):
+        path = self.scratch / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    def partition(self, *more, parts=2):
+        return graphctl("partition", "--graph_name", "g", "--num_parts", parts, "--output", self.output,
+                        "--force", "--json", *more)
+
+    def partitioned(self, *more, parts=2):
+        """Partitions, verifies, loads every partition; returns (summary, parts as inspected)."""
+        result = self.partition(*more, parts=parts)
+        self.assertEqual(result.returncode, OK, result.stderr)
+        verified = graphctl("verify", self.output / "g.json")
+        self.assertEqual(verified.returncode, OK, verified.stdout + verified.stderr)
+        shown = [json.loads(graphctl("inspect", self.output / "g.json", "--part", p, "--json").stdout)
+                 for p in range(parts)]
+        return json.loads(result.stdout), shown
+
+    def assert_fails(self, result, code, *texts):
+        self.assertEqual(result.returncode, code, result.stderr)
+        for text in texts:
+            self.assertIn(text, result.stderr)
+
+    def features(self, shown, kind, type_index):
+        return {f["name"]: f["dtype"] for f in shown[0][kind][type_index]["features"]}
+
+    def test_a_table_of_edges_with_names(self):
+        path = self.write("e.csv.gz", "src,dst,since\n" + "".join(
+            "person %d,person %d,%d\n" % (i, (i * 7 + 1) % 50, i) for i in range(50)))
+        summary, shown = self.partitioned("--input", path)
+        self.assertEqual((summary["num_nodes"], summary["num_edges"]), (50, 50))
+        self.assertEqual(self.features(shown, "etypes", 0), {"orig_id": "int64", "since": "int64"})
+        names = gzip.decompress((self.output / "g._N.ids.txt.gz").read_bytes()).decode().split("\n")
+        self.assertEqual(names[:3], ["person 0", "person 1", "person 8"])
+        self.assertEqual(len(names), 51)
+        # Another graph without names leaves no stale ones.
+        self.partitioned("--input", self.write("e.tsv", "0\t1\n1\t2\n"))
+        self.assertFalse((self.output / "g._N.ids.txt.gz").exists())
+
+    def test_typed_tables_and_arrays(self):
+        self.write("follows.tsv", "ann\tbob\nbob\tcarl\nbob\tcarl\ncarl\tcarl\n")
+        self.write("plays.npy", npy("<i8", (2, 3), [0, 1, 2, 3, 3, 0]))
+        self.write("hours.npy", npy("<f4", (3, 2), range(6)))
+        self.write("users.csv", "name,age,train_mask\nann,30,1\nbob,31,0\ncarl,32,1\nlonely,33,0\n")
+        self.write("games.npy", npy("<f4", (5, 3), range(15)))
+        d = self.scratch
+        result = self.partition("--edges", "user:follows:user=%s/follows.tsv" % d,
+                                "--edges", "user:plays:game=%s/plays.npy" % d,
+                                "--nodes", "user=%s/users.csv" % d)
+        self.assert_fails(result, CORRUPT, "plays.npy, offset", "node '0' of type 'user' is not in")
+        self.write("plays.csv", "ann,3\nbob,3\ncarl,0\n")
+        summary, shown = self.partitioned(
+            "--edges", "user:follows:user=%s/follows.tsv" % d,
+            "--edges", "user:plays:game=%s/plays.csv" % d,
+            "--edges", "user:plays:game.hours=%s/hours.npy" % d,
+            "--nodes", "user=%s/users.csv" % d, "--nodes", "game.feat=%s/games.npy" % d,
+            "--add_reverse", "--part_method", "random")
+        self.assertEqual((summary["num_nodes"], summary["num_edges"]), (9, 14))
+        self.assertEqual([t["name"] for t in shown[0]["etypes"]],
+                         ["user:follows:user", "user:plays:game", "game:rev_plays:user"])
+        self.assertEqual(self.features(shown, "etypes", 2), {"orig_id": "int64", "hours": "float32"})
+        self.assertEqual(self.features(shown, "ntypes", 0)["train_mask"], "uint8")
+        self.assertEqual(self.features(shown, "ntypes", 1), {"orig_id": "int64", "feat": "float32"})
+        self.assertTrue((self.output / "g.user.ids.txt.gz").exists())
+        self.assertFalse((self.output / "g.game.ids.txt.gz").exists())
+
+    def test_npy_and_matrix_market(self):
+        path = self.write("e.npy", npy("<i4", (4, 2), [0, 1, 1, 2, 2, 3, 3, 0]))
+        self.assertEqual(self.partitioned("--input", path)[0]["num_edges"], 4)
+        path = self.write("m.mtx.gz", "%%MatrixMarket matrix coordinate real symmetric\n"
+                          "5 5 3\n2 1 0.5\n3 2 1.5\n4 4 2\n")
+        summary, shown = self.partitioned("--input", path)
+        self.assertEqual((summary["num_nodes"], summary["num_edges"]), (5, 5))
+        self.assertEqual(self.features(shown, "etypes", 0)["weight"], "float32")
+        self.assert_fails(self.partition("--input", path, "--input_format", "npy"), INVALID,
+                          "is a Matrix Market file, expected a .npy file")
+
+    def test_degenerate_graphs(self):
+        loops = self.write("loops.csv", "1,1\n1,1\n3,3\n")
+        none = self.write("none.csv", "")
+        for method in ("metis", "random"):
+            for name, options, nodes, edges in (
+                    ("self loops, multi-edges, isolated nodes",
+                     ["--input", loops, "--num_nodes", 9], 9, 3),
+                    ("reversed self loops", ["--input", loops, "--add_reverse"], 4, 6),
+                    ("no edges", ["--input", none, "--num_nodes", 5], 5, 0),
+                    ("an edge type without edges, a node type without nodes",
+                     ["--edges", "a:r:a=%s" % loops, "--edges", "a:q:b=%s" % none,
+                      "--edges", "b:s:b=%s" % none, "--num_nodes", "c=2"], 6, 3)):
+                for parts in (1, 3, 8):
+                    with self.subTest(name, method=method, parts=parts):
+                        summary, shown = self.partitioned(*options, "--part_method", method,
+                                                          parts=parts)
+                        self.assertEqual((summary["num_nodes"], summary["num_edges"]), (nodes, edges))
+                        self.assertEqual(sum(t["edges"] for part in shown for t in part["etypes"]),
+                                         edges)
+
+    def test_what_is_wrong_is_said(self):
+        self.assert_fails(self.partition(), INVALID, "--input or --edges")
+        self.assert_fails(self.partition("--input", "/nowhere"), NOT_FOUND, "/nowhere")
+        self.assert_fails(self.partition("--input", self.scratch), NOT_FOUND, "raw/")
+        edges = self.write("e.csv", "0,1\n1,x\n")
+        self.assert_fails(self.partition("--edges", "a:b=%s" % edges), INVALID, "src:rel:dst")
+        self.assert_fails(self.partition("--input", edges, "--separator", "dot"), INVALID, "semicolon")
+        self.assert_fails(self.partition("--input", edges, "--header", "maybe"), INVALID, "yes")
+        self.assert_fails(self.partition("--input", edges, "--src_col", "u"), INVALID,
+                          "no column 'u'; there are 2: 0, 1")
+        sparse = self.write("sparse.csv", "5,70000\n")
+        self.assert_fails(self.partition("--input", sparse), INVALID, "--map_ids")
+        self.assertFalse(self.output.exists())
+        self.assertEqual(self.partitioned("--input", sparse, "--map_ids")[0]["num_nodes"], 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
