@@ -13,6 +13,12 @@ std::vector<std::string> NamesOf(const std::vector<FeatureInfo>& infos) {
   return names;
 }
 
+std::vector<FeatureScheme> SchemesOf(const std::vector<FeatureInfo>& infos) {
+  std::vector<FeatureScheme> schemes;
+  for (const FeatureInfo& info : infos) schemes.push_back({info.name, info.dtype, info.row_shape});
+  return schemes;
+}
+
 }  // namespace
 
 DistTensor::DistTensor(std::shared_ptr<GraphAccess> access, bool is_edge, int32_t type,
@@ -67,6 +73,51 @@ int64_t DistGraph::num_nodes(NodeTypeId ntype) const {
 int64_t DistGraph::num_edges() const noexcept { return partition_book().edges().total(); }
 int64_t DistGraph::num_edges(EdgeTypeId etype) const {
   return partition_book().edges().count(etype);
+}
+
+std::vector<std::string> DistGraph::ntypes() const {
+  std::vector<std::string> names;
+  for (NodeTypeId t = 0; t < schema().num_ntypes(); t++) names.push_back(schema().ntype(t));
+  return names;
+}
+std::vector<std::string> DistGraph::etypes() const {
+  std::vector<std::string> names;
+  for (const CanonicalEdgeType& etype : canonical_etypes()) names.push_back(etype.rel);
+  return names;
+}
+std::vector<CanonicalEdgeType> DistGraph::canonical_etypes() const {
+  std::vector<CanonicalEdgeType> types;
+  for (EdgeTypeId e = 0; e < schema().num_etypes(); e++) types.push_back(schema().etype(e));
+  return types;
+}
+
+std::vector<FeatureScheme> DistGraph::node_attr_schemes(NodeTypeId ntype) const {
+  return SchemesOf(access_->features(false, ntype));
+}
+std::vector<FeatureScheme> DistGraph::edge_attr_schemes(EdgeTypeId etype) const {
+  return SchemesOf(access_->features(true, etype));
+}
+
+std::vector<int64_t> DistGraph::InDegrees(std::span<const int64_t> nodes, EdgeTypeId etype) const {
+  std::vector<int64_t> degrees(nodes.size());
+  access_->Degrees(etype, Direction::kIn, nodes, degrees);
+  return degrees;
+}
+std::vector<int64_t> DistGraph::OutDegrees(std::span<const int64_t> nodes, EdgeTypeId etype) const {
+  std::vector<int64_t> degrees(nodes.size());
+  access_->Degrees(etype, Direction::kOut, nodes, degrees);
+  return degrees;
+}
+EdgeEnds DistGraph::FindEdges(std::span<const int64_t> eids, EdgeTypeId etype) const {
+  EdgeEnds ends{std::vector<int64_t>(eids.size()), std::vector<int64_t>(eids.size())};
+  access_->FindEdges(etype, eids, ends.src, ends.dst);
+  return ends;
+}
+std::vector<uint8_t> DistGraph::HasEdges(std::span<const int64_t> src, std::span<const int64_t> dst,
+                                         EdgeTypeId etype) const {
+  std::vector<uint8_t> found(src.size());
+  access_->HasEdges(etype, src, dst, found);
+  return found;
 }
 
 DistTensor DistGraph::ndata(const std::string& name, NodeTypeId ntype) const {

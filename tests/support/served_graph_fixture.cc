@@ -60,13 +60,18 @@ uint16_t FreePort() {
 
 ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
                                        int num_parts)
+    : ServedGraphFixture(HubGraph(), parts_of_daemon, num_parts) {}
+
+ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
+                                       const std::vector<std::vector<int>>& parts_of_daemon,
+                                       int num_parts)
     : parts_(parts_of_daemon) {
   PartitionOptions options;
   options.graph_name = "hubs";
   options.num_parts = num_parts;
   options.method = PartMethod::kRandom;
   options.output = scratch_ / "data";
-  part_config_ = PartitionGraph(HubGraph(), options).part_config;
+  part_config_ = PartitionGraph(graph, options).part_config;
   // Clients find sockets through the environment, as under graphctl launch.
   ::setenv("GRAPHD_RUNTIME_DIR", runtime_dir().c_str(), 1);
   std::vector<std::string> lines(static_cast<size_t>(num_parts));

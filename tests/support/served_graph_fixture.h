@@ -21,6 +21,9 @@ class ServedGraphFixture {
   // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one. None: files only.
   explicit ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
                               int num_parts = 2);
+  // The same with another graph, which is served under the same name, "hubs".
+  ServedGraphFixture(const RawGraph& graph, const std::vector<std::vector<int>>& parts_of_daemon,
+                     int num_parts = 2);
 
   const std::string& part_config() const noexcept { return part_config_; }
   const std::string& ip_config() const noexcept { return ip_config_; }

@@ -48,6 +48,17 @@ class DistTensor {
   std::vector<int64_t> shape_;
 };
 
+// What there is of one feature. Matches DGL's Scheme.
+struct FeatureScheme {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;  // of one row
+};
+
+struct EdgeEnds {
+  std::vector<int64_t> src, dst;  // type-wise
+};
+
 class DistGraph {
  public:
   // Throws Error(kNotFound) if the daemons serve another graph than `graph_name`. An empty name
@@ -65,6 +76,33 @@ class DistGraph {
   int64_t num_nodes(NodeTypeId ntype) const;
   int64_t num_edges() const noexcept;
   int64_t num_edges(EdgeTypeId etype) const;
+
+  // Names of types, by id. canonical_etypes() is also the metagraph's edge list. Matches ntypes,
+  // canonical_etypes; Schema::EdgeTypeIdOf is to_canonical_etype, NodeTypeIdOf get_ntype_id.
+  std::vector<std::string> ntypes() const;
+  std::vector<std::string> etypes() const;  // relations; the same name may occur several times
+  std::vector<CanonicalEdgeType> canonical_etypes() const;
+
+  // Features of a type: names, dtypes and row shapes. Match node_attr_schemes, edge_attr_schemes.
+  std::vector<FeatureScheme> node_attr_schemes(NodeTypeId ntype = 0) const;
+  std::vector<FeatureScheme> edge_attr_schemes(EdgeTypeId etype = 0) const;
+
+  // Degrees, in the order of `nodes`, duplicates allowed, along one edge type. Match in_degrees and
+  // out_degrees. Out-edges lie with their destinations, so OutDegrees asks every partition (DGL
+  // counts only those in the source's own). All functions from here on send one message to each
+  // partition that is not mapped, more for more than 100,000 ids; they throw Error(kInvalid) on a
+  // type or id out of range, Error(kUnavailable), Error(kDeadline).
+  std::vector<int64_t> InDegrees(std::span<const int64_t> nodes, EdgeTypeId etype = 0) const;
+  std::vector<int64_t> OutDegrees(std::span<const int64_t> nodes, EdgeTypeId etype = 0) const;
+
+  // Sources and destinations of edges, by type-wise id, in the order of `eids`. Matches find_edges,
+  // and needs no particular --graph_format.
+  EdgeEnds FindEdges(std::span<const int64_t> eids, EdgeTypeId etype = 0) const;
+
+  // For each pair whether there is an edge src[i] -> dst[i]: 1 or 0. Matches DGLGraph's
+  // has_edges_between. Throws Error(kInvalid) also on lists of different length.
+  std::vector<uint8_t> HasEdges(std::span<const int64_t> src, std::span<const int64_t> dst,
+                                EdgeTypeId etype = 0) const;
 
   // Features by name. Matches g.nodes[ntype].data[name], g.ndata[name] for one node type. Throws
   // Error(kNotFound) listing the names there are.
