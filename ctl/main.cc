@@ -20,6 +20,7 @@ int Run(int argc, char** argv) {
   AddInspect(app);
   AddPartition(app);
   AddPs(app);
+  AddReceive(app);
   AddStop(app);
   AddServer(app);
   AddSupervise(app);

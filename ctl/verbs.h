@@ -19,9 +19,11 @@ void SetExitCode(int code);
 // `command`: what main finds after the options of `launch` (SplitLaunchArguments) when the callback
 // runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);
+void AddCopy(CLI::App& app);
 void AddInspect(CLI::App& app);
 void AddPartition(CLI::App& app);
 void AddPs(CLI::App& app);
+void AddReceive(CLI::App& app);
 void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
 void AddSupervise(CLI::App& app);

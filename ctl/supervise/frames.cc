@@ -23,7 +23,7 @@ void FrameReader::Feed(std::string_view bytes) {
   buffer_.erase(0, used_);
   used_ = 0;
   if (buffer_.size() > 2 * kMaxFrame) {
-    Throw(ErrorCode::kCorrupt, "a supervisor sent ", buffer_.size(),
+    Throw(ErrorCode::kCorrupt, "it sent ", buffer_.size(),
           " bytes without the end of a line; is it a graphctl of the same version?");
   }
 }
@@ -42,7 +42,7 @@ bool FrameReader::TakeOne() {
   size_t next = end + 1;
   if (header.contains("n")) {
     const bool good = header["n"].is_number_unsigned() && header["n"].get<size_t>() <= kMaxFrame;
-    if (!good) Throw(ErrorCode::kCorrupt, "a supervisor sent a frame of an impossible size");
+    if (!good) Throw(ErrorCode::kCorrupt, "it sent a frame of an impossible size");
     const size_t size = header["n"].get<size_t>();
     if (buffer_.size() - next < size + 1) return false;
     payload = buffer_.substr(next, size);

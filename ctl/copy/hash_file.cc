@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/copy/hash_file.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "base/file.h"
+#include "ctl/copy/protocol.h"
+
+namespace graphd::ctl {
+
+void HashBytes(int fd, uint64_t size, const std::string& path, Checksum& checksum,
+               const BytesRead& read) {
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  std::vector<std::byte> buffer(std::min<uint64_t>(size, kHashPiece));
+  for (uint64_t offset = 0; offset < size;) {
+    const auto piece = std::span(buffer).first(std::min<uint64_t>(size - offset, buffer.size()));
+    ReadExactly(fd, offset, piece, path);
+    checksum.Update(piece);
+    offset += piece.size();
+    if (read) read(piece.size());
+  }
+}
+
+}  // namespace graphd::ctl
