@@ -15,13 +15,6 @@
 namespace graphd::ctl {
 namespace {
 
-std::string OwnPath() {
-  std::error_code error;
-  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error) Throw(ErrorCode::kIo, "can't read /proc/self/exe: ", error.message());
-  return path;
-}
-
 // As DGL's launcher: relative to the workspace; also, for reading here, to the working directory.
 std::string FindForReading(const std::string& path, const std::string& workspace) {
   const std::string first = JoinPath(workspace, path);
@@ -65,6 +58,13 @@ void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, b
 
 }  // namespace
 
+std::string OwnPath() {
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) Throw(ErrorCode::kIo, "can't read /proc/self/exe: ", error.message());
+  return path;
+}
+
 void AddServerName(CLI::App& verb, HostOptions& options) {
   verb.add_option(Flags("server_name"), options.server.server_name,
                   "Name of the server; jobs that give the same name share it")
@@ -81,9 +81,12 @@ void AddHostOptions(CLI::App& verb, HostOptions& options) {
   verb.add_option(Flags("runtime_dir"), options.server.runtime_dir,
                   "Where sockets and logs are, on every host (default: $GRAPHD_RUNTIME_DIR, else "
                   "/run/graphd or the user's own)");
-  verb.add_option(Flags("graphctl"), options.graphctl,
+  AddSshOptions(verb, options.graphctl, options.ssh);
+}
+
+void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh) {
+  verb.add_option(Flags("graphctl"), graphctl,
                   "Path of graphctl on remote hosts (default: the same as here)");
-  SshOptions& ssh = options.ssh;
   verb.add_option(Flags("ssh_port"), ssh.port,
                   "Port of the hosts' sshd (default: as in ssh_config)")
       ->check(CLI::Range(1, 65535));

@@ -27,8 +27,13 @@ struct HostOptions {
 void AddServerName(CLI::App& verb, HostOptions& options);
 // --ip_config, --workspace, --runtime_dir and how hosts are reached.
 void AddHostOptions(CLI::App& verb, HostOptions& options);
+// How remote hosts are reached: --graphctl, --ssh_port and so on.
+void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh);
 // --part_config, --graphd and what else a daemon is started with.
 void AddServerStartOptions(CLI::App& verb, HostOptions& options);
+
+// The path of this program.
+std::string OwnPath();
 
 // Makes paths absolute, reads ip_config, finds the programs. Throws Error(kNotFound) naming every
 // place where a file was looked for.

@@ -11,6 +11,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "ctl/signals.h"
 
 namespace graphd::ctl {
 namespace {
@@ -19,24 +20,6 @@ constexpr std::chrono::seconds kEndTimeout{10};  // for hosts to say that nothin
 
 // How much output may wait for its reader while the job ends; what comes beyond it is dropped.
 constexpr size_t kMostAtEnd = size_t{16} << 20;
-
-// A signalfd of what a user or a terminal sends; those are blocked from here on. What whoever
-// started us has us ignore (nohup, a shell's background jobs) stays ignored: a signalfd would read
-// it all the same.
-UniqueFd WatchSignals() {
-  sigset_t watched;
-  ::sigemptyset(&watched);
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action {};
-    ::sigaction(number, nullptr, &action);
-    if (action.sa_handler != SIG_IGN) ::sigaddset(&watched, number);
-  }
-  ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-  UniqueFd fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) ThrowErrno("can't make", "a signalfd");
-  return fd;
-}
 
 }  // namespace
 

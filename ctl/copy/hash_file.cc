@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 #include "base/file.h"
@@ -12,17 +11,19 @@
 
 namespace graphd::ctl {
 
-void HashBytes(int fd, uint64_t size, const std::string& path, Checksum& checksum,
-               const BytesRead& read) {
+std::unique_ptr<Checksum> HashBytes(int fd, uint64_t size, const std::string& path,
+                                    const SeePiece& see) {
+  auto checksum = std::make_unique<Checksum>();
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   std::vector<std::byte> buffer(std::min<uint64_t>(size, kHashPiece));
   for (uint64_t offset = 0; offset < size;) {
     const auto piece = std::span(buffer).first(std::min<uint64_t>(size - offset, buffer.size()));
     ReadExactly(fd, offset, piece, path);
-    checksum.Update(piece);
+    checksum->Update(piece);
+    see(offset, piece);
     offset += piece.size();
-    if (read) read(piece.size());
   }
+  return checksum;
 }
 
 }  // namespace graphd::ctl

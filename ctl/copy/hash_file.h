@@ -2,18 +2,20 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "format/checksum.h"
 
 namespace graphd::ctl {
 
-// Told the number of bytes just read; may throw to stop.
-using BytesRead = std::function<void(uint64_t bytes)>;
+// Given each piece of a file as it is read; may throw to stop.
+using SeePiece = std::function<void(uint64_t offset, std::span<const std::byte> piece)>;
 
-// Adds the first `size` bytes of an open file to `checksum`. Throws Error(kCorrupt) if it is
-// shorter.
-void HashBytes(int fd, uint64_t size, const std::string& path, Checksum& checksum,
-               const BytesRead& read);
+// The checksum of the first `size` bytes of an open file, to be continued. Throws Error(kCorrupt)
+// if it is shorter.
+std::unique_ptr<Checksum> HashBytes(int fd, uint64_t size, const std::string& path,
+                                    const SeePiece& see);
 
 }  // namespace graphd::ctl

@@ -38,6 +38,10 @@ bool FeedSome(FrameReader& frames, std::vector<char>& buffer, double timeout) {
 }
 
 int Receive() {
+  const auto fail = [](ErrorCode code, const char* text) {
+    Say(EncodeFrame({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}}));
+    return ExitCode(code);
+  };
   try {
     Say(EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}}));
     Receiver receiver(Say, kLockSeconds);
@@ -53,9 +57,9 @@ int Receive() {
     }
     return 0;
   } catch (const Error& error) {
-    Say(EncodeFrame(
-        {{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}}));
-    return ExitCode(error.code());
+    return fail(error.code(), error.what());
+  } catch (const std::exception& error) {  // a header that is no message of ours
+    return fail(ErrorCode::kInvalid, error.what());
   }
 }
 

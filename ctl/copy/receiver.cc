@@ -118,9 +118,7 @@ bool Receiver::IsThere(const Wanted& file, const Workspace::Place& place) {
   const auto info = StatFile(place, place.name);
   if (!info || static_cast<uint64_t>(info->st_size) != file.size) return false;
   const UniqueFd fd = OpenAt(place, place.name, O_RDONLY);
-  Checksum sum;
-  HashBytes(fd.get(), file.size, place.shown, sum, [this](uint64_t n) { CountChecked(n); });
-  if (sum.Digest() != file.xxh3) return false;
+  if (Hash(fd, file.size, place)->Digest() != file.xxh3) return false;
   if ((info->st_mode & 0777) != file.mode && ::fchmod(fd.get(), file.mode) != 0) {
     ThrowErrno("can't set the permissions of", place.shown);
   }
@@ -137,9 +135,7 @@ void Receiver::LookForPartial(Wanted& file, const Workspace::Place& place) {
   if (info && info->st_size > 0 && static_cast<uint64_t>(info->st_size) <= file.size) {
     const UniqueFd fd = OpenAt(place, name, O_RDONLY);
     file.have = static_cast<uint64_t>(info->st_size);
-    file.have_sum = std::make_unique<Checksum>();
-    HashBytes(fd.get(), file.have, place.shown, *file.have_sum,
-              [this](uint64_t n) { CountChecked(n); });
+    file.have_sum = Hash(fd, file.have, place);
   }
   const Workspace::Room room = workspace_->RoomFor(file.path);
   Need& need = needs_[room.device];
@@ -254,20 +250,22 @@ void Receiver::ReadAllAgain() {
     if (!StatFile(place, place.name)) Throw(ErrorCode::kNotFound, place.shown, " has gone");
     const UniqueFd fd = OpenAt(place, place.name, O_RDONLY);
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // from the disk, not from memory
-    Checksum sum;
-    HashBytes(fd.get(), file.size, place.shown, sum, [this](uint64_t n) { CountChecked(n); });
-    if (sum.Digest() == file.xxh3) continue;
-    Throw(ErrorCode::kCorrupt, place.shown, ": checksum ", ChecksumText(sum.Digest()),
+    const uint64_t found = Hash(fd, file.size, place)->Digest();
+    if (found == file.xxh3) continue;
+    Throw(ErrorCode::kCorrupt, place.shown, ": checksum ", ChecksumText(found),
           " when read again, expected ", ChecksumText(file.xxh3),
           "; is somebody else writing there, or the disk damaged?");
   }
 }
 
-void Receiver::CountChecked(uint64_t bytes) {
-  checked_ += bytes;
-  if (checked_ - said_ < kSayEvery) return;
-  said_ = checked_;
-  say_(EncodeFrame({{"t", "checking"}, {"bytes", checked_}}));
+std::unique_ptr<Checksum> Receiver::Hash(const UniqueFd& fd, uint64_t size,
+                                         const Workspace::Place& place) {
+  return HashBytes(fd.get(), size, place.shown, [this](uint64_t, std::span<const std::byte> piece) {
+    checked_ += piece.size();
+    if (checked_ - said_ < kSayEvery) return;
+    said_ = checked_;
+    say_(EncodeFrame({{"t", "checking"}, {"bytes", checked_}}));
+  });
 }
 
 }  // namespace graphd::ctl

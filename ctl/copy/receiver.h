@@ -68,7 +68,8 @@ class Receiver {
   void CheckRoom() const;
   void Store();
   void ReadAllAgain();
-  void CountChecked(uint64_t bytes);
+  // Says now and then how much was read.
+  std::unique_ptr<Checksum> Hash(const UniqueFd& fd, uint64_t size, const Workspace::Place& place);
 
   std::function<void(const std::string&)> say_;
   const double lock_seconds_;

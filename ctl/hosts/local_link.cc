@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <thread>
 
 #include "base/strings.h"
+#include "ctl/hosts/child.h"
 #include "ctl/hosts/host_link.h"
 #include "ctl/supervise/frames.h"
 #include "ctl/supervise/line_splitter.h"
@@ -18,56 +15,15 @@
 namespace graphd::ctl {
 namespace {
 
-struct Pipe {
-  UniqueFd read, write;
-};
-
-Pipe MakePipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't make", "a pipe");
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// A session of its own, so that Ctrl-C in the terminal reaches graphctl only.
-pid_t Spawn(const std::string& graphctl, int in, int out, int err) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-  sigset_t none, defaults;
-  ::sigemptyset(&none);
-  ::sigemptyset(&defaults);
-  for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&defaults, signal);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setflags(
-      &attributes,
-      static_cast<short>(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-  std::string program = graphctl, verb = "supervise";
-  char* words[] = {program.data(), verb.data(), nullptr};
-  pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, graphctl.c_str(), &actions, &attributes, words, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error != 0) {
-    errno = error;
-    ThrowErrno("can't run", graphctl);
-  }
-  return pid;
-}
-
 class LocalLink : public HostLink {
  public:
   LocalLink(size_t host, const std::string& graphctl, EventQueue& queue)
       : host_(host), queue_(queue) {
-    Pipe in = MakePipe(), out = MakePipe(), err = MakePipe();
-    pid_ = Spawn(graphctl, in.read.get(), out.write.get(), err.write.get());
-    input_ = std::move(in.write);
+    Child child = StartChild(graphctl, "supervise");
+    pid_ = child.pid;
+    input_ = std::move(child.in);
     reader_ = std::thread(
-        [this, o = std::move(out.read), e = std::move(err.read)] { Read(o.get(), e.get()); });
+        [this, o = std::move(child.out), e = std::move(child.err)] { Read(o.get(), e.get()); });
   }
 
   ~LocalLink() override {
@@ -117,9 +73,7 @@ class LocalLink : public HostLink {
     } catch (const Error& error) {
       closed.text = error.what();
     }
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = AwaitChild(pid_);
     if (closed.text.empty() && WIFSIGNALED(status)) {
       closed.text = StrCat("its supervisor was killed by signal ", WTERMSIG(status));
     }

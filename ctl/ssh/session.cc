@@ -199,6 +199,18 @@ void SshChannel::Write(const std::string& text) {
   }
 }
 
+// Never more than its window: for more of that libssh would wait without end.
+size_t SshChannel::WriteSome(std::string_view bytes) {
+  constexpr size_t kMost = size_t{256} << 10;
+  const size_t window = ssh_channel_window_size(channel_);
+  const size_t size = std::min({bytes.size(), window, kMost});
+  if (size == 0 || AtEnd()) return 0;
+  const int put = ssh_channel_write(channel_, bytes.data(), static_cast<uint32_t>(size));
+  if (put > 0) return static_cast<size_t>(put);
+  if (ssh_is_connected(session_.get())) return 0;
+  Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
+}
+
 void SshChannel::CloseInput() { ssh_channel_send_eof(channel_); }
 
 bool SshChannel::AtEnd() const {

@@ -50,6 +50,8 @@ class SshChannel {
   // connection has broken.
   size_t Read(bool from_stderr, char* bytes, size_t size);
   void Write(const std::string& text);
+  // As many of `bytes` as the host takes just now; 0 if it takes none, or the command has ended.
+  size_t WriteSome(std::string_view bytes);
   void CloseInput();
   bool AtEnd() const;
   // After AtEnd(): the command's exit code, -1 if a signal ended it or the host did not say.

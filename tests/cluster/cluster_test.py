@@ -7,13 +7,11 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration", "launch"))
-from harness import BIN, DEADLINE, SLOW, partition, read_line, wait_until  # noqa: E402
-from machines import Cluster  # noqa: E402
+from cluster_case import ClusterCase, start_cluster
+from harness import BIN, DEADLINE, SLOW, partition, read_line, wait_until
 
 PORT = 30050
 STUBBORN = ("trap '' TERM INT HUP; (setsid sleep 3600 &); sleep 3600 & "
@@ -23,16 +21,11 @@ WITHIN = 1.2 * SLOW
 
 
 def setUpModule():
-    if os.geteuid() != 0:
-        raise AssertionError("the cluster tests make network namespaces: run them as root")
     global cluster
-    cluster = Cluster(3)
+    cluster = start_cluster(("graphctl", "graphd"))
     unittest.addModuleCleanup(cluster.close)
-    # As on real hosts: programs at the same place on each, and only its own partition.
-    os.mkdir(cluster.root + "/bin")
-    for program in ("graphctl", "graphd"):
-        shutil.copy(os.path.join(BIN, program), cluster.root + "/bin")
     shutil.copy(os.path.join(BIN, "..", "tests", "ring_trainer"), cluster.root + "/bin")
+    # As on real hosts: on each only its own partition.
     partition(cluster.root, 3)
     for number, machine in enumerate(cluster.machines):
         workspace = machine.folder + "/srv/ws"
@@ -42,32 +35,15 @@ def setUpModule():
     os.mkdir(cluster.operator.folder + "/srv/ws")
 
 
-class ClusterTest(unittest.TestCase):
+class ClusterTest(ClusterCase):
     def setUp(self):
-        cluster.write_known_hosts()
-        cluster.write_ssh_config()
+        self.cluster = cluster
+        super().setUp()
         self.write_ip_config([m.address for m in cluster.machines])
-        self.started = []
-        self.assertEqual(self.left(), [], "left by an earlier test")
 
     def tearDown(self):
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
-        left = self.left()
-        for pid, _ in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.assertEqual(left, [], "processes that the test left on the hosts")
+        super().tearDown()
         self.assertEqual([m.sockets() for m in cluster.machines], [[], [], []])
-        wait_until("sshd's sessions to end",
-                   lambda: not [p for m in cluster.machines for p in m.processes()], 5)
-
-    def left(self):
-        return [each for machine in cluster.machines for each in machine.work()]
 
     def write_ip_config(self, lines, where=None):
         # On the operator's machine only: trainers elsewhere get it from their supervisor.
@@ -103,11 +79,6 @@ class ClusterTest(unittest.TestCase):
         for _ in range(count):
             line = read_line(job.stdout)
             self.assertIn("up", line, line or job.stderr.read())
-
-    def graphctl_pid(self, job):
-        """nsenter forks into the machine's PID namespace; its child is graphctl."""
-        with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
-            return int(file.read().split()[0])
 
     def assert_gone(self, since, within=WITHIN):
         wait_until("every host to be empty", lambda: not self.left(), 30)

@@ -105,7 +105,31 @@ def processes_with(mark):
     return [each for each in found if each[1]]
 
 
-class GraphctlTest(unittest.TestCase):
+class ProcessTest(unittest.TestCase):
+    """A test that starts processes, in `started`. Whatever is still there at its end is killed."""
+
+    started = ()
+
+    def left(self):
+        """(pid, command) of every process that came of the test and lives."""
+        raise NotImplementedError
+
+    def end_processes(self):
+        """Ends them all; returns those that should not have been left."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        left = self.left()
+        for pid, _ in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return left
+
+
+class GraphctlTest(ProcessTest):
     """A workspace with a graph in two partitions, ip.txt with two daemons on loopback, and a
     runtime directory of its own. At the end nothing may be left of any process."""
 
@@ -121,16 +145,7 @@ class GraphctlTest(unittest.TestCase):
         self.started = []
 
     def tearDown(self):
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
-        left = self.left()
-        for pid, _ in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        left = self.end_processes()
         shutil.rmtree(self.workspace)
         self.assertEqual(left, [], "processes that the test left behind")
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/copy/copy_runner.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/strings.h"
+#include "ctl/copy/sources.h"
+#include "ctl/progress.h"
+
+namespace graphd::ctl {
+
+using Step = HostProgress::Step;
+
+CopyRunner::CopyRunner(const CopyPlan& plan, const CopyOptions& options, Crew& crew)
+    : plan_(plan),
+      options_(options),
+      crew_(crew),
+      checksums_(plan.files.size()),
+      results_(plan.hosts.size()),
+      board_(plan),
+      asked_(plan.hosts.size()),
+      turns_(Jobs()) {}
+
+int CopyRunner::Jobs() const {
+  if (options_.jobs > 0) return options_.jobs;
+  return std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void CopyRunner::ChecksumSources() {
+  std::atomic<size_t> next{0};
+  std::atomic<uint64_t> done{0};
+  std::optional<Error> error;
+  uint64_t total = 0;
+  for (const CopyFile& file : plan_.files) total += file.source.size;
+  const int threads = std::min(Jobs(), static_cast<int>(plan_.files.size()));
+  for (int i = 0; i < threads; i++) {
+    crew_.Start([&] {
+      try {
+        for (size_t f; (f = next++) < plan_.files.size();) {
+          checksums_[f] = ChecksumSource(plan_.files[f], done, crew_.cancelled());
+        }
+      } catch (const Error& caught) {
+        next = plan_.files.size();
+        std::lock_guard lock(mutex_);
+        if (!error) error = caught;
+      }
+    });
+  }
+  ProgressLine line;
+  crew_.Wait([&] { line.Show("checking the files here", done, total); });
+  if (error) throw *error;
+}
+
+void CopyRunner::Run() {
+  for (size_t host = 0; host < plan_.hosts.size(); host++) {
+    crew_.Start([this, host] { CopyTo(host); });
+  }
+  crew_.Wait([this] {
+    for (size_t host = 0; host < results_.size(); host++)
+      board_.Show(host, results_[host].progress);
+    board_.Draw();
+  });
+}
+
+void CopyRunner::CopyTo(size_t host) {
+  const CopyHost& to = plan_.hosts[host];
+  HostResult& result = results_[host];
+  bool listed = false, has_turn = false;
+  try {
+    const auto open = [&] {
+      return to.is_local ? OpenLocalStream(options_.graphctl, "receive")
+                         : OpenSshStream(to.address, options_.remote_graphctl, "receive",
+                                         options_.ssh, [this] { return crew_.cancelled().load(); });
+    };
+    HostCopy copy(plan_, to, checksums_, open, to.is_local ? 0 : options_.ssh.host_timeout,
+                  crew_.cancelled(), result.progress,
+                  [&](const std::string& line) { board_.AddNoise(to.name, line); });
+    copy.List();
+    listed = true;
+    has_turn = AwaitTurn(copy);
+    if (has_turn) copy.Send(options_.verify);
+    result.progress.step = has_turn ? Step::kDone : Step::kSkipped;
+  } catch (const Error& error) {
+    result.error = error;
+  } catch (const std::exception& error) {  // an answer that is no message of ours
+    result.error = Error(ErrorCode::kCorrupt, error.what());
+  }
+  if (result.error) result.progress.step = Step::kFailed;
+  std::lock_guard lock(mutex_);
+  if (!listed) asked_--;
+  if (!listed) any_failed_ = true;
+  if (has_turn) turns_++;
+  changed_.notify_all();
+}
+
+// Until every machine has answered and it may be sent to this one. False if nothing shall be sent.
+bool CopyRunner::AwaitTurn(HostCopy& copy) {
+  std::unique_lock lock(mutex_);
+  asked_--;
+  changed_.notify_all();
+  while (asked_ > 0 || (turns_ == 0 && !any_failed_)) {
+    changed_.wait_for(lock, std::chrono::milliseconds(100));
+    lock.unlock();
+    copy.StayAlive();
+    lock.lock();
+  }
+  if (any_failed_) return false;
+  turns_--;
+  return true;
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/copy/host_copy.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/strings.h"
+#include "ctl/copy/hash_file.h"
+#include "ctl/copy/protocol.h"
+
+namespace graphd::ctl {
+namespace {
+
+using nlohmann::json;
+using Step = HostProgress::Step;
+
+constexpr int kWait = 100;  // milliseconds; how late an interrupt may be noticed
+
+uint64_t NumberOf(const json& header, const char* key) {
+  const auto found = header.find(key);
+  if (found != header.end() && found->is_number_unsigned()) return found->get<uint64_t>();
+  Throw(ErrorCode::kCorrupt, "its answer '", header.value("t", ""), "' has no number ", key,
+        "; is it a graphctl of the same version?");
+}
+
+}  // namespace
+
+HostCopy::HostCopy(const CopyPlan& plan, const CopyHost& host,
+                   const std::vector<uint64_t>& checksums, const OpenStream& open, double timeout,
+                   const std::atomic<bool>& cancelled, HostProgress& progress,
+                   const std::function<void(const std::string&)>& noise)
+    : plan_(plan),
+      host_(host),
+      checksums_(checksums),
+      timeout_(timeout),
+      cancelled_(cancelled),
+      progress_(progress),
+      noise_(noise),
+      stream_(open()),
+      frames_([this](const json& header, const std::string&) { OnFrame(header); },
+              [this](const std::string& line) { noise_(line); }),
+      noise_lines_([this](std::string_view line) { noise_(std::string(line)); }) {}
+
+void HostCopy::List() {
+  progress_.step = Step::kChecking;
+  Write(EncodeFrame({{"t", "copy"},
+                     {"version", GRAPHD_VERSION},
+                     {"workspace", plan_.workspace},
+                     {"timeout", static_cast<uint64_t>(std::max(0.0, timeout_))}}));
+  for (size_t index : host_.files) {
+    const CopyFile& file = plan_.files[index];
+    Write(EncodeFrame({{"t", "want"},
+                       {"path", file.target},
+                       {"size", file.source.size},
+                       {"mode", file.source.mode},
+                       {"xxh3", ChecksumText(checksums_[index])}}));
+  }
+  Write(EncodeFrame({{"t", "list"}}));
+  AwaitAnswer(listed_);
+  if (progress_.files_same + lacks_.size() != host_.files.size()) {
+    Throw(ErrorCode::kCorrupt, "it answered for ", progress_.files_same + lacks_.size(),
+          " files, expected ", host_.files.size(), "; is it a graphctl of the same version?");
+  }
+  progress_.step = Step::kWaiting;
+}
+
+void HostCopy::Send(bool verify) {
+  const Clock::time_point start = Clock::now();
+  progress_.step = Step::kSending;
+  for (const Lack& lack : lacks_) SendFile(lack);
+  Write(EncodeFrame({{"t", "finish"}, {"verify", verify}}));
+  progress_.step = Step::kFinishing;
+  AwaitAnswer(finished_);
+  if (stored_ != lacks_.size()) {
+    Throw(ErrorCode::kCorrupt, "it stored ", stored_, " files, expected ", lacks_.size());
+  }
+  progress_.seconds = SecondsSince(start);
+}
+
+void HostCopy::SendFile(const Lack& lack) {
+  const CopyFile& file = File(lack.file);
+  UniqueFd fd;
+  if (!file.has_text) {
+    fd = OpenFile(file.source.path, O_RDONLY);
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  uint64_t offset = GoOnAt(lack, file, fd.get());
+  Write(EncodeFrame({{"t", "put"}, {"file", lack.file}, {"offset", offset}}));
+  std::vector<char> buffer(std::min<uint64_t>(file.source.size - offset, kMaxData));
+  while (offset < file.source.size) {
+    const uint64_t size = std::min<uint64_t>(file.source.size - offset, kMaxData);
+    std::string_view piece;
+    if (file.has_text) {
+      piece = std::string_view(file.text).substr(offset, size);
+    } else {
+      const auto bytes = std::span(buffer).first(size);
+      ReadExactly(fd.get(), offset, std::as_writable_bytes(bytes), file.source.path);
+      piece = {bytes.data(), bytes.size()};
+    }
+    Write(EncodeFrame({{"t", "data"}}, piece));
+    offset += size;
+    progress_.bytes_sent += size;
+  }
+}
+
+// What it has of the file counts if it is the beginning of ours.
+uint64_t HostCopy::GoOnAt(const Lack& lack, const CopyFile& file, int fd) {
+  if (lack.have == 0) return 0;
+  if (file.has_text) return 0;  // small
+  const auto sum =
+      HashBytes(fd, lack.have, file.source.path, [this](uint64_t, std::span<const std::byte>) {
+        Read();
+        StayAlive();
+      });
+  if (sum->Digest() != lack.have_sum) return 0;
+  progress_.bytes_resumed += lack.have;
+  return lack.have;
+}
+
+void HostCopy::OnFrame(const json& header) {
+  const std::string kind = header.value("t", "");
+  if (kind == "hello") {
+    const std::string version = header.value("version", "?");
+    greeted_ = true;
+    if (version == GRAPHD_VERSION) return;
+    Throw(ErrorCode::kVersion, "it has graphctl ", version, " and this is ", GRAPHD_VERSION,
+          "; install the same version on both, or name another with --graphctl");
+  }
+  if (kind == "error") {
+    Throw(ErrorCodeFromName(header.value("code", "")), header.value("text", "it failed"));
+  } else if (kind == "checking") {
+    progress_.checked = NumberOf(header, "bytes");
+  } else if (kind == "same" && !listed_) {
+    progress_.files_same++;
+    progress_.bytes_same += File(FileOf(header)).source.size;
+  } else if (kind == "lacks" && !listed_) {
+    OnLacks(header);
+  } else if (kind == "listed") {
+    listed_ = true;
+  } else if (kind == "stored") {
+    stored_++;
+  } else if (kind == "finished") {
+    finished_ = true;
+  } else {
+    Throw(ErrorCode::kCorrupt, "it said '", kind.substr(0, 64),
+          "' out of turn; is it a graphctl of the same version?");
+  }
+}
+
+void HostCopy::OnLacks(const json& header) {
+  Lack lack{FileOf(header), NumberOf(header, "have"), 0};
+  const uint64_t size = File(lack.file).source.size;
+  if (lack.have > size) {
+    Throw(ErrorCode::kCorrupt, "it has ", lack.have, " of the ", size, " bytes of ",
+          File(lack.file).target, "; is it a graphctl of the same version?");
+  }
+  if (lack.have > 0) lack.have_sum = ParseChecksum(header.value("xxh3", ""));
+  progress_.files_missing++;
+  progress_.bytes_missing += size;
+  lacks_.push_back(lack);
+}
+
+size_t HostCopy::FileOf(const json& header) const {
+  const uint64_t index = NumberOf(header, "file");
+  if (index < host_.files.size()) return static_cast<size_t>(index);
+  Throw(ErrorCode::kCorrupt, "it answered for file ", index, " of ", host_.files.size());
+}
+
+void HostCopy::Write(const std::string& frame) {
+  std::string_view left = frame;
+  while (!left.empty()) {
+    const bool ended = stream_->AtEnd();
+    Read();
+    if (ended) FailAsItEnded();
+    const size_t put = stream_->WriteSome(left);
+    left.remove_prefix(put);
+    if (put == 0) stream_->Wait(true, kWait);
+  }
+  last_write_ = Clock::now();
+}
+
+void HostCopy::Read() {
+  if (cancelled_) Throw(ErrorCode::kUnavailable, "interrupted");
+  char bytes[65536];
+  while (true) {
+    const size_t out = stream_->Read(false, bytes, sizeof bytes);
+    if (out > 0) frames_.Feed({bytes, out});
+    const size_t err = stream_->Read(true, bytes, sizeof bytes);
+    if (err > 0) noise_lines_.Feed({bytes, err});
+    if (out + err == 0) return;
+  }
+}
+
+void HostCopy::AwaitAnswer(const bool& answered) {
+  while (true) {
+    const bool ended = stream_->AtEnd();
+    Read();
+    if (answered) return;
+    if (ended) FailAsItEnded();
+    StayAlive();
+    stream_->Wait(false, kWait);
+  }
+}
+
+void HostCopy::StayAlive() {
+  if (timeout_ > 0 && SecondsSince(last_write_) > timeout_ / 4) {
+    Write(EncodeFrame({{"t", "ping"}}));
+  }
+}
+
+void HostCopy::FailAsItEnded() {
+  noise_lines_.Finish();
+  const std::string why = stream_->WhyItEnded();
+  if (!greeted_) {
+    Throw(ErrorCode::kNotFound, "its graphctl could not be run (", why,
+          "); install it there, or name it with --graphctl");
+  }
+  Throw(ErrorCode::kUnavailable, "its graphctl ended before the copy was complete (", why,
+        "); run the copy again, it goes on where it was");
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "ctl/hosts/host_stream.h"
+#include "ctl/plan/copy_plan.h"
+#include "ctl/supervise/frames.h"
+#include "ctl/supervise/line_splitter.h"
+
+// The sending half of the conversation in ctl/copy/protocol.h with one machine. Belongs to one
+// thread; only `progress` may be read by others meanwhile. What the machine says is not trusted.
+// Errors are Error without the host's name.
+
+namespace graphd::ctl {
+
+// In what state a machine's copy is. Written by its thread, read by the one that draws.
+struct HostProgress {
+  enum class Step {
+    kConnecting,
+    kChecking,  // the machine looks what it has
+    kWaiting,   // for other machines
+    kSending,
+    kFinishing,  // the machine writes to its disk
+    kDone,
+    kSkipped,  // because another machine can't be copied to
+    kFailed,
+  };
+  std::atomic<Step> step{Step::kConnecting};
+  std::atomic<uint64_t> checked{0};  // bytes that the machine has read
+  std::atomic<uint64_t> files_same{0}, bytes_same{0};
+  std::atomic<uint64_t> files_missing{0}, bytes_missing{0};
+  std::atomic<uint64_t> bytes_resumed{0};  // of the missing: left from an interrupted copy
+  std::atomic<uint64_t> bytes_sent{0};
+  std::atomic<double> seconds{0};  // from the first byte sent to the end
+};
+
+class HostCopy {
+ public:
+  using OpenStream = std::function<std::unique_ptr<HostStream>()>;
+  // `checksums`: of the plan's files. `timeout`: after so many seconds of silence the machine gives
+  // us up; 0: never. All that is referred to must outlive this. Opens the stream.
+  HostCopy(const CopyPlan& plan, const CopyHost& host, const std::vector<uint64_t>& checksums,
+           const OpenStream& open, double timeout, const std::atomic<bool>& cancelled,
+           HostProgress& progress, const std::function<void(const std::string&)>& noise);
+
+  // Asks what is there. Throws Error(kOverloaded) if there is no room for the rest.
+  void List();
+  // Sends what is missing, and waits until it is on the machine's disk.
+  void Send(bool verify);
+  // To be called often while nothing else is. Keeps the machine from giving us up.
+  void StayAlive();
+
+ private:
+  struct Lack {
+    size_t file = 0;  // index into host_.files
+    uint64_t have = 0, have_sum = 0;
+  };
+
+  void OnFrame(const nlohmann::json& header);
+  void OnLacks(const nlohmann::json& header);
+  size_t FileOf(const nlohmann::json& header) const;
+  const CopyFile& File(size_t index) const { return plan_.files[host_.files[index]]; }
+  void Write(const std::string& frame);
+  void Read();
+  void AwaitAnswer(const bool& answered);
+  void SendFile(const Lack& lack);
+  uint64_t GoOnAt(const Lack& lack, const CopyFile& file, int fd);
+  [[noreturn]] void FailAsItEnded();
+
+  const CopyPlan& plan_;
+  const CopyHost& host_;
+  const std::vector<uint64_t>& checksums_;
+  const double timeout_;
+  const std::atomic<bool>& cancelled_;
+  HostProgress& progress_;
+  std::function<void(const std::string&)> noise_;
+  std::unique_ptr<HostStream> stream_;
+  FrameReader frames_;
+  LineSplitter noise_lines_;
+  std::vector<Lack> lacks_;
+  size_t stored_ = 0;
+  bool greeted_ = false, listed_ = false, finished_ = false;
+  Clock::time_point last_write_ = Clock::now();
+};
+
+}  // namespace graphd::ctl

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+
+// Threads that work while the main thread draws progress and watches signals. A signal only sets
+// `cancelled`, which the threads look at; if they take longer than a few seconds to end, or at the
+// second signal, the process ends without them. Main thread only, but for `cancelled`.
+
+namespace graphd::ctl {
+
+class Crew {
+ public:
+  Crew();
+  // The destructor waits for the threads, as Wait does.
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // `work` must not throw.
+  void Start(std::function<void()> work);
+  // Until every thread has ended; `tick` is called ten times a second, and once at the end.
+  void Wait(const std::function<void()>& tick);
+
+  const std::atomic<bool>& cancelled() const { return cancelled_; }
+  // The signal that cancelled; 0: none.
+  int signal() const { return signal_; }
+
+ private:
+  void ReadSignals();
+
+  UniqueFd signals_, ended_;
+  std::vector<std::thread> threads_;
+  std::atomic<size_t> running_{0};
+  std::atomic<bool> cancelled_{false};
+  int signal_ = 0;
+  double cancelled_at_ = 0;
+};
+
+}  // namespace graphd::ctl

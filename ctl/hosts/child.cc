@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/hosts/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace graphd::ctl {
+namespace {
+
+struct Pipe {
+  UniqueFd read, write;
+};
+
+Pipe MakePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't make", "a pipe");
+  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+}  // namespace
+
+Child StartChild(const std::string& graphctl, const std::string& verb) {
+  Pipe in = MakePipe(), out = MakePipe(), err = MakePipe();
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
+  sigset_t none, defaults;
+  ::sigemptyset(&none);
+  ::sigemptyset(&defaults);
+  for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&defaults, signal);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+  ::posix_spawnattr_setflags(
+      &attributes,
+      static_cast<short>(POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+  std::string program = graphctl, word = verb;
+  char* words[] = {program.data(), word.data(), nullptr};
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, graphctl.c_str(), &actions, &attributes, words, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    errno = error;
+    ThrowErrno("can't run", graphctl);
+  }
+  return {pid, std::move(in.write), std::move(out.read), std::move(err.read)};
+}
+
+int AwaitChild(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace graphd::ctl

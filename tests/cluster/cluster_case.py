@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the cluster tests have in common: three machines with graphctl on each, and a look at the end
+of every test whether anything was left on them."""
+
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration", "launch"))
+from harness import BIN, ProcessTest, wait_until  # noqa: E402
+from machines import Cluster  # noqa: E402
+
+
+def start_cluster(programs):
+    """Three machines and an operator's, with the programs at the same place on each."""
+    if os.geteuid() != 0:
+        raise AssertionError("the cluster tests make network namespaces: run them as root")
+    cluster = Cluster(3)
+    os.mkdir(cluster.root + "/bin")
+    for program in programs:
+        shutil.copy(os.path.join(BIN, program), cluster.root + "/bin")
+    return cluster
+
+
+class ClusterCase(ProcessTest):
+    cluster = None  # set before setUp
+
+    def setUp(self):
+        self.cluster.write_known_hosts()
+        self.cluster.write_ssh_config()
+        self.started = []
+        self.assertEqual(self.left(), [], "left by an earlier test")
+
+    def tearDown(self):
+        left = self.end_processes()
+        self.assertEqual(left, [], "processes that the test left on the hosts")
+        wait_until("sshd's sessions to end",
+                   lambda: not [p for m in self.cluster.machines for p in m.processes()], 5)
+
+    def left(self):
+        return [each for machine in self.cluster.machines for each in machine.work()]
+
+    def graphctl_pid(self, job):
+        """nsenter forks into the machine's PID namespace; its child is graphctl."""
+        with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
+            return int(file.read().split()[0])
