@@ -20,7 +20,7 @@ CopyRunner::CopyRunner(const CopyPlan& plan, const CopyOptions& options, Crew& c
       results_(plan.hosts.size()),
       board_(plan),
       asked_(plan.hosts.size()),
-      turns_(Jobs()) {}
+      limit_(static_cast<size_t>(Jobs())) {}
 
 int CopyRunner::Jobs() const {
   if (options_.jobs > 0) return options_.jobs;
@@ -78,7 +78,7 @@ void CopyRunner::CopyTo(size_t host) {
                   [&](const std::string& line) { board_.AddNoise(to.name, line); });
     copy.List();
     listed = true;
-    has_turn = AwaitTurn(copy);
+    has_turn = AwaitTurn(host, copy);
     if (has_turn) copy.Send(options_.verify);
     result.progress.step = has_turn ? Step::kDone : Step::kSkipped;
   } catch (const Error& error) {
@@ -90,24 +90,23 @@ void CopyRunner::CopyTo(size_t host) {
   std::lock_guard lock(mutex_);
   if (!listed) asked_--;
   if (!listed) any_failed_ = true;
-  if (has_turn) turns_++;
+  if (has_turn) limit_++;
   changed_.notify_all();
 }
 
-// Until every machine has answered and it may be sent to this one. False if nothing shall be sent.
-bool CopyRunner::AwaitTurn(HostCopy& copy) {
+// Until every machine has answered and it is this one's turn; they come in ip_config's order. False
+// if nothing shall be sent.
+bool CopyRunner::AwaitTurn(size_t host, HostCopy& copy) {
   std::unique_lock lock(mutex_);
   asked_--;
   changed_.notify_all();
-  while (asked_ > 0 || (turns_ == 0 && !any_failed_)) {
+  while (asked_ > 0 || (host >= limit_ && !any_failed_)) {
     changed_.wait_for(lock, std::chrono::milliseconds(100));
     lock.unlock();
     copy.StayAlive();
     lock.lock();
   }
-  if (any_failed_) return false;
-  turns_--;
-  return true;
+  return !any_failed_;
 }
 
 }  // namespace graphd::ctl

@@ -43,7 +43,7 @@ class CopyRunner {
 
  private:
   void CopyTo(size_t host);
-  bool AwaitTurn(HostCopy& copy);
+  bool AwaitTurn(size_t host, HostCopy& copy);
   int Jobs() const;
 
   const CopyPlan& plan_;
@@ -57,7 +57,7 @@ class CopyRunner {
   std::condition_variable changed_;
   size_t asked_ = 0;  // machines that have not answered yet
   bool any_failed_ = false;
-  int turns_ = 0;  // how many machines more may be sent to now
+  size_t limit_ = 0;  // machines before this one may be sent to
 };
 
 }  // namespace graphd::ctl

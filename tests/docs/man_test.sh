@@ -39,6 +39,7 @@ check_verb() {
     grep -q -- "Fl -$option" "${pages[@]}" || { echo "$page: no --$option of graphctl $*"; status=1; }
   done
 }
+check_verb graphctl-copy copy
 check_verb graphctl-partition partition
 check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify

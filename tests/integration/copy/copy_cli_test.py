@@ -2,6 +2,7 @@
 """graphctl copy on this machine: what lies where afterwards, what is sent again, what is refused."""
 
 import filecmp
+import gzip
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+FIXTURES = ROOT / "tests/fixtures/dgl"
 sys.path.insert(0, str(ROOT / "tests/integration/launch"))
 from harness import DEADLINE, GRAPHCTL, SLOW, GraphctlTest, wait_until  # noqa: E402
 
@@ -148,9 +150,16 @@ class Copies(CopyTest):
 class DglPartitions(CopyTest):
     def dgl(self, name):
         """A fixture's part config, and ip.txt with a line for each partition."""
-        shutil.copytree(ROOT / "tests/fixtures/dgl" / name, self.path(name))
-        (config,) = [f for f in os.listdir(self.path(name)) if f.endswith(".json")
-                     and "num_parts" in self.read(f"{name}/{f}")]
+        for folder, _, names in os.walk(FIXTURES / name):
+            to = os.path.join(self.path(name), os.path.relpath(folder, FIXTURES / name))
+            os.makedirs(to, exist_ok=True)
+            for file in names:
+                with gzip.open(f"{folder}/{file}") if file.endswith(".gz") else open(
+                        f"{folder}/{file}", "rb") as source:
+                    with open(os.path.join(to, file.removesuffix(".gz")), "wb") as out:
+                        out.write(source.read())
+        (config,) = {f for f in os.listdir(self.path(name)) if f.endswith(".json")
+                     } - {"expected.json"}
         parts = json.loads(self.read(f"{name}/{config}"))["num_parts"]
         self.write("ip.txt", "".join(f"127.0.0.1\t {31000 + p}\n" for p in range(parts)))
         return f"{name}/{config}"
@@ -179,6 +188,14 @@ class DglPartitions(CopyTest):
         for part in range(2):
             self.assertIn(f"data/part{part}/fused.pt", self.files())
             self.assertIn(f"data/part{part}/orig_nids.dgl", self.files())
+
+
+    def test_truncated_files_are_found_before_anything_is_sent(self):
+        config = self.dgl("hetero_2p")
+        graph = self.path("hetero_2p/part1/graph.dgl")
+        os.truncate(graph, os.path.getsize(graph) // 2)
+        self.assertIn("part1/graph.dgl", self.copy(code=CORRUPT, part_config=config).stderr)
+        self.assertFalse(os.path.exists(self.target))
 
 
 class Interruptions(CopyTest):
@@ -240,14 +257,6 @@ class Refusals(CopyTest):
             file.seek(0)
             file.write(bytes([byte[0] ^ 1]))
         self.assert_refused(CORRUPT, "part1/graph.seg", "checksum")
-
-    def test_truncated_files_of_dgl_are_found(self):
-        shutil.copytree(ROOT / "tests/fixtures/dgl/hetero_2p", self.path("h"))
-        (config,) = [f for f in os.listdir(self.path("h")) if f.endswith(".json")
-                     and "num_parts" in self.read("h/" + f)]
-        graph = self.path("h/part1/graph.dgl")
-        os.truncate(graph, os.path.getsize(graph) // 2)
-        self.assert_refused(CORRUPT, "part1/graph.dgl", part_config="h/" + config)
 
     def test_verify_finds_what_checksums_do_not(self):
         # Padding between two arrays belongs to none.
