@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/edge_data_loader.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/rng.h"
+#include "base/strings.h"
+#include "client/batch_features.h"
+#include "client/graph_access.h"
+#include "client/loader_items.h"
+
+namespace graphd {
+namespace {
+
+size_t Index(int32_t i) { return static_cast<size_t>(i); }
+
+// Edges u -> v of one type for pairs (v, u): ids of all of them, whatever their number.
+std::vector<int64_t> EdgesBetween(GraphAccess& access, EdgeTypeId etype,
+                                  const std::vector<int64_t>& src,
+                                  const std::vector<int64_t>& dst) {
+  std::vector<int64_t> sources = src, destinations = dst;
+  for (auto* ids : {&sources, &destinations}) {
+    std::sort(ids->begin(), ids->end());
+    ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+  }
+  std::unordered_set<uint64_t> wanted;  // of pairs, by the positions of their ends
+  const auto position = [](const std::vector<int64_t>& ids, int64_t id) {
+    return static_cast<uint64_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
+  };
+  for (size_t i = 0; i < src.size(); i++) {
+    wanted.insert(position(sources, src[i]) << 32 | position(destinations, dst[i]));
+  }
+  std::vector<int64_t> indptr, indices, edge_ids, found;
+  access.Induced(etype, destinations, sources, indptr, indices, edge_ids);
+  for (size_t v = 0; v < destinations.size(); v++) {
+    for (auto k = static_cast<size_t>(indptr[v]); k < static_cast<size_t>(indptr[v + 1]); k++) {
+      if (wanted.contains(static_cast<uint64_t>(indices[k]) << 32 | v)) {
+        found.push_back(edge_ids[k]);
+      }
+    }
+  }
+  return found;
+}
+
+void CheckReverseIds(const DistGraph& graph, const std::vector<std::vector<int64_t>>& eids,
+                     const std::vector<std::vector<int64_t>>& reverse) {
+  for (EdgeTypeId e = 0; Index(e) < eids.size(); e++) {
+    if (eids[Index(e)].empty()) continue;
+    const int64_t count = graph.num_edges(e);
+    const size_t given = Index(e) < reverse.size() ? reverse[Index(e)].size() : 0;
+    if (given != static_cast<size_t>(count)) {
+      Throw(ErrorCode::kInvalid, "reverse_eids of edge type ", graph.schema().etype(e).ToString(),
+            " has ", given, " ids, expected one per edge: ", count);
+    }
+    for (int64_t id : reverse[Index(e)]) {
+      if (id >= 0 && id < count) continue;
+      Throw(ErrorCode::kInvalid, "reverse edge ", id, " of type ",
+            graph.schema().etype(e).ToString(), " is outside 0..", count - 1);
+    }
+  }
+}
+
+void CheckReverseTypes(const Schema& schema,
+                       const std::vector<std::pair<EdgeTypeId, EdgeTypeId>>& reverse) {
+  if (reverse.empty()) {
+    Throw(ErrorCode::kInvalid, "edges of reverse types are to be excluded, but no reverse_etypes ",
+          "are given");
+  }
+  for (const auto& [etype, back] : reverse) {
+    for (EdgeTypeId e : {etype, back}) {
+      if (e >= 0 && e < schema.num_etypes()) continue;
+      Throw(ErrorCode::kInvalid, "edge type ", e, " is outside 0..", schema.num_etypes() - 1);
+    }
+    if (schema.src_type(etype) != schema.dst_type(back) ||
+        schema.dst_type(etype) != schema.src_type(back)) {
+      Throw(ErrorCode::kInvalid, schema.etype(back).ToString(), " is no reverse of ",
+            schema.etype(etype).ToString(), ": it joins other node types");
+    }
+  }
+}
+
+}  // namespace
+
+struct DistEdgeDataLoader::Impl {
+  Impl(DistGraph g, std::vector<std::vector<int64_t>> eids, AnySampler s, const LoaderOptions& o,
+       EdgeLoaderOptions e)
+      : graph(std::move(g)),
+        sampler(std::move(s)),
+        edges(Checked(graph, eids, std::move(e))),
+        features(graph, o),
+        loader(graph.session(), EdgeItems(graph, std::move(eids)),
+               [this](std::span<const int64_t> items, const BatchInfo& info) {
+                 return Make(items, info);
+               },
+               {o.batch_size, o.shuffle, o.drop_last, o.seed, o.num_workers, o.queue_size,
+                o.ordered}) {
+    for (const EdgeFeature& feature : edges.seed_edge_features) {
+      seed_edge_tensors.emplace_back(feature.etype, graph.edata(feature.name, feature.etype));
+    }
+  }
+
+  static EdgeLoaderOptions Checked(const DistGraph& graph,
+                                   const std::vector<std::vector<int64_t>>& eids,
+                                   EdgeLoaderOptions edges) {
+    if (edges.exclude == ExcludeEdges::kReverseId) {
+      CheckReverseIds(graph, eids, edges.reverse_eids);
+    }
+    if (edges.exclude == ExcludeEdges::kReverseTypes) {
+      CheckReverseTypes(graph.schema(), edges.reverse_etypes);
+    }
+    return edges;
+  }
+
+  // [etype] what the batch must not sample.
+  std::vector<std::vector<int64_t>> Excluded(const std::vector<std::vector<int64_t>>& eids,
+                                             const std::vector<EdgeEnds>& ends) const {
+    if (edges.exclude == ExcludeEdges::kNone || edges.g_sampling) return {};
+    std::vector<std::vector<int64_t>> excluded = eids;
+    if (edges.exclude == ExcludeEdges::kReverseId) {
+      for (size_t e = 0; e < eids.size(); e++) {
+        for (int64_t id : eids[e]) {
+          excluded[e].push_back(edges.reverse_eids[e][static_cast<size_t>(id)]);
+        }
+      }
+    }
+    if (edges.exclude == ExcludeEdges::kReverseTypes) {
+      for (const auto& [etype, back] : edges.reverse_etypes) {
+        const EdgeEnds& of_type = ends[Index(etype)];
+        if (of_type.src.empty()) continue;
+        const auto found = EdgesBetween(*graph.access(), back, of_type.dst, of_type.src);
+        excluded[Index(back)].insert(excluded[Index(back)].end(), found.begin(), found.end());
+      }
+    }
+    return excluded;
+  }
+
+  EdgeBatch Make(std::span<const int64_t> items, const BatchInfo& info) const {
+    const Schema& schema = graph.schema();
+    auto eids = ByType(graph.partition_book().edges(), items);
+    eids.resize(Index(schema.num_etypes()));
+    std::vector<EdgeEnds> ends(eids.size()), negative(eids.size());
+    for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+      if (eids[Index(e)].empty()) continue;
+      ends[Index(e)] = graph.FindEdges(eids[Index(e)], e);
+      if (!edges.negative_sampler) continue;
+      NegativeEdges drawn = edges.negative_sampler->Sample(
+          graph, e, ends[Index(e)].src, ends[Index(e)].dst,
+          CombineKeys(CombineKeys(info.seed, 0x6e6567), static_cast<uint64_t>(e)));
+      negative[Index(e)] = {std::move(drawn.src), std::move(drawn.dst)};
+    }
+    BatchRequest request = features.Request({}, info.seed);
+    request.exclude = Excluded(eids, ends);
+    EdgeBatch batch;
+    Compact(ends, negative, request.seeds, batch);
+    static_cast<MiniBatch&>(batch) =
+        sampler->Sample(edges.g_sampling ? *edges.g_sampling : graph, std::move(request));
+    batch.index = info.index;
+    for (const auto& [etype, tensor] : seed_edge_tensors) {
+      batch.seed_edge_features.push_back(tensor.Read(eids[Index(etype)]));
+    }
+    for (size_t e = 0; e < eids.size(); e++) batch.positive[e].edge_ids = std::move(eids[e]);
+    features.FetchOfEdges(batch, info.stop);
+    return batch;
+  }
+
+  // Numbers the ends of all edges by first appearance: the batch's seeds.
+  void Compact(std::vector<EdgeEnds>& ends, std::vector<EdgeEnds>& negative,
+               std::vector<std::vector<int64_t>>& seeds, EdgeBatch& batch) const {
+    const Schema& schema = graph.schema();
+    GraphAccess::Loan loan(*graph.access());
+    size_t total = 0;
+    for (const auto* all : {&ends, &negative}) {
+      for (const EdgeEnds& of_type : *all) total += 2 * of_type.src.size();
+    }
+    seeds.resize(Index(schema.num_ntypes()));
+    for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+      graph.access()->relabel(*loan, t).Start(total);
+    }
+    std::vector<int32_t> local;
+    const auto number = [&](NodeTypeId t, const std::vector<int64_t>& ids) {
+      local.resize(ids.size());
+      graph.access()->relabel(*loan, t).Add(ids, seeds[Index(t)], local.data());
+      return std::vector<int64_t>(local.begin(), local.end());
+    };
+    for (auto* all : {&ends, &negative}) {
+      auto& pairs = all == &ends ? batch.positive : batch.negative;
+      for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+        PairEdges& to = pairs.emplace_back();
+        to.src = number(schema.src_type(e), (*all)[Index(e)].src);
+        to.dst = number(schema.dst_type(e), (*all)[Index(e)].dst);
+      }
+    }
+  }
+
+  const DistGraph graph;
+  const AnySampler sampler;
+  const EdgeLoaderOptions edges;
+  const BatchFeatures features;
+  std::vector<std::pair<EdgeTypeId, DistTensor>> seed_edge_tensors;
+  DistDataLoader<int64_t, EdgeBatch> loader;  // last: its workers use the others
+};
+
+DistEdgeDataLoader::DistEdgeDataLoader(DistGraph graph, std::vector<int64_t> eids, EdgeTypeId etype,
+                                       AnySampler sampler, LoaderOptions options,
+                                       EdgeLoaderOptions edges) {
+  auto by_type = OfOneType(std::move(eids), etype, graph.schema().num_etypes(), "edge");
+  impl_ = std::make_unique<Impl>(std::move(graph), std::move(by_type), std::move(sampler), options,
+                                 std::move(edges));
+}
+
+DistEdgeDataLoader::DistEdgeDataLoader(DistGraph graph, std::vector<std::vector<int64_t>> eids,
+                                       AnySampler sampler, LoaderOptions options,
+                                       EdgeLoaderOptions edges)
+    : impl_(std::make_unique<Impl>(std::move(graph), std::move(eids), std::move(sampler), options,
+                                   std::move(edges))) {}
+
+DistEdgeDataLoader::~DistEdgeDataLoader() = default;
+DistEdgeDataLoader::DistEdgeDataLoader(DistEdgeDataLoader&&) noexcept = default;
+
+int64_t DistEdgeDataLoader::num_batches() const noexcept { return impl_->loader.num_batches(); }
+void DistEdgeDataLoader::StartEpoch(int64_t epoch) { impl_->loader.StartEpoch(epoch); }
+std::optional<EdgeBatch> DistEdgeDataLoader::Next() { return impl_->loader.Next(); }
+
+}  // namespace graphd
