@@ -32,7 +32,19 @@ class AliasIndex {
     }
     const uint64_t at = product >> 32;
     const Cell cell = cells_[begin + at];
-    return static_cast<uint32_t>(bits) < cell.threshold ? at : cell.alias;
+    // Without a branch, which nothing could predict.
+    const uint64_t keep = 0 - uint64_t{static_cast<uint32_t>(bits) < cell.threshold};
+    return (at & keep) | (cell.alias & ~keep);
+  }
+  void PrefetchRow(size_t row) const noexcept {
+    __builtin_prefetch(totals_.data() + row);
+    __builtin_prefetch(positive_.data() + row);
+  }
+  void PrefetchWeight(uint64_t slot) const noexcept {
+    if (!edge_rows_)
+      __builtin_prefetch(column_ + slot * (kind_ == Kind::kMask    ? 1
+                                           : kind_ == Kind::kFloat ? 4
+                                                                   : 8));
   }
   void Prefetch(uint64_t slot) const noexcept { __builtin_prefetch(cells_ + slot); }
   const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }

@@ -10,7 +10,8 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kAhead = 16;  // rows; bench/sampling_bench
+constexpr size_t kAhead = 16;  // rows; bench/pick_bench
+constexpr size_t kRowAhead = 4;
 
 bool IsTemporal(PickMethod method) {
   return method == PickMethod::kTemporalUniform || method == PickMethod::kTemporalRecent;
@@ -102,6 +103,7 @@ size_t EdgePicker::Pick(const PickSource& source, std::span<const int64_t> rows,
   counts_.resize(rows.size());
   for (size_t i = 0; i < rows.size(); i++) {
     const size_t before = num_slots_;
+    Prefetch(rows, streams, i);
     if (plan_[i].degree > 0 && fanout_ > 0) {
       PickRow({static_cast<size_t>(rows[i]), plan_[i].begin, plan_[i].degree,
                static_cast<uint64_t>(streams[i])});
@@ -133,11 +135,35 @@ void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
   if (params_.races && races_.size() < most) races_.resize(most);
 }
 
+// What rows to come will read first.
+void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
+                          size_t i) const noexcept {
+  if (source_.alias && i + kAhead < rows.size() && rows[i + kAhead] >= 0) {
+    source_.alias->PrefetchRow(static_cast<size_t>(rows[i + kAhead]));
+  }
+  i += kRowAhead;
+  if (i >= rows.size() || plan_[i].degree == 0) return;
+  switch (params_.method) {
+    case PickMethod::kWeighted:
+      return PrefetchDraws({0, plan_[i].begin, plan_[i].degree, static_cast<uint64_t>(streams[i])});
+    case PickMethod::kTopK:
+      return source_.order->Prefetch(plan_[i].begin + (params_.largest ? plan_[i].degree - 1 : 0));
+    case PickMethod::kTemporalRecent:
+      return source_.order->Prefetch(plan_[i].begin + plan_[i].degree - 1);
+    case PickMethod::kLabor:
+      return source_.csc->indices.Visit(
+          [&](auto neighbors) { __builtin_prefetch(neighbors.data() + plan_[i].begin); });
+    case PickMethod::kUniform:
+    case PickMethod::kTemporalUniform:
+      return;  // independent loads, which overlap by themselves
+  }
+}
+
 void EdgePicker::PickRow(const Row& row) {
   switch (params_.method) {
     case PickMethod::kUniform:
     case PickMethod::kTemporalUniform:
-      return params_.races && !take_all_ ? UniformRaces(row) : Uniform(row);
+      return Uniform(row);
     case PickMethod::kWeighted:
       return Weighted(row);
     case PickMethod::kTopK:

@@ -100,6 +100,8 @@ class EdgePicker {
   };
 
   void Plan(std::span<const int64_t> rows, const SeedTimes& times);
+  void Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
+                size_t i) const noexcept;
   void PickRow(const Row& row);
   void Emit(uint64_t slot, Race race = 0) {
     slots_[num_slots_] = slot;
@@ -119,11 +121,12 @@ class EdgePicker {
   // edge_picker_uniform.cc
   void Uniform(const Row& row);
   void UniformAgain(const Row& row);
-  void UniformRaces(const Row& row);
+  void UniformRaces(const Row& row, CounterRng& rng);
   void UniformArrivals(const Row& row, CounterRng& rng);
   void UniformDrawRaces(const Row& row, CounterRng& rng);
   // edge_picker_weighted.cc
   void Weighted(const Row& row);
+  void PrefetchDraws(const Row& row) const noexcept;
   uint64_t DrawWeighted(const Row& row, CounterRng& rng) const noexcept;
   void WeightedWithoutReplacement(const Row& row, CounterRng& rng);
   void WeightedByKeys(const Row& row, CounterRng& rng, uint64_t wanted, double now);

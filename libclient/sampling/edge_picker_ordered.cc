@@ -63,7 +63,8 @@ void EdgePicker::Labor(const Row& row) {
         continue;
       }
       const uint64_t bits = CombineKeys(params_.key, neighbors[slot]);
-      const double key = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52 / weight;
+      double key = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+      if (alias) key /= weight;
       if (smallest_.Wants(key, slot) && !Excluded(slot)) smallest_.Add(key, slot);
     }
   });

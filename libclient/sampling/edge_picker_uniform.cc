@@ -11,14 +11,15 @@ constexpr uint64_t kAgain = 0x7265747279ULL;
 
 void EdgePicker::Uniform(const Row& row) {
   const size_t first = num_slots_;
-  if (!replace_ && row.degree <= fanout_) {
+  CounterRng rng = Rng(row);
+  if (take_all_ || (!replace_ && !params_.races && row.degree <= fanout_)) {
     for (uint64_t position = 0; position < row.degree; position++) {
       const uint64_t slot = SlotAt(row, position);
       if (!Excluded(slot)) Emit(slot, RaceAt(0));
     }
     return;
   }
-  CounterRng rng = Rng(row);
+  if (params_.races) return UniformRaces(row, rng);
   if (replace_) {
     for (uint64_t k = 0; k < fanout_; k++) Emit(SlotAt(row, rng.Below(row.degree)));
   } else {
@@ -37,22 +38,11 @@ void EdgePicker::Uniform(const Row& row) {
 // excluded edges by luck would be favoured: given that nothing was excluded, the first try is
 // uniform among the eligible; this one always is.
 void EdgePicker::UniformAgain(const Row& row) {
-  ListEligible(row);
-  if (eligible_.empty()) return;
   CounterRng rng(CombineKeys(CombineKeys(params_.key, row.stream), kAgain));
-  if (replace_) {
-    for (uint64_t k = 0; k < fanout_; k++) Emit(eligible_[rng.Below(eligible_.size())]);
-  } else if (eligible_.size() <= fanout_) {
-    for (uint64_t slot : eligible_) Emit(slot);
-  } else {
-    for (uint64_t position : distinct_.Floyd(rng, eligible_.size(), fanout_)) {
-      Emit(eligible_[position]);
-    }
-  }
+  UniformRaces(row, rng);
 }
 
-void EdgePicker::UniformRaces(const Row& row) {
-  CounterRng rng = Rng(row);
+void EdgePicker::UniformRaces(const Row& row, CounterRng& rng) {
   return replace_ ? UniformDrawRaces(row, rng) : UniformArrivals(row, rng);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 
 #include "sampling/edge_picker.h"
 
@@ -26,6 +25,18 @@ uint64_t EdgePicker::DrawWeighted(const Row& row, CounterRng& rng) const noexcep
     position = source_.alias->Draw(row.begin, row.degree, rng.Next());
   }
   return position;
+}
+
+// The cells of the first draws, since what the row's random numbers will be is known; or the
+// weights, if the row will be read through.
+void EdgePicker::PrefetchDraws(const Row& row) const noexcept {
+  if (!replace_ && row.degree / 2 <= fanout_) return source_.alias->PrefetchWeight(row.begin);
+  CounterRng rng = Rng(row);
+  const uint64_t draws = std::min<uint64_t>(fanout_, 64);
+  for (uint64_t k = 0; k < draws; k++) {
+    if (params_.races) rng.Next();
+    source_.alias->Prefetch(row.begin + ((rng.Next() >> 32) * row.degree >> 32));
+  }
 }
 
 // Successive draws: those that hit an edge again are passed over. When that gets tedious, each edge

@@ -29,7 +29,10 @@ class OrderIndex {
   void CountBefore(const Csc& csc, std::span<const int64_t> rows, const SeedTimes& times,
                    bool inclusive, std::span<uint64_t> counts) const noexcept;
 
-  void Prefetch(uint64_t at) const noexcept { __builtin_prefetch(order_.data() + at); }
+  void Prefetch(uint64_t at) const noexcept {
+    __builtin_prefetch(order_.data() + at);
+    __builtin_prefetch(values_.data() + at * DTypeSize(values_.dtype()));
+  }
   const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
 
  private:

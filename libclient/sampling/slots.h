@@ -6,7 +6,7 @@
 #include "graph/partition.h"
 
 // From picked slots to what a mini-batch holds. Slots must be in range. Reads are prefetched 16
-// ahead (bench/sampling_bench). Thread-safe: no state.
+// ahead (bench/pick_bench). Thread-safe: no state.
 
 namespace graphd {
 

@@ -2,44 +2,53 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 namespace graphd {
 
-// Keeps the `count` smallest of the (key, slot) pairs added; ties go to the lower slot. Memory is
-// reused. Not thread-safe.
+// Keeps the `count` smallest of the (key, slot) pairs added; ties go to the lower slot. Collects a
+// few more than needed and throws the largest out now and then: a few operations per pair. Memory
+// is reused. Not thread-safe.
 class SmallestKeys {
  public:
   using Entry = std::pair<double, uint64_t>;
 
   void Start(uint64_t count) {
     count_ = count;
+    limit_ = count > 0 ? Entry(std::numeric_limits<double>::infinity(), UINT64_MAX) : Entry();
     entries_.clear();
   }
-  // Whether Add would keep this pair.
+  // False: Add would certainly not keep this pair.
   bool Wants(double key, uint64_t slot) const noexcept {
-    if (entries_.size() < count_) return true;
-    return count_ > 0 && Entry(key, slot) < entries_.front();
+    return key < limit_.first || (key == limit_.first && slot < limit_.second);
   }
-  // Only if Wants.
   void Add(double key, uint64_t slot) {
-    if (entries_.size() == count_) {
-      std::pop_heap(entries_.begin(), entries_.end());
-      entries_.pop_back();
-    }
     entries_.emplace_back(key, slot);
-    std::push_heap(entries_.begin(), entries_.end());
+    if (entries_.size() / 2 >= count_ && entries_.size() >= kSlack) Shrink();
   }
   // What was kept, ascending. Ends the collection: Start before the next Add.
   const std::vector<Entry>& Sort() {
-    std::sort_heap(entries_.begin(), entries_.end());
+    if (entries_.size() > count_) Shrink();
+    std::sort(entries_.begin(), entries_.end());
     return entries_;
   }
 
  private:
+  static constexpr size_t kSlack = 64;
+
+  void Shrink() {
+    if (entries_.size() <= count_) return;
+    const auto end = entries_.begin() + static_cast<ptrdiff_t>(count_);
+    std::nth_element(entries_.begin(), end - (count_ > 0), entries_.end());
+    entries_.erase(end, entries_.end());
+    if (count_ > 0) limit_ = entries_.back();
+  }
+
   uint64_t count_ = 0;
-  std::vector<Entry> entries_;  // a heap, the largest in front
+  Entry limit_;  // pairs from here on are not wanted
+  std::vector<Entry> entries_;
 };
 
 }  // namespace graphd
