@@ -130,12 +130,13 @@ uint64_t WriteEdgeFeatures(const RawGraph& graph, const PartitionPlan& plan, Par
   for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
     const RawEdges& raw = graph.edges[Index(e)];
     const int64_t count = map.count_in(part, e);
-    const size_t first = Index(map.type_begin(part, e)), stored = Index(raw.stored());
+    const size_t first = Index(map.type_begin(part, e));
     const std::string prefix = graph.schema.etype(e).ToString() + "/";
     plan.edges[Index(e)].Visit([&](auto keys) {
       for (const RawFeature& feature : raw.features) {
+        const size_t rows = Index(feature.values.num_rows());
         file.PutRows(prefix + feature.name, feature.values, count,
-                     [&](size_t i) { return keys[first + i].edge() % stored; });
+                     [&](size_t i) { return keys[first + i].edge() % rows; });
       }
       file.PutOriginalIds(prefix + kOrigId, count,
                           [&](size_t i) { return keys[first + i].edge(); });

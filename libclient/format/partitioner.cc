@@ -7,9 +7,11 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "format/balance.h"
 #include "format/native_header.h"
 #include "format/node_names.h"
 #include "format/partition_plan.h"
+#include "format/trainer_ids.h"
 #include "format/write_part_config.h"
 #include "format/write_partition.h"
 
@@ -17,8 +19,6 @@ namespace graphd {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr PartId kMaxParts = 16384;
 
 size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
@@ -58,17 +58,6 @@ void RemoveOld(const PartitionOptions& options) {
   }
 }
 
-PartitionPlan MakePlan(const RawGraph& graph, const PartitionOptions& options) {
-  const auto step = [&](uint64_t done) {
-    if (options.progress) options.progress("assigning nodes to partitions", done, 1);
-  };
-  step(0);
-  NodeOwners owners = AssignNodes(graph, options.num_parts, options.method, options.seed);
-  step(1);
-  return MakePartitionPlan(graph, options.graph_name, options.num_parts, std::move(owners),
-                           PartMethodName(options.method), options.progress);
-}
-
 // What the files will hold, for the progress.
 uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
   const uint64_t node = format == PartFormat::kNative ? 16 : 29;
@@ -81,34 +70,51 @@ uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
   for (const RawEdges& edges : graph.edges) {
     bytes += Index(edges.count()) * edge;
     for (const RawFeature& feature : edges.features) {
-      bytes += feature.values.num_bytes() * (edges.add_reverse ? 2 : 1);
+      bytes += feature.values.row_bytes() * Index(edges.count());
     }
   }
   return bytes;
 }
 
-void CheckFeatures(const std::vector<RawFeature>& features, const std::string& type) {
+void CheckFeatures(const std::vector<RawFeature>& features, const std::string& type,
+                   const PartitionOptions& options) {
   for (const RawFeature& feature : features) {
     if (feature.name == kOrigId) {
       Throw(ErrorCode::kInvalid, type, " has a feature '", kOrigId,
             "', the name that partitioning gives to the original ids; rename it");
     }
+    if (feature.name == kTrainerId && options.num_trainers_per_machine > 1) {
+      Throw(ErrorCode::kInvalid, type, " has a feature '", kTrainerId,
+            "', the name that --num_trainers_per_machine gives to its result; rename it");
+    }
   }
 }
 
-PartitionSummary PartitionAndWrite(const RawGraph& graph, const PartitionOptions& options) {
-  const bool dgl = options.format == PartFormat::kDgl;
-  PartitionPlan plan = MakePlan(graph, options);
-  if (dgl) {
+PartitionPlan MakePlan(const RawGraph& graph, NodeOwners owners, const PartitionOptions& options) {
+  PartitionPlan plan =
+      MakePartitionPlan(graph, options.graph_name, options.num_parts, std::move(owners),
+                        PartMethodName(options.method), options.progress);
+  if (options.format == PartFormat::kDgl) {
     CheckDglPlan(graph, plan, options.dgl);
     GraphMeta meta = *plan.meta;
     meta.halo_hops = options.dgl.num_hops;
     plan.meta = std::make_shared<const GraphMeta>(std::move(meta));
   }
+  return plan;
+}
+
+PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions& options) {
+  const bool dgl = options.format == PartFormat::kDgl;
+  Assignment assignment = AssignNodes(input, options, options.progress);
+  const RawGraph graph =
+      assignment.trainers.empty() ? input : WithTrainerIds(input, assignment.trainers);
+  assignment.trainers.clear();
+  PartitionSummary summary;
+  summary.classes = CountClasses(graph, options, assignment.owners);
+  const PartitionPlan plan = MakePlan(graph, std::move(assignment.owners), options);
   MakeDirectories(options.output);
   RemoveOld(options);
   ReplaceNodeNames(options.output, options.graph_name, graph);
-  PartitionSummary summary;
   summary.meta = plan.meta;
   summary.edge_cut = plan.edge_cut();
   const uint64_t total = ExpectedBytes(graph, options.format);
@@ -140,10 +146,7 @@ void CheckPartitionOptions(const PartitionOptions& options) {
     Throw(ErrorCode::kInvalid, "graph name '", name,
           "': expected 1 to 100 letters, digits, '.', '_' or '-', beginning with none of '.-'");
   }
-  if (options.num_parts < 1 || options.num_parts > kMaxParts) {
-    Throw(ErrorCode::kInvalid, "number of partitions ", options.num_parts, " is outside 1..",
-          kMaxParts);
-  }
+  CheckAssignOptions(options);
   if (options.format == PartFormat::kDgl) CheckDglOptions(options.dgl);
   if (options.output.empty()) Throw(ErrorCode::kInvalid, "the output directory has no name");
   if (options.force) return;
@@ -156,11 +159,12 @@ void CheckPartitionOptions(const PartitionOptions& options) {
 PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options) {
   CheckPartitionOptions(options);
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
-    CheckFeatures(graph.nodes[Index(t)].features, "node type '" + graph.schema.ntype(t) + "'");
+    CheckFeatures(graph.nodes[Index(t)].features, "node type '" + graph.schema.ntype(t) + "'",
+                  options);
   }
   for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
     CheckFeatures(graph.edges[Index(e)].features,
-                  "edge type '" + graph.schema.etype(e).ToString() + "'");
+                  "edge type '" + graph.schema.etype(e).ToString() + "'", options);
   }
   if (options.format == PartFormat::kDgl) CheckDglGraph(graph);
   try {

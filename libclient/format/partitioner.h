@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "format/assign_nodes.h"
+#include "format/balance.h"
 #include "format/dgl_writer.h"
 #include "format/part_config.h"
 #include "format/raw_graph.h"
@@ -20,15 +21,16 @@
 // of a node lie together, sorted by source, in the order of their ids. The numbers that the input
 // used are kept as the int64 feature "orig_id" of every node and edge type.
 //
-// Memory: the input graph, 8 bytes per edge and what the method needs. One thread.
+// With several trainers per machine nodes and edges get the int64 feature "trainer_id" (DGL has the
+// same): 0 .. num_parts * T - 1; that of an edge is its destination's.
+//
+// Memory: the input graph, 8 bytes per edge (10 while they are sorted) and before that what the
+// method needs. All cores sort, one thread does the rest.
 
 namespace graphd {
 
-struct PartitionOptions {
+struct PartitionOptions : AssignOptions {
   std::string graph_name;
-  PartId num_parts = 1;
-  PartMethod method = PartMethod::kMetis;
-  uint64_t seed = 0;
   std::string output;  // directory; made if needed
   bool force = false;  // replace what a graph of that name left there
   PartFormat format = PartFormat::kNative;
@@ -39,17 +41,18 @@ struct PartitionOptions {
 struct PartitionSummary {
   std::string part_config;  // path of <graph_name>.json
   std::shared_ptr<const GraphMeta> meta;
-  int64_t edge_cut = 0;         // edges whose ends are in different partitions
-  std::vector<uint64_t> bytes;  // of each partition's files
+  int64_t edge_cut = 0;              // edges whose ends are in different partitions
+  std::vector<uint64_t> bytes;       // of each partition's files
+  std::vector<ClassShares> classes;  // what balance_ntypes asked to balance; empty if nothing
 };
 
-// Throws Error(kInvalid) for a name that is no file name or a number of partitions outside
-// 1..16384, Error(kExists) if the output directory has that graph or any partition already and
-// `force` is not set. PartitionGraph checks it too; call it before a long read of the input.
+// Throws Error(kInvalid) for a name that is no file name and for what CheckAssignOptions refuses,
+// Error(kExists) if the output directory has that graph or any partition already and `force` is not
+// set. PartitionGraph checks it too; call it before a long read of the input.
 void CheckPartitionOptions(const PartitionOptions& options);
 
-// Throws Error(kInvalid) also for an input that has a feature named "orig_id", and for what DGL's
-// format can't hold (dgl_writer.h).
+// Throws Error(kInvalid) also for an input that has a feature named "orig_id", or "trainer_id" with
+// several trainers per machine, and for what DGL's format can't hold (dgl_writer.h).
 PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options);
 
 }  // namespace graphd

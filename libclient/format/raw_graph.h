@@ -34,8 +34,8 @@ struct RawNodes {
 struct RawEdges {
   Tensor src, dst;  // both uint32 or both uint64, [stored edges]: type-wise ids, checked
   // Each stored edge stands for itself (edge id i) and for its reverse (id stored() + i), which
-  // shares its features. Self loops and multi-edges are reversed like any other edge. Requires
-  // one type at both ends.
+  // shares its features, unless the feature has count() rows. Self loops and multi-edges are
+  // reversed like any other edge. Requires one type at both ends.
   bool add_reverse = false;
   std::vector<RawFeature> features;
 

@@ -146,12 +146,12 @@ class PartitionFiles {
     Begin("edge_feat.seg", std::move(layout));
     for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
       const RawEdges& raw = graph_.edges[Index(e)];
-      const size_t stored = Index(raw.stored());
       plan_.edges[Index(e)].Visit([&](auto keys) {
         const auto own = keys.subspan(Index(FirstEdge(e)), Index(Edges(e)));
         for (const RawFeature& feature : raw.features) {
+          const size_t rows = Index(feature.values.num_rows());
           AppendRows(Partition::EdgeFeatureName(e, feature.name), feature.values, own.size(),
-                     [&](size_t i) { return own[i].edge() % stored; });
+                     [&](size_t i) { return own[i].edge() % rows; });
         }
         AppendEach<int64_t>(Partition::EdgeFeatureName(e, kOrigId), own.size(),
                             [&](size_t i) { return static_cast<int64_t>(own[i].edge()); });

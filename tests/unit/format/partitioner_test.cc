@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/file.h"
+#include "format/native.h"
 #include "raw_graph_samples.h"
 #include "whole_graph.h"
 
@@ -82,7 +83,8 @@ TEST_P(EveryMethod, WritesTheSameBytesForTheSameSeed) {
 INSTANTIATE_TEST_SUITE_P(Parts, EveryMethod,
                          ::testing::Combine(::testing::Values(1, 2, 3, 5),
                                             ::testing::Values(PartMethod::kMetis,
-                                                              PartMethod::kRandom)),
+                                                              PartMethod::kRandom,
+                                                              PartMethod::kFennel)),
                          [](const auto& test) {
                            return std::string(PartMethodName(std::get<1>(test.param))) +
                                   std::to_string(std::get<0>(test.param));
@@ -102,6 +104,29 @@ TEST(Partitioner, MetisFindsTheCutBetweenTwoClusters) {
   const PartitionSummary summary = PartitionGraph(graph, Options(directory, 2, PartMethod::kMetis));
   EXPECT_EQ(summary.edge_cut, 1);
   EXPECT_EQ(summary.meta->book.nodes().count_in(0), 20);
+}
+
+TEST(Partitioner, TrainersOfNodesAndEdgesBecomeAFeature) {
+  ScratchDirectory directory;
+  const RawGraph graph = HomogeneousGraph(90, RandomMultigraph(90, 500, 3), true);
+  PartitionOptions options = Options(directory, 2, PartMethod::kRandom);
+  options.num_trainers_per_machine = 3;
+  const PartitionSummary summary = PartitionGraph(graph, options);
+  const PartConfig config = LoadPartConfig(summary.part_config);
+  for (PartId p = 0; p < 2; p++) {
+    const auto part = LoadNativePartition(config, p);
+    const auto nodes = part->node_feature(0, "trainer_id").as<int64_t>();
+    for (int64_t trainer : nodes) EXPECT_EQ(trainer / 3, p);
+    const auto edges = part->edge_feature(0, "trainer_id").as<int64_t>();
+    const auto indptr = part->csc(0).indptr;
+    for (size_t v = 0; v < nodes.size(); v++) {
+      for (uint64_t i = indptr[v]; i < indptr[v + 1]; i++) EXPECT_EQ(edges[i], nodes[v]);
+    }
+  }
+  RawGraph taken = graph;
+  taken.nodes[0].features[1].name = "trainer_id";
+  options.force = true;
+  EXPECT_THROW(PartitionGraph(taken, options), Error);
 }
 
 TEST(Partitioner, AnotherSeedGivesAnotherRandomPartitioning) {

@@ -21,17 +21,5 @@ TEST(Renumber, NodesAreOrderedByPartitionThenByOriginalId) {
   EXPECT_TRUE(OriginalIds(owners, 1, 0).empty());
 }
 
-TEST(Renumber, MetisRefusesWhatItsIndicesCannotCountBeforeItAllocates) {
-  RawGraph graph = HomogeneousGraph(1, {});
-  graph.nodes[0].count = INT32_MAX;
-  try {
-    AssignByMetis(graph, 2, 0);
-    FAIL() << "METIS took 2^31 - 1 nodes";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("--part_method random"));
-  }
-}
-
 }  // namespace
 }  // namespace graphd
