@@ -12,7 +12,7 @@
 // same owners, with three differences that DGL has no eyes for: edges and halo nodes are in a fixed
 // order where DGL's is by chance, one partition is numbered by the same rules as several, and the
 // numbers of the input stay as the feature "orig_id". Partitions without nodes or edges are
-// written, too, where DGL gives up.
+// written, too, where DGL gives up: load_partition reads them, DGL's own servers can't serve them.
 
 namespace graphd {
 
