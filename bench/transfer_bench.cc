@@ -85,6 +85,43 @@ BENCHMARK(BM_RemoteSample)
     ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
 
+// Mini-batches [10, 25] of 1000 seeds with their features over RPC, as loaders make them: messages
+// and bytes per batch, and bytes per sampled edge without the features. The limit: the bytes
+// through a bare socket.
+void BM_RemoteMiniBatch(benchmark::State& state) {
+  const auto transport = static_cast<Transport>(state.range(0));
+  const DistGraph graph(Initialize(Served().ClientOptions(transport)));
+  const NeighborSampler sampler({10, 25});
+  const double bytes_per_second = SocketPipelineBytesPerSecond(transport == Transport::kTcp);
+  const TrafficCounts before = graph.traffic();
+  uint64_t seed = 0;
+  double edges = 0;
+  for (auto _ : state) {
+    BatchRequest request{{RandomIds(1000, ++seed)}, seed};
+    request.input_features = {{0, "feat"}};
+    const MiniBatch batch = sampler.Sample(graph, std::move(request));
+    for (const Block& block : batch.blocks) edges += static_cast<double>(block.num_edges());
+  }
+  const TrafficCounts after = graph.traffic();
+  const auto batches = static_cast<double>(state.iterations());
+  const auto sampling = static_cast<double>(after.sampling_bytes - before.sampling_bytes);
+  const auto rows = static_cast<double>(after.row_bytes - before.row_bytes);
+  state.counters["edges/s"] = benchmark::Counter(edges, benchmark::Counter::kIsRate);
+  state.counters["bytes/edge"] = sampling / edges;
+  state.counters["messages"] = static_cast<double>(after.messages - before.messages) / batches;
+  state.counters["row_messages"] =
+      static_cast<double>(after.row_messages - before.row_messages) / batches;
+  state.counters["MB/batch"] = (sampling + rows) / batches / 1e6;
+  state.counters["of_limit"] =
+      benchmark::Counter((sampling + rows) / bytes_per_second, benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_RemoteMiniBatch)
+    ->ArgName("transport")
+    ->Arg(1)
+    ->Arg(2)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
 // From Initialize() to the first batch of 1000 seeds with its features. The limit: two bare round
 // trips and the batch itself.
 void BM_AttachToFirstBatch(benchmark::State& state) {

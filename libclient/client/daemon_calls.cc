@@ -40,7 +40,7 @@ kj::Promise<void> Pipelined(size_t count, std::function<kj::Promise<void>(size_t
 }  // namespace
 
 RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
-  traffic_->messages += count;
+  (lane == Lane::kBulk ? traffic_->row_messages : traffic_->messages) += count;
   return thread_->Start(
       [=, this]() -> kj::Promise<void> {
         Live::Attached* attached = nullptr;

@@ -42,11 +42,9 @@ struct FeatureRef {
   std::string name;
 };
 
-// What went over a link, or over all of them; counted by the client.
+// graphd/dist_graph.h's TrafficCounts of all links, while they count.
 struct Traffic {
-  std::atomic<uint64_t> messages{0};        // requests sent (each has one answer)
-  std::atomic<uint64_t> sampling_bytes{0};  // of requests and answers, rows not counted
-  std::atomic<uint64_t> row_bytes{0};       // of features
+  std::atomic<uint64_t> messages{0}, row_messages{0}, sampling_bytes{0}, row_bytes{0};
 };
 
 // Bytes of an id on the wire.

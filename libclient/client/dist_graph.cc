@@ -133,6 +133,11 @@ std::vector<std::string> DistGraph::edata_names(EdgeTypeId etype) const {
   return NamesOf(access_->features(true, etype));
 }
 
+TrafficCounts DistGraph::traffic() const noexcept {
+  const Traffic& counted = access_->traffic();
+  return {counted.messages, counted.row_messages, counted.sampling_bytes, counted.row_bytes};
+}
+
 PartId DistGraph::local_partition() const noexcept { return session_->options().part; }
 bool DistGraph::is_mapped(PartId part) const { return access_->is_mapped(part); }
 

@@ -133,7 +133,8 @@ void DaemonLink::TakeHop(wire::Session::HopResults::Reader answer, const PartHop
     traffic_->row_bytes += rows[i].size();
     bytes -= rows[i].size();
   }
-  traffic_->sampling_bytes += bytes;
+  // Without picks its ids only name rows.
+  (hop.picks.empty() ? traffic_->row_bytes : traffic_->sampling_bytes) += bytes;
 }
 
 }  // namespace graphd

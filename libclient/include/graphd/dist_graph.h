@@ -59,6 +59,15 @@ struct EdgeEnds {
   std::vector<int64_t> src, dst;  // type-wise
 };
 
+// What this process has sent to daemons and received from them since Initialize, over all graphs of
+// the session. Each message is a request with its answer.
+struct TrafficCounts {
+  uint64_t messages = 0;        // sampling and queries, with the rows that travel along
+  uint64_t row_messages = 0;    // rows alone: reads of features, cut into pieces of 2 MiB
+  uint64_t sampling_bytes = 0;  // of hops, rows not counted
+  uint64_t row_bytes = 0;       // rows, and the ids that they were asked for by
+};
+
 class DistGraph {
  public:
   // Throws Error(kNotFound) if the daemons serve another graph than `graph_name`. An empty name
@@ -115,6 +124,8 @@ class DistGraph {
   PartId local_partition() const noexcept;
   // Whether a partition is read through mapped memory, without RPC.
   bool is_mapped(PartId part) const;
+
+  TrafficCounts traffic() const noexcept;
 
   // Matches barrier().
   void Barrier() const { session_->Barrier(); }

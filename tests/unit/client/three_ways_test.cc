@@ -121,6 +121,32 @@ TEST_F(ThreeWays, TheSameSeedGivesTheSameBlocks) {
   }
 }
 
+TEST_F(ThreeWays, AHopIsOneMessagePerPartitionAndFeaturesTravelWithTheNext) {
+  const DistGraph graph = Connected(Transport::kTcp);
+  const NeighborSampler sampler({10, 25});
+  BatchRequest request{{SomeNodes(300, 5)}, 1};
+  request.input_features = {{0, "label"}, {0, "feat"}};
+  request.seed_features = {{0, "train_mask"}};
+  const TrafficCounts before = graph.traffic();
+  const MiniBatch batch = sampler.Sample(graph, request);
+  const TrafficCounts after = graph.traffic();
+  // Two partitions; two hops and one message for the rows of what the last hop found.
+  EXPECT_LE(after.messages - before.messages, 2u * 3u);
+  EXPECT_EQ(after.row_messages, before.row_messages);
+  int64_t edges = 0;
+  for (const Block& block : batch.blocks) edges += block.num_edges();
+  const auto bytes = static_cast<double>(after.sampling_bytes - before.sampling_bytes);
+  EXPECT_LE(bytes / static_cast<double>(edges), 6.0);
+  const auto& nodes = batch.input_nodes();
+  const Tensor label = graph.ndata("label").Read(nodes), feat = graph.ndata("feat").Read(nodes);
+  ASSERT_EQ(batch.input_features.size(), 2u);
+  ASSERT_EQ(batch.input_features[0].shape(), label.shape());
+  EXPECT_EQ(memcmp(batch.input_features[0].data(), label.data(), label.num_bytes()), 0);
+  EXPECT_EQ(memcmp(batch.input_features[1].data(), feat.data(), feat.num_bytes()), 0);
+  const Tensor mask = graph.ndata("train_mask").Read(batch.seeds[0]);
+  EXPECT_EQ(memcmp(batch.seed_features[0].data(), mask.data(), mask.num_bytes()), 0);
+}
+
 TEST_F(ThreeWays, EdgeIdsNameTheSampledEdges) {
   const DistGraph graph = Connected(Transport::kTcp);
   const DistGraph alone = Standalone();
