@@ -171,7 +171,9 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     const size_t list = list_of(SeedType(schema, pick), IsIn(pick));
     if (list == kNone) continue;
     uint64_t key = SampleKey(call.options.seed, call.options.layer, pick.etype);
-    if (!IsIn(pick)) key = CombineKeys(key, 1);
+    if (!IsIn(pick)) {  // the answers will be merged
+      key = PartKey(pick.method, CombineKeys(key, 1), static_cast<uint32_t>(p));
+    }
     work.hop.picks.push_back({list,
                               {pick, key, call.options.edge_ids, work.exclude[Index(pick.etype)]},
                               nodes.count(NeighborType(schema, pick)),
