@@ -2,7 +2,7 @@
 #include "graphd/negative.h"
 
 #include "base/rng.h"
-#include "base/strings.h"
+#include "client/check_ids.h"
 
 namespace graphd::negative_sampler {
 namespace {
@@ -18,13 +18,6 @@ int CheckedPerEdge(int k) {
     Throw(ErrorCode::kInvalid, "k = ", k, " negative edges per edge: use 1..", kMostPerEdge);
   }
   return k;
-}
-
-void CheckIds(std::span<const int64_t> ids, int64_t count, const char* what) {
-  for (size_t i = 0; i < ids.size(); i++) {
-    if (ids[i] >= 0 && ids[i] < count) continue;
-    Throw(ErrorCode::kInvalid, what, " ", ids[i], " at position ", i, " is outside 0..", count - 1);
-  }
 }
 
 // The positive edges, and how many negative ones k of each make.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
+#include "client/check_ids.h"
 
 namespace graphd {
 
@@ -16,13 +16,7 @@ void OwnerSplit::Assign(const IdMap& map, int32_t type, std::span<const int64_t>
     part.ids.clear();
     part.positions.clear();
   }
-  const int64_t count = map.count(type);
-  for (size_t i = 0; i < ids.size(); i++) {
-    if (ids[i] < 0 || ids[i] >= count) {
-      Throw(ErrorCode::kInvalid, what, " ", ids[i], " at position ", i, " is outside 0..",
-            count - 1);
-    }
-  }
+  CheckIds(ids, map.count(type), what);
   if (num_parts == 1) {
     std::fill(owners.begin(), owners.end(), 0);
   } else if (num_parts == 2 && map.is_range()) {

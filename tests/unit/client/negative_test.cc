@@ -4,23 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/client/cut_graph.h"
+#include "tests/unit/client/expect_error.h"
 #include "tests/unit/sampling/chi_square.h"
 
 namespace graphd::testing {
 namespace {
 
 namespace ns = negative_sampler;
-
-ErrorCode CodeOf(const std::function<void()>& f, const std::string& expected_text) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(expected_text), std::string::npos) << error.what();
-    return error.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::kInternal;
-}
 
 TEST(Negative, EachSourceGetsKDestinationsInTheOrderOfTheEdges) {
   const CutGraph graph(TypedGraph(20, 30, 1));
@@ -64,18 +54,18 @@ TEST(Negative, SenselessArgumentsAreErrors) {
                           std::span<const int64_t> dst) {
     return [&graph, etype, src, dst] { ns::Uniform(2).Sample(*graph, etype, src, dst, 0); };
   };
-  EXPECT_EQ(CodeOf([] { ns::Uniform(0); }, "k = 0"), ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf([] { ns::Uniform((1 << 20) + 1); }, "1048576"), ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf(sample(4, one, one), "edge type 4 is outside 0..3"), ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf(sample(-1, one, one), "edge type -1"), ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf(sample(1, one, two), "1 sources and 2"), ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf(sample(1, high, one), "source 20 at position 0 is outside 0..19"),
-            ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf(sample(3, one, high), "destination 20"), ErrorCode::kInvalid);
-  EXPECT_EQ(CodeOf(sample(1, one, low), "destination -1"), ErrorCode::kInvalid);
+  ExpectError([] { ns::Uniform(0); }, ErrorCode::kInvalid, "k = 0");
+  ExpectError([] { ns::Uniform((1 << 20) + 1); }, ErrorCode::kInvalid, "1048576");
+  ExpectError(sample(4, one, one), ErrorCode::kInvalid, "edge type 4 is outside 0..3");
+  ExpectError(sample(-1, one, one), ErrorCode::kInvalid, "edge type -1");
+  ExpectError(sample(1, one, two), ErrorCode::kInvalid, "1 sources and 2");
+  ExpectError(sample(1, high, one), ErrorCode::kInvalid,
+              "source 20 at position 0 is outside 0..19");
+  ExpectError(sample(3, one, high), ErrorCode::kInvalid, "destination 20");
+  ExpectError(sample(1, one, low), ErrorCode::kInvalid, "destination -1");
   const std::vector<int64_t> many(1025, 1);
-  EXPECT_EQ(CodeOf([&] { ns::Uniform(1 << 20).Sample(*graph, 1, many, many, 0); }, "1073741824"),
-            ErrorCode::kInvalid);
+  ExpectError([&] { ns::Uniform(1 << 20).Sample(*graph, 1, many, many, 0); }, ErrorCode::kInvalid,
+              "1073741824");
 }
 
 }  // namespace
