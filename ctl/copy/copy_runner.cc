@@ -20,7 +20,7 @@ CopyRunner::CopyRunner(const CopyPlan& plan, const CopyOptions& options, Crew& c
       results_(plan.hosts.size()),
       board_(plan),
       asked_(plan.hosts.size()),
-      limit_(static_cast<size_t>(Jobs())) {}
+      ended_(plan.hosts.size()) {}
 
 int CopyRunner::Jobs() const {
   if (options_.jobs > 0) return options_.jobs;
@@ -66,7 +66,7 @@ void CopyRunner::Run() {
 void CopyRunner::CopyTo(size_t host) {
   const CopyHost& to = plan_.hosts[host];
   HostResult& result = results_[host];
-  bool listed = false, has_turn = false;
+  bool listed = false;
   try {
     const auto open = [&] {
       return to.is_local ? OpenLocalStream(options_.graphctl, "receive")
@@ -78,7 +78,7 @@ void CopyRunner::CopyTo(size_t host) {
                   [&](const std::string& line) { board_.AddNoise(to.name, line); });
     copy.List();
     listed = true;
-    has_turn = AwaitTurn(host, copy);
+    const bool has_turn = AwaitTurn(host, copy);
     if (has_turn) copy.Send(options_.verify);
     result.progress.step = has_turn ? Step::kDone : Step::kSkipped;
   } catch (const Error& error) {
@@ -90,7 +90,7 @@ void CopyRunner::CopyTo(size_t host) {
   std::lock_guard lock(mutex_);
   if (!listed) asked_--;
   if (!listed) any_failed_ = true;
-  if (has_turn) limit_++;
+  ended_[host] = true;
   changed_.notify_all();
 }
 
@@ -100,7 +100,11 @@ bool CopyRunner::AwaitTurn(size_t host, HostCopy& copy) {
   std::unique_lock lock(mutex_);
   asked_--;
   changed_.notify_all();
-  while (asked_ > 0 || (host >= limit_ && !any_failed_)) {
+  const auto is_mine = [&] {
+    const auto before = ended_.begin() + static_cast<std::ptrdiff_t>(host);
+    return std::count(ended_.begin(), before, false) < Jobs();
+  };
+  while (asked_ > 0 || (!any_failed_ && !is_mine())) {
     changed_.wait_for(lock, std::chrono::milliseconds(100));
     lock.unlock();
     copy.StayAlive();

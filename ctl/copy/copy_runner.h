@@ -57,7 +57,7 @@ class CopyRunner {
   std::condition_variable changed_;
   size_t asked_ = 0;  // machines that have not answered yet
   bool any_failed_ = false;
-  size_t limit_ = 0;  // machines before this one may be sent to
+  std::vector<bool> ended_;  // by host
 };
 
 }  // namespace graphd::ctl

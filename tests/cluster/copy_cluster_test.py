@@ -199,6 +199,21 @@ class Interruptions(CopyTest):
                                         cluster.root + "/big/weights", shallow=False))
         self.assert_goes_on()
 
+    def test_a_host_that_dies_while_it_waits_keeps_no_turn(self):
+        job = subprocess.Popen(self.line("--jobs", "1", scripts="big"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+        self.started.append(job)
+        partial = self.workspace(cluster.machines[0]) + "/big/.weights.partial"
+        wait_until("the first host's turn", lambda: job.poll() is not None
+                   or os.path.exists(partial))
+        (helper,) = [pid for pid, command in cluster.machines[1].work() if "receive" in command]
+        os.kill(helper, signal.SIGKILL)
+        _, err = job.communicate(timeout=2 * DEADLINE * SLOW)
+        self.assertEqual(job.returncode, UNAVAILABLE, err)
+        self.assertIn("10.99.0.2: ", err)
+        for number in (0, 2):
+            self.assertIn(f"10.99.0.{number + 1}: sent ", err)
+
     def test_a_pulled_cable_ends_the_copy_on_both_sides(self):
         job = self.start_copy("--jobs", "3", "--host_timeout", "3")
         begin = time.monotonic()

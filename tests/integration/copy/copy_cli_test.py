@@ -277,6 +277,11 @@ class Refusals(CopyTest):
         self.write("ip.txt", "127.0.0.1\n")
         self.assert_refused(INVALID, "1 lines", "2 partitions")
 
+    def test_names_that_would_not_cross_unchanged(self):
+        with open(os.path.join(self.path("scripts").encode(), b"a\xff.py"), "w"):
+            pass
+        self.assert_refused(INVALID, "UTF-8", more=("--script_folder", "scripts"))
+
     def test_no_link_is_followed_out_of_the_workspace(self):
         os.makedirs(self.path("outside"))
         os.makedirs(self.target)

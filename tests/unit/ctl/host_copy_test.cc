@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/copy/host_copy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/file.h"
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kHello = StrCat(R"({"t":"hello","version":")", GRAPHD_VERSION, "\"}\n");
+
+// A copy of two small files to a far side that is a shell script: it may say what it likes.
+class HostCopyTest : public ::testing::Test {
+ protected:
+  HostCopyTest() {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::string name = (fs::temp_directory_path() / "host-copy-XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary directory");
+    top_ = name;
+    for (const char* file : {"a", "b"}) {
+      WriteFileAtomically((top_ / file).string(), "0123");
+      plan_.files.push_back({{(top_ / file).string(), 4, 0644, {}}, file, false, {}});
+    }
+    plan_.workspace = "/nowhere";
+    plan_.hosts.push_back({true, "h", "h", {0}, {0, 1}, 8});
+  }
+  ~HostCopyTest() override { fs::remove_all(top_); }
+
+  // A far side that says `text`, reads until its input ends or, with `leaves`, ends at once.
+  void FarSide(const std::string& text, bool leaves = false) {
+    WriteFileAtomically((top_ / "says").string(), text);
+    WriteFileAtomically((top_ / "far").string(),
+                        StrCat("#!/bin/sh\ncat ", (top_ / "says").string(), "\n",
+                               leaves ? "exit 3\n" : "cat > /dev/null\n"));
+    fs::permissions(top_ / "far", fs::perms(0755));
+  }
+
+  void Copy() {
+    HostCopy copy(
+        plan_, plan_.hosts[0], checksums_,
+        [this] { return OpenLocalStream((top_ / "far").string(), "receive"); }, 0, cancelled_,
+        progress_, [this](const std::string& line) { noise_.push_back(line); });
+    copy.List();
+    copy.Send(false);
+  }
+
+  std::string ErrorOf(ErrorCode code) {
+    try {
+      Copy();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  fs::path top_;
+  CopyPlan plan_;
+  std::vector<uint64_t> checksums_ = {1, 2};
+  std::atomic<bool> cancelled_{false};
+  HostProgress progress_;
+  std::vector<std::string> noise_;
+};
+
+const std::string kSame0 = "{\"t\":\"same\",\"file\":0}\n";
+const std::string kLacks1 = "{\"t\":\"lacks\",\"file\":1,\"have\":0}\n";
+const std::string kListed = "{\"t\":\"listed\",\"bytes\":4}\n";
+const std::string kStored1 = "{\"t\":\"stored\",\"file\":1}\n";
+const std::string kFinished = "{\"t\":\"finished\"}\n";
+
+TEST_F(HostCopyTest, CountsWhatIsThereAndWhatIsSentAndPassesNoiseOn) {
+  FarSide("Welcome!\n" + kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished);
+  Copy();
+  EXPECT_EQ(progress_.files_same, 1u);
+  EXPECT_EQ(progress_.bytes_same, 4u);
+  EXPECT_EQ(progress_.bytes_sent, 4u);
+  EXPECT_THAT(noise_, ElementsAre("Welcome!"));
+}
+
+TEST_F(HostCopyTest, AProgramThatSaysNothingCouldNotBeRun) {
+  FarSide("", true);
+  EXPECT_THAT(ErrorOf(ErrorCode::kNotFound),
+              AllOf(HasSubstr("far exited with 3"), HasSubstr("--graphctl")));
+}
+
+TEST_F(HostCopyTest, AnEndAtAnyPointIsAnErrorThatSaysSo) {
+  const std::string lines[] = {kHello, kSame0, kLacks1, kListed, kStored1, "{\"t\":\"fini"};
+  std::string said;
+  for (const std::string& line : lines) {
+    said += line;
+    FarSide(said, true);
+    EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("ended before the copy was complete"));
+    progress_.files_same = 0;
+  }
+}
+
+TEST_F(HostCopyTest, AnswersThatLieAreRefused) {
+  for (const std::string& lie : {
+           std::string("{\"t\":\"same\",\"file\":2}\n"),
+           std::string("{\"t\":\"same\",\"file\":-1}\n"),
+           std::string("{\"t\":\"same\",\"file\":\"0\"}\n"),
+           std::string("{\"t\":\"same\"}\n"),
+           std::string("{\"t\":\"lacks\",\"file\":0,\"have\":5,\"xxh3\":\"0000000000000000\"}\n"),
+           std::string("{\"t\":\"checking\",\"bytes\":1.5}\n"),
+           std::string("{\"t\":\"nonsense\"}\n"),
+           std::string("{\"t\":\"out\",\"n\":99999999999}\n"),
+           kSame0 + kListed,                        // of two files
+           kSame0 + kLacks1 + kListed + kSame0,     // after the list
+           kSame0 + kLacks1 + kListed + kFinished,  // what nobody stored
+           kSame0 + kLacks1 + kListed + kStored1 + kStored1 + kFinished,
+       }) {
+    FarSide(kHello + lie);
+    EXPECT_NE(ErrorOf(ErrorCode::kCorrupt), "") << lie;
+    progress_.files_same = 0;
+  }
+}
+
+TEST_F(HostCopyTest, TheFarSidesErrorsKeepTheirCodeAndText) {
+  FarSide(kHello + "{\"t\":\"error\",\"code\":\"overloaded\",\"text\":\"no room\"}\n");
+  EXPECT_EQ(ErrorOf(ErrorCode::kOverloaded), "no room");
+}
+
+TEST_F(HostCopyTest, AnotherVersionIsRefused) {
+  FarSide("{\"t\":\"hello\",\"version\":\"9.9\"}\n");
+  EXPECT_THAT(ErrorOf(ErrorCode::kVersion), HasSubstr("9.9"));
+}
+
+TEST_F(HostCopyTest, ASourceThatHasBecomeShorterIsAnErrorThatNamesIt) {
+  FarSide(kHello + kSame0 + kLacks1 + kListed);
+  fs::resize_file(top_ / "b", 3);
+  EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr((top_ / "b").string()));
+}
+
+TEST_F(HostCopyTest, AnInterruptEndsTheWaitForASilentFarSide) {
+  FarSide(kHello);
+  std::jthread interrupt([this] {
+    while (progress_.step != HostProgress::Step::kChecking) std::this_thread::yield();
+    cancelled_ = true;
+  });
+  EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("interrupted"));
+}
+
+}  // namespace
+}  // namespace graphd::ctl
