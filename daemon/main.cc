@@ -51,6 +51,17 @@ std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions
   return partitions;
 }
 
+// The partitions and what --index asks for.
+std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options) {
+  auto graph = std::make_unique<ServedGraph>(LoadPartitions(options));
+  for (const std::string& text : options.indexes) {
+    const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
+    for (PartId part : options.parts) graph->indexes(part)->Get(spec);
+    sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
+  }
+  return graph;
+}
+
 void OpenLog(const std::string& path) {
   if (path.empty()) return;
   UniqueFd fd = OpenFile(path, O_WRONLY | O_CREAT | O_APPEND);
@@ -91,7 +102,8 @@ class Graphd {
     Listener local =
         Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()));
     WatchSignals();
-    ServedGraph graph(Load(local));
+    const std::unique_ptr<ServedGraph> loaded = Load(local);
+    ServedGraph& graph = *loaded;
 
     DaemonInfo info;
     info.server_name = options_.server_name;
@@ -137,6 +149,7 @@ class Graphd {
     LogInfo("stopping");
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
+    builds.Stop();
     pool.Stop();
   }
 
@@ -160,18 +173,16 @@ class Graphd {
     }
   }
 
-  using Partitions = std::vector<std::shared_ptr<const Partition>>;
-
   // Loads on a thread of its own, so that a signal is answered meanwhile: then the process ends
   // here.
-  Partitions Load(Listener& local) {
+  std::unique_ptr<ServedGraph> Load(Listener& local) {
     auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
     // Behind a pointer: its destructor may throw, a thread's function may not.
     auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
-    Partitions partitions;
-    std::thread loader([this, fulfiller, &partitions] {
+    std::unique_ptr<ServedGraph> graph;
+    std::thread loader([this, fulfiller, &graph] {
       try {
-        partitions = LoadPartitions(options_);
+        graph = LoadGraph(options_);
         (*fulfiller)->fulfill();
       } catch (const Error& error) {
         (*fulfiller)->reject(ToKj(error));
@@ -185,7 +196,7 @@ class Graphd {
       });
       loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
       loader.join();
-      return partitions;
+      return graph;
     } catch (const kj::Exception& exception) {
       loader.join();
       throw FromKj(exception, "loading");

@@ -48,6 +48,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.add_option(Both("part_id"), options.parts, "Partitions to serve, e.g. 0 or 0,1")
       ->required()
       ->delimiter(',');
+  app.add_option("--index", options.indexes,
+                 "Make what a kind of sampling needs before serving: out:EDGE_TYPE, "
+                 "alias:EDGE_TYPE/WEIGHT or order:EDGE_TYPE/FEATURE; repeatable")
+      ->allow_extra_args(false);
   app.add_option("--listen", listen, "TCP address, host:port")->capture_default_str();
   app.add_option(Both("runtime_dir"), options.runtime_dir,
                  "Directory of the Unix sockets: <dir>/<server_name>/<port>.sock")

@@ -16,6 +16,7 @@ struct DaemonOptions {
   std::vector<PartId> parts;
   std::string address = "127.0.0.1";
   uint16_t port = 0;
+  std::vector<std::string> indexes;  // to make before serving: "KIND:EDGE_TYPE[/FEATURE]"
   std::string runtime_dir;
   std::string log_file;
   LogLevel log_level = LogLevel::kInfo;

@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/strings.h"
 #include "base/memory_limit.h"
+#include "base/strings.h"
 
 namespace graphd {
 namespace {
@@ -57,6 +57,26 @@ std::shared_ptr<EdgeIndexes> ServedGraph::indexes(PartId part) const {
   auto found = indexes_.find(part);
   GRAPHD_CHECK(found != indexes_.end(), "Find has found the partition");
   return found->second;
+}
+
+EdgeIndexSpec ParseIndex(const Schema& schema, const std::string& text) {
+  const size_t colon = text.find(':'), slash = text.rfind('/');
+  const std::string kind = text.substr(0, colon);
+  const bool is_out = kind == "out";
+  const bool has_feature = slash != std::string::npos && slash + 1 < text.size();
+  if (colon == std::string::npos || (!is_out && kind != "alias" && kind != "order") ||
+      is_out == has_feature) {
+    Throw(ErrorCode::kInvalid, "--index ", text, ": expected out:EDGE_TYPE, ",
+          "alias:EDGE_TYPE/WEIGHT or order:EDGE_TYPE/FEATURE");
+  }
+  const size_t begin = colon + 1, end = is_out ? text.size() : slash;
+  EdgeIndexSpec spec;
+  spec.kind = is_out            ? EdgeIndexKind::kOut
+              : kind == "alias" ? EdgeIndexKind::kAlias
+                                : EdgeIndexKind::kOrder;
+  spec.etype = schema.EdgeTypeIdOf(text.substr(begin, end - begin));
+  if (!is_out) spec.column = text.substr(slash + 1);
+  return spec;
 }
 
 }  // namespace graphd

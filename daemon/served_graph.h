@@ -39,4 +39,8 @@ class ServedGraph {
   std::vector<PartitionStatus> status_;
 };
 
+// An index as --index names it: "out:REL", "alias:SRC:REL:DST/FEATURE", "order:REL/FEATURE". Throws
+// Error(kInvalid) saying what is right, Error(kNotFound) for an unknown edge type.
+EdgeIndexSpec ParseIndex(const Schema& schema, const std::string& text);
+
 }  // namespace graphd

@@ -176,6 +176,26 @@ TEST_F(Start, EveryOptionCanStandInAConfigurationFile) {
   EXPECT_THAT(Fails({"--config", path}, ErrorCode::kInvalid), HasSubstr("no_such_key"));
 }
 
+TEST_F(Start, DeclaredIndexesAreMadeBeforeItServes) {
+  const uint16_t port = FreePort();
+  auto arguments = Arguments(port, "0,1");
+  for (const char* index : {"out:_E", "alias:_E/weight", "order:_E/weight"}) {
+    arguments.insert(arguments.end(), {"--index", index});
+  }
+  GraphdProcess process = Run(arguments);
+  process.WaitReady(Socket(port));
+  const std::string log = process.Log();
+  EXPECT_THAT(log, HasSubstr("made the out index of edge type 0"));
+  EXPECT_THAT(log, HasSubstr("partition 1"));
+  EXPECT_THAT(log, HasSubstr("alias index of edge type 0 by 'weight'"));
+  EXPECT_THAT(log, HasSubstr("order index of edge type 0 by 'weight'"));
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(), 0);
+  auto wrong = Arguments(FreePort());
+  wrong.insert(wrong.end(), {"--index", "alias:_E/nothing"});
+  EXPECT_THAT(Fails(wrong, ErrorCode::kNotFound), HasSubstr("no feature 'nothing'"));
+}
+
 TEST_F(Start, TooLittleMemoryIsAnErrorBeforeLoading) {
   auto arguments = Arguments(FreePort());
   arguments[3] = WithSparseFeatures(int64_t{4} << 40);
