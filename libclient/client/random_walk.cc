@@ -114,7 +114,7 @@ Walks RandomWalkOfLength(const DistGraph& graph, std::span<const int64_t> seeds,
                          const WalkOptions& options) {
   CheckWalkLength(length);
   const Schema& schema = graph.schema();
-  if (schema.num_ntypes() != 1 || schema.num_etypes() != 1) {
+  if (!schema.is_homogeneous()) {
     Throw(ErrorCode::kInvalid, "graph '", graph.name(), "' has ", schema.num_ntypes(),
           " node types and ", schema.num_etypes(), " edge types; walk along a metapath");
   }

@@ -18,6 +18,12 @@ void CheckWalkLength(int64_t length) {
   Throw(ErrorCode::kInvalid, "walks of ", length, " steps: use 0..", kMostSteps);
 }
 
+void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length) {
+  if (seeds <= kMostNodes / (length + 1) / walks_per_seed) return;
+  Throw(ErrorCode::kInvalid, walks_per_seed, " walks of ", length, " steps from each of ", seeds,
+        " seeds; use ", kMostNodes, " nodes at most, by walking from fewer seeds at once");
+}
+
 EdgePick StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
                   const std::string& prob) {
   const Schema& schema = access.meta().schema;
@@ -41,10 +47,7 @@ EdgePick StepPick(const GraphAccess& access, EdgeTypeId etype, Direction directi
 Walkers::Walkers(const DistGraph& graph, std::span<const int64_t> seeds,
                  std::vector<NodeTypeId> ntypes, bool edge_ids) {
   CheckIds(seeds, graph.num_nodes(ntypes[0]), "seed");
-  if (seeds.size() > kMostNodes / ntypes.size()) {
-    Throw(ErrorCode::kInvalid, seeds.size(), " walks of ", ntypes.size() - 1,
-          " steps have more than ", kMostNodes, " nodes; walk from fewer seeds at once");
-  }
+  CheckWalkCount(seeds.size(), 1, ntypes.size() - 1);
   result_.count = seeds.size();
   result_.length = ntypes.size() - 1;
   result_.nodes.assign(seeds.size() * ntypes.size(), -1);

@@ -21,6 +21,8 @@ inline double NextUnit(CounterRng& random) noexcept {
 
 // Throws Error(kInvalid) unless a walk may have so many steps.
 void CheckWalkLength(int64_t length);
+// The same for as many walks from each of so many seeds.
+void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length);
 
 // Picks for one step along an edge type: weighted by `prob` if the type has that feature. Throws
 // Error(kInvalid).

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "graphd/tensor.h"
 
-// Columns of any numeric dtype. Internal to this folder.
+// Columns of any numeric dtype.
 
 namespace graphd {
 

@@ -69,4 +69,59 @@ Walks RandomWalk(const DistGraph& graph, std::span<const int64_t> seeds, Length 
   return RandomWalkOfLength(graph, seeds, fits ? static_cast<int64_t>(length) : -1, options);
 }
 
+struct Node2vecOptions {
+  EdgeTypeId etype = 0;                   // with one node type at both ends
+  Direction direction = Direction::kOut;  // as in WalkOptions
+  std::string prob = {};                  // as in WalkOptions
+  bool edge_ids = false;                  // also tell the edges
+  uint64_t seed = 0;
+};
+
+// Second-order walks (Grover and Leskovec, "node2vec", KDD 2016) of `walk_length` steps. From v,
+// reached from t, an edge to x is taken in proportion to its weight times
+//   1/p  if x is t,
+//   1    if there is an edge x -> t (walking against edges: t -> x), as DGL asks,
+//   1/q  otherwise.
+// The first step is that of a RandomWalk. Exact for every p and q; far from 1 they cost more. A
+// step is up to six rounds of proposals, each one message per partition and one about edges, of
+// which most walks need one; what is left lists its nodes' neighbours. Matches
+// dgl.sampling.node2vec_random_walk(g, nodes, p, q, walk_length, prob=, return_eids=), which takes
+// homogeneous graphs only.
+//
+// Throws as RandomWalk does, and Error(kInvalid) on p or q outside 1e-100..1e100 and on an edge
+// type between two node types; Error(kNotFound) if the edge type has no feature `prob`.
+Walks Node2vecWalk(const DistGraph& graph, std::span<const int64_t> seeds, double p, double q,
+                   int64_t walk_length, const Node2vecOptions& options = {});
+
+struct PinSageOptions {
+  int num_traversals = 1;       // of the metapath in one walk, at most
+  double termination_prob = 0;  // of ending after each traversal
+  int num_random_walks = 1;     // from each seed
+  int num_neighbors = 1;        // to keep; -1: all that were visited
+  // From a node type back to it. Empty: the only edge type of a homogeneous graph.
+  std::vector<EdgeTypeId> metapath = {};
+  Direction direction = Direction::kOut;
+  std::string prob = {};  // as in WalkOptions
+  uint64_t seed = 0;
+};
+
+// The most visited nodes of each seed: those of seeds[i] are [indptr[i], indptr[i+1]).
+struct VisitedNeighbors {
+  NodeTypeId ntype = 0;            // of seeds and neighbours
+  std::vector<int64_t> indptr;     // [seeds + 1]
+  std::vector<int64_t> neighbors;  // type-wise ids
+  std::vector<int64_t> visits;     // how often each was visited: the edge's weight
+};
+
+// Neighbours by random walks (Ying et al., "Graph convolutional neural networks for web-scale
+// recommender systems", KDD 2018): the nodes that a seed's walks were at most often when they had
+// traversed the metapath, most visited first, ties by lower id. A seed may be its own neighbour.
+// One listed twice has walks of its own each time (DGL adds them up). Matches
+// dgl.sampling.RandomWalkNeighborSampler, and PinSAGESampler with the metapath {there, back}.
+//
+// Throws as RandomWalk does, and Error(kInvalid) on a metapath that does not end at the type where
+// it begins, fewer than 1 traversal or walk, num_neighbors below -1.
+VisitedNeighbors PinSageNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
+                                  const PinSageOptions& options);
+
 }  // namespace graphd

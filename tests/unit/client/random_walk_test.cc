@@ -207,7 +207,7 @@ TEST(RandomWalk, SenselessArgumentsAreErrors) {
   ExpectError([&] { RandomWalk(*plain, seeds, UINT64_MAX); }, ErrorCode::kInvalid, "use 0..");
   const std::vector<int64_t> many(2000, 1);
   ExpectError([&] { RandomWalk(*plain, many, 1 << 20); }, ErrorCode::kInvalid,
-              "walk from fewer seeds");
+              "fewer seeds at once");
   ExpectError([&] { RandomWalk(*plain, seeds, 2, {.prob = "none"}); }, ErrorCode::kNotFound,
               "'none'");
   ExpectError([&] { RandomWalk(*plain, seeds, 0, {.prob = "orig_id"}); }, ErrorCode::kInvalid,
