@@ -19,6 +19,12 @@ Schema::Schema(std::vector<std::string> ntypes, std::vector<CanonicalEdgeType> e
     if (std::count(etypes_.begin(), etypes_.end(), etype) > 1) {
       Throw(ErrorCode::kInvalid, "edge type '", etype.ToString(), "' is listed twice");
     }
+    for (const std::string& end : {etype.src, etype.dst}) {
+      if (std::count(ntypes_.begin(), ntypes_.end(), end) == 0) {
+        Throw(ErrorCode::kInvalid, "edge type '", etype.ToString(), "': no node type '", end,
+              "'; there are: ", Join(ntypes_, ", "));
+      }
+    }
     src_.push_back(NodeTypeIdOf(etype.src));
     dst_.push_back(NodeTypeIdOf(etype.dst));
   }
