@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <vector>
+
+#include "graphd/block.h"
+#include "graphd/sampling.h"
+
+int main() {
+  const graphd::DistGraph graph(graphd::Initialize());
+  const auto user = graph.schema().NodeTypeIdOf("user");
+  const auto follows = graph.schema().EdgeTypeIdOf("follows");
+  const std::vector<int64_t> seeds{7, 250};
+
+  // Two followers of each, the probability in proportion to "w".
+  const graphd::Neighbors two = graphd::SampleNeighbors(
+      graph, seeds, {.fanout = 2, .seed = 1, .prob = "w"}, follows);
+  std::cout << two.neighbors.size() << " neighbours\n";
+
+  // The three most recent ones, and one whom each of them follows.
+  const std::vector<graphd::EdgePick> picks{
+      {.etype = follows,
+       .method = graphd::PickMethod::kTopK,
+       .fanout = 3,
+       .column = "ts"},
+      {.etype = follows,
+       .direction = graphd::Direction::kOut,
+       .fanout = 1}};
+  std::vector<graphd::HopSeeds> of_type(user + 1);
+  of_type[user].ids = seeds;
+  for (const auto& hop : graphd::SampleHop(graph, of_type, picks)) {
+    std::cout << hop.indptr[1] << " of user 7, "
+              << hop.indptr[2] - hop.indptr[1] << " of user 250\n";
+  }
+}
