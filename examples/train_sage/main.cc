@@ -1,51 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
 #include <torch/torch.h>
 
-#include <cstdio>
-#include <exception>
+#include <CLI/CLI.hpp>
+#include <memory>
 
-#include "graphd/error.h"
-#include "train_sage/options.h"
-#include "train_sage/trainer.h"
-#include "train_sage/trainer_group.h"
+#include "common/dataset.h"
+#include "common/node_trainer.h"
+#include "common/program.h"
+#include "train_sage/sage.h"
 
+namespace train_sage {
 namespace {
 
-// Several trainers share a machine's cores, so each takes what it was given and no more. OpenBLAS
-// has threads of its own, which libtorch does not know.
-void SetThreads(int threads) {
-  torch::set_num_threads(threads);
-  using SetThreadsOfBlas = void (*)(int);
-  if (void* function = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-    reinterpret_cast<SetThreadsOfBlas>(function)(threads);
-  }
+struct SageOptions : examples::CommonOptions {
+  std::string label_name;      // empty: label or labels
+  bool row_normalize = false;  // divide each node's features by their sum
+};
+
+SageOptions ParseOptions(int argc, char** argv) {
+  SageOptions o;
+  CLI::App app("train_sage: mini-batch GraphSAGE on a graph that graphd serves");
+  examples::AddCommonOptions(app, o);
+  app.add_option("--label_name", o.label_name, "Label; default: label, or labels");
+  app.add_flag("--row_normalize", o.row_normalize, "Divide each node's features by their sum");
+  examples::ParseCommandLine(app, argc, argv, o);
+  return o;
 }
 
-int Train(int argc, char** argv) {
-  using namespace train_sage;
-  TrainOptions options = ParseOptions(argc, argv);
-  SetThreads(options.num_threads);
-  const graphd::Options& session = options.session;
-  TrainerGroup group = TrainerGroup::Join(session.rank, session.world_size);
-  Trainer trainer(options, group);
-  const double accuracy = trainer.Run();
-  const double attach_ms = group.Max(trainer.attach_ms());  // the slowest trainer's
-  if (group.is_first()) std::printf("test accuracy: %.4f\nattach: %.1f ms\n", accuracy, attach_ms);
-  group.Barrier();  // the first trainer holds the meeting point: nobody leaves before the others
-  return 0;
+examples::NodeTask DescribeTask(const graphd::DistGraph& graph, const SageOptions& options) {
+  if (!graph.schema().is_homogeneous()) {
+    throw graphd::Error(graphd::ErrorCode::kInvalid,
+                        "graph '" + graph.name() +
+                            "' has several node or edge types: train_sage trains on graphs with "
+                            "one of each, train_rgcn on others");
+  }
+  return {.ntype = 0,
+          .label = examples::FindFeature(graph, 0, options.label_name, "--label_name",
+                                         {"label", "labels"}),
+          .input_features = {examples::FindFeature(graph, 0, options.feat_name, "--feat_name",
+                                                   {"feat", "features"})},
+          .train_sampler = graphd::NeighborSampler(options.fan_out),
+          .eval_sampler = graphd::NeighborSampler(options.eval_fan_out)};
+}
+
+void Train(int argc, char** argv) {
+  using examples::NodeTrainer;
+  const SageOptions options = ParseOptions(argc, argv);
+  examples::SetThreads(options.num_threads);
+  examples::TrainerGroup group =
+      examples::TrainerGroup::Join(options.session.rank, options.session.world_size);
+  const NodeTrainer::Clock::time_point start = NodeTrainer::Clock::now();
+  const graphd::DistGraph graph(graphd::Initialize(options.session), options.graph_name);
+  const examples::NodeTask task = DescribeTask(graph, options);
+  NodeTrainer trainer(graph, task, options, group, start);
+
+  torch::manual_seed(options.seed);  // the same weights everywhere
+  trainer.Run(std::make_shared<Sage>(
+      SageShape{.in_width = examples::FeatureWidth(graph.ndata(task.input_features.front().name)),
+                .hidden = options.num_hidden,
+                .classes = trainer.num_classes(),
+                .layers = options.num_layers,
+                .dropout = options.dropout,
+                .dropout_seed = options.SeedOfTrainer(),
+                .row_normalize = options.row_normalize}));
 }
 
 }  // namespace
+}  // namespace train_sage
 
 int main(int argc, char** argv) {
-  try {
-    return Train(argc, argv);
-  } catch (const graphd::Error& error) {
-    std::fprintf(stderr, "train_sage: %s\n", error.what());
-    return graphd::ExitCode(error.code());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_sage: %s\n", error.what());
-    return 1;
-  }
+  return examples::RunProgram("train_sage", argc, argv, train_sage::Train);
 }

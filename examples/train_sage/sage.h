@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/node_trainer.h"
 #include "graphd/samplers.h"
 
 // GraphSAGE with the mean aggregator (Hamilton, Ying, Leskovec 2017), on graphd's blocks.
@@ -29,20 +30,20 @@ struct SageShape {
   int layers;
   double dropout;  // applied to the input of every layer
   uint64_t dropout_seed;
+  bool row_normalize;  // divide each node's features by their sum
 };
 
-class SageImpl : public torch::nn::Module {
+// Its batches have one input feature.
+class Sage : public examples::NodeModel {
  public:
-  explicit SageImpl(const SageShape& shape);
-  // `x`: features of the blocks' input nodes. Returns a row of class scores per seed. The blocks
-  // must outlive backward().
-  torch::Tensor forward(const std::vector<graphd::Block>& blocks, torch::Tensor x);
+  explicit Sage(const SageShape& shape);
+  torch::Tensor Scores(const graphd::NodeBatch& batch) override;
 
  private:
   std::vector<SageConv> layers_;
   double dropout_;
   uint64_t next_dropout_key_;
+  bool row_normalize_;
 };
-TORCH_MODULE(Sage);
 
 }  // namespace train_sage

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/dropout.h"
+#include "common/dropout.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-namespace train_sage {
+namespace examples {
 namespace {
 
 std::vector<float> Apply(uint64_t key, double p, const std::vector<float>& in) {
@@ -53,4 +53,4 @@ TEST(Dropout, OfNeighbouringKeysIsIndependent) {
 }
 
 }  // namespace
-}  // namespace train_sage
+}  // namespace examples

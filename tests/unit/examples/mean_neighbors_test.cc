@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/mean_neighbors.h"
+#include "common/mean_neighbors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace train_sage {
+namespace examples {
 namespace {
 
 using testing::ElementsAre;
@@ -74,4 +74,4 @@ TEST(MeanNeighbors, SpreadingIsTheTransposeOfAveraging) {
 }
 
 }  // namespace
-}  // namespace train_sage
+}  // namespace examples

@@ -6,7 +6,7 @@
 // The sparse half of a GraphSAGE layer: means over the neighbours that a block lists in CSC order.
 // One thread, no allocation; rows are `width` floats. Indices must lie in range.
 
-namespace train_sage {
+namespace examples {
 
 struct Csc {
   std::span<const int64_t> indptr;   // [destinations + 1]
@@ -19,4 +19,4 @@ void MeanOfNeighbors(Csc csc, int64_t width, const float* x, float* out);
 // Its transpose: grad_x[s] += grad_out[d] / degree(d) for every edge s -> d.
 void SpreadToNeighbors(Csc csc, int64_t width, const float* grad_out, float* grad_x);
 
-}  // namespace train_sage
+}  // namespace examples

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/trainer_group.h"
+#include "common/trainer_group.h"
 
 // Without it the header declares nothing (Debian's libtorch is built with gloo).
 #ifndef USE_C10D_GLOO
@@ -17,7 +17,7 @@
 
 #include "graphd/error.h"
 
-namespace train_sage {
+namespace examples {
 namespace {
 
 using graphd::Error;
@@ -127,4 +127,4 @@ double TrainerGroup::Max(double value) {
   return tensors[0].item<double>();
 }
 
-}  // namespace train_sage
+}  // namespace examples

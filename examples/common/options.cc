@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/options.h"
+#include "common/options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,23 +7,21 @@
 
 #include "graphd/error.h"
 
-namespace train_sage {
+namespace examples {
 namespace {
 
 using graphd::Error;
 using graphd::ErrorCode;
 
-void AddDataOptions(CLI::App& app, TrainOptions& o) {
+void AddDataOptions(CLI::App& app, CommonOptions& o) {
   app.add_option("--graph_name", o.graph_name, "The graph; default: what the servers serve");
   app.add_option("--ip_config", o.session.ip_config, "Overrides GRAPHD_IP_CONFIG");
   app.add_option("--part_config", o.session.part_config,
                  "Standalone mode, with no servers: opens this part config in-process");
   app.add_option("--feat_name", o.feat_name, "Input feature; default: feat, or features");
-  app.add_option("--label_name", o.label_name, "Label; default: label, or labels");
-  app.add_flag("--row_normalize", o.row_normalize, "Divide each node's features by their sum");
 }
 
-void AddModelOptions(CLI::App& app, TrainOptions& o) {
+void AddModelOptions(CLI::App& app, CommonOptions& o) {
   app.add_option("--num_layers", o.num_layers, "Layers of the model")->check(CLI::Range(1, 16));
   app.add_option("--num_hidden", o.num_hidden, "Width of hidden layers")
       ->check(CLI::Range(1, 1 << 16));
@@ -33,7 +31,7 @@ void AddModelOptions(CLI::App& app, TrainOptions& o) {
   app.add_option("--seed", o.seed, "Of weights, dropout, order and samples");
 }
 
-void AddLoopOptions(CLI::App& app, TrainOptions& o) {
+void AddLoopOptions(CLI::App& app, CommonOptions& o) {
   app.add_option("--num_epochs", o.num_epochs)->check(CLI::Range(1, 1 << 20));
   app.add_option("--batch_size", o.batch_size, "Seeds per trainer and step")
       ->check(CLI::Range(1, 1 << 24));
@@ -54,13 +52,14 @@ void AddLoopOptions(CLI::App& app, TrainOptions& o) {
 
 }  // namespace
 
-TrainOptions ParseOptions(int argc, char** argv) {
-  TrainOptions o;
-  o.session = graphd::Options::FromEnvironment();
-  CLI::App app("train_sage: mini-batch GraphSAGE on a graph that graphd serves");
+void AddCommonOptions(CLI::App& app, CommonOptions& o) {
   AddDataOptions(app, o);
   AddModelOptions(app, o);
   AddLoopOptions(app, o);
+}
+
+void ParseCommandLine(CLI::App& app, int argc, char** argv, CommonOptions& o) {
+  o.session = graphd::Options::FromEnvironment();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -85,7 +84,6 @@ TrainOptions ParseOptions(int argc, char** argv) {
                 "neither a server nor a part config: run this by 'graphctl launch', or give "
                 "--part_config for standalone mode");
   }
-  return o;
 }
 
-}  // namespace train_sage
+}  // namespace examples

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/dropout.h"
+#include "common/dropout.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-namespace train_sage {
+namespace examples {
 namespace {
 
 constexpr size_t kPerWord = 4;  // decisions of 16 bits
@@ -33,4 +33,4 @@ void Dropout(uint64_t key, double p, std::span<const float> in, std::span<float>
   }
 }
 
-}  // namespace train_sage
+}  // namespace examples

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/mean_neighbors.h"
+#include "common/mean_neighbors.h"
 
 #include <algorithm>
 
-namespace train_sage {
+namespace examples {
 namespace {
 
 // How many edges ahead a source row is asked for: rows lie at random, so a row's first lines miss
@@ -15,13 +15,12 @@ constexpr int64_t kAhead = 6;
 // Compiled for wide vectors too, chosen at start: the baseline x86-64 has only 4 lanes.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__)
-#define TRAIN_SAGE_WIDE \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define EXAMPLES_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
-#define TRAIN_SAGE_WIDE
+#define EXAMPLES_WIDE
 #endif
 
-TRAIN_SAGE_WIDE
+EXAMPLES_WIDE
 void MeanOfNeighbors(Csc csc, int64_t width, const float* x, float* out) {
   const int64_t destinations = static_cast<int64_t>(csc.indptr.size()) - 1;
   const int64_t edges = static_cast<int64_t>(csc.indices.size());
@@ -45,7 +44,7 @@ void MeanOfNeighbors(Csc csc, int64_t width, const float* x, float* out) {
   }
 }
 
-TRAIN_SAGE_WIDE
+EXAMPLES_WIDE
 void SpreadToNeighbors(Csc csc, int64_t width, const float* grad_out, float* grad_x) {
   const int64_t destinations = static_cast<int64_t>(csc.indptr.size()) - 1;
   for (int64_t d = 0; d < destinations; ++d) {
@@ -61,4 +60,4 @@ void SpreadToNeighbors(Csc csc, int64_t width, const float* grad_out, float* gra
   }
 }
 
-}  // namespace train_sage
+}  // namespace examples

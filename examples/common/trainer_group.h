@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace train_sage {
+namespace examples {
 
 // The trainers of a job as one: sums and maxima over all of them, by gloo. With one trainer there
 // is no network at all. Used by one thread; every call is collective: all trainers make it, in the
@@ -35,4 +35,4 @@ class TrainerGroup {
   std::unique_ptr<Network> network_;  // null for one trainer
 };
 
-}  // namespace train_sage
+}  // namespace examples

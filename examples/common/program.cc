@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/program.h"
+
+#include <dlfcn.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "graphd/error.h"
+
+namespace examples {
+
+int RunProgram(const char* name, int argc, char** argv, void (*train)(int, char**)) {
+  try {
+    train(argc, argv);
+    return 0;
+  } catch (const graphd::Error& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return graphd::ExitCode(error.code());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
+}
+
+// Several trainers share a machine's cores, so each takes what it was given and no more. OpenBLAS
+// has threads of its own, which libtorch does not know.
+void SetThreads(int threads) {
+  torch::set_num_threads(threads);
+  using SetThreadsOfBlas = void (*)(int);
+  if (void* function = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<SetThreadsOfBlas>(function)(threads);
+  }
+}
+
+}  // namespace examples

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "graphd/block.h"
+#include "graphd/schema.h"
+
+// R-GCN (Schlichtkrull et al. 2018) on graphd's typed blocks: weights of their own for every edge
+// type, and for every node type's own row.
+
+namespace examples {
+
+// h_d = W_type(d) x_d + b_type(d) + sum over edge types e of W_e mean(x_s : s -e-> d). In DGL:
+// HeteroGraphConv(aggregate="sum") of GraphConv(norm="right"), and a self loop.
+class RgcnConvImpl : public torch::nn::Module {
+ public:
+  // Makes rows for the node types that `wanted` ([ntype]) tells. `in_widths` by node type.
+  RgcnConvImpl(const graphd::Schema& schema, const std::vector<int64_t>& in_widths,
+               int64_t out_width, const std::vector<bool>& wanted);
+  // `x`: [ntype] rows of the block's source nodes. Returns [ntype] rows of its destinations, and
+  // undefined tensors for types without destinations or not wanted. For a gradient, `block` must
+  // stay where it is until backward() is done.
+  std::vector<torch::Tensor> forward(const graphd::Block& block,
+                                     const std::vector<torch::Tensor>& x);
+
+ private:
+  std::vector<torch::nn::Linear> self_;       // [ntype]; empty if not wanted
+  std::vector<torch::nn::Linear> relations_;  // [etype]; the same of its destination type
+  std::vector<graphd::NodeTypeId> src_, dst_;
+};
+TORCH_MODULE(RgcnConv);
+
+struct RgcnShape {
+  std::vector<int64_t> in_widths;  // [ntype] of the features; 0: none
+  int64_t hidden, out;             // widths
+  int layers;
+  double dropout;  // applied to the input of every layer
+  uint64_t dropout_seed;
+  std::vector<graphd::NodeTypeId> out_types;  // node types of the last layer
+};
+
+// Nodes of a type without features get one learnt vector for all of the type as input, so what they
+// pass on in the second layer is what they heard from their neighbours in the first.
+class RgcnImpl : public torch::nn::Module {
+ public:
+  RgcnImpl(const graphd::Schema& schema, const RgcnShape& shape);
+  // `features`: [ntype] rows of the blocks' input nodes, undefined for types without. Returns
+  // [ntype] rows of the seeds, not yet through an activation; undefined as in RgcnConv. The blocks
+  // must outlive backward().
+  std::vector<torch::Tensor> forward(const std::vector<graphd::Block>& blocks,
+                                     std::vector<torch::Tensor> features);
+
+ private:
+  std::vector<torch::Tensor> input_vectors_;  // [ntype]; undefined for types with features
+  std::vector<RgcnConv> layers_;
+  double dropout_;
+  uint64_t next_dropout_key_;
+};
+TORCH_MODULE(Rgcn);
+
+}  // namespace examples
