@@ -4,8 +4,14 @@
 
 Nodes are packages, edges their dependencies on packages that exist, features the hashed words of the
 description, the label is the section. Written in OGB's raw layout, which `graphctl partition` reads;
-give it --add_reverse, for the edges here go one way, from the package that depends. The same package
-lists give the same bytes.
+give it --add_reverse, for the edges here go one way, from the package that depends.
+
+With --hetero maintainers and source packages are nodes, too, without features, and the edge types
+are package:depends:package, package:recommends:package, package:suggests:package,
+package:maintained_by:maintainer and package:built_from:source; of each there is the reverse,
+rev_depends and so on, so --add_reverse is not needed. It is OGB's heterogeneous layout.
+
+The same package lists give the same bytes.
 """
 import argparse
 import contextlib
@@ -19,8 +25,12 @@ import sys
 import time
 import zlib
 
-RELATIONS = ("Pre-Depends", "Depends", "Recommends", "Suggests")
-FIELDS = {name.encode(): name for name in RELATIONS + ("Package", "Section", "Description")}
+# The fields that make the edges between packages, by edge type.
+RELATIONS = {"depends": ("Pre-Depends", "Depends"), "recommends": ("Recommends",),
+             "suggests": ("Suggests",)}
+EVERY_RELATION = sum(RELATIONS.values(), ())
+FIELDS = {name.encode(): name
+          for name in EVERY_RELATION + ("Package", "Section", "Description", "Maintainer", "Source")}
 WORD = re.compile(r"[a-z0-9][a-z0-9+]+")
 # Without its lists apt knows what is installed, which makes another graph; Debian has over 60,000.
 FEWEST = 20000
@@ -70,10 +80,10 @@ def read_packages(source):
     return packages
 
 
-def dependencies(stanza, ids):
-    """Ids of the packages that a stanza mentions, each once, without itself."""
+def dependencies(stanza, ids, relations):
+    """Ids of the packages that fields of a stanza mention, each once, without itself."""
     found = {}
-    for relation in RELATIONS:
+    for relation in relations:
         for clause in stanza.get(relation, "").split(","):
             for alternative in clause.split("|"):
                 match = TARGET.search(alternative)
@@ -125,6 +135,102 @@ class Writer:
         os.replace(path + ".tmp", path)
 
 
+def maintainer_of(stanza):
+    """Their address: names are spelt in more than one way."""
+    text = stanza.get("Maintainer", "unknown")
+    return text.rpartition("<")[2].rstrip("> ").lower() or "unknown"
+
+
+def source_of(stanza):
+    """The source package, without the version that stands behind it when it is another one."""
+    return stanza.get("Source", stanza["Package"]).partition(" ")[0]
+
+
+def number(names):
+    """Numbers things by first appearance: {name: id}."""
+    ids = {}
+    for name in names:
+        ids.setdefault(name, len(ids))
+    return ids
+
+
+def write_packages(out, packages, ids, feat_size, say, below=""):
+    """Features, labels, split and names of the packages; `below`: the folder of their type."""
+    feat, label = ("node-feat/" + below, "node-label/" + below) if below else ("", "")
+    out.write("raw/" + feat + "node-feat", (features(stanza.get("Description", ""), feat_size)
+                                            for stanza in packages.values()))
+    say("%d features of each package" % feat_size)
+
+    sections = [stanza.get("Section", "unknown").rpartition("/")[2] for stanza in packages.values()]
+    names = sorted(set(sections))
+    classes = {name: i for i, name in enumerate(names)}
+    out.write("raw/" + label + "node-label", ("%d\n" % classes[section] for section in sections))
+    parts = {"train": [], "valid": [], "test": []}
+    for name, i in ids.items():
+        parts[split_of(name)].append("%d\n" % i)
+    for part, lines in parts.items():
+        out.write("split/hash/" + below + part, lines)
+    out.write("mapping/nodeidx2package", ("%d,%s\n" % (i, name) for name, i in ids.items()))
+    out.write("mapping/labelidx2section", ("%d,%s\n" % (i, name) for i, name in enumerate(names)))
+    say("%d classes; %d packages to train on, %d to validate, %d to test" % (
+        len(names), len(parts["train"]), len(parts["valid"]), len(parts["test"])))
+
+
+def write_homogeneous(out, packages, ids, feat_size, say):
+    num_edges = 0
+
+    def edges():
+        nonlocal num_edges
+        for name, stanza in packages.items():
+            for target in dependencies(stanza, ids, EVERY_RELATION):
+                num_edges += 1
+                yield "%d,%d\n" % (ids[name], target)
+
+    out.write("raw/edge", edges())
+    out.write("raw/num-node-list", ["%d\n" % len(ids)])
+    out.write("raw/num-edge-list", ["%d\n" % num_edges])
+    say("%d dependencies" % num_edges)
+    write_packages(out, packages, ids, feat_size, say)
+
+
+def write_hetero(out, packages, ids, feat_size, say):
+    maintainers = number(map(maintainer_of, packages.values()))
+    sources = number(map(source_of, packages.values()))
+    say("%d maintainers, %d source packages" % (len(maintainers), len(sources)))
+
+    edges = {("package", relation, "package"):
+             [(i, target) for i, stanza in enumerate(packages.values())
+              for target in dependencies(stanza, ids, fields)]
+             for relation, fields in RELATIONS.items()}
+    edges["package", "maintained_by", "maintainer"] = [
+        (i, maintainers[maintainer_of(stanza)]) for i, stanza in enumerate(packages.values())]
+    edges["package", "built_from", "source"] = [
+        (i, sources[source_of(stanza)]) for i, stanza in enumerate(packages.values())]
+    for (src, relation, dst), pairs in list(edges.items()):
+        edges[dst, "rev_" + relation, src] = [(d, s) for s, d in pairs]
+
+    counts = {"package": len(ids), "maintainer": len(maintainers), "source": len(sources)}
+
+    def per_type(values):
+        return [",".join(counts) + "\n", ",".join(map(str, values)) + "\n"]
+
+    out.write("raw/num-node-dict", per_type(counts.values()))
+    out.write("raw/triplet-list", (",".join(triplet) + "\n" for triplet in edges))
+    for triplet, pairs in edges.items():
+        folder = "raw/relations/" + "___".join(triplet)
+        out.write(folder + "/num-edge-list", ["%d\n" % len(pairs)])
+        out.write(folder + "/edge", ("%d,%d\n" % pair for pair in pairs))
+    say(", ".join("%d %s" % (len(pairs), relation) for (_, relation, _), pairs in edges.items()
+                  if not relation.startswith("rev_")))
+
+    only_packages = per_type(name == "package" for name in counts)
+    for name in ("raw/nodetype-has-feat", "raw/nodetype-has-label", "split/hash/nodetype-has-split"):
+        out.write(name, only_packages)
+    write_packages(out, packages, ids, feat_size, say, "package/")
+    for name, numbers in (("maintainer", maintainers), ("source", sources)):
+        out.write("mapping/nodeidx2" + name, ("%d,%s\n" % (i, key) for key, i in numbers.items()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -132,6 +238,8 @@ def main():
     parser.add_argument("--from", dest="source", metavar="FILE",
                         help="a Packages file to read instead of `apt-cache dumpavail`")
     parser.add_argument("--feat_size", type=int, default=128, help="length of the features")
+    parser.add_argument("--hetero", action="store_true",
+                        help="packages, maintainers and sources as nodes, ten edge types")
     args = parser.parse_args()
     start = time.monotonic()
 
@@ -143,38 +251,8 @@ def main():
     ids = {name: i for i, name in enumerate(packages)}
     say("%d packages" % len(ids))
     out = Writer(args.output)
-
-    num_edges = 0
-
-    def edges():
-        nonlocal num_edges
-        for name, stanza in packages.items():
-            for target in dependencies(stanza, ids):
-                num_edges += 1
-                yield "%d,%d\n" % (ids[name], target)
-
-    out.write("raw/edge", edges())
-    out.write("raw/num-node-list", ["%d\n" % len(ids)])
-    out.write("raw/num-edge-list", ["%d\n" % num_edges])
-    say("%d dependencies" % num_edges)
-
-    out.write("raw/node-feat", (features(stanza.get("Description", ""), args.feat_size)
-                                for stanza in packages.values()))
-    say("%d features of each package" % args.feat_size)
-
-    sections = [stanza.get("Section", "unknown").rpartition("/")[2] for stanza in packages.values()]
-    names = sorted(set(sections))
-    classes = {name: i for i, name in enumerate(names)}
-    out.write("raw/node-label", ("%d\n" % classes[section] for section in sections))
-    parts = {"train": [], "valid": [], "test": []}
-    for name, i in ids.items():
-        parts[split_of(name)].append("%d\n" % i)
-    for part, lines in parts.items():
-        out.write("split/hash/" + part, lines)
-    out.write("mapping/nodeidx2package", ("%d,%s\n" % (i, name) for name, i in ids.items()))
-    out.write("mapping/labelidx2section", ("%d,%s\n" % (i, name) for i, name in enumerate(names)))
-    say("%d classes; %d packages to train on, %d to validate, %d to test" % (
-        len(names), len(parts["train"]), len(parts["valid"]), len(parts["test"])))
+    write = write_hetero if args.hetero else write_homogeneous
+    write(out, packages, ids, args.feat_size, say)
 
 
 if __name__ == "__main__":

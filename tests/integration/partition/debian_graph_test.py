@@ -16,13 +16,16 @@ GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 PACKAGES = """\
 Package: alpha
 Version: 1
+Maintainer: Ann Author <Ann@example.org>
 Depends: beta (>= 1.0), beta (<< 2.0), gamma:any | delta, missing
 Recommends: alpha
 Description: Fast editor for editors of editors
 Section: editors
 
 Package: beta
+Source: alpha (1.2)
 Version: 1
+Maintainer: Bob <bob@example.org>
 Pre-Depends: gamma [amd64]
 Suggests: delta (= 3),
  alpha
@@ -30,6 +33,7 @@ Section: contrib/libs
 Description: C++ library
 
 Package: gamma
+Maintainer: Ann A. <ann@example.org>
 Description:
 Section: non-free/libs
 
@@ -77,15 +81,50 @@ class DebianGraph(unittest.TestCase):
                for i in self.lines("split/hash/%s.csv.gz" % part)]
         self.assertEqual(sorted(ids), ["0", "1", "2", "3"])
 
+    def test_writes_ogbs_heterogeneous_layout(self):
+        result = self.run_script("out", "--hetero")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        # ann, bob and nobody; alpha, which beta is built from too, gamma and delta.
+        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"), ["package,maintainer,source", "4,3,3"])
+        expected = {
+            "package,depends,package": ["0,1", "0,2", "0,3", "1,2"],  # Pre-Depends among them
+            "package,recommends,package": [],  # alpha's on itself
+            "package,suggests,package": ["1,3", "1,0"],
+            "package,maintained_by,maintainer": ["0,0", "1,1", "2,0", "3,2"],
+            "package,built_from,source": ["0,0", "1,0", "2,1", "3,2"],
+        }
+        triplets = self.lines("raw/triplet-list.csv.gz")
+        self.assertEqual(triplets[:5], list(expected))
+        for triplet, edges in expected.items():
+            src, relation, dst = triplet.split(",")
+            reverse = f"{dst},rev_{relation},{src}"
+            self.assertIn(reverse, triplets)
+            turned = [",".join(reversed(edge.split(","))) for edge in edges]
+            for name, lines in ((triplet, edges), (reverse, turned)):
+                folder = "raw/relations/" + name.replace(",", "___")
+                self.assertEqual(self.lines(folder + "/edge.csv.gz"), lines)
+                self.assertEqual(self.lines(folder + "/num-edge-list.csv.gz"), [str(len(lines))])
+        self.assertEqual(self.lines("raw/nodetype-has-feat.csv.gz"),
+                         ["package,maintainer,source", "True,False,False"])
+        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"), ["0,alpha", "1,gamma", "2,delta"])
+        # Packages have the features, labels and split that they have in the homogeneous graph.
+        self.assertEqual(self.run_script("homogeneous").returncode, 0)
+        for name, homogeneous in (("raw/node-feat/package/node-feat", "raw/node-feat"),
+                                  ("raw/node-label/package/node-label", "raw/node-label"),
+                                  ("split/hash/package/train", "split/hash/train"),
+                                  ("split/hash/package/test", "split/hash/test")):
+            self.assertEqual((self.scratch / "out" / (name + ".csv.gz")).read_bytes(),
+                             (self.scratch / "homogeneous" / (homogeneous + ".csv.gz")).read_bytes())
+
     def test_the_same_packages_give_the_same_bytes(self):
-        for output in ("out", "again"):
-            self.assertEqual(self.run_script(output).returncode, 0)
-        files = sorted(p.relative_to(self.scratch / "out")
-                       for p in (self.scratch / "out").rglob("*.gz"))
-        self.assertEqual(len(files), 10)
-        for name in files:
-            self.assertEqual((self.scratch / "out" / name).read_bytes(),
-                             (self.scratch / "again" / name).read_bytes(), name)
+        for number, more in ((10, []), (34, ["--hetero"])):
+            outputs = [self.scratch / ("%d_%d" % (number, i)) for i in range(2)]
+            for output in outputs:
+                self.assertEqual(self.run_script(output.name, *more).returncode, 0)
+            files = sorted(p.relative_to(outputs[0]) for p in outputs[0].rglob("*.gz"))
+            self.assertEqual(len(files), number)
+            for name in files:
+                self.assertEqual(*((output / name).read_bytes() for output in outputs), name)
 
     def test_no_packages_is_an_error(self):
         (self.scratch / "Packages").write_text("")
