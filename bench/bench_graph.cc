@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/control.h"
+#include "client/graph_access.h"
 #include "format/partitioner.h"
 #include "wire/ip_config.h"
 
@@ -40,6 +41,17 @@ Tensor RandomTensor(std::vector<int64_t> shape, uint64_t below, uint64_t seed) {
   return tensor;
 }
 
+class LocalSession final : public Session {
+ public:
+  explicit LocalSession(std::shared_ptr<GraphAccess> access)
+      : Session(Options()), access_(std::move(access)) {}
+  void Barrier() override {}
+  const std::shared_ptr<GraphAccess>& access() const noexcept override { return access_; }
+
+ private:
+  std::shared_ptr<GraphAccess> access_;
+};
+
 }  // namespace
 
 std::shared_ptr<const Partition> RandomPartition(int64_t nodes, int64_t degree, int64_t columns) {
@@ -56,6 +68,16 @@ std::shared_ptr<const Partition> RandomPartition(int64_t nodes, int64_t degree, 
   }
   std::vector<std::shared_ptr<const Segment>> segments{std::move(writer).Seal()};
   return std::make_shared<const Partition>(MetaOf(nodes, nodes * degree), 0, std::move(segments));
+}
+
+DistGraph LocalGraph(std::shared_ptr<const Partition> partition) {
+  const Schema& schema = partition->meta().schema;
+  const std::vector<std::vector<FeatureInfo>> of_nodes(static_cast<size_t>(schema.num_ntypes()));
+  const std::vector<std::vector<FeatureInfo>> of_edges(static_cast<size_t>(schema.num_etypes()));
+  return DistGraph(std::make_shared<LocalSession>(std::make_shared<GraphAccess>(
+      partition->shared_meta(), of_nodes, of_edges, std::vector{partition},
+      std::vector<std::shared_ptr<DaemonLink>>(1), std::make_shared<Traffic>(),
+      std::chrono::seconds(1))));
 }
 
 ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "graph/partition.h"
-#include "graphd/initialize.h"
+#include "graphd/dist_graph.h"
 
 namespace graphd::bench {
 
@@ -14,6 +14,9 @@ namespace graphd::bench {
 // features "feat" of `columns` columns unless 0.
 std::shared_ptr<const Partition> RandomPartition(int64_t nodes, int64_t degree,
                                                  int64_t columns = 0);
+
+// A graph of one partition, as standalone mode opens it; without features.
+DistGraph LocalGraph(std::shared_ptr<const Partition> partition);
 
 // The same graph written to a directory of its own and served by a real graphd; both end with the
 // object.

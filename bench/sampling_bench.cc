@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "bench/bench_graph.h"
 #include "bench/limits.h"
-#include "client/graph_access.h"
 #include "graphd/samplers.h"
 #include "sampling/relabel.h"
 #include "sampling/uniform.h"
@@ -66,22 +65,7 @@ BENCHMARK(BM_UniformHop)
 void BM_MiniBatch(benchmark::State& state) {
   const int64_t nodes = state.range(0);
   std::shared_ptr<const Partition> partition(&Graph(nodes), [](auto*) {});
-  auto access = std::make_shared<GraphAccess>(
-      partition->shared_meta(), std::vector<std::vector<FeatureInfo>>(1),
-      std::vector<std::vector<FeatureInfo>>(1), std::vector{partition},
-      std::vector<std::shared_ptr<DaemonLink>>(1), std::make_shared<Traffic>(),
-      std::chrono::seconds(1));
-  class Local final : public Session {
-   public:
-    explicit Local(std::shared_ptr<GraphAccess> access)
-        : Session(Options()), access_(std::move(access)) {}
-    void Barrier() override {}
-    const std::shared_ptr<GraphAccess>& access() const noexcept override { return access_; }
-
-   private:
-    std::shared_ptr<GraphAccess> access_;
-  };
-  const DistGraph graph(std::make_shared<Local>(access));
+  const DistGraph graph = LocalGraph(partition);
   const NeighborSampler sampler({10, 25});
   int64_t edges = 0;
   uint64_t seed = 0;
