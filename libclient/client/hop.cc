@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One hop over all partitions: split by owner, asked in parallel, put together in the call's order.
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <numeric>
 
 #include "base/strings.h"
@@ -45,6 +47,17 @@ void Append(Neighbors& to, Neighbors&& from) {
   for (size_t i = 1; i < from.indptr.size(); i++) to.indptr.push_back(base + from.indptr[i]);
   to.neighbors.insert(to.neighbors.end(), from.neighbors.begin(), from.neighbors.end());
   to.edge_ids.insert(to.edge_ids.end(), from.edge_ids.begin(), from.edge_ids.end());
+}
+
+// The random key of a pick on one partition. In-edges of a seed lie in one; out-edges in several,
+// whose races must be independent. LABOR's numbers belong to the neighbours, whatever edge leads
+// to them.
+uint64_t KeyOf(const Schema& schema, const EdgePick& pick, const HopOptions& options, PartId part) {
+  const bool labor = pick.method == PickMethod::kLabor;
+  const int32_t type = labor ? NeighborType(schema, pick) : pick.etype;
+  const uint64_t key = SampleKey(options.seed, options.layer, type);
+  if (IsIn(pick)) return key;
+  return PartKey(pick.method, CombineKeys(key, 1), static_cast<uint32_t>(part));
 }
 
 void CheckLength(size_t got, size_t seeds, const char* what, const std::string& ntype) {
@@ -142,17 +155,21 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
   auto& work = scratch.hop_parts[Index(p)];
   work.hop.Clear();
   const auto num_ntypes = Index(schema.num_ntypes());
-  for (auto* lists : {&work.streams, &work.times}) lists->resize(num_ntypes);
+  for (auto* columns : {&work.streams, &work.times}) columns->resize(num_ntypes);
   work.real_times.resize(num_ntypes);
   work.places.resize(call.rows.size());
   work.answers.resize(call.picks.size());
   constexpr size_t kNone = SIZE_MAX;
-  std::vector<size_t> owned(num_ntypes, kNone), all(num_ntypes, kNone);
-  // The list of a type's own seeds, or of all its seeds, made when first needed.
-  const auto list_of = [&](NodeTypeId t, bool own) {
-    size_t& list = own ? owned[Index(t)] : all[Index(t)];
+  std::vector<std::array<size_t, 4>> lists(num_ntypes, {kNone, kNone, kNone, kNone});
+  // The list of a type's own seeds, or of all its seeds, made when first needed. A list has times
+  // of one kind: where both are given there is one for each.
+  const auto list_of = [&](NodeTypeId t, bool own, bool real) {
     const OwnerSplit::Part& part = scratch.splits[Index(t)].parts[Index(p)];
-    const HopSeeds& seeds = call.seeds_of(t);
+    HopSeeds seeds = call.seeds_of(t);
+    const bool both = !seeds.times.empty() && !seeds.real_times.empty();
+    if (both && real) seeds.times = {};
+    if (both && !real) seeds.real_times = {};
+    size_t& list = lists[Index(t)][(own ? 2 : 0) + (both && real ? 1 : 0)];
     if (list != kNone || (own ? part.ids.empty() : seeds.ids.empty())) return list;
     list = work.hop.seeds.size();
     PartSeeds nodes_of{seeds.ids, seeds.streams, seeds.times, seeds.real_times};
@@ -168,17 +185,14 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     const EdgePick& pick = call.picks[i];
     work.answers[i].counts.clear();
     work.answers[i].neighbors.clear();
-    const size_t list = list_of(SeedType(schema, pick), IsIn(pick));
+    const bool real = TakesRealTimes(pick, edge_features_[Index(pick.etype)]);
+    const size_t list = list_of(SeedType(schema, pick), IsIn(pick), real);
     if (list == kNone) continue;
-    uint64_t key = SampleKey(call.options.seed, call.options.layer, pick.etype);
-    if (!IsIn(pick)) {  // the answers will be merged
-      key = PartKey(pick.method, CombineKeys(key, 1), static_cast<uint32_t>(p));
-    }
     work.hop.picks.push_back({list,
-                              {pick, key, call.options.edge_ids, work.exclude[Index(pick.etype)]},
+                              {pick, KeyOf(schema, pick, call.options, p), call.options.edge_ids,
+                               work.exclude[Index(pick.etype)]},
                               nodes.count(NeighborType(schema, pick)),
                               meta_->book.edges().count(pick.etype),
-                              TakesRealTimes(pick, edge_features_[Index(pick.etype)]),
                               &work.answers[i]});
   }
   for (size_t i = 0; i < call.rows.size(); i++) {
@@ -189,9 +203,10 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     if (first == positions.end()) continue;
     work.places[i].assign(first, positions.end());
     for (int64_t& place : work.places[i]) place -= static_cast<int64_t>(rows.begin);
-    work.hop.rows.push_back({list_of(rows.ntype, true), Index(first - positions.begin()), rows.name,
-                             RowBytes(feature({false, rows.ntype, rows.name})), work.places[i],
-                             rows.out});
+    const bool real = lists[Index(rows.ntype)][2] == kNone && lists[Index(rows.ntype)][3] != kNone;
+    work.hop.rows.push_back({list_of(rows.ntype, true, real), Index(first - positions.begin()),
+                             rows.name, RowBytes(feature({false, rows.ntype, rows.name})),
+                             work.places[i], rows.out});
   }
 }
 
@@ -268,7 +283,11 @@ Neighbors GraphAccess::AssembleHop(const HopCall& call, size_t i, AccessScratch&
     }
     std::vector<uint32_t> counts;
     std::vector<RaceWinner> winners;
-    MergeRaces(races, pick.fanout, pick.replace, counts, winners);
+    // All edges: in the order of partitions, unless the method has an order of its own.
+    const bool ordered =
+        pick.method == PickMethod::kTopK || pick.method == PickMethod::kTemporalRecent;
+    const int fanout = pick.fanout < 0 && ordered ? INT_MAX : pick.fanout;
+    MergeRaces(races, fanout, pick.replace, counts, winners);
     for (size_t s = 0; s < num_seeds; s++) out.indptr[s + 1] = out.indptr[s] + counts[s];
     out.neighbors.reserve(winners.size());
     for (const RaceWinner& winner : winners) {

@@ -7,17 +7,18 @@
 namespace graphd {
 namespace {
 
-void WriteSeeds(const PartHop::Seeds& seeds, wire::Seeds::Builder out, bool real_times) {
+void WriteSeeds(const PartHop::Seeds& seeds, wire::Seeds::Builder out) {
   const size_t width = IdBytes(seeds.type_count), count = seeds.nodes.ids.size();
   out.setNtype(seeds.ntype);
   WriteIds(seeds.nodes.ids, width, out.initIds(static_cast<kj::uint>(count * width)));
   if (!seeds.nodes.streams.empty()) {
     WriteIds(seeds.nodes.streams, 4, out.initStreams(static_cast<kj::uint>(count * 4)));
   }
-  const void* times = real_times ? static_cast<const void*>(seeds.nodes.real_times.data())
-                                 : seeds.nodes.times.data();
-  if (real_times ? !seeds.nodes.real_times.empty() : !seeds.nodes.times.empty()) {
-    std::memcpy(out.initTimes(static_cast<kj::uint>(count * 8)).begin(), times, count * 8);
+  const auto times = seeds.nodes.times.empty() ? std::as_bytes(seeds.nodes.real_times)
+                                               : std::as_bytes(seeds.nodes.times);
+  if (!times.empty()) {
+    std::memcpy(out.initTimes(static_cast<kj::uint>(times.size())).begin(), times.data(),
+                times.size());
   }
 }
 
@@ -95,11 +96,7 @@ RpcThread::Pending DaemonLink::Hop(PartId part, const PartHop& hop) {
     auto request = session.hopRequest(capnp::MessageSize{RequestWords(hop), 0});
     request.setPart(part);
     auto seeds = request.initSeeds(static_cast<kj::uint>(hop.seeds.size()));
-    std::vector<bool> real_times(hop.seeds.size());
-    for (const auto& pick : hop.picks) {
-      if (pick.real_times) real_times[pick.seeds] = true;
-    }
-    for (kj::uint i = 0; i < seeds.size(); i++) WriteSeeds(hop.seeds[i], seeds[i], real_times[i]);
+    for (kj::uint i = 0; i < seeds.size(); i++) WriteSeeds(hop.seeds[i], seeds[i]);
     auto picks = request.initPicks(static_cast<kj::uint>(hop.picks.size()));
     for (kj::uint i = 0; i < picks.size(); i++) WritePick(hop.picks[i], picks[i]);
     auto rows = request.initRows(static_cast<kj::uint>(hop.rows.size()));

@@ -14,13 +14,12 @@ struct PartHop {
   struct Seeds {
     NodeTypeId ntype;
     int64_t type_count;  // nodes of the type in the graph: gives the width of ids
-    PartSeeds nodes;
+    PartSeeds nodes;     // with times of one kind at most
   };
   struct Pick {
     size_t seeds;  // index of the list
     PartPick pick;
     int64_t neighbor_count, edge_count;  // objects of the types
-    bool real_times;
     PickedEdges<int64_t>* answer;
   };
   // A feature of the seeds from `begin` on: its row i goes to row to[i] of `out`.

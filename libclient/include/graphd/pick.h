@@ -32,8 +32,8 @@ enum class PickMethod : uint8_t {
   kTemporalRecent,
   // LABOR-0 (Balin and Catalyurek, "Layer-Neighbor Sampling", NeurIPS 2023), sequential Poisson
   // variant: the edges whose neighbours have the smallest random numbers, the numbers being shared
-  // by all seeds, so that seeds choose the same neighbours where they can. With a column, numbers
-  // are divided by its weights. Never with replacement.
+  // by all seeds and edge types of a hop, so that seeds choose the same neighbours where they can.
+  // With a column, numbers are divided by its weights. Never with replacement.
   kLabor,
 };
 inline constexpr int kNumPickMethods = 6;

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is picked over several partitions has the distribution that it would have in one: by
+// enumeration on a small node, by chi-square on a hub.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "graphd/sampling.h"
+#include "tests/support/served_graph_fixture.h"
+#include "tests/unit/sampling/chi_square.h"
+
+namespace graphd::testing {
+namespace {
+
+const std::vector<float> kWeights{3, 1, 0, 2, 1.5f, 0.5f};
+const std::vector<uint8_t> kMask{1, 0, 1, 1, 0, 1};
+const std::vector<int64_t> kTimes{5, 1, 3, 3, 9, 2};
+constexpr size_t kNear = 6, kHubDegree = 2000, kTrials = 40000;
+constexpr int kFanout = 2;
+
+// Node 0 with edges from and to each of 1..6, and node 7, a hub, with edges from and to each of
+// 8..2007. Columns as above, by the other end; of the hub's edges cyclic.
+RawGraph Stars() {
+  EdgeList list;
+  for (uint32_t i = 0; i < kNear; i++) list.push_back({1 + i, 0});
+  for (uint32_t i = 0; i < kNear; i++) list.push_back({0, 1 + i});
+  for (uint32_t i = 0; i < kHubDegree; i++) list.push_back({8 + i, 7});
+  for (uint32_t i = 0; i < kHubDegree; i++) list.push_back({7, 8 + i});
+  RawGraph graph = HomogeneousGraph(8 + kHubDegree, list);
+  const auto count = static_cast<int64_t>(list.size());
+  Tensor p = Tensor::Empty(DType::kFloat32, {count}), mask = Tensor::Empty(DType::kBool, {count}),
+         time = Tensor::Empty(DType::kInt64, {count});
+  for (size_t i = 0; i < list.size(); i++) {
+    const size_t end = i < 2 * kNear ? i % kNear : ((i - 2 * kNear) % kHubDegree) % kNear;
+    p.as<float>()[i] = kWeights[end];
+    mask.as<bool>()[i] = kMask[end] != 0;
+    time.as<int64_t>()[i] = kTimes[end];
+  }
+  graph.edges[0].features.push_back({"p", std::move(p)});
+  graph.edges[0].features.push_back({"mask", std::move(mask)});
+  graph.edges[0].features.push_back({"time", std::move(time)});
+  return graph;
+}
+
+class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>> {
+ protected:
+  static void SetUpTestSuite() {
+    for (int parts : {2, 3}) {
+      files_[parts] =
+          std::make_unique<ServedGraphFixture>(Stars(), std::vector<std::vector<int>>{}, parts);
+      graphs_[parts] = std::make_unique<DistGraph>(Initialize(files_[parts]->StandaloneOptions()));
+    }
+  }
+  static void TearDownTestSuite() {
+    graphs_.clear();
+    files_.clear();
+  }
+  void SetUp() override {
+    const Tensor orig = graph().ndata("orig_id").Slice(0, graph().num_nodes());
+    orig_.assign(orig.as<int64_t>().begin(), orig.as<int64_t>().end());
+    std::set<PartId> owners;
+    for (int64_t i = 1; i <= static_cast<int64_t>(kNear); i++) {
+      owners.insert(graph().partition_book().nodes().Owner(0, NewId(i)));
+    }
+    ASSERT_EQ(owners.size(), static_cast<size_t>(std::get<0>(GetParam()))) << "edges of all parts";
+  }
+  const DistGraph& graph() const { return *graphs_.at(std::get<0>(GetParam())); }
+  int64_t NewId(int64_t original) const {
+    return std::find(orig_.begin(), orig_.end(), original) - orig_.begin();
+  }
+  EdgePick Pick(PickMethod method, bool replace = false, std::string column = "") const {
+    return {0, std::get<1>(GetParam()), method, kFanout, replace, std::move(column)};
+  }
+
+  // What node 0's trials picked, as places 0..5; each trial has a stream of its own.
+  Counts Trials(const EdgePick& pick, bool as_sets, int64_t time = 0,
+                const std::vector<std::vector<int64_t>>& exclude = {}) const {
+    return Outcomes(NewId(0), 1, pick, kTrials, as_sets, time, exclude);
+  }
+  Counts Outcomes(int64_t node, int64_t first, const EdgePick& pick, size_t trials, bool as_sets,
+                  int64_t time = 0, const std::vector<std::vector<int64_t>>& exclude = {}) const {
+    const std::vector<int64_t> ids(trials, node), times(trials, time);
+    std::vector<int64_t> streams(trials);
+    std::iota(streams.begin(), streams.end(), 0);
+    const HopSeeds seeds{ids, streams, times};
+    const auto result =
+        SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {5, 0, false, exclude});
+    return Count(result[0], first, as_sets);
+  }
+  Counts Count(const Neighbors& result, int64_t first, bool as_sets) const {
+    Counts counts;
+    for (size_t i = 0; i + 1 < result.indptr.size(); i++) {
+      Outcome outcome;
+      for (int64_t k = result.indptr[i]; k < result.indptr[i + 1]; k++) {
+        const int64_t neighbor = result.neighbors[static_cast<size_t>(k)];
+        outcome.push_back(static_cast<uint64_t>(orig_[static_cast<size_t>(neighbor)] - first));
+      }
+      if (as_sets) std::sort(outcome.begin(), outcome.end());
+      counts[outcome]++;
+    }
+    return counts;
+  }
+  // The ids of node 0's edges with some of its neighbours.
+  std::vector<std::vector<int64_t>> EdgesWith(const std::set<int64_t>& neighbors) const {
+    EdgePick pick = Pick(PickMethod::kUniform);
+    pick.fanout = kAllNeighbors;
+    const int64_t id = NewId(0);
+    const HopSeeds seeds{std::span(&id, 1)};
+    const auto all =
+        SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {0, 0, true, {}});
+    std::vector<std::vector<int64_t>> edges(1);
+    for (size_t k = 0; k < all[0].neighbors.size(); k++) {
+      if (neighbors.contains(orig_[static_cast<size_t>(all[0].neighbors[k])])) {
+        edges[0].push_back(all[0].edge_ids[k]);
+      }
+    }
+    EXPECT_EQ(edges[0].size(), neighbors.size());
+    return edges;
+  }
+
+  static std::map<int, std::unique_ptr<ServedGraphFixture>> files_;
+  static std::map<int, std::unique_ptr<DistGraph>> graphs_;
+  std::vector<int64_t> orig_;
+};
+
+std::map<int, std::unique_ptr<ServedGraphFixture>> Distributions::files_;
+std::map<int, std::unique_ptr<DistGraph>> Distributions::graphs_;
+
+std::vector<double> Doubles(const auto& values) { return {values.begin(), values.end()}; }
+
+TEST_P(Distributions, UniformSetsAndSequencesAreEquallyLikely) {
+  ExpectDistribution(Trials(Pick(PickMethod::kUniform), true),
+                     UniformSets({0, 1, 2, 3, 4, 5}, kFanout), "sets");
+  ExpectDistribution(Trials(Pick(PickMethod::kUniform, true), false),
+                     Successive(std::vector<double>(kNear, 1), kFanout, true), "sequences");
+}
+
+TEST_P(Distributions, ExcludedEdgesLeaveTheOthersEquallyLikely) {
+  const auto exclude = EdgesWith({2, 5});
+  ExpectDistribution(Trials(Pick(PickMethod::kUniform), true, 0, exclude),
+                     UniformSets({0, 2, 3, 5}, kFanout), "sets");
+  std::vector<double> left{3, 0, 0, 2, 0, 0.5};
+  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, true, "p"), false, 0, exclude),
+                     Successive(left, kFanout, true), "weighted sequences");
+  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, false, "p"), true, 0, exclude),
+                     AsSets(Successive(left, kFanout, false)), "weighted sets");
+}
+
+TEST_P(Distributions, WeightedPicksAreSuccessiveDraws) {
+  const auto weights = Doubles(kWeights), mask = Doubles(kMask);
+  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, false, "p"), true),
+                     AsSets(Successive(weights, kFanout, false)), "weighted sets");
+  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, true, "p"), false),
+                     Successive(weights, kFanout, true), "weighted sequences");
+  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, false, "mask"), true),
+                     UniformSets({0, 2, 3, 5}, kFanout), "masked sets");
+  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, true, "mask"), false),
+                     Successive(mask, kFanout, true), "masked sequences");
+}
+
+TEST_P(Distributions, TemporalPicksAreUniformAmongOlderEdges) {
+  ExpectDistribution(Trials(Pick(PickMethod::kTemporalUniform, false, "time"), true, 5),
+                     UniformSets({1, 2, 3, 5}, kFanout), "sets");
+  ExpectDistribution(Trials(Pick(PickMethod::kTemporalUniform, true, "time"), false, 5),
+                     Successive({0, 1, 1, 1, 0, 1}, kFanout, true), "sequences");
+}
+
+TEST_P(Distributions, LaborSetsAreEquallyLikelyOverBatches) {
+  Counts counts;
+  const int64_t id = NewId(0);
+  const HopSeeds seeds{std::span(&id, 1)};
+  const EdgePick pick = Pick(PickMethod::kLabor);
+  for (uint64_t seed = 0; seed < kTrials / 2; seed++) {
+    const auto result =
+        SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {seed, 0, false, {}});
+    for (const auto& [outcome, count] : Count(result[0], 1, true)) counts[outcome] += count;
+  }
+  ExpectDistribution(counts, UniformSets({0, 1, 2, 3, 4, 5}, kFanout), "sets");
+}
+
+TEST_P(Distributions, HubsArePickedEvenly) {
+  for (bool replace : {false, true}) {
+    EdgePick pick = Pick(PickMethod::kUniform, replace);
+    for (int fanout : {10, 900}) {
+      pick.fanout = fanout;
+      const size_t trials = fanout == 10 ? 20000 : 300;
+      std::vector<uint64_t> hits(kHubDegree, 0);
+      for (const auto& [outcome, count] : Outcomes(NewId(7), 8, pick, trials, false)) {
+        for (uint64_t place : outcome) hits[place] += count;
+      }
+      const double share = replace ? 0 : static_cast<double>(fanout) / kHubDegree;
+      ExpectUniform(hits, 1 - share, replace ? "hub, sequences" : "hub, sets");
+    }
+  }
+}
+
+TEST_P(Distributions, AHubsNeighborsComeByTheirWeights) {
+  Probabilities expected;
+  double total = 0;
+  for (size_t i = 0; i < kHubDegree; i++) total += static_cast<double>(kWeights[i % kNear]);
+  for (size_t i = 0; i < kHubDegree; i++) {
+    if (kWeights[i % kNear] == 0) continue;
+    expected[{i}] = static_cast<double>(kWeights[i % kNear]) / total;
+  }
+  for (bool replace : {false, true}) {
+    EdgePick pick = Pick(PickMethod::kWeighted, replace, "p");
+    pick.fanout = 1;
+    ExpectDistribution(Outcomes(NewId(7), 8, pick, 100000, false), expected, "hub");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OverPartitions, Distributions,
+                         ::testing::Combine(::testing::Values(2, 3),
+                                            ::testing::Values(Direction::kIn, Direction::kOut)));
+
+}  // namespace
+}  // namespace graphd::testing

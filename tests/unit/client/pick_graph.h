@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "graphd/dist_graph.h"
+#include "graphd/sampling.h"
+#include "tests/unit/format/raw_graph_samples.h"
+
+// A typed graph whose edges have weights, masks and times, and what it is in new ids, found out
+// without sampling.
+
+namespace graphd::testing {
+
+// Adds to every edge type that has edges: "w" float32, some 0; "mask" uint8; "time" int64 in
+// -5..34; "when" float64 in 0..9.75. All with many ties, all functions of the stored edge.
+void AddPickColumns(RawGraph& graph);
+// TypedGraph with those columns: about 8 edges per paper, type 0 (author:advises:author) without
+// any.
+RawGraph PickGraph();
+inline constexpr int64_t kPickAuthors = 40, kPickPapers = 50;
+
+struct KnownEdge {
+  int64_t id, src, dst;  // type-wise
+  double w = 0;
+  bool mask = false;
+  int64_t time = 0;
+  double when = 0;
+};
+
+// [etype][edge id], from what the graph was made of and the orig_id features.
+std::vector<std::vector<KnownEdge>> KnownEdges(const RawGraph& raw, const DistGraph& graph);
+
+// The edges that a pick may give for a seed, in the order of their ids.
+std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const EdgePick& pick,
+                                int64_t seed, int64_t time, double when,
+                                const std::vector<int64_t>& exclude);
+
+}  // namespace graphd::testing

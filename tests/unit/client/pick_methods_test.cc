@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way of picking edges, in and out, of a typed graph in three partitions: against the edges
+// as they are known, and the same however the partitions are reached.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/rng.h"
+#include "graphd/samplers.h"
+#include "tests/support/served_graph_fixture.h"
+#include "tests/unit/client/pick_graph.h"
+
+namespace graphd::testing {
+namespace {
+
+size_t Index(int64_t i) { return static_cast<size_t>(i); }
+
+const std::vector<int64_t> kNoEdges;
+
+// Every method, with every kind of column that it takes. Etype and direction are to be set.
+std::vector<EdgePick> EveryPick() {
+  std::vector<EdgePick> picks;
+  const auto add = [&](PickMethod method, int fanout, bool replace, const char* column,
+                       bool largest = true, bool inclusive = false) {
+    picks.push_back({0, Direction::kIn, method, fanout, replace, column, largest, inclusive});
+  };
+  for (int fanout : {kAllNeighbors, 0, 1, 3, 1000}) {
+    add(PickMethod::kUniform, fanout, false, "");
+    add(PickMethod::kWeighted, fanout, false, "w");
+    add(PickMethod::kWeighted, fanout, false, "mask");
+    add(PickMethod::kLabor, fanout, false, "");
+    add(PickMethod::kLabor, fanout, false, "w");
+    for (const char* column : {"w", "mask", "time", "when"}) {
+      for (bool largest : {true, false}) add(PickMethod::kTopK, fanout, false, column, largest);
+    }
+    for (const char* column : {"time", "when"}) {
+      for (bool inclusive : {true, false}) {
+        add(PickMethod::kTemporalUniform, fanout, false, column, true, inclusive);
+        add(PickMethod::kTemporalRecent, fanout, false, column, true, inclusive);
+      }
+    }
+  }
+  add(PickMethod::kUniform, 6, true, "");
+  add(PickMethod::kWeighted, 6, true, "w");
+  add(PickMethod::kWeighted, 6, true, "mask");
+  add(PickMethod::kTemporalUniform, 6, true, "time");
+  add(PickMethod::kTemporalUniform, 6, true, "when", true, true);
+  return picks;
+}
+
+double Value(const KnownEdge& edge, const std::string& column) {
+  if (column == "w") return edge.w;
+  if (column == "mask") return edge.mask;
+  return column == "time" ? static_cast<double>(edge.time) : edge.when;
+}
+
+class PickMethods : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
+                                                   std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
+    alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
+    known_ = KnownEdges(PickGraph(), *alone_);
+  }
+  static void TearDownTestSuite() {
+    alone_.reset();
+    served_.reset();
+  }
+  void SetUp() override {
+    CounterRng random(3);
+    for (size_t t = 0; t < 2; t++) {
+      const int64_t count = alone_->num_nodes(static_cast<NodeTypeId>(t));
+      for (int64_t i = 0; i < count + 20; i++) {  // all of them, some twice
+        ids_[t].push_back(i % count);
+        streams_[t].push_back(i);
+        times_[t].push_back(static_cast<int64_t>(random.Below(44)) - 7);
+        whens_[t].push_back(static_cast<double>(random.Below(44)) / 4 - 0.5);
+      }
+      seeds_.push_back({ids_[t], streams_[t], times_[t], whens_[t]});
+    }
+    exclude_.resize(4);
+    for (size_t e = 1; e < 4; e++) {
+      for (const KnownEdge& edge : known_[e]) {
+        if (Mix64(static_cast<uint64_t>(edge.id)) % 4 == 0) exclude_[e].push_back(edge.id);
+      }
+      std::reverse(exclude_[e].begin(), exclude_[e].end());
+    }
+  }
+  static DistGraph Connected(Transport transport) {
+    return DistGraph(Initialize(served_->TrainerOptions(transport)), "hubs");
+  }
+  // Every pick on every edge type that has edges.
+  static std::vector<EdgePick> PicksOf(Direction direction) {
+    std::vector<EdgePick> all;
+    for (EdgeTypeId e = 1; e < 4; e++) {
+      for (EdgePick pick : EveryPick()) {
+        pick.etype = e;
+        pick.direction = direction;
+        all.push_back(pick);
+      }
+    }
+    return all;
+  }
+  std::vector<Neighbors> Hop(const DistGraph& graph, std::span<const EdgePick> picks,
+                             bool excluding) const {
+    HopOptions options{77, 1, true, {}};
+    if (excluding) options.exclude = exclude_;
+    return SampleHop(graph, seeds_, picks, options);
+  }
+  void ExpectRight(const EdgePick& pick, const Neighbors& result, bool excluding) const;
+
+  static std::unique_ptr<ServedGraphFixture> served_;
+  static std::unique_ptr<DistGraph> alone_;
+  static std::vector<std::vector<KnownEdge>> known_;
+  std::vector<int64_t> ids_[2], streams_[2], times_[2];
+  std::vector<double> whens_[2];
+  std::vector<HopSeeds> seeds_;
+  std::vector<std::vector<int64_t>> exclude_;
+};
+
+std::unique_ptr<ServedGraphFixture> PickMethods::served_;
+std::unique_ptr<DistGraph> PickMethods::alone_;
+std::vector<std::vector<KnownEdge>> PickMethods::known_;
+
+void PickMethods::ExpectRight(const EdgePick& pick, const Neighbors& result, bool excluding) const {
+  const Schema& schema = alone_->schema();
+  const bool in = pick.direction == Direction::kIn;
+  const size_t t = Index(in ? schema.dst_type(pick.etype) : schema.src_type(pick.etype));
+  SCOPED_TRACE(::testing::Message()
+               << "etype " << pick.etype << (in ? " in" : " out") << " method "
+               << static_cast<int>(pick.method) << " fanout " << pick.fanout << " replace "
+               << pick.replace << " column '" << pick.column << "' largest " << pick.largest
+               << " inclusive " << pick.inclusive << " excluding " << excluding);
+  ASSERT_EQ(result.indptr.size(), ids_[t].size() + 1);
+  ASSERT_EQ(result.neighbors.size(), Index(result.indptr.back()));
+  ASSERT_EQ(result.edge_ids.size(), result.neighbors.size());
+  for (size_t i = 0; i < ids_[t].size(); i++) {
+    auto eligible = Eligible(known_[Index(pick.etype)], pick, ids_[t][i], times_[t][i],
+                             whens_[t][i], excluding ? exclude_[Index(pick.etype)] : kNoEdges);
+    std::vector<int64_t> allowed, got;
+    for (const KnownEdge& edge : eligible) allowed.push_back(edge.id);
+    for (size_t k = Index(result.indptr[i]); k < Index(result.indptr[i + 1]); k++) {
+      const int64_t id = result.edge_ids[k];
+      ASSERT_TRUE(std::binary_search(allowed.begin(), allowed.end(), id)) << "edge " << id;
+      const KnownEdge& edge = known_[Index(pick.etype)][Index(id)];
+      ASSERT_EQ(result.neighbors[k], in ? edge.src : edge.dst);
+      got.push_back(id);
+    }
+    const size_t fanout = pick.fanout < 0 ? SIZE_MAX : Index(pick.fanout);
+    if (pick.replace) {
+      ASSERT_EQ(got.size(), allowed.empty() ? 0 : fanout) << "seed " << ids_[t][i];
+      continue;
+    }
+    ASSERT_EQ(got.size(), std::min(fanout, allowed.size())) << "seed " << ids_[t][i];
+    ASSERT_EQ(std::set<int64_t>(got.begin(), got.end()).size(), got.size()) << "an edge twice";
+    if (pick.method != PickMethod::kTopK && pick.method != PickMethod::kTemporalRecent) continue;
+    const double sign = pick.largest ? -1 : 1;
+    std::stable_sort(eligible.begin(), eligible.end(), [&](const auto& a, const auto& b) {
+      return sign * Value(a, pick.column) < sign * Value(b, pick.column);
+    });
+    for (size_t k = 0; k < got.size(); k++) ASSERT_EQ(got[k], eligible[k].id) << "place " << k;
+  }
+}
+
+TEST_F(PickMethods, EveryPickGivesWhatItSaysAndNothingElse) {
+  for (Direction direction : {Direction::kIn, Direction::kOut}) {
+    const auto picks = PicksOf(direction);
+    for (bool excluding : {false, true}) {
+      const auto results = Hop(*alone_, picks, excluding);
+      for (size_t i = 0; i < picks.size(); i++) ExpectRight(picks[i], results[i], excluding);
+    }
+  }
+}
+
+TEST_F(PickMethods, EveryPickIsTheSameHoweverPartitionsAreReached) {
+  for (Transport transport : {Transport::kAuto, Transport::kUnix, Transport::kTcp}) {
+    const DistGraph graph = Connected(transport);
+    for (Direction direction : {Direction::kIn, Direction::kOut}) {
+      const auto picks = PicksOf(direction);
+      for (bool excluding : {false, true}) {
+        // In pieces: a message holds so many picks at most.
+        for (size_t begin = 0; begin < picks.size(); begin += 50) {
+          const std::span some(picks.data() + begin, std::min<size_t>(50, picks.size() - begin));
+          const auto expected = Hop(*alone_, some, excluding);
+          const auto results = Hop(graph, some, excluding);
+          for (size_t i = 0; i < some.size(); i++) {
+            ASSERT_EQ(results[i].indptr, expected[i].indptr) << "pick " << begin + i;
+            ASSERT_EQ(results[i].neighbors, expected[i].neighbors) << "pick " << begin + i;
+            ASSERT_EQ(results[i].edge_ids, expected[i].edge_ids) << "pick " << begin + i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PickMethods, ASeedsPicksDoNotDependOnTheOtherSeeds) {
+  for (Direction direction : {Direction::kIn, Direction::kOut}) {
+    const auto picks = PicksOf(direction);
+    const auto all = Hop(*alone_, picks, true);
+    for (size_t i = 0; i < ids_[0].size(); i += 9) {
+      std::vector<HopSeeds> one;
+      for (size_t t = 0; t < 2; t++) {
+        one.push_back({std::span(ids_[t]).subspan(i, 1), std::span(streams_[t]).subspan(i, 1),
+                       std::span(times_[t]).subspan(i, 1), std::span(whens_[t]).subspan(i, 1)});
+      }
+      const auto alone = SampleHop(*alone_, one, picks, {77, 1, true, exclude_});
+      for (size_t k = 0; k < picks.size(); k++) {
+        const auto row =
+            std::span(all[k].edge_ids)
+                .subspan(Index(all[k].indptr[i]), Index(all[k].indptr[i + 1] - all[k].indptr[i]));
+        ASSERT_TRUE(
+            std::equal(row.begin(), row.end(), alone[k].edge_ids.begin(), alone[k].edge_ids.end()));
+      }
+    }
+  }
+}
+
+TEST_F(PickMethods, BlocksAreTheSameHoweverPartitionsAreReached) {
+  std::vector<NeighborSampler> samplers;
+  for (const EdgePick& pick : EveryPick()) {
+    const bool temporal =
+        pick.method == PickMethod::kTemporalUniform || pick.method == PickMethod::kTemporalRecent;
+    if (temporal || pick.fanout == 1000) continue;
+    const NeighborOptions options{pick.replace, true, pick.method, pick.column, pick.largest};
+    samplers.emplace_back(std::vector<int>{pick.fanout, 2}, options);
+    samplers.emplace_back(
+        std::vector<std::vector<int>>{{1, pick.fanout, 2, 0}, {0, 2, pick.fanout}}, options);
+  }
+  const BatchRequest request{{{3, 1, 4}, {1, 5, 9, 2, 6}}, 5, exclude_, {{1, "feat"}}, {}};
+  for (Transport transport : {Transport::kAuto, Transport::kUnix, Transport::kTcp}) {
+    const DistGraph graph = Connected(transport);
+    for (size_t s = 0; s < samplers.size(); s++) {
+      const MiniBatch a = samplers[s].Sample(*alone_, request),
+                      b = samplers[s].Sample(graph, request);
+      for (size_t l = 0; l < 2; l++) {
+        ASSERT_EQ(a.blocks[l].src_nodes, b.blocks[l].src_nodes) << "sampler " << s;
+        for (size_t e = 0; e < 4; e++) {
+          const BlockEdges &x = a.blocks[l].edges[e], &y = b.blocks[l].edges[e];
+          ASSERT_EQ(x.indptr, y.indptr) << "sampler " << s;
+          ASSERT_EQ(x.indices, y.indices) << "sampler " << s;
+          ASSERT_EQ(x.edge_ids, y.edge_ids) << "sampler " << s;
+          for (int64_t id : x.edge_ids) {
+            ASSERT_EQ(std::count(exclude_[e].begin(), exclude_[e].end(), id), 0) << "excluded";
+          }
+        }
+      }
+      ASSERT_EQ(b.input_features[0].num_rows(), static_cast<int64_t>(b.input_nodes(1).size()));
+      const auto bytes = a.input_features[0].num_bytes();
+      ASSERT_EQ(b.input_features[0].num_bytes(), bytes);
+      ASSERT_EQ(memcmp(a.input_features[0].data(), b.input_features[0].data(), bytes), 0);
+    }
+  }
+}
+
+TEST_F(PickMethods, EdgeTypesHaveFanoutsOfTheirOwn) {
+  const NeighborSampler sampler(std::vector<std::vector<int>>{{0, 2, 3, kAllNeighbors}},
+                                {.edge_ids = true});
+  const MiniBatch batch = sampler.Sample(*alone_, {{0, 1, 2, 3}, {0, 1, 2, 3}}, 1);
+  std::vector<std::vector<int64_t>> degrees(4, std::vector<int64_t>(4, 0));
+  for (size_t e = 0; e < 4; e++) {
+    for (const KnownEdge& edge : known_[e]) {
+      if (edge.dst < 4) degrees[e][Index(edge.dst)]++;
+    }
+  }
+  const int64_t most[] = {0, 2, 3, INT64_MAX};
+  for (size_t e = 0; e < 4; e++) {
+    const auto& indptr = batch.blocks[0].edges[e].indptr;
+    for (size_t v = 0; v < 4; v++) {
+      EXPECT_EQ(indptr[v + 1] - indptr[v], std::min(most[e], degrees[e][v]));
+    }
+  }
+  EXPECT_THROW(
+      NeighborSampler(std::vector<std::vector<int>>{{1, 1, 1, 1, 1}}, {}).Sample(*alone_, {{0}}, 1),
+      Error);
+}
+
+TEST_F(PickMethods, BadPicksAreRefusedBeforeAnythingIsSent) {
+  const DistGraph graph = Connected(Transport::kTcp);
+  const auto code_of = [&](const EdgePick& pick,
+                           std::vector<HopSeeds> seeds) -> std::optional<ErrorCode> {
+    try {
+      SampleHop(graph, seeds, std::span(&pick, 1));
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return std::nullopt;
+  };
+  const EdgePick good{2, Direction::kIn, PickMethod::kTemporalRecent, 3, false, "time"};
+  const auto with = [&](auto&& change) {
+    EdgePick pick = good;
+    change(pick);
+    return code_of(pick, seeds_);
+  };
+  EXPECT_EQ(with([](auto& p) { p.etype = 4; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& p) { p.fanout = -2; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& p) { p.replace = true; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& p) { p.column = "nothing"; }), ErrorCode::kNotFound);
+  EXPECT_EQ(with([](auto& p) { p.column = ""; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& p) { p.method = PickMethod::kWeighted; }), ErrorCode::kInvalid);
+  std::vector<HopSeeds> seeds = seeds_;
+  seeds[1].times = {};
+  EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "real times for a column of whole ones";
+  seeds[1].times = times_[0];
+  EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "too few times";
+  EXPECT_EQ(SampleHop(graph, seeds_, std::span(&good, 1)).size(), 1u);
+}
+
+}  // namespace
+}  // namespace graphd::testing
