@@ -26,6 +26,9 @@ struct Block {
   std::vector<std::vector<int64_t>> src_nodes;  // [ntype] type-wise ids
   std::vector<int64_t> num_dst;                 // [ntype] the first num_dst of src_nodes
   std::vector<BlockEdges> edges;                // one per edge type of the schema
+  // [ntype] of each source node: the seed whose tree it is in, as a position in the batch's seeds,
+  // those of lower node types first. From TemporalSampler; else empty.
+  std::vector<std::vector<int64_t>> roots = {};
 
   std::span<const int64_t> dst_nodes(NodeTypeId t) const {
     return std::span(src_nodes[static_cast<size_t>(t)])
@@ -43,7 +46,7 @@ Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
 // A mini-batch of a GNN with several layers. Matches what DGL's NeighborSampler yields.
 struct MiniBatch {
   int64_t index = 0;                        // position in the epoch
-  std::vector<std::vector<int64_t>> seeds;  // [ntype] output nodes, unique
+  std::vector<std::vector<int64_t>> seeds;  // [ntype] output nodes, unique but for trees
   std::vector<Block> blocks;                // input layer first
   std::vector<Tensor> input_features;       // as asked for, rows of input_nodes()
   std::vector<Tensor> seed_features;        // as asked for, rows of seeds

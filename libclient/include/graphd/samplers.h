@@ -27,6 +27,10 @@ struct BatchRequest {
   std::vector<std::vector<int64_t>> exclude = {};  // [etype] edges never to sample, type-wise ids
   std::vector<FeatureOfType> input_features = {};  // of the batch's input nodes
   std::vector<FeatureOfType> seed_features = {};   // of its seeds
+  // When each seed asks, [ntype][seeds of the type]: for TemporalSampler (temporal_sampler.h);
+  // others don't look at them.
+  std::vector<std::vector<int64_t>> seed_times = {};
+  std::vector<std::vector<double>> seed_real_times = {};
 };
 
 // Thread-safe: one object serves all workers of a loader.
@@ -58,6 +62,22 @@ class AnySampler {
   std::shared_ptr<const BlockSampler> sampler_;
 };
 
+// Fanouts per layer, input layer first, as samplers hold them.
+class LayerFanouts {
+ public:
+  // One for all types. Both throw Error(kInvalid) on a fanout below -1.
+  explicit LayerFanouts(const std::vector<int>& fanouts);
+  // [layer][type]; types beyond a list's end have fanout 0. (DGL: a list of dicts.)
+  LayerFanouts(std::vector<std::vector<int>> fanouts);
+  size_t num_layers() const noexcept { return fanouts_.size(); }
+  // Of each type. Throws Error(kInvalid) if the layer has more than `num_types`.
+  std::vector<int> OfTypes(size_t layer, int32_t num_types) const;
+
+ private:
+  std::vector<std::vector<int>> fanouts_;
+  bool same_for_all_ = false;  // fanouts_[layer][0] counts for every type
+};
+
 struct NeighborOptions {
   bool replace = false;
   bool edge_ids = false;  // tell the sampled edges' ids in the blocks
@@ -71,25 +91,34 @@ struct NeighborOptions {
 // Samples `fanouts` neighbours per layer, from the seeds inwards: each hop is one message to each
 // partition that is not mapped, and features of the nodes found by one hop travel with the next.
 // Matches dgl.dataloading.NeighborSampler (MultiLayerNeighborSampler), with fanouts {-1, ...}
-// MultiLayerFullNeighborSampler, and, with PickMethod::kLabor, LaborSampler.
+// MultiLayerFullNeighborSampler.
 class NeighborSampler final : public BlockSampler {
  public:
   // `fanouts` is per layer, input layer first (DGL's order); each is applied to every edge type.
   // Throws Error(kInvalid) on a fanout below -1.
   explicit NeighborSampler(std::vector<int> fanouts, bool replace = false, bool edge_ids = false);
   NeighborSampler(std::vector<int> fanouts, NeighborOptions options);
-  // fanouts[layer][etype]: DGL's list of dicts. Edge types beyond a list's end have fanout 0.
-  NeighborSampler(std::vector<std::vector<int>> fanouts, NeighborOptions options);
+  // fanouts[layer][etype], as a std::vector<std::vector<int>>.
+  NeighborSampler(LayerFanouts fanouts, NeighborOptions options);
 
   using BlockSampler::Sample;
   MiniBatch Sample(const DistGraph& graph, BatchRequest request) const override;
-  size_t num_layers() const noexcept override { return fanouts_.size(); }
+  size_t num_layers() const noexcept override { return fanouts_.num_layers(); }
 
  private:
-  std::vector<EdgePick> Picks(const DistGraph& graph, size_t layer) const;
-  std::vector<std::vector<int>> fanouts_;
-  bool same_for_all_;  // fanouts_[layer][0] counts for every edge type
+  LayerFanouts fanouts_;
   NeighborOptions options_;
 };
+
+// LABOR-0 (PickMethod::kLabor): like uniform sampling each seed gets min(fanout, degree)
+// neighbours, any set of them equally likely, but seeds of a layer choose the same neighbours where
+// they can, so that a batch has fewer input nodes; the mean over a row stays unbiased. With
+// options.column neighbours of larger weight are favoured. Matches dgl.dataloading.LaborSampler
+// with importance_sampling=0 and layer_dependency=False, except that a row's number of neighbours
+// is exact, not exact on average. options.method is not used.
+inline NeighborSampler LaborSampler(std::vector<int> fanouts, NeighborOptions options = {}) {
+  options.method = PickMethod::kLabor;
+  return NeighborSampler(std::move(fanouts), std::move(options));
+}
 
 }  // namespace graphd
