@@ -213,7 +213,11 @@ TEST_P(Distributions, AHubsNeighborsComeByTheirWeights) {
 
 INSTANTIATE_TEST_SUITE_P(OverPartitions, Distributions,
                          ::testing::Combine(::testing::Values(2, 3),
-                                            ::testing::Values(Direction::kIn, Direction::kOut)));
+                                            ::testing::Values(Direction::kIn, Direction::kOut)),
+                         [](const auto& info) {
+                           const bool in = std::get<1>(info.param) == Direction::kIn;
+                           return std::to_string(std::get<0>(info.param)) + (in ? "In" : "Out");
+                         });
 
 }  // namespace
 }  // namespace graphd::testing
