@@ -6,7 +6,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <system_error>
+
 #include "base/clock.h"
+#include "base/strings.h"
 #include "ctl/signals.h"
 
 namespace graphd::ctl {
@@ -27,12 +30,20 @@ Crew::~Crew() { Wait({}); }
 
 void Crew::Start(std::function<void()> work) {
   running_++;
-  threads_.emplace_back([this, work = std::move(work)] {
-    work();
-    running_--;
-    const uint64_t one = 1;
-    [[maybe_unused]] ssize_t written = ::write(ended_.get(), &one, sizeof one);
-  });
+  try {
+    threads_.emplace_back([this, work = std::move(work)] {
+      work();
+      running_--;
+      const uint64_t one = 1;
+      [[maybe_unused]] ssize_t written = ::write(ended_.get(), &one, sizeof one);
+    });
+  } catch (const std::system_error& error) {
+    const size_t others = --running_;
+    cancelled_ = true;
+    Wait({});
+    Throw(ErrorCode::kOverloaded, "can't start a thread beside ", others, " others: ", error.what(),
+          "; raise the limit of processes (ulimit -u, or the container's)");
+  }
 }
 
 void Crew::Wait(const std::function<void()>& tick) {
@@ -43,7 +54,7 @@ void Crew::Wait(const std::function<void()>& tick) {
     [[maybe_unused]] ssize_t got = ::read(ended_.get(), &count, sizeof count);
     ReadSignals();
     if (tick) tick();
-    if (cancelled_ && Now() - cancelled_at_ > kEndTimeout) ::_exit(128 + signal_);
+    if (signal_ != 0 && Now() - cancelled_at_ > kEndTimeout) ::_exit(128 + signal_);
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -53,7 +64,7 @@ void Crew::Wait(const std::function<void()>& tick) {
 void Crew::ReadSignals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-    if (cancelled_) ::_exit(128 + signal_);
+    if (signal_ != 0) ::_exit(128 + signal_);
     signal_ = static_cast<int>(info.ssi_signo);
     cancelled_at_ = Now();
     cancelled_ = true;

@@ -21,7 +21,8 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // `work` must not throw.
+  // `work` must not throw. Throws Error(kOverloaded) if the system has no thread left; what was
+  // started is then cancelled and has ended.
   void Start(std::function<void()> work);
   // Until every thread has ended; `tick` is called ten times a second, and once at the end.
   void Wait(const std::function<void()>& tick);

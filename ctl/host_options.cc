@@ -85,6 +85,7 @@ void AddHostOptions(CLI::App& verb, HostOptions& options) {
 }
 
 void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh) {
+  const CLI::Range seconds(0.1, 86400.0);
   verb.add_option(Flags("graphctl"), graphctl,
                   "Path of graphctl on remote hosts (default: the same as here)");
   verb.add_option(Flags("ssh_port"), ssh.port,
@@ -97,11 +98,11 @@ void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh) {
                 "Add hosts that known_hosts does not know to it (a changed key is always refused)");
   verb.add_option(Flags("connect_timeout"), ssh.connect_timeout, "Seconds to wait for a host")
       ->default_val(10)
-      ->check(CLI::PositiveNumber);
+      ->check(seconds);
   verb.add_option(Flags("host_timeout"), ssh.host_timeout,
                   "Seconds of silence after which a remote host, or there its launcher, is lost")
       ->default_val(20)
-      ->check(CLI::PositiveNumber);
+      ->check(seconds);
 }
 
 void AddServerStartOptions(CLI::App& verb, HostOptions& options) {

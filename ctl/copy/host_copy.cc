@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -18,12 +19,20 @@ using nlohmann::json;
 using Step = HostProgress::Step;
 
 constexpr int kWait = 100;  // milliseconds; how late an interrupt may be noticed
+constexpr const char* kHint = "; is it a graphctl of the same version?";
 
 uint64_t NumberOf(const json& header, const char* key) {
   const auto found = header.find(key);
   if (found != header.end() && found->is_number_unsigned()) return found->get<uint64_t>();
-  Throw(ErrorCode::kCorrupt, "its answer '", header.value("t", ""), "' has no number ", key,
-        "; is it a graphctl of the same version?");
+  Throw(ErrorCode::kCorrupt, "its answer '", header.value("t", "").substr(0, 64),
+        "' has no number ", key, kHint);
+}
+
+// No more of it than fits on a screen.
+std::string TextOf(const json& header, const char* key, const char* otherwise) {
+  const auto found = header.find(key);
+  if (found == header.end() || !found->is_string()) return otherwise;
+  return found->get<std::string>().substr(0, 4096);
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ void HostCopy::List() {
   Write(EncodeFrame({{"t", "copy"},
                      {"version", GRAPHD_VERSION},
                      {"workspace", plan_.workspace},
-                     {"timeout", static_cast<uint64_t>(std::max(0.0, timeout_))}}));
+                     {"timeout", static_cast<uint64_t>(std::ceil(timeout_))}}));
   for (size_t index : host_.files) {
     const CopyFile& file = plan_.files[index];
     Write(EncodeFrame({{"t", "want"},
@@ -62,7 +71,7 @@ void HostCopy::List() {
   AwaitAnswer(listed_);
   if (progress_.files_same + lacks_.size() != host_.files.size()) {
     Throw(ErrorCode::kCorrupt, "it answered for ", progress_.files_same + lacks_.size(),
-          " files, expected ", host_.files.size(), "; is it a graphctl of the same version?");
+          " files, expected ", host_.files.size(), kHint);
   }
   progress_.step = Step::kWaiting;
 }
@@ -75,7 +84,7 @@ void HostCopy::Send(bool verify) {
   progress_.step = Step::kFinishing;
   AwaitAnswer(finished_);
   if (stored_ != lacks_.size()) {
-    Throw(ErrorCode::kCorrupt, "it stored ", stored_, " files, expected ", lacks_.size());
+    Throw(ErrorCode::kCorrupt, "it stored ", stored_, " files, expected ", lacks_.size(), kHint);
   }
   progress_.seconds = SecondsSince(start);
 }
@@ -123,50 +132,51 @@ uint64_t HostCopy::GoOnAt(const Lack& lack, const CopyFile& file, int fd) {
 void HostCopy::OnFrame(const json& header) {
   const std::string kind = header.value("t", "");
   if (kind == "hello") {
-    const std::string version = header.value("version", "?");
+    const std::string version = TextOf(header, "version", "?").substr(0, 64);
     greeted_ = true;
     if (version == GRAPHD_VERSION) return;
     Throw(ErrorCode::kVersion, "it has graphctl ", version, " and this is ", GRAPHD_VERSION,
           "; install the same version on both, or name another with --graphctl");
   }
   if (kind == "error") {
-    Throw(ErrorCodeFromName(header.value("code", "")), header.value("text", "it failed"));
+    Throw(ErrorCodeFromName(TextOf(header, "code", "")), TextOf(header, "text", "it failed"));
   } else if (kind == "checking") {
     progress_.checked = NumberOf(header, "bytes");
   } else if (kind == "same" && !listed_) {
+    progress_.bytes_same += File(NextOf(header)).source.size;
     progress_.files_same++;
-    progress_.bytes_same += File(FileOf(header)).source.size;
   } else if (kind == "lacks" && !listed_) {
     OnLacks(header);
   } else if (kind == "listed") {
     listed_ = true;
-  } else if (kind == "stored") {
+  } else if (kind == "stored" && stored_ < lacks_.size() &&
+             NumberOf(header, "file") == lacks_[stored_].file) {
     stored_++;
   } else if (kind == "finished") {
     finished_ = true;
   } else {
-    Throw(ErrorCode::kCorrupt, "it said '", kind.substr(0, 64),
-          "' out of turn; is it a graphctl of the same version?");
+    Throw(ErrorCode::kCorrupt, "it said '", kind.substr(0, 64), "' out of turn", kHint);
   }
 }
 
 void HostCopy::OnLacks(const json& header) {
-  Lack lack{FileOf(header), NumberOf(header, "have"), 0};
+  Lack lack{NextOf(header), NumberOf(header, "have"), 0};
   const uint64_t size = File(lack.file).source.size;
   if (lack.have > size) {
     Throw(ErrorCode::kCorrupt, "it has ", lack.have, " of the ", size, " bytes of ",
-          File(lack.file).target, "; is it a graphctl of the same version?");
+          File(lack.file).target, kHint);
   }
-  if (lack.have > 0) lack.have_sum = ParseChecksum(header.value("xxh3", ""));
+  if (lack.have > 0) lack.have_sum = ParseChecksum(TextOf(header, "xxh3", ""));
   progress_.files_missing++;
   progress_.bytes_missing += size;
   lacks_.push_back(lack);
 }
 
-size_t HostCopy::FileOf(const json& header) const {
-  const uint64_t index = NumberOf(header, "file");
-  if (index < host_.files.size()) return static_cast<size_t>(index);
-  Throw(ErrorCode::kCorrupt, "it answered for file ", index, " of ", host_.files.size());
+size_t HostCopy::NextOf(const json& header) const {
+  const uint64_t index = NumberOf(header, "file"), next = progress_.files_same + lacks_.size();
+  if (index == next && index < host_.files.size()) return static_cast<size_t>(index);
+  Throw(ErrorCode::kCorrupt, "it answered for file ", index, ", expected ", next, " of ",
+        host_.files.size(), kHint);
 }
 
 void HostCopy::Write(const std::string& frame) {
@@ -183,9 +193,9 @@ void HostCopy::Write(const std::string& frame) {
 }
 
 void HostCopy::Read() {
-  if (cancelled_) Throw(ErrorCode::kUnavailable, "interrupted");
   char bytes[65536];
   while (true) {
+    if (cancelled_) Throw(ErrorCode::kUnavailable, "interrupted");
     const size_t out = stream_->Read(false, bytes, sizeof bytes);
     if (out > 0) frames_.Feed({bytes, out});
     const size_t err = stream_->Read(true, bytes, sizeof bytes);

@@ -44,8 +44,8 @@ struct HostProgress {
 class HostCopy {
  public:
   using OpenStream = std::function<std::unique_ptr<HostStream>()>;
-  // `checksums`: of the plan's files. `timeout`: after so many seconds of silence the machine gives
-  // us up; 0: never. All that is referred to must outlive this. Opens the stream.
+  // `checksums`: of the plan's files. `timeout`: after so many seconds of silence, rounded up, the
+  // machine gives us up; 0: never. All that is referred to must outlive this. Opens the stream.
   HostCopy(const CopyPlan& plan, const CopyHost& host, const std::vector<uint64_t>& checksums,
            const OpenStream& open, double timeout, const std::atomic<bool>& cancelled,
            HostProgress& progress, const std::function<void(const std::string&)>& noise);
@@ -65,7 +65,8 @@ class HostCopy {
 
   void OnFrame(const nlohmann::json& header);
   void OnLacks(const nlohmann::json& header);
-  size_t FileOf(const nlohmann::json& header) const;
+  // The file it answers for: they come in order, each once.
+  size_t NextOf(const nlohmann::json& header) const;
   const CopyFile& File(size_t index) const { return plan_.files[host_.files[index]]; }
   void Write(const std::string& frame);
   void Read();

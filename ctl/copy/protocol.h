@@ -12,7 +12,7 @@
 //   copy  version, workspace, timeout    seconds of silence after which the sender is lost; 0: none
 //   want  path, size, mode, xxh3         a file that shall be there; the first is number 0
 //   list                                 that was the last one
-// and is told, after `hello version`:
+// and is told, after `hello version`, in the order of the files:
 //   checking bytes                       how much was read so far, now and then
 //   same     file                        it is there already
 //   lacks    file, have, xxh3            it is not; of its beginning `have` bytes, with this
@@ -28,7 +28,7 @@
 //   finished                             everything is on the disk
 // Any time: `ping` from the sender; `error code, text` from the receiver, which then ends. At the
 // end of its input the receiver ends, too, and leaves what it has of the file under way in
-// `.<name>.partial` beside it.
+// PartialName() beside it.
 
 namespace graphd::ctl {
 

@@ -38,8 +38,6 @@ std::string Text(const json& header, const char* key) {
         "; is it a graphctl of the same version?");
 }
 
-std::string PartialName(const std::string& name) { return "." + name + ".partial"; }
-
 UniqueFd OpenAt(const Workspace::Place& place, const std::string& name, int flags) {
   UniqueFd fd(::openat(place.directory.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) ThrowErrno("can't open", DirName(place.shown) + "/" + name);

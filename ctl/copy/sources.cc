@@ -125,17 +125,6 @@ void FindGraph(CopySources& sources) {
   finder.Check(path);
 }
 
-// Names cross in JSON.
-void CheckUtf8(const std::string& path, const std::string& name) {
-  try {
-    nlohmann::json(name).dump();
-  } catch (const nlohmann::json::type_error&) {
-    const auto replace = nlohmann::json::error_handler_t::replace;
-    Throw(ErrorCode::kInvalid, "--script_folder: the name of ",
-          nlohmann::json(path).dump(-1, ' ', false, replace), " is not UTF-8; rename it");
-  }
-}
-
 // What is in a folder, in the order of names. `parents`: the folders around it, links followed.
 void FindScripts(const fs::path& folder, const std::string& relative, std::set<fs::path> parents,
                  Finder& finder, std::vector<CopySources::Script>& scripts) {
@@ -147,7 +136,6 @@ void FindScripts(const fs::path& folder, const std::string& relative, std::set<f
   std::sort(entries.begin(), entries.end());
   for (const fs::path& entry : entries) {
     const std::string name = relative + entry.filename().string();
-    CheckUtf8(entry.string(), name);
     if (fs::is_directory(entry)) {
       FindScripts(entry, name + "/", parents, finder, scripts);
     } else {

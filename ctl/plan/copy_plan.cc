@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/plan/copy_plan.h"
 
+#include <limits.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,6 +16,17 @@ namespace {
 
 std::string Below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
+}
+
+// Names cross in JSON.
+void CheckUtf8(const std::string& name) {
+  try {
+    nlohmann::json(name).dump();
+  } catch (const nlohmann::json::type_error&) {
+    const auto replace = nlohmann::json::error_handler_t::replace;
+    Throw(ErrorCode::kInvalid, "the path ", nlohmann::json(name).dump(-1, ' ', false, replace),
+          " in the workspace would not be UTF-8; rename what is not");
+  }
 }
 
 // The machines of ip_config: lines with the same address are one, and so are all local ones.
@@ -36,6 +49,7 @@ class Planner {
  public:
   Planner(const std::string& workspace, const std::string& data, const CopySources& sources)
       : data_(data), sources_(sources) {
+    CheckUtf8(workspace);
     plan_.workspace = workspace;
   }
 
@@ -59,6 +73,7 @@ class Planner {
       for (size_t file : host.files) host.bytes += plan_.files[file].source.size;
     }
     CheckDirectories();
+    CheckPartials();
     return std::move(plan_);
   }
 
@@ -81,6 +96,7 @@ class Planner {
   }
 
   size_t Add(const LocalFile& source, std::string target) {
+    CheckUtf8(target);
     const auto [other, fresh] = sources_of_.emplace(target, source.path);
     if (!fresh) {
       Throw(ErrorCode::kInvalid, other->second, " and ", source.path, " would both become ", target,
@@ -97,6 +113,22 @@ class Planner {
       if (below == sources_of_.end() || below->first.rfind(target + "/", 0) != 0) continue;
       Throw(ErrorCode::kInvalid, source, " would become ", target, " in the workspace, and ",
             below->second, " ", below->first, "; rename one, or choose another --rel_data_path");
+    }
+  }
+
+  // Nor the name of another while it is not whole.
+  void CheckPartials() const {
+    for (const auto& [target, source] : sources_of_) {
+      const std::string name = PartialName(BaseName(target));
+      if (name.size() > NAME_MAX) {
+        Throw(ErrorCode::kInvalid, source, " has a name of more than ",
+              NAME_MAX - PartialName("").size(), " bytes; rename it");
+      }
+      const auto other = sources_of_.find(target.substr(0, target.rfind('/') + 1) + name);
+      if (other == sources_of_.end()) continue;
+      Throw(ErrorCode::kInvalid, other->second, " has the name that ", source,
+            " has in the workspace until it is whole; if it is left from a copy remove it, else "
+            "rename it");
     }
   }
 

@@ -28,6 +28,8 @@ std::string CleanRelativePath(const std::string& path, const std::string& what) 
   return Join(PathSteps(path, what), "/");
 }
 
+std::string PartialName(const std::string& name) { return "." + name + ".partial"; }
+
 std::string BaseName(const std::string& path) {
   const size_t last = path.find_last_not_of('/');
   if (last == std::string::npos) return "";

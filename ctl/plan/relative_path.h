@@ -15,6 +15,9 @@ std::vector<std::string> PathSteps(const std::string& path, const std::string& w
 // The same joined again: "./data//x/" becomes "data/x", "." becomes "".
 std::string CleanRelativePath(const std::string& path, const std::string& what);
 
+// The name of a file while a copy has not brought the whole of it.
+std::string PartialName(const std::string& name);
+
 // What stands after the last '/', a slash at the end aside.
 std::string BaseName(const std::string& path);
 

@@ -98,6 +98,30 @@ TEST(CopyPlan, TwoFilesWithOnePathAreRefusedWithBothNames) {
   EXPECT_THAT(ErrorOf("a\n", sources), HasSubstr("/here/data would become data"));
 }
 
+TEST(CopyPlan, NamesThatFilesHaveWhileTheyAreNotWholeAreRefused) {
+  CopySources sources = Sources(1);
+  sources.scripts.push_back({File("/here/scripts/.x.partial"), ".x.partial"});
+  sources.scripts.push_back({File("/here/scripts/a/x"), "a/x"});
+  EXPECT_EQ(ErrorOf("127.0.0.1\n", sources), "");
+  sources.scripts.push_back({File("/here/scripts/x"), "x"});
+  EXPECT_THAT(ErrorOf("127.0.0.1\n", sources),
+              HasSubstr("/here/scripts/.x.partial has the name that /here/scripts/x has"));
+}
+
+TEST(CopyPlan, NamesThatWouldNotCrossAreRefused) {
+  CopySources sources = Sources(1);
+  sources.scripts.push_back({File("/here/scripts/long"), std::string(246, 'n')});
+  EXPECT_EQ(ErrorOf("127.0.0.1\n", sources), "");
+  sources.scripts.back().relative += 'n';
+  EXPECT_THAT(ErrorOf("127.0.0.1\n", sources), HasSubstr("more than 246 bytes"));
+  sources.scripts.back().relative = "\xff.py";
+  EXPECT_THAT(ErrorOf("127.0.0.1\n", sources), HasSubstr("UTF-8"));
+  EXPECT_THAT(ErrorOf("127.0.0.1\n", Sources(1), "data\xff"), HasSubstr("UTF-8"));
+  EXPECT_THROW(MakeCopyPlan("/ws\xff", "data", Sources(1), ParseIpConfig("127.0.0.1\n", "ip.txt"),
+                            [](const std::string&) { return true; }),
+               Error);
+}
+
 TEST(CopyPlan, DataDirectoriesThatLeaveTheWorkspaceAreRefused) {
   for (const char* data : {"/data", "..", "a/../../b", "a/.."}) {
     EXPECT_THAT(ErrorOf("a\n", Sources(1), data), HasSubstr("--rel_data_path")) << data;

@@ -38,19 +38,18 @@ class HostCopyTest : public ::testing::Test {
   }
   ~HostCopyTest() override { fs::remove_all(top_); }
 
-  // A far side that says `text`, reads until its input ends or, with `leaves`, ends at once.
-  void FarSide(const std::string& text, bool leaves = false) {
+  // A far side that says `text`, and then does `command`: reads until its input ends.
+  void FarSide(const std::string& text, const char* command = "cat > /dev/null") {
     WriteFileAtomically((top_ / "says").string(), text);
     WriteFileAtomically((top_ / "far").string(),
-                        StrCat("#!/bin/sh\ncat ", (top_ / "says").string(), "\n",
-                               leaves ? "exit 3\n" : "cat > /dev/null\n"));
+                        StrCat("#!/bin/sh\ncat ", (top_ / "says").string(), "\n", command, "\n"));
     fs::permissions(top_ / "far", fs::perms(0755));
   }
 
-  void Copy() {
+  void Copy(double timeout = 0) {
     HostCopy copy(
         plan_, plan_.hosts[0], checksums_,
-        [this] { return OpenLocalStream((top_ / "far").string(), "receive"); }, 0, cancelled_,
+        [this] { return OpenLocalStream((top_ / "far").string(), "receive"); }, timeout, cancelled_,
         progress_, [this](const std::string& line) { noise_.push_back(line); });
     copy.List();
     copy.Send(false);
@@ -91,7 +90,7 @@ TEST_F(HostCopyTest, CountsWhatIsThereAndWhatIsSentAndPassesNoiseOn) {
 }
 
 TEST_F(HostCopyTest, AProgramThatSaysNothingCouldNotBeRun) {
-  FarSide("", true);
+  FarSide("", "exit 3");
   EXPECT_THAT(ErrorOf(ErrorCode::kNotFound),
               AllOf(HasSubstr("far exited with 3"), HasSubstr("--graphctl")));
 }
@@ -101,7 +100,7 @@ TEST_F(HostCopyTest, AnEndAtAnyPointIsAnErrorThatSaysSo) {
   std::string said;
   for (const std::string& line : lines) {
     said += line;
-    FarSide(said, true);
+    FarSide(said, "exit 3");
     EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("ended before the copy was complete"));
     progress_.files_same = 0;
   }
@@ -117,10 +116,13 @@ TEST_F(HostCopyTest, AnswersThatLieAreRefused) {
            std::string("{\"t\":\"checking\",\"bytes\":1.5}\n"),
            std::string("{\"t\":\"nonsense\"}\n"),
            std::string("{\"t\":\"out\",\"n\":99999999999}\n"),
+           kLacks1,                                 // before the first
+           kSame0 + kSame0,                         // twice
            kSame0 + kListed,                        // of two files
            kSame0 + kLacks1 + kListed + kSame0,     // after the list
            kSame0 + kLacks1 + kListed + kFinished,  // what nobody stored
            kSame0 + kLacks1 + kListed + kStored1 + kStored1 + kFinished,
+           kSame0 + kLacks1 + kListed + "{\"t\":\"stored\",\"file\":0}\n",
        }) {
     FarSide(kHello + lie);
     EXPECT_NE(ErrorOf(ErrorCode::kCorrupt), "") << lie;
@@ -131,11 +133,15 @@ TEST_F(HostCopyTest, AnswersThatLieAreRefused) {
 TEST_F(HostCopyTest, TheFarSidesErrorsKeepTheirCodeAndText) {
   FarSide(kHello + "{\"t\":\"error\",\"code\":\"overloaded\",\"text\":\"no room\"}\n");
   EXPECT_EQ(ErrorOf(ErrorCode::kOverloaded), "no room");
+  FarSide(kHello + "{\"t\":\"error\",\"code\":5,\"text\":[]}\n");
+  EXPECT_EQ(ErrorOf(ErrorCode::kInternal), "it failed");
 }
 
 TEST_F(HostCopyTest, AnotherVersionIsRefused) {
   FarSide("{\"t\":\"hello\",\"version\":\"9.9\"}\n");
   EXPECT_THAT(ErrorOf(ErrorCode::kVersion), HasSubstr("9.9"));
+  FarSide("{\"t\":\"hello\",\"version\":\"" + std::string(100000, '9') + "\"}\n");
+  EXPECT_LT(ErrorOf(ErrorCode::kVersion).size(), 300u);
 }
 
 TEST_F(HostCopyTest, ASourceThatHasBecomeShorterIsAnErrorThatNamesIt) {
@@ -144,13 +150,26 @@ TEST_F(HostCopyTest, ASourceThatHasBecomeShorterIsAnErrorThatNamesIt) {
   EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr((top_ / "b").string()));
 }
 
-TEST_F(HostCopyTest, AnInterruptEndsTheWaitForASilentFarSide) {
-  FarSide(kHello);
-  std::jthread interrupt([this] {
-    while (progress_.step != HostProgress::Step::kChecking) std::this_thread::yield();
-    cancelled_ = true;
-  });
-  EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("interrupted"));
+TEST_F(HostCopyTest, AnInterruptEndsTheWaitForAFarSideThatIsSilentOrNever) {
+  for (const char* command : {"cat > /dev/null", "exec yes"}) {
+    FarSide(kHello, command);
+    cancelled_ = false;
+    progress_.step = HostProgress::Step::kConnecting;
+    std::jthread interrupt([this](const std::stop_token& stop) {
+      while (!stop.stop_requested() && progress_.step != HostProgress::Step::kChecking) {
+        std::this_thread::yield();
+      }
+      cancelled_ = true;
+    });
+    EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("interrupted")) << command;
+  }
+}
+
+TEST_F(HostCopyTest, AFractionOfASecondIsNotTakenForNoTimeoutAtAll) {
+  FarSide(kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished,
+          StrCat("cat > ", (top_ / "heard").string()).c_str());
+  Copy(0.5);
+  EXPECT_THAT(ReadTextFile((top_ / "heard").string()), HasSubstr("\"timeout\":1,"));
 }
 
 }  // namespace
