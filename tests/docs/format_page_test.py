@@ -48,6 +48,7 @@ class NativeFormat(unittest.TestCase):
         cls.path("feat.npy", npy("<f4", (USERS, WIDTH), struct.pack(f"<{len(cls.feat)}f", *cls.feat)))
         cls.path("title.npy", npy("<i8", (POSTS,), b"".join(
             struct.pack("<q", 10 * post) for post in range(POSTS))))
+        cls.path("flag.npy", npy("|b1", (POSTS,), bytes(post % 3 == 0 for post in range(POSTS))))
         done = subprocess.run(
             [GRAPHCTL, "partition", "--graph_name", "g", "--num_parts", str(PARTS), "--part_method",
              "random", "--output", cls.path("data"),
@@ -55,7 +56,8 @@ class NativeFormat(unittest.TestCase):
              "--edges", "user:follows:user=" + cls.path("follows.csv"),
              "--edges", "post:quotes:post=" + cls.path("empty.npy"),
              "--nodes", "user.feat=" + cls.path("feat.npy"),
-             "--nodes", "post.title=" + cls.path("title.npy")],
+             "--nodes", "post.title=" + cls.path("title.npy"),
+             "--nodes", "post.flag=" + cls.path("flag.npy")],
             capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         cls.graph = Graph(cls.path("data/g.json"))
@@ -110,6 +112,10 @@ class NativeFormat(unittest.TestCase):
         for (orig,), (title,) in zip(self.column("node", post, "orig_id"),
                                      self.column("node", post, "title")):
             self.assertEqual(title, 10 * orig)
+        self.assertEqual(self.parts[0].arrays[f"node/{post}/flag"][0], "bool")
+        for (orig,), (flag,) in zip(self.column("node", post, "orig_id"),
+                                    self.column("node", post, "flag")):
+            self.assertEqual(flag, orig % 3 == 0)
 
     def test_order_is_as_the_page_says(self):
         for e in range(len(self.graph.etypes)):
