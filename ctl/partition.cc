@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "ctl/partition_assign.h"
 #include "ctl/partition_input.h"
 #include "ctl/partition_output.h"
 #include "ctl/partition_summary.h"
@@ -18,7 +19,7 @@ struct PartitionArgs {
   PartitionInput input;
   PartitionOutput output;
   PartitionOptions partition;
-  std::string method = "metis";
+  PartitionAssign assign;
   bool json = false;
 };
 
@@ -30,7 +31,7 @@ uint64_t PeakMemory() {
 
 void Run(PartitionArgs& args) {
   const auto start = Clock::now();
-  args.partition.method = PartMethodFromName(args.method);
+  args.assign.Apply(args.partition);
   args.output.Apply(args.partition);
   CheckPartitionOptions(args.partition);
   PartitionCost cost;
@@ -59,17 +60,11 @@ void AddPartition(CLI::App& app) {
   args->input.AddOptions(*verb);
   verb->add_option(Flags("graph_name"), args->partition.graph_name, "Name of the graph")
       ->required();
-  verb->add_option(Flags("num_parts"), args->partition.num_parts, "Number of partitions")
-      ->required();
   verb->add_option(Flags("output"), args->partition.output,
                    "Directory for <graph_name>.json and part<i>/")
       ->required();
   args->output.AddOptions(*verb);
-  verb->add_option(Flags("part_method"), args->method,
-                   "metis (few edges between partitions) or random")
-      ->capture_default_str();
-  verb->add_option(Flags("seed"), args->partition.seed, "The same seed gives the same partitions")
-      ->capture_default_str();
+  args->assign.AddOptions(*verb);
   verb->add_flag(Flags("force"), args->partition.force, "Replace a graph that is in --output");
   verb->add_flag(Flags("json"), args->json, "Print the summary as JSON");
   verb->footer(
@@ -78,6 +73,8 @@ void AddPartition(CLI::App& app) {
       "      --add_reverse --output data\n"
       "  graphctl partition --input my_graph --graph_name mine --num_parts 8 \\\n"
       "      --part_method random --output data --json > summary.json\n"
+      "  graphctl partition --input huge.npy --graph_name huge --num_parts 8 \\\n"
+      "      --part_method fennel --balance_ntypes train_mask --balance_edges --output data\n"
       "  graphctl partition --input my_graph --graph_name mine --num_parts 2 --num_hops 2 \\\n"
       "      --format dgl --graph_formats csc --output for_dgl");
   verb->callback([args] { Run(*args); });

@@ -7,7 +7,8 @@
 #include "format/step_progress.h"
 
 // Shows a long task's progress on standard error: a bar that is redrawn at most ten times a second
-// on a terminal, one line per step elsewhere. One thread.
+// on a terminal, one line per step elsewhere; the seconds where nobody knows how long a step takes.
+// One thread at a time.
 
 namespace graphd::ctl {
 

@@ -85,6 +85,43 @@ class PartitionCommand(unittest.TestCase):
         for text in ("edge cut", "peak memory", "ring.json"):
             self.assertIn(text, result.stdout)
 
+    def test_every_method_says_how_even_it_is(self):
+        for method in ("metis", "ldg", "fennel", "random", "hash"):
+            result = self.partition("--part_method", method, "--json", "--force")
+            self.assertEqual(result.returncode, OK, result.stderr)
+            summary = json.loads(result.stdout)
+            self.assertEqual(summary["part_method"], method)
+            self.assertLess(summary["balance"]["nodes _N"], 1.2)
+            self.assertLess(summary["balance"]["edges _N:_E:_N"], 1.2)
+            self.assertEqual(graphctl("verify", self.output).returncode, OK)
+
+    def test_an_assignment_is_followed(self):
+        owners = pathlib.Path(self.scratch, "owners.txt")
+        owners.write_text("".join("%d\n" % (i % 4 == 0) for i in range(400)))
+        result = self.partition("--part_method", "file", "--assignment", owners, "--json")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        summary = json.loads(result.stdout)
+        self.assertEqual([part["nodes"] for part in summary["parts"]], [300, 100])
+        self.assertEqual(summary["balance"]["nodes _N"], 1.5)
+        owners.write_text("0\n7\n")
+        self.assert_fails(self.partition("--part_method", "file", "--assignment", owners,
+                                         "--force"), CORRUPT, "owners.txt:2:", "7", "0..1")
+        self.assert_fails(self.partition("--assignment", owners), INVALID, "--part_method file")
+
+    def test_classes_edges_and_trainers_are_balanced(self):
+        result = self.partition("--balance_ntypes", "label", "--balance_edges",
+                                "--num_trainers_per_machine", "2", "--objtype", "vol")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertIn("nodes _N/label=2", result.stdout)
+        self.assertIn("edges _N/label=0", result.stdout)
+        part = json.loads(graphctl("inspect", self.output, "--part", 0, "--json").stdout)
+        self.assertIn("trainer_id", [f["name"] for f in part["ntypes"][0]["features"]])
+        self.assertIn("trainer_id", [f["name"] for f in part["etypes"][0]["features"]])
+        self.assert_fails(self.partition("--balance_ntypes", "colour", "--force"), NOT_FOUND,
+                          "colour", "_N/label")
+        self.assert_fails(self.partition("--edge_weights", "w", "--part_method", "ldg"), INVALID,
+                          "--edge_weights", "metis")
+
     def test_refuses_to_overwrite_unless_forced(self):
         self.assertEqual(self.partition().returncode, OK)
         self.assert_fails(self.partition(), EXISTS, "exists", "--force")
