@@ -106,10 +106,10 @@ class Table(unittest.TestCase):
                     yield f"no {path}"
         for name in quoted:
             if name.startswith("--"):
-                if f"Fl -{name[2:]}" not in pages:
+                if not re.search(rf"Fl -{name[2:]}\b", pages):
                     yield f"no {name} in the manual"
             elif name.startswith("graphctl "):
-                if name.split()[1] not in pages:
+                if not re.search(rf"\b{name.split()[1]}\b", pages):
                     yield f"no {name} in the manual"
             elif re.fullmatch(r"[A-Z]+(_[A-Z]+)+", name):
                 known += 1
