@@ -89,7 +89,9 @@ struct Node2vecOptions {
 // homogeneous graphs only.
 //
 // Throws as RandomWalk does, and Error(kInvalid) on p or q outside 1e-100..1e100 and on an edge
-// type between two node types; Error(kNotFound) if the edge type has no feature `prob`.
+// type between two node types; Error(kNotFound) if the edge type has no feature `prob`;
+// Error(kOverloaded) if the neighbours of one node have to be listed and are too many for the
+// answer of a remote partition (some ten million; only where p and q leave hardly any proposal).
 Walks Node2vecWalk(const DistGraph& graph, std::span<const int64_t> seeds, double p, double q,
                    int64_t walk_length, const Node2vecOptions& options = {});
 
