@@ -17,6 +17,7 @@ int Run(int argc, char** argv) {
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
   AddLaunch(app, command);
+  AddConvert(app);
   AddCopy(app);
   AddInspect(app);
   AddPartition(app);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/resource.h>
-
 #include <memory>
 
 #include "base/clock.h"
@@ -22,12 +20,6 @@ struct PartitionArgs {
   PartitionAssign assign;
   bool json = false;
 };
-
-uint64_t PeakMemory() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-}
 
 void Run(PartitionArgs& args) {
   const auto start = Clock::now();

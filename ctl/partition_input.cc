@@ -2,12 +2,17 @@
 #include "ctl/partition_input.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "ctl/part_config_path.h"
 #include "ctl/verbs.h"
+#include "format/chunked.h"
+#include "format/gather_partitions.h"
 #include "format/graph_files.h"
+#include "format/json_field.h"
 #include "format/ogb_raw.h"
 
 namespace graphd::ctl {
@@ -41,11 +46,12 @@ std::optional<char> SeparatorOf(const std::string& word) {
 }  // namespace
 
 void PartitionInput::AddOptions(CLI::App& verb) {
-  verb.add_option(Flags("input"), path_,
-                  "The graph: a directory in OGB's raw layout (raw/edge.csv.gz, ...), or a file of "
-                  "edges (CSV, TSV, .npy [2,E], Matrix Market)");
+  verb.add_option(
+      Flags("input"), path_,
+      "The graph: a file of edges (CSV, TSV, .npy [2,E], Matrix Market), a directory in "
+      "OGB's raw layout or DGL's chunked one, or a part config");
   verb.add_option(Flags("input_format"), format_,
-                  "auto (by what is there), ogb, edges (a table), npy or mtx")
+                  "auto (by what is there), ogb, edges (a table), npy, mtx, chunked or partition")
       ->capture_default_str();
   verb.add_flag(Flags("add_reverse"), add_reverse_,
                 "Add the reverse of every edge, with the same features: within a node type to its "
@@ -88,7 +94,19 @@ PartitionInput::Format PartitionInput::FormatByName() const {
                          {"ogb", Format::kOgb},
                          {"edges", Format::kEdges},
                          {"npy", Format::kNpy},
-                         {"mtx", Format::kMtx}});
+                         {"mtx", Format::kMtx},
+                         {"chunked", Format::kChunked},
+                         {"partition", Format::kPartition}});
+}
+
+// What a JSON file describes, by its keys.
+PartitionInput::Format PartitionInput::JsonFormat(const std::string& path) {
+  const nlohmann::json document = ParseJsonFile(path);
+  const JsonField root(document, path);
+  if (root.Has("num_parts")) return Format::kPartition;
+  if (root.Has("node_type")) return Format::kChunked;
+  Throw(ErrorCode::kCorrupt, path, ": neither a part config (it has no key num_parts) nor the ",
+        "metadata of a chunked graph (nor node_type)");
 }
 
 PartitionInput::Format PartitionInput::Detect() const {
@@ -97,10 +115,20 @@ PartitionInput::Format PartitionInput::Detect() const {
     Throw(ErrorCode::kInvalid, "no graph is given; --input or --edges names its files");
   }
   if (!FileExists(path_)) Throw(ErrorCode::kNotFound, "--input ", path_, " does not exist");
-  if (!std::filesystem::is_directory(path_)) return Format::kEdges;
+  if (!std::filesystem::is_directory(path_)) {
+    return path_.ends_with(".json") ? JsonFormat(path_) : Format::kEdges;
+  }
   if (FileExists(JoinPath(path_, "raw"))) return Format::kOgb;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    if (entry.path().extension() == ".json") return JsonFormat(FindPartConfig(path_));
+  }
   Throw(ErrorCode::kNotFound, "--input ", path_, " is no graph that is known; looked for raw/ ",
-        "(OGB's layout); a file of edges is given itself, not its directory");
+        "(OGB's layout), metadata.json (DGL's chunked layout) and <graph_name>.json (partitions); ",
+        "a file of edges is given itself, not its directory");
+}
+
+std::string PartitionInput::MetadataPath() const {
+  return std::filesystem::is_directory(path_) ? JoinPath(path_, "metadata.json") : path_;
 }
 
 RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) const {
@@ -134,11 +162,17 @@ RawGraph PartitionInput::Read(const StepProgress& progress) const {
   Format format = FormatByName();
   if (format == Format::kAuto) format = Detect();
   RawGraph graph;
+  const bool files = format == Format::kEdges || format == Format::kNpy || format == Format::kMtx;
+  if (!files && (path_.empty() || !edges_.empty() || !nodes_.empty())) {
+    Throw(ErrorCode::kInvalid, "this input is a directory or a JSON file, which --input names; ",
+          "--edges and --nodes don't go with it");
+  }
   if (format == Format::kOgb) {
-    if (!edges_.empty() || !nodes_.empty()) {
-      Throw(ErrorCode::kInvalid, "--edges and --nodes don't go with --input_format ogb");
-    }
     graph = ReadOgbRaw(path_, {.split = split_, .progress = progress});
+  } else if (format == Format::kChunked) {
+    graph = ReadChunked(MetadataPath(), progress);
+  } else if (format == Format::kPartition) {
+    graph = GatherPartitions(LoadPartConfig(FindPartConfig(path_)), progress);
   } else {
     graph = ReadFiles(format, progress);
   }

@@ -21,10 +21,13 @@ class PartitionInput {
   RawGraph Read(const StepProgress& progress) const;
 
  private:
-  enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx };
+  enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kChunked, kPartition };
   Format FormatByName() const;
   // By what is at --input.
   Format Detect() const;
+  static Format JsonFormat(const std::string& path);
+  // metadata.json in --input, or the file itself.
+  std::string MetadataPath() const;
   RawGraph ReadFiles(Format format, const StepProgress& progress) const;
   void AddFileOptions(CLI::App& verb);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/partition_summary.h"
 
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -50,6 +52,12 @@ std::vector<Share> Shares(const PartitionSummary& summary) {
 }
 
 }  // namespace
+
+uint64_t PeakMemory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
 
 void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& cost) {
   nlohmann::ordered_json root;

@@ -13,6 +13,9 @@ struct PartitionCost {
   uint64_t peak_bytes = 0;
 };
 
+// The most memory that this process has had so far.
+uint64_t PeakMemory();
+
 void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& cost);
 void PrintPartitionTable(const PartitionSummary& summary, const PartitionCost& cost);
 

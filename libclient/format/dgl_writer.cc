@@ -119,7 +119,8 @@ uint64_t WriteNodeFeatures(const RawGraph& graph, const PartitionPlan& plan, Par
     for (const RawFeature& feature : graph.nodes[Index(t)].features) {
       file.PutRows(prefix + feature.name, feature.values, count, original);
     }
-    file.PutOriginalIds(prefix + kOrigId, count, original);
+    file.PutOriginalIds(prefix + kOrigId, count,
+                        [&](size_t i) { return graph.nodes[Index(t)].OriginalId(original(i)); });
   }
   return file.Finish();
 }
@@ -139,7 +140,7 @@ uint64_t WriteEdgeFeatures(const RawGraph& graph, const PartitionPlan& plan, Par
                      [&](size_t i) { return keys[first + i].edge() % rows; });
       }
       file.PutOriginalIds(prefix + kOrigId, count,
-                          [&](size_t i) { return keys[first + i].edge(); });
+                          [&](size_t i) { return raw.OriginalId(keys[first + i].edge()); });
     });
   }
   return file.Finish();

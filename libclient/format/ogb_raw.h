@@ -14,6 +14,8 @@
 //   raw/edge-NAME, raw/edge_NAME           one line an edge
 //   split/SCHEME/{train,valid,test}        node ids: become train_mask, val_mask, test_mask (uint8)
 //
+// and that of its heterogeneous ones, which raw/triplet-list shows (ogb_hetero.h).
+//
 // Whole numbers become int64, others (nan too) float32; "feat" is always float32. One column
 // makes a feature of shape [N], several one of [N, columns].
 

@@ -40,24 +40,6 @@ void RemoveFile(const std::string& directory, const std::string& name) {
   for (const fs::path& path : found) fs::remove(path);
 }
 
-// The part config goes first, so that a run that is broken off leaves no graph that looks whole;
-// partitions beyond the new number go too, or they would seem to belong to it.
-void RemoveOld(const PartitionOptions& options) {
-  RemoveFile(options.output, options.graph_name + ".json");
-  for (PartId p = 0; p < kMaxParts; p++) {
-    const std::string directory = PartDirectory(options.output, p);
-    if (!fs::is_directory(directory)) {
-      if (p >= options.num_parts) break;
-      continue;
-    }
-    for (const char* file : {kNativeHeaderFile, "graph.seg", "node_feat.seg", "edge_feat.seg",
-                             "graph.dgl", "node_feat.dgl", "edge_feat.dgl"}) {
-      RemoveFile(directory, file);
-    }
-    if (p >= options.num_parts && fs::is_empty(directory)) fs::remove(directory);
-  }
-}
-
 // What the files will hold, for the progress.
 uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
   const uint64_t node = format == PartFormat::kNative ? 16 : 29;
@@ -112,9 +94,8 @@ PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions
   PartitionSummary summary;
   summary.classes = CountClasses(graph, options, assignment.owners);
   const PartitionPlan plan = MakePlan(graph, std::move(assignment.owners), options);
-  MakeDirectories(options.output);
-  RemoveOld(options);
-  ReplaceNodeNames(options.output, options.graph_name, graph);
+  ClearOutput(options);
+  WriteNodeNames(options.output, options.graph_name, graph);
   summary.meta = plan.meta;
   summary.edge_cut = plan.edge_cut();
   const uint64_t total = ExpectedBytes(graph, options.format);
@@ -153,6 +134,26 @@ void CheckPartitionOptions(const PartitionOptions& options) {
   for (const std::string& path : {ConfigPath(options), PartDirectory(options.output, 0)}) {
     if (!FileExists(path)) continue;
     Throw(ErrorCode::kExists, path, " exists; give another --output, or --force to replace it");
+  }
+}
+
+// The part config goes first, so that a run that is broken off leaves no graph that looks whole;
+// partitions beyond the new number go too, or they would seem to belong to it.
+void ClearOutput(const PartitionOptions& options) {
+  MakeDirectories(options.output);
+  RemoveFile(options.output, options.graph_name + ".json");
+  RemoveNodeNames(options.output, options.graph_name);
+  for (PartId p = 0; p < kMaxParts; p++) {
+    const std::string directory = PartDirectory(options.output, p);
+    if (!fs::is_directory(directory)) {
+      if (p >= options.num_parts) break;
+      continue;
+    }
+    for (const char* file : {kNativeHeaderFile, "graph.seg", "node_feat.seg", "edge_feat.seg",
+                             "graph.dgl", "node_feat.dgl", "edge_feat.dgl"}) {
+      RemoveFile(directory, file);
+    }
+    if (p >= options.num_parts && fs::is_empty(directory)) fs::remove(directory);
   }
 }
 

@@ -51,6 +51,9 @@ struct PartitionSummary {
 // set. PartitionGraph checks it too; call it before a long read of the input.
 void CheckPartitionOptions(const PartitionOptions& options);
 
+// Makes the output directory, and removes what a graph of that name and any partitions left there.
+void ClearOutput(const PartitionOptions& options);
+
 // Throws Error(kInvalid) also for an input that has a feature named "orig_id", or "trainer_id" with
 // several trainers per machine, and for what DGL's format can't hold (dgl_writer.h).
 PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options);

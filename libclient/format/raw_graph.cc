@@ -31,6 +31,7 @@ void AddReverseEdges(RawGraph& graph) {
     backward.src = forward.dst;
     backward.dst = forward.src;
     backward.features = forward.features;
+    backward.orig_id = forward.orig_id;
     graph.edges.push_back(std::move(backward));
   }
   graph.schema = Schema(std::move(ntypes), std::move(etypes));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -29,6 +30,12 @@ struct RawNodes {
   std::vector<RawFeature> features;
   // What the input called each node; null if it used the ids themselves.
   std::shared_ptr<const NameTable> names;
+  // int64 [count]: ids from before this input, which stand in its place as orig_id.
+  std::optional<Tensor> orig_id;
+
+  int64_t OriginalId(uint64_t i) const {
+    return orig_id ? orig_id->as<int64_t>()[i] : static_cast<int64_t>(i);
+  }
 };
 
 struct RawEdges {
@@ -38,7 +45,15 @@ struct RawEdges {
   // reversed like any other edge. Requires one type at both ends.
   bool add_reverse = false;
   std::vector<RawFeature> features;
+  std::optional<Tensor> orig_id;  // as of nodes: int64 [stored edges]
 
+  // A reverse has that of its edge plus the number of stored edges.
+  int64_t OriginalId(uint64_t edge) const {
+    if (!orig_id) return static_cast<int64_t>(edge);
+    const auto original = orig_id->as<int64_t>();
+    const bool reverse = edge >= original.size();
+    return original[reverse ? edge - original.size() : edge] + (reverse ? stored() : 0);
+  }
   int64_t stored() const { return src.num_rows(); }
   int64_t count() const { return add_reverse ? 2 * stored() : stored(); }
 

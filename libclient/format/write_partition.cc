@@ -129,7 +129,9 @@ class PartitionFiles {
         AppendRows(Partition::NodeFeatureName(t, feature.name), feature.values, rows.size(),
                    [&](size_t i) { return Index(rows[i]); });
       }
-      Append(Partition::NodeFeatureName(t, kOrigId), std::as_bytes(std::span(rows)));
+      AppendEach<int64_t>(Partition::NodeFeatureName(t, kOrigId), rows.size(), [&](size_t i) {
+        return graph_.nodes[Index(t)].OriginalId(Index(rows[i]));
+      });
     }
     writer_.EndSegment();
   }
@@ -154,7 +156,7 @@ class PartitionFiles {
                      [&](size_t i) { return own[i].edge() % rows; });
         }
         AppendEach<int64_t>(Partition::EdgeFeatureName(e, kOrigId), own.size(),
-                            [&](size_t i) { return static_cast<int64_t>(own[i].edge()); });
+                            [&](size_t i) { return raw.OriginalId(own[i].edge()); });
       });
     }
     writer_.EndSegment();

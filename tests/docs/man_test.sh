@@ -41,6 +41,7 @@ check_verb() {
 }
 check_verb graphctl-copy copy
 check_verb graphctl-partition partition
+check_verb graphctl-convert convert
 check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify
 check_verb graphctl-launch launch

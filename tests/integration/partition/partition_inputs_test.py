@@ -116,6 +116,86 @@ class Inputs(unittest.TestCase):
         self.assert_fails(self.partition("--input", path, "--input_format", "npy"), INVALID,
                           "is a Matrix Market file, expected a .npy file")
 
+    def write_mag(self):
+        for name, text in {
+                "raw/num-node-dict.csv.gz": "author,paper\n3,4\n",
+                "raw/triplet-list.csv.gz": "author,writes,paper\npaper,cites,paper\n",
+                "raw/nodetype-has-feat.csv.gz": "author,paper\nFalse,True\n",
+                "raw/relations/author___writes___paper/num-edge-list.csv.gz": "3\n",
+                "raw/relations/author___writes___paper/edge.csv.gz": "0,3\n2,0\n2,1\n",
+                "raw/relations/paper___cites___paper/num-edge-list.csv.gz": "0\n",
+                "raw/relations/paper___cites___paper/edge.csv.gz": "",
+                "raw/node-feat/paper/node-feat.csv.gz": "1,2\n3,4\n5,6\n7,8\n",
+                "raw/node-label/paper/node-label.csv.gz": "4\n3\n2\n1\n",
+                "split/time/paper/train.csv.gz": "0\n2\n",
+                "split/time/paper/valid.csv.gz": "1\n",
+                "split/time/paper/test.csv.gz": "3\n"}.items():
+            self.write("mag/" + name, text)
+
+    def test_ogbs_heterogeneous_layout(self):
+        self.write_mag()
+        summary, shown = self.partitioned("--input", self.scratch / "mag", "--add_reverse")
+        self.assertEqual((summary["num_nodes"], summary["num_edges"]), (7, 6))
+        self.assertEqual([t["name"] for t in shown[0]["etypes"]],
+                         ["author:writes:paper", "paper:cites:paper", "paper:rev_writes:author"])
+        self.assertEqual(self.features(shown, "ntypes", 1),
+                         {"orig_id": "int64", "feat": "float32", "label": "int64",
+                          "train_mask": "uint8", "val_mask": "uint8", "test_mask": "uint8"})
+        self.write("mag/raw/triplet-list.csv.gz", "author,writes,book\n")
+        self.assert_fails(self.partition("--input", self.scratch / "mag"), CORRUPT,
+                          "triplet-list.csv.gz:1", "book")
+
+    def test_dgls_chunked_layout(self):
+        spec = lambda name, *paths: {"format": {"name": name, "delimiter": " "}, "data": paths}
+        self.write("chunked/e0.txt", "0 1\n1 2\n")
+        self.write("chunked/e1.txt", "2 0\n")
+        self.write("chunked/x.npy", npy("<f4", (3, 2), range(6)))
+        metadata = {"graph_name": "c", "node_type": ["n"], "num_nodes_per_chunk": [[2, 1]],
+                    "edge_type": ["n:e:n"], "num_edges_per_chunk": [[2, 1]],
+                    "edges": {"n:e:n": spec("csv", "e0.txt", "e1.txt")},
+                    "node_data": {"n": {"x": spec("numpy", "x.npy")}}, "edge_data": {}}
+        path = self.write("chunked/metadata.json", json.dumps(metadata))
+        for given in (path, path.parent):
+            summary, shown = self.partitioned("--input", given)
+            self.assertEqual((summary["num_nodes"], summary["num_edges"]), (3, 3))
+            self.assertEqual(self.features(shown, "ntypes", 0)["x"], "float32")
+        metadata["edges"]["n:e:n"]["format"]["name"] = "parquet"
+        self.write("chunked/metadata.json", json.dumps(metadata))
+        self.assert_fails(self.partition("--input", path), INVALID, "Parquet")
+
+    def test_partitions_are_cut_anew_or_converted(self):
+        source = ROOT / "tests/fixtures/dgl/hetero_2p"
+        for file in [source / "hetero.json", *source.glob("part*/*.gz")]:
+            data = file.read_bytes()
+            name = str(file.relative_to(source))
+            if name.endswith(".gz"):
+                name, data = name[:-3], gzip.decompress(data)
+            self.write("dgl/" + name, data)
+        part_config = self.scratch / "dgl/hetero.json"
+        before = json.loads(graphctl("inspect", part_config, "--json").stdout)
+        summary, shown = self.partitioned("--input", part_config, parts=5)
+        self.assertEqual(summary["num_nodes"], sum(t["nodes"] for t in before["ntypes"]))
+        self.assertEqual(sum(t["edges"] for part in shown for t in part["etypes"]),
+                         summary["num_edges"])
+        again, _ = self.partitioned("--input", self.output / "g.json", parts=3)
+        self.assertEqual(again["num_edges"], summary["num_edges"])
+        native = self.scratch / "native"
+        result = graphctl("convert", "--part_config", part_config, "--output", native, "--json")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertEqual(graphctl("verify", native).returncode, OK)
+        config = json.loads((native / "hetero.json").read_text())
+        dgl = json.loads(part_config.read_text())
+        for key in ("node_map", "edge_map", "ntypes", "num_parts", "part_method"):
+            self.assertEqual(config[key], dgl[key], key)
+        self.assert_fails(graphctl("convert", "--part_config", part_config, "--output", native), 4,
+                          "--force")
+        names = self.write("native/hetero.n1.ids.txt.gz", "of a graph that was there before\n")
+        self.assertEqual(graphctl("convert", "--part_config", part_config, "--output", native,
+                                  "--force").returncode, OK)
+        self.assertFalse(names.exists())
+        self.assert_fails(graphctl("convert", "--part_config", part_config, "--output",
+                                   part_config.parent, "--force"), INVALID, "is the directory of")
+
     def test_degenerate_graphs(self):
         loops = self.write("loops.csv", "1,1\n1,1\n3,3\n")
         none = self.write("none.csv", "")
@@ -139,7 +219,12 @@ class Inputs(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         self.assert_fails(self.partition(), INVALID, "--input or --edges")
         self.assert_fails(self.partition("--input", "/nowhere"), NOT_FOUND, "/nowhere")
-        self.assert_fails(self.partition("--input", self.scratch), NOT_FOUND, "raw/")
+        self.assert_fails(self.partition("--input", self.scratch), NOT_FOUND, "raw/", "metadata.json",
+                          "<graph_name>.json")
+        other = self.write("other.json", "{}")
+        self.assert_fails(self.partition("--input", other), CORRUPT, "num_parts", "node_type")
+        self.assert_fails(self.partition("--input", other, "--input_format", "chunked", "--nodes", "x"),
+                          INVALID, "--nodes don't go with it")
         edges = self.write("e.csv", "0,1\n1,x\n")
         self.assert_fails(self.partition("--edges", "a:b=%s" % edges), INVALID, "src:rel:dst")
         self.assert_fails(self.partition("--input", edges, "--separator", "dot"), INVALID, "semicolon")

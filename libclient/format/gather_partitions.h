@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "format/part_config.h"
+#include "format/raw_graph.h"
+#include "format/step_progress.h"
+
+namespace graphd {
+
+// The whole graph that a part config's partitions make, in whichever format and by whichever book
+// they are: nodes and edges by their type-wise ids, with all features. orig_id features become
+// RawNodes::orig_id and RawEdges::orig_id. Loads one partition after the other, so the memory of
+// one is needed beside the graph. Every partition must be here. Throws what LoadPartition throws,
+// and Error(kCorrupt) if partitions differ in their features.
+RawGraph GatherPartitions(const PartConfig& config, const StepProgress& progress = {});
+
+}  // namespace graphd
