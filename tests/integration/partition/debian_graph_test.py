@@ -154,6 +154,18 @@ class DebianGraph(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout)["num_edges"], 12)
 
+    def test_graphctl_partitions_the_heterogeneous_one(self):
+        self.assertEqual(self.run_script("out", "--hetero").returncode, 0)
+        result = subprocess.run(
+            [GRAPHCTL, "partition", "--input", self.scratch / "out", "--graph_name", "tiny",
+             "--num_parts", "3", "--output", self.scratch / "parts", "--json"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["num_edges"], 28)
+        config = json.loads((self.scratch / "parts" / "tiny.json").read_text())
+        self.assertEqual(list(config["ntypes"]), ["package", "maintainer", "source"])
+        self.assertEqual(len(config["etypes"]), 10)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
