@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <torch/torch.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/options.h"
+#include "common/shared_optimizer.h"
+#include "common/trainer_group.h"
+#include "graphd/edge_data_loader.h"
+#include "link_prediction/edge_sets.h"
+#include "link_prediction/link_model.h"
+#include "link_prediction/ranking.h"
+
+namespace link_prediction {
+
+struct LinkOptions : examples::CommonOptions {
+  std::string etype = "depends";        // to predict
+  std::string reverse_etype;            // empty: rev_<etype> if there is one, else etype itself
+  std::vector<std::string> fan_out_of;  // see common/typed_fanouts.h
+  int num_negs = 1;                     // uniform ones per training edge
+  int num_popular_negs = 20;            // and by popularity; these cost no sampling
+  int num_eval_negs = 100;              // per edge of evaluation, uniform and again by popularity
+  int64_t num_eval_edges = 0;           // of each set; 0: all
+  int64_t max_steps = 0;                // per epoch; 0: all training edges
+};
+
+// The model, and the number of training edges to the destination, on the same pairs.
+struct Comparison {
+  Ranking model, degree;
+};
+// By how the negatives are drawn.
+struct Evaluation {
+  Comparison uniform, popular;
+};
+
+// One trainer of a job that learns to tell edges from other pairs. Used by one thread; everything
+// is collective.
+class LinkTrainer {
+ public:
+  // `group` must outlive the trainer.
+  LinkTrainer(graphd::DistGraph graph, EdgeSets sets, LinkOptions options,
+              examples::TrainerGroup& group);
+
+  // Trains and evaluates. The first trainer prints; at the end what the test edges say about the
+  // parameters that were best on the validation edges. Returns when all trainers are done.
+  void Run();
+
+ private:
+  graphd::AnySampler Sampler(const std::vector<int>& fan_out, int factor) const;
+  graphd::DistEdgeDataLoader MakeLoader() const;
+  void TrainEpoch(int epoch, examples::SharedOptimizer& optimizer);
+  examples::Counts Learn(const graphd::EdgeBatch& batch);
+  // Of pairs of seeds.
+  torch::Tensor Scores(const graphd::EdgeBatch& batch, const std::vector<torch::Tensor>& h,
+                       const graphd::PairEdges& pairs, float own_edges);
+
+  // Whether pairs of seeds are training edges.
+  torch::Tensor AreEdges(const graphd::EdgeBatch& batch, const graphd::PairEdges& pairs) const;
+
+  // [ntype] h of all nodes of the two ends' types; undefined for others. By all trainers together.
+  std::vector<torch::Tensor> EncodeAll();
+  Evaluation Evaluate(const std::vector<torch::Tensor>& h, EdgeSet set);
+  Comparison Rank(const graphd::NegativeSampler& negatives, const torch::Tensor& sources,
+                  const torch::Tensor& destinations, const torch::Tensor& bias,
+                  const graphd::EdgeEnds& edges);
+  void Validate(int epoch);
+  void Report(const char* set, const Evaluation& result) const;
+
+  graphd::DistGraph graph_;
+  EdgeSets sets_;
+  LinkOptions options_;
+  examples::TrainerGroup& group_;
+  graphd::NodeTypeId src_type_, dst_type_;
+  std::shared_ptr<const graphd::NegativeSampler> uniform_, popular_;  // of evaluation
+  examples::TypedInputs inputs_;
+  std::shared_ptr<LinkModel> model_;
+  std::optional<graphd::DistEdgeDataLoader> train_;
+  int64_t steps_per_epoch_ = 0;
+  double best_valid_ = -1;
+  Evaluation test_of_best_;
+};
+
+}  // namespace link_prediction
