@@ -59,7 +59,8 @@ json StatusToJson(const ServerStatus& status) {
                           {"nodes", part.num_nodes},
                           {"edges", part.num_edges},
                           {"bytes", part.bytes},
-                          {"pages", part.pages}});
+                          {"pages", part.pages},
+                          {"index_bytes", part.index_bytes}});
   }
   for (const JobStatus& job : status.jobs) jobs.push_back(JobToJson(job));
   return {{"server_name", status.server_name},
@@ -94,7 +95,9 @@ std::string StatusToText(const std::string& host, const json& status) {
     text += StrCat(
         "  partition ", part.value("part", 0), " of ", status.value("num_parts", 0), ": ",
         part.value("nodes", int64_t{0}), " nodes, ", part.value("edges", int64_t{0}), " edges, ",
-        HumanBytes(part.value("bytes", uint64_t{0})), " in ", part.value("pages", "?"), " pages\n");
+        HumanBytes(part.value("bytes", uint64_t{0})), " in ", part.value("pages", "?"), " pages");
+    const auto indexes = part.value("index_bytes", uint64_t{0});
+    text += indexes ? StrCat(", indexes ", HumanBytes(indexes), "\n") : "\n";
   }
   const json jobs = status.value("jobs", json::array());
   for (const json& job : jobs) text += JobToText(job);

@@ -233,14 +233,19 @@ void HopJob::RunPick(Slice& slice, PickedEdges<Id>& out, WorkerScratch& scratch)
     std::memcpy(scratch.real_times.data(), times, count * sizeof(double));
     part.real_times = scratch.real_times;
   }
-  const size_t left = kMaxResponseBytes - std::min(kMaxResponseBytes, answer_bytes_.load());
   const size_t edge_bytes = sizeof(Id) + (work.edge_ids ? work.edge_width : 0) +
                             (work.pick.direction == Direction::kOut ? sizeof(Race) : 0);
+  // The most that there may be is counted until it is known: slices of one job run side by side.
+  size_t counted = 0;
+  const auto admit = [&](uint64_t edges) {
+    counted = edges * edge_bytes;
+    CheckResponse(answer_bytes_.fetch_add(counted) + counted + row_bytes_);
+  };
   scratch.picker.Run(*partition_, *indexes_,
-                     {work.pick, work.key, work.edge_ids, work.exclude, left / edge_bytes}, part,
-                     out);
-  const size_t bytes = out.neighbors.size() * edge_bytes + out.counts.size() * sizeof(uint32_t);
-  CheckResponse(answer_bytes_.fetch_add(bytes) + bytes + row_bytes_);
+                     {work.pick, work.key, work.edge_ids, work.exclude, admit}, part, out);
+  answer_bytes_ -= counted - out.neighbors.size() * edge_bytes;
+  const size_t counts = out.counts.size() * sizeof(uint32_t);
+  CheckResponse(answer_bytes_.fetch_add(counts) + counts + row_bytes_);
 }
 
 template <class Id>

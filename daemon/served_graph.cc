@@ -39,7 +39,7 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
       if (segment->size() > largest->size()) largest = segment.get();
     }
     status_.push_back({id, meta_->book.nodes().count_in(id), meta_->book.edges().count_in(id),
-                       partition->bytes(), PageKindName(largest->pages())});
+                       partition->bytes(), PageKindName(largest->pages()), 0});
   }
 }
 
@@ -51,6 +51,14 @@ std::shared_ptr<const Partition> ServedGraph::Find(PartId part) const {
   }
   Throw(ErrorCode::kNotFound, "partition ", part, " is not served here, only ", Join(served, ", "),
         "; check the order of lines in ip_config");
+}
+
+std::vector<PartitionStatus> ServedGraph::status() const {
+  std::vector<PartitionStatus> status = status_;
+  for (PartitionStatus& partition : status) {
+    partition.index_bytes = indexes(partition.part)->bytes();
+  }
+  return status;
 }
 
 std::shared_ptr<EdgeIndexes> ServedGraph::indexes(PartId part) const {

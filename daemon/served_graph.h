@@ -28,7 +28,7 @@ class ServedGraph {
   // Derived arrays of a partition, made when first needed; shortage of memory is
   // Error(kOverloaded).
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
-  const std::vector<PartitionStatus>& status() const noexcept { return status_; }
+  std::vector<PartitionStatus> status() const;
 
   std::atomic<uint64_t> requests{0}, rows_served{0}, edges_sampled{0}, bytes_sent{0};
 

@@ -123,10 +123,7 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Part
   const auto streams = seeds.streams.empty() ? seeds.ids : seeds.streams;
   const PickParams params{pick.method,    pick.fanout, pick.replace, pick.largest,
                           pick.inclusive, outward,     part.key};
-  if (part.max_edges != SIZE_MAX && MaxPicks(csc, rows_, params) > part.max_edges) {
-    Throw(ErrorCode::kOverloaded, "the neighbours of ", seeds.ids.size(),
-          " seeds exceed what one answer may hold; ask for fewer seeds, or a smaller fanout");
-  }
+  if (part.admit) part.admit(MaxPicks(csc, rows_, params));
   out.edge_ids.clear();
   out.races.clear();
   if (!outward && pick.method == PickMethod::kUniform && part.exclude.empty()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct PartPick {
   uint64_t key = 0;  // SampleKey
   bool edge_ids = false;
   std::span<const int64_t> exclude = {};  // type-wise ids of the partition's own edges, ascending
-  size_t max_edges = SIZE_MAX;            // Error(kOverloaded) if the answer might hold more
+  // Told how many edges there may be at most, before memory is taken for them; may throw.
+  std::function<void(uint64_t)> admit = nullptr;
 };
 
 template <class Id>

@@ -108,6 +108,7 @@ struct Status {
     numEdges @2 :Int64;
     bytes @3 :UInt64;
     pages @4 :Text;
+    indexBytes @5 :UInt64;  # derived arrays, beside `bytes`
   }
   struct JobStatus {
     jobId @0 :Text;

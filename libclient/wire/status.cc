@@ -94,6 +94,7 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
     partitions[i].setNumEdges(partition.num_edges);
     partitions[i].setBytes(partition.bytes);
     partitions[i].setPages(partition.pages);
+    partitions[i].setIndexBytes(partition.index_bytes);
   }
   auto jobs = out.initJobs(Size(status.jobs.size()));
   for (kj::uint i = 0; i < jobs.size(); i++) WriteJob(status.jobs[i], jobs[i]);
@@ -121,7 +122,7 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   for (auto partition : in.getPartitions()) {
     status.partitions.push_back({partition.getPart(), partition.getNumNodes(),
                                  partition.getNumEdges(), partition.getBytes(),
-                                 partition.getPages().cStr()});
+                                 partition.getPages().cStr(), partition.getIndexBytes()});
   }
   for (auto job : in.getJobs()) status.jobs.push_back(ReadJob(job));
   status.requests = in.getRequests();

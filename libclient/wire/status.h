@@ -44,7 +44,8 @@ struct PartitionStatus {
   PartId part;
   int64_t num_nodes, num_edges;  // owned
   uint64_t bytes;
-  std::string pages;  // "2 MiB transparent", ...
+  std::string pages;         // "2 MiB transparent", ...
+  uint64_t index_bytes = 0;  // of derived arrays, beside `bytes`
 };
 
 struct ServerStatus {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "client/control.h"
 #include "graphd/dist_graph.h"
 #include "graphd/sampling.h"
 #include "graphd/subgraph.h"
@@ -127,6 +128,22 @@ TEST_P(Queries, DegreesCountEveryEdgeOnce) {
     }
   }
   EXPECT_TRUE(graph.InDegrees({}, 0).empty());
+}
+
+class QueriesOfDaemons : public Queries {};
+INSTANTIATE_TEST_SUITE_P(Ways, QueriesOfDaemons, ::testing::Values(kMapped, kOverTcp));
+
+TEST_P(QueriesOfDaemons, IndexesAreMadeOnceAndShownInTheStatus) {
+  auto control = ControlClient::ConnectUnix(served_->socket_path(0), std::chrono::seconds(5));
+  // What a trainer asked for is there for the next.
+  const auto bytes_after_one = [&] {
+    const DistGraph graph = Graph();
+    graph.OutDegrees(std::vector<int64_t>{0}, graph.schema().EdgeTypeIdOf("cites"));
+    return control->Status().partitions.at(0).index_bytes;
+  };
+  const uint64_t bytes = bytes_after_one();
+  EXPECT_GT(bytes, 0u);
+  EXPECT_EQ(bytes_after_one(), bytes);
 }
 
 TEST_P(Queries, EdgesAreFoundByIdAndByEnds) {
