@@ -102,7 +102,9 @@ TEST_F(WalkWays, NegativeEdgesAreTheSame) {
 
 TEST_F(WalkWays, ThreadsThatWalkTheSameGraphDoNotDisturbOneAnother) {
   const auto trainer = [](Transport transport, int rank) {
-    return DistGraph(Initialize(served_->TrainerOptions(transport, rank, 2)), "hubs");
+    Options options = served_->TrainerOptions(transport, rank, 2);
+    options.job_id = "threads";  // the other tests' job may not have ended yet, and has one trainer
+    return DistGraph(Initialize(options), "hubs");
   };
   const DistGraph mapped = trainer(Transport::kAuto, 0), remote = trainer(Transport::kTcp, 1);
   const auto seeds = SomeNodes(200, 4);
