@@ -96,7 +96,7 @@ TEST_F(Npy, WhatItIsNotIsSaid) {
     const std::string path = File(header, data);
     return Complaint([&] { NpyFile file(path); });
   };
-  EXPECT_THAT(complaint("{'descr': '<i4', 'fortran_order': True, 'shape': (1,)}", "1234"),
+  EXPECT_THAT(complaint("{'descr': '<i4', 'fortran_order': True, 'shape': (1, 1)}", "1234"),
               HasSubstr("C order"));
   EXPECT_THAT(complaint("{'descr': '>i4', 'fortran_order': False, 'shape': (1,)}", "1234"),
               HasSubstr("'descr'"));
