@@ -214,9 +214,10 @@ TEST_P(Distributions, AHubsNeighborsComeByTheirWeights) {
 INSTANTIATE_TEST_SUITE_P(OverPartitions, Distributions,
                          ::testing::Combine(::testing::Values(2, 3),
                                             ::testing::Values(Direction::kIn, Direction::kOut)),
-                         [](const auto& info) {
-                           const bool in = std::get<1>(info.param) == Direction::kIn;
-                           return std::to_string(std::get<0>(info.param)) + (in ? "In" : "Out");
+                         [](const auto& pick_case) {
+                           const bool in = std::get<1>(pick_case.param) == Direction::kIn;
+                           return std::to_string(std::get<0>(pick_case.param)) +
+                                  (in ? "In" : "Out");
                          });
 
 }  // namespace
