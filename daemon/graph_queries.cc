@@ -38,10 +38,8 @@ kj::Promise<void> GraphSession::findEdges(FindEdgesContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
     const EdgeTypeId etype = params.getEtype();
-    auto partition = context_.graph.Find(params.getPart());
-    auto indexes = context_.graph.indexes(params.getPart());
+    const auto [partition, indexes] = context_.graph.Find(params.getPart(), etype);
     const GraphMeta& meta = partition->meta();
-    CheckType(etype, meta.schema.num_etypes(), "edge");
     struct Job {
       WireIds ids;
       std::vector<int64_t> rows, src, dst;
@@ -82,10 +80,8 @@ kj::Promise<void> GraphSession::hasEdges(HasEdgesContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
     const EdgeTypeId etype = params.getEtype();
-    auto partition = context_.graph.Find(params.getPart());
-    auto indexes = context_.graph.indexes(params.getPart());
+    const auto [partition, indexes] = context_.graph.Find(params.getPart(), etype);
     const GraphMeta& meta = partition->meta();
-    CheckType(etype, meta.schema.num_etypes(), "edge");
     const IdMap& nodes = meta.book.nodes();
     const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
     struct Job {
@@ -127,10 +123,8 @@ kj::Promise<void> GraphSession::degrees(DegreesContext context) {
     auto params = context.getParams();
     const EdgeTypeId etype = params.getEtype();
     const bool out = params.getOutward();
-    auto partition = context_.graph.Find(params.getPart());
-    auto indexes = context_.graph.indexes(params.getPart());
+    const auto [partition, indexes] = context_.graph.Find(params.getPart(), etype);
     const GraphMeta& meta = partition->meta();
-    CheckType(etype, meta.schema.num_etypes(), "edge");
     const NodeTypeId type = out ? meta.schema.src_type(etype) : meta.schema.dst_type(etype);
     struct Job {
       WireIds ids;
@@ -170,10 +164,8 @@ kj::Promise<void> GraphSession::induced(InducedContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
     const EdgeTypeId etype = params.getEtype();
-    auto partition = context_.graph.Find(params.getPart());
-    auto indexes = context_.graph.indexes(params.getPart());
+    const auto [partition, indexes] = context_.graph.Find(params.getPart(), etype);
     const GraphMeta& meta = partition->meta();
-    CheckType(etype, meta.schema.num_etypes(), "edge");
     const IdMap& nodes = meta.book.nodes();
     const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
     struct Job {
@@ -200,11 +192,7 @@ kj::Promise<void> GraphSession::induced(InducedContext context) {
         }
       }
       const Csc& csc = partition->csc(etype);
-      FindInducedEdges(csc, indexes->Sorted(etype), job->rows, job->ids, job->edges);
-      if (job->edges.slots.size() > kMaxInduced) {
-        Throw(ErrorCode::kOverloaded, job->edges.slots.size(), " edges in one answer, at most ",
-              kMaxInduced, " are sent; ask for fewer nodes");
-      }
+      FindInducedEdges(csc, indexes->Sorted(etype), job->rows, job->ids, job->edges, kMaxInduced);
       job->edge_ids.resize(job->edges.slots.size());
       WriteEdgeIds(*partition, etype, csc, job->edges.slots, job->edge_ids.data());
     };

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
+#include "daemon/wire_ids.h"
 
 namespace graphd {
 namespace {
@@ -51,6 +52,13 @@ std::shared_ptr<const Partition> ServedGraph::Find(PartId part) const {
   }
   Throw(ErrorCode::kNotFound, "partition ", part, " is not served here, only ", Join(served, ", "),
         "; check the order of lines in ip_config");
+}
+
+ServedGraph::Found ServedGraph::Find(PartId part, EdgeTypeId etype) const {
+  Found found{Find(part), nullptr};
+  CheckType(etype, meta_->schema.num_etypes(), "edge");
+  found.indexes = indexes(part);
+  return found;
 }
 
 std::vector<PartitionStatus> ServedGraph::status() const {

@@ -25,6 +25,13 @@ class ServedGraph {
   }
   // Throws Error(kNotFound) naming the partitions that are served here.
   std::shared_ptr<const Partition> Find(PartId part) const;
+  // The same with its derived arrays, for a question about an edge type. Throws Error(kInvalid) for
+  // a type that there is not.
+  struct Found {
+    std::shared_ptr<const Partition> partition;
+    std::shared_ptr<EdgeIndexes> indexes;
+  };
+  Found Find(PartId part, EdgeTypeId etype) const;
   // Derived arrays of a partition, made when first needed; shortage of memory is
   // Error(kOverloaded).
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "base/strings.h"
 
 namespace graphd {
 namespace {
@@ -121,7 +122,7 @@ void HasEdges(const Csc& csc, const SortedIndex* sorted, std::span<const int64_t
 }
 
 void FindInducedEdges(const Csc& csc, const SortedIndex* sorted, std::span<const int64_t> rows,
-                      std::span<const int64_t> members, InducedEdges& edges) {
+                      std::span<const int64_t> members, InducedEdges& edges, size_t max_edges) {
   GRAPHD_CHECK(members.size() <= UINT32_MAX, "positions of members fit 32 bits");
   const MemberTable table(members);
   edges.counts.assign(rows.size(), 0);
@@ -151,6 +152,10 @@ void FindInducedEdges(const Csc& csc, const SortedIndex* sorted, std::span<const
         }
       }
       edges.counts[i] = static_cast<uint32_t>(edges.slots.size() - before);
+      if (edges.slots.size() > max_edges) {
+        Throw(ErrorCode::kOverloaded, "the first ", i + 1, " nodes have ", edges.slots.size(),
+              " edges to members, at most ", max_edges, " are told at once; ask for fewer nodes");
+      }
     }
   });
 }

@@ -34,8 +34,10 @@ struct InducedEdges {
 
 // `members`: type-wise ids, ascending, without duplicates, fewer than 2^32. Parallel edges are all
 // found. Each row is either searched for the members or scanned, whichever is less. Fills `edges`
-// anew, reusing its memory. `sorted` as in HasEdges.
+// anew, reusing its memory. `sorted` as in HasEdges. Throws Error(kOverloaded) after the row with
+// which there are more than `max_edges`: rows may be named many times over.
 void FindInducedEdges(const Csc& csc, const SortedIndex* sorted, std::span<const int64_t> rows,
-                      std::span<const int64_t> members, InducedEdges& edges);
+                      std::span<const int64_t> members, InducedEdges& edges,
+                      size_t max_edges = SIZE_MAX);
 
 }  // namespace graphd

@@ -186,6 +186,23 @@ TEST(Attach, TheServerTrustsNoRequest) {
           {1, [](auto pick) { pick.initExclude(3); }, "multiple of 4"},
       };
   for (const auto& [seed, set, expected] : hops) EXPECT_THAT(hop(seed, set), HasSubstr(expected));
+
+  // Few nodes named many times over: 17 million edges from 10,000.
+  auto induced = session.inducedRequest();
+  std::vector<uint32_t> members(60000), seeds;
+  for (uint32_t id = 0; id < members.size(); id++) members[id] = id;
+  for (int i = 0; i < 120; i++) seeds.insert(seeds.end(), members.begin(), members.begin() + 10000);
+  const auto bytes = [](const std::vector<uint32_t>& ids) {
+    return kj::arrayPtr(reinterpret_cast<const kj::byte*>(ids.data()), 4 * ids.size());
+  };
+  induced.setSeeds(bytes(seeds));
+  induced.setMembers(bytes(members));
+  try {
+    induced.send().wait(io.waitScope);
+    ADD_FAILURE() << "no error";
+  } catch (const kj::Exception& exception) {
+    EXPECT_THAT(FromKj(exception, "peer").what(), HasSubstr("ask for fewer nodes"));
+  }
   auto slice = session.sliceRequest();
   slice.setName("label");
   slice.setBegin(1);

@@ -149,18 +149,8 @@ TEST_P(SmallLayers, NegativeWeightsAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(OverPartitions, SmallLayers, ::testing::Values(2, 3));
 
-class Layers : public ::testing::Test {
+class Layers : public ServedPickGraph {
  protected:
-  static void SetUpTestSuite() {
-    served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
-                                                   std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
-    alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
-    known_ = KnownEdges(PickGraph(), *alone_);
-  }
-  static void TearDownTestSuite() {
-    alone_.reset();
-    served_.reset();
-  }
   static BatchRequest Request() {
     BatchRequest request{{{3, 17, 3}, {1, 9, 30}}, 8};
     request.exclude.resize(4);
@@ -171,14 +161,7 @@ class Layers : public ::testing::Test {
     request.seed_features = {{1, "label"}};
     return request;
   }
-  static std::unique_ptr<ServedGraphFixture> served_;
-  static std::unique_ptr<DistGraph> alone_;
-  static std::vector<std::vector<KnownEdge>> known_;
 };
-
-std::unique_ptr<ServedGraphFixture> Layers::served_;
-std::unique_ptr<DistGraph> Layers::alone_;
-std::vector<std::vector<KnownEdge>> Layers::known_;
 
 // All known edges from the block's sources to its destinations, and no others; rows sum to 1.
 void ExpectAllEdgesOfSources(const Schema& schema, const Block& block, const std::string& column,

@@ -98,4 +98,20 @@ std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const EdgeP
   return eligible;
 }
 
+std::unique_ptr<ServedGraphFixture> ServedPickGraph::served_;
+std::unique_ptr<DistGraph> ServedPickGraph::alone_;
+std::vector<std::vector<KnownEdge>> ServedPickGraph::known_;
+
+void ServedPickGraph::SetUpTestSuite() {
+  served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
+                                                 std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
+  alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
+  known_ = KnownEdges(PickGraph(), *alone_);
+}
+
+void ServedPickGraph::TearDownTestSuite() {
+  alone_.reset();
+  served_.reset();
+}
+
 }  // namespace graphd::testing

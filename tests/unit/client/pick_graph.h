@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "graphd/dist_graph.h"
 #include "graphd/sampling.h"
+#include "tests/support/served_graph_fixture.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
 // A typed graph whose edges have weights, masks and times, and what it is in new ids, found out
@@ -30,6 +34,16 @@ struct KnownEdge {
 
 // [etype][edge id], from what the graph was made of and the orig_id features.
 std::vector<std::vector<KnownEdge>> KnownEdges(const RawGraph& raw, const DistGraph& graph);
+
+// PickGraph in three partitions: standalone, and served by two daemons. For test suites.
+class ServedPickGraph : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite();
+  static void TearDownTestSuite();
+  static std::unique_ptr<ServedGraphFixture> served_;
+  static std::unique_ptr<DistGraph> alone_;
+  static std::vector<std::vector<KnownEdge>> known_;
+};
 
 // The edges that a pick may give for a seed, in the order of their ids.
 std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const EdgePick& pick,

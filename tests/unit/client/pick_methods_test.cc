@@ -56,18 +56,8 @@ double Value(const KnownEdge& edge, const std::string& column) {
   return column == "time" ? static_cast<double>(edge.time) : edge.when;
 }
 
-class PickMethods : public ::testing::Test {
+class PickMethods : public ServedPickGraph {
  protected:
-  static void SetUpTestSuite() {
-    served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
-                                                   std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
-    alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
-    known_ = KnownEdges(PickGraph(), *alone_);
-  }
-  static void TearDownTestSuite() {
-    alone_.reset();
-    served_.reset();
-  }
   void SetUp() override {
     CounterRng random(3);
     for (size_t t = 0; t < 2; t++) {
@@ -111,18 +101,11 @@ class PickMethods : public ::testing::Test {
   }
   void ExpectRight(const EdgePick& pick, const Neighbors& result, bool excluding) const;
 
-  static std::unique_ptr<ServedGraphFixture> served_;
-  static std::unique_ptr<DistGraph> alone_;
-  static std::vector<std::vector<KnownEdge>> known_;
   std::vector<int64_t> ids_[2], streams_[2], times_[2];
   std::vector<double> whens_[2];
   std::vector<HopSeeds> seeds_;
   std::vector<std::vector<int64_t>> exclude_;
 };
-
-std::unique_ptr<ServedGraphFixture> PickMethods::served_;
-std::unique_ptr<DistGraph> PickMethods::alone_;
-std::vector<std::vector<KnownEdge>> PickMethods::known_;
 
 void PickMethods::ExpectRight(const EdgePick& pick, const Neighbors& result, bool excluding) const {
   const Schema& schema = alone_->schema();

@@ -16,18 +16,8 @@ namespace {
 
 size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
-class Shadow : public ::testing::Test {
+class Shadow : public ServedPickGraph {
  protected:
-  static void SetUpTestSuite() {
-    served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
-                                                   std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
-    alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
-    known_ = KnownEdges(PickGraph(), *alone_);
-  }
-  static void TearDownTestSuite() {
-    alone_.reset();
-    served_.reset();
-  }
   static BatchRequest Request() {
     BatchRequest request{{{3, 17, 3}, {1, 9, 30}}, 8};
     request.exclude.resize(4);
@@ -40,15 +30,7 @@ class Shadow : public ::testing::Test {
   }
   // The block against all known edges between its nodes.
   static void ExpectInduced(const Block& block, const std::vector<std::vector<int64_t>>& exclude);
-
-  static std::unique_ptr<ServedGraphFixture> served_;
-  static std::unique_ptr<DistGraph> alone_;
-  static std::vector<std::vector<KnownEdge>> known_;
 };
-
-std::unique_ptr<ServedGraphFixture> Shadow::served_;
-std::unique_ptr<DistGraph> Shadow::alone_;
-std::vector<std::vector<KnownEdge>> Shadow::known_;
 
 void Shadow::ExpectInduced(const Block& block, const std::vector<std::vector<int64_t>>& exclude) {
   const Schema& schema = alone_->schema();

@@ -18,18 +18,8 @@ namespace {
 
 size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
-class Temporal : public ::testing::Test {
+class Temporal : public ServedPickGraph {
  protected:
-  static void SetUpTestSuite() {
-    served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
-                                                   std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
-    alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
-    known_ = KnownEdges(PickGraph(), *alone_);
-  }
-  static void TearDownTestSuite() {
-    alone_.reset();
-    served_.reset();
-  }
   // Seeds of both types; paper 1 three times, of which twice at the same time.
   static BatchRequest Request() {
     BatchRequest request{{{3, 17, 3}, {1, 9, 1, 1, 30}}, 8};
@@ -39,14 +29,7 @@ class Temporal : public ::testing::Test {
     request.seed_features = {{1, "label"}};
     return request;
   }
-  static std::unique_ptr<ServedGraphFixture> served_;
-  static std::unique_ptr<DistGraph> alone_;
-  static std::vector<std::vector<KnownEdge>> known_;
 };
-
-std::unique_ptr<ServedGraphFixture> Temporal::served_;
-std::unique_ptr<DistGraph> Temporal::alone_;
-std::vector<std::vector<KnownEdge>> Temporal::known_;
 
 // Each tree has each node once, and its edges stay in it.
 void ExpectTrees(const Schema& schema, const Block& block) {
