@@ -117,7 +117,7 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
   const std::string& name = plan_.hosts[index].name;
   const std::string kind = event.header.value("t", "");
   if (kind == "out") {
-    PrintLine(event.header, event.text);
+    PrintLines(event.header, event.text);
   } else if (kind == "hello") {
     const std::string version = event.header.value("version", "?");
     if (version != GRAPHD_VERSION) {
@@ -199,13 +199,20 @@ void JobRunner::End(int code, const std::string& why) {
   }
 }
 
-void JobRunner::PrintLine(const nlohmann::json& header, const std::string& line) {
+void JobRunner::PrintLines(const nlohmann::json& header, std::string_view lines) {
   if (ending_ && console_.size() > kMostAtEnd) {
     dropped_ = true;
     return;
   }
   const int fd = header.value("fd", 1) == 2 ? STDERR_FILENO : STDOUT_FILENO;
-  console_.Add(fd, StrCat(LabelOf(header.value("rank", -1)), line, "\n"));
+  const std::string& label = LabelOf(header.value("rank", -1));
+  std::string labelled;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size() - 1);
+    labelled.append(label).append(lines.substr(0, end + 1));
+    lines.remove_prefix(end + 1);
+  }
+  console_.Add(fd, labelled);
 }
 
 void JobRunner::Say(const std::string& text) {

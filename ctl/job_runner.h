@@ -35,7 +35,7 @@ class JobRunner {
   void OnReady(size_t index, const nlohmann::json& header);
   void OnExit(size_t index, const nlohmann::json& header);
   void OnSignal(int number);
-  void PrintLine(const nlohmann::json& header, const std::string& line);
+  void PrintLines(const nlohmann::json& header, std::string_view lines);
   void Say(const std::string& text);
   void Finish();
   [[noreturn]] void GiveUp();

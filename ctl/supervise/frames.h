@@ -13,7 +13,7 @@
 //   notice  text                         for the user's eyes
 //   ready   started, seconds, port       the daemon serves and the job is registered; port: a free
 //                                        one on the master's host
-//   out     rank, fd, n                  a line of a trainer's output, without its newline
+//   out     rank, fd, n                  lines of a trainer's output, each with its newline
 //   exit    rank, code, signal           a trainer has ended (signal 0: by itself)
 //   stopped signal                       the supervisor was told to end the job
 //   error   code, text                   ErrorCode's name; the job can't go on

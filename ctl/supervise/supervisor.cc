@@ -42,8 +42,8 @@ Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardedState& 
       &loop_, STDOUT_FILENO, [this](bool room) { trainers_->Pause(!room); },
       [this] { End(/*input_over=*/true); });
   TrainerGroup::Events events;
-  events.on_line = [this](int rank, int fd, std::string_view line) {
-    Send({{"t", "out"}, {"rank", rank}, {"fd", fd}}, line);
+  events.on_lines = [this](int rank, int fd, std::string_view lines) {
+    Send({{"t", "out"}, {"rank", rank}, {"fd", fd}}, lines);
   };
   events.on_exit = [this](int rank, int code, int signal, bool ending) {
     Send({{"t", "exit"}, {"rank", rank}, {"code", code}, {"signal", signal}, {"ending", ending}});

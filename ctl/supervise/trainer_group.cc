@@ -52,8 +52,13 @@ std::unique_ptr<TrainerGroup::Stream> TrainerGroup::MakeStream(UniqueFd fd, int 
   auto stream = std::make_unique<Stream>();
   stream->fd = std::move(fd);
   stream->owner = this;
-  stream->lines = std::make_unique<LineSplitter>(
-      [this, rank, number](std::string_view line) { events_.on_line(rank, number, line); });
+  stream->rank = rank;
+  stream->number = number;
+  stream->splitter =
+      std::make_unique<LineSplitter>([&lines = stream->lines](std::string_view line) {
+        lines += line;
+        lines += '\n';
+      });
   uv_poll_init(loop_, &stream->poll, stream->fd.get());
   stream->poll.data = stream.get();
   Watch(*stream);
@@ -87,15 +92,23 @@ void TrainerGroup::Read(Stream& stream, bool to_the_end) {
   for (int rounds = to_the_end ? 64 : 1; rounds > 0 && stream.open; rounds--) {
     const ssize_t got = ::read(stream.fd.get(), bytes, sizeof bytes);
     if (got > 0) {
-      stream.lines->Feed({bytes, static_cast<size_t>(got)});
+      stream.splitter->Feed({bytes, static_cast<size_t>(got)});
+      HandOn(stream);
     } else if (got == 0) {
-      stream.lines->Finish();
+      stream.splitter->Finish();
+      HandOn(stream);
       stream.open = false;
       uv_poll_stop(&stream.poll);
     } else if (errno != EINTR) {
       return;
     }
   }
+}
+
+// All lines of one read together: a trainer that writes short ones costs no more than their bytes.
+void TrainerGroup::HandOn(Stream& stream) {
+  if (!stream.lines.empty()) events_.on_lines(stream.rank, stream.number, stream.lines);
+  stream.lines.clear();
 }
 
 bool TrainerGroup::AnyRunning() const {
@@ -148,7 +161,8 @@ void TrainerGroup::AllEnded() {
     for (auto& stream : member->streams) {
       Read(*stream, true);
       if (!stream->open) continue;
-      stream->lines->Finish();
+      stream->splitter->Finish();
+      HandOn(*stream);
       stream->open = false;
       uv_poll_stop(&stream->poll);
     }

@@ -21,8 +21,8 @@ namespace graphd::ctl {
 class TrainerGroup {
  public:
   struct Events {
-    // A line of output, without its newline. fd: 1 or 2.
-    std::function<void(int rank, int fd, std::string_view line)> on_line;
+    // Lines of output, each with a newline at its end. fd: 1 or 2.
+    std::function<void(int rank, int fd, std::string_view lines)> on_lines;
     // After the last line of this trainer. `ending`: it was told to end.
     std::function<void(int rank, int code, int signal, bool ending)> on_exit;
     // Every trainer has ended, and nothing that they started lives any more.
@@ -56,7 +56,10 @@ class TrainerGroup {
     UniqueFd fd;
     uv_poll_t poll{};
     bool open = true;
-    std::unique_ptr<LineSplitter> lines;
+    int rank = 0;
+    int number = 0;  // 1 or 2
+    std::unique_ptr<LineSplitter> splitter;
+    std::string lines;  // whole ones that have not been handed on
     TrainerGroup* owner = nullptr;
   };
   struct Member {
@@ -69,6 +72,7 @@ class TrainerGroup {
   std::unique_ptr<Stream> MakeStream(UniqueFd fd, int rank, int number);
   void Watch(Stream& stream);
   void Read(Stream& stream, bool to_the_end);
+  void HandOn(Stream& stream);
   bool AnyRunning() const;
   void AllEnded();
 
