@@ -7,7 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <thread>
 
 #include "base/file.h"
@@ -23,14 +26,69 @@ namespace {
 
 constexpr uint16_t kPort = 31950;
 
-std::shared_ptr<const GraphMeta> MetaOf(int64_t nodes, int64_t edges) {
+std::shared_ptr<const GraphMeta> MetaOf(const Shape& shape) {
+  std::vector<std::string> ntypes;
+  std::vector<CanonicalEdgeType> etypes;
+  std::vector<std::vector<IdMap::Range>> nodes, edges;
+  for (NodeTypeId t = 0; t < shape.ntypes; t++) {
+    ntypes.push_back(StrCat("node", t));
+    nodes.push_back({{t * shape.nodes, (t + 1) * shape.nodes}});
+  }
+  const auto count = static_cast<int64_t>(shape.etype_edges());
+  for (EdgeTypeId e = 0; e < shape.etypes; e++) {
+    etypes.push_back({ntypes[static_cast<size_t>(e % shape.ntypes)], StrCat("edge", e),
+                      ntypes[static_cast<size_t>(e / shape.ntypes % shape.ntypes)]});
+    edges.push_back({{e * count, (e + 1) * count}});
+  }
   auto meta = std::make_shared<GraphMeta>();
   meta->graph_name = "random";
-  meta->schema = Schema::Homogeneous();
-  meta->book = PartitionBook(IdMap::FromRanges("node", {{{0, nodes}}}),
-                             IdMap::FromRanges("edge", {{{0, edges}}}));
+  meta->schema = shape.etypes == 1 ? Schema::Homogeneous() : Schema(ntypes, etypes);
+  meta->book = PartitionBook(IdMap::FromRanges("node", nodes), IdMap::FromRanges("edge", edges));
   meta->part_method = "random";
   return meta;
+}
+
+std::shared_ptr<const Partition> RandomPartition(const Shape& shape) {
+  const auto edges = static_cast<int64_t>(shape.etype_edges());
+  SegmentLayout layout;
+  for (EdgeTypeId e = 0; e < shape.etypes; e++) {
+    layout.Add(Partition::IndptrName(e), DType::kUInt64, {shape.nodes + 1});
+    layout.Add(Partition::IndicesName(e), DType::kUInt32, {edges});
+    if (shape.weights) {
+      layout.Add(Partition::EdgeFeatureName(e, "weight"), DType::kFloat32, {edges});
+    }
+  }
+  SegmentWriter writer("bench", std::move(layout));
+  CounterRng random(3);
+  for (EdgeTypeId e = 0; e < shape.etypes; e++) {
+    const auto degree = static_cast<uint64_t>(shape.degree);
+    auto indptr = writer.array<uint64_t>(Partition::IndptrName(e));
+    for (size_t i = 0; i < indptr.size(); i++) {
+      indptr[i] = std::min(i * degree, static_cast<uint64_t>(edges));
+    }
+    for (uint32_t& source : writer.array<uint32_t>(Partition::IndicesName(e))) {
+      source = static_cast<uint32_t>(random.Below(static_cast<uint64_t>(shape.nodes)));
+    }
+    if (!shape.weights) continue;
+    for (float& weight : writer.array<float>(Partition::EdgeFeatureName(e, "weight"))) {
+      weight = 1 + static_cast<float>(random.Below(10));
+    }
+  }
+  std::vector<std::shared_ptr<const Segment>> segments{std::move(writer).Seal()};
+  return std::make_shared<const Partition>(MetaOf(shape), 0, std::move(segments));
+}
+
+// What f makes of a shape, once.
+template <class T>
+const T& Once(const Shape& shape, T (*make)(const Shape&)) {
+  static std::map<Shape, T> known;
+  auto found = known.find(shape);
+  if (found == known.end()) found = known.emplace(shape, make(shape)).first;
+  return found->second;
+}
+
+const std::shared_ptr<const Partition>& SharedPartition(const Shape& shape) {
+  return Once(shape, RandomPartition);
 }
 
 template <class T>
@@ -54,30 +112,25 @@ class LocalSession final : public Session {
 
 }  // namespace
 
-std::shared_ptr<const Partition> RandomPartition(int64_t nodes, int64_t degree, int64_t columns) {
-  SegmentLayout layout;
-  layout.Add(Partition::IndptrName(0), DType::kUInt64, {nodes + 1});
-  layout.Add(Partition::IndicesName(0), DType::kUInt32, {nodes * degree});
-  if (columns) layout.Add(Partition::NodeFeatureName(0, "feat"), DType::kFloat32, {nodes, columns});
-  SegmentWriter writer("bench", std::move(layout));
-  auto indptr = writer.array<uint64_t>(Partition::IndptrName(0));
-  for (size_t i = 0; i < indptr.size(); i++) indptr[i] = i * static_cast<uint64_t>(degree);
-  CounterRng random(3);
-  for (uint32_t& source : writer.array<uint32_t>(Partition::IndicesName(0))) {
-    source = static_cast<uint32_t>(random.Below(static_cast<uint64_t>(nodes)));
-  }
-  std::vector<std::shared_ptr<const Segment>> segments{std::move(writer).Seal()};
-  return std::make_shared<const Partition>(MetaOf(nodes, nodes * degree), 0, std::move(segments));
+const Partition& LocalPartition(const Shape& shape) { return *SharedPartition(shape); }
+
+const DistGraph& LocalGraph(const Shape& shape) {
+  return Once<DistGraph>(shape, [](const Shape& wanted) {
+    const auto& partition = SharedPartition(wanted);
+    std::vector<std::vector<FeatureInfo>> of_nodes(static_cast<size_t>(wanted.ntypes)), of_edges;
+    for (EdgeTypeId e = 0; e < wanted.etypes; e++) of_edges.push_back(partition->edge_features(e));
+    return DistGraph(std::make_shared<LocalSession>(std::make_shared<GraphAccess>(
+        partition->shared_meta(), std::move(of_nodes), std::move(of_edges), std::vector{partition},
+        std::vector<std::shared_ptr<DaemonLink>>(1), std::make_shared<Traffic>(),
+        std::chrono::seconds(1))));
+  });
 }
 
-DistGraph LocalGraph(std::shared_ptr<const Partition> partition) {
-  const Schema& schema = partition->meta().schema;
-  const std::vector<std::vector<FeatureInfo>> of_nodes(static_cast<size_t>(schema.num_ntypes()));
-  const std::vector<std::vector<FeatureInfo>> of_edges(static_cast<size_t>(schema.num_etypes()));
-  return DistGraph(std::make_shared<LocalSession>(std::make_shared<GraphAccess>(
-      partition->shared_meta(), of_nodes, of_edges, std::vector{partition},
-      std::vector<std::shared_ptr<DaemonLink>>(1), std::make_shared<Traffic>(),
-      std::chrono::seconds(1))));
+std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed) {
+  CounterRng random(seed);
+  std::vector<int64_t> ids(count);
+  for (auto& id : ids) id = static_cast<int64_t>(random.Below(static_cast<uint64_t>(below)));
+  return ids;
 }
 
 ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns) {

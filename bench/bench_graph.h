@@ -2,24 +2,43 @@
 #pragma once
 #include <sys/types.h>
 
-#include <memory>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "graph/partition.h"
 #include "graphd/dist_graph.h"
 
 namespace graphd::bench {
 
-// A random graph in memory, one partition: `nodes` nodes with `degree` in-edges each, and float
-// features "feat" of `columns` columns unless 0.
-std::shared_ptr<const Partition> RandomPartition(int64_t nodes, int64_t degree,
-                                                 int64_t columns = 0);
+// What a random graph looks like.
+struct Shape {
+  int64_t nodes;        // of each type
+  int64_t degree;       // in-edges of a node, of each edge type that ends in its type
+  int32_t ntypes = 1;   // one of each: homogeneous
+  int32_t etypes = 1;   // type e leads from node type e % ntypes to e / ntypes % ntypes
+  bool weights = true;  // edge feature "weight" of all types: float, whole numbers from 1 to 10
+  int64_t hubs = 0;     // only so many nodes of each type have in-edges; 0: all
 
-// A graph of one partition, as standalone mode opens it; without features.
-DistGraph LocalGraph(std::shared_ptr<const Partition> partition);
+  size_t etype_edges() const { return static_cast<size_t>((hubs ? hubs : nodes) * degree); }
+  // Bytes of all edges' sources: the table in which samplers look at random.
+  size_t table_bytes() const { return etype_edges() * static_cast<size_t>(etypes) * 4; }
+  auto operator<=>(const Shape&) const = default;
+};
 
-// The same graph written to a directory of its own and served by a real graphd; both end with the
-// object.
+// The sources of the small graphs fit a cache, those of the large ones don't; the hubs have 200,000
+// edges each.
+inline constexpr Shape kSmall{20000, 50}, kLarge{1500000, 50};
+inline constexpr Shape kTypedSmall{1000, 20, 4, 32}, kTypedLarge{100000, 20, 4, 32};
+inline constexpr Shape kHubs{200000, 200000, 1, 1, true, 50};
+// The graph of one partition, as standalone mode opens it; made once per shape and kept.
+const Partition& LocalPartition(const Shape& shape);
+const DistGraph& LocalGraph(const Shape& shape);
+
+std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed);
+
+// A homogeneous graph with node features "feat", written to a directory of its own and served by a
+// real graphd; both end with the object.
 class ServedGraph {
  public:
   ServedGraph(int64_t nodes, int64_t degree, int64_t columns);

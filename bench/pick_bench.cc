@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way to pick edges, with the neighbours written out: edges per second of one core, beside
-// what one random memory access per edge would allow. The large graph fits no cache, the small one
-// does; the hubs have 200,000 edges each; the typed graph spreads the same seeds over 64 edge
-// types.
+// what one random memory access per edge would allow.
 #include <benchmark/benchmark.h>
 
 #include <map>
 #include <memory>
 #include <optional>
 
-#include "base/rng.h"
-#include "bench/limits.h"
+#include "bench/bench_graph.h"
+#include "bench/report.h"
 #include "sampling/edge_index.h"
 #include "sampling/edge_picker.h"
 #include "sampling/edge_query.h"
@@ -19,49 +17,6 @@
 
 namespace graphd::bench {
 namespace {
-
-// What a graph of `types` edge types looks like, all between nodes of one type.
-struct Shape {
-  int64_t nodes, degree, types;
-  auto operator<=>(const Shape&) const = default;
-};
-constexpr Shape kSmall{20000, 50, 1}, kLarge{1500000, 50, 1}, kHubs{50, 200000, 1},
-    kTyped{100000, 5, 64};
-
-std::shared_ptr<const Partition> MakePartition(const Shape& shape) {
-  std::vector<CanonicalEdgeType> etypes;
-  std::vector<std::vector<IdMap::Range>> ranges;
-  const int64_t sources = std::max<int64_t>(shape.nodes, shape.degree);
-  const int64_t edges = shape.nodes * shape.degree;
-  SegmentLayout layout;
-  for (EdgeTypeId e = 0; e < shape.types; e++) {
-    etypes.push_back({"from", "edge" + std::to_string(e), "to"});
-    ranges.push_back({{e * edges, (e + 1) * edges}});
-    layout.Add(Partition::IndptrName(e), DType::kUInt64, {shape.nodes + 1});
-    layout.Add(Partition::IndicesName(e), DType::kUInt32, {edges});
-    layout.Add(Partition::EdgeFeatureName(e, "weight"), DType::kFloat32, {edges});
-  }
-  SegmentWriter writer("bench", std::move(layout));
-  CounterRng random(3);
-  for (EdgeTypeId e = 0; e < shape.types; e++) {
-    auto indptr = writer.array<uint64_t>(Partition::IndptrName(e));
-    for (size_t i = 0; i < indptr.size(); i++) indptr[i] = i * static_cast<uint64_t>(shape.degree);
-    for (uint32_t& source : writer.array<uint32_t>(Partition::IndicesName(e))) {
-      source = static_cast<uint32_t>(random.Below(static_cast<uint64_t>(sources)));
-    }
-    for (float& weight : writer.array<float>(Partition::EdgeFeatureName(e, "weight"))) {
-      weight = 1 + static_cast<float>(random.Below(10));
-    }
-  }
-  auto meta = std::make_shared<GraphMeta>();
-  meta->graph_name = "random";
-  meta->schema = Schema({"from", "to"}, etypes);
-  meta->book =
-      PartitionBook(IdMap::FromRanges("node", {{{0, sources}}, {{sources, sources + shape.nodes}}}),
-                    IdMap::FromRanges("edge", ranges));
-  std::vector<std::shared_ptr<const Segment>> segments{std::move(writer).Seal()};
-  return std::make_shared<const Partition>(meta, 0, std::move(segments));
-}
 
 // A graph with the indexes that were asked for so far.
 class Graph {
@@ -72,14 +27,14 @@ class Graph {
     if (!graph) graph = std::make_unique<Graph>(shape);
     return *graph;
   }
-  explicit Graph(const Shape& shape) : partition_(MakePartition(shape)) {}
+  explicit Graph(const Shape& shape) : partition_(LocalPartition(shape)) {}
 
-  const Partition& partition() const { return *partition_; }
-  const Csc& csc(EdgeTypeId e) const { return partition_->csc(e); }
+  const Partition& partition() const { return partition_; }
+  const Csc& csc(EdgeTypeId e) const { return partition_.csc(e); }
   const AliasIndex& alias(EdgeTypeId e) {
     if (!alias_.contains(e)) {
       alias_.emplace(e, AliasIndex(Build({EdgeIndexKind::kAlias, false, e, "weight"}), csc(e),
-                                   partition_->edge_feature(e, "weight")));
+                                   partition_.edge_feature(e, "weight")));
     }
     return alias_.at(e);
   }
@@ -100,28 +55,14 @@ class Graph {
 
  private:
   std::shared_ptr<const Segment> Build(const EdgeIndexSpec& spec) const {
-    return BuildEdgeIndex(*partition_, spec);
+    return BuildEdgeIndex(partition_, spec);
   }
-  std::shared_ptr<const Partition> partition_;
+  const Partition& partition_;
   std::map<EdgeTypeId, AliasIndex> alias_;
   std::map<EdgeTypeId, OrderIndex> order_;
   std::optional<OutIndex> out_;
   std::optional<SortedIndex> sorted_;
 };
-
-std::vector<int64_t> RandomIds(size_t count, size_t below, uint64_t seed) {
-  CounterRng random(seed);
-  std::vector<int64_t> ids(count);
-  for (auto& id : ids) id = static_cast<int64_t>(random.Below(below));
-  return ids;
-}
-
-void Report(benchmark::State& state, size_t edges, size_t table_bytes) {
-  const auto done = static_cast<double>(edges);
-  state.counters["edges/s"] = benchmark::Counter(done, benchmark::Counter::kIsRate);
-  state.counters["of_limit"] =
-      benchmark::Counter(done * RandomReadNs(table_bytes) / 1e9, benchmark::Counter::kIsRate);
-}
 
 struct Variant {
   PickMethod method = PickMethod::kUniform;
@@ -133,17 +74,15 @@ struct Variant {
 
 void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
   Graph& graph = Graph::Of(shape);
-  const auto types = static_cast<EdgeTypeId>(shape.types);
-  const size_t seeds = shape == kTyped ? 1000 : 20000;
-  const auto rows = RandomIds(seeds, static_cast<size_t>(shape.nodes), 5);
+  const auto rows =
+      RandomIds(shape.etypes == 1 ? 20000 : 1000, shape.hubs ? shape.hubs : shape.nodes, 5);
   const std::vector<double> now(rows.size(), 8);  // about two thirds of the edges are earlier
-  const size_t edges_of_type = graph.csc(0).indices.size();
-  const EdgeSet exclude(RandomIds(variant.excluded, edges_of_type, 6));
+  const EdgeSet exclude(RandomIds(variant.excluded, static_cast<int64_t>(shape.etype_edges()), 6));
   std::vector<PickSource> sources;
   const bool ordered = variant.method == PickMethod::kTopK ||
                        variant.method == PickMethod::kTemporalUniform ||
                        variant.method == PickMethod::kTemporalRecent;
-  for (EdgeTypeId e = 0; e < types; e++) {
+  for (EdgeTypeId e = 0; e < shape.etypes; e++) {
     sources.push_back({&graph.csc(e),
                        variant.method == PickMethod::kWeighted ? &graph.alias(e) : nullptr,
                        ordered ? &graph.order(e) : nullptr, &exclude});
@@ -155,31 +94,27 @@ void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
   params.races = variant.races;
   EdgePicker picker;
   std::vector<uint32_t> neighbors(rows.size() * static_cast<size_t>(variant.fanout));
-  const size_t table = edges_of_type * static_cast<size_t>(shape.types) * 4;
-  RandomReadNs(table);
   size_t edges = 0;
   for (auto _ : state) {
-    for (EdgeTypeId e = 0; e < types; e++) {
+    for (EdgeTypeId e = 0; e < shape.etypes; e++) {
       params.key++;
       edges += picker.Pick(sources[static_cast<size_t>(e)], rows, rows, params, std::span(now));
       WriteNeighbors(graph.csc(e), picker.slots(), neighbors.data());
       benchmark::DoNotOptimize(neighbors.data());
     }
   }
-  Report(state, edges, table);
+  Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
 }
 
 void BM_OutPick(benchmark::State& state, const Shape& shape) {
   const OutIndex& out = Graph::Of(shape).out();
-  const auto sources = RandomIds(20000, static_cast<size_t>(shape.nodes), 5);
+  const auto sources = RandomIds(20000, shape.nodes, 5);
   std::vector<int64_t> rows(sources.size());
   EdgePicker picker;
   PickParams params;
   params.fanout = 10;
   params.races = true;
   std::vector<uint32_t> neighbors(rows.size() * 10);
-  const size_t table = out.csc().indices.size() * 4;
-  RandomReadNs(table);
   size_t edges = 0;
   for (auto _ : state) {
     out.RowsOf(sources, rows);
@@ -188,7 +123,7 @@ void BM_OutPick(benchmark::State& state, const Shape& shape) {
     WriteNeighbors(out.csc(), picker.slots(), neighbors.data());
     benchmark::DoNotOptimize(neighbors.data());
   }
-  Report(state, edges, table);
+  Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
 }
 
 // Two parts' picks of fanout 10 for each of 20,000 seeds, merged.
@@ -198,7 +133,7 @@ void BM_MergeRaces(benchmark::State& state) {
   PickParams params;
   params.fanout = 10;
   params.races = true;
-  const auto rows = RandomIds(20000, static_cast<size_t>(kSmall.nodes), 5);
+  const auto rows = RandomIds(20000, kSmall.nodes, 5);
   for (uint32_t p = 0; p < 2; p++) {
     params.key = PartKey(params.method, 1, p);
     pickers[p].Pick({&Graph::Of(kSmall).csc(0), nullptr, nullptr, nullptr}, rows, rows, params);
@@ -217,36 +152,32 @@ void BM_MergeRaces(benchmark::State& state) {
 
 void BM_HasEdges(benchmark::State& state, const Shape& shape) {
   Graph& graph = Graph::Of(shape);
-  const auto rows = RandomIds(20000, static_cast<size_t>(shape.nodes), 5);
-  const auto others = RandomIds(20000, static_cast<size_t>(shape.nodes), 6);
+  const auto rows = RandomIds(20000, shape.nodes, 5);
+  const auto others = RandomIds(20000, shape.nodes, 6);
   std::vector<uint8_t> found(rows.size());
-  const size_t table = graph.csc(0).indices.size() * 4;
-  RandomReadNs(table);
   size_t asked = 0;
   const SortedIndex& sorted = graph.sorted();
   for (auto _ : state) {
     HasEdges(graph.csc(0), &sorted, rows, others, found);
     asked += found.size();
   }
-  Report(state, asked, table);
+  Report(state, "edges/s", static_cast<double>(asked), shape.table_bytes());
 }
 
 // The edges among 2,000 nodes.
 void BM_InducedEdges(benchmark::State& state, const Shape& shape) {
   Graph& graph = Graph::Of(shape);
-  auto rows = RandomIds(2000, static_cast<size_t>(shape.nodes), 5);
+  auto rows = RandomIds(2000, shape.nodes, 5);
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   InducedEdges edges;
-  const size_t table = graph.csc(0).indices.size() * 4;
-  RandomReadNs(table);
   const SortedIndex& sorted = graph.sorted();
   size_t looked_at = 0;
   for (auto _ : state) {
     FindInducedEdges(graph.csc(0), &sorted, rows, rows, edges);
     looked_at += rows.size() * static_cast<size_t>(shape.degree);
   }
-  Report(state, looked_at, table);
+  Report(state, "edges/s", static_cast<double>(looked_at), shape.table_bytes());
 }
 
 // Edges indexed per second.
@@ -276,18 +207,21 @@ const int registered = [] {
       {"temporal_recent", {M::kTemporalRecent}},
       {"labor", {M::kLabor}},
   };
-  const std::pair<const char*, Shape> shapes[] = {
-      {"small", kSmall}, {"large", kLarge}, {"typed", kTyped}, {"hubs", kHubs}};
+  const std::pair<const char*, Shape> shapes[] = {{"small", kSmall},
+                                                  {"large", kLarge},
+                                                  {"typed_small", kTypedSmall},
+                                                  {"typed_large", kTypedLarge},
+                                                  {"hubs", kHubs}};
   const auto add = [](const std::string& name, auto run) {
     benchmark::RegisterBenchmark(name.c_str(), run)->Unit(benchmark::kMillisecond)->MinTime(0.1);
   };
   for (const auto& [where, shape] : shapes) {
     for (const auto& [what, variant] : variants) {
-      if (shape == kHubs && variant.method == M::kLabor) continue;  // 4 billion numbers a call
+      if (shape.hubs && variant.method == M::kLabor) continue;  // 4 billion numbers a call
       add("BM_Pick/" + std::string(where) + "/" + what,
           [=](benchmark::State& state) { Pick(state, shape, variant); });
     }
-    if (shape == kTyped || shape == kHubs) continue;
+    if (shape.etypes > 1 || shape.hubs) continue;
     const std::string suffix = "/" + std::string(where);
     add("BM_OutPick" + suffix, [=](benchmark::State& state) { BM_OutPick(state, shape); });
     add("BM_HasEdges" + suffix, [=](benchmark::State& state) { BM_HasEdges(state, shape); });

@@ -4,7 +4,6 @@
 // socket.
 #include <benchmark/benchmark.h>
 
-#include "base/rng.h"
 #include "bench/bench_graph.h"
 #include "bench/limits.h"
 #include "graphd/dist_graph.h"
@@ -22,13 +21,6 @@ ServedGraph& Served() {
   return served;
 }
 
-std::vector<int64_t> RandomIds(size_t count, uint64_t seed) {
-  CounterRng random(seed);
-  std::vector<int64_t> ids(count);
-  for (auto& id : ids) id = static_cast<int64_t>(random.Below(kNodes));
-  return ids;
-}
-
 // args: transport, rows
 void BM_Gather(benchmark::State& state) {
   const auto transport = static_cast<Transport>(state.range(0));
@@ -36,7 +28,7 @@ void BM_Gather(benchmark::State& state) {
   const DistTensor feat = graph.ndata("feat");
   const auto count = static_cast<size_t>(state.range(1));
   std::vector<std::vector<int64_t>> ids;
-  for (uint64_t i = 0; i < 8; i++) ids.push_back(RandomIds(count, i));
+  for (uint64_t i = 0; i < 8; i++) ids.push_back(RandomIds(count, kNodes, i));
   // The least seconds for a row: a local gather; over a socket also the bare pipeline.
   double row_seconds = RandomRowNs(kTableBytes, kRowBytes) / 1e9;
   if (transport != Transport::kAuto) {
@@ -64,7 +56,7 @@ BENCHMARK(BM_Gather)
 void BM_RemoteSample(benchmark::State& state) {
   const auto transport = static_cast<Transport>(state.range(0));
   const DistGraph graph(Initialize(Served().ClientOptions(transport)));
-  const auto seeds = RandomIds(static_cast<size_t>(state.range(1)), 4);
+  const auto seeds = RandomIds(static_cast<size_t>(state.range(1)), kNodes, 4);
   const double limit_seconds =
       SocketRoundTripUs(transport == Transport::kTcp) / 1e6 +
       static_cast<double>(seeds.size()) * 10 * RandomReadNs(kNodes * kDegree * 4) / 1e9;
@@ -97,7 +89,7 @@ void BM_RemoteMiniBatch(benchmark::State& state) {
   uint64_t seed = 0;
   double edges = 0;
   for (auto _ : state) {
-    BatchRequest request{{RandomIds(1000, ++seed)}, seed};
+    BatchRequest request{{RandomIds(1000, kNodes, ++seed)}, seed};
     request.input_features = {{0, "feat"}};
     const MiniBatch batch = sampler.Sample(graph, std::move(request));
     for (const Block& block : batch.blocks) edges += static_cast<double>(block.num_edges());
@@ -127,7 +119,7 @@ BENCHMARK(BM_RemoteMiniBatch)
 void BM_AttachToFirstBatch(benchmark::State& state) {
   const auto transport = static_cast<Transport>(state.range(0));
   Served();
-  const auto seeds = RandomIds(1000, 4);
+  const auto seeds = RandomIds(1000, kNodes, 4);
   const NeighborSampler sampler({10, 25});
   double batch_seconds = 1e9;
   {

@@ -3,50 +3,44 @@
 // they come to one random memory access each.
 #include <benchmark/benchmark.h>
 
-#include <map>
+#include <algorithm>
 
-#include "base/rng.h"
 #include "bench/bench_graph.h"
-#include "bench/limits.h"
+#include "bench/report.h"
 #include "graphd/negative.h"
 #include "graphd/walks.h"
 
 namespace graphd::bench {
 namespace {
 
-constexpr int64_t kDegree = 25;
-constexpr int64_t kLength = 10;
+constexpr int kLength = 12;
 
-const DistGraph& Graph(int64_t nodes) {
-  static std::map<int64_t, DistGraph> known;
-  auto found = known.find(nodes);
-  if (found == known.end()) {
-    found = known.emplace(nodes, LocalGraph(RandomPartition(nodes, kDegree))).first;
+// Edge types that lead `steps` times from a node type to the next and in the end back to type 0;
+// `steps` is a multiple of the number of types.
+std::vector<EdgeTypeId> Metapath(const Shape& shape, int steps, Direction direction) {
+  std::vector<EdgeTypeId> etypes;
+  const int pairs = shape.ntypes * shape.ntypes;
+  for (int i = 0; i < steps; i++) {
+    const int src = i % shape.ntypes, dst = (i + 1) % shape.ntypes;
+    const int relation = i / shape.ntypes % (shape.etypes / pairs);
+    etypes.push_back(relation * pairs + dst * shape.ntypes + src);
   }
-  return found->second;
-}
-
-std::vector<int64_t> RandomSeeds(int64_t count, int64_t nodes) {
-  CounterRng random(5);
-  std::vector<int64_t> seeds(static_cast<size_t>(count));
-  for (auto& s : seeds) s = static_cast<int64_t>(random.Below(static_cast<uint64_t>(nodes)));
-  return seeds;
+  if (direction == Direction::kIn) std::reverse(etypes.begin(), etypes.end());
+  return etypes;
 }
 
 // Runs f(graph, seeds, random seed), which tells how many things it did; once before it is timed,
 // because the first call makes the indexes.
 template <class F>
-void Run(benchmark::State& state, const char* things, int64_t count, const F& f) {
-  const int64_t nodes = state.range(0);
-  const DistGraph& graph = Graph(nodes);
-  const std::vector<int64_t> seeds = RandomSeeds(count, nodes);
-  const double limit = RandomReadNs(static_cast<size_t>(nodes * kDegree) * 4) / 1e9;
+void Run(benchmark::State& state, const Shape& shape, const char* things, size_t count,
+         const F& f) {
+  const DistGraph& graph = LocalGraph(shape);
+  const std::vector<int64_t> seeds = RandomIds(count, shape.nodes, 5);
   uint64_t seed = 0;
   f(graph, seeds, seed);
   double done = 0;
   for (auto _ : state) done += static_cast<double>(f(graph, seeds, ++seed));
-  state.counters[things] = benchmark::Counter(done, benchmark::Counter::kIsRate);
-  state.counters["of_limit"] = benchmark::Counter(done * limit, benchmark::Counter::kIsRate);
+  Report(state, things, done, shape.table_bytes());
 }
 
 size_t Steps(const Walks& walks) {
@@ -56,42 +50,58 @@ size_t Steps(const Walks& walks) {
 }
 
 template <Direction direction>
-void BM_RandomWalk(benchmark::State& state) {
-  Run(state, "steps/s", 20000, [](const DistGraph& graph, const auto& seeds, uint64_t seed) {
-    return Steps(RandomWalk(graph, seeds, kLength, {.direction = direction, .seed = seed}));
-  });
+void BM_RandomWalk(benchmark::State& state, const Shape& shape) {
+  const auto metapath = Metapath(shape, kLength, direction);
+  Run(state, shape, "steps/s", 20000,
+      [&](const DistGraph& graph, const auto& seeds, uint64_t seed) {
+        return Steps(RandomWalk(graph, seeds, metapath, {.direction = direction, .seed = seed}));
+      });
 }
 
-void BM_Node2vecWalk(benchmark::State& state) {
-  Run(state, "steps/s", 20000, [](const DistGraph& graph, const auto& seeds, uint64_t seed) {
+void BM_Node2vecWalk(benchmark::State& state, const Shape& shape) {
+  Run(state, shape, "steps/s", 20000, [](const DistGraph& graph, const auto& seeds, uint64_t seed) {
     return Steps(Node2vecWalk(graph, seeds, 0.5, 2, kLength, {.seed = seed}));
   });
 }
 
-void BM_PinSageNeighbors(benchmark::State& state) {
-  const PinSageOptions options{.num_traversals = 3, .num_random_walks = 100, .num_neighbors = 10};
-  Run(state, "steps/s", 300, [&](const DistGraph& graph, const auto& seeds, uint64_t seed) {
-    PinSageOptions now = options;
-    now.seed = seed;
-    benchmark::DoNotOptimize(PinSageNeighbors(graph, seeds, now));
-    return seeds.size() * 300;
+void BM_PinSageNeighbors(benchmark::State& state, const Shape& shape) {
+  PinSageOptions options{.num_traversals = 3, .num_random_walks = 100, .num_neighbors = 10};
+  options.metapath = Metapath(shape, shape.ntypes, options.direction);
+  Run(state, shape, "steps/s", 300, [&](const DistGraph& graph, const auto& seeds, uint64_t seed) {
+    options.seed = seed;
+    benchmark::DoNotOptimize(PinSageNeighbors(graph, seeds, options));
+    return seeds.size() * 300 * options.metapath.size();
   });
 }
 
-void BM_GlobalUniformNegatives(benchmark::State& state) {
-  Run(state, "pairs/s", 0, [](const DistGraph& graph, const auto&, uint64_t seed) {
+void BM_GlobalUniformNegatives(benchmark::State& state, const Shape& shape) {
+  Run(state, shape, "pairs/s", 0, [](const DistGraph& graph, const auto&, uint64_t seed) {
     return GlobalUniformNegatives(graph, 20000, {.seed = seed}).src.size();
   });
 }
 
-void Sizes(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgName("nodes")->Arg(20000)->Arg(2000000)->Unit(benchmark::kMillisecond);
+void Walk(const std::string& name, void (*run)(benchmark::State&, const Shape&), bool typed) {
+  const auto add = [&](const char* where, const Shape& shape) {
+    benchmark::RegisterBenchmark((name + "/" + where).c_str(), [=](benchmark::State& state) {
+      run(state, shape);
+    })->Unit(benchmark::kMillisecond);
+  };
+  add("small", kSmall);
+  add("large", kLarge);
+  if (!typed) return;
+  add("typed_small", kTypedSmall);
+  add("typed_large", kTypedLarge);
 }
-BENCHMARK(BM_RandomWalk<Direction::kOut>)->Apply(Sizes);
-BENCHMARK(BM_RandomWalk<Direction::kIn>)->Apply(Sizes);
-BENCHMARK(BM_Node2vecWalk)->Apply(Sizes);
-BENCHMARK(BM_PinSageNeighbors)->Apply(Sizes);
-BENCHMARK(BM_GlobalUniformNegatives)->Apply(Sizes);
+
+const int registered = [] {
+  Walk("BM_RandomWalk/out", BM_RandomWalk<Direction::kOut>, true);
+  Walk("BM_RandomWalk/in", BM_RandomWalk<Direction::kIn>, true);
+  Walk("BM_PinSageNeighbors", BM_PinSageNeighbors, true);
+  // Along one edge type, whatever the graph.
+  Walk("BM_Node2vecWalk", BM_Node2vecWalk, false);
+  Walk("BM_GlobalUniformNegatives", BM_GlobalUniformNegatives, false);
+  return 0;
+}();
 
 }  // namespace
 }  // namespace graphd::bench
