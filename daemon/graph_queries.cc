@@ -16,20 +16,39 @@ namespace {
 // Edges that one answer of `induced` may have.
 constexpr size_t kMaxInduced = kMaxResponseBytes / 16;
 
-void WriteIds(std::span<const int64_t> ids, size_t width, kj::byte* to) {
+// An array of ids of `width` bytes each.
+AnswerWriter Pack(BufferPool& pool, std::span<const int64_t> ids, size_t width) {
+  CheckResponse(ids.size() * width);
+  AnswerWriter out(pool, ids.size() * width);
   if (width == 8) {
-    if (!ids.empty()) std::memcpy(to, ids.data(), ids.size_bytes());
-    return;
+    out.Append(ids.data(), ids.size_bytes());
+    return out;
   }
+  std::byte* to = out.next();
   for (size_t i = 0; i < ids.size(); i++) {
     const auto id = static_cast<uint32_t>(ids[i]);
     std::memcpy(to + i * 4, &id, 4);
   }
+  return out;
 }
 
-kj::uint Bytes(size_t count, size_t width) {
-  CheckResponse(count * width);
-  return static_cast<kj::uint>(count * width);
+// Of numbers as they are.
+template <class T>
+AnswerWriter Pack(BufferPool& pool, const std::vector<T>& numbers) {
+  const size_t bytes = numbers.size() * sizeof(T);
+  CheckResponse(bytes);
+  AnswerWriter out(pool, bytes);
+  out.Append(numbers.data(), bytes);
+  return out;
+}
+
+// The arrays of an answer, packed by whoever computes it.
+using Packed = std::vector<AnswerWriter>;
+
+size_t BytesOf(const Packed& packed) {
+  size_t bytes = 0;
+  for (const AnswerWriter& array : packed) bytes += array.bytes();
+  return bytes;
 }
 
 }  // namespace
@@ -42,35 +61,40 @@ kj::Promise<void> GraphSession::findEdges(FindEdgesContext context) {
     const GraphMeta& meta = partition->meta();
     struct Job {
       WireIds ids;
-      std::vector<int64_t> rows, src, dst;
+      Packed out;
     };
-    auto job = std::make_shared<Job>(Job{
-        WireIds(params.getIds(), meta.book.edges().count(etype), *context_.buffers), {}, {}, {}});
+    auto job = std::make_shared<Job>(
+        Job{WireIds(params.getIds(), meta.book.edges().count(etype), *context_.buffers), {}});
     context.releaseParams();
     std::vector<EdgeIndexSpec> missing;
     const EdgeIndexSpec inverse{EdgeIndexKind::kInverse, false, etype, ""};
     if (partition->csc(etype).edge_rows && !indexes->Has(inverse)) missing.push_back(inverse);
-    auto run = [=](size_t, WorkerScratch&) {
+    auto run = [=, buffers = context_.buffers](size_t, WorkerScratch& scratch) {
       const size_t count = job->ids.size();
       const PartId part = partition->id();
       const GraphMeta& of = partition->meta();
-      job->ids.CopyRows(0, count, of.book.edges(), part, etype, job->rows);
-      job->src.resize(count);
-      job->dst.resize(count);
-      FindEdges(partition->csc(etype), indexes->Inverse(etype), job->rows, job->src, job->dst);
-      const NodeTypeId dst_type = of.schema.dst_type(etype);
-      for (int64_t& row : job->dst) row = of.book.nodes().FromLocalRow(part, dst_type, row);
+      const IdMap& nodes = of.book.nodes();
+      std::vector<int64_t> src(count), dst(count);
+      job->ids.CopyRows(0, count, of.book.edges(), part, etype, scratch.rows);
+      FindEdges(partition->csc(etype), indexes->Inverse(etype), scratch.rows, src, dst);
+      const NodeTypeId src_type = of.schema.src_type(etype), dst_type = of.schema.dst_type(etype);
+      for (int64_t& row : dst) row = nodes.FromLocalRow(part, dst_type, row);
+      job->out.push_back(Pack(*buffers, src, IdBytes(nodes.count(src_type))));
+      job->out.push_back(Pack(*buffers, dst, IdBytes(nodes.count(dst_type))));
     };
     return MakeIndexes(indexes, missing)
         .then([this, job, run] { return Execute(job->ids.size() * 256, 1, run); })
-        .then([context, job, partition, etype]() mutable {
+        .then([this, context, job]() mutable {
           AsKj([&] {
-            const GraphMeta& of = partition->meta();
-            const size_t src = IdBytes(of.book.nodes().count(of.schema.src_type(etype)));
-            const size_t dst = IdBytes(of.book.nodes().count(of.schema.dst_type(etype)));
             auto results = context.getResults();
-            WriteIds(job->src, src, results.initSrc(Bytes(job->src.size(), src)).begin());
-            WriteIds(job->dst, dst, results.initDst(Bytes(job->dst.size(), dst)).begin());
+            const auto send =
+                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
+            std::move(job->out[0])
+                .Finish([&](kj::uint n) { return results.initSrc(n); },
+                        [&](auto orphan) { results.adoptSrc(kj::mv(orphan)); }, send);
+            std::move(job->out[1])
+                .Finish([&](kj::uint n) { return results.initDst(n); },
+                        [&](auto orphan) { results.adoptDst(kj::mv(orphan)); }, send);
           });
         });
   });
@@ -86,33 +110,36 @@ kj::Promise<void> GraphSession::hasEdges(HasEdgesContext context) {
     const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
     struct Job {
       WireIds src, dst;
-      std::vector<int64_t> rows, sources;
-      std::vector<uint8_t> found;
+      Packed out;
     };
     auto job =
         std::make_shared<Job>(Job{WireIds(params.getSrc(), nodes.count(src), *context_.buffers),
                                   WireIds(params.getDst(), nodes.count(dst), *context_.buffers),
-                                  {},
-                                  {},
                                   {}});
     if (job->src.size() != job->dst.size()) {
       Throw(ErrorCode::kInvalid, job->src.size(), " sources, but ", job->dst.size(),
             " destinations");
     }
     context.releaseParams();
-    auto run = [=](size_t, WorkerScratch&) {
+    auto run = [=, buffers = context_.buffers](size_t, WorkerScratch& scratch) {
       const size_t count = job->src.size();
-      job->dst.CopyRows(0, count, partition->meta().book.nodes(), partition->id(), dst, job->rows);
-      job->src.Copy(0, count, partition->meta().book.nodes().count(src), job->sources);
-      job->found.resize(count);
-      HasEdges(partition->csc(etype), indexes->Sorted(etype), job->rows, job->sources, job->found);
+      const IdMap& of = partition->meta().book.nodes();
+      job->dst.CopyRows(0, count, of, partition->id(), dst, scratch.rows);
+      job->src.Copy(0, count, of.count(src), scratch.ids);
+      std::vector<uint8_t> found(count);
+      HasEdges(partition->csc(etype), indexes->Sorted(etype), scratch.rows, scratch.ids, found);
+      job->out.push_back(Pack(*buffers, found));
     };
     return MakeSorted(indexes, etype)
         .then([this, job, run] { return Execute(job->src.size() * 512, 1, run); })
-        .then([context, job]() mutable {
+        .then([this, context, job]() mutable {
           AsKj([&] {
-            auto found = context.getResults().initFound(Bytes(job->found.size(), 1));
-            if (found.size() > 0) std::memcpy(found.begin(), job->found.data(), found.size());
+            auto results = context.getResults();
+            const auto send =
+                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
+            std::move(job->out[0])
+                .Finish([&](kj::uint n) { return results.initFound(n); },
+                        [&](auto orphan) { results.adoptFound(kj::mv(orphan)); }, send);
           });
         });
   });
@@ -128,33 +155,38 @@ kj::Promise<void> GraphSession::degrees(DegreesContext context) {
     const NodeTypeId type = out ? meta.schema.src_type(etype) : meta.schema.dst_type(etype);
     struct Job {
       WireIds ids;
-      std::vector<int64_t> rows, counts;
+      Packed out;
     };
     auto job = std::make_shared<Job>(
-        Job{WireIds(params.getIds(), meta.book.nodes().count(type), *context_.buffers), {}, {}});
+        Job{WireIds(params.getIds(), meta.book.nodes().count(type), *context_.buffers), {}});
     context.releaseParams();
     std::vector<EdgeIndexSpec> missing;
     const EdgeIndexSpec by_source{EdgeIndexKind::kOut, false, etype, ""};
     if (out && !indexes->Has(by_source)) missing.push_back(by_source);
-    auto run = [=](size_t, WorkerScratch& scratch) {
+    auto run = [=, buffers = context_.buffers](size_t, WorkerScratch& scratch) {
       const IdMap& nodes = partition->meta().book.nodes();
       const size_t count = job->ids.size();
       if (out) {
         job->ids.Copy(0, count, nodes.count(type), scratch.ids);
-        job->rows.resize(count);
-        indexes->Out(etype).RowsOf(scratch.ids, job->rows);
+        scratch.rows.resize(count);
+        indexes->Out(etype).RowsOf(scratch.ids, scratch.rows);
       } else {
-        job->ids.CopyRows(0, count, nodes, partition->id(), type, job->rows);
+        job->ids.CopyRows(0, count, nodes, partition->id(), type, scratch.rows);
       }
-      job->counts.resize(count);
-      Degrees(indexes->Rows(etype, out), job->rows, job->counts);
+      std::vector<int64_t> counts(count);
+      Degrees(indexes->Rows(etype, out), scratch.rows, counts);
+      job->out.push_back(Pack(*buffers, counts, 4));  // a row has fewer than 2^32 edges
     };
     return MakeIndexes(indexes, missing)
         .then([this, job, run] { return Execute(job->ids.size() * 64, 1, run); })
-        .then([context, job]() mutable {
+        .then([this, context, job]() mutable {
           AsKj([&] {
-            auto counts = context.getResults().initCounts(Bytes(job->counts.size(), 4));
-            WriteIds(job->counts, 4, counts.begin());  // a row has fewer than 2^32 edges
+            auto results = context.getResults();
+            const auto send =
+                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
+            std::move(job->out[0])
+                .Finish([&](kj::uint n) { return results.initCounts(n); },
+                        [&](auto orphan) { results.adoptCounts(kj::mv(orphan)); }, send);
           });
         });
   });
@@ -170,45 +202,48 @@ kj::Promise<void> GraphSession::induced(InducedContext context) {
     const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
     struct Job {
       WireIds seeds, members;
-      std::vector<int64_t> rows, ids, edge_ids;
-      InducedEdges edges;
+      Packed out;
     };
     auto job =
         std::make_shared<Job>(Job{WireIds(params.getSeeds(), nodes.count(dst), *context_.buffers),
                                   WireIds(params.getMembers(), nodes.count(src), *context_.buffers),
-                                  {},
-                                  {},
-                                  {},
                                   {}});
     context.releaseParams();
-    auto run = [=](size_t, WorkerScratch&) {
+    auto run = [=, buffers = context_.buffers](size_t, WorkerScratch& scratch) {
       const PartitionBook& book = partition->meta().book;
-      job->seeds.CopyRows(0, job->seeds.size(), book.nodes(), partition->id(), dst, job->rows);
-      job->members.Copy(0, job->members.size(), book.nodes().count(src), job->ids);
-      for (size_t i = 1; i < job->ids.size(); i++) {
-        if (job->ids[i - 1] >= job->ids[i]) {
-          Throw(ErrorCode::kInvalid, "members must ascend: ", job->ids[i], " follows ",
-                job->ids[i - 1]);
+      job->seeds.CopyRows(0, job->seeds.size(), book.nodes(), partition->id(), dst, scratch.rows);
+      std::vector<int64_t>& ids = scratch.ids;
+      job->members.Copy(0, job->members.size(), book.nodes().count(src), ids);
+      for (size_t i = 1; i < ids.size(); i++) {
+        if (ids[i - 1] >= ids[i]) {
+          Throw(ErrorCode::kInvalid, "members must ascend: ", ids[i], " follows ", ids[i - 1]);
         }
       }
       const Csc& csc = partition->csc(etype);
-      FindInducedEdges(csc, indexes->Sorted(etype), job->rows, job->ids, job->edges, kMaxInduced);
-      job->edge_ids.resize(job->edges.slots.size());
-      WriteEdgeIds(*partition, etype, csc, job->edges.slots, job->edge_ids.data());
+      InducedEdges edges;
+      FindInducedEdges(csc, indexes->Sorted(etype), scratch.rows, ids, edges, kMaxInduced);
+      std::vector<int64_t> edge_ids(edges.slots.size());
+      WriteEdgeIds(*partition, etype, csc, edges.slots, edge_ids.data());
+      job->out.push_back(Pack(*buffers, edges.counts));
+      job->out.push_back(Pack(*buffers, edges.positions));
+      job->out.push_back(Pack(*buffers, edge_ids, IdBytes(book.edges().count(etype))));
     };
     return MakeSorted(indexes, etype)
         .then([this, run] { return Execute(SIZE_MAX, 1, run); })
-        .then([context, job, partition, etype]() mutable {
+        .then([this, context, job]() mutable {
           AsKj([&] {
-            const size_t width = IdBytes(partition->meta().book.edges().count(etype));
             auto results = context.getResults();
-            const InducedEdges& edges = job->edges;
-            auto counts = results.initCounts(Bytes(edges.counts.size(), 4));
-            auto indices = results.initIndices(Bytes(edges.positions.size(), 4));
-            WriteNarrow(edges.counts, 4, counts.begin());
-            WriteNarrow(edges.positions, 4, indices.begin());
-            WriteIds(job->edge_ids, width,
-                     results.initEdges(Bytes(job->edge_ids.size(), width)).begin());
+            const auto send =
+                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
+            std::move(job->out[0])
+                .Finish([&](kj::uint n) { return results.initCounts(n); },
+                        [&](auto orphan) { results.adoptCounts(kj::mv(orphan)); }, send);
+            std::move(job->out[1])
+                .Finish([&](kj::uint n) { return results.initIndices(n); },
+                        [&](auto orphan) { results.adoptIndices(kj::mv(orphan)); }, send);
+            std::move(job->out[2])
+                .Finish([&](kj::uint n) { return results.initEdges(n); },
+                        [&](auto orphan) { results.adoptEdges(kj::mv(orphan)); }, send);
           });
         });
   });

@@ -66,6 +66,14 @@ capnp::Orphan<capnp::Data> GraphSession::Adopt(capnp::Orphanage orphanage, Poole
   return orphanage.referenceExternalData(capnp::Data::Reader(data, bytes));
 }
 
+AnswerWriter::Send GraphSession::Sender(capnp::Orphanage orphanage, size_t bytes) {
+  CheckResponse(bytes);
+  auto room = std::make_shared<Outbox::Room>(outbox_->Reserve(bytes));
+  return [this, orphanage, room](PooledBuffer buffer, size_t size) {
+    return Adopt(orphanage, std::move(buffer), size, room->Take(size));
+  };
+}
+
 kj::Promise<void> GraphSession::gather(GatherContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
@@ -158,10 +166,8 @@ kj::Promise<void> GraphSession::hop(HopContext context) {
           AsKj([&] {
             *room = {};
             auto results = context.getResults(job->message_size());
-            auto orphanage = capnp::Orphanage::getForMessageContaining(results);
-            job->Write(results, [&](PooledBuffer buffer, size_t bytes) {
-              return Adopt(orphanage, std::move(buffer), bytes, outbox_->Reserve(bytes));
-            });
+            job->Write(results, Sender(capnp::Orphanage::getForMessageContaining(results),
+                                       job->answer_bytes()));
             context_.graph.edges_sampled.fetch_add(job->edges(), std::memory_order_relaxed);
             context_.graph.rows_served.fetch_add(job->rows(), std::memory_order_relaxed);
           });

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "daemon/answer_writer.h"
 #include "daemon/compute_pool.h"
 #include "daemon/job_registry.h"
 #include "daemon/served_graph.h"
@@ -60,6 +61,9 @@ class GraphSession final : public wire::Session::Server {
   // Sends `bytes` of the buffer without a copy.
   capnp::Orphan<capnp::Data> Adopt(capnp::Orphanage orphanage, PooledBuffer buffer, size_t bytes,
                                    Outbox::Room room);
+  // Adopt() for the arrays of one answer, which have at most `bytes` in all. Reserves room for all
+  // of them: what is adopted must be sent, so there may be no refusal half-way.
+  AnswerWriter::Send Sender(capnp::Orphanage orphanage, size_t bytes);
 
   ServiceContext& context_;
   std::shared_ptr<Outbox> outbox_;

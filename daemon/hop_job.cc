@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/hop_job.h"
 
-#include <capnp/orphan.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -13,9 +11,6 @@
 
 namespace graphd {
 namespace {
-
-// Below this an array is copied into the message: cheaper than a segment of its own.
-constexpr size_t kCopyBytes = size_t{16} << 10;
 
 void CheckCount(size_t count, const char* what) {
   if (count > HopJob::kMaxLists) {
@@ -35,28 +30,6 @@ std::vector<T> CopyNumbers(capnp::Data::Reader data, size_t count, const char* w
   std::memcpy(numbers.data(), data.begin(), data.size());
   return numbers;
 }
-
-// Puts the bytes of many pieces one after another into an answer's Data.
-class DataWriter {
- public:
-  DataWriter(BufferPool& pool, size_t bytes) : buffer_(pool.Get(bytes + 8)), bytes_(bytes) {}
-  std::byte* next() noexcept { return buffer_.data() + at_; }
-  void Advance(size_t bytes) noexcept { at_ += bytes; }
-  void Append(const void* from, size_t bytes) {
-    if (bytes > 0) std::memcpy(next(), from, bytes);
-    Advance(bytes);
-  }
-  template <class Init, class Adopt>
-  void Finish(Init&& init, Adopt&& adopt, const HopJob::Send& send) && {
-    if (bytes_ > kCopyBytes) return adopt(send(std::move(buffer_), bytes_));
-    if (bytes_ > 0)
-      std::memcpy(init(static_cast<kj::uint>(bytes_)).begin(), buffer_.data(), bytes_);
-  }
-
- private:
-  PooledBuffer buffer_;
-  size_t bytes_, at_ = 0;
-};
 
 }  // namespace
 
@@ -91,6 +64,7 @@ void HopJob::ReadSeeds(wire::Session::HopParams::Reader params) {
 void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
   const GraphMeta& meta = partition_->meta();
   CheckCount(params.getPicks().size(), "picks");
+  size_t counts = 0;
   for (auto in : params.getPicks()) {
     PickWork work{};
     EdgePick& pick = work.pick;
@@ -126,6 +100,9 @@ void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
       Throw(ErrorCode::kInvalid, "excluded edges must ascend");
     }
     const size_t count = seeds.ids.size();
+    // Each seed has a count in the answer, whatever is found: bounded before slices are made.
+    counts += count;
+    CheckResponse(counts * sizeof(uint32_t));
     const auto fanout = static_cast<size_t>(std::max(pick.fanout, 0));
     // With replacement a row may grow to any fanout: bounded before anything is planned.
     if (pick.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
@@ -250,7 +227,7 @@ void HopJob::RunPick(Slice& slice, PickedEdges<Id>& out, WorkerScratch& scratch)
 
 template <class Id>
 void HopJob::WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked,
-                       wire::Sampled::Builder out, const Send& send) {
+                       wire::Sampled::Builder out, const AnswerWriter::Send& send) {
   size_t seeds = 0, edges = 0, races = 0;
   uint32_t largest = 0;
   const std::span<Slice> slices(slices_.data() + work.first_slice, work.num_slices);
@@ -261,7 +238,7 @@ void HopJob::WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked,
     for (uint32_t count : (slice.*picked).counts) largest = std::max(largest, count);
   }
   const uint8_t width = WidthFor(largest);
-  DataWriter counts(*buffers_, seeds * width), neighbors(*buffers_, edges * sizeof(Id)),
+  AnswerWriter counts(*buffers_, seeds * width), neighbors(*buffers_, edges * sizeof(Id)),
       ids(*buffers_, work.edge_ids ? edges * work.edge_width : 0),
       races_of(*buffers_, races * sizeof(Race));
   for (const Slice& slice : slices) {
@@ -293,11 +270,11 @@ void HopJob::WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked,
 
 capnp::MessageSize HopJob::message_size() const {
   return {std::min<uint64_t>(answer_bytes_ / 8 + 64, uint64_t{1} << 16) +
-              picks_.size() * (4 * kCopyBytes / 64 + 16) + rows_.size() * 4,
+              picks_.size() * (4 * AnswerWriter::kCopyBytes / 64 + 16) + rows_.size() * 4,
           0};
 }
 
-void HopJob::Write(wire::Session::HopResults::Builder results, const Send& send) {
+void HopJob::Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send) {
   auto samples = results.initSamples(static_cast<kj::uint>(picks_.size()));
   for (kj::uint i = 0; i < samples.size(); i++) {
     if (picks_[i].narrow) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/answer_writer.h"
 #include "daemon/compute_pool.h"
 #include "daemon/wire_ids.h"
 #include "sampling/edge_indexes.h"
@@ -36,14 +37,14 @@ class HopJob {
 
   // What the answer's first segment should hold: what is not sent by reference.
   capnp::MessageSize message_size() const;
-  // Requires: every slice has run. `send(buffer, bytes)` gives an orphan of the first bytes of a
-  // pooled buffer.
-  using Send = std::function<capnp::Orphan<capnp::Data>(PooledBuffer, size_t)>;
-  void Write(wire::Session::HopResults::Builder results, const Send& send);
+  // Requires: every slice has run.
+  void Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send);
 
   uint64_t edges() const noexcept { return edges_; }
   uint64_t rows() const noexcept { return num_rows_; }
   size_t row_bytes() const noexcept { return row_bytes_; }
+  // The most that Write() sends. Requires: every slice has run.
+  size_t answer_bytes() const noexcept { return answer_bytes_ + row_bytes_; }
 
  private:
   struct SeedList {
@@ -80,7 +81,7 @@ class HopJob {
   void RunRows(const Slice& slice, WorkerScratch& scratch);
   template <class Id>
   void WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked, wire::Sampled::Builder out,
-                 const Send& send);
+                 const AnswerWriter::Send& send);
 
   std::shared_ptr<const Partition> partition_;
   std::shared_ptr<EdgeIndexes> indexes_;

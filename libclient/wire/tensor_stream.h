@@ -3,6 +3,7 @@
 #include <capnp/serialize-async.h>
 #include <kj/async-io.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <unordered_map>
@@ -39,6 +40,13 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     }
     ~Room() {
       if (outbox_) outbox_->bytes_ -= bytes_;
+    }
+    // Splits `bytes` off, at most those that are left: an answer of several parts reserves its room
+    // once, so that no part is sent when there is none for the next.
+    Room Take(size_t bytes) noexcept {
+      bytes = std::min(bytes, bytes_);
+      bytes_ -= bytes;
+      return Room(outbox_, bytes);
     }
 
    private:

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients and daemons do to each other when they die or misbehave in the middle of something.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 #include "base/file.h"
@@ -28,7 +31,9 @@ using ::testing::HasSubstr;
 // An attached session on this thread, by hand.
 struct RawSession {
   explicit RawSession(const std::string& socket_path)
-      : connection(*io.lowLevelProvider, ConnectUnix(socket_path, 1000), true, BufferPool::Create(),
+      : RawSession(ConnectUnix(socket_path, 1000)) {}
+  explicit RawSession(UniqueFd socket)
+      : connection(*io.lowLevelProvider, std::move(socket), true, BufferPool::Create(),
                    capnp::rpc::twoparty::Side::CLIENT, nullptr),
         daemon(connection.Bootstrap()),
         session(Attach().wait(io.waitScope).getSession()) {}
@@ -50,9 +55,61 @@ struct RawSession {
   wire::Session::Client session;
 };
 
+// Between a client and a daemon: passes on what either says, unless the client is deaf.
+class Relay {
+ public:
+  explicit Relay(const std::string& socket_path) : daemon_(ConnectUnix(socket_path, 1000)) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) ThrowErrno("no", "pair");
+    client_.reset(ends[0]);
+    near_.reset(ends[1]);
+    ::fcntl(client_.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(daemon_.get(), F_SETFL, 0);
+    out_ = std::thread([this] { Pump(near_.get(), daemon_.get(), never_); });
+    in_ = std::thread([this] { Pump(daemon_.get(), near_.get(), deaf); });
+  }
+  ~Relay() {
+    deaf = false;
+    ::shutdown(daemon_.get(), SHUT_RDWR);
+    ::shutdown(near_.get(), SHUT_RDWR);
+    out_.join();
+    in_.join();
+  }
+  UniqueFd TakeClientEnd() { return std::move(client_); }
+  std::atomic<bool> deaf{false};
+
+ private:
+  static void Pump(int from, int to, const std::atomic<bool>& deaf) {
+    std::vector<std::byte> buffer(256 << 10);
+    try {
+      for (;;) {
+        while (deaf) ::usleep(1000);
+        const ssize_t got = ::read(from, buffer.data(), buffer.size());
+        if (got <= 0) return;
+        while (deaf) ::usleep(1000);
+        WriteExactly(to, std::span(buffer).first(static_cast<size_t>(got)), "the relay");
+      }
+    } catch (const Error&) {  // the other end has gone
+    }
+  }
+  UniqueFd daemon_, client_, near_;
+  const std::atomic<bool> never_{false};
+  std::thread out_, in_;
+};
+
 bool IsServing(ServedGraphFixture& served, size_t daemon) {
   auto control = ControlClient::ConnectUnix(served.socket_path(daemon), std::chrono::seconds(5));
   return control->Status().state == "ready";
+}
+
+// From a thread of its own: an event loop may be on this one.
+ServerStatus StatusOf(ServedGraphFixture& served, size_t daemon) {
+  ServerStatus status;
+  std::thread([&] {
+    status =
+        ControlClient::ConnectUnix(served.socket_path(daemon), std::chrono::seconds(30))->Status();
+  }).join();
+  return status;
 }
 
 TEST(Failures, ClientsThatVanishInTheMiddleOfLargeRequestsHarmNobody) {
@@ -103,6 +160,53 @@ TEST(Failures, AnswersThatNobodyReadsAreBounded) {
   EXPECT_GT(refused, 0);
   EXPECT_LT(refused, 200);
   client.Slice(29000).wait(client.io.waitScope);  // once read, there is room again
+}
+
+TEST(Failures, AnswersToQuestionsThatNobodyReadsAreBounded) {
+  // A node with so many in-edges that a small question has an answer of 119 MB: nine fill the GiB.
+  constexpr uint64_t kDegree = 3999, kSeeds = 3727, kAnswers = 9;
+  EdgeList edges;
+  for (uint32_t i = 1; i <= kDegree; i++) edges.push_back({i, 0});
+  RawGraph graph = HomogeneousGraph(kDegree + 1, edges);
+  graph.nodes[0].features.push_back({"wide", Tensor::Empty(DType::kFloat32, {kDegree + 1, 256})});
+  ServedGraphFixture served(graph, {{0}}, 1);
+  Relay relay(served.socket_path(0));
+  RawSession client(relay.TakeClientEnd());
+  std::vector<uint32_t> seeds(kSeeds, 0), members(kDegree + 1);
+  std::iota(members.begin(), members.end(), 0);
+  const auto bytes = [](const std::vector<uint32_t>& ids) {
+    return kj::arrayPtr(reinterpret_cast<const kj::byte*>(ids.data()), 4 * ids.size());
+  };
+  relay.deaf = true;
+  kj::Vector<kj::Promise<void>> answers;
+  for (uint64_t i = 0; i < kAnswers; i++) {
+    auto request = client.session.inducedRequest();
+    request.setSeeds(bytes(seeds));
+    request.setMembers(bytes(members));
+    answers.add(request.send().ignoreResult().eagerlyEvaluate(nullptr));
+  }
+  const auto await = [&](auto&& done) {
+    for (int i = 0; i < 2000 && !done(StatusOf(served, 0)); i++) {
+      client.io.waitScope.poll();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  };
+  await([&](const ServerStatus& s) { return s.bytes_sent >= kAnswers * kSeeds * kDegree * 8; });
+  const uint64_t before = StatusOf(served, 0).requests;
+  bool refused = false;
+  auto more = client.Slice(kDegree)
+                  .then([] {},
+                        [&](kj::Exception&& exception) {
+                          const Error error = FromKj(exception, "daemon");
+                          refused = error.code() == ErrorCode::kOverloaded;
+                        })
+                  .eagerlyEvaluate(nullptr);
+  await([&](const ServerStatus& s) { return s.requests > before; });
+  relay.deaf = false;
+  for (auto& answer : answers) answer.wait(client.io.waitScope);
+  more.wait(client.io.waitScope);
+  EXPECT_TRUE(refused);
+  client.Slice(kDegree).wait(client.io.waitScope);  // once read, there is room again
 }
 
 TEST(Failures, OneConnectionAttachesOnce) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <capnp/blob.h>
+#include <capnp/orphan.h>
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "wire/buffer_pool.h"
+
+namespace graphd {
+
+// One array of an answer while it is put together: bytes behind one another in a pooled buffer. A
+// large one then goes into the message by reference and counts as unread until the client has it; a
+// small one is copied.
+class AnswerWriter {
+ public:
+  // Below this an array is copied into the message: cheaper than a segment of its own.
+  static constexpr size_t kCopyBytes = size_t{16} << 10;
+  // Gives an orphan of the first bytes of a pooled buffer.
+  using Send = std::function<capnp::Orphan<capnp::Data>(PooledBuffer, size_t)>;
+
+  AnswerWriter(BufferPool& pool, size_t bytes) : buffer_(pool.Get(bytes + 8)), bytes_(bytes) {}
+  size_t bytes() const noexcept { return bytes_; }
+  std::byte* next() noexcept { return buffer_.data() + at_; }
+  void Advance(size_t bytes) noexcept { at_ += bytes; }
+  void Append(const void* from, size_t bytes) {
+    if (bytes > 0) std::memcpy(next(), from, bytes);
+    Advance(bytes);
+  }
+  // init(size) makes the message's own Data, adopt(orphan) takes another's; one of them is called,
+  // or none if there are no bytes.
+  template <class Init, class Adopt>
+  void Finish(Init&& init, Adopt&& adopt, const Send& send) && {
+    if (bytes_ > kCopyBytes) return adopt(send(std::move(buffer_), bytes_));
+    if (bytes_ > 0)
+      std::memcpy(init(static_cast<kj::uint>(bytes_)).begin(), buffer_.data(), bytes_);
+  }
+
+ private:
+  PooledBuffer buffer_;
+  size_t bytes_, at_ = 0;
+};
+
+}  // namespace graphd
