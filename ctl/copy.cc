@@ -165,6 +165,11 @@ void AddCopy(CLI::App& app) {
   verb->add_option(Flags("jobs"), options.jobs,
                    "Hosts that are sent to at the same time (default: processors, at least 2)")
       ->check(CLI::Range(1, 1024));
+  verb->add_option(Flags("stall_timeout"), options.stall_timeout,
+                   "Seconds without progress after which a host, or this machine's disk, is given "
+                   "up")
+      ->default_val(600)
+      ->check(CLI::Range(0.1, 1e6));
   verb->add_flag(Flags("verify"), options.verify,
                  "Check the graph first as `graphctl verify` does, and read all files again from "
                  "the hosts' disks at the end");

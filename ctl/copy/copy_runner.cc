@@ -73,8 +73,9 @@ void CopyRunner::CopyTo(size_t host) {
                          : OpenSshStream(to.address, options_.remote_graphctl, "receive",
                                          options_.ssh, [this] { return crew_.cancelled().load(); });
     };
-    HostCopy copy(plan_, to, checksums_, open, to.is_local ? 0 : options_.ssh.host_timeout,
-                  crew_.cancelled(), result.progress,
+    const CopyTimeouts timeouts{.silence = to.is_local ? 0 : options_.ssh.host_timeout,
+                                .stall = options_.stall_timeout};
+    HostCopy copy(plan_, to, checksums_, open, timeouts, crew_.cancelled(), result.progress,
                   [&](const std::string& line) { board_.AddNoise(to.name, line); });
     copy.List();
     listed = true;

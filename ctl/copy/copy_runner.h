@@ -20,6 +20,7 @@ namespace graphd::ctl {
 struct CopyOptions {
   int jobs = 0;  // 0: as many as this machine has processors, at least 2
   bool verify = false;
+  double stall_timeout = 600;   // a host that gets no further for so long is given up
   std::string graphctl;         // here
   std::string remote_graphctl;  // elsewhere
   SshOptions ssh;

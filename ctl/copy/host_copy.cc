@@ -19,6 +19,11 @@ using nlohmann::json;
 using Step = HostProgress::Step;
 
 constexpr int kWait = 100;  // milliseconds; how late an interrupt may be noticed
+// What a machine may say in all: any greeting of a login shell, lines about each file, and words
+// now and then about the bytes that it has read. Beyond that it is no graphctl that speaks.
+constexpr uint64_t kMayGreet = uint64_t{1} << 20, kMaySayPerFile = 1024;
+constexpr uint64_t kBytesPerByteSaid = uint64_t{1} << 16;
+constexpr uint64_t kReadAtOnce = uint64_t{1} << 20;
 constexpr const char* kHint = "; is it a graphctl of the same version?";
 
 uint64_t NumberOf(const json& header, const char* key) {
@@ -38,27 +43,29 @@ std::string TextOf(const json& header, const char* key, const char* otherwise) {
 }  // namespace
 
 HostCopy::HostCopy(const CopyPlan& plan, const CopyHost& host,
-                   const std::vector<uint64_t>& checksums, const OpenStream& open, double timeout,
-                   const std::atomic<bool>& cancelled, HostProgress& progress,
-                   const std::function<void(const std::string&)>& noise)
+                   const std::vector<uint64_t>& checksums, const OpenStream& open,
+                   const CopyTimeouts& timeouts, const std::atomic<bool>& cancelled,
+                   HostProgress& progress, const std::function<void(const std::string&)>& noise)
     : plan_(plan),
       host_(host),
       checksums_(checksums),
-      timeout_(timeout),
+      timeouts_(timeouts),
       cancelled_(cancelled),
       progress_(progress),
       noise_(noise),
       stream_(open()),
       frames_([this](const json& header, const std::string&) { OnFrame(header); },
               [this](const std::string& line) { noise_(line); }),
-      noise_lines_([this](std::string_view line) { noise_(std::string(line)); }) {}
+      noise_lines_([this](std::string_view line) { noise_(std::string(line)); }),
+      may_say_(kMayGreet + host.files.size() * kMaySayPerFile + host.bytes / kBytesPerByteSaid) {}
 
 void HostCopy::List() {
   progress_.step = Step::kChecking;
+  GotOn();
   Write(EncodeFrame({{"t", "copy"},
                      {"version", GRAPHD_VERSION},
                      {"workspace", plan_.workspace},
-                     {"timeout", static_cast<uint64_t>(std::ceil(timeout_))}}));
+                     {"timeout", static_cast<uint64_t>(std::ceil(timeouts_.silence))}}));
   for (size_t index : host_.files) {
     const CopyFile& file = plan_.files[index];
     Write(EncodeFrame({{"t", "want"},
@@ -79,6 +86,7 @@ void HostCopy::List() {
 void HostCopy::Send(bool verify) {
   const Clock::time_point start = Clock::now();
   progress_.step = Step::kSending;
+  GotOn();
   for (const Lack& lack : lacks_) SendFile(lack);
   Write(EncodeFrame({{"t", "finish"}, {"verify", verify}}));
   progress_.step = Step::kFinishing;
@@ -141,8 +149,11 @@ void HostCopy::OnFrame(const json& header) {
   if (kind == "error") {
     Throw(ErrorCodeFromName(TextOf(header, "code", "")), TextOf(header, "text", "it failed"));
   } else if (kind == "checking") {
-    progress_.checked = NumberOf(header, "bytes");
+    const uint64_t checked = NumberOf(header, "bytes");
+    if (checked > progress_.checked) GotOn();
+    progress_.checked = checked;
   } else if (kind == "same" && !listed_) {
+    GotOn();
     progress_.bytes_same += File(NextOf(header)).source.size;
     progress_.files_same++;
   } else if (kind == "lacks" && !listed_) {
@@ -151,6 +162,7 @@ void HostCopy::OnFrame(const json& header) {
     listed_ = true;
   } else if (kind == "stored" && stored_ < lacks_.size() &&
              NumberOf(header, "file") == lacks_[stored_].file) {
+    GotOn();
     stored_++;
   } else if (kind == "finished") {
     finished_ = true;
@@ -167,6 +179,7 @@ void HostCopy::OnLacks(const json& header) {
           File(lack.file).target, kHint);
   }
   if (lack.have > 0) lack.have_sum = ParseChecksum(TextOf(header, "xxh3", ""));
+  GotOn();
   progress_.files_missing++;
   progress_.bytes_missing += size;
   lacks_.push_back(lack);
@@ -179,7 +192,7 @@ size_t HostCopy::NextOf(const json& header) const {
         host_.files.size(), kHint);
 }
 
-void HostCopy::Write(const std::string& frame) {
+void HostCopy::Write(const std::string& frame, bool is_progress) {
   std::string_view left = frame;
   while (!left.empty()) {
     const bool ended = stream_->AtEnd();
@@ -187,6 +200,8 @@ void HostCopy::Write(const std::string& frame) {
     if (ended) FailAsItEnded();
     const size_t put = stream_->WriteSome(left);
     left.remove_prefix(put);
+    if (put > 0 && is_progress) GotOn();
+    CheckStall();
     if (put == 0) stream_->Wait(true, kWait);
   }
   last_write_ = Clock::now();
@@ -194,14 +209,31 @@ void HostCopy::Write(const std::string& frame) {
 
 void HostCopy::Read() {
   char bytes[65536];
-  while (true) {
+  for (uint64_t read = 0; read < kReadAtOnce || stream_->AtEnd();) {
     if (cancelled_) Throw(ErrorCode::kUnavailable, "interrupted");
     const size_t out = stream_->Read(false, bytes, sizeof bytes);
+    CountHeard(out);
     if (out > 0) frames_.Feed({bytes, out});
     const size_t err = stream_->Read(true, bytes, sizeof bytes);
+    CountHeard(err);
     if (err > 0) noise_lines_.Feed({bytes, err});
     if (out + err == 0) return;
+    read += out + err;
   }
+}
+
+void HostCopy::CountHeard(size_t bytes) {
+  heard_ += bytes;
+  if (heard_ <= may_say_) return;
+  Throw(ErrorCode::kCorrupt, "it said more than ", HumanBytes(may_say_),
+        ", far more than a copy has to say", kHint);
+}
+
+void HostCopy::CheckStall() const {
+  if (timeouts_.stall <= 0 || SecondsSince(last_progress_) <= timeouts_.stall) return;
+  Throw(ErrorCode::kUnavailable, "it got no further for ", timeouts_.stall,
+        " s; look whether its disk hangs, and run the copy again, it goes on where it was (or give "
+        "it longer by --stall_timeout)");
 }
 
 void HostCopy::AwaitAnswer(const bool& answered) {
@@ -210,14 +242,20 @@ void HostCopy::AwaitAnswer(const bool& answered) {
     Read();
     if (answered) return;
     if (ended) FailAsItEnded();
-    StayAlive();
+    CheckStall();
+    Ping();
     stream_->Wait(false, kWait);
   }
 }
 
 void HostCopy::StayAlive() {
-  if (timeout_ > 0 && SecondsSince(last_write_) > timeout_ / 4) {
-    Write(EncodeFrame({{"t", "ping"}}));
+  GotOn();  // it has nothing to do
+  Ping();
+}
+
+void HostCopy::Ping() {
+  if (timeouts_.silence > 0 && SecondsSince(last_write_) > timeouts_.silence / 4) {
+    Write(EncodeFrame({{"t", "ping"}}), false);
   }
 }
 

@@ -41,13 +41,18 @@ struct HostProgress {
   std::atomic<double> seconds{0};  // from the first byte sent to the end
 };
 
+// Seconds after which one side gives the other up; 0: never.
+struct CopyTimeouts {
+  double silence = 0;  // the machine us, when it hears nothing; rounded up
+  double stall = 0;    // we the machine, when it takes no byte and gets no further
+};
+
 class HostCopy {
  public:
   using OpenStream = std::function<std::unique_ptr<HostStream>()>;
-  // `checksums`: of the plan's files. `timeout`: after so many seconds of silence, rounded up, the
-  // machine gives us up; 0: never. All that is referred to must outlive this. Opens the stream.
+  // `checksums`: of the plan's files. All that is referred to must outlive this. Opens the stream.
   HostCopy(const CopyPlan& plan, const CopyHost& host, const std::vector<uint64_t>& checksums,
-           const OpenStream& open, double timeout, const std::atomic<bool>& cancelled,
+           const OpenStream& open, const CopyTimeouts& timeouts, const std::atomic<bool>& cancelled,
            HostProgress& progress, const std::function<void(const std::string&)>& noise);
 
   // Asks what is there. Throws Error(kOverloaded) if there is no room for the rest.
@@ -68,8 +73,13 @@ class HostCopy {
   // The file it answers for: they come in order, each once.
   size_t NextOf(const nlohmann::json& header) const;
   const CopyFile& File(size_t index) const { return plan_.files[host_.files[index]]; }
-  void Write(const std::string& frame);
+  // `is_progress`: what it takes of the frame shows that it gets on.
+  void Write(const std::string& frame, bool is_progress = true);
+  void Ping();
   void Read();
+  void CountHeard(size_t bytes);
+  void GotOn() { last_progress_ = Clock::now(); }
+  void CheckStall() const;
   void AwaitAnswer(const bool& answered);
   void SendFile(const Lack& lack);
   uint64_t GoOnAt(const Lack& lack, const CopyFile& file, int fd);
@@ -78,7 +88,7 @@ class HostCopy {
   const CopyPlan& plan_;
   const CopyHost& host_;
   const std::vector<uint64_t>& checksums_;
-  const double timeout_;
+  const CopyTimeouts timeouts_;
   const std::atomic<bool>& cancelled_;
   HostProgress& progress_;
   std::function<void(const std::string&)> noise_;
@@ -88,7 +98,8 @@ class HostCopy {
   std::vector<Lack> lacks_;
   size_t stored_ = 0;
   bool greeted_ = false, listed_ = false, finished_ = false;
-  Clock::time_point last_write_ = Clock::now();
+  Clock::time_point last_write_ = Clock::now(), last_progress_ = Clock::now();
+  uint64_t heard_ = 0, may_say_ = 0;  // bytes
 };
 
 }  // namespace graphd::ctl

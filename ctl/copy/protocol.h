@@ -28,7 +28,9 @@
 //   finished                             everything is on the disk
 // Any time: `ping` from the sender; `error code, text` from the receiver, which then ends. At the
 // end of its input the receiver ends, too, and leaves what it has of the file under way in
-// PartialName() beside it.
+// PartialName() beside it. A receiver that takes no byte, and whose answers and counts of bytes do
+// not go on, is given up by the sender after a while, and one that says far more than there is to
+// say at once.
 
 namespace graphd::ctl {
 

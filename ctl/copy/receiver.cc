@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kSayEvery = uint64_t{64} << 20;  // bytes read between two words about it
+constexpr uint64_t kWriteBack = uint64_t{64} << 20;  // bytes; two such windows are under way
+constexpr uint64_t kSayEvery = uint64_t{64} << 20;   // bytes read between two words about it
 
 uint64_t Number(const json& header, const char* key, uint64_t max) {
   const auto found = header.find(key);
@@ -177,7 +178,7 @@ void Receiver::OnPut(const json& header) {
       DiskFull(next.place.shown, file.size - offset, workspace_->RoomFor(file.path).free_bytes);
     }
   }
-  next.done = offset;
+  next.done = next.written_back = offset;
   next.sum = offset == 0 ? std::make_unique<Checksum>() : std::move(file.have_sum);
   current_ = std::move(next);
   if (offset == file.size) Store();
@@ -204,7 +205,25 @@ void Receiver::OnData(const std::string& payload) {
   }
   current_->sum->Update(bytes);
   current_->done += bytes.size();
+  WriteBack(*current_);
   if (current_->done == file.size) Store();
+}
+
+// Has the disk write while bytes come, and waits for the window before: little is left for the end,
+// where nothing tells how far the disk is, and a disk that hangs shows at once.
+void Receiver::WriteBack(Current& current) {
+  if (current.done - current.written_back < kWriteBack) return;
+  const auto begin = static_cast<off_t>(current.written_back);
+  const auto size = static_cast<off_t>(current.done - current.written_back);
+  const auto before = std::min(begin, static_cast<off_t>(kWriteBack));
+  // Not every file system can; what fails shows when all is synced.
+  ::sync_file_range(current.fd.get(), begin, size, SYNC_FILE_RANGE_WRITE);
+  if (before > 0) {
+    ::sync_file_range(
+        current.fd.get(), begin - before, before,
+        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  }
+  current.written_back = current.done;
 }
 
 void Receiver::Store() {

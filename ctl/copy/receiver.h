@@ -47,7 +47,7 @@ class Receiver {
     Workspace::Place place;
     std::string partial;  // its name while it is not whole
     UniqueFd fd;
-    uint64_t done = 0;
+    uint64_t done = 0, written_back = 0;  // the disk was told to write bytes up to here
     std::unique_ptr<Checksum> sum;
   };
   // What one file system has to take.
@@ -66,6 +66,7 @@ class Receiver {
   bool IsThere(const Wanted& file, const Workspace::Place& place);
   void LookForPartial(Wanted& file, const Workspace::Place& place);
   void CheckRoom() const;
+  static void WriteBack(Current& current);
   void Store();
   void ReadAllAgain();
   // Says now and then how much was read.

@@ -46,11 +46,12 @@ class HostCopyTest : public ::testing::Test {
     fs::permissions(top_ / "far", fs::perms(0755));
   }
 
-  void Copy(double timeout = 0) {
+  void Copy(double silence = 0) {
     HostCopy copy(
         plan_, plan_.hosts[0], checksums_,
-        [this] { return OpenLocalStream((top_ / "far").string(), "receive"); }, timeout, cancelled_,
-        progress_, [this](const std::string& line) { noise_.push_back(line); });
+        [this] { return OpenLocalStream((top_ / "far").string(), "receive"); },
+        CopyTimeouts{.silence = silence, .stall = stall_}, cancelled_, progress_,
+        [this](const std::string& line) { noise_.push_back(line); });
     copy.List();
     copy.Send(false);
   }
@@ -72,6 +73,7 @@ class HostCopyTest : public ::testing::Test {
   std::atomic<bool> cancelled_{false};
   HostProgress progress_;
   std::vector<std::string> noise_;
+  double stall_ = 0;
 };
 
 const std::string kSame0 = "{\"t\":\"same\",\"file\":0}\n";
@@ -151,7 +153,7 @@ TEST_F(HostCopyTest, ASourceThatHasBecomeShorterIsAnErrorThatNamesIt) {
 }
 
 TEST_F(HostCopyTest, AnInterruptEndsTheWaitForAFarSideThatIsSilentOrNever) {
-  for (const char* command : {"cat > /dev/null", "exec yes"}) {
+  for (const char* command : {"cat > /dev/null", "while echo y; do sleep 0.01; done"}) {
     FarSide(kHello, command);
     cancelled_ = false;
     progress_.step = HostProgress::Step::kConnecting;
@@ -162,6 +164,45 @@ TEST_F(HostCopyTest, AnInterruptEndsTheWaitForAFarSideThatIsSilentOrNever) {
       cancelled_ = true;
     });
     EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("interrupted")) << command;
+  }
+}
+
+TEST_F(HostCopyTest, AFarSideThatGetsNoFurtherIsGivenUpWhateverItSaysMeanwhile) {
+  stall_ = 0.3;
+  const std::string again = "{\"t\":\"checking\",\"bytes\":7}";
+  for (const std::string& command :
+       {std::string("cat > /dev/null"), StrCat("while echo '", again, "'; do sleep 0.05; done")}) {
+    FarSide(kHello, command.c_str());
+    EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable),
+                AllOf(HasSubstr("no further for 0.3 s"), HasSubstr("--stall_timeout")))
+        << command;
+    progress_.checked = 0;
+  }
+}
+
+TEST_F(HostCopyTest, PingsThatItTakesAreNoProgress) {
+  stall_ = 0.4;
+  FarSide(kHello + kSame0);
+  EXPECT_THROW(Copy(/*silence=*/0.1), Error);
+}
+
+TEST_F(HostCopyTest, AFarSideThatReadsOnAndSaysThatItDoesIsNotGivenUp) {
+  stall_ = 1;
+  const std::string answers = kSame0 + kLacks1 + kListed + kStored1 + kFinished;
+  WriteFileAtomically((top_ / "answers").string(), answers);
+  FarSide(kHello, StrCat("for i in 1 2 3 4 5 6; do sleep 0.3; ",
+                         R"(echo "{\"t\":\"checking\",\"bytes\":$i}"; done; cat )",
+                         (top_ / "answers").string(), "; cat > /dev/null")
+                      .c_str());
+  Copy();
+  EXPECT_EQ(progress_.checked, 6u);
+}
+
+TEST_F(HostCopyTest, AFarSideThatSaysFarMoreThanThereIsToSayIsGivenUp) {
+  for (const char* flood :
+       {"exec yes", "exec yes >&2", "exec yes '{\"t\":\"checking\",\"bytes\":7}'"}) {
+    FarSide(kHello, flood);
+    EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr("more than a copy has to say")) << flood;
   }
 }
 
