@@ -134,7 +134,8 @@ class Chunked {
     bool numpy = false;
     for (const std::string& file : Files(root_["edges"][etype], numpy)) {
       if (numpy) {
-        ReadNpyEdges(file, reading, progress_);
+        // As in text, a row is an edge; a piece of two edges is no other.
+        ReadNpyEdges(file, TwoByTwo::kEdgesInRows, reading, progress_);
       } else {
         const TableHints hints{.separator = std::nullopt, .header = false};
         ReadEdgeTable(OpenEdgeTable(file, hints, "", ""), none, reading, progress_);

@@ -45,10 +45,13 @@ EdgeTable OpenEdgeTable(const std::string& path, const TableHints& hints,
 void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,
                    const StepProgress& progress);
 
-// int32, int64, uint32 or uint64 in an array [2, E] or [E, 2] (2 by 2 is read as [2, E]), in C or
-// Fortran order; or sources and destinations in two arrays [E]. Throws Error(kCorrupt) with file
-// and offset.
-void ReadNpyEdges(const std::string& path, EdgesBeingRead& edges, const StepProgress& progress);
+// What an array 2 by 2 is read as: its shape does not tell.
+enum class TwoByTwo { kEndsInRows, kEdgesInRows };
+
+// int32, int64, uint32 or uint64 in an array [2, E] or [E, 2], in C or Fortran order; or sources
+// and destinations in two arrays [E]. Throws Error(kCorrupt) with file and offset.
+void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& edges,
+                  const StepProgress& progress);
 void ReadNpyEdges(const std::string& src_path, const std::string& dst_path, EdgesBeingRead& edges,
                   const StepProgress& progress);
 

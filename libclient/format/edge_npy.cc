@@ -76,14 +76,16 @@ std::string ShapeText(const NpyFile& file) {
 
 }  // namespace
 
-void ReadNpyEdges(const std::string& path, EdgesBeingRead& edges, const StepProgress& progress) {
+void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& edges,
+                  const StepProgress& progress) {
   const NpyFile file(path, NpyOrder::kAny);
   const auto& shape = file.shape();
   if (shape.size() != 2 || (shape[0] != 2 && shape[1] != 2)) {
     Throw(ErrorCode::kCorrupt, path, ": the shape is ", ShapeText(file), ", expected [2, E] or ",
           "[E, 2]; sources and destinations in two files are given as SRC.npy,DST.npy");
   }
-  const bool rows_are_ends = shape[0] == 2;
+  const bool rows_are_ends =
+      shape[0] == 2 && (shape[1] != 2 || two_by_two == TwoByTwo::kEndsInRows);
   const auto count = static_cast<size_t>(rows_are_ends ? shape[1] : shape[0]);
   // [2, E] in C order and [E, 2] in Fortran order have all sources first.
   const bool sources_first = rows_are_ends != file.fortran_order();

@@ -165,7 +165,7 @@ class GraphFiles {
       } else if (open.kind == EdgeFileKind::kMatrixMarket) {
         ReadMatrixMarket(open.file->path, reading, selection_, options_.progress);
       } else if (open.file->dst_path.empty()) {
-        ReadNpyEdges(open.file->path, reading, options_.progress);
+        ReadNpyEdges(open.file->path, TwoByTwo::kEndsInRows, reading, options_.progress);
       } else {
         ReadNpyEdges(open.file->path, open.file->dst_path, reading, options_.progress);
       }

@@ -30,7 +30,9 @@ class MatrixMarketReader {
       Add(edges, row, column, cells);
       if (mirror_ && row != column) {
         if (negate_) {
-          negated = cells[2].starts_with('-') ? cells[2].substr(1) : "-" + std::string(cells[2]);
+          const bool is_signed = cells[2].starts_with('-') || cells[2].starts_with('+');
+          negated = cells[2].starts_with('-') ? "" : "-";
+          negated += cells[2].substr(is_signed ? 1 : 0);
           Add(edges, column, row, std::array<std::string_view, 3>{cells[0], cells[1], negated});
         } else {
           Add(edges, column, row, cells);

@@ -155,7 +155,9 @@ TableFormat DetectTable(const std::string& path, const TableHints& hints) {
   }
   format.header = hints.header ? *hints.header : LooksLikeHeader(rows);
   NameColumns(path, sample, rows[0], format);
-  format.whole = EveryCell(rows, format.header ? 1 : 0, IsWhole);
+  const size_t first = format.header ? 1 : 0;
+  format.whole = EveryCell(rows, first, IsWhole);
+  if (first == rows.size()) format.whole.assign(rows[0].size(), true);  // no row says otherwise
   return format;
 }
 

@@ -82,6 +82,15 @@ TEST_F(ChunkedTest, PiecesAreJoinedInOrder) {
   EXPECT_THAT(FeatureOf(graph.edges[0].features, "w").as<int16_t>(), ElementsAre(7, 8, 9));
 }
 
+TEST_F(ChunkedTest, APieceOfTwoEdgesHasThemInItsRowsLikeAnyOther) {
+  WriteText(directory_ / "a.npy", NpyBytes<int64_t>("<i8", {3, 2}, {0, 1, 1, 2, 2, 3}));
+  WriteText(directory_ / "b.npy", NpyBytes<int64_t>("<i8", {2, 2}, {3, 4, 4, 0}));
+  metadata_["num_edges_per_chunk"][0] = {3, 2};
+  metadata_["edges"]["user:follows:user"] = Spec("numpy", {"a.npy", "b.npy"});
+  metadata_.erase("edge_data");
+  EXPECT_EQ(EndsOf(Read().edges[0]), (Ends{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}}));
+}
+
 TEST_F(ChunkedTest, CountsPerTypeAndPerChunkServeAlike) {
   metadata_["num_nodes_per_type"] = {5, 3};
   metadata_["num_edges_per_type"] = {3, 1};

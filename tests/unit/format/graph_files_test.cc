@@ -62,6 +62,14 @@ TEST_F(GraphFilesTest, NumbersAreUsedAsTheyAre) {
   EXPECT_EQ(graph.edges[0].src.dtype(), DType::kUInt32);
 }
 
+TEST_F(GraphFilesTest, ATableWithoutRowsMakesNoNamesOfNumbers) {
+  Edges("", "none.csv", "src,dst\n");
+  Edges("", "e.csv", "src,dst\n3,1\n0,2\n");
+  const RawGraph graph = Read();
+  EXPECT_EQ(graph.nodes[0].names, nullptr);
+  EXPECT_EQ(EndsOf(graph.edges[0]), (Ends{{3, 1}, {0, 2}}));
+}
+
 TEST_F(GraphFilesTest, NamesCountInOrderOfFirstAppearance) {
   Edges("", "e.tsv", "bob\tann\nann\tcarl\n\"bob\"\tann\n");
   const RawGraph graph = Read();
@@ -274,6 +282,13 @@ TEST_F(GraphFilesTest, MatrixMarketEntriesAreEdges) {
   EXPECT_EQ(EndsOf(graph.edges[0]), (Ends{{1, 0}, {0, 1}, {1, 1}}));
   EXPECT_TRUE(graph.edges[0].features.empty());
   EXPECT_EQ(graph.nodes[0].count, 4);
+}
+
+TEST_F(GraphFilesTest, TheMirrorOfASkewSymmetricEntryHasTheOtherSign) {
+  Edges("", "m.mtx",
+        "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 3\n2 1 5\n3 1 -6\n3 2 +7\n");
+  EXPECT_THAT(FeatureOf(Read().edges[0].features, "weight").as<int64_t>(),
+              ElementsAre(5, -5, -6, 6, 7, -7));
 }
 
 TEST_F(GraphFilesTest, BadMatricesAreNamedByLine) {

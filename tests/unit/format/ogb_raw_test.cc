@@ -6,12 +6,15 @@
 
 #include <cmath>
 
+#include "raw_graph_checks.h"
 #include "text_files.h"
 
 namespace graphd {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::Failure;
+using testing::FeatureOf;
 using ::testing::HasSubstr;
 using testing::ScratchDirectory;
 using testing::WriteGzip;
@@ -31,23 +34,6 @@ void WriteSmallGraph(const ScratchDirectory& directory) {
   WriteText(directory / "split/public/test.csv", "2\n");
 }
 
-const Tensor& Feature(const std::vector<RawFeature>& features, const std::string& name) {
-  for (const RawFeature& feature : features) {
-    if (feature.name == name) return feature.values;
-  }
-  throw std::runtime_error("no feature " + name);
-}
-
-template <class F>
-std::pair<ErrorCode, std::string> Failure(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ErrorCode::kInternal, "no error"};
-}
-
 TEST(OgbRaw, ReadsEdgesFeaturesAndMasks) {
   ScratchDirectory directory;
   WriteSmallGraph(directory);
@@ -57,14 +43,14 @@ TEST(OgbRaw, ReadsEdgesFeaturesAndMasks) {
   EXPECT_THAT(graph.edges[0].src.as<uint32_t>(), ElementsAre(0u, 1u, 2u, 0u, 3u));
   EXPECT_THAT(graph.edges[0].dst.as<uint32_t>(), ElementsAre(1u, 2u, 2u, 1u, 0u));
   const auto& features = graph.nodes[0].features;
-  EXPECT_EQ(Feature(features, "feat").shape(), (std::vector<int64_t>{4, 3}));
-  EXPECT_EQ(Feature(features, "feat").as<float>()[10], 1.0f);
-  EXPECT_THAT(Feature(features, "label").as<int64_t>(), ElementsAre(2, 0, 1, 1));
-  EXPECT_THAT(Feature(features, "year").as<int64_t>(), ElementsAre(1999, 2001, 1970, 2024));
-  EXPECT_THAT(Feature(features, "train_mask").as<uint8_t>(), ElementsAre(1, 0, 0, 1));
-  EXPECT_THAT(Feature(features, "val_mask").as<uint8_t>(), ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(Feature(features, "test_mask").as<uint8_t>(), ElementsAre(0, 0, 1, 0));
-  EXPECT_THAT(Feature(graph.edges[0].features, "reltype").as<int64_t>(),
+  EXPECT_EQ(FeatureOf(features, "feat").shape(), (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(FeatureOf(features, "feat").as<float>()[10], 1.0f);
+  EXPECT_THAT(FeatureOf(features, "label").as<int64_t>(), ElementsAre(2, 0, 1, 1));
+  EXPECT_THAT(FeatureOf(features, "year").as<int64_t>(), ElementsAre(1999, 2001, 1970, 2024));
+  EXPECT_THAT(FeatureOf(features, "train_mask").as<uint8_t>(), ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(FeatureOf(features, "val_mask").as<uint8_t>(), ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(FeatureOf(features, "test_mask").as<uint8_t>(), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(FeatureOf(graph.edges[0].features, "reltype").as<int64_t>(),
               ElementsAre(0, 1, 2, 0, 1));
 }
 
@@ -73,7 +59,7 @@ TEST(OgbRaw, LabelsThatAreMissingAreNan) {
   WriteSmallGraph(directory);
   WriteGzip(directory / "raw/node-label.csv.gz", "2.0\nnan\n1.0\n1.0\n");
   const RawGraph graph = ReadOgbRaw(directory.path());
-  const Tensor& label = Feature(graph.nodes[0].features, "label");
+  const Tensor& label = FeatureOf(graph.nodes[0].features, "label");
   EXPECT_EQ(label.as<float>()[0], 2.0f);
   EXPECT_TRUE(std::isnan(label.as<float>()[1]));
 }
@@ -101,9 +87,9 @@ TEST(OgbRaw, SeveralSplitsNeedAChoice) {
   EXPECT_THAT(message, HasSubstr("public, time"));
   OgbRawOptions options;
   options.split = "time";
-  EXPECT_THAT(
-      Feature(ReadOgbRaw(directory.path(), options).nodes[0].features, "train_mask").as<uint8_t>(),
-      ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(FeatureOf(ReadOgbRaw(directory.path(), options).nodes[0].features, "train_mask")
+                  .as<uint8_t>(),
+              ElementsAre(1, 1, 1, 0));
   options.split = "public2";
   EXPECT_THAT(Failure([&] { ReadOgbRaw(directory.path(), options); }).second,
               HasSubstr("no split 'public2'"));
