@@ -31,7 +31,7 @@ void Run(PartitionArgs& args) {
   {
     ProgressLine progress;
     args.partition.progress = progress.Callback();
-    const RawGraph graph = args.input.Read(args.partition.progress);
+    const RawGraph graph = args.input.Read(args.partition.output, args.partition.progress);
     cost.read_seconds = SecondsSince(start);
     summary = PartitionGraph(graph, args.partition);
   }

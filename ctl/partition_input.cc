@@ -158,21 +158,53 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) 
   return ReadGraphFiles(options);
 }
 
-RawGraph PartitionInput::Read(const StepProgress& progress) const {
+// What would change nothing is refused: whoever gave it expects that it does.
+void PartitionInput::CheckOptions(Format format, bool files) const {
+  if (format != Format::kOgb && !split_.empty()) {
+    Throw(ErrorCode::kInvalid, "--split ", split_, ": only an input in OGB's layout has splits");
+  }
+  if (files) return;
+  if (path_.empty() || !edges_.empty() || !nodes_.empty()) {
+    Throw(ErrorCode::kInvalid, "this input is a directory or a JSON file, which --input names; ",
+          "--edges and --nodes don't go with it");
+  }
+  const std::pair<const char*, bool> given[] = {{"--num_nodes", !num_nodes_.empty()},
+                                                {"--src_col", !src_column_.empty()},
+                                                {"--dst_col", !dst_column_.empty()},
+                                                {"--feat_cols", !feature_columns_.empty()},
+                                                {"--separator", separator_ != "auto"},
+                                                {"--header", header_ != "auto"},
+                                                {"--map_ids", map_ids_}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given) continue;
+    Throw(ErrorCode::kInvalid, option, " is about files of edges and nodes, and --input ", path_,
+          " is a directory or a JSON file that says by itself what is in it; leave it out");
+  }
+}
+
+RawGraph PartitionInput::ReadPartitions(const std::string& output,
+                                        const StepProgress& progress) const {
+  const std::string config = FindPartConfig(path_);
+  std::error_code ignored;
+  if (std::filesystem::equivalent(output, DirName(config), ignored)) {
+    Throw(ErrorCode::kInvalid, "--output ", output, " is the directory of ", config,
+          "; give another, so that the input is still there if this run is broken off");
+  }
+  return GatherPartitions(LoadPartConfig(config), progress);
+}
+
+RawGraph PartitionInput::Read(const std::string& output, const StepProgress& progress) const {
   Format format = FormatByName();
   if (format == Format::kAuto) format = Detect();
   RawGraph graph;
   const bool files = format == Format::kEdges || format == Format::kNpy || format == Format::kMtx;
-  if (!files && (path_.empty() || !edges_.empty() || !nodes_.empty())) {
-    Throw(ErrorCode::kInvalid, "this input is a directory or a JSON file, which --input names; ",
-          "--edges and --nodes don't go with it");
-  }
+  CheckOptions(format, files);
   if (format == Format::kOgb) {
     graph = ReadOgbRaw(path_, {.split = split_, .progress = progress});
   } else if (format == Format::kChunked) {
     graph = ReadChunked(MetadataPath(), progress);
   } else if (format == Format::kPartition) {
-    graph = GatherPartitions(LoadPartConfig(FindPartConfig(path_)), progress);
+    graph = ReadPartitions(output, progress);
   } else {
     graph = ReadFiles(format, progress);
   }

@@ -17,8 +17,9 @@ class PartitionInput {
   // The object must outlive `verb`.
   void AddOptions(CLI::App& verb);
   // Throws Error(kInvalid) for options that make no sense together, Error(kNotFound) listing what
-  // was looked for if there is nothing to read, and what the readers throw.
-  RawGraph Read(const StepProgress& progress) const;
+  // was looked for if there is nothing to read, and what the readers throw. `output`: the directory
+  // that is about to be written, in which no partitions that are read may lie.
+  RawGraph Read(const std::string& output, const StepProgress& progress) const;
 
  private:
   enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kChunked, kPartition };
@@ -28,6 +29,8 @@ class PartitionInput {
   static Format JsonFormat(const std::string& path);
   // metadata.json in --input, or the file itself.
   std::string MetadataPath() const;
+  void CheckOptions(Format format, bool files) const;
+  RawGraph ReadPartitions(const std::string& output, const StepProgress& progress) const;
   RawGraph ReadFiles(Format format, const StepProgress& progress) const;
   void AddFileOptions(CLI::App& verb);
 

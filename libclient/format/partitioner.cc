@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <new>
+#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -58,9 +59,22 @@ uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
   return bytes;
 }
 
+// Names are written as JSON, which has no other text.
+void CheckUtf8(const std::string& name) {
+  try {
+    nlohmann::json(name).dump();
+  } catch (const nlohmann::json::type_error&) {
+    const auto replace = nlohmann::json::error_handler_t::replace;
+    Throw(ErrorCode::kInvalid, "the name ", nlohmann::json(name).dump(-1, ' ', false, replace),
+          " of a type or feature is not UTF-8; rename it");
+  }
+}
+
 void CheckFeatures(const std::vector<RawFeature>& features, const std::string& type,
                    const PartitionOptions& options) {
+  CheckUtf8(type);
   for (const RawFeature& feature : features) {
+    CheckUtf8(feature.name);
     if (feature.name == kOrigId) {
       Throw(ErrorCode::kInvalid, type, " has a feature '", kOrigId,
             "', the name that partitioning gives to the original ids; rename it");

@@ -177,7 +177,8 @@ class Inputs(unittest.TestCase):
         self.assertEqual(summary["num_nodes"], sum(t["nodes"] for t in before["ntypes"]))
         self.assertEqual(sum(t["edges"] for part in shown for t in part["etypes"]),
                          summary["num_edges"])
-        again, _ = self.partitioned("--input", self.output / "g.json", parts=3)
+        first, self.output = self.output, self.scratch / "again"
+        again, _ = self.partitioned("--input", first / "g.json", parts=3)
         self.assertEqual(again["num_edges"], summary["num_edges"])
         native = self.scratch / "native"
         result = graphctl("convert", "--part_config", part_config, "--output", native, "--json")
@@ -235,6 +236,28 @@ class Inputs(unittest.TestCase):
         self.assert_fails(self.partition("--input", sparse), INVALID, "--map_ids")
         self.assertFalse(self.output.exists())
         self.assertEqual(self.partitioned("--input", sparse, "--map_ids")[0]["num_nodes"], 2)
+
+    def test_options_that_would_change_nothing_are_refused(self):
+        self.write_mag()
+        mag = ("--input", str(self.scratch / "mag"))
+        for more in (("--num_nodes", "9"), ("--src_col", "1"), ("--feat_cols", "none"),
+                     ("--map_ids",), ("--header", "no"), ("--separator", "tab")):
+            self.assert_fails(self.partition(*mag, *more), INVALID, more[0], "leave it out")
+        edges = self.write("e.csv", "0,1\n")
+        self.assert_fails(self.partition("--input", edges, "--split", "time"), INVALID, "--split")
+
+    def test_the_input_is_not_replaced_while_it_is_read(self):
+        edges = self.write("e.csv", "0,1\n1,0\n")
+        self.partitioned("--input", edges)
+        self.assert_fails(self.partition("--input", str(self.output), "--force"), INVALID,
+                          "directory of")
+        self.assertTrue((self.output / "part0/partition.json").exists())
+
+    def test_names_that_are_no_text_are_refused_before_anything_is_written(self):
+        edges = self.write("e.csv", "0,1\n")
+        latin = os.fsdecode(b"a:\xe4:c=") + str(edges)
+        self.assert_fails(self.partition("--edges", latin), INVALID, "is not UTF-8")
+        self.assertFalse(self.output.exists())
 
 
 if __name__ == "__main__":
