@@ -17,8 +17,8 @@ struct Variant {
   const char* name;
   AnySampler sampler;
   size_t seeds = 1000;
-  // It looks at every in-edge of the destinations, which is what it is timed by; the others at
-  // those that they pick.
+  // It looks at every in-edge of the destinations, and they are what counts as its edges; the
+  // counter "kept" is the share of them in the batch. The others look at what they pick.
   bool looks_at_all = false;
 };
 
