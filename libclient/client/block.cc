@@ -8,6 +8,31 @@ namespace {
 
 size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
+// Throws unless the sample has in-edges of these destinations.
+void CheckSample(const Schema& schema, const Neighbors& sample,
+                 const std::vector<std::vector<int64_t>>& dst_nodes) {
+  if (sample.etype < 0 || sample.etype >= schema.num_etypes()) {
+    Throw(ErrorCode::kInvalid, "a sample's edge type ", sample.etype, " is outside 0..",
+          schema.num_etypes() - 1);
+  }
+  const std::string name = schema.etype(sample.etype).ToString();
+  if (sample.direction != Direction::kIn) {
+    Throw(ErrorCode::kInvalid, "sample of edge type ", name,
+          " is of out-edges; blocks are made of in-edges");
+  }
+  const size_t dst_count = dst_nodes[Index(schema.dst_type(sample.etype))].size();
+  if (sample.indptr.size() != dst_count + 1) {
+    Throw(ErrorCode::kInvalid, "sample of edge type ", name, " has ", sample.indptr.size(),
+          " offsets, expected ", dst_count + 1, " for ", dst_count, " seeds");
+  }
+  const auto edges = static_cast<int64_t>(sample.neighbors.size());
+  if (sample.indptr.front() != 0 || sample.indptr.back() != edges) {
+    Throw(ErrorCode::kInvalid, "sample of edge type ", name, " has ", edges,
+          " neighbours, its offsets run from ", sample.indptr.front(), " to ",
+          sample.indptr.back());
+  }
+}
+
 }  // namespace
 
 Block MakeBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
@@ -19,6 +44,7 @@ Block MakeBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_node
   Block block;
   std::vector<size_t> sampled(dst_nodes.size());
   for (const Neighbors& sample : samples) {
+    CheckSample(schema, sample, dst_nodes);
     sampled[Index(schema.src_type(sample.etype))] += sample.neighbors.size();
   }
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
@@ -36,11 +62,6 @@ Block MakeBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_node
     block.src_nodes.push_back(std::move(nodes));
   }
   for (Neighbors& sample : samples) {
-    const size_t dst_count = dst_nodes[Index(schema.dst_type(sample.etype))].size();
-    if (sample.indptr.size() != dst_count + 1) {
-      Throw(ErrorCode::kInvalid, "sample of edge type ", schema.etype(sample.etype).ToString(),
-            " has ", sample.indptr.size() - 1, " seeds, expected ", dst_count);
-    }
     const NodeTypeId src = schema.src_type(sample.etype);
     BlockEdges edges;
     edges.etype = sample.etype;

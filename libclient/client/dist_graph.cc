@@ -56,7 +56,9 @@ Tensor DistTensor::Slice(int64_t begin, int64_t end) const {
 }
 
 DistGraph::DistGraph(std::shared_ptr<Session> session, const std::string& graph_name)
-    : session_(std::move(session)), access_(session_->access()) {
+    : session_(std::move(session)) {
+  if (!session_) Throw(ErrorCode::kInvalid, "a graph needs a session; call Initialize first");
+  access_ = session_->access();
   if (!graph_name.empty() && graph_name != name()) {
     Throw(ErrorCode::kNotFound, "the servers hold graph '", name(), "', not '", graph_name,
           "'; check --graph_name and --server_name");

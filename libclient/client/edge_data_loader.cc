@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/batch_features.h"
+#include "client/check_ids.h"
 #include "client/graph_access.h"
 #include "client/loader_items.h"
 
@@ -80,6 +81,27 @@ void CheckReverseTypes(const Schema& schema,
   }
 }
 
+void CheckSameNodes(const DistGraph& graph, const DistGraph& sampled) {
+  bool same = graph.ntypes() == sampled.ntypes();
+  for (NodeTypeId t = 0; same && t < graph.schema().num_ntypes(); t++) {
+    same = graph.num_nodes(t) == sampled.num_nodes(t);
+  }
+  if (same) return;
+  Throw(ErrorCode::kInvalid, "g_sampling '", sampled.name(), "' has ", sampled.num_nodes(),
+        " nodes of types ", Join(sampled.ntypes(), ", "), ", '", graph.name(), "' ",
+        graph.num_nodes(), " of types ", Join(graph.ntypes(), ", "), "; they must be the same");
+}
+
+// Negative samplers may be a user's own.
+void CheckNegatives(const DistGraph& graph, EdgeTypeId etype, const NegativeEdges& edges) {
+  if (edges.src.size() != edges.dst.size()) {
+    Throw(ErrorCode::kInvalid, "the negative sampler gave ", edges.src.size(), " sources and ",
+          edges.dst.size(), " destinations; as many of either are expected");
+  }
+  CheckIds(edges.src, graph.num_nodes(graph.schema().src_type(etype)), "negative source");
+  CheckIds(edges.dst, graph.num_nodes(graph.schema().dst_type(etype)), "negative destination");
+}
+
 }  // namespace
 
 struct DistEdgeDataLoader::Impl {
@@ -88,7 +110,7 @@ struct DistEdgeDataLoader::Impl {
       : graph(std::move(g)),
         sampler(std::move(s)),
         edges(Checked(graph, eids, std::move(e))),
-        features(graph, o),
+        features(sampled(), o),
         loader(graph.session(), EdgeItems(graph, std::move(eids)),
                [this](std::span<const int64_t> items, const BatchInfo& info) {
                  return Make(items, info);
@@ -109,8 +131,11 @@ struct DistEdgeDataLoader::Impl {
     if (edges.exclude == ExcludeEdges::kReverseTypes) {
       CheckReverseTypes(graph.schema(), edges.reverse_etypes);
     }
+    if (edges.g_sampling) CheckSameNodes(graph, *edges.g_sampling);
     return edges;
   }
+
+  const DistGraph& sampled() const { return edges.g_sampling ? *edges.g_sampling : graph; }
 
   // [etype] what the batch must not sample.
   std::vector<std::vector<int64_t>> Excluded(const std::vector<std::vector<int64_t>>& eids,
@@ -147,14 +172,14 @@ struct DistEdgeDataLoader::Impl {
       NegativeEdges drawn = edges.negative_sampler->Sample(
           graph, e, ends[Index(e)].src, ends[Index(e)].dst,
           CombineKeys(CombineKeys(info.seed, 0x6e6567), static_cast<uint64_t>(e)));
+      CheckNegatives(graph, e, drawn);
       negative[Index(e)] = {std::move(drawn.src), std::move(drawn.dst)};
     }
     BatchRequest request = features.Request({}, info.seed);
     request.exclude = Excluded(eids, ends);
     EdgeBatch batch;
     Compact(ends, negative, request.seeds, batch);
-    static_cast<MiniBatch&>(batch) =
-        sampler->Sample(edges.g_sampling ? *edges.g_sampling : graph, std::move(request));
+    static_cast<MiniBatch&>(batch) = sampler->Sample(sampled(), std::move(request));
     batch.index = info.index;
     for (const auto& [etype, tensor] : seed_edge_tensors) {
       batch.seed_edge_features.push_back(tensor.Read(eids[Index(etype)]));

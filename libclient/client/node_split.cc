@@ -183,8 +183,8 @@ std::vector<int64_t> Split(const DistGraph* graph, const PartitionBook& book, bo
   CheckMask(name, mask.dtype(), mask.shape(), ids.count());
   if (graph) {
     const Options& session = graph->session()->options();
-    if (options.rank < 0) options.rank = session.rank;
-    if (options.world_size < 0) options.world_size = session.world_size;
+    if (options.rank == -1) options.rank = session.rank;
+    if (options.world_size == -1) options.world_size = session.world_size;
   }
   if (options.trainer_ids.empty()) {
     return Divide(ids, Chosen(ids, RowsOf(mask, ids), nullptr, {}), options);

@@ -39,7 +39,7 @@ struct Block {
 
 // Makes a block of sampled in-neighbours: matches dgl.to_block. `dst_nodes` is indexed by node type
 // and must not hold duplicates; samples[e].indptr must fit dst_nodes of that edge type's
-// destination.
+// destination. Throws Error(kInvalid) where that is not so, and on samples of out-edges.
 Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
               std::vector<Neighbors> samples);
 

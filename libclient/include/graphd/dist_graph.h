@@ -70,8 +70,8 @@ struct TrafficCounts {
 
 class DistGraph {
  public:
-  // Throws Error(kNotFound) if the daemons serve another graph than `graph_name`. An empty name
-  // takes what they serve.
+  // Throws Error(kNotFound) if the daemons serve another graph than `graph_name`, Error(kInvalid)
+  // on a null session. An empty name takes what they serve.
   explicit DistGraph(std::shared_ptr<Session> session, const std::string& graph_name = "");
 
   const std::string& name() const noexcept;

@@ -28,7 +28,9 @@ struct EdgeLoaderOptions {
   std::vector<std::pair<EdgeTypeId, EdgeTypeId>> reverse_etypes = {};  // type, its reverse type
   std::shared_ptr<const NegativeSampler> negative_sampler = nullptr;   // none: no negative edges
   std::vector<EdgeFeature> seed_edge_features = {};                    // of the batch's own edges
-  // Sample blocks from this graph instead (same node types and ids); nothing is excluded then.
+  // Sample blocks from this graph instead, which has the same nodes; nothing is excluded then. The
+  // features of input nodes, seeds and sampled edges are its own, those of the batch's edges are
+  // not.
   std::optional<DistGraph> g_sampling = std::nullopt;
 };
 
@@ -55,7 +57,8 @@ class DistEdgeDataLoader {
  public:
   // Edges of one type. All constructors throw Error(kInvalid) on options or edges out of range, on
   // kReverseId without ids for every edge type with seeds, on kReverseTypes without reverse types
-  // or with types whose ends don't fit; Error(kNotFound) on unknown features.
+  // or with types whose ends don't fit, on g_sampling with other node types or numbers of nodes;
+  // Error(kNotFound) on unknown features.
   DistEdgeDataLoader(DistGraph graph, std::vector<int64_t> eids, EdgeTypeId etype,
                      AnySampler sampler, LoaderOptions options = {}, EdgeLoaderOptions edges = {});
   // Edges of several types: eids[e] are those of edge type e, one list per type of the graph.
@@ -66,7 +69,8 @@ class DistEdgeDataLoader {
 
   int64_t num_batches() const noexcept;
   void StartEpoch(int64_t epoch);
-  // As DistNodeDataLoader::Next.
+  // As DistNodeDataLoader::Next. Throws also Error(kInvalid) if the negative sampler gives nodes
+  // out of range, or sources and destinations of different number.
   std::optional<EdgeBatch> Next();
 
  private:

@@ -49,13 +49,16 @@ class BlockSampler {
   }
 };
 
-// A sampler of any kind, as loaders take it: by value or shared.
+// A sampler of any kind, as loaders take it: by value or shared. Throws Error(kInvalid) on a null
+// pointer.
 class AnySampler {
  public:
   template <std::derived_from<BlockSampler> Sampler>
   AnySampler(Sampler sampler) : sampler_(std::make_shared<const Sampler>(std::move(sampler))) {}
   template <std::derived_from<BlockSampler> Sampler>
-  AnySampler(std::shared_ptr<Sampler> sampler) : sampler_(std::move(sampler)) {}
+  AnySampler(std::shared_ptr<Sampler> sampler) : sampler_(std::move(sampler)) {
+    if (!sampler_) throw Error(ErrorCode::kInvalid, "the sampler is a null pointer; make one");
+  }
   const BlockSampler* operator->() const noexcept { return sampler_.get(); }
 
  private:

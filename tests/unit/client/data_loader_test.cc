@@ -247,6 +247,8 @@ TEST(DataLoaderErrors, AreTold) {
   EXPECT_THROW(make({-1}, {}), Error);
   EXPECT_THROW(NeighborSampler({-2}), Error);
   EXPECT_THROW(make({1}, {.input_features = {"nothing"}}), Error);
+  EXPECT_THROW(AnySampler(std::shared_ptr<NeighborSampler>()), Error);
+  EXPECT_THROW(DistGraph(std::shared_ptr<Session>()), Error);
   DistNodeDataLoader loader(graph, Ids{1}, NeighborSampler({2}));
   EXPECT_THROW(loader.Next(), Error);  // no epoch yet
 }

@@ -204,6 +204,64 @@ TEST_F(EdgeLoader, NothingIsExcludedFromAnotherGraph) {
   EXPECT_GE(Count(graph, batches.at(0), 2, mine), 50);
 }
 
+TEST_F(EdgeLoader, FeaturesOfBlocksAreThoseOfTheGraphThatIsSampled) {
+  const DistGraph graph = Standalone();
+  // The same nodes, and other edges with other weights.
+  const ServedGraphFixture other(TypedGraph(200, 300, 9), {});
+  const DistGraph sampled(Initialize(other.StandaloneOptions()));
+  EdgeLoaderOptions edges;
+  edges.g_sampling = sampled;
+  edges.seed_edge_features = {{2, "weight"}};
+  LoaderOptions options{.batch_size = 50, .edge_features = {{2, "weight"}}};
+  options.input_features = {{1, "feat"}};
+  DistEdgeDataLoader loader(graph, All(50), 2, kFull, options, edges);
+  const auto batch = std::move(Epoch(loader).at(0));
+  const auto expect_same = [](const Tensor& got, const Tensor& expected) {
+    ASSERT_EQ(got.num_bytes(), expected.num_bytes());
+    EXPECT_EQ(memcmp(got.data(), expected.data(), got.num_bytes()), 0);
+  };
+  for (size_t l = 0; l < 2; l++) {
+    const auto& ids = batch.blocks[l].edges[2].edge_ids;
+    expect_same(batch.edge_features[l][0], sampled.edata("weight", 2).Read(ids));
+  }
+  expect_same(batch.input_features[0], sampled.ndata("feat", 1).Read(batch.input_nodes(1)));
+  expect_same(batch.seed_edge_features[0],
+              graph.edata("weight", 2).Read(batch.positive[2].edge_ids));
+}
+
+// Gives what it was made with.
+class FixedNegatives final : public NegativeSampler {
+ public:
+  explicit FixedNegatives(NegativeEdges edges) : edges_(std::move(edges)) {}
+  NegativeEdges Sample(const DistGraph&, EdgeTypeId, std::span<const int64_t>,
+                       std::span<const int64_t>, uint64_t) const override {
+    return edges_;
+  }
+
+ private:
+  NegativeEdges edges_;
+};
+
+TEST_F(EdgeLoader, NegativesOfAnySamplerAreChecked) {
+  const DistGraph graph = Standalone();
+  const auto error = [&](NegativeEdges negatives) {
+    EdgeLoaderOptions edges;
+    edges.negative_sampler = std::make_shared<FixedNegatives>(std::move(negatives));
+    DistEdgeDataLoader loader(graph, All(10), 2, NeighborSampler({2}), {}, edges);
+    try {
+      Epoch(loader);
+    } catch (const Error& caught) {
+      EXPECT_EQ(caught.code(), ErrorCode::kInvalid);
+      return std::string(caught.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error({{0, 299}, {1, 0}}), "no error");
+  EXPECT_THAT(error({{0, -1}, {1, 0}}), HasSubstr("negative source -1 at position 1"));
+  EXPECT_THAT(error({{0}, {int64_t{1} << 40}}), HasSubstr("negative destination 1099511627776"));
+  EXPECT_THAT(error({{0, 1}, {1}}), HasSubstr("2 sources and 1 destinations"));
+}
+
 TEST_F(EdgeLoader, BadInputIsRefusedWhenItIsMade) {
   const DistGraph graph = Standalone();
   const auto error = [&](std::vector<int64_t> eids, EdgeTypeId e, EdgeLoaderOptions edges) {
@@ -219,6 +277,9 @@ TEST_F(EdgeLoader, BadInputIsRefusedWhenItIsMade) {
   no_types.exclude = misfit.exclude = ExcludeEdges::kReverseTypes;
   misfit.reverse_etypes = {{1, 2}};
   feature.seed_edge_features = {{2, "nothing"}};
+  const ServedGraphFixture small(TypedGraph(200, 20, 5), {});
+  EdgeLoaderOptions other_nodes;
+  other_nodes.g_sampling = DistGraph(Initialize(small.StandaloneOptions()));
   EXPECT_THAT(error({-1}, 2, {}), HasSubstr("edge -1"));
   EXPECT_THAT(error({1 << 20}, 2, {}), HasSubstr("edge 1048576"));
   EXPECT_THAT(error({0}, 4, {}), HasSubstr("edge type 4"));
@@ -226,6 +287,7 @@ TEST_F(EdgeLoader, BadInputIsRefusedWhenItIsMade) {
   EXPECT_THAT(error({0}, 2, no_types), HasSubstr("no reverse_etypes"));
   EXPECT_THAT(error({0}, 2, misfit), HasSubstr("is no reverse of"));
   EXPECT_THAT(error({0}, 2, feature), HasSubstr("no feature 'nothing'"));
+  EXPECT_THAT(error({0}, 2, other_nodes), HasSubstr("they must be the same"));
   EXPECT_EQ(error({}, 2, {}), "no error");
 }
 

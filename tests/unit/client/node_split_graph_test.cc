@@ -135,6 +135,8 @@ TEST_F(GraphSplit, RefusesWhatIsNoMaskAndWhatAreNoTrainerIds) {
   EXPECT_THAT(refused(graph.edata("mask"), {}), HasSubstr("use EdgeSplit"));
   EXPECT_THROW(EdgeSplit(graph, graph.ndata("mask")), Error);
   EXPECT_THAT(refused(graph.ndata("mask"), {.rank = 1}), HasSubstr("rank 1 of 1"));
+  EXPECT_THAT(refused(graph.ndata("mask"), {.rank = -2}), HasSubstr("rank -2 of 1"));
+  EXPECT_THAT(refused(graph.ndata("mask"), {.world_size = -2}), HasSubstr("rank 0 of -2"));
   EXPECT_THAT(refused(graph.ndata("mask"), {.trainer_ids = "nobody"}), HasSubstr("'nobody'"));
   EXPECT_THAT(refused(graph.ndata("mask"), {.trainer_ids = "feat"}), HasSubstr("float32"));
   EXPECT_THAT(refused(graph.ndata("mask"), {.trainer_ids = "bad_trainer"}),

@@ -37,6 +37,14 @@ TEST(ToBlock, RefusesDuplicatesAndSamplesThatDoNotFit) {
   EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5, 5}}, {sample}), Error);
   EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5}}, {sample}), Error);
   EXPECT_THROW(ToBlock(Schema::Homogeneous(), {}, {sample}), Error);
+  const auto refused = [](Neighbors wrong) {
+    EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5, 9}}, {std::move(wrong)}), Error);
+  };
+  refused({1, {0, 0, 0}, {}, {}});
+  refused({-1, {0, 0, 0}, {}, {}});
+  refused({0, {}, {}, {}});
+  refused({0, {0, 1, 2}, {7}, {}});
+  refused({0, {0, 1, 1}, {7}, {}, Direction::kOut});
 }
 
 TEST(RelabelTable, DenseAndHashedAgreeOverManyEpochs) {
