@@ -16,7 +16,7 @@ void DistinctDraws::Start(uint64_t n, uint64_t expected) {
   drawn_.clear();
   hashed_ = n > kTrackerBytes;
   if (hashed_) {
-    table_.assign(std::bit_ceil(std::max<uint64_t>(expected, 4) * 4), kFree);
+    table_.assign(std::bit_ceil(std::clamp<uint64_t>(expected, 4, n) * 4), kFree);
   } else if (tracker_.empty()) {
     tracker_.resize(kTrackerBytes);
   }

@@ -17,8 +17,8 @@ class DistinctDraws {
   // algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987). Valid until the next call.
   std::span<const uint64_t> Floyd(CounterRng& rng, uint64_t n, uint64_t count);
 
-  // For draws that the caller makes: Start(n, about how many), Insert each (false: it was there
-  // already), Contains, and Finish before the next Start or Floyd.
+  // For draws that the caller makes: Start(n, about how many, which may be more than n), Insert
+  // each (false: it was there already), Contains, and Finish before the next Start or Floyd.
   void Start(uint64_t n, uint64_t expected);
   bool Insert(uint64_t value) {
     if (!hashed_) {

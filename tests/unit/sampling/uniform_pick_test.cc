@@ -2,6 +2,8 @@
 // Uniform picks: every set, or sequence, is equally likely.
 #include <gtest/gtest.h>
 
+#include <climits>
+
 #include <set>
 
 #include "sampling/uniform.h"
@@ -123,6 +125,14 @@ TEST(UniformPick, FanoutsAtTheEdges) {
   }
   EXPECT_EQ(picker.Pick(From(*partition), {}, {}, Uniform(3)), 0u);
   EXPECT_THROW(counts(Uniform(-2)), Error);
+}
+
+TEST(UniformPick, MemoryFollowsTheRowAndNotTheFanout) {
+  constexpr uint64_t kDegree = (uint64_t{1} << 20) + 7;  // what was drawn is hashed
+  const auto partition = Star(kDegree).Build();
+  EdgePicker picker;
+  const std::vector<int64_t> rows{0}, streams{5};
+  EXPECT_EQ(picker.Pick(From(*partition), rows, streams, Uniform(INT_MAX, false, true)), kDegree);
 }
 
 // A graph with rows of all sizes, hubs among them.
