@@ -185,6 +185,16 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     const EdgePick& pick = call.picks[i];
     work.answers[i].counts.clear();
     work.answers[i].neighbors.clear();
+    if (pick.fanout == 0 || meta_->book.edges().count_in(p, pick.etype) == 0) {
+      // Nothing to find; a partition without edges of the type may not even have the column.
+      const NodeTypeId t = SeedType(schema, pick);
+      work.answers[i].edge_ids.clear();
+      work.answers[i].races.clear();
+      work.answers[i].counts.assign(IsIn(pick) ? scratch.splits[Index(t)].parts[Index(p)].ids.size()
+                                               : call.seeds_of(t).ids.size(),
+                                    0);
+      continue;
+    }
     const bool real = TakesRealTimes(pick, edge_features_[Index(pick.etype)]);
     const size_t list = list_of(SeedType(schema, pick), IsIn(pick), real);
     if (list == kNone) continue;
