@@ -107,11 +107,21 @@ AttachInfo DaemonLink::Attach() {
 }
 
 void DaemonLink::ReconnectIfBroken() {
+  const auto asked = Clock::now();
   std::lock_guard lock(reconnecting_);
   if (!broken_) return;
+  // Threads take turns: what another one tried in vain meanwhile, for as long as one may, is not
+  // tried by each again.
+  if (failure_ && failed_ > asked) throw Error(*failure_);
   const std::shared_ptr<const GraphMeta> before = meta_;
-  const AttachInfo now = Attach();
-  CheckSameGraph(*before, *now.meta, peer_ + " (before)", peer_);
+  try {
+    const AttachInfo now = Attach();
+    CheckSameGraph(*before, *now.meta, peer_ + " (before)", peer_);
+  } catch (const Error& error) {
+    failure_ = error;
+    failed_ = Clock::now();
+    throw;
+  }
 }
 
 AttachInfo DaemonLink::AttachOnce() {

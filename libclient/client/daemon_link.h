@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "client/part_hop.h"
 #include "client/rpc_thread.h"
 #include "graph/partition.h"
@@ -101,7 +103,7 @@ class DaemonLink {
   RpcThread::Pending Barrier();
 
   // Attaches anew if the connection is broken. Throws as Attach does, and Error(kInvalid) if the
-  // daemon serves another graph now.
+  // daemon serves another graph now. Threads that ask at the same time fail together.
   void ReconnectIfBroken();
   bool is_broken() const noexcept { return broken_; }
 
@@ -127,6 +129,8 @@ class DaemonLink {
   std::atomic<bool> broken_{true};         // set by the RPC thread when the peer has gone
   std::mutex reconnecting_;                // one thread at a time attaches
   std::shared_ptr<const GraphMeta> meta_;  // as first attached; guarded by reconnecting_
+  std::optional<Error> failure_;           // of the last attempt that failed; guarded likewise
+  Clock::time_point failed_;               // when it ended; guarded likewise
 };
 
 }  // namespace graphd

@@ -312,5 +312,26 @@ TEST(DataLoaderErrors, ALoaderIsDestroyedWhileItsWorkersWaitForASilentDaemon) {
   served.daemon(0).Signal(SIGCONT);
 }
 
+TEST(DataLoaderErrors, WorkersWaitForADaemonThatHasGoneAllAtOnce) {
+  ServedGraphFixture served({{0, 1}});
+  Options options = served.TrainerOptions(Transport::kTcp);
+  options.timeout = std::chrono::milliseconds(500);
+  DistGraph graph(Initialize(options));
+  std::optional<DistNodeDataLoader> loader;
+  loader.emplace(graph, FirstNodes(10000), NeighborSampler({2}),
+                 LoaderOptions{.batch_size = 10, .num_workers = 16});
+  loader->StartEpoch(0);
+  ASSERT_TRUE(loader->Next());
+  served.daemon(0).Signal(SIGKILL);
+  served.daemon(0).Wait();
+  ErrorOf([&] {
+    while (loader->Next()) {
+    }
+  });
+  const auto start = Clock::now();
+  loader.reset();
+  EXPECT_LT(SecondsSince(start), 3);  // about one timeout, not one per worker
+}
+
 }  // namespace
 }  // namespace graphd::testing
