@@ -10,16 +10,24 @@ struct DistNodeDataLoader::Impl {
       : graph(std::move(g)),
         sampler(std::move(s)),
         features(graph, o),
-        loader(graph.session(), NodeItems(graph, std::move(nids)),
-               [this](std::span<const int64_t> items, const BatchInfo& info) {
-                 return Make(items, info);
+        items(LoaderItems::OfNodes(graph, std::move(nids), o)),
+        loader(graph.session(), items.TakeDataset(),
+               [this](std::span<const int64_t> some, const BatchInfo& info) {
+                 return Make(some, info);
                },
                {o.batch_size, o.shuffle, o.drop_last, o.seed, o.num_workers, o.queue_size,
                 o.ordered}) {}
 
-  NodeBatch Make(std::span<const int64_t> items, const BatchInfo& info) const {
-    auto seeds = ByType(graph.partition_book().nodes(), items);
-    NodeBatch batch{sampler->Sample(graph, features.Request(std::move(seeds), info.seed)), {}};
+  NodeBatch Make(std::span<const int64_t> some, const BatchInfo& info) const {
+    LoaderItems::ByType seeds = items.Of(some);
+    BatchRequest request = features.Request(seeds.ids, info.seed);
+    request.seed_times = seeds.times;
+    request.seed_real_times = seeds.real_times;
+    NodeBatch batch;
+    static_cast<MiniBatch&>(batch) = sampler->Sample(graph, std::move(request));
+    if (items.has_times()) CheckAllSeedsKept(seeds.ids, batch.seeds);
+    batch.seed_times = std::move(seeds.times);
+    batch.seed_real_times = std::move(seeds.real_times);
     batch.index = info.index;
     features.FetchOfEdges(batch, info.stop);
     return batch;
@@ -28,6 +36,7 @@ struct DistNodeDataLoader::Impl {
   const DistGraph graph;
   const AnySampler sampler;
   const BatchFeatures features;
+  LoaderItems items;
   DistDataLoader<int64_t, NodeBatch> loader;  // last: its workers use the others
 };
 

@@ -8,8 +8,7 @@
 #include "base/strings.h"
 #include "client/batch_features.h"
 #include "client/check_ids.h"
-#include "client/graph_access.h"
-#include "client/loader_items.h"
+#include "client/edge_seeds.h"
 
 namespace graphd {
 namespace {
@@ -111,9 +110,10 @@ struct DistEdgeDataLoader::Impl {
         sampler(std::move(s)),
         edges(Checked(graph, eids, std::move(e))),
         features(sampled(), o),
-        loader(graph.session(), EdgeItems(graph, std::move(eids)),
-               [this](std::span<const int64_t> items, const BatchInfo& info) {
-                 return Make(items, info);
+        items(LoaderItems::OfEdges(graph, std::move(eids), o)),
+        loader(graph.session(), items.TakeDataset(),
+               [this](std::span<const int64_t> some, const BatchInfo& info) {
+                 return Make(some, info);
                },
                {o.batch_size, o.shuffle, o.drop_last, o.seed, o.num_workers, o.queue_size,
                 o.ordered}) {
@@ -160,14 +160,13 @@ struct DistEdgeDataLoader::Impl {
     return excluded;
   }
 
-  EdgeBatch Make(std::span<const int64_t> items, const BatchInfo& info) const {
+  EdgeBatch Make(std::span<const int64_t> some, const BatchInfo& info) const {
     const Schema& schema = graph.schema();
-    auto eids = ByType(graph.partition_book().edges(), items);
-    eids.resize(Index(schema.num_etypes()));
-    std::vector<EdgeEnds> ends(eids.size()), negative(eids.size());
+    LoaderItems::ByType eids = items.Of(some);
+    std::vector<EdgeEnds> ends(eids.ids.size()), negative(eids.ids.size());
     for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-      if (eids[Index(e)].empty()) continue;
-      ends[Index(e)] = graph.FindEdges(eids[Index(e)], e);
+      if (eids.ids[Index(e)].empty()) continue;
+      ends[Index(e)] = graph.FindEdges(eids.ids[Index(e)], e);
       if (!edges.negative_sampler) continue;
       NegativeEdges drawn = edges.negative_sampler->Sample(
           graph, e, ends[Index(e)].src, ends[Index(e)].dst,
@@ -175,53 +174,35 @@ struct DistEdgeDataLoader::Impl {
       CheckNegatives(graph, e, drawn);
       negative[Index(e)] = {std::move(drawn.src), std::move(drawn.dst)};
     }
-    BatchRequest request = features.Request({}, info.seed);
-    request.exclude = Excluded(eids, ends);
+    EdgeSeeds seeds = items.has_times() ? NumberEventEnds(schema, ends, negative, eids)
+                                        : NumberEnds(*graph.access(), ends, negative);
+    BatchRequest request = features.Request(seeds.nodes, info.seed);
+    request.seed_times = seeds.times;
+    request.seed_real_times = seeds.real_times;
+    request.exclude = Excluded(eids.ids, ends);
     EdgeBatch batch;
-    Compact(ends, negative, request.seeds, batch);
     static_cast<MiniBatch&>(batch) = sampler->Sample(sampled(), std::move(request));
+    if (items.has_times()) CheckAllSeedsKept(seeds.nodes, batch.seeds);
+    batch.seed_times = std::move(seeds.times);
+    batch.seed_real_times = std::move(seeds.real_times);
+    batch.positive = std::move(seeds.positive);
+    batch.negative = std::move(seeds.negative);
     batch.index = info.index;
     for (const auto& [etype, tensor] : seed_edge_tensors) {
-      batch.seed_edge_features.push_back(tensor.Read(eids[Index(etype)]));
+      batch.seed_edge_features.push_back(tensor.Read(eids.ids[Index(etype)]));
     }
-    for (size_t e = 0; e < eids.size(); e++) batch.positive[e].edge_ids = std::move(eids[e]);
+    for (size_t e = 0; e < eids.ids.size(); e++) {
+      batch.positive[e].edge_ids = std::move(eids.ids[e]);
+    }
     features.FetchOfEdges(batch, info.stop);
     return batch;
-  }
-
-  // Numbers the ends of all edges by first appearance: the batch's seeds.
-  void Compact(std::vector<EdgeEnds>& ends, std::vector<EdgeEnds>& negative,
-               std::vector<std::vector<int64_t>>& seeds, EdgeBatch& batch) const {
-    const Schema& schema = graph.schema();
-    GraphAccess::Loan loan(*graph.access());
-    size_t total = 0;
-    for (const auto* all : {&ends, &negative}) {
-      for (const EdgeEnds& of_type : *all) total += 2 * of_type.src.size();
-    }
-    seeds.resize(Index(schema.num_ntypes()));
-    for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
-      graph.access()->relabel(*loan, t).Start(total);
-    }
-    std::vector<int32_t> local;
-    const auto number = [&](NodeTypeId t, const std::vector<int64_t>& ids) {
-      local.resize(ids.size());
-      graph.access()->relabel(*loan, t).Add(ids, seeds[Index(t)], local.data());
-      return std::vector<int64_t>(local.begin(), local.end());
-    };
-    for (auto* all : {&ends, &negative}) {
-      auto& pairs = all == &ends ? batch.positive : batch.negative;
-      for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-        PairEdges& to = pairs.emplace_back();
-        to.src = number(schema.src_type(e), (*all)[Index(e)].src);
-        to.dst = number(schema.dst_type(e), (*all)[Index(e)].dst);
-      }
-    }
   }
 
   const DistGraph graph;
   const AnySampler sampler;
   const EdgeLoaderOptions edges;
   const BatchFeatures features;
+  LoaderItems items;
   std::vector<std::pair<EdgeTypeId, DistTensor>> seed_edge_tensors;
   DistDataLoader<int64_t, EdgeBatch> loader;  // last: its workers use the others
 };

@@ -43,6 +43,11 @@ struct LoaderOptions {
   std::vector<NodeFeature> seed_features = {};   // of the seeds (labels)
   std::vector<EdgeFeature> edge_features = {};   // of the sampled edges, in every layer
   NodeTypeId ntype = 0;                          // of features (and seeds) given without a type
+  // When each seed asks, for TemporalSampler: seed_times[t][i] is the time of seed i of type t as
+  // the loader is given them, seed_real_times the same for a column of floating-point numbers (see
+  // BatchRequest). Of edges: t is the edge type. Empty: no times.
+  std::vector<std::vector<int64_t>> seed_times = {};
+  std::vector<std::vector<double>> seed_real_times = {};
 };
 
 // What a sampler made, with features.
@@ -50,6 +55,9 @@ struct NodeBatch : MiniBatch {
   // [layer][i]: rows of options.edge_features[i] in the order of the edge_ids of its type's edges
   // in blocks[layer].
   std::vector<std::vector<Tensor>> edge_features;
+  // [ntype][i]: the time of batch.seeds[ntype][i], of each kind that the options have; else empty.
+  std::vector<std::vector<int64_t>> seed_times;
+  std::vector<std::vector<double>> seed_real_times;
 };
 
 // Iterates over mini-batches of nodes. Matches dgl.distributed.DistNodeDataLoader(g, nids,
@@ -61,6 +69,9 @@ struct NodeBatch : MiniBatch {
 //
 //   for (loader.StartEpoch(epoch); auto batch = loader.Next();) Train(*batch);
 //
+// With options.seed_times seeds are events, which have their times through shuffling and cutting; a
+// node may be given several times.
+//
 // The same seed gives the same batches, for any number of workers and however the partitions are
 // reached. Used by one thread. It holds on to the graph and its session, which the caller may drop.
 // Destroying it, or starting another epoch in the middle of one, stops the workers: each ends the
@@ -70,8 +81,9 @@ struct NodeBatch : MiniBatch {
 class DistNodeDataLoader {
  public:
   // Seeds of one node type, options.ntype. All constructors throw Error(kInvalid) on a batch size
-  // below 1, other options out of bounds and nodes or types out of range, Error(kNotFound) on a
-  // feature that its type does not have, with those it has.
+  // below 1, other options out of bounds, nodes or types out of range and times that are not as
+  // many as the seeds, Error(kNotFound) on a feature that its type does not have, with those it
+  // has.
   DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nids, AnySampler sampler,
                      LoaderOptions options = {});
   // Seeds of several types: nids[t] are those of node type t, one list per type of the graph. (DGL:
@@ -88,7 +100,8 @@ class DistNodeDataLoader {
   void StartEpoch(int64_t epoch);
   // The next batch, or none at the epoch's end. Throws what made the batch fail:
   // Error(kUnavailable) or Error(kDeadline) naming the daemon; Error(kInvalid) if edge features are
-  // wanted and the sampler tells no edge ids, or before the first epoch.
+  // wanted and the sampler tells no edge ids, if there are times and the sampler drops seeds that
+  // come twice, or before the first epoch.
   std::optional<NodeBatch> Next();
 
  private:

@@ -41,7 +41,9 @@ struct PairEdges {
 };
 
 // `seeds` are the ends of all its edges, positive and negative, without duplicates; the blocks are
-// sampled for them.
+// sampled for them. With LoaderOptions' times the ends of an edge ask at its time (those of
+// negative edge j of n at that of positive edge floor(j * m / n) of the m of its type, which of
+// PerSourceUniform is its own), and a node is a seed for each time at which it asks.
 struct EdgeBatch : NodeBatch {
   std::vector<PairEdges> positive;         // [etype] in the order of the batch's edges
   std::vector<PairEdges> negative;         // [etype] as the negative sampler orders them

@@ -30,8 +30,8 @@ struct TemporalOptions {
 // Edge types without the column are always there: they are sampled uniformly, whatever the time.
 //
 // Which neighbours a tree gets at random depends on the batch's seed and on the position of its
-// root in the batch. Loaders of nodes know no times: call Sample in the collate function of a
-// DistDataLoader whose items are events.
+// root in the batch. Loaders of nodes and edges take times in their options
+// (LoaderOptions::seed_times).
 class TemporalSampler final : public BlockSampler {
  public:
   // `fanouts` per layer, input layer first; each for every edge type. Throws Error(kInvalid) on a
