@@ -219,8 +219,10 @@ std::vector<double> SecondOrderSteps::Weights(const Neighbors& hop) const {
   std::vector<double> weights(hop.neighbors.size(), 1);
   if (pick_.column.empty()) return weights;
   const FeatureRef ref{true, pick_.etype, pick_.column};
-  const auto count = static_cast<int64_t>(weights.size());
-  Tensor values = access_.NewTensor(access_.feature(ref).dtype, {count});
+  const DType dtype = access_.feature(ref).dtype;
+  // Edges of a mask weigh the same, whatever number says that they are there.
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return weights;
+  Tensor values = access_.NewTensor(dtype, {static_cast<int64_t>(weights.size())});
   access_.Gather(ref, hop.edge_ids, {values.data(), values.num_bytes()});
   VisitNumbers(values, [&](auto numbers) {
     for (size_t i = 0; i < weights.size(); i++) weights[i] = static_cast<double>(numbers[i]);

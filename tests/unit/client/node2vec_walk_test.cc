@@ -68,6 +68,27 @@ TEST(Node2vecWalk, LongListsAreDrawnFromInPortions) {
   ExpectUniform(groups, 1, "nodes after a hub");
 }
 
+TEST(Node2vecWalk, EdgesOfAMaskWeighTheSameWhenListsAreDrawnFrom) {
+  // From 1 to 0, and on to 2, 3 and 4, which are far; the edge to 4 is masked out.
+  RawGraph raw = HomogeneousGraph(5, {{1, 0}, {0, 2}, {0, 3}, {0, 4}});
+  RawFeature mask{"mask", Tensor::Empty(DType::kInt8, {4})};
+  const int8_t values[] = {1, 1, -100, 0};
+  std::copy(std::begin(values), std::end(values), mask.values.as<int8_t>().begin());
+  raw.edges[0].features.push_back(std::move(mask));
+  const CutGraph graph(raw, 2);
+  const std::vector<int64_t> seeds(2000, graph.New(1));
+  for (double q : {1.0, 1e6}) {  // by proposals, and from lists
+    std::vector<uint64_t> reached(2);
+    const Walks walks = Node2vecWalk(*graph, seeds, 1, q, 2, {.prob = "mask"});
+    for (size_t w = 0; w < walks.count; w++) {
+      const int64_t node = graph.Original(walks[w][2]);
+      ASSERT_TRUE(node == 2 || node == 3) << node;
+      reached[static_cast<size_t>(node - 2)]++;
+    }
+    ExpectUniform(reached, 1, q == 1 ? "by proposals" : "from lists");
+  }
+}
+
 TEST(Node2vecWalk, EdgeIdsNameTheEdgesOfTheWalk) {
   const CutGraph graph(HomogeneousGraph(300, RandomMultigraph(300, 3000, 2)), 2);
   std::vector<int64_t> seeds(300);
