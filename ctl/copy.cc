@@ -16,7 +16,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kCopyExamples = R"(
 Each machine gets the partition of its line of ip_config, and every machine the part config,
 ip_config and the script folder. What is there already is not sent again, and a copy that was
 interrupted goes on where it was.
@@ -147,7 +147,7 @@ void AddCopy(CLI::App& app) {
   auto arguments = std::make_shared<CopyArguments>();
   CopyOptions& options = arguments->options;
   CLI::App* verb = app.add_subcommand("copy", "Copies partitions to the hosts of ip_config");
-  verb->footer(kExamples);
+  verb->footer(kCopyExamples);
   verb->add_option(Flags("part_config"), arguments->part_config,
                    "Part config (<graph>.json) on this machine, with all partitions")
       ->required();

@@ -10,7 +10,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kLaunchExamples = R"(
   graphctl launch [OPTIONS] "COMMAND"
   graphctl launch [OPTIONS] [--] PROGRAM ARGUMENTS...
 
@@ -72,7 +72,7 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
 void AddLaunch(CLI::App& app, const UserCommand& command) {
   auto arguments = std::make_shared<LaunchArguments>();
   CLI::App* verb = app.add_subcommand("launch", "Runs a training job on the hosts of ip_config");
-  verb->footer(kExamples);
+  verb->footer(kLaunchExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
   AddServerStartOptions(*verb, arguments->hosts);

@@ -13,7 +13,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kPsExamples = R"(
 Examples:
   graphctl ps                                     # every server of this machine
   graphctl ps --server_name products --ip_config ip_config.txt --json
@@ -109,7 +109,7 @@ void Ps(PsArguments& arguments, bool named) {
 void AddPs(CLI::App& app) {
   auto arguments = std::make_shared<PsArguments>();
   CLI::App* verb = app.add_subcommand("ps", "Shows servers, their graphs and their jobs");
-  verb->footer(kExamples);
+  verb->footer(kPsExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
   verb->add_flag("--json", arguments->json, "As JSON");

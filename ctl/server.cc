@@ -11,7 +11,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kServerExamples = R"(
 Without --ip_config it is the server of this machine at 127.0.0.1:30050 with partition 0.
 
 Examples:
@@ -101,7 +101,7 @@ void Status(ServerArguments& arguments) {
 void AddServer(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("server", "Starts, stops and shows the daemons of a server");
   verb->require_subcommand(1);
-  verb->footer(kExamples);
+  verb->footer(kServerExamples);
   struct Action {
     const char *name, *help;
     void (*run)(ServerArguments&);
@@ -112,7 +112,7 @@ void AddServer(CLI::App& app) {
         Action{"status", "Shows the daemons; exit code 0 if all live, 5 if not", Status}}) {
     auto arguments = std::make_shared<ServerArguments>();
     CLI::App* sub = verb->add_subcommand(action.name, action.help);
-    sub->footer(kExamples);
+    sub->footer(kServerExamples);
     AddServerName(*sub, arguments->hosts);
     AddHostOptions(*sub, arguments->hosts);
     AddServerStartOptions(*sub, arguments->hosts);

@@ -10,7 +10,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kStopExamples = R"(
 The server lives on; `graphctl server stop` ends it. `graphctl ps` shows jobs.
 
 Examples:
@@ -60,7 +60,7 @@ void Stop(StopArguments& arguments) {
 void AddStop(CLI::App& app) {
   auto arguments = std::make_shared<StopArguments>();
   CLI::App* verb = app.add_subcommand("stop", "Ends jobs");
-  verb->footer(kExamples);
+  verb->footer(kStopExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
   verb->add_option("--job", arguments->job, "Only this job");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/block_maker.h"
 
+#include "base/index.h"
 #include "base/strings.h"
 
 namespace graphd {
 namespace {
-
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
 // Throws unless the sample has in-edges of these destinations.
 void CheckSample(const Schema& schema, const Neighbors& sample,

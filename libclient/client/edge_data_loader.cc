@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/index.h"
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/batch_features.h"
@@ -12,8 +13,6 @@
 
 namespace graphd {
 namespace {
-
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
 // Edges u -> v of one type for pairs (v, u): ids of all of them, whatever their number.
 std::vector<int64_t> EdgesBetween(GraphAccess& access, EdgeTypeId etype,

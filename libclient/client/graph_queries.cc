@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
 #include "base/strings.h"
 #include "client/graph_access.h"
 #include "sampling/edge_query.h"
@@ -11,8 +12,6 @@
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 void CheckLength(size_t got, size_t expected, const char* what) {
   if (got != expected) Throw(ErrorCode::kInvalid, got, " ", what, ", expected ", expected);

@@ -5,6 +5,7 @@
 #include <climits>
 #include <numeric>
 
+#include "base/index.h"
 #include "base/strings.h"
 #include "client/graph_access.h"
 #include "sampling/gather.h"
@@ -19,8 +20,6 @@ constexpr size_t kRowBytesWithHop = size_t{4} << 20;
 constexpr size_t kPlannedAnswerBytes = size_t{128} << 20;
 constexpr size_t kSeedsOfUnknownDegree = size_t{1} << 15;
 constexpr size_t kSeedsPerMessage = size_t{1} << 20;
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 bool IsIn(const EdgePick& pick) { return pick.direction == Direction::kIn; }
 

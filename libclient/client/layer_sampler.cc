@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.h"
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/block_maker.h"
@@ -15,8 +16,6 @@
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Separates the draw of a layer's nodes from other uses of its key.
 constexpr uint64_t kDraw = 0x6c6179657273ULL;

@@ -3,12 +3,11 @@
 
 #include <numeric>
 
+#include "base/index.h"
 #include "base/strings.h"
 
 namespace graphd {
 namespace {
-
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
 // Homogeneous ids of lists by type, one list after another.
 std::vector<int64_t> Homogeneous(const IdMap& map, std::vector<std::vector<int64_t>> lists,

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
 #include "graphd/subgraph.h"
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 NeighborOptions WithoutIds(NeighborOptions options) {
   options.edge_ids = false;

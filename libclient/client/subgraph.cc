@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.h"
 #include "base/strings.h"
 #include "client/block_maker.h"
 #include "client/graph_access.h"
 
 namespace graphd {
 namespace {
-
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
 
 // [type], each list of `ids` present.
 std::vector<std::vector<int64_t>> PerType(const std::vector<std::vector<int64_t>>& ids,

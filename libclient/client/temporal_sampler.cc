@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/index.h"
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/block_maker.h"
@@ -12,8 +13,6 @@
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // The trees of a batch. While it is sampled a node of a tree is one number, root * nodes of the
 // type + id, so that trees never meet.

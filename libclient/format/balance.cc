@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxClasses = 1024;
 
 // How a node type is split into classes.
-struct Split {
+struct TypeSplit {
   std::string name;  // of the feature or file
   std::vector<int64_t> values;
 };
@@ -68,7 +68,7 @@ class Splits {
  public:
   explicit Splits(const RawGraph& graph) : graph_(graph), splits_(graph.nodes.size()) {}
 
-  const std::optional<Split>& of(size_t type) const { return splits_[type]; }
+  const std::optional<TypeSplit>& of(size_t type) const { return splits_[type]; }
 
   // "FEATURE", "TYPE/FEATURE", "PATH" or "TYPE=PATH".
   void Add(const std::string& argument) {
@@ -89,7 +89,7 @@ class Splits {
     return graph_.schema.ntype(static_cast<NodeTypeId>(type));
   }
 
-  void Set(size_t type, Split split) {
+  void Set(size_t type, TypeSplit split) {
     if (splits_[type]) {
       Throw(ErrorCode::kInvalid, "--balance_ntypes splits node type '", TypeName(type),
             "' twice: by ", splits_[type]->name, " and by ", split.name);
@@ -132,11 +132,11 @@ class Splits {
   }
 
   const RawGraph& graph_;
-  std::vector<std::optional<Split>> splits_;
+  std::vector<std::optional<TypeSplit>> splits_;
 };
 
 // Appends the classes of a type and returns, by node, which; empty if it is one class.
-std::vector<uint32_t> AddClasses(const Split& split, const std::string& ntype,
+std::vector<uint32_t> AddClasses(const TypeSplit& split, const std::string& ntype,
                                  std::vector<std::string>& classes) {
   std::vector<int64_t> distinct = split.values;
   std::sort(distinct.begin(), distinct.end());

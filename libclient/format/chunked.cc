@@ -6,14 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/index.h"
 #include "format/edge_files.h"
 #include "format/json_field.h"
 #include "format/npy.h"
 
 namespace graphd {
 namespace {
-
-constexpr int64_t kMaxCount = int64_t{1} << 40;
 
 class Chunked {
  public:
@@ -41,8 +40,6 @@ class Chunked {
   }
 
  private:
-  static size_t Index(int64_t i) { return static_cast<size_t>(i); }
-
   void ReadSchema() {
     std::vector<std::string> ntypes;
     const JsonField node_type = root_["node_type"];
@@ -73,7 +70,7 @@ class Chunked {
     };
     if (root_.Has(what + "_per_type")) {
       const JsonField field = list(what + "_per_type");
-      for (size_t t = 0; t < counts.size(); t++) counts[t] = field[t].Int(0, kMaxCount);
+      for (size_t t = 0; t < counts.size(); t++) counts[t] = field[t].Int(0, kMaxRawCount);
     }
     if (!root_.Has(what + "_per_chunk")) {
       if (counts[0] < 0 && what == "num_nodes") root_["num_nodes_per_type"];  // says it is missing
@@ -83,8 +80,8 @@ class Chunked {
     for (size_t t = 0; t < counts.size(); t++) {
       int64_t sum = 0;
       for (size_t c = 0; c < field[t].size(); c++) {
-        sum += field[t][c].Int(0, kMaxCount);
-        if (sum > kMaxCount) field[t].Fail(StrCat("at most ", kMaxCount, " in all"));
+        sum += field[t][c].Int(0, kMaxRawCount);
+        if (sum > kMaxRawCount) field[t].Fail(StrCat("at most ", kMaxRawCount, " in all"));
       }
       if (counts[t] >= 0 && counts[t] != sum) {
         field[t].Fail(StrCat("a sum of ", counts[t], " as ", what, "_per_type has it, not ", sum));

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/index.h"
 #include "base/strings.h"
 #include "format/load.h"
 #include "format/native_writer.h"
@@ -12,8 +13,6 @@
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // The in-edges of one type as the native format has them: sources ascend for each node.
 struct SortedCsc {

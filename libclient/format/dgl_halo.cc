@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.h"
+
 namespace graphd {
-namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 DglHalo::DglHalo(const PartitionPlan& plan, PartId part, int num_hops)
     : plan_(plan),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/index.h"
 #include "base/strings.h"
 #include "format/dgl_graph_writer.h"
 #include "format/dgl_halo.h"
@@ -15,8 +16,6 @@ namespace graphd {
 namespace {
 
 constexpr int kMaxHops = 100;
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 std::string NodeTypeName(const Schema& schema, NodeTypeId t) {
   return StrCat("node type '", schema.ntype(t), "'");

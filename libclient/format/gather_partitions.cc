@@ -5,14 +5,13 @@
 #include <cstring>
 #include <optional>
 
+#include "base/index.h"
 #include "base/strings.h"
 #include "format/load.h"
 #include "format/partition_plan.h"
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // The type-wise ids of the objects that a partition owns of a type, by local row.
 class OwnedIds {

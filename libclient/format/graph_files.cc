@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/index.h"
 #include "format/edge_files.h"
 #include "format/node_table.h"
 #include "format/npy.h"
@@ -36,7 +37,6 @@ class GraphFiles {
   }
 
  private:
-  static size_t Index(int32_t i) { return static_cast<size_t>(i); }
   NodeIds& Ids(NodeTypeId t) { return ids_[Index(t)]; }
 
   void MakeSchema() {

@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMaxCount = int64_t{1} << 40;
-
 Tensor ReadMask(const std::string& path, int64_t nodes) {
   Tensor mask = Tensor::Empty(DType::kUInt8, {nodes});
   const std::span<uint8_t> bits = mask.as<uint8_t>();
@@ -62,7 +60,7 @@ int64_t ReadOgbCount(const std::string& directory, const std::string& base) {
   std::array<int64_t, 1> count{};
   if (!csv.NextRow()) csv.Fail("the file is empty, expected one number");
   csv.ParseInts(count);
-  if (count[0] < 0 || count[0] > kMaxCount) csv.Fail(count[0], " is outside 0..", kMaxCount);
+  if (count[0] < 0 || count[0] > kMaxRawCount) csv.Fail(count[0], " is outside 0..", kMaxRawCount);
   if (csv.NextRow()) csv.Fail("a second graph; only data sets of one graph can be partitioned");
   return count[0];
 }

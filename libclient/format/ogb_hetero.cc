@@ -12,8 +12,6 @@
 namespace graphd {
 namespace {
 
-constexpr int64_t kMaxCount = int64_t{1} << 40;
-
 std::vector<std::string> Cells(const CsvReader& csv) {
   std::vector<std::string> cells;
   for (const std::string& cell : Split(csv.row(), ',')) cells.emplace_back(Trim(cell));
@@ -70,7 +68,7 @@ Schema ReadSchema(const std::string& raw, std::vector<RawNodes>& nodes) {
       ntypes.push_back(name);
       nodes.emplace_back();
       try {
-        nodes.back().count = ParseInt(value, "number of nodes", 0, kMaxCount);
+        nodes.back().count = ParseInt(value, "number of nodes", 0, kMaxRawCount);
       } catch (const Error& error) {
         csv.Fail(error.what());
       }

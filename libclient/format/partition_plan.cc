@@ -3,10 +3,10 @@
 
 #include <utility>
 
+#include "base/index.h"
+
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Homogeneous ranges [type][partition] from the counts [type][partition].
 std::vector<std::vector<IdMap::Range>> TileRanges(const std::vector<std::vector<int64_t>>& counts,

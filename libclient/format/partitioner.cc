@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/index.h"
 #include "base/strings.h"
 #include "format/balance.h"
 #include "format/native_header.h"
@@ -20,8 +21,6 @@ namespace graphd {
 namespace {
 
 namespace fs = std::filesystem;
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 std::string PartDirectory(const std::string& output, PartId part) {
   return JoinPath(output, "part" + std::to_string(part));

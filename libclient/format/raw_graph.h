@@ -20,6 +20,9 @@
 
 namespace graphd {
 
+// Inputs that claim more nodes or edges of one type are damaged.
+constexpr int64_t kMaxRawCount = int64_t{1} << 40;
+
 struct RawFeature {
   std::string name;
   Tensor values;  // [nodes or stored edges, ...]

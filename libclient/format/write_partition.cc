@@ -5,14 +5,13 @@
 #include <cstring>
 #include <utility>
 
+#include "base/index.h"
 #include "format/native_writer.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Writes one partition after the plan.
 class PartitionFiles {

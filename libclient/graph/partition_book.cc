@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "base/index.h"
 #include "base/strings.h"
 
 namespace graphd {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Position of the first element > value. Few partitions are the rule, so a scan of a sorted array
 // beats a branching search up to a few cache lines.

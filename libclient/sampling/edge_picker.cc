@@ -6,11 +6,11 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {
 
-constexpr size_t kAhead = 16;  // rows; bench/pick_bench
 constexpr size_t kRowAhead = 4;
 
 bool IsTemporal(PickMethod method) {
@@ -54,8 +54,8 @@ uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParam
   const uint64_t* indptr = csc.indptr.data();
   uint64_t sum = 0;
   for (size_t i = 0; i < rows.size(); i++) {
-    if (i + kAhead < rows.size())
-      __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kAhead], 0));
+    if (i + kPrefetchAhead < rows.size())
+      __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kPrefetchAhead], 0));
     if (rows[i] >= 0) sum += MostPicks(indptr[rows[i] + 1] - indptr[rows[i]], params);
   }
   return sum;
@@ -123,8 +123,8 @@ void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
   }
   uint64_t most = 0;
   for (size_t i = 0; i < rows.size(); i++) {
-    if (i + kAhead < rows.size())
-      __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kAhead], 0));
+    if (i + kPrefetchAhead < rows.size())
+      __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kPrefetchAhead], 0));
     plan_[i] = {0, 0};
     if (rows[i] < 0) continue;
     const uint64_t begin = indptr[rows[i]];
@@ -138,8 +138,8 @@ void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
 // What rows to come will read first.
 void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
                           size_t i) const noexcept {
-  if (source_.alias && i + kAhead < rows.size() && rows[i + kAhead] >= 0) {
-    source_.alias->PrefetchRow(static_cast<size_t>(rows[i + kAhead]));
+  if (source_.alias && i + kPrefetchAhead < rows.size() && rows[i + kPrefetchAhead] >= 0) {
+    source_.alias->PrefetchRow(static_cast<size_t>(rows[i + kPrefetchAhead]));
   }
   i += kRowAhead;
   if (i >= rows.size() || plan_[i].degree == 0) return;

@@ -7,11 +7,10 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "base/strings.h"
+#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {
-
-constexpr size_t kAhead = 16;
 
 // The neighbours of one row in ascending order.
 template <class Index>
@@ -78,8 +77,8 @@ class MemberTable {
 };
 
 void PrefetchRow(const Csc& csc, std::span<const int64_t> rows, size_t i) {
-  if (i + kAhead < rows.size() && rows[i + kAhead] >= 0) {
-    __builtin_prefetch(csc.indptr.data() + rows[i + kAhead]);
+  if (i + kPrefetchAhead < rows.size() && rows[i + kPrefetchAhead] >= 0) {
+    __builtin_prefetch(csc.indptr.data() + rows[i + kPrefetchAhead]);
   }
 }
 

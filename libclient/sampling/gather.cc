@@ -6,7 +6,7 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kAhead = 8;
+constexpr size_t kRowsAhead = 8;
 constexpr size_t kLine = 64;
 
 inline void PrefetchRow(const std::byte* row, size_t row_bytes) noexcept {
@@ -22,8 +22,8 @@ void Gather(const std::byte* table, size_t row_bytes, std::span<const int64_t> f
             std::span<const int64_t> to, std::byte* out) noexcept {
   const size_t size = kBytes ? kBytes : row_bytes;
   for (size_t i = 0; i < from.size(); i++) {
-    if (i + kAhead < from.size()) {
-      PrefetchRow(table + static_cast<size_t>(from[i + kAhead]) * size, size);
+    if (i + kRowsAhead < from.size()) {
+      PrefetchRow(table + static_cast<size_t>(from[i + kRowsAhead]) * size, size);
     }
     const size_t target = kScattered ? static_cast<size_t>(to[i]) : i;
     std::memcpy(out + target * size, table + static_cast<size_t>(from[i]) * size, size);

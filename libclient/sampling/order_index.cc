@@ -7,11 +7,10 @@
 
 #include "sampling/index_arrays.h"
 #include "sampling/numbers.h"
+#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {
-
-constexpr size_t kAhead = 16;
 
 // dtype of the stored values of a column.
 DType StoredDType(DType column) {
@@ -136,8 +135,8 @@ void OrderIndex::CountBefore(const Csc& csc, std::span<const int64_t> rows, cons
   const auto count = [&](auto values, auto seed_times) {
     for (size_t i = 0; i < rows.size(); i++) {
       counts[i] = 0;
-      if (i + kAhead < rows.size() && rows[i + kAhead] >= 0) {
-        __builtin_prefetch(indptr + rows[i + kAhead]);
+      if (i + kPrefetchAhead < rows.size() && rows[i + kPrefetchAhead] >= 0) {
+        __builtin_prefetch(indptr + rows[i + kPrefetchAhead]);
       }
       const auto seed = seed_times[i];
       if (rows[i] < 0 || seed != seed) continue;

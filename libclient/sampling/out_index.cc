@@ -5,11 +5,10 @@
 #include <bit>
 
 #include "sampling/index_arrays.h"
+#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {
-
-constexpr size_t kAhead = 16;
 
 // Which of N ids occur, and the rank of each: a bit per id, and the number of ones before each
 // word.
@@ -179,7 +178,7 @@ void OutIndex::RowsOf(std::span<const int64_t> sources, std::span<int64_t> rows)
     });
   };
   for (size_t i = 0; i < sources.size(); i++) {
-    if (i + kAhead < sources.size()) prefetch(sources[i + kAhead]);
+    if (i + kPrefetchAhead < sources.size()) prefetch(sources[i + kPrefetchAhead]);
     rows[i] = sources[i] < 0 ? -1 : RowOf(static_cast<uint64_t>(sources[i]));
   }
 }

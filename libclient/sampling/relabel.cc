@@ -5,11 +5,9 @@
 #include <bit>
 
 #include "base/rng.h"
+#include "sampling/prefetch.h"
 
 namespace graphd {
-namespace {
-constexpr size_t kAhead = 16;  // bench/relabel
-}
 
 RelabelTable::RelabelTable(int64_t num_ids, size_t dense_budget)
     : dense_(static_cast<uint64_t>(num_ids) * sizeof(Cell) <= dense_budget) {
@@ -38,7 +36,7 @@ size_t RelabelTable::AddDense(std::span<const int64_t> ids, std::vector<int64_t>
   Cell* cells = cells_.data();
   const size_t before = nodes.size();
   for (size_t i = 0; i < ids.size(); i++) {
-    if (i + kAhead < ids.size()) __builtin_prefetch(cells + ids[i + kAhead], 1);
+    if (i + kPrefetchAhead < ids.size()) __builtin_prefetch(cells + ids[i + kPrefetchAhead], 1);
     Cell& cell = cells[ids[i]];
     if (cell.epoch != epoch_) {
       cell = {epoch_, static_cast<uint32_t>(nodes.size())};
@@ -66,8 +64,8 @@ size_t RelabelTable::AddHashed(std::span<const int64_t> ids, std::vector<int64_t
   for (size_t i = 0; i < ids.size(); i++) {
     if (used_ * 2 >= slots_.size()) Grow(slots_.size() * 2);
     const size_t mask = slots_.size() - 1;
-    if (i + kAhead < ids.size()) {
-      __builtin_prefetch(&slots_[Mix64(static_cast<uint64_t>(ids[i + kAhead])) & mask], 1);
+    if (i + kPrefetchAhead < ids.size()) {
+      __builtin_prefetch(&slots_[Mix64(static_cast<uint64_t>(ids[i + kPrefetchAhead])) & mask], 1);
     }
     size_t at = Mix64(static_cast<uint64_t>(ids[i])) & mask;
     while (slots_[at].id >= 0 && slots_[at].id != ids[i]) at = (at + 1) & mask;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sampling/slots.h"
 
+#include "sampling/prefetch.h"
+
 namespace graphd {
 namespace {
-
-constexpr size_t kAhead = 16;
 
 template <class Typed, class Out>
 void Take(const Typed* from, std::span<const uint64_t> slots, Out* out) {
   size_t i = 0;
-  for (; i + kAhead < slots.size(); i++) {
-    __builtin_prefetch(from + slots[i + kAhead]);
+  for (; i + kPrefetchAhead < slots.size(); i++) {
+    __builtin_prefetch(from + slots[i + kPrefetchAhead]);
     out[i] = static_cast<Out>(from[slots[i]]);
   }
   for (; i < slots.size(); i++) out[i] = static_cast<Out>(from[slots[i]]);

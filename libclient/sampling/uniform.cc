@@ -5,11 +5,11 @@
 #include <bit>
 
 #include "base/check.h"
+#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {
 
-constexpr size_t kAhead = 16;                          // rows; bench/sampling
 constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;  // fits the second-level cache
 
 }  // namespace
@@ -27,7 +27,7 @@ size_t UniformSampler::Plan(const Csc& csc, std::span<const int64_t> rows,
   const auto fanout = params.fanout < 0 ? UINT64_MAX : static_cast<uint64_t>(params.fanout);
   size_t total = 0;
   for (size_t i = 0; i < rows.size(); i++) {
-    if (i + kAhead < rows.size()) __builtin_prefetch(indptr + rows[i + kAhead]);
+    if (i + kPrefetchAhead < rows.size()) __builtin_prefetch(indptr + rows[i + kPrefetchAhead]);
     const uint64_t begin = indptr[rows[i]];
     const uint64_t degree = indptr[rows[i] + 1] - begin;
     uint64_t count = std::min(degree, fanout);

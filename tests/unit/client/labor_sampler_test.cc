@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/index.h"
 #include "base/rng.h"
 #include "graphd/samplers.h"
 #include "tests/support/served_graph_fixture.h"
@@ -18,8 +19,6 @@ namespace {
 
 constexpr int64_t kNodes = 600;
 constexpr int kDegree = 20, kFanout = 5;
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Every node has 20 different in-neighbours. Weights are 0, 1 or 4 by the edge.
 RawGraph RegularGraph() {

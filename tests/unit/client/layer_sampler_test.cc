@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "base/index.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/client/batch_checks.h"
 #include "tests/unit/client/pick_graph.h"
@@ -16,8 +17,6 @@
 
 namespace graphd::testing {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // Nodes 0 and 1 are the destinations. Node 0 has a self loop; node 2 two edges to node 0.
 struct Entry {

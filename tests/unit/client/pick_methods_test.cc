@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/index.h"
 #include "base/rng.h"
 #include "graphd/samplers.h"
 #include "tests/support/served_graph_fixture.h"
@@ -14,8 +15,6 @@
 
 namespace graphd::testing {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 const std::vector<int64_t> kNoEdges;
 

@@ -7,14 +7,13 @@
 #include <map>
 #include <set>
 
+#include "base/index.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/client/batch_checks.h"
 #include "tests/unit/client/pick_graph.h"
 
 namespace graphd::testing {
 namespace {
-
-size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 class Shadow : public ServedPickGraph {
  protected:
