@@ -29,5 +29,7 @@ if(GRAPHD_SANITIZE)
   add_compile_options(-Wno-maybe-uninitialized)  # GCC sees ghosts in instrumented code
 endif()
 # -Wno-restrict: GCC 12 sees overlapping copies in any "a" + std::string (GCC bug 105651).
+# -Wno-shadow: in a unity build the names of one source hide those of another.
 target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-restrict
+  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
   $<$<BOOL:${GRAPHD_WERROR}>:-Werror>)
