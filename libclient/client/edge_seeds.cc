@@ -9,8 +9,6 @@
 namespace graphd {
 namespace {
 
-size_t Index(int32_t i) { return static_cast<size_t>(i); }
-
 // A node at a time.
 struct Event {
   int64_t node;

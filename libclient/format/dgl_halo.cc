@@ -7,8 +7,6 @@
 #include "base/index.h"
 
 namespace graphd {
-namespace {}  // namespace
-
 DglHalo::DglHalo(const PartitionPlan& plan, PartId part, int num_hops)
     : plan_(plan),
       schema_(plan.meta->schema),
