@@ -13,8 +13,6 @@
 namespace graphd::testing {
 namespace {
 
-constexpr size_t kTrials = 20000;
-
 Bias SecondOrder(const std::vector<TinyEdge>& edges, double p, double q) {
   return [&edges, p, q](const Outcome& path, const TinyEdge& edge) {
     if (path.size() == 1) return 1.0;
@@ -35,7 +33,7 @@ TEST(Node2vecWalk, EveryWalkIsAsLikelyAsItShouldBe) {
   for (const auto& [p, q] : kParameters) {
     for (Direction direction : {Direction::kOut, Direction::kIn}) {
       for (bool weighted : {false, true}) {
-        const std::vector<int64_t> seeds(kTrials, graph.New(4));
+        const std::vector<int64_t> seeds(kWalkTrials, graph.New(4));
         const Walks walks =
             Node2vecWalk(*graph, seeds, p, q, 3,
                          {.direction = direction, .prob = weighted ? "weight" : "", .seed = 3});

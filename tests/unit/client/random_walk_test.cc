@@ -14,20 +14,18 @@
 namespace graphd::testing {
 namespace {
 
-constexpr size_t kTrials = 20000;
-
 TEST(RandomWalk, EveryWalkIsAsLikelyAsItShouldBe) {
   for (int parts : {1, 3}) {
     const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges), parts);
     for (Direction direction : {Direction::kOut, Direction::kIn}) {
       for (bool weighted : {false, true}) {
-        const std::vector<int64_t> seeds(kTrials, graph.New(4));
+        const std::vector<int64_t> seeds(kWalkTrials, graph.New(4));
         const Walks walks =
             RandomWalk(*graph, seeds, 3,
                        {.direction = direction, .prob = weighted ? "weight" : "", .seed = 7});
-        ASSERT_EQ(walks.count, kTrials);
+        ASSERT_EQ(walks.count, kWalkTrials);
         ASSERT_EQ(walks.length, 3u);
-        ASSERT_EQ(walks.nodes.size(), 4 * kTrials);
+        ASSERT_EQ(walks.nodes.size(), 4 * kWalkTrials);
         const auto law = WalkLaw(TinyEdges(direction, weighted), 4, 3);
         const std::string what = "walks over " + std::to_string(parts) + " partitions";
         ExpectDistribution(CountWalks(graph, walks), law, what.c_str());
@@ -38,7 +36,7 @@ TEST(RandomWalk, EveryWalkIsAsLikelyAsItShouldBe) {
 
 TEST(RandomWalk, WalksEndBeforeAStepWithItsRestartProbability) {
   const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges));
-  const std::vector<int64_t> seeds(kTrials, graph.New(0));
+  const std::vector<int64_t> seeds(kWalkTrials, graph.New(0));
   const auto edges = TinyEdges(Direction::kOut, false);
   const Walks same = RandomWalk(*graph, seeds, 3, {.restart_prob = {0.3}, .seed = 1});
   ExpectDistribution(CountWalks(graph, same), WalkLaw(edges, 0, 3, {0.3, 0.3, 0.3}),
@@ -114,7 +112,7 @@ TEST(RandomWalk, TypedWalksFollowTheirMetapath) {
 
 TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
   const CutGraph graph(TypedGraph(12, 9, 5), 2);
-  const std::vector<int64_t> seeds(kTrials, 3);
+  const std::vector<int64_t> seeds(kWalkTrials, 3);
   // The law from the edges themselves: writes, then the papers cited.
   const std::vector<EdgeTypeId> metapath{1, 2};
   Probabilities law{{{3}, 1.0}};

@@ -14,6 +14,9 @@
 
 namespace graphd::testing {
 
+// How many walks a distribution test takes.
+constexpr size_t kWalkTrials = 20000;
+
 inline constexpr uint64_t kEnded = 999;  // a place after a walk's end
 
 // Parallel edges (0 -> 1), a self loop (3), a dead end (5), cycles, and neighbours of neighbours.

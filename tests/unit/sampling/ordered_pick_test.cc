@@ -11,8 +11,6 @@
 namespace graphd::testing {
 namespace {
 
-constexpr size_t kTrials = 60000;
-
 // One row; values by slot. Edge rows run backwards.
 class OrderedStar {
  public:
@@ -154,22 +152,22 @@ TEST(TemporalUniform, EveryEarlierEdgeIsEquallyLikely) {
   // Earlier than 50: slots 0, 2, 3, 5, 6, 7.
   const std::vector<float> values{1, 50, 3, 1, 77, 20, 49, 2};
   const OrderedStar all(values), some(values, {7, 2});  // slots 0 and 5 excluded
-  const std::vector<int64_t> times(kTrials, 50);
+  const std::vector<int64_t> times(kPickTrials, 50);
   for (bool races : {false, true}) {
     for (int fanout : {2, 3}) {
-      ExpectDistribution(CountTrials(all.source(), TemporalUniform(fanout, false, races), kTrials,
-                                     true, std::span(times)),
+      ExpectDistribution(CountTrials(all.source(), TemporalUniform(fanout, false, races),
+                                     kPickTrials, true, std::span(times)),
                          UniformSets({0, 2, 3, 5, 6, 7}, static_cast<size_t>(fanout)), "6 of 8");
-      ExpectDistribution(CountTrials(some.source(), TemporalUniform(fanout, false, races), kTrials,
-                                     true, std::span(times)),
+      ExpectDistribution(CountTrials(some.source(), TemporalUniform(fanout, false, races),
+                                     kPickTrials, true, std::span(times)),
                          UniformSets({2, 3, 6, 7}, static_cast<size_t>(fanout)), "4 of 8");
     }
-    ExpectDistribution(CountTrials(some.source(), TemporalUniform(2, true, races), kTrials, false,
-                                   std::span(times)),
+    ExpectDistribution(CountTrials(some.source(), TemporalUniform(2, true, races), kPickTrials,
+                                   false, std::span(times)),
                        Successive({0, 0, 1, 1, 0, 0, 1, 1}, 2, true), "with replacement");
-    EXPECT_EQ(CountTrials(all.source(), TemporalUniform(-1, false, races), kTrials, true,
+    EXPECT_EQ(CountTrials(all.source(), TemporalUniform(-1, false, races), kPickTrials, true,
                           std::span(times)),
-              (Counts{{{0, 2, 3, 5, 6, 7}, kTrials}}));
+              (Counts{{{0, 2, 3, 5, 6, 7}, kPickTrials}}));
   }
 }
 

@@ -13,8 +13,6 @@
 namespace graphd::testing {
 namespace {
 
-constexpr size_t kTrials = 60000;
-
 // The edges of one node, dealt out to parts; sources and values say which edge of the whole it is.
 struct Part {
   std::vector<uint64_t> edges;  // of the whole, by slot
@@ -117,7 +115,7 @@ TEST(Races, UniformPicksOfAnySplitAreUniform) {
     const auto parts = Split(ones, 1 + split, split);
     for (bool replace : {false, true}) {
       ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kUniform, 3, replace), kTrials)),
+          CountOutcomes(MergeTrials(parts, Params(PickMethod::kUniform, 3, replace), kPickTrials)),
           Successive(ones, 3, replace), "uniform");
     }
   }
@@ -129,7 +127,7 @@ TEST(Races, WeightedPicksOfAnySplitFollowTheWeights) {
     const auto parts = Split(weights, 1 + split, split);
     for (bool replace : {false, true}) {
       ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kWeighted, 3, replace), kTrials)),
+          CountOutcomes(MergeTrials(parts, Params(PickMethod::kWeighted, 3, replace), kPickTrials)),
           Successive(weights, 3, replace), "weighted");
     }
   }
@@ -142,10 +140,10 @@ TEST(Races, ExcludedEdgesDoNotTakePart) {
     const auto parts = Split(weights, 1 + split, split, {1, 2, 6});
     for (bool replace : {false, true}) {
       ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kWeighted, 2, replace), kTrials)),
+          CountOutcomes(MergeTrials(parts, Params(PickMethod::kWeighted, 2, replace), kPickTrials)),
           Successive(left, 2, replace), "weighted");
       ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kUniform, 2, replace), kTrials)),
+          CountOutcomes(MergeTrials(parts, Params(PickMethod::kUniform, 2, replace), kPickTrials)),
           Successive(ones, 2, replace), "uniform");
     }
   }
@@ -154,13 +152,13 @@ TEST(Races, ExcludedEdgesDoNotTakePart) {
 TEST(Races, TemporalPicksOfAnySplitAreUniformAmongEarlierEdges) {
   const std::vector<double> edge_times{5, 1, 9, 3, 7, 2, 8};
   const std::vector<double> eligible{1, 1, 0, 1, 0, 1, 0};
-  const std::vector<int64_t> seed_times(kTrials, 7);
+  const std::vector<int64_t> seed_times(kPickTrials, 7);
   for (uint64_t split = 0; split < 3; split++) {
     const auto parts = Split(edge_times, 1 + split, split);
     for (bool replace : {false, true}) {
       ExpectDistribution(
           CountOutcomes(MergeTrials(parts, Params(PickMethod::kTemporalUniform, 2, replace),
-                                    kTrials, std::span(seed_times))),
+                                    kPickTrials, std::span(seed_times))),
           Successive(eligible, 2, replace), "temporal");
     }
   }

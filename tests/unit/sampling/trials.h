@@ -9,6 +9,9 @@
 
 namespace graphd::testing {
 
+// How often a distribution test picks.
+constexpr size_t kPickTrials = 60000;
+
 // What a picker picked, row by row, counted from the row's first slot.
 inline std::vector<Outcome> OutcomesOf(const EdgePicker& picker, uint64_t begin) {
   std::vector<Outcome> outcomes;

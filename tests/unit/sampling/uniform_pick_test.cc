@@ -13,8 +13,6 @@
 namespace graphd::testing {
 namespace {
 
-constexpr size_t kTrials = 60000;
-
 PickParams Uniform(int fanout, bool replace = false, bool races = false) {
   PickParams params;
   params.fanout = fanout;
@@ -31,7 +29,7 @@ PickSource From(const Partition& partition, const EdgeSet* exclude = nullptr) {
 TEST(UniformPick, EverySetIsEquallyLikely) {
   const auto partition = Star(6).Build();
   for (int fanout = 1; fanout <= 5; fanout++) {
-    ExpectDistribution(CountTrials(From(*partition), Uniform(fanout), kTrials, true),
+    ExpectDistribution(CountTrials(From(*partition), Uniform(fanout), kPickTrials, true),
                        UniformSets({0, 1, 2, 3, 4, 5}, static_cast<size_t>(fanout)), "sets of 6");
   }
 }
@@ -39,7 +37,7 @@ TEST(UniformPick, EverySetIsEquallyLikely) {
 TEST(UniformPick, EverySequenceWithReplacementIsEquallyLikely) {
   const auto partition = Star(4).Build();
   for (bool races : {false, true}) {
-    ExpectDistribution(CountTrials(From(*partition), Uniform(3, true, races), kTrials, false),
+    ExpectDistribution(CountTrials(From(*partition), Uniform(3, true, races), kPickTrials, false),
                        Successive({1, 1, 1, 1}, 3, true), "sequences of 4, with replacement");
   }
 }
@@ -47,7 +45,7 @@ TEST(UniformPick, EverySequenceWithReplacementIsEquallyLikely) {
 TEST(UniformPick, WithRacesEverySequenceIsEquallyLikely) {
   for (uint64_t degree : {3, 4, 9}) {  // all of it, a shuffle, and draws
     const auto partition = Star(degree).Build();
-    ExpectDistribution(CountTrials(From(*partition), Uniform(3, false, true), kTrials, false),
+    ExpectDistribution(CountTrials(From(*partition), Uniform(3, false, true), kPickTrials, false),
                        Successive(std::vector<double>(degree, 1), 3, false), "races");
   }
 }
@@ -60,11 +58,11 @@ TEST(UniformPick, ExcludedEdgesLeaveTheOthersEquallyLikely) {
   for (bool races : {false, true}) {
     for (int fanout : {2, 3, 4}) {
       ExpectDistribution(
-          CountTrials(From(*partition, &exclude), Uniform(fanout, false, races), kTrials, true),
+          CountTrials(From(*partition, &exclude), Uniform(fanout, false, races), kPickTrials, true),
           UniformSets({1, 2, 4, 5, 6}, static_cast<size_t>(fanout)), "5 of 7 eligible");
     }
     ExpectDistribution(
-        CountTrials(From(*partition, &exclude), Uniform(2, true, races), kTrials, false),
+        CountTrials(From(*partition, &exclude), Uniform(2, true, races), kPickTrials, false),
         Successive({0, 1, 1, 0, 1, 1, 1}, 2, true), "5 of 7 eligible, with replacement");
   }
 }

@@ -11,8 +11,6 @@
 namespace graphd::testing {
 namespace {
 
-constexpr size_t kTrials = 60000;
-
 PickParams Weighted(int fanout, bool replace = false, bool races = false) {
   PickParams params;
   params.method = PickMethod::kWeighted;
@@ -59,9 +57,9 @@ TEST(WeightedPick, SequencesAreSuccessiveDraws) {
   for (const Weights& weights : rows) {
     const WeightedStar<double> star(weights);
     for (bool races : {false, true}) {
-      ExpectDistribution(CountTrials(star.source(), Weighted(3, false, races), kTrials, false),
+      ExpectDistribution(CountTrials(star.source(), Weighted(3, false, races), kPickTrials, false),
                          Successive(weights, 3, false), "without replacement");
-      ExpectDistribution(CountTrials(star.source(), Weighted(3, true, races), kTrials, false),
+      ExpectDistribution(CountTrials(star.source(), Weighted(3, true, races), kPickTrials, false),
                          Successive(weights, 3, true), "with replacement");
     }
   }
@@ -74,10 +72,12 @@ TEST(WeightedPick, ExcludedEdgesCountAsWeightless) {
   const WeightedStar<float> heavy({1, 2000, 3, 4, 9000, 2, 1}, {5, 2});
   for (bool races : {false, true}) {
     for (bool replace : {false, true}) {
-      ExpectDistribution(CountTrials(star.source(), Weighted(2, replace, races), kTrials, false),
-                         Successive({1, 0, 3, 4, 0, 2}, 2, replace), "4 of 6 eligible");
-      ExpectDistribution(CountTrials(heavy.source(), Weighted(2, replace, races), kTrials, false),
-                         Successive({1, 0, 3, 4, 0, 2, 1}, 2, replace), "5 of 7 eligible");
+      ExpectDistribution(
+          CountTrials(star.source(), Weighted(2, replace, races), kPickTrials, false),
+          Successive({1, 0, 3, 4, 0, 2}, 2, replace), "4 of 6 eligible");
+      ExpectDistribution(
+          CountTrials(heavy.source(), Weighted(2, replace, races), kPickTrials, false),
+          Successive({1, 0, 3, 4, 0, 2, 1}, 2, replace), "5 of 7 eligible");
     }
   }
 }
@@ -87,7 +87,7 @@ TEST(WeightedPick, MasksAreUniformAmongWhatTheyShow) {
   const WeightedStar<int8_t> small({1, 0, 1, -1, 0, 1, 0, 0, 0, 1});
   const WeightedStar<bool> bools({true, false, true, true, false, true, false, false, false, true});
   for (const PickSource& source : {bytes.source(), small.source(), bools.source()}) {
-    ExpectDistribution(CountTrials(source, Weighted(3), kTrials, true),
+    ExpectDistribution(CountTrials(source, Weighted(3), kPickTrials, true),
                        UniformSets({0, 2, 3, 5, 9}, 3), "mask");
     EXPECT_EQ(CountTrials(source, Weighted(5), 10, true), (Counts{{{0, 2, 3, 5, 9}, 10}}));
   }
