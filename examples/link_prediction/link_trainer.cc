@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/index.h"
 #include "common/typed_fanouts.h"
 #include "graphd/node_split.h"
 #include "link_prediction/negatives.h"
@@ -20,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 double Seconds(Clock::time_point since) {
   return std::chrono::duration<double>(Clock::now() - since).count();
 }
+
+size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
 // A view: `values` must outlive it.
 torch::Tensor View(const std::vector<int64_t>& values) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "base/index.h"
 #include "base/rng.h"
 
 namespace graphd {
