@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/page_db.h"
+
+#include <endian.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+#include <xxhash.h>
+
+#include <cstring>
+
+#include "base/file.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr char kPagePrefix = 'p';
+constexpr char kTextPrefix = 't';
+
+struct ValueHeader {
+  uint64_t checksum;  // of the rest of the value, seeded by the key
+  uint64_t lsn;
+};
+
+// Big endian, so that a table's pages lie together and in order.
+struct PageKey {
+  PageKey(uint32_t table, uint64_t page) {
+    const uint32_t big_table = htobe32(table);
+    const uint64_t big_page = htobe64(page);
+    bytes[0] = kPagePrefix;
+    std::memcpy(bytes + 1, &big_table, sizeof big_table);
+    std::memcpy(bytes + 5, &big_page, sizeof big_page);
+  }
+  rocksdb::Slice slice() const { return {bytes, sizeof bytes}; }
+  char bytes[13];
+};
+
+uint64_t PageOf(const rocksdb::Slice& key) {
+  uint64_t big = 0;
+  std::memcpy(&big, key.data() + 5, sizeof big);
+  return be64toh(big);
+}
+
+uint64_t ChecksumOf(const rocksdb::Slice& key, const char* behind_checksum, size_t size) {
+  return XXH3_64bits_withSeed(behind_checksum, size, XXH3_64bits(key.data(), key.size()));
+}
+
+void Check(const rocksdb::Status& status, const std::string& directory) {
+  if (status.ok()) return;
+  ErrorCode code = ErrorCode::kIo;
+  if (status.IsCorruption()) code = ErrorCode::kCorrupt;
+  if (status.IsNoSpace()) code = ErrorCode::kOverloaded;
+  // Another process's lock has no code of its own.
+  if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
+    code = ErrorCode::kExists;
+  }
+  Throw(code, directory, ": ", status.ToString());
+}
+
+// Why the value is no good, or an empty text.
+std::string Verify(const rocksdb::Slice& key, const rocksdb::Slice& value) {
+  if (value.size() < sizeof(ValueHeader)) return StrCat("it has ", value.size(), " bytes");
+  uint64_t checksum;
+  std::memcpy(&checksum, value.data(), sizeof checksum);
+  const size_t rest = value.size() - sizeof checksum;
+  if (checksum != ChecksumOf(key, value.data() + sizeof checksum, rest)) {
+    return "its checksum is wrong";
+  }
+  return {};
+}
+
+uint64_t LsnOf(const rocksdb::Slice& value) {
+  uint64_t lsn;
+  std::memcpy(&lsn, value.data() + offsetof(ValueHeader, lsn), sizeof lsn);
+  return lsn;
+}
+
+std::span<const std::byte> BytesOf(const rocksdb::Slice& value) {
+  return {reinterpret_cast<const std::byte*>(value.data()) + sizeof(ValueHeader),
+          value.size() - sizeof(ValueHeader)};
+}
+
+rocksdb::WriteOptions Unlogged() {
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return options;
+}
+
+rocksdb::Options DbOptions() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  // Trained floats do not compress.
+  options.compression = rocksdb::kNoCompression;
+  // A write-back cycle should be a few large files, since a page's older values are in the way of
+  // each compaction: with 64 KiB values the memtable's own costs are nothing.
+  options.write_buffer_size = size_t{256} << 20;
+  options.max_write_buffer_number = 3;
+  options.target_file_size_base = uint64_t{256} << 20;
+  options.max_bytes_for_level_base = uint64_t{2} << 30;
+  options.max_background_jobs = 2;
+  options.atomic_flush = true;
+  options.max_open_files = 512;
+  options.keep_log_file_num = 4;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
+  table.no_block_cache = true;          // the arena is the cache
+  table.filter_policy.reset(
+      rocksdb::NewBloomFilterPolicy(10));  // pages never written are asked for
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+}  // namespace
+
+PageDb::PageDb(std::string directory) : directory_(std::move(directory)) {
+  MakeDirectories(directory_);
+  rocksdb::DB* db = nullptr;
+  Check(rocksdb::DB::Open(DbOptions(), directory_, &db), directory_);
+  db_.reset(db);
+}
+
+PageDb::~PageDb() = default;
+
+void PageDb::PutPages(std::span<const Page> pages) {
+  rocksdb::WriteBatch batch;
+  std::string value;
+  for (const Page& page : pages) {
+    const PageKey key(page.table, page.page);
+    value.resize(sizeof(ValueHeader));
+    std::memcpy(value.data() + offsetof(ValueHeader, lsn), &page.lsn, sizeof page.lsn);
+    value.append(reinterpret_cast<const char*>(page.bytes.data()), page.bytes.size());
+    const uint64_t checksum =
+        ChecksumOf(key.slice(), value.data() + sizeof checksum, value.size() - sizeof checksum);
+    std::memcpy(value.data(), &checksum, sizeof checksum);
+    Check(batch.Put(key.slice(), value), directory_);
+  }
+  Check(db_->Write(Unlogged(), &batch), directory_);
+}
+
+std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page,
+                                        std::span<std::byte> out) const {
+  const PageKey key(table, page);
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), key.slice(), &value);
+  if (status.IsNotFound()) return {};
+  Check(status, directory_);
+  std::string why = Verify(key.slice(), value);
+  if (why.empty() && BytesOf(value).size() != out.size()) {
+    why = StrCat("it has ", BytesOf(value).size(), " bytes and should have ", out.size());
+  }
+  if (!why.empty()) Throw(ErrorCode::kCorrupt, directory_, ": page ", page, ": ", why);
+  std::memcpy(out.data(), BytesOf(value).data(), out.size());
+  return LsnOf(value);
+}
+
+void PageDb::EachPage(uint32_t table,
+                      const std::function<void(uint64_t, uint64_t, std::span<const std::byte>)>& f,
+                      const std::function<void(uint64_t, const std::string&)>& bad) const {
+  const PageKey first(table, 0), last(table, UINT64_MAX);
+  const rocksdb::Slice end = last.slice();
+  rocksdb::ReadOptions options;
+  options.readahead_size = size_t{8} << 20;
+  options.iterate_upper_bound = &end;
+  std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
+  for (it->Seek(first.slice()); it->Valid(); it->Next()) {
+    const std::string why = Verify(it->key(), it->value());
+    if (why.empty()) {
+      f(PageOf(it->key()), LsnOf(it->value()), BytesOf(it->value()));
+    } else {
+      bad(PageOf(it->key()), why);
+    }
+  }
+  Check(it->status(), directory_);
+}
+
+void PageDb::RemoveTable(uint32_t table) {
+  const PageKey first(table, 0), last(table, UINT64_MAX);
+  Check(db_->DeleteRange(Unlogged(), db_->DefaultColumnFamily(), first.slice(), last.slice()),
+        directory_);
+}
+
+void PageDb::PutText(const std::string& name, const std::string& text) {
+  const std::string key = kTextPrefix + name;
+  std::string value(sizeof(uint64_t), '\0');
+  value += text;
+  const uint64_t checksum = ChecksumOf(key, text.data(), text.size());
+  std::memcpy(value.data(), &checksum, sizeof checksum);
+  Check(db_->Put(Unlogged(), key, value), directory_);
+}
+
+std::optional<std::string> PageDb::GetText(const std::string& name) const {
+  const std::string key = kTextPrefix + name;
+  std::string value;
+  const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), key, &value);
+  if (status.IsNotFound()) return {};
+  Check(status, directory_);
+  uint64_t checksum = 0;
+  if (value.size() < sizeof checksum) Throw(ErrorCode::kCorrupt, directory_, ": ", name, " is cut");
+  std::memcpy(&checksum, value.data(), sizeof checksum);
+  value.erase(0, sizeof checksum);
+  if (checksum != ChecksumOf(key, value.data(), value.size())) {
+    Throw(ErrorCode::kCorrupt, directory_, ": the checksum of ", name, " is wrong");
+  }
+  return value;
+}
+
+std::vector<std::string> PageDb::TextNames(const std::string& prefix) const {
+  const std::string first = kTextPrefix + prefix;
+  std::vector<std::string> names;
+  std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
+  for (it->Seek(first); it->Valid() && it->key().starts_with(first); it->Next()) {
+    names.push_back(it->key().ToString().substr(1));
+  }
+  Check(it->status(), directory_);
+  return names;
+}
+
+void PageDb::RemoveText(const std::string& name) {
+  Check(db_->Delete(Unlogged(), kTextPrefix + name), directory_);
+}
+
+void PageDb::Flush() {
+  rocksdb::FlushOptions options;
+  options.wait = true;
+  Check(db_->Flush(options), directory_);
+}
+
+uint64_t PageDb::bytes() const {
+  uint64_t live = 0;
+  db_->GetIntProperty("rocksdb.live-sst-files-size", &live);
+  return live;
+}
+
+}  // namespace graphd::store

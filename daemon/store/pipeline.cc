@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/pipeline.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr auto kRetry = std::chrono::milliseconds(200);  // while the disk is full
+constexpr uint64_t kBatchBytes = uint64_t{32} << 20;     // written and synced together
+
+uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size_bytes() + 256; }
+
+}  // namespace
+
+Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn,
+                   std::map<ClientId, Client> clients)
+    : log_(log),
+      options_(options),
+      clients_(std::move(clients)),
+      last_lsn_(last_lsn),
+      done_lsn_(last_lsn),
+      log_bytes_(log != nullptr ? log->bytes() : 0) {
+  for (size_t i = 0; i < std::max<size_t>(options.threads, 1); i++) {
+    threads_.emplace_back([this] { Work(); });
+  }
+  if (log_ != nullptr) threads_.emplace_back([this] { WriteLog(); });
+}
+
+Pipeline::~Pipeline() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  logging_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+// Counting sort of the push's rows by the lanes of their pages.
+void Pipeline::Deal(Job& job) {
+  const auto lane_of = [](int64_t row) { return static_cast<uint64_t>(row / kPageRows) % kLanes; };
+  for (const int64_t row : job.push.rows) job.begins[lane_of(row) + 1]++;
+  for (size_t lane = 0; lane < kLanes; lane++) job.begins[lane + 1] += job.begins[lane];
+  uint32_t at[kLanes];
+  std::copy_n(job.begins, kLanes, at);
+  job.picks.resize(job.push.rows.size());
+  for (uint32_t i = 0; i < job.push.rows.size(); i++) {
+    job.picks[at[lane_of(job.push.rows[i])]++] = i;
+  }
+}
+
+void Pipeline::Refuse(const Push& push) const {
+  if (!failed_.empty()) {
+    Throw(ErrorCode::kIo, "nothing can be written: ", failed_,
+          "; rows can be read. Mend the disk and restart the server");
+  }
+  if (pending_bytes_ > 0 && pending_bytes_ + BytesOf(push) > options_.max_pending_bytes) {
+    Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(pending_bytes_),
+          " wait already; try again", waiting_for_.empty() ? "" : ": ", waiting_for_);
+  }
+  if (log_bytes_ > options_.max_log_bytes) {
+    Throw(ErrorCode::kOverloaded, "the push log has ", HumanBytes(log_bytes_),
+          ", because the disk can't keep up with writing pages back; try again");
+  }
+}
+
+void Pipeline::Remember(const Push& push) {
+  if (clients_.size() >= kMaxClients && !clients_.contains(push.client)) {
+    clients_.erase(std::min_element(clients_.begin(), clients_.end(),
+                                    [](auto& a, auto& b) { return a.second.lsn < b.second.lsn; }));
+  }
+  clients_[push.client] = {push.sequence, push.lsn};
+}
+
+void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
+  // What can fail comes before what can't be undone.
+  table->CheckPush(push);
+  table->Touch(push.rows);
+  auto job = std::make_shared<Job>();
+  job->table = std::move(table);
+  job->push = push;
+  job->done = std::move(done);
+  Deal(*job);
+  std::unique_lock lock(mutex_);
+  if (const auto known = clients_.find(push.client);
+      known != clients_.end() && push.sequence <= known->second.sequence) {
+    // Its exact number is not known any more; that of the client's last push is later.
+    waiters_.push_back({known->second.lsn, std::move(job->done)});
+    Finish(lock);
+    return;
+  }
+  Refuse(push);
+  job->push.lsn = ++last_lsn_;
+  job->logged = log_ == nullptr;
+  Remember(job->push);
+  pending_bytes_ += BytesOf(push);
+  pending_.push_back(job);
+  if (log_ != nullptr) to_log_.push_back(job);
+  for (size_t lane = 0; lane < kLanes; lane++) {
+    if (job->begins[lane] == job->begins[lane + 1]) continue;
+    lanes_[lane].jobs.push_back(job);
+    job->lanes_left++;
+  }
+  work_.notify_all();
+  logging_.notify_one();
+  if (job->lanes_left == 0) Finish(lock);
+}
+
+void Pipeline::Work() {
+  Table::Scratch scratch;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    size_t lane = 0;
+    bool any = false;
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < kLanes; i++) {
+      if (lanes_[i].jobs.empty()) continue;
+      any = true;
+      const uint64_t lsn = lanes_[i].jobs.front()->push.lsn;
+      if (!lanes_[i].busy && lsn < oldest) {
+        oldest = lsn;
+        lane = i;
+      }
+    }
+    if (oldest == UINT64_MAX) {
+      if (stopping_ && !any) return;
+      work_.wait(lock);
+      continue;
+    }
+    const std::shared_ptr<Job> job = lanes_[lane].jobs.front();
+    lanes_[lane].jobs.pop_front();
+    lanes_[lane].busy = true;
+    lock.unlock();
+    const std::span picks =
+        std::span(job->picks).subspan(job->begins[lane], job->begins[lane + 1] - job->begins[lane]);
+    job->table->Apply(job->push, picks, scratch);
+    lock.lock();
+    lanes_[lane].busy = false;
+    if (!lanes_[lane].jobs.empty()) work_.notify_one();
+    if (--job->lanes_left == 0) Finish(lock);
+  }
+}
+
+void Pipeline::WriteLog() {
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<const Push*> batch;
+  for (;;) {
+    while (to_log_.empty()) {
+      if (stopping_) return;
+      logging_.wait(lock);
+    }
+    jobs.clear();
+    batch.clear();
+    for (uint64_t bytes = 0; !to_log_.empty() && bytes < kBatchBytes;) {
+      jobs.push_back(std::move(to_log_.front()));
+      to_log_.pop_front();
+      batch.push_back(&jobs.back()->push);
+      bytes += BytesOf(*batch.back());
+    }
+    const bool written = AppendOrWait(batch, lock);
+    for (const auto& job : jobs) {
+      job->logged = true;
+      if (!written) {
+        job->error = std::make_unique<Error>(
+            ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", failed_));
+      }
+    }
+    Finish(lock);
+  }
+}
+
+// False if it can't be written, now or later. On a full disk, pushes wait until there is room.
+bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock) {
+  while (failed_.empty()) {
+    lock.unlock();
+    std::unique_ptr<Error> error;
+    uint64_t bytes = 0;
+    {
+      std::lock_guard log_lock(log_mutex_);
+      try {
+        log_->Append(batch);
+      } catch (const Error& why) {
+        error = std::make_unique<Error>(why);
+      }
+      bytes = log_->bytes();
+    }
+    lock.lock();
+    log_bytes_ = bytes;
+    if (error == nullptr) {
+      if (!waiting_for_.empty()) LogInfo("the push log goes on");
+      waiting_for_.clear();
+      return true;
+    }
+    if (error->code() == ErrorCode::kOverloaded && !stopping_) {
+      if (waiting_for_.empty()) LogError("pushes wait: ", error->what());
+      waiting_for_ = error->what();
+      logging_.wait_for(lock, kRetry, [this] { return stopping_; });
+    } else {
+      failed_ = error->what();
+      LogError("nothing can be written any more: ", failed_);
+    }
+  }
+  return false;
+}
+
+// Tells those whose turn it is. Gives the lock back meanwhile.
+void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<Done> repeated;
+  while (!pending_.empty() && pending_.front()->logged && pending_.front()->lanes_left == 0) {
+    done_lsn_ = pending_.front()->push.lsn;
+    pending_bytes_ -= BytesOf(pending_.front()->push);
+    jobs.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+  }
+  const auto waits = std::stable_partition(waiters_.begin(), waiters_.end(),
+                                           [this](const Waiter& w) { return w.lsn <= done_lsn_; });
+  for (auto it = waiters_.begin(); it != waits; ++it) repeated.push_back(std::move(it->done));
+  waiters_.erase(waiters_.begin(), waits);
+  if (!jobs.empty()) done_.notify_all();
+  if (jobs.empty() && repeated.empty()) return;
+  lock.unlock();
+  for (const auto& job : jobs) job->done(job->error.get());
+  for (const Done& done : repeated) done(nullptr);
+  lock.lock();
+}
+
+uint64_t Pipeline::Cut(std::map<ClientId, Client>* clients) const {
+  std::lock_guard lock(mutex_);
+  if (clients != nullptr) *clients = clients_;
+  return last_lsn_;
+}
+
+bool Pipeline::WaitDone(uint64_t lsn) const {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return done_lsn_ >= lsn; });
+  return failed_.empty();
+}
+
+void Pipeline::TruncateLog(uint64_t lsn) {
+  if (log_ == nullptr) return;
+  uint64_t bytes = 0;
+  {
+    std::lock_guard log_lock(log_mutex_);
+    log_->TruncateThrough(lsn);
+    bytes = log_->bytes();
+  }
+  std::lock_guard lock(mutex_);
+  log_bytes_ = bytes;
+}
+
+uint64_t Pipeline::log_bytes() const {
+  std::lock_guard lock(mutex_);
+  return log_bytes_;
+}
+
+std::string Pipeline::trouble() const {
+  std::lock_guard lock(mutex_);
+  return failed_.empty() ? waiting_for_ : failed_;
+}
+
+}  // namespace graphd::store

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/store/push_log.h"
+#include "daemon/store/table.h"
+
+// The way of a push: it gets the next number; is written to the log and applied to its table, both
+// at the same time; and is done when both are, and every push before it is. Pages are dealt out to
+// lanes, and a lane is worked on by one thread at a time in the order of numbers, so each row sees
+// its pushes in that order whatever the number of threads. Thread-safe; one lock, `mutex_`.
+//
+// A client's pushes have ascending sequence numbers. One that came before (sent again after a lost
+// connection) is not applied again: it is done when all pushes before it are.
+
+namespace graphd::store {
+
+class Pipeline {
+ public:
+  static constexpr size_t kLanes = 8;
+  // Clients that are remembered; beyond it, whoever pushed longest ago is forgotten, and could have
+  // a push applied again that it sends again.
+  static constexpr size_t kMaxClients = 65536;
+  // With null when the push is safe and visible; with the reason when it is not and never will be.
+  // Called without the pipeline's lock, on one of its threads or, if nothing is to be waited for,
+  // by Submit.
+  using Done = std::function<void(const Error* error)>;
+  struct Options {
+    size_t threads = 2;
+    uint64_t max_pending_bytes = uint64_t{256} << 20;
+    uint64_t max_log_bytes = uint64_t{4} << 30;
+  };
+  struct Client {
+    uint64_t sequence = 0;  // of its last push
+    uint64_t lsn = 0;
+  };
+
+  // `log` may be null: pushes are done when they are applied. Goes on behind `last_lsn`.
+  Pipeline(PushLog* log, Options options, uint64_t last_lsn, std::map<ClientId, Client> clients);
+  // Waits for what is pending, unless the disk is full.
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Takes a push; its rows and payload must stay until `done`. Throws Error: what CheckPush and
+  // Touch throw, kOverloaded if too much is pending or the log is full, kIo after the log has
+  // failed.
+  void Submit(std::shared_ptr<Table> table, Push push, Done done);
+
+  // The number of the last push taken, and a copy of the clients as of it.
+  uint64_t Cut(std::map<ClientId, Client>* clients) const;
+  // Returns when pushes up to `lsn` are logged and applied, false if the log failed before.
+  bool WaitDone(uint64_t lsn) const;
+  void TruncateLog(uint64_t lsn);
+
+  uint64_t log_bytes() const;
+  // Empty, or why pushes wait or fail.
+  std::string trouble() const;
+
+ private:
+  struct Job {
+    std::shared_ptr<Table> table;
+    Push push;
+    Done done;
+    std::vector<uint32_t> picks;  // grouped by lane, ascending in each
+    uint32_t begins[kLanes + 1] = {};
+    uint32_t lanes_left = 0;
+    bool logged = false;
+    std::unique_ptr<Error> error;  // why it was not logged
+  };
+  struct Lane {
+    std::deque<std::shared_ptr<Job>> jobs;
+    bool busy = false;
+  };
+  // A repeated push: done when those up to `lsn` are.
+  struct Waiter {
+    uint64_t lsn;
+    Done done;
+  };
+
+  static void Deal(Job& job);
+  void Work();
+  void WriteLog();
+  bool AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock);
+  void Finish(std::unique_lock<std::mutex>& lock);
+  void Refuse(const Push& push) const;
+  void Remember(const Push& push);
+
+  PushLog* const log_;  // the log thread's, but under log_mutex_ for truncation
+  const Options options_;
+  mutable std::mutex log_mutex_;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable work_, logging_, done_;
+  std::deque<std::shared_ptr<Job>> pending_;  // pushes done_lsn_ + 1 ... last_lsn_
+  std::deque<std::shared_ptr<Job>> to_log_;
+  std::deque<Waiter> waiters_;
+  Lane lanes_[kLanes];
+  std::map<ClientId, Client> clients_;
+  uint64_t last_lsn_ = 0, done_lsn_ = 0;
+  uint64_t pending_bytes_ = 0, log_bytes_ = 0;
+  bool stopping_ = false;
+  std::string waiting_for_, failed_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/push_log.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSegmentMagic[8] = {'g', 'r', 'p', 'h', 'd', 'l', 'o', 'g'};
+constexpr uint32_t kRecordMagic = 0x68737570;
+constexpr size_t kSpares = 2;
+
+struct SegmentHeader {
+  char magic[8];
+  uint64_t first_lsn;
+  uint64_t salt;
+  uint64_t checksum;
+};
+
+struct RecordHeader {
+  uint32_t magic;
+  uint32_t table;
+  uint64_t lsn;
+  uint64_t acknowledged;  // records up to this one were safe before this one was written
+  uint64_t client_high;
+  uint64_t client_low;
+  uint64_t sequence;
+  uint64_t rows;
+  uint64_t payload_bytes;
+  uint8_t kind;
+  uint8_t mean_of_duplicates;
+  uint16_t zero;
+  float numbers[5];  // lr, eps, beta1, beta2, weight_decay
+  uint64_t checksum;
+};
+static_assert(sizeof(RecordHeader) == 96);
+
+constexpr uint64_t Padding(uint64_t bytes) { return (8 - bytes % 8) % 8; }
+
+uint64_t ChecksumOf(const SegmentHeader& header) {
+  return XXH3_64bits(&header, offsetof(SegmentHeader, checksum));
+}
+
+uint64_t ChecksumOf(RecordHeader header, uint64_t salt, const void* rows, const void* payload) {
+  header.checksum = 0;
+  const uint64_t a = XXH3_64bits_withSeed(&header, sizeof header, salt);
+  const uint64_t b = XXH3_64bits_withSeed(rows, header.rows * sizeof(int64_t), a);
+  return XXH3_64bits_withSeed(payload, header.payload_bytes, b);
+}
+
+RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint64_t salt) {
+  const UpdateRule& rule = push.rule;
+  RecordHeader header{kRecordMagic,
+                      push.table,
+                      push.lsn,
+                      acknowledged,
+                      push.client.high,
+                      push.client.low,
+                      push.sequence,
+                      push.rows.size(),
+                      push.payload.size(),
+                      static_cast<uint8_t>(rule.kind),
+                      rule.mean_of_duplicates,
+                      0,
+                      {rule.lr, rule.eps, rule.beta1, rule.beta2, rule.weight_decay},
+                      0};
+  header.checksum = ChecksumOf(header, salt, push.rows.data(), push.payload.data());
+  return header;
+}
+
+// A segment's file while it is read.
+class SegmentReader {
+ public:
+  explicit SegmentReader(const std::string& path) : file_(path) {
+    if (file_.bytes().size() < sizeof header_) return;
+    std::memcpy(&header_, file_.bytes().data(), sizeof header_);
+    good_ = std::memcmp(header_.magic, kSegmentMagic, sizeof kSegmentMagic) == 0 &&
+            header_.checksum == ChecksumOf(header_);
+  }
+  bool begins_at(uint64_t lsn) const { return good_ && header_.first_lsn == lsn; }
+  uint64_t size() const { return file_.bytes().size(); }
+
+  // The record at `offset`, and where the next one begins; false if there is no good one.
+  bool Read(uint64_t offset, Push& push, uint64_t& next) const {
+    const std::span<const std::byte> bytes = file_.bytes();
+    RecordHeader header;
+    if (offset > bytes.size() || bytes.size() - offset < sizeof header) return false;
+    std::memcpy(&header, bytes.data() + offset, sizeof header);
+    const uint64_t room = bytes.size() - offset - sizeof header;
+    if (header.magic != kRecordMagic || header.rows > room / sizeof(int64_t) ||
+        header.payload_bytes > room - header.rows * sizeof(int64_t)) {
+      return false;
+    }
+    const std::byte* rows = bytes.data() + offset + sizeof header;
+    const std::byte* payload = rows + header.rows * sizeof(int64_t);
+    if (header.checksum != ChecksumOf(header, header_.salt, rows, payload)) return false;
+    const float* numbers = header.numbers;
+    push = {header.lsn,
+            header.table,
+            {static_cast<UpdateKind>(header.kind), header.mean_of_duplicates, numbers[0],
+             numbers[1], numbers[2], numbers[3], numbers[4]},
+            {header.client_high, header.client_low},
+            header.sequence,
+            {reinterpret_cast<const int64_t*>(rows), header.rows},
+            {payload, header.payload_bytes}};
+    next = offset + sizeof header + header.rows * sizeof(int64_t) + header.payload_bytes +
+           Padding(header.payload_bytes);
+    return true;
+  }
+
+  // Whether records were written to a segment that was to begin with `lsn` and whose header is bad.
+  bool lost_its_header(uint64_t lsn) const {
+    RecordHeader first;
+    if (good_ || size() < sizeof header_ + sizeof first) return false;
+    std::memcpy(&first, file_.bytes().data() + sizeof header_, sizeof first);
+    return first.magic == kRecordMagic && first.lsn == lsn;
+  }
+
+  // The last acknowledged record behind `lsn` of which a good one at or behind `offset` knows, 0 if
+  // there is none. Records that the end of the process or of power tore were not acknowledged, and
+  // nor were those written together with them.
+  uint64_t LastBehind(uint64_t offset, uint64_t lsn) const {
+    uint64_t last = 0;
+    for (uint64_t at = offset; at + sizeof(RecordHeader) <= size();) {
+      uint32_t magic;
+      std::memcpy(&magic, file_.bytes().data() + at, sizeof magic);
+      Push push;
+      uint64_t next;
+      if (magic == kRecordMagic && Read(at, push, next)) {
+        RecordHeader header;
+        std::memcpy(&header, file_.bytes().data() + at, sizeof header);
+        if (header.acknowledged > lsn) last = std::max(last, header.acknowledged);
+        at = next;
+      } else {
+        at += 8;
+      }
+    }
+    return last;
+  }
+
+ private:
+  MappedFile file_;
+  SegmentHeader header_{};
+  bool good_ = false;
+};
+
+}  // namespace
+
+PushLog::PushLog(std::string directory, Options options)
+    : directory_(std::move(directory)), options_(options) {
+  MakeDirectories(directory_);
+}
+
+std::string PushLog::PathOf(uint64_t first_lsn) const {
+  const std::string digits = std::to_string(first_lsn);
+  return StrCat(directory_, "/log-", std::string(20 - digits.size(), '0'), digits);
+}
+
+PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
+  std::vector<uint64_t> firsts;
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("spare-")) {
+      fs::remove(entry.path());
+    } else if (name.starts_with("log-")) {
+      firsts.push_back(static_cast<uint64_t>(ParseInt(name.substr(4), "name of a log segment", 1)));
+    }
+  }
+  std::sort(firsts.begin(), firsts.end());
+  Tail tail;
+  for (const uint64_t first : firsts) {
+    const std::string path = PathOf(first);
+    const SegmentReader reader(path);
+    if (tail.path.empty() && !segments_.empty() && first != last_lsn_ + 1) {
+      tail = {path, 0, 0};  // what lies between is missing
+    }
+    uint64_t offset = sizeof(SegmentHeader);
+    if (!reader.begins_at(first)) {
+      // Made, or taken over from a spare, just before the end of the process: no record yet.
+      if (tail.path.empty()) tail = {path, 0, 0};
+      if (reader.lost_its_header(first)) tail.lost_after = std::max(tail.lost_after, first);
+    } else if (tail.path.empty()) {
+      segments_.push_back({first, reader.size()});
+      last_lsn_ = first - 1;
+      Push push;
+      uint64_t next;
+      while (reader.Read(offset, push, next) && push.lsn == last_lsn_ + 1) {
+        visit(push);
+        last_lsn_ = push.lsn;
+        offset = next;
+      }
+      const uint64_t lost = reader.LastBehind(offset, last_lsn_);
+      if (lost != 0) tail = {path, offset, lost};
+    } else {
+      tail.lost_after = std::max(tail.lost_after, reader.LastBehind(offset, last_lsn_));
+    }
+  }
+  if (tail.lost_after == 0) tail = {};
+  // The next segment takes the place of an empty one, which has its name.
+  if (!segments_.empty() && segments_.back().first_lsn == last_lsn_ + 1) segments_.pop_back();
+  return tail;
+}
+
+void PushLog::SetAside() {
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("log-")) continue;
+    fs::rename(entry.path(), StrCat(directory_, "/damaged-", name.substr(4)));
+  }
+  segments_.clear();
+  file_.reset();
+}
+
+void PushLog::AdvanceTo(uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
+
+void PushLog::StartSegment() {
+  const std::string path = PathOf(last_lsn_ + 1);
+  if (!spares_.empty()) {
+    fs::rename(spares_.back(), path);
+    spares_.pop_back();
+  }
+  UniqueFd file = OpenFile(path, O_WRONLY | O_CREAT, 0600);
+  SegmentHeader header{};
+  std::memcpy(header.magic, kSegmentMagic, sizeof kSegmentMagic);
+  header.first_lsn = last_lsn_ + 1;
+  if (::getrandom(&header.salt, sizeof header.salt, 0) != sizeof header.salt) {
+    ThrowErrno("can't draw a salt for", path);
+  }
+  header.checksum = ChecksumOf(header);
+  WriteExactly(file.get(), std::as_bytes(std::span(&header, 1)), path);
+  if (options_.sync) {
+    Sync(file.get(), path);
+    SyncDirectory(directory_);
+  }
+  file_ = std::move(file);
+  salt_ = header.salt;
+  segments_.push_back({last_lsn_ + 1, sizeof header});
+}
+
+void PushLog::Append(std::span<const Push* const> pushes) {
+  if (pushes.empty()) return;
+  if (!file_ || segments_.back().bytes >= options_.segment_bytes) {
+    file_.reset();
+    StartSegment();
+  }
+  static constexpr char kZeros[8] = {};
+  std::vector<RecordHeader> headers;
+  headers.reserve(pushes.size());
+  std::vector<iovec> pieces;
+  uint64_t total = 0;
+  for (const Push* push : pushes) {
+    headers.push_back(HeaderOf(*push, last_lsn_, salt_));
+    const std::pair<const void*, size_t> parts[] = {{&headers.back(), sizeof(RecordHeader)},
+                                                    {push->rows.data(), push->rows.size_bytes()},
+                                                    {push->payload.data(), push->payload.size()},
+                                                    {kZeros, Padding(push->payload.size())}};
+    for (const auto& [data, size] : parts) {
+      if (size != 0) pieces.push_back({const_cast<void*>(data), size});
+      total += size;
+    }
+  }
+  Write(pieces, total);
+  if (options_.sync && ::fdatasync(file_.get()) != 0) {
+    ThrowErrno("can't sync", PathOf(segments_.back().first_lsn));
+  }
+  segments_.back().bytes += total;
+  last_lsn_ += pushes.size();
+}
+
+// At the end of what counts, so that a failed write is overwritten by the next.
+void PushLog::Write(std::vector<iovec>& pieces, uint64_t total) {
+  const Segment& segment = segments_.back();
+  uint64_t offset = segment.bytes;
+  size_t at = 0;
+  while (total > 0) {
+    const int count = static_cast<int>(std::min<size_t>(pieces.size() - at, IOV_MAX));
+    const ssize_t put =
+        ::pwritev(file_.get(), pieces.data() + at, count, static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
+      Throw(ErrorCode::kOverloaded, "no room on the disk for ", PathOf(segment.first_lsn));
+    }
+    if (put < 0) ThrowErrno("can't write", PathOf(segment.first_lsn));
+    offset += static_cast<uint64_t>(put);
+    total -= static_cast<uint64_t>(put);
+    for (auto left = static_cast<size_t>(put); left > 0;) {
+      iovec& piece = pieces[at];
+      const size_t step = std::min(left, piece.iov_len);
+      piece.iov_base = static_cast<char*>(piece.iov_base) + step;
+      piece.iov_len -= step;
+      left -= step;
+      if (piece.iov_len == 0) at++;
+    }
+  }
+}
+
+void PushLog::TruncateThrough(uint64_t lsn) {
+  // The one that is written to stays; the others end where the next begins.
+  while (segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1) {
+    const std::string path = PathOf(segments_.front().first_lsn);
+    if (spares_.size() < kSpares) {
+      const std::string spare = StrCat(directory_, "/spare-", segments_.front().first_lsn);
+      fs::rename(path, spare);
+      spares_.push_back(spare);
+    } else {
+      fs::remove(path);
+    }
+    segments_.pop_front();
+  }
+}
+
+uint64_t PushLog::bytes() const noexcept {
+  uint64_t sum = 0;
+  for (const Segment& segment : segments_) sum += segment.bytes;
+  return sum;
+}
+
+}  // namespace graphd::store

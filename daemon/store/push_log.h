@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "daemon/store/push.h"
+
+// The push log: what was acknowledged and is not yet in RocksDB. A directory of segments, each a
+// header and then records in the order of their sequence numbers:
+//
+//   segment "log-<first lsn, 20 digits>": magic, first lsn, salt, checksum of these
+//   record: RecordHeader, rows (int64 each), payload, zeros up to a multiple of 8
+//
+// A record counts if its number is the next one and its checksum, which the segment's salt seeds,
+// is right. So a segment whose file served before (overwriting cached pages is several times faster
+// than taking new ones) ends where its own records end. Not thread-safe.
+
+namespace graphd::store {
+
+class PushLog {
+ public:
+  struct Options {
+    uint64_t segment_bytes = uint64_t{256} << 20;  // a segment may exceed it by one record
+    bool sync = false;                             // Append waits for the disk
+  };
+  // What Recover found behind the last good record.
+  struct Tail {
+    std::string path;         // empty: nothing, the log ends as it should
+    uint64_t offset = 0;      // bytes into `path`
+    uint64_t lost_after = 0;  // != 0: acknowledged records up to this one lie at or behind it
+  };
+
+  // Makes the directory if there is none. Throws Error(kIo).
+  PushLog(std::string directory, Options options);
+
+  // Reads what is there, before the first Append: every record in order, from the oldest segment
+  // that begins at or before `first`. The views that `visit` gets end with the call. A record torn
+  // by a crash ends the log (it was not acknowledged). If records follow that damage, they are not
+  // visited and `lost_after` says so: SetAside, when what was visited is safe elsewhere. Appending
+  // goes on behind the last number seen.
+  Tail Recover(const std::function<void(const Push&)>& visit);
+  // The number of the last record, 0 if there was none; AdvanceTo makes the next one `lsn` + 1
+  // (RocksDB may be ahead of a log that was truncated).
+  uint64_t last_lsn() const noexcept { return last_lsn_; }
+  void AdvanceTo(uint64_t lsn);
+  // Renames every segment to "damaged-...", for whoever wants to look into them.
+  void SetAside();
+
+  // Writes the records, whose numbers go on from last_lsn(). On Error nothing counts as written,
+  // and the same call may be tried again; a full disk is Error(kOverloaded).
+  void Append(std::span<const Push* const> pushes);
+  // Records up to `lsn` are no longer needed: their segments are reused or removed.
+  void TruncateThrough(uint64_t lsn);
+
+  uint64_t bytes() const noexcept;  // of the segments in use
+
+ private:
+  struct Segment {
+    uint64_t first_lsn = 0;
+    uint64_t bytes = 0;
+  };
+  std::string PathOf(uint64_t first_lsn) const;
+  void StartSegment();
+  void Write(std::vector<iovec>& pieces, uint64_t total);
+
+  std::string directory_;
+  Options options_;
+  std::deque<Segment> segments_;  // the last one is written to, if file_ is open
+  std::vector<std::string> spares_;
+  UniqueFd file_;
+  uint64_t salt_ = 0;
+  uint64_t last_lsn_ = 0;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/store/store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr const char* kTablePrefix = "table/";
+constexpr const char* kState = "state";
+constexpr size_t kBatchBytes = size_t{4} << 20;  // of pages, written together
+
+std::string TableKey(uint32_t id) { return kTablePrefix + std::to_string(id); }
+
+// What a flush makes true together with the pages.
+struct State {
+  uint64_t lsn = 0;  // every push up to it is in the pages
+  uint32_t next_id = 1;
+  std::map<ClientId, Pipeline::Client> clients;
+};
+
+std::string EncodeState(const State& state) {
+  nlohmann::json clients = nlohmann::json::array();
+  for (const auto& [id, client] : state.clients) {
+    clients.push_back({id.high, id.low, client.sequence, client.lsn});
+  }
+  return nlohmann::json({{"lsn", state.lsn}, {"next_id", state.next_id}, {"clients", clients}})
+      .dump();
+}
+
+State DecodeState(const std::string& text) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    State state;
+    state.lsn = json.at("lsn");
+    state.next_id = json.at("next_id");
+    for (const nlohmann::json& client : json.at("clients")) {
+      state.clients[{client.at(0), client.at(1)}] = {client.at(2), client.at(3)};
+    }
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    Throw(ErrorCode::kCorrupt, "the state of the store is damaged: ", error.what());
+  }
+}
+
+std::string Differences(const TableSpec& is, const TableSpec& wanted) {
+  std::vector<std::string> all;
+  const auto compare = [&](const char* what, const auto& a, const auto& b) {
+    if (a != b) all.push_back(StrCat(what, " is ", a, ", not ", b));
+  };
+  const auto shape = [](const TableSpec& spec) {
+    std::vector<std::string> extents;
+    for (const int64_t extent : spec.row_shape) extents.push_back(std::to_string(extent));
+    return "[" + Join(extents, ", ") + "]";
+  };
+  compare("dtype", std::string(DTypeName(is.dtype)), std::string(DTypeName(wanted.dtype)));
+  compare("shape of a row", shape(is), shape(wanted));
+  compare("number of rows here", is.rows, wanted.rows);
+  compare("first id here", is.first_id, wanted.first_id);
+  compare("optimiser's state", std::string(StateKindName(is.state)),
+          std::string(StateKindName(wanted.state)));
+  return Join(all, "; ");
+}
+
+}  // namespace
+
+const char* DurabilityName(Durability durability) noexcept {
+  switch (durability) {
+    case Durability::kNone:
+      return "none";
+    case Durability::kProcess:
+      return "process";
+    case Durability::kPower:
+      return "power";
+  }
+  return "?";
+}
+
+Durability DurabilityFromName(const std::string& name) {
+  for (const Durability each : {Durability::kNone, Durability::kProcess, Durability::kPower}) {
+    if (name == DurabilityName(each)) return each;
+  }
+  Throw(ErrorCode::kInvalid, "durability is none, process or power, not '", name, "'");
+}
+
+Store::Store(StoreOptions options)
+    : options_(std::move(options)), db_(options_.directory + "/pages") {
+  Recover();
+  write_back_ = std::thread([this] { RunWriteBack(); });
+}
+
+Store::~Store() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  write_back_.join();
+  try {
+    Cycle(/*at_once=*/true);
+  } catch (const Error& error) {
+    LogError("not everything could be written back: ", error.what());
+  }
+  pipeline_.reset();
+}
+
+std::shared_ptr<Table> Store::AddTable(uint32_t id, TableSpec spec) {
+  auto table = std::make_shared<Table>(id, std::move(spec), db_);
+  by_name_[table->spec().name] = table;
+  by_id_[id] = table;
+  return table;
+}
+
+void Store::Recover() {
+  const State state = DecodeState(db_.GetText(kState).value_or(EncodeState({})));
+  next_id_ = state.next_id;
+  for (const std::string& name : db_.TextNames(kTablePrefix)) {
+    const auto id = static_cast<uint32_t>(ParseInt(name.substr(std::string(kTablePrefix).size()),
+                                                   "number of a table", 1, UINT32_MAX));
+    const auto table = AddTable(id, DecodeSpec(*db_.GetText(name)));
+    table->LoadAll([&](uint64_t page, const std::string& why) {
+      damage_.push_back(StrCat("table '", table->spec().name, "': page ", page, ": ", why));
+    });
+  }
+  std::map<ClientId, Pipeline::Client> clients = state.clients;
+  uint64_t last_lsn = state.lsn;
+  // A log that a server without durability leaves alone would be replayed later.
+  log_ = std::make_unique<PushLog>(
+      options_.directory + "/log",
+      PushLog::Options{options_.log_segment_bytes, options_.durability == Durability::kPower});
+  Table::Scratch scratch;
+  std::vector<uint32_t> picks;
+  const PushLog::Tail tail = log_->Recover([&](const Push& push) {
+    last_lsn = std::max(last_lsn, push.lsn);
+    if (push.lsn > state.lsn) clients[push.client] = {push.sequence, push.lsn};
+    const auto found = by_id_.find(push.table);
+    if (found == by_id_.end()) return;  // it was dropped
+    Table& table = *found->second;
+    try {
+      table.CheckPush(push);
+      table.Touch(push.rows);
+    } catch (const Error& error) {
+      damage_.push_back(StrCat("push ", push.lsn, " was not replayed: ", error.what()));
+      lost_[push.table] = damage_.back();
+      return;
+    }
+    picks.resize(push.rows.size());
+    for (uint32_t i = 0; i < picks.size(); i++) picks[i] = i;
+    table.Apply(push, picks, scratch);
+    replayed_++;
+  });
+  log_->AdvanceTo(std::max(last_lsn, tail.lost_after));
+  if (tail.lost_after != 0) {
+    damage_.push_back(StrCat(tail.path, ": damaged at byte ", tail.offset, "; pushes ",
+                             last_lsn + 1, " to ", tail.lost_after, " are lost"));
+    for (const auto& [id, table] : by_id_) lost_.emplace(id, damage_.back());
+  }
+  const bool logs = options_.durability != Durability::kNone;
+  pipeline_ = std::make_unique<Pipeline>(
+      logs ? log_.get() : nullptr,
+      Pipeline::Options{options_.threads, options_.max_pending_bytes, options_.max_log_bytes},
+      log_->last_lsn(), std::move(clients));
+  for (const std::string& what : damage_) LogError(what);
+  if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
+  if (tail.lost_after != 0 || (!logs && replayed_ != 0)) {
+    Cycle(/*at_once=*/true);
+    log_->SetAside();
+  }
+}
+
+std::shared_ptr<Table> Store::OpenTable(const TableSpec& spec) {
+  spec.Check();
+  std::unique_lock lock(tables_mutex_);
+  if (const auto found = by_name_.find(spec.name); found != by_name_.end()) {
+    const std::string differences = Differences(found->second->spec(), spec);
+    if (!differences.empty()) {
+      Throw(ErrorCode::kInvalid, "table '", spec.name, "' exists and is another: ", differences,
+            ". Choose another name, or drop it first");
+    }
+    return found->second;
+  }
+  const uint32_t id = next_id_++;
+  // Before the first push of it can be logged.
+  db_.PutText(TableKey(id), EncodeSpec(spec));
+  State state = DecodeState(db_.GetText(kState).value_or(EncodeState({})));
+  state.next_id = next_id_;
+  db_.PutText(kState, EncodeState(state));
+  db_.Flush();
+  return AddTable(id, spec);
+}
+
+std::shared_ptr<Table> Store::FindTable(const std::string& name) const {
+  std::shared_lock lock(tables_mutex_);
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) Throw(ErrorCode::kNotFound, "there is no table '", name, "'");
+  return found->second;
+}
+
+std::vector<std::shared_ptr<Table>> Store::tables() const {
+  std::shared_lock lock(tables_mutex_);
+  std::vector<std::shared_ptr<Table>> all;
+  for (const auto& [name, table] : by_name_) all.push_back(table);
+  return all;
+}
+
+void Store::DropTable(const std::string& name) {
+  const std::shared_ptr<Table> table = FindTable(name);
+  std::lock_guard cycle(cycle_mutex_);  // or it would write the table's pages again
+  std::unique_lock lock(tables_mutex_);
+  by_name_.erase(name);
+  by_id_.erase(table->id());
+  db_.RemoveText(TableKey(table->id()));
+  db_.RemoveTable(table->id());
+  db_.Flush();
+}
+
+void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done) {
+  if (const auto lost = lost_.find(table->id()); lost != lost_.end()) {
+    Throw(ErrorCode::kCorrupt, "table '", table->spec().name, "' can't be written: ", lost->second,
+          ". Its rows can be read; restore a checkpoint, or drop it");
+  }
+  push.table = table->id();
+  pipeline_->Submit(table, push, std::move(done));
+}
+
+void Store::Apply(const std::shared_ptr<Table>& table, const Push& push) {
+  std::promise<void> done;
+  Submit(table, push, [&](const Error* error) {
+    if (error == nullptr) {
+      done.set_value();
+    } else {
+      done.set_exception(std::make_exception_ptr(*error));
+    }
+  });
+  done.get_future().get();
+}
+
+void Store::WriteBack() { Cycle(/*at_once=*/true); }
+
+void Store::Cycle(bool at_once) {
+  std::lock_guard lock(cycle_mutex_);
+  State state;
+  state.lsn = pipeline_->Cut(&state.clients);
+  // A page must not be in RocksDB with a push that the log does not have: the push would be sent
+  // again, and applied twice.
+  if (!pipeline_->WaitDone(state.lsn)) Throw(ErrorCode::kIo, pipeline_->trouble());
+  for (const std::shared_ptr<Table>& table : tables()) WriteTable(*table, at_once);
+  {
+    std::shared_lock tables_lock(tables_mutex_);
+    state.next_id = next_id_;
+    db_.PutText(kState, EncodeState(state));
+  }
+  db_.Flush();
+  pipeline_->TruncateLog(state.lsn);
+}
+
+void Store::WriteTable(Table& table, bool at_once) {
+  const size_t most = std::max<size_t>(kBatchBytes / std::max<size_t>(table.page_bytes(), 1), 1);
+  std::vector<std::vector<std::byte>> bytes(most);
+  std::vector<PageDb::Page> pages;
+  const uint64_t end = table.arena().num_pages();
+  const auto begin = std::chrono::steady_clock::now();
+  uint64_t written = 0;
+  for (uint64_t page = table.NextDirty(0); page < end;) {
+    pages.clear();
+    uint64_t lsn = 0, size = 0;
+    for (; page < end && pages.size() < most; page = table.NextDirty(page + 1)) {
+      std::vector<std::byte>& copy = bytes[pages.size()];
+      const uint64_t page_lsn = table.TakePage(page, copy);
+      pages.push_back({table.id(), page, page_lsn, copy});
+      lsn = std::max(lsn, page_lsn);
+      size += copy.size();
+    }
+    try {
+      if (!pipeline_->WaitDone(lsn)) Throw(ErrorCode::kIo, pipeline_->trouble());
+      db_.PutPages(pages);
+    } catch (const Error&) {
+      for (const PageDb::Page& each : pages) table.PutBack(each.page);
+      throw;
+    }
+    written += size;
+    if (at_once || pipeline_->log_bytes() > options_.max_log_bytes / 2) continue;
+    const std::chrono::duration<double> due(static_cast<double>(written) /
+                                            static_cast<double>(options_.write_back_rate));
+    std::unique_lock lock(mutex_);
+    wake_.wait_until(lock, begin + std::chrono::duration_cast<std::chrono::nanoseconds>(due),
+                     [this] { return stopping_; });
+  }
+}
+
+void Store::RunWriteBack() {
+  const auto pause = std::chrono::duration<double>(options_.write_back_seconds);
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, pause, [this] { return stopping_; })) {
+    lock.unlock();
+    std::string trouble;
+    try {
+      Cycle(/*at_once=*/false);
+    } catch (const Error& error) {
+      trouble = error.what();
+      LogError("write-back: ", trouble, "; the changes stay in memory and in the log");
+    }
+    lock.lock();
+    write_back_trouble_ = trouble;
+  }
+}
+
+Store::Status Store::status() const {
+  Status status;
+  status.trouble = pipeline_->trouble();
+  {
+    std::lock_guard lock(mutex_);
+    if (status.trouble.empty()) status.trouble = write_back_trouble_;
+  }
+  status.last_lsn = pipeline_->Cut(nullptr);
+  status.replayed = replayed_;
+  status.log_bytes = pipeline_->log_bytes();
+  status.page_bytes = db_.bytes();
+  for (const std::shared_ptr<Table>& table : tables()) {
+    status.resident_bytes += table->resident_bytes();
+  }
+  return status;
+}
+
+}  // namespace graphd::store

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/store/page_db.h"
+#include "daemon/store/pipeline.h"
+#include "daemon/store/push_log.h"
+#include "daemon/store/table.h"
+
+// The tables of one server: rows in memory, changes in a push log, pages in RocksDB. A directory:
+//
+//   pages/   RocksDB
+//   log/     the push log (PushLog)
+//
+// Opening one after a crash loads the pages and replays the log behind them; a page that saw a push
+// knows its number and passes over it, so each acknowledged push is there exactly once, bit for
+// bit. Pages are written back in the background in cycles: a cycle writes every page that changed
+// before it began, flushes, and truncates the log there. Thread-safe.
+
+namespace graphd::store {
+
+enum class Durability : uint8_t {
+  kNone,     // no log: what was pushed since the last write-back is lost with the process, and what
+             // was not may be of different ages
+  kProcess,  // acknowledged pushes survive the end of the process, kill -9 included
+  kPower,    // and the loss of power
+};
+const char* DurabilityName(Durability durability) noexcept;
+// Throws Error(kInvalid).
+Durability DurabilityFromName(const std::string& name);
+
+struct StoreOptions {
+  std::string directory;
+  Durability durability = Durability::kProcess;
+  size_t threads = 2;                                // that apply pushes
+  uint64_t max_pending_bytes = uint64_t{256} << 20;  // pushes not yet done
+  uint64_t log_segment_bytes = uint64_t{256} << 20;
+  uint64_t max_log_bytes = uint64_t{4} << 30;
+  double write_back_seconds = 30;                  // from one cycle to the next
+  uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
+};
+
+class Store {
+ public:
+  // Opens or makes the directory, and recovers. Throws Error: kExists if another process has it,
+  // kCorrupt if tables can't be told, kIo, kOverloaded.
+  explicit Store(StoreOptions options);
+  // Writes everything back.
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // The table of this name; makes it if there is none. Throws Error(kInvalid), saying what differs,
+  // if there is one of another kind.
+  std::shared_ptr<Table> OpenTable(const TableSpec& spec);
+  // Throws Error(kNotFound).
+  std::shared_ptr<Table> FindTable(const std::string& name) const;
+  std::vector<std::shared_ptr<Table>> tables() const;
+  // Its rows are gone for good. Whoever holds it may go on using it meanwhile. Throws
+  // Error(kNotFound).
+  void DropTable(const std::string& name);
+
+  // As Pipeline::Submit; `push.table` and `push.lsn` are filled in. Throws Error(kCorrupt) for a
+  // table that lost pushes.
+  void Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done);
+  // Submit, and waits. Throws the reason if it fails.
+  void Apply(const std::shared_ptr<Table>& table, const Push& push);
+
+  // One cycle, at full speed. Throws Error if pages can't be written; they stay in memory and log.
+  void WriteBack();
+
+  struct Status {
+    std::string trouble;  // empty, or why pushes wait or fail, or write-back fails
+    uint64_t last_lsn = 0, replayed = 0;
+    uint64_t log_bytes = 0, page_bytes = 0, resident_bytes = 0;
+  };
+  Status status() const;
+  // What opening found damaged: pages that can't be read, pushes that are lost. For the log and for
+  // status.
+  const std::vector<std::string>& damage() const noexcept { return damage_; }
+
+ private:
+  void Recover();
+  void ReplayLog();
+  std::shared_ptr<Table> AddTable(uint32_t id, TableSpec spec);
+  void Cycle(bool at_once);
+  void WriteTable(Table& table, bool at_once);
+  void RunWriteBack();
+
+  const StoreOptions options_;
+  PageDb db_;
+  std::unique_ptr<PushLog> log_;
+  std::unique_ptr<Pipeline> pipeline_;
+  std::vector<std::string> damage_;
+  uint64_t replayed_ = 0;
+
+  mutable std::shared_mutex tables_mutex_;  // guards the two maps and next_id_
+  std::map<std::string, std::shared_ptr<Table>> by_name_;
+  std::map<uint32_t, std::shared_ptr<Table>> by_id_;
+  uint32_t next_id_ = 1;
+  std::map<uint32_t, std::string> lost_;  // tables that lost pushes; set by Recover only
+
+  std::mutex cycle_mutex_;    // one cycle at a time
+  mutable std::mutex mutex_;  // guards the rest
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::string write_back_trouble_;
+  std::thread write_back_;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/store/arena.h"
+#include "daemon/store/initializer.h"
+#include "daemon/store/page_db.h"
+#include "daemon/store/push.h"
+#include "daemon/store/row_groups.h"
+
+// This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
+// first touched, from RocksDB or, if they were never written, from the initialiser. Thread-safe, as
+// each method says; a page's contents and number belong to whoever holds its lock in the arena.
+
+namespace graphd::store {
+
+struct TableSpec {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> row_shape;
+  int64_t rows = 0;      // of this partition
+  int64_t first_id = 0;  // the type-wise id of row 0; the others follow
+  StateKind state = StateKind::kNone;
+  Initializer initializer;
+  bool operator==(const TableSpec&) const = default;
+
+  size_t row_elements() const noexcept;
+  size_t row_bytes() const noexcept { return row_elements() * DTypeSize(dtype); }
+  // Throws Error(kInvalid): sizes, state for rows that are not float32, the initialiser.
+  void Check() const;
+};
+
+std::string EncodeSpec(const TableSpec& spec);
+// Throws Error(kCorrupt).
+TableSpec DecodeSpec(const std::string& text);
+
+class Table {
+ public:
+  // What an applying thread keeps between calls. Not thread-safe.
+  struct Scratch {
+    RowGroups groups;
+    std::vector<uint32_t> picks;
+    std::vector<float> gradient;
+    std::vector<std::byte> row;
+  };
+
+  // `db` outlives it.
+  Table(uint32_t id, TableSpec spec, PageDb& db);
+
+  uint32_t id() const noexcept { return id_; }
+  const TableSpec& spec() const noexcept { return spec_; }
+  const Arena& arena() const noexcept { return arena_; }
+
+  // Throws Error(kInvalid) unless the push suits: its rule, its rows' range, its payload's size.
+  void CheckPush(const Push& push) const;
+
+  // Rows in the order asked for, duplicates allowed; never a torn row. Any thread. Throws
+  // Error(kInvalid) on a row out of range, and what loading a page throws.
+  void Read(std::span<const int64_t> rows, std::byte* out);
+
+  // Brings the rows' pages into memory. Any thread. Throws what loading a page throws.
+  void Touch(std::span<const int64_t> rows);
+
+  // Applies the push to those of its rows that `picks` names (positions, ascending), whose pages
+  // are in memory and which no other call of Apply works on now. Pages that have seen the push are
+  // passed over, so it may be replayed.
+  void Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
+
+  // Loads every page that RocksDB has, in one pass. Bad ones are told to `bad` and stay absent.
+  void LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
+
+  // Write-back: the next page, from `page` on, that changed since it was taken last; num_pages if
+  // none. Its bytes (values, then states) and its number are copied under its lock.
+  uint64_t NextDirty(uint64_t page) const noexcept;
+  uint64_t TakePage(uint64_t page, std::vector<std::byte>& bytes);
+  // It could not be written after all.
+  void PutBack(uint64_t page) noexcept { dirty_[page].store(1, std::memory_order_relaxed); }
+
+  uint64_t resident_bytes() const noexcept {
+    return resident_pages_.load(std::memory_order_relaxed) * page_bytes_;
+  }
+  size_t page_bytes() const noexcept { return page_bytes_; }
+
+ private:
+  uint64_t LockLoaded(uint64_t page);
+  void Load(uint64_t page);
+  void FillPage(uint64_t page, std::span<const std::byte> bytes);
+  void ApplyRow(const Push& push, uint32_t first, Scratch& scratch);
+  const float* Gradient(const Push& push, uint32_t first, Scratch& scratch) const;
+  size_t BytesOf(uint64_t page) const noexcept;
+
+  const uint32_t id_;
+  const TableSpec spec_;
+  PageDb& db_;
+  const size_t elements_, row_bytes_, state_floats_, page_bytes_;
+  Arena arena_;
+  std::vector<uint64_t> lsns_;  // by page, under its lock
+  std::vector<std::atomic<uint8_t>> dirty_;
+  std::atomic<uint64_t> resident_pages_ = 0;
+};
+
+}  // namespace graphd::store

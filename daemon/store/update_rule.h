@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "graphd/tensor.h"
+
+// What a push does to a row, and the state that it keeps beside the row. The optimisers are DGL's
+// (dgl.distributed.optim) as they are meant: SparseAdagrad keeps the sum of squares and not its
+// root, SparseAdam counts steps per row ("lazy"), and both may have weight decay as torch.optim
+// defines it (added to the gradient). Arithmetic is in float32, element by element in a fixed
+// order, so the same pushes give the same bits.
+
+namespace graphd::store {
+
+enum class UpdateKind : uint8_t {
+  kSet,         // the row becomes the payload; the last of duplicate ids wins
+  kAdd,         // the payload is added, each occurrence
+  kSgd,         // w -= lr g
+  kAdagrad,     // G += g^2;  w -= lr g / (sqrt(G) + eps)
+  kRowAdagrad,  // one G per row: G += mean(g^2); DGL 0.6's rule
+  kAdam,        // m, v and a step count per row
+};
+constexpr uint8_t kUpdateKinds = 6;
+
+struct UpdateRule {
+  UpdateKind kind = UpdateKind::kSet;
+  // Gradients of ids that occur several times in a push: their mean, as DGL has it, or their sum,
+  // as dense autograd has it. For optimisers only.
+  uint8_t mean_of_duplicates = 1;
+  float lr = 0.01F;
+  float eps = 1e-10F;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float weight_decay = 0;
+};
+
+// What a table keeps beside each row.
+enum class StateKind : uint8_t { kNone, kAdagrad, kRowAdagrad, kAdam };
+constexpr uint8_t kStateKinds = 4;
+const char* StateKindName(StateKind kind) noexcept;
+
+// Floats of state per row of `elements` values; zero at first.
+constexpr size_t StateFloats(StateKind kind, size_t elements) noexcept {
+  switch (kind) {
+    case StateKind::kNone:
+      return 0;
+    case StateKind::kAdagrad:
+      return elements;
+    case StateKind::kRowAdagrad:
+      return 1;
+    case StateKind::kAdam:
+      return 2 * elements + 1;
+  }
+  return 0;
+}
+
+// Throws Error(kInvalid) unless the rule suits rows of this dtype with this state, and its numbers
+// are finite and make sense: kSet suits every dtype, kAdd those that C++ adds, optimisers float32.
+void CheckRule(const UpdateRule& rule, DType dtype, StateKind state);
+
+// One step of an optimiser: `out` (not `value`) receives the new row, `state` is changed in place.
+// All have `elements` floats, but `state` StateFloats.
+void Step(const UpdateRule& rule, size_t elements, const float* gradient, const float* value,
+          float* state, float* out);
+
+// out = value + payload, element by element; `out` may be `value`.
+void AddRow(DType dtype, std::span<const std::byte> value, const std::byte* payload,
+            std::byte* out);
+
+}  // namespace graphd::store

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "daemon/store/store.h"
+
+// What the process does that crash_test kills, and what it must have done. Each client pushes
+// Adagrad gradients to rows of its own and counts its pushes in another table, so what a store must
+// hold after any crash can be worked out from the number of pushes that it has seen.
+
+namespace graphd::store {
+
+constexpr uint64_t kCrashClients = 3;
+
+// Told through a pipe by the process when a step is done.
+struct Acknowledged {
+  uint64_t client, step;
+};
+
+StoreOptions CrashOptions(const std::string& directory);
+void OpenCrashTables(Store& store);
+// A client's step (1, 2 ...): gradients for a hundred rows, then one more on its counter.
+void CrashStep(Store& store, uint64_t client, uint64_t step);
+
+}  // namespace graphd::store

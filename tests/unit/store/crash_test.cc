@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <numeric>
+
+#include "base/rng.h"
+#include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/crash_steps.h"
+
+namespace graphd::store {
+namespace {
+
+using graphd::testing::ScratchDirectory;
+
+template <class T>
+std::vector<T> AllRows(Store& store, const std::string& name) {
+  const auto table = store.FindTable(name);
+  std::vector<int64_t> rows(static_cast<size_t>(table->spec().rows));
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  std::vector<T> values(rows.size() * table->spec().row_elements());
+  table->Read(rows, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+// The process, and the end of the pipe that tells what it has done.
+std::pair<pid_t, int> StartChild(const std::string& directory, const std::vector<uint64_t>& next) {
+  std::vector<std::string> words = {CRASH_CHILD, directory};
+  for (const uint64_t step : next) words.push_back(std::to_string(step));
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int pipe[2];
+  if (::pipe(pipe) != 0) return {-1, -1};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(pipe[1], STDOUT_FILENO);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    ::execv(CRASH_CHILD, arguments.data());
+    ::_exit(127);
+  }
+  ::close(pipe[1]);
+  return {child, pipe[0]};
+}
+
+// kill -9 at random points, also while it writes back and while it recovers.
+TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) {
+  const char* wanted = std::getenv("GRAPHD_CRASHES");
+  const int crashes = wanted != nullptr ? std::atoi(wanted) : 40;
+  const ScratchDirectory scratch, reference_scratch;
+  Store reference(CrashOptions(reference_scratch / "store"));
+  OpenCrashTables(reference);
+  std::vector<uint64_t> next(kCrashClients, 1), in_reference(kCrashClients, 0);
+  CounterRng rng(static_cast<uint64_t>(::getpid()));
+  uint64_t steps = 0;
+  for (int crash = 0; crash < crashes; crash++) {
+    const auto [child, pipe] = StartChild(scratch / "store", next);
+    ASSERT_GT(child, 0);
+    // Some while it opens the store, most while it works.
+    ::usleep(static_cast<useconds_t>(rng.Below(crash % 4 == 0 ? 60000 : 300000)));
+    ::kill(child, SIGKILL);
+    Acknowledged done{};
+    while (::read(pipe, &done, sizeof done) == sizeof done) {
+      ASSERT_EQ(done.step, next[done.client]);
+      next[done.client]++;
+      steps++;
+    }
+    ::close(pipe);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
+    if (crash % 5 != 4 && crash + 1 != crashes) continue;  // so that crashes pile up
+
+    Store store(CrashOptions(scratch / "store"));
+    ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
+    OpenCrashTables(store);
+    // Whoever sends again what was not acknowledged brings both to the same point.
+    for (uint64_t client = 0; client < kCrashClients; client++) {
+      CrashStep(store, client, next[client]++);
+      while (in_reference[client] + 1 < next[client]) {
+        CrashStep(reference, client, ++in_reference[client]);
+      }
+    }
+    ASSERT_EQ(AllRows<int64_t>(store, "counts"), AllRows<int64_t>(reference, "counts"));
+    ASSERT_EQ(AllRows<float>(store, "rows"), AllRows<float>(reference, "rows"));
+  }
+  EXPECT_GT(steps, static_cast<uint64_t>(crashes));
+  std::cout << crashes << " crashes, " << steps << " steps acknowledged\n";
+}
+
+}  // namespace
+}  // namespace graphd::store
