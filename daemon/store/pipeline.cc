@@ -10,7 +10,7 @@ namespace graphd::store {
 namespace {
 
 constexpr auto kRetry = std::chrono::milliseconds(200);  // while the disk is full
-constexpr uint64_t kBatchBytes = uint64_t{32} << 20;     // written and synced together
+constexpr uint64_t kLogBatchBytes = uint64_t{32} << 20;  // written and synced together
 
 uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size_bytes() + 256; }
 
@@ -40,19 +40,6 @@ Pipeline::~Pipeline() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Counting sort of the push's rows by the lanes of their pages.
-void Pipeline::Deal(Job& job) {
-  const auto lane_of = [](int64_t row) { return static_cast<uint64_t>(row / kPageRows) % kLanes; };
-  for (const int64_t row : job.push.rows) job.begins[lane_of(row) + 1]++;
-  for (size_t lane = 0; lane < kLanes; lane++) job.begins[lane + 1] += job.begins[lane];
-  uint32_t at[kLanes];
-  std::copy_n(job.begins, kLanes, at);
-  job.picks.resize(job.push.rows.size());
-  for (uint32_t i = 0; i < job.push.rows.size(); i++) {
-    job.picks[at[lane_of(job.push.rows[i])]++] = i;
-  }
-}
-
 void Pipeline::Refuse(const Push& push) const {
   if (!failed_.empty()) {
     Throw(ErrorCode::kIo, "nothing can be written: ", failed_,
@@ -80,11 +67,9 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   // What can fail comes before what can't be undone.
   table->CheckPush(push);
   table->Touch(push.rows);
-  auto job = std::make_shared<Job>();
-  job->table = std::move(table);
-  job->push = push;
-  job->done = std::move(done);
-  Deal(*job);
+  RowOrder order(push.rows, table->spec().rows);
+  auto job = std::make_shared<Job>(
+      Job{std::move(table), push, std::move(done), std::move(order), 0, false, nullptr});
   std::unique_lock lock(mutex_);
   if (const auto known = clients_.find(push.client);
       known != clients_.end() && push.sequence <= known->second.sequence) {
@@ -101,7 +86,7 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   pending_.push_back(job);
   if (log_ != nullptr) to_log_.push_back(job);
   for (size_t lane = 0; lane < kLanes; lane++) {
-    if (job->begins[lane] == job->begins[lane + 1]) continue;
+    if (job->order.lane(lane).empty()) continue;
     lanes_[lane].jobs.push_back(job);
     job->lanes_left++;
   }
@@ -135,9 +120,7 @@ void Pipeline::Work() {
     lanes_[lane].jobs.pop_front();
     lanes_[lane].busy = true;
     lock.unlock();
-    const std::span picks =
-        std::span(job->picks).subspan(job->begins[lane], job->begins[lane + 1] - job->begins[lane]);
-    job->table->Apply(job->push, picks, scratch);
+    job->table->Apply(job->push, job->order.lane(lane), scratch);
     lock.lock();
     lanes_[lane].busy = false;
     if (!lanes_[lane].jobs.empty()) work_.notify_one();
@@ -156,7 +139,7 @@ void Pipeline::WriteLog() {
     }
     jobs.clear();
     batch.clear();
-    for (uint64_t bytes = 0; !to_log_.empty() && bytes < kBatchBytes;) {
+    for (uint64_t bytes = 0; !to_log_.empty() && bytes < kLogBatchBytes;) {
       jobs.push_back(std::move(to_log_.front()));
       to_log_.pop_front();
       batch.push_back(&jobs.back()->push);

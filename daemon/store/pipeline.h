@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/store/push_log.h"
+#include "daemon/store/row_order.h"
 #include "daemon/store/table.h"
 
 // The way of a push: it gets the next number; is written to the log and applied to its table, both
@@ -26,7 +27,7 @@ namespace graphd::store {
 
 class Pipeline {
  public:
-  static constexpr size_t kLanes = 8;
+  static constexpr size_t kLanes = RowOrder::kLanes;
   // Clients that are remembered; beyond it, whoever pushed longest ago is forgotten, and could have
   // a push applied again that it sends again.
   static constexpr size_t kMaxClients = 65536;
@@ -71,8 +72,7 @@ class Pipeline {
     std::shared_ptr<Table> table;
     Push push;
     Done done;
-    std::vector<uint32_t> picks;  // grouped by lane, ascending in each
-    uint32_t begins[kLanes + 1] = {};
+    RowOrder order;
     uint32_t lanes_left = 0;
     bool logged = false;
     std::unique_ptr<Error> error;  // why it was not logged
@@ -87,7 +87,6 @@ class Pipeline {
     Done done;
   };
 
-  static void Deal(Job& job);
   void Work();
   void WriteLog();
   bool AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock);

@@ -135,7 +135,6 @@ void Store::Recover() {
       options_.directory + "/log",
       PushLog::Options{options_.log_segment_bytes, options_.durability == Durability::kPower});
   Table::Scratch scratch;
-  std::vector<uint32_t> picks;
   const PushLog::Tail tail = log_->Recover([&](const Push& push) {
     last_lsn = std::max(last_lsn, push.lsn);
     if (push.lsn > state.lsn) clients[push.client] = {push.sequence, push.lsn};
@@ -150,9 +149,10 @@ void Store::Recover() {
       lost_[push.table] = damage_.back();
       return;
     }
-    picks.resize(push.rows.size());
-    for (uint32_t i = 0; i < picks.size(); i++) picks[i] = i;
-    table.Apply(push, picks, scratch);
+    const RowOrder order(push.rows, table.spec().rows);
+    for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
+      table.Apply(push, order.lane(lane), scratch);
+    }
     replayed_++;
   });
   log_->AdvanceTo(std::max(last_lsn, tail.lost_after));

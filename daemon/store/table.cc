@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "base/strings.h"
 
 namespace graphd::store {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr size_t kReadAhead = 8;   // rows
 constexpr size_t kApplyAhead = 4;  // rows, of which state and values are fetched
-
-size_t Unsigned(int64_t i) { return static_cast<size_t>(i); }
 
 void Prefetch(const void* data, size_t bytes) {
   const char* begin = static_cast<const char*>(data);
@@ -36,7 +35,7 @@ Table::Table(uint32_t id, TableSpec spec, PageDb& db)
 
 void Table::CheckPush(const Push& push) const {
   CheckRule(push.rule, spec_.dtype, spec_.state);
-  if (push.rows.size() >= RowGroups::kEnd) {
+  if (push.rows.size() >= UINT32_MAX) {
     Throw(ErrorCode::kOverloaded, "table '", spec_.name, "': ", push.rows.size(),
           " rows in one push; send fewer at once");
   }
@@ -55,7 +54,7 @@ void Table::CheckPush(const Push& push) const {
 }
 
 size_t Table::BytesOf(uint64_t page) const noexcept {
-  return Unsigned(arena_.rows_of(page)) * (row_bytes_ + state_floats_ * sizeof(float));
+  return Index(arena_.rows_of(page)) * (row_bytes_ + state_floats_ * sizeof(float));
 }
 
 // The page's lock, with the page in memory.
@@ -85,7 +84,7 @@ void Table::Load(uint64_t page) {
     const int64_t begin = static_cast<int64_t>(page) * kPageRows;
     for (int64_t i = 0; i < arena_.rows_of(page); i++) {
       FillRow(spec_.initializer, spec_.dtype, spec_.first_id + begin + i,
-              {bytes.data() + Unsigned(i) * row_bytes_, row_bytes_});
+              {bytes.data() + Index(i) * row_bytes_, row_bytes_});
     }
   }
   lsns_[page] = lsn.value_or(0);
@@ -96,9 +95,9 @@ void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const int64_t rows = arena_.rows_of(page);
   for (int64_t i = 0; i < rows; i++) {
-    arena_.Write(begin + i, bytes.data() + Unsigned(i) * row_bytes_);
+    arena_.Write(begin + i, bytes.data() + Index(i) * row_bytes_);
   }
-  const size_t values = Unsigned(rows) * row_bytes_;
+  const size_t values = Index(rows) * row_bytes_;
   if (state_floats_ != 0) {
     std::memcpy(arena_.state(begin), bytes.data() + values, bytes.size() - values);
   }
@@ -149,73 +148,71 @@ void Table::Touch(std::span<const int64_t> rows) {
 }
 
 void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
-  // A page's number must be looked at before the push's first row changes it.
-  scratch.picks.clear();
-  for (const uint32_t pick : picks) {
-    const auto page = static_cast<uint64_t>(push.rows[pick] / kPageRows);
-    GRAPHD_CHECK((arena_.word(page).load(std::memory_order_acquire) & Arena::kResident) != 0,
-                 "pages were touched before");
-    if (lsns_[page] < push.lsn) scratch.picks.push_back(pick);
-  }
-  scratch.groups.Build(push.rows, scratch.picks);
   scratch.gradient.resize(elements_);
   scratch.row.resize(row_bytes_);
-  const std::span<const uint32_t> firsts = scratch.groups.firsts();
-  for (size_t i = 0; i < firsts.size(); i++) {
-    if (i + kApplyAhead < firsts.size()) {
-      const int64_t ahead = push.rows[scratch.picks[firsts[i + kApplyAhead]]];
-      Prefetch(arena_.value(ahead), row_bytes_);
-      if (state_floats_ != 0) Prefetch(arena_.state(ahead), state_floats_ * sizeof(float));
-    }
-    const auto page = static_cast<uint64_t>(push.rows[scratch.picks[firsts[i]]] / kPageRows);
+  const auto row_of = [&](size_t i) { return push.rows[picks[i]]; };
+  for (size_t i = 0; i < picks.size();) {
+    const auto page = static_cast<uint64_t>(row_of(i) / kPageRows);
     const uint64_t word = arena_.Lock(page);
-    ApplyRow(push, firsts[i], scratch);
-    lsns_[page] = push.lsn;
-    dirty_[page].store(1, std::memory_order_relaxed);
-    arena_.Unlock(page, word);
+    GRAPHD_CHECK((word & Arena::kResident) != 0, "pages were touched before");
+    const bool seen = lsns_[page] >= push.lsn;
+    while (i < picks.size() && static_cast<uint64_t>(row_of(i) / kPageRows) == page) {
+      size_t end = i + 1;
+      while (end < picks.size() && row_of(end) == row_of(i)) end++;
+      if (end - 1 + kApplyAhead < picks.size()) {
+        const int64_t ahead = row_of(end - 1 + kApplyAhead);
+        Prefetch(arena_.value(ahead), row_bytes_);
+        if (state_floats_ != 0) Prefetch(arena_.state(ahead), state_floats_ * sizeof(float));
+      }
+      if (!seen) ApplyRow(push, picks.subspan(i, end - i), scratch);
+      i = end;
+    }
+    if (seen) {
+      arena_.UnlockUnchanged(page, word);
+    } else {
+      lsns_[page] = push.lsn;
+      dirty_[page].store(1, std::memory_order_relaxed);
+      arena_.Unlock(page, word);
+    }
   }
 }
 
-// `first` is the first of the picks that name the row.
-void Table::ApplyRow(const Push& push, uint32_t first, Scratch& scratch) {
-  const int64_t row = push.rows[scratch.picks[first]];
-  const auto payload = [&](uint32_t i) {
-    return push.payload.data() + size_t{scratch.picks[i]} * row_bytes_;
+// `same`: the positions that name one row.
+void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch) {
+  const int64_t row = push.rows[same.front()];
+  const auto payload = [&](uint32_t pick) {
+    return push.payload.data() + size_t{pick} * row_bytes_;
   };
-  const RowGroups& groups = scratch.groups;
   if (push.rule.kind == UpdateKind::kSet) {
-    uint32_t last = first;
-    while (groups.next(last) != RowGroups::kEnd) last = groups.next(last);
-    arena_.Write(row, payload(last));
+    arena_.Write(row, payload(same.back()));
     return;
   }
   if (push.rule.kind == UpdateKind::kAdd) {
     std::span<const std::byte> sum{arena_.value(row), row_bytes_};
-    for (uint32_t i = first; i != RowGroups::kEnd; i = groups.next(i)) {
-      AddRow(spec_.dtype, sum, payload(i), scratch.row.data());
+    for (const uint32_t pick : same) {
+      AddRow(spec_.dtype, sum, payload(pick), scratch.row.data());
       sum = scratch.row;
     }
   } else {
-    Step(push.rule, elements_, Gradient(push, first, scratch),
+    Step(push.rule, elements_, Gradient(push, same, scratch),
          reinterpret_cast<const float*>(arena_.value(row)), arena_.state(row),
          reinterpret_cast<float*>(scratch.row.data()));
   }
   arena_.Write(row, scratch.row.data());
 }
 
-const float* Table::Gradient(const Push& push, uint32_t first, Scratch& scratch) const {
+const float* Table::Gradient(const Push& push, std::span<const uint32_t> same,
+                             Scratch& scratch) const {
   const auto* all = reinterpret_cast<const float*>(push.payload.data());
-  const auto gradient = [&](uint32_t i) { return all + scratch.picks[i] * elements_; };
-  const RowGroups& groups = scratch.groups;
-  if (groups.next(first) == RowGroups::kEnd) return gradient(first);
-  std::copy_n(gradient(first), elements_, scratch.gradient.data());
-  float count = 1;
-  for (uint32_t i = groups.next(first); i != RowGroups::kEnd; i = groups.next(i)) {
-    const float* more = gradient(i);
+  const auto gradient = [&](uint32_t pick) { return all + pick * elements_; };
+  if (same.size() == 1) return gradient(same.front());
+  std::copy_n(gradient(same.front()), elements_, scratch.gradient.data());
+  for (const uint32_t pick : same.subspan(1)) {
+    const float* more = gradient(pick);
     for (size_t k = 0; k < elements_; k++) scratch.gradient[k] += more[k];
-    count += 1;
   }
   if (push.rule.mean_of_duplicates != 0) {
+    const auto count = static_cast<float>(same.size());
     for (float& sum : scratch.gradient) sum /= count;
   }
   return scratch.gradient.data();
@@ -228,7 +225,7 @@ uint64_t Table::NextDirty(uint64_t page) const noexcept {
 
 uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
-  const size_t values = Unsigned(arena_.rows_of(page)) * row_bytes_;
+  const size_t values = Index(arena_.rows_of(page)) * row_bytes_;
   bytes.resize(BytesOf(page));
   const uint64_t word = arena_.Lock(page);
   dirty_[page].store(0, std::memory_order_relaxed);

@@ -11,7 +11,6 @@
 #include "daemon/store/initializer.h"
 #include "daemon/store/page_db.h"
 #include "daemon/store/push.h"
-#include "daemon/store/row_groups.h"
 
 // This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
 // first touched, from RocksDB or, if they were never written, from the initialiser. Thread-safe, as
@@ -43,8 +42,6 @@ class Table {
  public:
   // What an applying thread keeps between calls. Not thread-safe.
   struct Scratch {
-    RowGroups groups;
-    std::vector<uint32_t> picks;
     std::vector<float> gradient;
     std::vector<std::byte> row;
   };
@@ -66,9 +63,10 @@ class Table {
   // Brings the rows' pages into memory. Any thread. Throws what loading a page throws.
   void Touch(std::span<const int64_t> rows);
 
-  // Applies the push to those of its rows that `picks` names (positions, ascending), whose pages
-  // are in memory and which no other call of Apply works on now. Pages that have seen the push are
-  // passed over, so it may be replayed.
+  // Applies the push to those of its rows that `picks` names, positions in the order of RowOrder.
+  // Their pages are in memory, and no other call of Apply works on them now. A page changes all at
+  // once, with the number that says which pushes it has seen; one that has seen this push is passed
+  // over, so it may be replayed.
   void Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
 
   // Loads every page that RocksDB has, in one pass. Bad ones are told to `bad` and stay absent.
@@ -90,8 +88,8 @@ class Table {
   uint64_t LockLoaded(uint64_t page);
   void Load(uint64_t page);
   void FillPage(uint64_t page, std::span<const std::byte> bytes);
-  void ApplyRow(const Push& push, uint32_t first, Scratch& scratch);
-  const float* Gradient(const Push& push, uint32_t first, Scratch& scratch) const;
+  void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch);
+  const float* Gradient(const Push& push, std::span<const uint32_t> same, Scratch& scratch) const;
   size_t BytesOf(uint64_t page) const noexcept;
 
   const uint32_t id_;

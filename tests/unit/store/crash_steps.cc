@@ -7,13 +7,13 @@ namespace graphd::store {
 namespace {
 
 constexpr int64_t kRowsPerClient = 2000;
-constexpr size_t kElements = 8;
+constexpr size_t kCrashElements = 8;
 const UpdateRule kRule{.kind = UpdateKind::kAdagrad, .lr = 0.1F};
 
 TableSpec RowsSpec() {
   TableSpec spec;
   spec.name = "rows";
-  spec.row_shape = {kElements};
+  spec.row_shape = {kCrashElements};
   spec.rows = kRowsPerClient * static_cast<int64_t>(kCrashClients);
   spec.state = StateKind::kAdagrad;
   spec.initializer = {InitKind::kNormal, 0, 1, 9};
@@ -45,7 +45,8 @@ void OpenCrashTables(Store& store) {
 
 void CrashStep(Store& store, uint64_t client, uint64_t step) {
   const auto begin = static_cast<int64_t>(client) * kRowsPerClient;
-  const MadePush gradients(client, 2 * step, kRule, 100, begin, begin + kRowsPerClient, kElements);
+  const MadePush gradients(client, 2 * step, kRule, 100, begin, begin + kRowsPerClient,
+                           kCrashElements);
   store.Apply(store.FindTable("rows"), gradients.push());
   const auto row = static_cast<int64_t>(client);
   const int64_t one = 1;

@@ -52,10 +52,19 @@ std::vector<float> AllRows(Table& table) {
   return values;
 }
 
-// Copies the store's files as a power failure or kill -9 would leave them.
+// Copies the store's files as kill -9 would leave them. Nothing is written meanwhile, but RocksDB
+// may still be removing files that it no longer needs.
 void CopyStore(const StoreOptions& from, const std::string& to) {
-  fs::copy(from.directory, to, fs::copy_options::recursive);
-  fs::remove(fs::path(to) / "pages" / "LOCK");
+  for (int attempt = 0;; attempt++) {
+    try {
+      fs::copy(from.directory, to, fs::copy_options::recursive);
+      fs::remove(fs::path(to) / "pages" / "LOCK");
+      return;
+    } catch (const fs::filesystem_error&) {
+      if (attempt == 10) throw;
+      fs::remove_all(to);
+    }
+  }
 }
 
 void ApplyRandom(Store& store, const std::shared_ptr<Table>& table, uint64_t first, uint64_t last,

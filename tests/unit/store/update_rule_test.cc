@@ -12,13 +12,13 @@
 namespace graphd::store {
 namespace {
 
-constexpr size_t kElements = 19;
+constexpr size_t kRuleElements = 19;
 
 // Random gradients, the same for rule and reference.
 class Gradients {
  public:
   std::vector<float> Next() {
-    std::vector<float> all(kElements);
+    std::vector<float> all(kRuleElements);
     for (float& g : all) g = static_cast<float>(rng_.Below(2001)) / 1000 - 1;
     return all;
   }
@@ -30,14 +30,15 @@ class Gradients {
 // Ten steps of the rule, and of `reference(gradient, w)` in double for each element.
 template <class Reference>
 void ExpectSteps(const UpdateRule& rule, StateKind kind, Reference reference) {
-  std::vector<float> row(kElements, 0.5F), out(kElements), state(StateFloats(kind, kElements));
-  std::vector<double> wanted(kElements, 0.5);
+  std::vector<float> row(kRuleElements, 0.5F), out(kRuleElements),
+      state(StateFloats(kind, kRuleElements));
+  std::vector<double> wanted(kRuleElements, 0.5);
   Gradients gradients;
   for (int step = 0; step < 10; step++) {
     const std::vector<float> gradient = gradients.Next();
-    Step(rule, kElements, gradient.data(), row.data(), state.data(), out.data());
+    Step(rule, kRuleElements, gradient.data(), row.data(), state.data(), out.data());
     reference(gradient, wanted);
-    for (size_t i = 0; i < kElements; i++) {
+    for (size_t i = 0; i < kRuleElements; i++) {
       EXPECT_NEAR(out[i], wanted[i], 1e-6) << "step " << step << ", element " << i;
     }
     row = out;
@@ -58,10 +59,10 @@ TEST(UpdateRule, AdagradKeepsTheSumOfSquares) {
 }
 
 TEST(UpdateRule, AdagradWithDecay) {
-  std::vector<double> sums(kElements);
+  std::vector<double> sums(kRuleElements);
   ExpectSteps({UpdateKind::kAdagrad, 1, 0.1F, 1e-10F, 0, 0, 0.01F}, StateKind::kAdagrad,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
-                for (size_t i = 0; i < kElements; i++) {
+                for (size_t i = 0; i < kRuleElements; i++) {
                   const double g = gradient[i] + double{0.01F} * w[i];
                   sums[i] += g * g;
                   w[i] -= double{0.1F} * g / (std::sqrt(sums[i]) + 1e-10);
@@ -75,21 +76,21 @@ TEST(UpdateRule, RowAdagradHasOneSumPerRow) {
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
                 double squares = 0;
                 for (const float g : gradient) squares += double{g} * g;
-                sum += squares / kElements;
-                for (size_t i = 0; i < kElements; i++) {
+                sum += squares / kRuleElements;
+                for (size_t i = 0; i < kRuleElements; i++) {
                   w[i] -= double{0.1F} * gradient[i] / (std::sqrt(sum) + 1e-10);
                 }
               });
 }
 
 TEST(UpdateRule, AdamCorrectsItsMoments) {
-  std::vector<double> mean(kElements), power(kElements);
+  std::vector<double> mean(kRuleElements), power(kRuleElements);
   int step = 0;
   ExpectSteps({UpdateKind::kAdam, 1, 0.01F, 1e-8F, 0.9F, 0.999F, 0}, StateKind::kAdam,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
                 step++;
                 const double b1 = double{0.9F}, b2 = double{0.999F};
-                for (size_t i = 0; i < kElements; i++) {
+                for (size_t i = 0; i < kRuleElements; i++) {
                   const double g = gradient[i];
                   mean[i] = b1 * mean[i] + (1 - b1) * g;
                   power[i] = b2 * power[i] + (1 - b2) * g * g;
@@ -102,7 +103,7 @@ TEST(UpdateRule, AdamCorrectsItsMoments) {
 TEST(UpdateRule, SgdWithDecay) {
   ExpectSteps({UpdateKind::kSgd, 1, 0.1F, 0, 0, 0, 0.5F}, StateKind::kNone,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
-                for (size_t i = 0; i < kElements; i++) {
+                for (size_t i = 0; i < kRuleElements; i++) {
                   w[i] -= double{0.1F} * (gradient[i] + 0.5 * w[i]);
                 }
               });
