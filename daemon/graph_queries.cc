@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about edges: where they are, whether they are, how many. Each is one slice of work.
 #include <cstring>
+#include <initializer_list>
+#include <type_traits>
 
 #include "base/strings.h"
 #include "daemon/graph_session.h"
@@ -51,6 +53,25 @@ size_t BytesOf(const Packed& packed) {
   return bytes;
 }
 
+// The field of an answer that takes an array.
+template <class Results>
+struct DataField {
+  capnp::Data::Builder (Results::*init)(kj::uint);
+  void (Results::*adopt)(capnp::Orphan<capnp::Data>&&);
+};
+
+// Each array into its field.
+template <class Results>
+void Finish(Results& results, Packed& packed, const AnswerWriter::Send& send,
+            std::type_identity_t<std::initializer_list<DataField<Results>>> fields) {
+  size_t i = 0;
+  for (const DataField<Results>& field : fields) {
+    std::move(packed[i++])
+        .Finish([&](kj::uint n) { return (results.*field.init)(n); },
+                [&](auto orphan) { (results.*field.adopt)(kj::mv(orphan)); }, send);
+  }
+}
+
 }  // namespace
 
 kj::Promise<void> GraphSession::findEdges(FindEdgesContext context) {
@@ -86,15 +107,12 @@ kj::Promise<void> GraphSession::findEdges(FindEdgesContext context) {
         .then([this, job, run] { return Execute(job->ids.size() * 256, 1, run); })
         .then([this, context, job]() mutable {
           AsKj([&] {
+            using Results = FindEdgesResults::Builder;
             auto results = context.getResults();
-            const auto send =
-                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
-            std::move(job->out[0])
-                .Finish([&](kj::uint n) { return results.initSrc(n); },
-                        [&](auto orphan) { results.adoptSrc(kj::mv(orphan)); }, send);
-            std::move(job->out[1])
-                .Finish([&](kj::uint n) { return results.initDst(n); },
-                        [&](auto orphan) { results.adoptDst(kj::mv(orphan)); }, send);
+            Finish(
+                results, job->out,
+                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out)),
+                {{&Results::initSrc, &Results::adoptSrc}, {&Results::initDst, &Results::adoptDst}});
           });
         });
   });
@@ -134,12 +152,11 @@ kj::Promise<void> GraphSession::hasEdges(HasEdgesContext context) {
         .then([this, job, run] { return Execute(job->src.size() * 512, 1, run); })
         .then([this, context, job]() mutable {
           AsKj([&] {
+            using Results = HasEdgesResults::Builder;
             auto results = context.getResults();
-            const auto send =
-                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
-            std::move(job->out[0])
-                .Finish([&](kj::uint n) { return results.initFound(n); },
-                        [&](auto orphan) { results.adoptFound(kj::mv(orphan)); }, send);
+            Finish(results, job->out,
+                   Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out)),
+                   {{&Results::initFound, &Results::adoptFound}});
           });
         });
   });
@@ -181,12 +198,11 @@ kj::Promise<void> GraphSession::degrees(DegreesContext context) {
         .then([this, job, run] { return Execute(job->ids.size() * 64, 1, run); })
         .then([this, context, job]() mutable {
           AsKj([&] {
+            using Results = DegreesResults::Builder;
             auto results = context.getResults();
-            const auto send =
-                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
-            std::move(job->out[0])
-                .Finish([&](kj::uint n) { return results.initCounts(n); },
-                        [&](auto orphan) { results.adoptCounts(kj::mv(orphan)); }, send);
+            Finish(results, job->out,
+                   Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out)),
+                   {{&Results::initCounts, &Results::adoptCounts}});
           });
         });
   });
@@ -232,18 +248,13 @@ kj::Promise<void> GraphSession::induced(InducedContext context) {
         .then([this, run] { return Execute(SIZE_MAX, 1, run); })
         .then([this, context, job]() mutable {
           AsKj([&] {
+            using Results = InducedResults::Builder;
             auto results = context.getResults();
-            const auto send =
-                Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out));
-            std::move(job->out[0])
-                .Finish([&](kj::uint n) { return results.initCounts(n); },
-                        [&](auto orphan) { results.adoptCounts(kj::mv(orphan)); }, send);
-            std::move(job->out[1])
-                .Finish([&](kj::uint n) { return results.initIndices(n); },
-                        [&](auto orphan) { results.adoptIndices(kj::mv(orphan)); }, send);
-            std::move(job->out[2])
-                .Finish([&](kj::uint n) { return results.initEdges(n); },
-                        [&](auto orphan) { results.adoptEdges(kj::mv(orphan)); }, send);
+            Finish(results, job->out,
+                   Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(job->out)),
+                   {{&Results::initCounts, &Results::adoptCounts},
+                    {&Results::initIndices, &Results::adoptIndices},
+                    {&Results::initEdges, &Results::adoptEdges}});
           });
         });
   });

@@ -19,6 +19,7 @@ using nlohmann::json;
 using Step = HostProgress::Step;
 
 constexpr int kWait = 100;  // milliseconds; how late an interrupt may be noticed
+constexpr double kEndSeconds = 5;
 // What a machine may say in all: any greeting of a login shell, lines about each file, and words
 // now and then about the bytes that it has read. Beyond that it is no graphctl that speaks.
 constexpr uint64_t kMayGreet = uint64_t{1} << 20, kMaySayPerFile = 1024;
@@ -95,6 +96,16 @@ void HostCopy::Send(bool verify) {
     Throw(ErrorCode::kCorrupt, "it stored ", stored_, " files, expected ", lacks_.size(), kHint);
   }
   progress_.seconds = SecondsSince(start);
+  AwaitEnd();
+}
+
+// It ends by itself now. When a copy says that it is done, nothing of it runs anywhere.
+void HostCopy::AwaitEnd() {
+  const Clock::time_point start = Clock::now();
+  while (!stream_->AtEnd() && SecondsSince(start) < kEndSeconds) {
+    stream_->Wait(false, kWait);
+    Read();
+  }
 }
 
 void HostCopy::SendFile(const Lack& lack) {

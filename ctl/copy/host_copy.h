@@ -81,6 +81,7 @@ class HostCopy {
   void GotOn() { last_progress_ = Clock::now(); }
   void CheckStall() const;
   void AwaitAnswer(const bool& answered);
+  void AwaitEnd();
   void SendFile(const Lack& lack);
   uint64_t GoOnAt(const Lack& lack, const CopyFile& file, int fd);
   [[noreturn]] void FailAsItEnded();

@@ -132,7 +132,7 @@ class Copies(CopyTest):
         self.assertIn("loop", self.copy("--script_folder", "scripts", code=INVALID).stderr)
 
     def test_progress_on_a_terminal_is_redrawn_and_ends_with_the_result(self):
-        self.big_script(30)
+        self.big_script(400)  # takes longer than from one drawing to the next
         main, side = pty.openpty()
         process = self.start(*self.line("--script_folder", "scripts"), stderr=side)
         os.close(side)
