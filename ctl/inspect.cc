@@ -156,7 +156,7 @@ void AddInspect(CLI::App& app) {
   verb->add_option("path", args->path, "Part config (ours or DGL's), or the directory that has it")
       ->required();
   verb->add_option(Flags("part"), args->part, "Load this partition and show it")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 16383));
   verb->add_flag(Flags("json"), args->json, "Print JSON");
   verb->footer(
       "Examples:\n"

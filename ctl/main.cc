@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ctl/unknown_words.h"
 #include "ctl/verbs.h"
 #include "graphd/error.h"
 
@@ -12,7 +13,8 @@ namespace {
 int g_exit_code = 0;
 
 int Run(int argc, char** argv) {
-  CLI::App app("graphctl: partitions graphs, runs graphd servers and training jobs on them");
+  CLI::App app("graphctl: partitions graphs, runs graphd servers and training jobs on them",
+               "graphctl");
   app.require_subcommand(1);
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
@@ -36,8 +38,9 @@ int Run(int argc, char** argv) {
     arguments.insert(arguments.end(), split.options.begin(), split.options.end());
     command = split.command;
   }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
   try {
+    RefuseUnknownWords(app, arguments);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);

@@ -196,6 +196,20 @@ class PartitionCommand(unittest.TestCase):
         os.close(main)
         self.assertIn(b"[" + b"#" * 30 + b"] 100 %  writing partitions", shown)
 
+    def test_slips_are_named_and_not_what_they_hide(self):
+        for words, said in {
+                ("partiton", "--graph_name", "x"): "unknown verb 'partiton', did you mean 'partition'",
+                ("frobnicate",): "unknown verb 'frobnicate'; graphctl has: ",
+                ("server", "strat"): "unknown verb 'strat', did you mean 'start'; graphctl server has",
+                ("partition", "--inptu", "x"): "unknown option '--inptu', did you mean '--input'; "
+                                               "see graphctl partition --help",
+                ("partition", "--num-pards=2"): "unknown option '--num-pards', did you mean "
+                                                "'--num-parts'"}.items():
+            result = graphctl(*words)
+            self.assertEqual((result.returncode, result.stdout), (INVALID, ""), words)
+            self.assertIn("graphctl: " + said, result.stderr)
+            self.assertNotIn("required", result.stderr)
+
     def test_every_option_stands_in_its_man_page(self):
         for verb, page in (("partition", "partition"), ("inspect", "inspect"),
                            ("verify", "inspect")):
