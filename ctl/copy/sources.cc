@@ -18,6 +18,7 @@
 #include "format/json_field.h"
 #include "format/load.h"
 #include "format/native.h"
+#include "format/node_names.h"
 
 namespace graphd::ctl {
 namespace {
@@ -115,6 +116,9 @@ void FindGraph(CopySources& sources) {
   finder.Check(path);
   if (!readable) return;
   const PartConfig config = LoadPartConfig(path);
+  for (const std::string& names : FindNodeNames(config)) {
+    if (!names.empty()) sources.names.push_back(finder.Find(names));
+  }
   for (PartId part = 0; part < num_parts; part++) {
     if (config.format == PartFormat::kNative) {
       sources.parts[static_cast<size_t>(part)] = NativeFiles(config, part, finder);

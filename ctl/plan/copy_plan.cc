@@ -59,8 +59,10 @@ class Planner {
       for (PartId part : host.parts) AddPart(host, part);
     }
     std::vector<size_t> common;
-    for (const LocalFile& map : sources_.maps) {
-      common.push_back(Add(map, Below(data_, BaseName(map.path))));
+    for (const auto* files : {&sources_.maps, &sources_.names}) {
+      for (const LocalFile& file : *files) {
+        common.push_back(Add(file, Below(data_, BaseName(file.path))));
+      }
     }
     for (const CopySources::Script& script : sources_.scripts) {
       const std::string target = BaseName(sources_.script_folder) + "/" + script.relative;

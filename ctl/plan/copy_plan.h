@@ -14,6 +14,7 @@
 //   WORKSPACE/<script_folder>/...            every machine
 //   WORKSPACE/REL_DATA_PATH/<part config>    every machine, rewritten: RewritePartConfig
 //   WORKSPACE/REL_DATA_PATH/<map>.npy        every machine, if owners are in files (DGL 0.5-0.9)
+//   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes have names
 //   WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
 //
 // A machine's files are in the order in which they are sent: the part config is the last, so that
@@ -38,6 +39,7 @@ struct CopySources {
   LocalFile part_config, ip_config;
   std::string part_config_text;               // as it is here
   std::vector<LocalFile> maps;                // files that node_map and edge_map name
+  std::vector<LocalFile> names;               // of nodes, a file for each type that has them
   std::vector<std::vector<LocalFile>> parts;  // by PartId
   struct Script {
     LocalFile file;

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "format/load.h"
 #include "format/native_writer.h"
+#include "format/node_names.h"
 #include "format/write_part_config.h"
 
 namespace graphd {
@@ -150,6 +151,7 @@ PartitionSummary ConvertPartitions(const PartConfig& config, const std::string& 
   uint64_t total = 0, done = 0;
   for (PartId p = 0; p < options.num_parts; p++) total += EstimatePartitionBytes(config, p);
   ClearOutput(options);
+  CopyNodeNames(config, output);
   PartitionSummary summary;
   summary.meta = config.meta;
   for (PartId p = 0; p < options.num_parts; p++) {

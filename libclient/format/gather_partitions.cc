@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "base/strings.h"
 #include "format/load.h"
+#include "format/node_names.h"
 #include "format/partition_plan.h"
 
 namespace graphd {
@@ -110,9 +111,12 @@ class Gatherer {
     }
     Allocate();
     for (PartId p = 0; p < book().num_partitions(); p++) Add(p);
+    const std::vector<std::string> names = FindNodeNames(config_);
     for (size_t t = 0; t < graph_.nodes.size(); t++) {
       RawNodes& nodes = graph_.nodes[t];
       std::move(node_rows_[t]).Finish(config_.path, nodes.features, nodes.orig_id);
+      // Without orig_id nothing says which node a line is of.
+      if (nodes.orig_id) nodes.names_file = names[t];
     }
     for (size_t e = 0; e < graph_.edges.size(); e++) {
       RawEdges& edges = graph_.edges[e];

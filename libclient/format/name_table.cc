@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/name_table.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -84,6 +85,7 @@ void WriteNames(const std::string& path, const NameTable& names) {
     errno = ok ? errno : saved;
     ThrowErrno("can't write", path);
   }
+  Sync(OpenFile(temporary, O_RDONLY).get(), temporary);
   if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't rename to", path);
 }
 

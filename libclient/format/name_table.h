@@ -31,7 +31,8 @@ class NameTable {
   std::vector<uint64_t> slots_;
 };
 
-// A gzip file with one name a line, line i that of id i. Appears under its name when it is whole.
+// A gzip file with one name a line, line i that of id i. Appears under its name when it is whole
+// and on the disk.
 void WriteNames(const std::string& path, const NameTable& names);
 
 }  // namespace graphd

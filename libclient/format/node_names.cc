@@ -5,12 +5,25 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/index.h"
 
 namespace graphd {
 
 namespace {
+
 constexpr const char* kEnding = ".ids.txt.gz";
+
+std::string FileName(const std::string& graph_name, const std::string& ntype) {
+  return graph_name + "." + ntype + kEnding;
 }
+
+void CopyNames(const std::string& from, const std::string& to) {
+  const MappedFile file(from);
+  const std::span<const std::byte> bytes = file.bytes();
+  WriteFileAtomically(to, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
 
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name) {
   namespace fs = std::filesystem;
@@ -26,12 +39,36 @@ void RemoveNodeNames(const std::string& directory, const std::string& graph_name
   for (const fs::path& path : old) fs::remove(path);
 }
 
+std::vector<std::string> FindNodeNames(const PartConfig& config) {
+  const GraphMeta& meta = *config.meta;
+  std::vector<std::string> paths;
+  for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
+    const std::string file = FileName(meta.graph_name, meta.schema.ntype(t));
+    const std::string path = JoinPath(DirName(config.path), file);
+    // A part config that was damaged may have names that lead to other directories.
+    const bool beside = file.find('/') == file.npos;
+    paths.push_back(beside && FileExists(path) ? path : "");
+  }
+  return paths;
+}
+
 void WriteNodeNames(const std::string& directory, const std::string& graph_name,
                     const RawGraph& graph) {
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
-    const RawNodes& nodes = graph.nodes[static_cast<size_t>(t)];
-    const std::string file = graph_name + "." + graph.schema.ntype(t) + kEnding;
-    if (nodes.names) WriteNames(JoinPath(directory, file), *nodes.names);
+    const RawNodes& nodes = graph.nodes[Index(t)];
+    const std::string path = JoinPath(directory, FileName(graph_name, graph.schema.ntype(t)));
+    if (nodes.names) {
+      WriteNames(path, *nodes.names);
+    } else if (!nodes.names_file.empty()) {
+      CopyNames(nodes.names_file, path);
+    }
+  }
+}
+
+void CopyNodeNames(const PartConfig& config, const std::string& directory) {
+  for (const std::string& path : FindNodeNames(config)) {
+    if (path.empty()) continue;
+    CopyNames(path, JoinPath(directory, std::filesystem::path(path).filename().string()));
   }
 }
 

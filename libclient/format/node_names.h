@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <vector>
 
+#include "format/part_config.h"
 #include "format/raw_graph.h"
 
 namespace graphd {
@@ -12,8 +14,14 @@ namespace graphd {
 // Removes those that an earlier graph of that name left.
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 
-// Writes those of each node type that has names.
+// The files that are there beside a part config, by NodeTypeId; empty where there is none.
+std::vector<std::string> FindNodeNames(const PartConfig& config);
+
+// Writes those of each node type that has names, or copies the file that has them.
 void WriteNodeNames(const std::string& directory, const std::string& graph_name,
                     const RawGraph& graph);
+
+// Copies those of a part config beside another of the same graph name, whose orig_id are the same.
+void CopyNodeNames(const PartConfig& config, const std::string& directory);
 
 }  // namespace graphd

@@ -33,6 +33,9 @@ struct RawNodes {
   std::vector<RawFeature> features;
   // What the input called each node; null if it used the ids themselves.
   std::shared_ptr<const NameTable> names;
+  // Where an earlier run wrote these names, if they were not read: orig_id is the line. Empty:
+  // none.
+  std::string names_file;
   // int64 [count]: ids from before this input, which stand in its place as orig_id.
   std::optional<Tensor> orig_id;
 

@@ -115,6 +115,15 @@ class Copies(CopyTest):
         host = self.result(data=".")
         self.assertEqual((host["files_missing"], host["files_same"]), (0, 10))
 
+    def test_names_of_nodes_arrive_beside_the_part_config(self):
+        self.write("named.csv", "ann,bob\nbob,carl\ncarl,ann\n")
+        done = self.graphctl("partition", "--input", "named.csv", "--graph_name", "named",
+                             "--num_parts", "2", "--output", "named", "--part_method", "random")
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.copy(part_config="named")
+        self.assertTrue(filecmp.cmp(self.path("named/named._N.ids.txt.gz"),
+                                    self.target + "/data/named._N.ids.txt.gz", shallow=False))
+
     def test_a_dry_run_shows_the_paths_and_writes_nothing(self):
         plan = json.loads(self.copy("--dry_run", "--json").stdout)
         targets = [file["target"] for file in plan["hosts"][0]["files"]]

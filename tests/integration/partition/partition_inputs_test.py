@@ -74,6 +74,15 @@ class Inputs(unittest.TestCase):
         names = gzip.decompress((self.output / "g._N.ids.txt.gz").read_bytes()).decode().split("\n")
         self.assertEqual(names[:3], ["person 0", "person 1", "person 8"])
         self.assertEqual(len(names), 51)
+        # They go with the graph when it is cut anew or converted: orig_id still leads to them.
+        written = (self.output / "g._N.ids.txt.gz").read_bytes()
+        anew, native = self.scratch / "anew", self.scratch / "converted"
+        for done in (graphctl("partition", "--input", self.output, "--graph_name", "h",
+                              "--num_parts", 3, "--output", anew),
+                     graphctl("convert", "--part_config", self.output, "--output", native)):
+            self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual((anew / "h._N.ids.txt.gz").read_bytes(), written)
+        self.assertEqual((native / "g._N.ids.txt.gz").read_bytes(), written)
         # Another graph without names leaves no stale ones.
         self.partitioned("--input", self.write("e.tsv", "0\t1\n1\t2\n"))
         self.assertFalse((self.output / "g._N.ids.txt.gz").exists())

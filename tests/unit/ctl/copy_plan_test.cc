@@ -84,6 +84,18 @@ TEST(CopyPlan, MapsLieBesideThePartConfigEvenInTheWorkspaceItself) {
                           "scripts/a/train.py", "ip.txt", "g.json"));
 }
 
+TEST(CopyPlan, NamesOfNodesLieBesideThePartConfigOnEveryMachine) {
+  CopySources sources = Sources(2);
+  sources.names = {File("/here/out/g.user.ids.txt.gz")};
+  const CopyPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n", sources);
+  for (size_t host : {0u, 1u}) {
+    const std::string part = "data/part" + std::to_string(host);
+    EXPECT_THAT(TargetsOf(plan, host),
+                ElementsAre(part + "/partition.json", part + "/graph.seg", "data/g.user.ids.txt.gz",
+                            "scripts/a/train.py", "ip.txt", "data/g.json"));
+  }
+}
+
 TEST(CopyPlan, LinesThatAreNotThePartitionsAreRefusedWithBothNumbers) {
   EXPECT_THAT(ErrorOf("a\nb\nc\n", Sources(2)),
               AllOf(HasSubstr("3 lines"), HasSubstr("2 partitions"), HasSubstr("/here/ip.txt")));

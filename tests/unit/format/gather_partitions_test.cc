@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/file.h"
 #include "fixture_files.h"
 #include "format/convert_partitions.h"
 #include "format/load.h"
@@ -156,6 +157,43 @@ TEST(GatherPartitions, PartitioningAnewKeepsTheFirstInputsIds) {
     const PartitionSummary second = PartitionGraph(gathered, options);
     ExpectSameByOriginalIds(*graph, GatherPartitions(LoadPartConfig(second.part_config)));
   }
+}
+
+TEST(GatherPartitions, NamesOfNodesGoAlongWhereOrigIdLeadsToThem) {
+  RawGraph graph = testing::TypedGraph(20, 30, 3);
+  NameTable names;
+  for (int i = 0; i < graph.nodes[0].count; i++) names.Add("node " + std::to_string(i));
+  graph.nodes[0].names = std::make_shared<const NameTable>(std::move(names));
+  const std::string type = graph.schema.ntype(0), other = graph.schema.ntype(1);
+  TempFolder folder;
+  PartitionOptions options;
+  options.graph_name = "g";
+  options.num_parts = 2;
+  options.method = PartMethod::kRandom;
+  options.format = PartFormat::kDgl;
+  options.output = folder / "first";
+  const PartConfig first = LoadPartConfig(PartitionGraph(graph, options).part_config);
+  const std::string written = ReadTextFile(folder / ("first/g." + type + ".ids.txt.gz"));
+  options.graph_name = "again";
+  options.num_parts = 3;
+  options.format = PartFormat::kNative;
+  options.output = folder / "second";
+  PartitionGraph(GatherPartitions(first), options);
+  EXPECT_EQ(ReadTextFile(folder / ("second/again." + type + ".ids.txt.gz")), written);
+  EXPECT_FALSE(FileExists(folder / ("second/again." + other + ".ids.txt.gz")));
+  ConvertPartitions(first, folder / "third", false);
+  EXPECT_EQ(ReadTextFile(folder / ("third/g." + type + ".ids.txt.gz")), written);
+  EXPECT_FALSE(FileExists(folder / ("third/g." + other + ".ids.txt.gz")));
+}
+
+TEST(GatherPartitions, NamesToWhichNoOrigIdLeadsAreLeft) {
+  const HandMade made({{4, 5}, {6, 7}}, 12, 5);
+  TempFolder folder;
+  made.Write(folder.path());
+  const PartConfig config = LoadPartConfig(folder / "hand.json");
+  const std::string type = config.meta->schema.ntype(0);
+  WriteFileAtomically(folder / ("hand." + type + ".ids.txt.gz"), "of another graph");
+  EXPECT_EQ(GatherPartitions(config).nodes[0].names_file, "");
 }
 
 TEST(GatherPartitions, APartitionThatLacksAFeatureOrAFileIsNamed) {
