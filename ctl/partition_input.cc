@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/partition_input.h"
 
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -147,6 +148,9 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) 
   options.dst_column = dst_column_;
   options.map_ids = map_ids_;
   options.progress = progress;
+  options.note = [](const std::string& text) {
+    std::fprintf(stderr, "graphctl: %s\n", text.c_str());
+  };
   if (feature_columns_ == std::vector<std::string>{"none"}) {
     options.feature_columns.emplace();
   } else if (!feature_columns_.empty()) {

@@ -135,7 +135,8 @@ class Chunked {
         ReadNpyEdges(file, TwoByTwo::kEdgesInRows, reading, progress_);
       } else {
         const TableHints hints{.separator = std::nullopt, .header = false};
-        ReadEdgeTable(OpenEdgeTable(file, hints, "", ""), none, reading, progress_);
+        ReadEdgeTable(OpenEdgeTable(file, schema.etype(e), hints, "", ""), none, reading,
+                      progress_);
       }
     }
     const int64_t count = reading.ends.count();

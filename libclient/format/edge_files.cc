@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/file.h"
@@ -34,14 +35,31 @@ EdgeFileKind EdgeFileKindOf(const std::string& path) {
   return EdgeFileKind::kTable;
 }
 
-EdgeTable OpenEdgeTable(const std::string& path, const TableHints& hints,
-                        const std::string& src_column, const std::string& dst_column) {
+namespace {
+
+bool HasColumns(const TableFormat& format, const CanonicalEdgeType& type) {
+  const auto has = [&](const std::string& name) {
+    return std::find(format.columns.begin(), format.columns.end(), name) != format.columns.end();
+  };
+  return format.header && type.src != type.dst && has(type.src) && has(type.dst);
+}
+
+}  // namespace
+
+EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
+                        const TableHints& hints, const std::string& src_column,
+                        const std::string& dst_column) {
   EdgeTable table{.path = path, .format = DetectTable(path, hints)};
   const TableFormat& format = table.format;
   if (format.columns.empty()) return table;
   if (format.columns.size() < 2) {
     Throw(ErrorCode::kCorrupt, path, ":1: one column '", format.columns[0],
           "', expected sources and destinations in two; --separator says what is between them");
+  }
+  if (src_column.empty() && dst_column.empty() && HasColumns(format, type)) {
+    table.src_column = format.Find(path, type.src);
+    table.dst_column = format.Find(path, type.dst);
+    return table;
   }
   const auto first_but = [](size_t other) -> size_t { return other == 0 ? 1 : 0; };
   if (!src_column.empty()) table.src_column = format.Find(path, src_column);

@@ -32,14 +32,14 @@ struct EdgeTable {
   std::string path;
   TableFormat format;
   size_t src_column = 0, dst_column = 1;
-  bool whole_src() const { return format.columns.empty() || format.whole[src_column]; }
-  bool whole_dst() const { return format.columns.empty() || format.whole[dst_column]; }
 };
 
 // Detects the table's form and finds its columns; "" stands for the first and the second that the
-// other option does not name. Throws Error(kCorrupt), or Error(kInvalid) for an unknown column.
-EdgeTable OpenEdgeTable(const std::string& path, const TableHints& hints,
-                        const std::string& src_column, const std::string& dst_column);
+// other option does not name, or, if both are "" and the header has the names of both node types of
+// `type`, for those. Throws Error(kCorrupt), or Error(kInvalid) for an unknown column.
+EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
+                        const TableHints& hints, const std::string& src_column,
+                        const std::string& dst_column);
 
 // One edge a row; further columns become features (feature_columns.h).
 void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/index.h"
+#include "base/strings.h"
 #include "format/edge_files.h"
 #include "format/node_table.h"
 #include "format/npy.h"
@@ -31,6 +33,7 @@ class GraphFiles {
     ChooseNames();
     for (NodeIds& ids : ids_) ReadNodes(ids);
     for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) ReadEdges(e);
+    CheckNotEmpty();
     selection_.CheckAllSeen();
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) FinishNodes(t);
     return std::move(graph_);
@@ -50,13 +53,49 @@ class GraphFiles {
       add(ntypes, file.type.dst);
       add(etypes, file.type);
     }
-    for (const NodeFile& file : options_.nodes) add(ntypes, file.type);
-    for (const auto& [type, count] : options_.num_nodes) add(ntypes, type);
     if (etypes.empty()) Throw(ErrorCode::kInvalid, "no edges are given; --edges names their files");
+    const size_t joined = ntypes.size();
+    for (const NodeFile& file : options_.nodes) add(ntypes, file.type);
+    for (const auto& [type, count] : options_.num_nodes) CheckCounted(type, ntypes);
+    NoteNodesWithoutEdges(ntypes, joined);
     for (const std::string& name : ntypes) ids_.emplace_back(name);
     graph_.nodes.resize(ntypes.size());
     graph_.edges.resize(etypes.size());
     graph_.schema = Schema(std::move(ntypes), std::move(etypes));
+  }
+
+  static void CheckCounted(const std::string& type, const std::vector<std::string>& ntypes) {
+    if (std::find(ntypes.begin(), ntypes.end(), type) != ntypes.end()) return;
+    Throw(ErrorCode::kInvalid, "--num_nodes: no file has nodes or edges of node type '", type,
+          "'; the types are ", Join(ntypes, ", "));
+  }
+
+  // A type that is no end of an edge type may be meant, or be misspelled.
+  void NoteNodesWithoutEdges(const std::vector<std::string>& ntypes, size_t joined) const {
+    const std::vector<std::string> ends(ntypes.begin(), ntypes.begin() + joined);
+    for (size_t t = joined; t < ntypes.size(); t++) {
+      Note("--nodes: no edge type has nodes of type '", ntypes[t], "'; those that have edges are ",
+           Join(ends, ", "));
+    }
+  }
+
+  template <class... Args>
+  void Note(const Args&... args) const {
+    if (options_.note) options_.note(StrCat(args...));
+  }
+
+  // What the user calls columns and types in options is what a header calls them.
+  TableHints HintsWith(std::vector<std::string> names) const {
+    TableHints hints = options_.hints;
+    hints.names = std::move(names);
+    for (const std::string& column : {options_.src_column, options_.dst_column}) {
+      if (!column.empty()) hints.names.push_back(column);
+    }
+    if (options_.feature_columns) {
+      const auto& columns = *options_.feature_columns;
+      hints.names.insert(hints.names.end(), columns.begin(), columns.end());
+    }
+    return hints;
   }
 
   void OpenFiles() {
@@ -70,8 +109,8 @@ class GraphFiles {
               "apart, as SRC.npy,DST.npy");
       }
       if (open.kind == EdgeFileKind::kTable) {
-        open.table =
-            OpenEdgeTable(file.path, options_.hints, options_.src_column, options_.dst_column);
+        open.table = OpenEdgeTable(file.path, file.type, HintsWith({file.type.src, file.type.dst}),
+                                   options_.src_column, options_.dst_column);
       }
       edge_files_[Index(graph_.schema.EdgeTypeIdOf(file.type.ToString()))].push_back(
           std::move(open));
@@ -90,7 +129,7 @@ class GraphFiles {
               "' has a table already; give arrays for more features: --nodes ", file.type,
               ".feature=FILE.npy");
       }
-      table.emplace(file.path, DetectTable(file.path, options_.hints));
+      table.emplace(file.path, DetectTable(file.path, HintsWith({file.type})));
       if (table->second.columns.empty()) {
         Throw(ErrorCode::kCorrupt, file.path, ":1: the file is empty, expected a row per node");
       }
@@ -104,20 +143,66 @@ class GraphFiles {
           ", expected ", kNames[static_cast<size_t>(*options_.kind)], " as --input_format says");
   }
 
-  // Nodes have names if some file's first rows have ids that are no numbers.
+  // Nodes have names if some file's first rows have ids that are no numbers. Numbers below 0 alone
+  // are a mistake, not names.
   void ChooseNames() {
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) {
-      bool named = options_.map_ids;
-      const auto& table = node_tables_[Index(t)];
-      if (table) named = named || !table->second.whole[0];
-      for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) {
-        for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
-          if (open.kind != EdgeFileKind::kTable) continue;
-          if (graph_.schema.src_type(e) == t) named = named || !open.table.whole_src();
-          if (graph_.schema.dst_type(e) == t) named = named || !open.table.whole_dst();
-        }
+      const std::vector<IdsInTable> columns = ColumnsWithIds(t);
+      const auto find = [&](std::optional<PlacedCell> IdCells::*cell) {
+        return std::find_if(columns.begin(), columns.end(),
+                            [&](const IdsInTable& ids) { return (ids.column->*cell).has_value(); });
+      };
+      const auto text = find(&IdCells::text), negative = find(&IdCells::negative);
+      if (options_.map_ids || text != columns.end()) {
+        Ids(t).UseNames();
+      } else if (negative != columns.end()) {
+        const PlacedCell& cell = *negative->column->negative;
+        Throw(ErrorCode::kCorrupt, *negative->path, ":", cell.line, ": node ", cell.text,
+              " of type '", Ids(t).ntype(), "' is below 0; ids that are numbers begin at 0, and ",
+              "--map_ids takes any text");
       }
-      if (named) Ids(t).UseNames();
+      if (!options_.map_ids && text != columns.end()) {
+        const PlacedCell& cell = *text->column->text;
+        Note("ids of ", Ids(t).ntype(), " are names, because of ", *text->path, ":", cell.line,
+             " '", cell.text.substr(0, 40), "'");
+        NoteMissingHeaders(columns);
+      }
+    }
+  }
+
+  struct IdsInTable {
+    const std::string* path;
+    const TableFormat* format;
+    const IdCells* column;
+    const char* row;  // what a row is
+  };
+
+  std::vector<IdsInTable> ColumnsWithIds(NodeTypeId t) const {
+    std::vector<IdsInTable> columns;
+    const auto add = [&](const std::string& path, const TableFormat& format, size_t column,
+                         const char* row) {
+      if (format.columns.empty()) return;
+      columns.push_back({&path, &format, &format.ids[column], row});
+    };
+    if (const auto& table = node_tables_[Index(t)]) add(table->first, table->second, 0, "node");
+    for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) {
+      for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
+        if (open.kind != EdgeFileKind::kTable) continue;
+        const EdgeTable& table = open.table;
+        if (graph_.schema.src_type(e) == t) add(table.path, table.format, table.src_column, "edge");
+        if (graph_.schema.dst_type(e) == t) add(table.path, table.format, table.dst_column, "edge");
+      }
+    }
+    return columns;
+  }
+
+  // Above names a header looks like one more row.
+  void NoteMissingHeaders(const std::vector<IdsInTable>& columns) {
+    if (options_.hints.header) return;
+    for (const IdsInTable& ids : columns) {
+      if (ids.format->header || !ids.column->text || !noted_.insert(*ids.path).second) continue;
+      Note(*ids.path, ": no header found; line ", ids.format->first_line, " is its first ", ids.row,
+           " (--header yes if it is a header)");
     }
   }
 
@@ -186,6 +271,19 @@ class GraphFiles {
     }
   }
 
+  // A file that was cut to nothing must not replace a good graph by an empty one.
+  void CheckNotEmpty() const {
+    if (!options_.nodes.empty() || !options_.num_nodes.empty()) return;
+    const bool edges = std::any_of(graph_.edges.begin(), graph_.edges.end(),
+                                   [](const RawEdges& of_type) { return of_type.count() > 0; });
+    const bool nodes =
+        std::any_of(ids_.begin(), ids_.end(), [](const NodeIds& ids) { return ids.count() > 0; });
+    if (edges || nodes) return;
+    Throw(ErrorCode::kCorrupt, options_.edges[0].path, " has no edges",
+          options_.edges.size() > 1 ? ", nor has any other file" : "",
+          "; if there are none, --num_nodes or --nodes says which nodes there are");
+  }
+
   void FinishNodes(NodeTypeId t) {
     NodeIds& ids = Ids(t);
     if (!ids.closed() && !ids.named()) CheckDense(t);
@@ -230,6 +328,7 @@ class GraphFiles {
   std::vector<NodeIds> ids_;                                                     // by NodeTypeId
   std::vector<std::vector<OpenEdgeFile>> edge_files_;                            // by EdgeTypeId
   std::vector<std::optional<std::pair<std::string, TableFormat>>> node_tables_;  // by NodeTypeId
+  std::set<std::string> noted_;  // files without a header
 };
 
 }  // namespace

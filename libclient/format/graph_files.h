@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,11 +57,14 @@ struct GraphFilesOptions {
   std::optional<std::vector<std::string>> feature_columns;  // none given: all
   bool map_ids = false;                                     // ids of nodes are names, even numbers
   StepProgress progress;
+  // Told what the files were taken for where they might mean something else; may be empty.
+  std::function<void(const std::string& text)> note;
 };
 
 // Types are numbered in the order in which `edges`, then `nodes` name them. Throws Error(kInvalid)
 // for options that contradict each other or the files, also if ids are numbers of which fewer than
-// a quarter occur; Error(kCorrupt) with file and line or offset for bad contents.
+// a quarter occur, and for a number of nodes of a type that no file has; Error(kCorrupt) with file
+// and line or offset for bad contents, and if there is neither an edge nor a word about the nodes.
 RawGraph ReadGraphFiles(const GraphFilesOptions& options);
 
 }  // namespace graphd

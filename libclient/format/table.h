@@ -48,14 +48,28 @@ class CellSplitter {
 struct TableHints {
   std::optional<char> separator;  // ',', '\t', ';' or ' '
   std::optional<bool> header;
+  // Of columns and types: a first row that has one of them is a header.
+  std::vector<std::string> names = {};
+};
+
+// Where in a table a cell stands, and what it holds.
+struct PlacedCell {
+  int64_t line;
+  std::string text;
+};
+
+// What a column of the first rows says about ids: whole numbers that are not negative have neither.
+struct IdCells {
+  std::optional<PlacedCell> text;      // the first that is no whole number
+  std::optional<PlacedCell> negative;  // the first whole number below 0
 };
 
 struct TableFormat {
   char separator = ',';
   bool header = false;
   std::vector<std::string> columns;  // names; "0", "1" ... without a header
-  // By column: every cell of the first rows is a whole number that is not negative.
-  std::vector<bool> whole;
+  int64_t first_line = 1;            // of the first row, a header or not
+  std::vector<IdCells> ids;          // by column
 
   // The column of that name or, if there is none, of that position (from 0). Throws
   // Error(kInvalid) listing the columns.
@@ -63,9 +77,9 @@ struct TableFormat {
 };
 
 // Reads up to 100 rows. A first row with a cell that is no number above a column of numbers is a
-// header, and so is one that has a usual name of an end or id ("src", "target", "id", ...). A file
-// without any row has no columns. Throws Error(kCorrupt) if no separator gives all rows the same
-// number of cells.
+// header, and so is one that has a usual name of an end or id ("src", "target", "id", ...) or one
+// of the hints' names, and no number. A file without any row has no columns. Throws Error(kCorrupt)
+// if no separator gives all rows the same number of cells.
 TableFormat DetectTable(const std::string& path, const TableHints& hints = {});
 
 // The rows behind the header.

@@ -12,7 +12,10 @@ namespace {
 constexpr size_t kSampleRows = 100;
 constexpr std::array kSeparators{',', '\t', ';', ' '};
 
-using Row = std::vector<std::string>;
+struct Row {
+  int64_t line;  // on which it begins
+  std::vector<std::string> cells;
+};
 
 struct Sample {
   std::vector<std::string> lines;
@@ -36,16 +39,18 @@ std::vector<Row> Cut(const Sample& sample, char separator) {
   std::vector<Row> rows;
   CellSplitter splitter(separator);
   bool whole = true;
-  for (const std::string& line : sample.lines) {
-    whole = whole ? splitter.Begin(line) : splitter.Continue(line);
-    if (whole) rows.emplace_back(splitter.cells().begin(), splitter.cells().end());
+  int64_t begin = 0;
+  for (size_t i = 0; i < sample.lines.size(); i++) {
+    if (whole) begin = sample.numbers[i];
+    whole = whole ? splitter.Begin(sample.lines[i]) : splitter.Continue(sample.lines[i]);
+    if (whole) rows.push_back({begin, {splitter.cells().begin(), splitter.cells().end()}});
   }
   return rows;
 }
 
 bool SameWidth(const std::vector<Row>& rows) {
   return std::all_of(rows.begin(), rows.end(),
-                     [&](const Row& row) { return row.size() == rows[0].size(); });
+                     [&](const Row& row) { return row.cells.size() == rows[0].cells.size(); });
 }
 
 // The rows by the first separator that makes all of them equally long, with two columns or more;
@@ -55,7 +60,7 @@ std::vector<Row> CutByBestSeparator(const std::string& path, const Sample& sampl
   for (char candidate : kSeparators) {
     try {
       std::vector<Row> rows = Cut(sample, candidate);
-      if (!rows.empty() && rows[0].size() > 1 && SameWidth(rows)) {
+      if (!rows.empty() && rows[0].cells.size() > 1 && SameWidth(rows)) {
         separator = candidate;
         return rows;
       }
@@ -70,16 +75,18 @@ std::vector<Row> CutByBestSeparator(const std::string& path, const Sample& sampl
     Throw(ErrorCode::kCorrupt, path, ":", sample.numbers[0], ": ", error.what());
   }
   if (SameWidth(rows)) return rows;
-  const auto odd = std::find_if(rows.begin(), rows.end(),
-                                [&](const Row& row) { return row.size() != rows[0].size(); });
-  Throw(ErrorCode::kCorrupt, path, ":", sample.numbers[static_cast<size_t>(odd - rows.begin())],
-        ": ", odd->size(), " cells between commas, but ", rows[0].size(), " in line ",
-        sample.numbers[0], "; tabs, semicolons and blanks make no equal rows either: correct the ",
+  const auto odd = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.cells.size() != rows[0].cells.size();
+  });
+  Throw(ErrorCode::kCorrupt, path, ":", odd->line, ": ", odd->cells.size(),
+        " cells between commas, but ", rows[0].cells.size(), " in line ", rows[0].line,
+        "; tabs, semicolons and blanks make no equal rows either: correct the ",
         "file, or give --separator");
 }
 
+template <class T>
 bool IsWhole(std::string_view cell) {
-  uint64_t value = 0;
+  T value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return error == std::errc() && end == cell.data() + cell.size();
 }
@@ -96,36 +103,46 @@ bool IsUsualName(std::string_view cell) {
   return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
 }
 
-// By column: whether `test` holds for every cell of the rows from `first`.
-template <class F>
-std::vector<bool> EveryCell(const std::vector<Row>& rows, size_t first, F&& test) {
-  std::vector<bool> all(rows[0].size(), first < rows.size());
-  for (size_t r = first; r < rows.size(); r++) {
-    for (size_t c = 0; c < all.size() && c < rows[r].size(); c++)
-      all[c] = all[c] && test(rows[r][c]);
-  }
-  return all;
-}
-
-bool LooksLikeHeader(const std::vector<Row>& rows) {
-  const Row& first = rows[0];
+bool LooksLikeHeader(const std::vector<Row>& rows, const std::vector<std::string>& names) {
+  const std::vector<std::string>& first = rows[0].cells;
   if (std::any_of(first.begin(), first.end(), IsNumberCell)) return false;
   if (std::any_of(first.begin(), first.end(), IsUsualName)) return true;
-  const std::vector<bool> numeric = EveryCell(rows, 1, IsNumberCell);
-  return std::find(numeric.begin(), numeric.end(), true) != numeric.end();
+  if (std::find_first_of(first.begin(), first.end(), names.begin(), names.end()) != first.end()) {
+    return true;
+  }
+  for (size_t c = 0; c < first.size(); c++) {
+    const bool numbers = std::all_of(rows.begin() + 1, rows.end(), [&](const Row& row) {
+      return c >= row.cells.size() || IsNumberCell(row.cells[c]);
+    });
+    if (numbers && rows.size() > 1) return true;
+  }
+  return false;
 }
 
-void NameColumns(const std::string& path, const Sample& sample, const Row& first,
-                 TableFormat& format) {
+std::vector<IdCells> IdColumns(const std::vector<Row>& rows, size_t first) {
+  std::vector<IdCells> columns(rows[0].cells.size());
+  for (size_t r = first; r < rows.size(); r++) {
+    for (size_t c = 0; c < columns.size() && c < rows[r].cells.size(); c++) {
+      const std::string& cell = rows[r].cells[c];
+      if (IsWhole<uint64_t>(cell)) continue;
+      auto& found = IsWhole<int64_t>(cell) ? columns[c].negative : columns[c].text;
+      if (!found) found = PlacedCell{rows[r].line, cell};
+    }
+  }
+  return columns;
+}
+
+void NameColumns(const std::string& path, const Row& row, TableFormat& format) {
+  const std::vector<std::string>& first = row.cells;
   for (size_t c = 0; c < first.size(); c++) {
     std::string name = format.header ? first[c] : std::to_string(c);
     if (name.empty()) {
-      Throw(ErrorCode::kCorrupt, path, ":", sample.numbers[0], ": column ", c,
+      Throw(ErrorCode::kCorrupt, path, ":", row.line, ": column ", c,
             " has no name in the header; name it, or give --header no");
     }
     if (std::find(format.columns.begin(), format.columns.end(), name) != format.columns.end()) {
-      Throw(ErrorCode::kCorrupt, path, ":", sample.numbers[0], ": the header has two columns '",
-            name, "'; rename one, or give --header no");
+      Throw(ErrorCode::kCorrupt, path, ":", row.line, ": the header has two columns '", name,
+            "'; rename one, or give --header no");
     }
     format.columns.push_back(std::move(name));
   }
@@ -153,11 +170,10 @@ TableFormat DetectTable(const std::string& path, const TableHints& hints) {
     Throw(ErrorCode::kCorrupt, path, ":", sample.numbers[0],
           ": a quoted cell begins here and goes on for ", sample.lines.size(), " lines or more");
   }
-  format.header = hints.header ? *hints.header : LooksLikeHeader(rows);
-  NameColumns(path, sample, rows[0], format);
-  const size_t first = format.header ? 1 : 0;
-  format.whole = EveryCell(rows, first, IsWhole);
-  if (first == rows.size()) format.whole.assign(rows[0].size(), true);  // no row says otherwise
+  format.header = hints.header ? *hints.header : LooksLikeHeader(rows, hints.names);
+  format.first_line = rows[0].line;
+  NameColumns(path, rows[0], format);
+  format.ids = IdColumns(rows, format.header ? 1 : 0);
   return format;
 }
 
@@ -170,7 +186,10 @@ size_t TableFormat::Find(const std::string& path, const std::string& column) con
     return position;
   }
   Throw(ErrorCode::kInvalid, path, " has no column '", column, "'; there are ", columns.size(),
-        ": ", Join(columns, ", "), header ? "" : " (positions: there is no header)");
+        ": ", Join(columns, ", "),
+        header ? ""
+               : " (positions: there is no header); if its first row is a header, give --header "
+                 "yes");
 }
 
 }  // namespace graphd

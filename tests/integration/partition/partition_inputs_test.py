@@ -217,7 +217,7 @@ class Inputs(unittest.TestCase):
                     ("no edges", ["--input", none, "--num_nodes", 5], 5, 0),
                     ("an edge type without edges, a node type without nodes",
                      ["--edges", "a:r:a=%s" % loops, "--edges", "a:q:b=%s" % none,
-                      "--edges", "b:s:b=%s" % none, "--num_nodes", "c=2"], 6, 3)):
+                      "--edges", "b:s:b=%s" % none, "--num_nodes", "b=2"], 6, 3)):
                 for parts in (1, 3, 8):
                     with self.subTest(name, method=method, parts=parts):
                         summary, shown = self.partitioned(*options, "--part_method", method,
@@ -225,6 +225,18 @@ class Inputs(unittest.TestCase):
                         self.assertEqual((summary["num_nodes"], summary["num_edges"]), (nodes, edges))
                         self.assertEqual(sum(t["edges"] for part in shown for t in part["etypes"]),
                                          edges)
+
+    def test_a_file_without_edges_replaces_no_graph(self):
+        self.partitioned("--input", self.write("e.csv", "0,1\n"))
+        before = (self.output / "g.json").read_bytes()
+        self.assert_fails(self.partition("--input", self.write("e.csv", "src,dst\n")), CORRUPT,
+                          "e.csv has no edges")
+        self.assertEqual((self.output / "g.json").read_bytes(), before)
+
+    def test_a_header_that_was_not_found_is_noted(self):
+        result = self.partition("--input", self.write("h.csv", "person,friend\nann,bob\nbob,ann\n"))
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertIn("h.csv: no header found; line 1 is its first edge", result.stderr)
 
     def test_what_is_wrong_is_said(self):
         self.assert_fails(self.partition(), INVALID, "--input or --edges")

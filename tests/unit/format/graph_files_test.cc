@@ -70,6 +70,70 @@ TEST_F(GraphFilesTest, ATableWithoutRowsMakesNoNamesOfNumbers) {
   EXPECT_EQ(EndsOf(graph.edges[0]), (Ends{{3, 1}, {0, 2}}));
 }
 
+TEST_F(GraphFilesTest, ColumnsThatAreCalledLikeTheTypesAreTheEnds) {
+  const std::string text = "item,user,price\npen,ann,1\ncup,ann,2\n";
+  Edges("user:bought:item", "e.csv", text);
+  const RawGraph graph = Read();
+  EXPECT_THAT(NamesOf(graph.nodes[0]), ElementsAre("ann"));
+  EXPECT_THAT(NamesOf(graph.nodes[1]), ElementsAre("pen", "cup"));
+  options_.src_column = "0";
+  EXPECT_THAT(NamesOf(Read().nodes[0]), ElementsAre("pen", "cup"));
+}
+
+TEST_F(GraphFilesTest, AHeaderAboveNamesIsKnownByTheOptionsOrNoted) {
+  Edges("", "e.csv", "person,friend\nann,bob\nbob,ann\n");
+  std::string notes;
+  options_.note = [&](const std::string& text) { notes += text + "\n"; };
+  EXPECT_EQ(Read().edges[0].count(), 3);
+  EXPECT_THAT(notes,
+              AllOf(HasSubstr("ids of _N are names, because of "), HasSubstr("e.csv:1 'person'"),
+                    HasSubstr("e.csv: no header found; line 1 is its first edge (--header yes")));
+  notes.clear();
+  options_.dst_column = "friend";
+  EXPECT_EQ(Read().edges[0].count(), 2);
+  EXPECT_EQ(notes.find("header"), notes.npos) << notes;
+  options_.edges.clear();
+  options_.dst_column.clear();
+  Edges("person:knows:person", "e.csv", "person,friend\nann,bob\nbob,ann\n");
+  EXPECT_EQ(Read().edges[0].count(), 2);
+}
+
+TEST_F(GraphFilesTest, ANumberBelowZeroMakesNoNamesOfNumbers) {
+  Edges("", "e.csv", "0,1\n1,-2\n");
+  EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
+              HasSubstr("e.csv:2: node -2 of type '_N' is below 0"));
+  Edges("", "e.csv", "0,1\n1,-2\n");
+  options_.map_ids = true;
+  EXPECT_THAT(NamesOf(Read().nodes[0]), ElementsAre("0", "1", "-2"));
+  options_ = {};
+  Edges("", "e.csv", "0,x\n1,-2\n");
+  EXPECT_EQ(Read().nodes[0].count, 4);
+}
+
+TEST_F(GraphFilesTest, NothingIsNoGraphUnlessNodesAreGiven) {
+  for (const char* text : {"", "src,dst\n"}) {
+    Edges("", "e.csv", text);
+    EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("e.csv has no edges; "));
+    Edges("", "e.csv", text);
+    options_.num_nodes["_N"] = 2;
+    EXPECT_EQ(Read().nodes[0].count, 2);
+    options_ = {};
+  }
+}
+
+TEST_F(GraphFilesTest, TypesThatNoEdgeHasAreRefusedOrNoted) {
+  Edges("user:bought:item", "e.csv", "0,0\n");
+  options_.num_nodes["foo"] = 9;
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid),
+              HasSubstr("node type 'foo'; the types are user, item"));
+  Edges("user:bought:item", "e.csv", "0,0\n");
+  Nodes("usr", "n.csv", "id,age\n0,30\n");
+  std::string notes;
+  options_.note = [&](const std::string& text) { notes += text; };
+  EXPECT_EQ(Read().nodes[2].count, 1);
+  EXPECT_THAT(notes, HasSubstr("type 'usr'; those that have edges are user, item"));
+}
+
 TEST_F(GraphFilesTest, NamesCountInOrderOfFirstAppearance) {
   Edges("", "e.tsv", "bob\tann\nann\tcarl\n\"bob\"\tann\n");
   const RawGraph graph = Read();
@@ -251,13 +315,12 @@ TEST_F(GraphFilesTest, ArraysOfFeaturesAreMappedAndStayAlive) {
 TEST_F(GraphFilesTest, SelfLoopsMultiEdgesEmptyTypesAndIsolatedNodesAreKept) {
   Edges("a:r:a", "r.csv", "1,1\n1,1\n0,1\n");
   Edges("a:none:b", "none.csv", "");
-  options_.num_nodes = {{"a", 4}, {"b", 0}, {"c", 3}};
+  options_.num_nodes = {{"a", 4}, {"b", 0}};
   const RawGraph graph = Read();
   EXPECT_EQ(EndsOf(graph.edges[0]), (Ends{{1, 1}, {1, 1}, {0, 1}}));
   EXPECT_EQ(graph.edges[1].count(), 0);
   EXPECT_EQ(graph.nodes[0].count, 4);
   EXPECT_EQ(graph.nodes[1].count, 0);
-  EXPECT_EQ(graph.nodes[2].count, 3);
 }
 
 TEST_F(GraphFilesTest, MatrixMarketEntriesAreEdges) {

@@ -54,7 +54,10 @@ TEST(Table, ATextAboveNumbersIsAHeader) {
   EXPECT_TRUE(table.format.header);
   EXPECT_THAT(table.format.columns, ElementsAre("u", "v", "weight"));
   EXPECT_EQ(table.rows, (Rows{{"1", "2", "0.5"}}));
-  EXPECT_THAT(table.format.whole, ElementsAre(true, true, false));
+  EXPECT_FALSE(table.format.ids[1].text);
+  ASSERT_TRUE(table.format.ids[2].text);
+  EXPECT_EQ(table.format.ids[2].text->line, 2);
+  EXPECT_EQ(table.format.ids[2].text->text, "0.5");
 }
 
 TEST(Table, UsualNamesAboveTextAreAHeaderAndOthersAreNot) {
@@ -63,6 +66,24 @@ TEST(Table, UsualNamesAboveTextAreAHeaderAndOthersAreNot) {
   EXPECT_TRUE(
       Read("ann,bob\nbob,carl\n", {.separator = std::nullopt, .header = true}).format.header);
   EXPECT_FALSE(Read("u,v\n1,2\n", {.separator = std::nullopt, .header = false}).format.header);
+}
+
+TEST(Table, ARowWithANameThatWasGivenIsAHeader) {
+  const TableHints hints{.separator = std::nullopt, .header = std::nullopt, .names = {"friend"}};
+  EXPECT_TRUE(Read("person,friend\nann,bob\n", hints).format.header);
+  EXPECT_FALSE(Read("ann,bob\nperson,friend\n", hints).format.header);
+  EXPECT_FALSE(Read("friend,1\nann,2\n", hints).format.header);
+}
+
+TEST(Table, ColumnsOfIdsSayWhereTheyAreNoIds) {
+  const TableFormat format = Read("# ids\n0,\"a\nb\"\n-1,2\n-2,-3\n").format;
+  EXPECT_EQ(format.first_line, 2);
+  EXPECT_FALSE(format.ids[0].text);
+  ASSERT_TRUE(format.ids[0].negative && format.ids[1].text && format.ids[1].negative);
+  EXPECT_EQ(format.ids[0].negative->line, 4);
+  EXPECT_EQ(format.ids[0].negative->text, "-1");
+  EXPECT_EQ(format.ids[1].text->line, 2);
+  EXPECT_EQ(format.ids[1].negative->line, 5);
 }
 
 TEST(Table, CommentsBeforeTheFirstRowAreSkipped) {
@@ -135,6 +156,8 @@ TEST(Table, ColumnsAreFoundByNameThenByPosition) {
   auto [code, message] = Failure([&] { format.Find("t", "y"); });
   EXPECT_EQ(code, ErrorCode::kInvalid);
   EXPECT_THAT(message, HasSubstr("no column 'y'; there are 3: x, 1, 0"));
+  EXPECT_THAT(Failure([] { Read("a,b\n").format.Find("t", "y"); }).second,
+              HasSubstr("if its first row is a header, give --header yes"));
 }
 
 TEST(Table, ACutCompressedFileIsAnError) {
