@@ -63,6 +63,7 @@ void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& co
   nlohmann::ordered_json root;
   const PartitionBook& book = summary.meta->book;
   root["part_config"] = summary.part_config;
+  for (const auto& [ntype, path] : summary.node_names) root["node_names"][ntype] = path;
   root["graph_name"] = summary.meta->graph_name;
   root["part_method"] = summary.meta->part_method;
   root["num_nodes"] = book.nodes().total();
@@ -100,6 +101,9 @@ void PrintPartitionTable(const PartitionSummary& summary, const PartitionCost& c
   std::printf("time         %.1f s, %.1f s of it reading\n", cost.seconds, cost.read_seconds);
   std::printf("peak memory  %s\n", HumanBytes(cost.peak_bytes).c_str());
   std::printf("part config  %s\n", summary.part_config.c_str());
+  for (const auto& [ntype, path] : summary.node_names) {
+    std::printf("node names   %s\n", path.c_str());
+  }
 }
 
 }  // namespace graphd::ctl

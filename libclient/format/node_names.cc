@@ -52,17 +52,24 @@ std::vector<std::string> FindNodeNames(const PartConfig& config) {
   return paths;
 }
 
-void WriteNodeNames(const std::string& directory, const std::string& graph_name,
-                    const RawGraph& graph) {
+std::map<std::string, std::string> WriteNodeNames(const std::string& directory,
+                                                  const std::string& graph_name,
+                                                  const RawGraph& graph) {
+  std::map<std::string, std::string> paths;
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
     const RawNodes& nodes = graph.nodes[Index(t)];
-    const std::string path = JoinPath(directory, FileName(graph_name, graph.schema.ntype(t)));
+    const std::string& ntype = graph.schema.ntype(t);
+    const std::string path = JoinPath(directory, FileName(graph_name, ntype));
     if (nodes.names) {
       WriteNames(path, *nodes.names);
     } else if (!nodes.names_file.empty()) {
       CopyNames(nodes.names_file, path);
+    } else {
+      continue;
     }
+    paths.emplace(ntype, path);
   }
+  return paths;
 }
 
 void CopyNodeNames(const PartConfig& config, const std::string& directory) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,11 @@ void RemoveNodeNames(const std::string& directory, const std::string& graph_name
 // The files that are there beside a part config, by NodeTypeId; empty where there is none.
 std::vector<std::string> FindNodeNames(const PartConfig& config);
 
-// Writes those of each node type that has names, or copies the file that has them.
-void WriteNodeNames(const std::string& directory, const std::string& graph_name,
-                    const RawGraph& graph);
+// Writes those of each node type that has names, or copies the file that has them; the paths by
+// node type.
+std::map<std::string, std::string> WriteNodeNames(const std::string& directory,
+                                                  const std::string& graph_name,
+                                                  const RawGraph& graph);
 
 // Copies those of a part config beside another of the same graph name, whose orig_id are the same.
 void CopyNodeNames(const PartConfig& config, const std::string& directory);

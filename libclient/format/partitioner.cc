@@ -108,7 +108,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions
   summary.classes = CountClasses(graph, options, assignment.owners);
   const PartitionPlan plan = MakePlan(graph, std::move(assignment.owners), options);
   ClearOutput(options);
-  WriteNodeNames(options.output, options.graph_name, graph);
+  summary.node_names = WriteNodeNames(options.output, options.graph_name, graph);
   summary.meta = plan.meta;
   summary.edge_cut = plan.edge_cut();
   const uint64_t total = ExpectedBytes(graph, options.format);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ struct PartitionOptions : AssignOptions {
 };
 
 struct PartitionSummary {
-  std::string part_config;  // path of <graph_name>.json
+  std::string part_config;                        // path of <graph_name>.json
+  std::map<std::string, std::string> node_names;  // paths of the files of names, by node type
   std::shared_ptr<const GraphMeta> meta;
   int64_t edge_cut = 0;              // edges whose ends are in different partitions
   std::vector<uint64_t> bytes;       // of each partition's files

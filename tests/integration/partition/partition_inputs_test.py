@@ -74,6 +74,10 @@ class Inputs(unittest.TestCase):
         names = gzip.decompress((self.output / "g._N.ids.txt.gz").read_bytes()).decode().split("\n")
         self.assertEqual(names[:3], ["person 0", "person 1", "person 8"])
         self.assertEqual(len(names), 51)
+        self.assertEqual(summary["node_names"], {"_N": str(self.output / "g._N.ids.txt.gz")})
+        result = graphctl("partition", "--graph_name", "g", "--num_parts", 2, "--output", self.output,
+                          "--force", "--input", path)
+        self.assertIn("node names   %s/g._N.ids.txt.gz\n" % self.output, result.stdout)
         # They go with the graph when it is cut anew or converted: orig_id still leads to them.
         written = (self.output / "g._N.ids.txt.gz").read_bytes()
         anew, native = self.scratch / "anew", self.scratch / "converted"
