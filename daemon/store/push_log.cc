@@ -215,12 +215,25 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
   return tail;
 }
 
-void PushLog::SetAside() {
+std::vector<std::string> PushLog::SegmentNames() const {
+  std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(directory_)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with("log-")) continue;
-    fs::rename(entry.path(), StrCat(directory_, "/damaged-", name.substr(4)));
+    if (name.starts_with("log-")) names.push_back(name);
   }
+  return names;
+}
+
+void PushLog::SetAside() {
+  for (const std::string& name : SegmentNames()) {
+    fs::rename(directory_ + "/" + name, StrCat(directory_, "/damaged-", name.substr(4)));
+  }
+  segments_.clear();
+  file_.reset();
+}
+
+void PushLog::Clear() {
+  for (const std::string& name : SegmentNames()) fs::remove(directory_ + "/" + name);
   segments_.clear();
   file_.reset();
 }

@@ -51,6 +51,8 @@ class PushLog {
   void AdvanceTo(uint64_t lsn);
   // Renames every segment to "damaged-...", for whoever wants to look into them.
   void SetAside();
+  // Removes every segment: what they hold is safe elsewhere.
+  void Clear();
 
   // Writes the records, whose numbers go on from last_lsn(). On Error nothing counts as written,
   // and the same call may be tried again; a full disk is Error(kOverloaded).
@@ -66,6 +68,7 @@ class PushLog {
     uint64_t bytes = 0;
   };
   std::string PathOf(uint64_t first_lsn) const;
+  std::vector<std::string> SegmentNames() const;
   void StartSegment();
   void Write(std::vector<iovec>& pieces, uint64_t total);
 

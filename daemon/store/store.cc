@@ -130,7 +130,6 @@ void Store::Recover() {
   }
   std::map<ClientId, Pipeline::Client> clients = state.clients;
   uint64_t last_lsn = state.lsn;
-  // A log that a server without durability leaves alone would be replayed later.
   log_ = std::make_unique<PushLog>(
       options_.directory + "/log",
       PushLog::Options{options_.log_segment_bytes, options_.durability == Durability::kPower});
@@ -168,9 +167,12 @@ void Store::Recover() {
       log_->last_lsn(), std::move(clients));
   for (const std::string& what : damage_) LogError(what);
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
-  if (tail.lost_after != 0 || (!logs && replayed_ != 0)) {
+  if (tail.lost_after != 0) {
     Cycle(/*at_once=*/true);
     log_->SetAside();
+  } else if (!logs) {  // it would be replayed over what comes now
+    Cycle(/*at_once=*/true);
+    log_->Clear();
   }
 }
 

@@ -236,6 +236,26 @@ TEST(Store, ALogWithoutPagesIsEnough) {
   EXPECT_EQ(AllRows(*third.FindTable("emb")), AllRows(*table));
 }
 
+TEST(Store, WithoutDurabilityAnOlderLogIsReplayedOnceAndGoes) {
+  const ScratchDirectory scratch;
+  const StoreOptions options = Options(scratch);
+  StoreOptions copy = options;
+  copy.directory = scratch / "copy";
+  copy.durability = Durability::kNone;
+  Store store(options);
+  const auto table = store.OpenTable(Spec());
+  ApplyRandom(store, table, 1, 5);
+  CopyStore(options, copy.directory);
+  {
+    Store without(copy);
+    EXPECT_EQ(AllRows(*without.FindTable("emb")), AllRows(*table));
+    EXPECT_TRUE(fs::is_empty(copy.directory + "/log"));
+    ApplyRandom(without, without.FindTable("emb"), 6, 9);
+  }
+  ApplyRandom(store, table, 6, 9);
+  EXPECT_EQ(AllRows(*Store(copy).FindTable("emb")), AllRows(*table));
+}
+
 TEST(Store, WriteBackTruncatesTheLog) {
   const ScratchDirectory scratch;
   StoreOptions options = Options(scratch);
