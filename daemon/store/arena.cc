@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/strings.h"
 
@@ -37,22 +38,24 @@ class Backoff {
   int rounds_ = 0;
 };
 
-// Acquire and release cost nothing on x86-64, and make the words' order that of the values.
+// Acquire and release cost nothing on x86-64, and make the words' order that of the values. Only
+// the arena's side is aligned.
 template <class T>
 void LoadPieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   const T* source = reinterpret_cast<const T*>(from);
-  T* target = reinterpret_cast<T*>(to);
   for (size_t i = 0; i < bytes / sizeof(T); i++) {
-    target[i] = __atomic_load_n(source + i, __ATOMIC_ACQUIRE);
+    const T piece = __atomic_load_n(source + i, __ATOMIC_ACQUIRE);
+    std::memcpy(to + i * sizeof(T), &piece, sizeof(T));
   }
 }
 
 template <class T>
 void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
-  const T* source = reinterpret_cast<const T*>(from);
   T* target = reinterpret_cast<T*>(to);
   for (size_t i = 0; i < bytes / sizeof(T); i++) {
-    __atomic_store_n(target + i, source[i], __ATOMIC_RELEASE);
+    T piece;
+    std::memcpy(&piece, from + i * sizeof(T), sizeof(T));
+    __atomic_store_n(target + i, piece, __ATOMIC_RELEASE);
   }
 }
 
