@@ -33,7 +33,7 @@ std::string Guess(const std::string& word, const std::vector<std::string>& names
   return ", did you mean '" + *nearest + "'";
 }
 
-// Those that help shows.
+// All of them, the hidden ones too.
 std::vector<const CLI::App*> Verbs(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }

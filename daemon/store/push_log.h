@@ -39,11 +39,10 @@ class PushLog {
   // Makes the directory if there is none. Throws Error(kIo).
   PushLog(std::string directory, Options options);
 
-  // Reads what is there, before the first Append: every record in order, from the oldest segment
-  // that begins at or before `first`. The views that `visit` gets end with the call. A record torn
-  // by a crash ends the log (it was not acknowledged). If records follow that damage, they are not
-  // visited and `lost_after` says so: SetAside, when what was visited is safe elsewhere. Appending
-  // goes on behind the last number seen.
+  // Reads what is there, before the first Append: every record in order. The views that `visit`
+  // gets end with the call. A record torn by a crash ends the log (it was not acknowledged). If
+  // records follow that damage, they are not visited and `lost_after` says so: SetAside, when what
+  // was visited is safe elsewhere. Appending goes on behind the last number seen.
   Tail Recover(const std::function<void(const Push&)>& visit);
   // The number of the last record, 0 if there was none; AdvanceTo makes the next one `lsn` + 1
   // (RocksDB may be ahead of a log that was truncated).

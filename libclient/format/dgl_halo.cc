@@ -7,6 +7,7 @@
 #include "base/index.h"
 
 namespace graphd {
+
 DglHalo::DglHalo(const PartitionPlan& plan, PartId part, int num_hops)
     : plan_(plan),
       schema_(plan.meta->schema),
