@@ -12,7 +12,7 @@
 
 #include "base/huge_array.h"
 #include "base/rng.h"
-#include "daemon/store/store.h"
+#include "store/store.h"
 
 // Pushes of 10,000 gradients of 128 floats to a table of 2.4 million rows, as one trainer sends
 // them: two are on their way at any time, and each is timed from its submission to its
@@ -56,14 +56,14 @@ const std::vector<float>& Gradients() {
   return gradients;
 }
 
-UpdateRule RuleOf(StateKind state) {
-  return {.kind = state == StateKind::kAdam ? UpdateKind::kAdam : UpdateKind::kAdagrad};
+UpdateRule RuleOf(OptimizerState state) {
+  return {.kind = state == OptimizerState::kAdam ? UpdateKind::kAdam : UpdateKind::kAdagrad};
 }
 
 // Rows per second of the arithmetic alone: one thread, memory on large pages, nothing kept.
-double LoopRate(StateKind state, bool zipf) {
+double LoopRate(OptimizerState state, bool zipf) {
   static double rates[2][2] = {};
-  double& rate = rates[state == StateKind::kAdam][zipf];
+  double& rate = rates[state == OptimizerState::kAdam][zipf];
   if (rate != 0) return rate;
   const size_t floats = StateFloats(state, kElements);
   HugeArray<float> values(static_cast<size_t>(kRows) * kElements, "values");
@@ -98,7 +98,7 @@ double LoopRate(StateKind state, bool zipf) {
 
 // A table with every page in memory, kept from benchmark to benchmark of the same kind.
 struct Served {
-  Served(StateKind state, Durability durability) {
+  Served(OptimizerState state, Durability durability) {
     const char* wanted = std::getenv("GRAPHD_BENCH_DIR");
     StoreOptions options;
     options.directory = wanted != nullptr ? wanted : "/tmp/graphd_store_bench";
@@ -128,7 +128,7 @@ struct Served {
 };
 
 void BM_StorePush(benchmark::State& state) {
-  const auto kind = static_cast<StateKind>(state.range(0));
+  const auto kind = static_cast<OptimizerState>(state.range(0));
   const bool zipf = state.range(1) != 0;
   const double loop = LoopRate(kind, zipf);
   Served served(kind, static_cast<Durability>(state.range(2)));
@@ -170,18 +170,19 @@ void BM_StorePush(benchmark::State& state) {
 }
 BENCHMARK(BM_StorePush)
     ->ArgNames({"state", "zipf", "durability"})
-    ->ArgsProduct(
-        {{static_cast<int64_t>(StateKind::kAdagrad), static_cast<int64_t>(StateKind::kAdam)},
-         {0, 1},
-         {static_cast<int64_t>(Durability::kNone), static_cast<int64_t>(Durability::kProcess),
-          static_cast<int64_t>(Durability::kPower)}})
+    ->ArgsProduct({{static_cast<int64_t>(OptimizerState::kAdagrad),
+                    static_cast<int64_t>(OptimizerState::kAdam)},
+                   {0, 1},
+                   {static_cast<int64_t>(Durability::kNone),
+                    static_cast<int64_t>(Durability::kProcess),
+                    static_cast<int64_t>(Durability::kPower)}})
     ->UseRealTime()
     ->MinTime(8)
     ->Unit(benchmark::kMillisecond);
 
 // 10,000 random rows to a reader in the daemon.
 void BM_StoreRead(benchmark::State& state) {
-  Served served(StateKind::kAdagrad, Durability::kNone);
+  Served served(OptimizerState::kAdagrad, Durability::kNone);
   const std::vector<std::vector<int64_t>> pulls = DrawRows(/*zipf=*/false);
   std::vector<float> out(kPushRows * kElements);
   size_t i = 0;

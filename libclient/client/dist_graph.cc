@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphd/dist_graph.h"
 
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
 #include "base/strings.h"
 #include "client/graph_access.h"
+#include "client/tensor_source.h"
 
 namespace graphd {
 namespace {
@@ -21,42 +27,35 @@ std::vector<FeatureScheme> SchemesOf(const std::vector<FeatureInfo>& infos) {
 
 }  // namespace
 
-DistTensor::DistTensor(std::shared_ptr<GraphAccess> access, bool is_edge, int32_t type,
-                       std::string name)
-    : access_(std::move(access)), is_edge_(is_edge), type_(type), name_(std::move(name)) {
-  const FeatureInfo& info = access_->feature({is_edge_, type_, name_});
-  const PartitionBook& book = access_->meta().book;
-  dtype_ = info.dtype;
-  shape_ = info.row_shape;
-  shape_.insert(shape_.begin(), (is_edge ? book.edges() : book.nodes()).count(type));
-}
+// By whether it is of edges, type and name.
+struct DistGraph::Attached {
+  std::mutex mutex;
+  std::map<std::tuple<bool, int32_t, std::string>, DistTensor> tensors;  // guarded by mutex
 
-Tensor DistTensor::Read(std::span<const int64_t> ids) const {
-  std::vector<int64_t> shape = shape_;
-  shape[0] = static_cast<int64_t>(ids.size());
-  Tensor rows = access_->NewTensor(dtype_, std::move(shape));
-  ReadInto(ids, {rows.data(), rows.num_bytes()});
-  return rows;
-}
-
-void DistTensor::ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const {
-  access_->Gather({is_edge_, type_, name_}, ids, out);
-}
-
-Tensor DistTensor::Slice(int64_t begin, int64_t end) const {
-  if (begin < 0 || end < begin || end > num_rows()) {
-    Throw(ErrorCode::kInvalid, "rows [", begin, ", ", end, ") of '", name_, "' are outside 0..",
-          num_rows());
+  std::optional<DistTensor> Find(bool is_edge, int32_t type, const std::string& name) {
+    std::lock_guard lock(mutex);
+    const auto found = tensors.find({is_edge, type, name});
+    if (found == tensors.end()) return std::nullopt;
+    return found->second;
   }
-  std::vector<int64_t> shape = shape_;
-  shape[0] = end - begin;
-  Tensor rows = access_->NewTensor(dtype_, std::move(shape));
-  access_->Slice({is_edge_, type_, name_}, begin, end, {rows.data(), rows.num_bytes()});
-  return rows;
-}
+  void AddNames(bool is_edge, int32_t type, std::vector<std::string>& names) {
+    std::lock_guard lock(mutex);
+    for (const auto& [key, tensor] : tensors) {
+      if (std::get<0>(key) == is_edge && std::get<1>(key) == type) {
+        names.push_back(std::get<2>(key));
+      }
+    }
+  }
+  void Remove(bool is_edge, int32_t type, const std::string& name) {
+    std::lock_guard lock(mutex);
+    if (tensors.erase({is_edge, type, name}) == 0) {
+      Throw(ErrorCode::kNotFound, "no tensor is attached as '", name, "'");
+    }
+  }
+};
 
 DistGraph::DistGraph(std::shared_ptr<Session> session, const std::string& graph_name)
-    : session_(std::move(session)) {
+    : session_(std::move(session)), attached_(std::make_shared<Attached>()) {
   if (!session_) Throw(ErrorCode::kInvalid, "a graph needs a session; call Initialize first");
   access_ = session_->access();
   if (!graph_name.empty() && graph_name != name()) {
@@ -123,16 +122,43 @@ std::vector<uint8_t> DistGraph::HasEdges(std::span<const int64_t> src, std::span
 }
 
 DistTensor DistGraph::ndata(const std::string& name, NodeTypeId ntype) const {
-  return DistTensor(access_, false, ntype, name);
+  if (auto attached = attached_->Find(false, ntype, name)) return *attached;
+  return DistTensor(MakeFeatureSource(access_, {false, ntype, name}));
 }
 DistTensor DistGraph::edata(const std::string& name, EdgeTypeId etype) const {
-  return DistTensor(access_, true, etype, name);
+  if (auto attached = attached_->Find(true, etype, name)) return *attached;
+  return DistTensor(MakeFeatureSource(access_, {true, etype, name}));
 }
 std::vector<std::string> DistGraph::ndata_names(NodeTypeId ntype) const {
-  return NamesOf(access_->features(false, ntype));
+  std::vector<std::string> names = NamesOf(access_->features(false, ntype));
+  attached_->AddNames(false, ntype, names);
+  return names;
 }
 std::vector<std::string> DistGraph::edata_names(EdgeTypeId etype) const {
-  return NamesOf(access_->features(true, etype));
+  std::vector<std::string> names = NamesOf(access_->features(true, etype));
+  attached_->AddNames(true, etype, names);
+  return names;
+}
+
+void DistGraph::Attach(const std::string& name, const DistTensor& tensor) const {
+  if (tensor.spec().policy == TensorPolicy::kRange) {
+    Throw(ErrorCode::kInvalid, "tensor '", tensor.name(), "' has rows of its own, and belongs ",
+          "neither to nodes nor to edges");
+  }
+  for (const FeatureInfo& info : access_->features(tensor.is_edge(), tensor.type())) {
+    if (info.name == name) {
+      Throw(ErrorCode::kExists, "the graph has a feature '", name, "'; attach '", tensor.name(),
+            "' under another name");
+    }
+  }
+  std::lock_guard lock(attached_->mutex);
+  attached_->tensors.insert_or_assign({tensor.is_edge(), tensor.type(), name}, tensor);
+}
+void DistGraph::DetachNdata(const std::string& name, NodeTypeId ntype) const {
+  attached_->Remove(false, ntype, name);
+}
+void DistGraph::DetachEdata(const std::string& name, EdgeTypeId etype) const {
+  attached_->Remove(true, etype, name);
 }
 
 TrafficCounts DistGraph::traffic() const noexcept {

@@ -17,13 +17,14 @@
 // mode.
 //
 // Arrays, by segment:
+// clang-format off
 //   graph      csc/<etype id>/indptr     uint64 [inner nodes of the destination type + 1]
-//              csc/<etype id>/indices    uint32 or uint64 [edges]: type-wise *global* id of the
-//              source csc/<etype id>/edge_rows  uint32 or uint64 [edges], absent when row ==
-//              position:
-//                                        local row of the edge (IdMap::FromLocalRow gives its id)
+//              csc/<etype id>/indices    uint32 or uint64 [edges]: the source, a type-wise *global* id
+//              csc/<etype id>/edge_rows  uint32 or uint64 [edges], absent when row == position: local
+//                                        row of the edge (IdMap::FromLocalRow gives its id)
 //   node_feat  node/<ntype id>/<name>    [inner nodes of the type, ...]
 //   edge_feat  edge/<etype id>/<name>    [owned edges of the type, ...] by local edge row
+// clang-format on
 // An edge is owned by the partition of its destination, so every in-edge of an inner node is here.
 
 namespace graphd {

@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
 
-const protocolVersion :UInt32 = 2;
+const protocolVersion :UInt32 = 3;
 
 struct Hello {
   protocol @0 :UInt32;
@@ -67,7 +67,7 @@ struct ArraySpec {
   bytes @4 :UInt64;
 }
 
-interface SegmentHandle {}  # carries the sealed memfd; has no methods
+interface SegmentHandle {}  # carries a memfd; has no methods
 
 struct SegmentInfo {
   arrays @0 :List(ArraySpec);
@@ -79,6 +79,51 @@ struct PartitionInfo {
   part @0 :Int32;
   features @1 :List(Feature);
   segments @2 :List(SegmentInfo);  # over the Unix socket, when asked for
+}
+
+struct Initializer {
+  kind @0 :UInt8;          # graphd::InitKind
+  a @1 :Float64;
+  b @2 :Float64;
+  seed @3 :UInt64;
+}
+
+# graphd::TensorSpec
+struct TensorSpec {
+  name @0 :Text;
+  persistent @1 :Bool;
+  policy @2 :UInt8;        # graphd::TensorPolicy
+  type @3 :Int32;          # node or edge type, by policy
+  rows @4 :Int64;          # of all partitions
+  dtype @5 :UInt8;
+  rowShape @6 :List(Int64);
+  initializer @7 :Initializer;
+  writers @8 :UInt8;       # graphd::TensorWriters
+}
+
+# One partition's share of a distributed tensor.
+struct TensorInfo {
+  table @0 :UInt32;        # names it on this daemon, also after a restart
+  part @1 :Int32;
+  spec @2 :TensorSpec;
+  state @3 :UInt8;         # graphd::OptimizerState
+  jobId @4 :Text;          # whose it is, unless it is persistent
+  holder @5 :Text;         # the job that may write it; empty: none, or every one may
+  residentBytes @6 :UInt64;
+  storedRows @7 :Int64;    # of this partition
+  trouble @8 :Text;        # why it can't be read or written in full
+}
+
+struct StoreStatus {
+  directory @0 :Text;
+  durability @1 :Text;
+  memoryBytes @2 :UInt64;  # the limit of residentBytes; 0: none
+  residentBytes @3 :UInt64;
+  pageBytes @4 :UInt64;    # on disk
+  logBytes @5 :UInt64;
+  pushes @6 :UInt64;       # since the store was made
+  trouble @7 :Text;        # why pushes wait or fail, or pages can't be written
+  damage @8 :List(Text);   # what was found damaged when the daemon started
 }
 
 struct Status {
@@ -101,6 +146,8 @@ struct Status {
   edgesSampled @16 :UInt64;
   bytesSent @17 :UInt64;
   rssBytes @18 :UInt64;
+  tensors @19 :List(TensorInfo);
+  store @20 :StoreStatus;  # null until there is a tensor
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -209,4 +256,86 @@ interface Session {
 
   # A derived array of the partition, built if it is not there yet. Over the Unix socket.
   edgeIndex @8 (part :Int32, index :EdgeIndex) -> (segment :SegmentInfo);
+
+  # Makes or opens this partition's share of a distributed tensor. Without `create` the spec has only
+  # the name and `persistent`. `fill`: the caller is to write the first values, and then says filled;
+  # others see `filling` until then.
+  openTensor @9 (part :Int32, spec :TensorSpec, create :Bool, callerFills :Bool)
+      -> (info :TensorInfo, fill :Bool, filling :Bool);
+  filled @10 (table :UInt32) -> ();
+
+  # Memory of the share, to be read under its pages' sequence locks. Over the Unix socket.
+  mapTensor @11 (table :UInt32) -> (handle :SegmentHandle);
+
+  # Rows by type-wise id, in the order of `ids`; none of them torn.
+  readRows @12 (table :UInt32, ids :Data) -> (rows :Data);
+
+  # Changes rows; answered when that is as durable as the daemon is configured, and visible. A push
+  # of a client whose `sequence` is not above that of its last one was applied before, and is not
+  # again. An answer with an error other than "unavailable" means that nothing was applied.
+  push @13 (table :UInt32, rule :UpdateRule, client :ClientId, sequence :UInt64, ids :Data,
+            payload :Data) -> ();
+
+  # Every trainer's part of one step, which is applied as one push, ranks in order, when all have come;
+  # answered like a push. Steps count from 1; one that was applied before is answered at once.
+  stage @14 (table :UInt32, rule :UpdateRule, step :UInt64, ids :Data, payload :Data) -> ();
+  # The last step that was applied; 0: none.
+  lastStep @15 (table :UInt32) -> (step :UInt64);
+
+  # Takes or gives back the job's right to write. Refused while another job has it.
+  lease @16 (table :UInt32, hold :Bool) -> ();
+
+  # What an optimiser keeps beside each row, zero at first. Refused if there is another's.
+  prepareState @17 (table :UInt32, state :UInt8) -> ();
+
+  # Tensors that this job can see.
+  listTensors @18 () -> (tensors :List(TensorInfo));
+  # The rows are gone for good.
+  dropTensor @19 (table :UInt32) -> ();
+
+  checkpoints @20 () -> (service :Checkpoints);
+}
+
+# graphd::store::UpdateRule
+struct UpdateRule {
+  kind @0 :UInt8;
+  meanOfDuplicates @1 :Bool;
+  lr @2 :Float32;
+  eps @3 :Float32;
+  beta1 @4 :Float32;
+  beta2 @5 :Float32;
+  weightDecay @6 :Float32;
+}
+
+struct ClientId {
+  high @0 :UInt64;
+  low @1 :UInt64;
+}
+
+struct CheckpointInfo {
+  name @0 :Text;
+  parts @1 :List(Int32);   # that lie with this daemon
+  manifest @2 :Text;       # JSON; with the daemon that had partition 0
+  bytes @3 :UInt64;        # on this machine's disk
+}
+
+# Checkpoints as one daemon has them. Whoever makes one talks to all daemons: prepare everywhere, then
+# hold everywhere, then take everywhere, then commit everywhere, the manifest's daemon last.
+interface Checkpoints {
+  # Writes pages back while pushes go on. No names: all persistent tensors.
+  prepare @0 (name :Text, tensors :List(Text)) -> (making :Making);
+  list @1 () -> (checkpoints :List(CheckpointInfo));
+  # Rows [begin, begin + count) of one partition's share, and the optimiser's state of each.
+  readRows @2 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)
+      -> (rows :Data, states :Data);
+  readFile @3 (name :Text, file :Text, offset :UInt64, count :UInt64) -> (data :Data);
+  delete @4 (name :Text) -> ();
+}
+
+# A checkpoint in the making. Dropping it before commit leaves nothing of it.
+interface Making {
+  hold @0 () -> ();        # from now on pushes wait
+  take @1 () -> (tensors :List(TensorInfo), bytes :UInt64);  # what is there; pushes go on
+  addFile @2 (file :Text, offset :UInt64, data :Data) -> ();
+  commit @3 (manifest :Text) -> ();
 }

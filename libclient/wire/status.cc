@@ -103,6 +103,9 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
   out.setEdgesSampled(status.edges_sampled);
   out.setBytesSent(status.bytes_sent);
   out.setRssBytes(status.rss_bytes);
+  auto tensors = out.initTensors(Size(status.tensors.size()));
+  for (kj::uint i = 0; i < tensors.size(); i++) WriteShare(status.tensors[i], tensors[i]);
+  if (status.store) WriteStoreStatus(*status.store, out.initStore());
 }
 
 ServerStatus ReadStatus(wire::Status::Reader in) {
@@ -130,6 +133,8 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   status.edges_sampled = in.getEdgesSampled();
   status.bytes_sent = in.getBytesSent();
   status.rss_bytes = in.getRssBytes();
+  for (auto tensor : in.getTensors()) status.tensors.push_back(ReadShare(tensor));
+  if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
   return status;
 }
 

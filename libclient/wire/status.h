@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graphd/schema.h"
 #include "wire/graphd.capnp.h"
+#include "wire/tensor_share.h"
 
 // What a daemon tells of itself, and how clients say who they are. Plain values.
 
 namespace graphd {
 
 // What a process is in its job.
-// kBulk is a trainer's second connection,
-// which carries rows so that small answers don't wait behind them.
+// kBulk is a trainer's second connection, which carries rows so that small answers don't wait
+// behind them.
 enum class JobRole { kTrainer, kLauncher, kBulk };
 
 // Says who a client is when it attaches.
@@ -63,6 +65,8 @@ struct ServerStatus {
   std::vector<JobStatus> jobs;
   uint64_t requests, rows_served, edges_sampled, bytes_sent;
   uint64_t rss_bytes;
+  std::vector<TensorShare> tensors;
+  std::optional<StoreStatus> store;  // once there is a tensor
 };
 
 void WriteMember(const JobMember& member, wire::Member::Builder out);

@@ -6,47 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "graphd/dist_tensor.h"
 #include "graphd/initialize.h"
 #include "graphd/partition_book.h"
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
 
 // A graph that lies in the partitions of several daemons, seen as one. Matches dgl.distributed's
-// DistGraph and DistTensor; ids are type-wise, int64, and 0-based. Everything here is thread-safe.
+// DistGraph; ids are type-wise, int64, and 0-based. Everything here is thread-safe.
 
 namespace graphd {
-
-// A feature of all nodes (edges) of a type, distributed like them. Read-only for now. Copies are
-// handles.
-class DistTensor {
- public:
-  const std::string& name() const noexcept { return name_; }
-  // Whether it belongs to edges, and to which node or edge type.
-  bool is_edge() const noexcept { return is_edge_; }
-  int32_t type() const noexcept { return type_; }
-  DType dtype() const noexcept { return dtype_; }
-  // The whole tensor's shape: rows of all partitions, then the row's extents.
-  const std::vector<int64_t>& shape() const noexcept { return shape_; }
-  int64_t num_rows() const noexcept { return shape_[0]; }
-
-  // Rows by id, in the order of `ids`, duplicates allowed: shape [ids.size(), ...]. Matches t[ids].
-  // Throws Error(kInvalid) with the offending id, Error(kUnavailable), Error(kDeadline).
-  Tensor Read(std::span<const int64_t> ids) const;
-  // Same, into `out` (ids.size() * row bytes), e.g. a pinned buffer.
-  void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;
-  // Rows [begin, end). Matches t[begin:end].
-  Tensor Slice(int64_t begin, int64_t end) const;
-
- private:
-  friend class DistGraph;
-  DistTensor(std::shared_ptr<GraphAccess> access, bool is_edge, int32_t type, std::string name);
-  std::shared_ptr<GraphAccess> access_;
-  bool is_edge_ = false;
-  int32_t type_ = 0;
-  std::string name_;
-  DType dtype_ = DType::kFloat32;
-  std::vector<int64_t> shape_;
-};
 
 // What there is of one feature. Matches DGL's Scheme.
 struct FeatureScheme {
@@ -113,12 +82,19 @@ class DistGraph {
   std::vector<uint8_t> HasEdges(std::span<const int64_t> src, std::span<const int64_t> dst,
                                 EdgeTypeId etype = 0) const;
 
-  // Features by name. Matches g.nodes[ntype].data[name], g.ndata[name] for one node type. Throws
-  // Error(kNotFound) listing the names there are.
+  // Features by name, and tensors that were attached. Matches g.nodes[ntype].data[name],
+  // g.ndata[name] for one node type. Throws Error(kNotFound) listing the names there are.
   DistTensor ndata(const std::string& name, NodeTypeId ntype = 0) const;
   DistTensor edata(const std::string& name, EdgeTypeId etype = 0) const;
   std::vector<std::string> ndata_names(NodeTypeId ntype = 0) const;
   std::vector<std::string> edata_names(EdgeTypeId etype = 0) const;
+  // From now on this object and its copies have the tensor, under this name, among the data of its
+  // node or edge type; instead of an attached one of that name. Matches g.ndata[name] = tensor and
+  // del g.ndata[name]. Throw Error(kInvalid) for a tensor with rows of its own (kRange),
+  // Error(kExists) for the name of a feature, Error(kNotFound).
+  void Attach(const std::string& name, const DistTensor& tensor) const;
+  void DetachNdata(const std::string& name, NodeTypeId ntype = 0) const;
+  void DetachEdata(const std::string& name, EdgeTypeId etype = 0) const;
 
   // The partition of this trainer's machine: Options::part.
   PartId local_partition() const noexcept;
@@ -134,8 +110,10 @@ class DistGraph {
   const std::shared_ptr<GraphAccess>& access() const noexcept { return access_; }
 
  private:
+  struct Attached;
   std::shared_ptr<Session> session_;
   std::shared_ptr<GraphAccess> access_;
+  std::shared_ptr<Attached> attached_;
 };
 
 }  // namespace graphd

@@ -23,8 +23,8 @@ enum class PickMethod : uint8_t {
   // uint8, int8). Without replacement edges are drawn one after another from those that are left.
   // Edges of weight 0 are never chosen. Matches `prob` of DGL's samplers.
   kWeighted,
-  // The edges with the largest (or smallest) values of the column, best first; ties by edge id.
-  // Matches dgl.sampling.select_topk.
+  // The edges with the largest (or smallest) values of the column, best first; ties by edge id (of
+  // out-edges in a mapped book by partition, then edge id). Matches dgl.sampling.select_topk.
   kTopK,
   // Only edges older than the seed's time by the column, uniformly.
   kTemporalUniform,

@@ -52,7 +52,8 @@ struct HopOptions {
 //
 // Throws Error(kInvalid) on a seed, stream, edge or type out of range, a fanout below -1, times
 // that are missing or of another length, a column of more than one dimension or of weights that are
-// negative or not finite; Error(kNotFound) on an unknown column.
+// negative or not finite; Error(kNotFound) on an unknown column; Error(kOverloaded) if the answer
+// of one remote partition would exceed 256 MiB.
 std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeeds> seeds,
                                  std::span<const EdgePick> picks, const HopOptions& options = {});
 

@@ -15,7 +15,7 @@ TableSpec RowsSpec() {
   spec.name = "rows";
   spec.row_shape = {kCrashElements};
   spec.rows = kRowsPerClient * static_cast<int64_t>(kCrashClients);
-  spec.state = StateKind::kAdagrad;
+  spec.state = OptimizerState::kAdagrad;
   spec.initializer = {InitKind::kNormal, 0, 1, 9};
   return spec;
 }

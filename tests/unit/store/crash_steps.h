@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "daemon/store/store.h"
+#include "store/store.h"
 
 // What the process does that crash_test kills, and what it must have done. Each client pushes
 // Adagrad gradients to rows of its own and counts its pushes in another table, so what a store must

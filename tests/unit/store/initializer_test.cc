@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/initializer.h"
+#include "store/initializer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/push_log.h"
+#include "store/push_log.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

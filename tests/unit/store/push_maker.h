@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "daemon/store/push.h"
+#include "store/push.h"
 
 namespace graphd::store {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/store.h"
+#include "store/store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ constexpr int64_t kRows = 1000;
 constexpr size_t kElements = 6;
 const UpdateRule kAdagrad{.kind = UpdateKind::kAdagrad, .lr = 0.1F};
 
-TableSpec Spec(const std::string& name = "emb", StateKind state = StateKind::kAdagrad) {
+TableSpec Spec(const std::string& name = "emb", OptimizerState state = OptimizerState::kAdagrad) {
   TableSpec spec;
   spec.name = name;
   spec.row_shape = {kElements};
@@ -133,7 +133,7 @@ TEST(Store, TheSamePushesGiveTheSameBitsForAnyThreads) {
     StoreOptions options = Options(scratch);
     options.threads = threads;
     Store store(options);
-    const auto table = store.OpenTable(Spec("emb", StateKind::kAdam));
+    const auto table = store.OpenTable(Spec("emb", OptimizerState::kAdam));
     std::vector<std::unique_ptr<MadePush>> made;
     std::atomic<int> left = 200;
     for (uint64_t i = 1; i <= 200; i++) {
@@ -285,7 +285,7 @@ TEST(Store, AnotherTableOfTheNameSaysWhatDiffers) {
   Store store(Options(scratch));
   const auto table = store.OpenTable(Spec());
   EXPECT_EQ(store.OpenTable(Spec()), table);
-  TableSpec other = Spec("emb", StateKind::kAdam);
+  TableSpec other = Spec("emb", OptimizerState::kAdam);
   other.row_shape = {2, 3};
   other.rows++;
   const std::string failure = Failure([&] { store.OpenTable(other); });

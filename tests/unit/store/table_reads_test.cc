@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/rng.h"
-#include "daemon/store/store.h"
+#include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {

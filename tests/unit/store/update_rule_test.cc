@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/update_rule.h"
+#include "store/update_rule.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class Gradients {
 
 // Ten steps of the rule, and of `reference(gradient, w)` in double for each element.
 template <class Reference>
-void ExpectSteps(const UpdateRule& rule, StateKind kind, Reference reference) {
+void ExpectSteps(const UpdateRule& rule, OptimizerState kind, Reference reference) {
   std::vector<float> row(kRuleElements, 0.5F), out(kRuleElements),
       state(StateFloats(kind, kRuleElements));
   std::vector<double> wanted(kRuleElements, 0.5);
@@ -60,7 +60,7 @@ TEST(UpdateRule, AdagradKeepsTheSumOfSquares) {
 
 TEST(UpdateRule, AdagradWithDecay) {
   std::vector<double> sums(kRuleElements);
-  ExpectSteps({UpdateKind::kAdagrad, 1, 0.1F, 1e-10F, 0, 0, 0.01F}, StateKind::kAdagrad,
+  ExpectSteps({UpdateKind::kAdagrad, 1, 0.1F, 1e-10F, 0, 0, 0.01F}, OptimizerState::kAdagrad,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
                 for (size_t i = 0; i < kRuleElements; i++) {
                   const double g = gradient[i] + double{0.01F} * w[i];
@@ -72,7 +72,7 @@ TEST(UpdateRule, AdagradWithDecay) {
 
 TEST(UpdateRule, RowAdagradHasOneSumPerRow) {
   double sum = 0;
-  ExpectSteps({UpdateKind::kRowAdagrad, 1, 0.1F, 1e-10F, 0, 0, 0}, StateKind::kRowAdagrad,
+  ExpectSteps({UpdateKind::kRowAdagrad, 1, 0.1F, 1e-10F, 0, 0, 0}, OptimizerState::kRowAdagrad,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
                 double squares = 0;
                 for (const float g : gradient) squares += double{g} * g;
@@ -86,7 +86,7 @@ TEST(UpdateRule, RowAdagradHasOneSumPerRow) {
 TEST(UpdateRule, AdamCorrectsItsMoments) {
   std::vector<double> mean(kRuleElements), power(kRuleElements);
   int step = 0;
-  ExpectSteps({UpdateKind::kAdam, 1, 0.01F, 1e-8F, 0.9F, 0.999F, 0}, StateKind::kAdam,
+  ExpectSteps({UpdateKind::kAdam, 1, 0.01F, 1e-8F, 0.9F, 0.999F, 0}, OptimizerState::kAdam,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
                 step++;
                 const double b1 = double{0.9F}, b2 = double{0.999F};
@@ -101,7 +101,7 @@ TEST(UpdateRule, AdamCorrectsItsMoments) {
 }
 
 TEST(UpdateRule, SgdWithDecay) {
-  ExpectSteps({UpdateKind::kSgd, 1, 0.1F, 0, 0, 0, 0.5F}, StateKind::kNone,
+  ExpectSteps({UpdateKind::kSgd, 1, 0.1F, 0, 0, 0, 0.5F}, OptimizerState::kNone,
               [&](const std::vector<float>& gradient, std::vector<double>& w) {
                 for (size_t i = 0; i < kRuleElements; i++) {
                   w[i] -= double{0.1F} * (gradient[i] + 0.5 * w[i]);
@@ -118,24 +118,24 @@ TEST(UpdateRule, IntegersWrap) {
 }
 
 TEST(UpdateRule, RefusesWhatDoesNotSuit) {
-  const auto refused = [](UpdateRule rule, DType dtype, StateKind state) {
+  const auto refused = [](UpdateRule rule, DType dtype, OptimizerState state) {
     EXPECT_THROW(CheckRule(rule, dtype, state), Error);
   };
   UpdateRule adagrad{.kind = UpdateKind::kAdagrad};
-  EXPECT_NO_THROW(CheckRule(adagrad, DType::kFloat32, StateKind::kAdagrad));
-  refused(adagrad, DType::kFloat32, StateKind::kNone);
-  refused(adagrad, DType::kFloat32, StateKind::kAdam);
-  refused(adagrad, DType::kFloat64, StateKind::kNone);
+  EXPECT_NO_THROW(CheckRule(adagrad, DType::kFloat32, OptimizerState::kAdagrad));
+  refused(adagrad, DType::kFloat32, OptimizerState::kNone);
+  refused(adagrad, DType::kFloat32, OptimizerState::kAdam);
+  refused(adagrad, DType::kFloat64, OptimizerState::kNone);
   adagrad.lr = NAN;
-  refused(adagrad, DType::kFloat32, StateKind::kAdagrad);
+  refused(adagrad, DType::kFloat32, OptimizerState::kAdagrad);
   adagrad.lr = 1;
   adagrad.eps = -1;
-  refused(adagrad, DType::kFloat32, StateKind::kAdagrad);
-  refused({.kind = UpdateKind::kAdam, .beta2 = 1}, DType::kFloat32, StateKind::kAdam);
-  refused({.kind = UpdateKind::kAdd}, DType::kBool, StateKind::kNone);
-  refused({.kind = static_cast<UpdateKind>(kUpdateKinds)}, DType::kFloat32, StateKind::kNone);
-  EXPECT_NO_THROW(CheckRule({.kind = UpdateKind::kSgd}, DType::kFloat32, StateKind::kAdam));
-  EXPECT_NO_THROW(CheckRule({.kind = UpdateKind::kSet}, DType::kBool, StateKind::kNone));
+  refused(adagrad, DType::kFloat32, OptimizerState::kAdagrad);
+  refused({.kind = UpdateKind::kAdam, .beta2 = 1}, DType::kFloat32, OptimizerState::kAdam);
+  refused({.kind = UpdateKind::kAdd}, DType::kBool, OptimizerState::kNone);
+  refused({.kind = static_cast<UpdateKind>(kUpdateKinds)}, DType::kFloat32, OptimizerState::kNone);
+  EXPECT_NO_THROW(CheckRule({.kind = UpdateKind::kSgd}, DType::kFloat32, OptimizerState::kAdam));
+  EXPECT_NO_THROW(CheckRule({.kind = UpdateKind::kSet}, DType::kBool, OptimizerState::kNone));
 }
 
 }  // namespace

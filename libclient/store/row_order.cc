@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/row_order.h"
+#include "store/row_order.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
-#include "daemon/store/arena.h"
+#include "store/arena.h"
 
 namespace graphd::store {
 namespace {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "daemon/store/table.h"
+#include "store/table.h"
 
 namespace graphd::store {
 
@@ -28,7 +28,7 @@ void TableSpec::Check() const {
             "': a row's extents must be positive and a row at most 16 MiB");
     }
   }
-  if (state != StateKind::kNone && dtype != DType::kFloat32) {
+  if (state != OptimizerState::kNone && dtype != DType::kFloat32) {
     Throw(ErrorCode::kInvalid, "table '", name, "': optimisers are for float32, not ",
           DTypeName(dtype));
   }
@@ -42,6 +42,7 @@ std::string EncodeSpec(const TableSpec& spec) {
                                {"rows", spec.rows},
                                {"first_id", spec.first_id},
                                {"state", static_cast<int>(spec.state)},
+                               {"attributes", spec.attributes},
                                {"initializer",
                                 {{"kind", static_cast<int>(spec.initializer.kind)},
                                  {"a", spec.initializer.a},
@@ -60,12 +61,13 @@ TableSpec DecodeSpec(const std::string& text) {
     spec.row_shape = json.at("row_shape").get<std::vector<int64_t>>();
     spec.rows = json.at("rows");
     spec.first_id = json.at("first_id");
+    spec.attributes = json.value("attributes", "");
     const int state = json.at("state");
     const int kind = init.at("kind");
-    if (state < 0 || state >= kStateKinds || kind < 0 || kind >= kInitKinds) {
+    if (state < 0 || state >= kOptimizerStates || kind < 0 || kind >= kInitKinds) {
       Throw(ErrorCode::kCorrupt, "state ", state, ", initialiser ", kind);
     }
-    spec.state = static_cast<StateKind>(state);
+    spec.state = static_cast<OptimizerState>(state);
     spec.initializer = {static_cast<InitKind>(kind), init.at("a"), init.at("b"), init.at("seed")};
     spec.Check();
     return spec;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/table.h"
+#include "store/table.h"
 
 #include <algorithm>
 #include <cstring>

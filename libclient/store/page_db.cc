@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/page_db.h"
+#include "store/page_db.h"
 
 #include <endian.h>
 #include <rocksdb/db.h>

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/store/push_log.h"
-#include "daemon/store/row_order.h"
-#include "daemon/store/table.h"
+#include "store/push_log.h"
+#include "store/row_order.h"
+#include "store/table.h"
 
 // The way of a push: it gets the next number; is written to the log and applied to its table, both
 // at the same time; and is done when both are, and every push before it is. Pages are dealt out to

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "daemon/store/push.h"
+#include "store/push.h"
 
 // The push log: what was acknowledged and is not yet in RocksDB. A directory of segments, each a
 // header and then records in the order of their sequence numbers:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/update_rule.h"
+#include "store/update_rule.h"
 
 #include <cmath>
 
@@ -82,21 +82,7 @@ void AddElements(const std::byte* value, const std::byte* payload, std::byte* ou
 
 }  // namespace
 
-const char* StateKindName(StateKind kind) noexcept {
-  switch (kind) {
-    case StateKind::kNone:
-      return "none";
-    case StateKind::kAdagrad:
-      return "adagrad";
-    case StateKind::kRowAdagrad:
-      return "row_adagrad";
-    case StateKind::kAdam:
-      return "adam";
-  }
-  return "?";
-}
-
-void CheckRule(const UpdateRule& rule, DType dtype, StateKind state) {
+void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state) {
   if (static_cast<uint8_t>(rule.kind) >= kUpdateKinds) {
     Throw(ErrorCode::kInvalid, "unknown kind of update ", static_cast<int>(rule.kind));
   }
@@ -112,13 +98,13 @@ void CheckRule(const UpdateRule& rule, DType dtype, StateKind state) {
     Throw(ErrorCode::kInvalid, KindName(rule.kind), " is for rows of float32, not ",
           DTypeName(dtype));
   }
-  StateKind wanted = StateKind::kNone;
-  if (rule.kind == UpdateKind::kAdagrad) wanted = StateKind::kAdagrad;
-  if (rule.kind == UpdateKind::kRowAdagrad) wanted = StateKind::kRowAdagrad;
-  if (rule.kind == UpdateKind::kAdam) wanted = StateKind::kAdam;
+  OptimizerState wanted = OptimizerState::kNone;
+  if (rule.kind == UpdateKind::kAdagrad) wanted = OptimizerState::kAdagrad;
+  if (rule.kind == UpdateKind::kRowAdagrad) wanted = OptimizerState::kRowAdagrad;
+  if (rule.kind == UpdateKind::kAdam) wanted = OptimizerState::kAdam;
   if (wanted != state && rule.kind != UpdateKind::kSgd) {
     Throw(ErrorCode::kInvalid, KindName(rule.kind), " needs a table with state '",
-          StateKindName(wanted), "'; this one has '", StateKindName(state), "'");
+          OptimizerStateName(wanted), "'; this one has '", OptimizerStateName(state), "'");
   }
   const bool finite = std::isfinite(rule.lr) && std::isfinite(rule.weight_decay);
   if (!finite || !(rule.eps >= 0) || !(rule.beta1 >= 0 && rule.beta1 < 1) ||

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/store/arena.h"
-#include "daemon/store/initializer.h"
-#include "daemon/store/page_db.h"
-#include "daemon/store/push.h"
+#include "store/arena.h"
+#include "store/initializer.h"
+#include "store/page_db.h"
+#include "store/push.h"
 
 // This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
 // first touched, from RocksDB or, if they were never written, from the initialiser. Thread-safe, as
@@ -24,8 +24,9 @@ struct TableSpec {
   std::vector<int64_t> row_shape;
   int64_t rows = 0;      // of this partition
   int64_t first_id = 0;  // the type-wise id of row 0; the others follow
-  StateKind state = StateKind::kNone;
+  OptimizerState state = OptimizerState::kNone;
   Initializer initializer;
+  std::string attributes = {};  // the caller's; kept with the table, and meaningless here
   bool operator==(const TableSpec&) const = default;
 
   size_t row_elements() const noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/arena.h"
+#include "store/arena.h"
 
 #include <fcntl.h>
 #include <sched.h>

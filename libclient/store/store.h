@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/store/page_db.h"
-#include "daemon/store/pipeline.h"
-#include "daemon/store/push_log.h"
-#include "daemon/store/table.h"
+#include "store/page_db.h"
+#include "store/pipeline.h"
+#include "store/push_log.h"
+#include "store/table.h"
 
 // The tables of one server: rows in memory, changes in a push log, pages in RocksDB. A directory:
 //

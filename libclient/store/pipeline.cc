@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/pipeline.h"
+#include "store/pipeline.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "daemon/store/update_rule.h"
+#include "store/update_rule.h"
 
 namespace graphd::store {
 

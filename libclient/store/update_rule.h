@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "graphd/tensor.h"
+#include "graphd/tensor_spec.h"
 
 // What a push does to a row, and the state that it keeps beside the row. The optimisers are DGL's
 // (dgl.distributed.optim) as they are meant: SparseAdagrad keeps the sum of squares and not its
@@ -36,21 +36,16 @@ struct UpdateRule {
   float weight_decay = 0;
 };
 
-// What a table keeps beside each row.
-enum class StateKind : uint8_t { kNone, kAdagrad, kRowAdagrad, kAdam };
-constexpr uint8_t kStateKinds = 4;
-const char* StateKindName(StateKind kind) noexcept;
-
 // Floats of state per row of `elements` values; zero at first.
-constexpr size_t StateFloats(StateKind kind, size_t elements) noexcept {
+constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
   switch (kind) {
-    case StateKind::kNone:
+    case OptimizerState::kNone:
       return 0;
-    case StateKind::kAdagrad:
+    case OptimizerState::kAdagrad:
       return elements;
-    case StateKind::kRowAdagrad:
+    case OptimizerState::kRowAdagrad:
       return 1;
-    case StateKind::kAdam:
+    case OptimizerState::kAdam:
       return 2 * elements + 1;
   }
   return 0;
@@ -58,7 +53,7 @@ constexpr size_t StateFloats(StateKind kind, size_t elements) noexcept {
 
 // Throws Error(kInvalid) unless the rule suits rows of this dtype with this state, and its numbers
 // are finite and make sense: kSet suits every dtype, kAdd those that C++ adds, optimisers float32.
-void CheckRule(const UpdateRule& rule, DType dtype, StateKind state);
+void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state);
 
 // One step of an optimiser: `out` (not `value`) receives the new row, `state` is changed in place.
 // All have `elements` floats, but `state` StateFloats.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/store/store.h"
+#include "store/store.h"
 
 #include <algorithm>
 #include <chrono>
@@ -63,8 +63,8 @@ std::string Differences(const TableSpec& is, const TableSpec& wanted) {
   compare("shape of a row", shape(is), shape(wanted));
   compare("number of rows here", is.rows, wanted.rows);
   compare("first id here", is.first_id, wanted.first_id);
-  compare("optimiser's state", std::string(StateKindName(is.state)),
-          std::string(StateKindName(wanted.state)));
+  compare("optimiser's state", std::string(OptimizerStateName(is.state)),
+          std::string(OptimizerStateName(wanted.state)));
   return Join(all, "; ");
 }
 
