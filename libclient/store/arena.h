@@ -8,19 +8,12 @@
 
 #include "base/file.h"
 #include "base/huge_array.h"
+#include "store/arena_layout.h"
 
-// The rows of one table in memory that trainers of this machine may map read-only: a memfd with a
-// word per page and then the values, row after row; and, in the daemon's own memory, what
-// optimisers keep beside the rows. A page is 64 rows.
-//
-// A page's word is a sequence lock (Boehm, "Can seqlocks get along with programming language memory
-// models?", 2012): bit 0 is set while somebody changes the page, bit 1 says that the page is in
-// memory, and the rest counts changes. Values are written and read in atomic pieces; who reads a
-// row compares the word before and after, and so never sees a row half changed.
+// The rows of one table in memory that trainers of this machine may map read-only (ArenaReader): a
+// memfd; and, in the daemon's own memory, what optimisers keep beside the rows.
 
 namespace graphd::store {
-
-constexpr int64_t kPageRows = 64;
 
 class Arena {
  public:
@@ -30,10 +23,6 @@ class Arena {
     size_t state_floats = 0;  // per row
   };
 
-  static constexpr uint64_t kLocked = 1;
-  static constexpr uint64_t kResident = 2;
-  static constexpr uint64_t kChange = 4;
-
   // Takes address space only: memory comes with each page. `name` shows in /proc/PID/maps. Throws
   // Error(kOverloaded).
   Arena(const std::string& name, Shape shape);
@@ -42,14 +31,14 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   const Shape& shape() const noexcept { return shape_; }
-  uint64_t num_pages() const noexcept { return PagesOf(shape_.rows); }
+  uint64_t num_pages() const noexcept { return ArenaPages(shape_.rows); }
   int64_t rows_of(uint64_t page) const noexcept;
-  int fd() const noexcept { return fd_.get(); }
-  static uint64_t PagesOf(int64_t rows) noexcept {
-    return static_cast<uint64_t>((rows + kPageRows - 1) / kPageRows);
-  }
-  // Where the values begin in the memfd; the words begin at 0.
-  static uint64_t ValuesOffset(int64_t rows) noexcept;
+  // For trainers: can't be written through, nor opened anew for writing.
+  int reader_fd() const noexcept { return reader_fd_.get(); }
+
+  // Gives rows that had no state one, of zeros. Nobody uses the arena's state meanwhile.
+  HugeArray<float> MakeStates(size_t state_floats) const;
+  void AdoptStates(size_t state_floats, HugeArray<float> states) noexcept;
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
   std::byte* value(int64_t row) noexcept {
@@ -59,11 +48,11 @@ class Arena {
     return states_.data() + static_cast<size_t>(row) * shape_.state_floats;
   }
 
-  // Waits while another changes the page; returns the word before, without kLocked.
+  // Waits while another changes the page; returns the word before, without kPageLocked.
   uint64_t Lock(uint64_t page) noexcept;
   // The page has changed, or come into memory.
   void Unlock(uint64_t page, uint64_t word_before) noexcept {
-    words_[page].store(((word_before | kResident) + kChange), std::memory_order_release);
+    words_[page].store(((word_before | kPageResident) + kPageChange), std::memory_order_release);
   }
   // It has not.
   void UnlockUnchanged(uint64_t page, uint64_t word_before) noexcept {
@@ -80,7 +69,7 @@ class Arena {
 
  private:
   Shape shape_;
-  UniqueFd fd_;
+  UniqueFd fd_, reader_fd_;
   size_t mapped_ = 0;
   std::atomic<uint64_t>* words_ = nullptr;
   std::byte* values_ = nullptr;

@@ -139,8 +139,8 @@ void PageDb::PutPages(std::span<const Page> pages) {
   Check(db_->Write(Unlogged(), &batch), directory_);
 }
 
-std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page,
-                                        std::span<std::byte> out) const {
+std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
+                                        size_t shorter) const {
   const PageKey key(table, page);
   rocksdb::PinnableSlice value;
   const rocksdb::Status status =
@@ -148,11 +148,13 @@ std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page,
   if (status.IsNotFound()) return {};
   Check(status, directory_);
   std::string why = Verify(key.slice(), value);
-  if (why.empty() && BytesOf(value).size() != out.size()) {
-    why = StrCat("it has ", BytesOf(value).size(), " bytes and should have ", out.size());
+  const size_t size = BytesOf(value).size();
+  if (why.empty() && size != out.size() && size != shorter) {
+    why = StrCat("it has ", size, " bytes and should have ", out.size());
   }
   if (!why.empty()) Throw(ErrorCode::kCorrupt, directory_, ": page ", page, ": ", why);
-  std::memcpy(out.data(), BytesOf(value).data(), out.size());
+  std::memcpy(out.data(), BytesOf(value).data(), size);
+  std::memset(out.data() + size, 0, out.size() - size);
   return LsnOf(value);
 }
 

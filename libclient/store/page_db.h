@@ -35,9 +35,11 @@ class PageDb {
   PageDb& operator=(const PageDb&) = delete;
 
   void PutPages(std::span<const Page> pages);
-  // Fills `out` and returns the page's number, or nothing if it was never put. Throws
-  // Error(kCorrupt) if its size or checksum is wrong.
-  std::optional<uint64_t> GetPage(uint32_t table, uint64_t page, std::span<std::byte> out) const;
+  // Fills `out` and returns the page's number, or nothing if it was never put. It may have
+  // `shorter` bytes, and zeros are what it lacks then. Throws Error(kCorrupt) if its size or
+  // checksum is wrong.
+  std::optional<uint64_t> GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
+                                  size_t shorter = SIZE_MAX) const;
   // Calls f(page, lsn, bytes) for the table's pages in order, for loading it at once; a bad page
   // goes to `bad(page, why)`.
   void EachPage(uint32_t table,

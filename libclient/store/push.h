@@ -26,7 +26,7 @@ struct Push {
   ClientId client;
   uint64_t sequence = 0;               // ascends per client
   std::span<const int64_t> rows;       // of this partition, 0 .. num_rows - 1
-  std::span<const std::byte> payload;  // row_bytes for each of `rows`
+  std::span<const std::byte> payload;  // as much for each of `rows`: row_bytes, or what kLoad has
 };
 
 }  // namespace graphd::store

@@ -63,6 +63,7 @@ std::string Differences(const TableSpec& is, const TableSpec& wanted) {
   compare("shape of a row", shape(is), shape(wanted));
   compare("number of rows here", is.rows, wanted.rows);
   compare("first id here", is.first_id, wanted.first_id);
+  if (wanted.state == OptimizerState::kNone) return Join(all, "; ");
   compare("optimiser's state", std::string(OptimizerStateName(is.state)),
           std::string(OptimizerStateName(wanted.state)));
   return Join(all, "; ");
@@ -110,11 +111,15 @@ Store::~Store() {
   pipeline_.reset();
 }
 
-std::shared_ptr<Table> Store::AddTable(uint32_t id, TableSpec spec) {
-  auto table = std::make_shared<Table>(id, std::move(spec), db_);
+std::shared_ptr<Table> Store::MakeTable(uint32_t id, TableSpec spec) {
+  Table::RowIds ids;
+  if (spec.first_id == -1 && options_.row_ids) ids = options_.row_ids(spec);
+  return std::make_shared<Table>(id, std::move(spec), db_, std::move(ids));
+}
+
+void Store::AddTable(const std::shared_ptr<Table>& table) {
   by_name_[table->spec().name] = table;
-  by_id_[id] = table;
-  return table;
+  by_id_[table->id()] = table;
 }
 
 void Store::Recover() {
@@ -123,7 +128,8 @@ void Store::Recover() {
   for (const std::string& name : db_.TextNames(kTablePrefix)) {
     const auto id = static_cast<uint32_t>(ParseInt(name.substr(std::string(kTablePrefix).size()),
                                                    "number of a table", 1, UINT32_MAX));
-    const auto table = AddTable(id, DecodeSpec(*db_.GetText(name)));
+    const auto table = MakeTable(id, DecodeSpec(*db_.GetText(name)));
+    AddTable(table);
     table->LoadAll([&](uint64_t page, const std::string& why) {
       damage_.push_back(StrCat("table '", table->spec().name, "': page ", page, ": ", why));
     });
@@ -187,14 +193,56 @@ std::shared_ptr<Table> Store::OpenTable(const TableSpec& spec) {
     }
     return found->second;
   }
+  if (by_name_.size() >= options_.max_tables) {
+    Throw(ErrorCode::kOverloaded, "no table '", spec.name, "': there are ", by_name_.size(),
+          " tables, as many as there may be; drop those that nobody needs");
+  }
   const uint32_t id = next_id_++;
+  const std::shared_ptr<Table> table = MakeTable(id, spec);
   // Before the first push of it can be logged.
   db_.PutText(TableKey(id), EncodeSpec(spec));
   State state = DecodeState(db_.GetText(kState).value_or(EncodeState({})));
   state.next_id = next_id_;
   db_.PutText(kState, EncodeState(state));
   db_.Flush();
-  return AddTable(id, spec);
+  AddTable(table);
+  return table;
+}
+
+// The caller holds specs_mutex_.
+void Store::PutSpec(const Table& table, OptimizerState state, const std::string& attributes) {
+  std::shared_lock lock(tables_mutex_);
+  if (!by_id_.contains(table.id())) {
+    Throw(ErrorCode::kNotFound, "table '", table.spec().name, "' was dropped");
+  }
+  TableSpec spec = table.spec();
+  spec.state = state;
+  spec.attributes = attributes;
+  db_.PutText(TableKey(table.id()), EncodeSpec(spec));
+  db_.Flush();
+}
+
+void Store::AddState(const std::shared_ptr<Table>& table, OptimizerState state) {
+  std::lock_guard lock(specs_mutex_);
+  const TableSpec& spec = table->spec();
+  if (spec.state == state) return;
+  TableSpec wanted = spec;
+  wanted.state = state;
+  wanted.Check();
+  if (spec.state != OptimizerState::kNone) {
+    Throw(ErrorCode::kInvalid, "table '", spec.name, "' has the state of '",
+          OptimizerStateName(spec.state), "' and can't get that of '", OptimizerStateName(state),
+          "'; use the optimiser that it was trained with, or another table");
+  }
+  HugeArray<float> states = table->MakeStates(state);
+  PutSpec(*table, state, table->attributes());
+  table->AdoptStates(state, std::move(states));
+}
+
+void Store::SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes) {
+  std::lock_guard lock(specs_mutex_);
+  PutSpec(*table, table->spec().state, attributes);
+  table->SetAttributes(attributes);
 }
 
 std::shared_ptr<Table> Store::FindTable(const std::string& name) const {

@@ -2,6 +2,7 @@
 #pragma once
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,9 @@ struct StoreOptions {
   uint64_t max_log_bytes = uint64_t{4} << 30;
   double write_back_seconds = 30;                  // from one cycle to the next
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
+  size_t max_tables = 4096;
+  // The ids of the rows of a table whose first_id is -1, asked when it is made or recovered.
+  std::function<Table::RowIds(const TableSpec&)> row_ids = {};
 };
 
 class Store {
@@ -59,11 +63,18 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   // The table of this name; makes it if there is none. Throws Error(kInvalid), saying what differs,
-  // if there is one of another kind.
+  // if there is one of another kind; its first values and attributes are not compared, nor its
+  // state if none is asked for. Throws Error(kOverloaded) beyond max_tables.
   std::shared_ptr<Table> OpenTable(const TableSpec& spec);
   // Throws Error(kNotFound).
   std::shared_ptr<Table> FindTable(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> tables() const;
+  // Gives a table without an optimiser's state this one, zero at first; on the disk on return.
+  // Nothing happens if it has that; throws Error: kInvalid if it has another, kNotFound if it was
+  // dropped.
+  void AddState(const std::shared_ptr<Table>& table, OptimizerState state);
+  // TableSpec::attributes; on the disk on return. Throws Error(kNotFound).
+  void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes);
   // Its rows are gone for good. Whoever holds it may go on using it meanwhile. Throws
   // Error(kNotFound).
   void DropTable(const std::string& name);
@@ -90,7 +101,9 @@ class Store {
  private:
   void Recover();
   void ReplayLog();
-  std::shared_ptr<Table> AddTable(uint32_t id, TableSpec spec);
+  std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec);
+  void AddTable(const std::shared_ptr<Table>& table);
+  void PutSpec(const Table& table, OptimizerState state, const std::string& attributes);
   void Cycle(bool at_once);
   void WriteTable(Table& table, bool at_once);
   void RunWriteBack();
@@ -102,7 +115,8 @@ class Store {
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
 
-  mutable std::shared_mutex tables_mutex_;  // guards the two maps and next_id_
+  std::mutex specs_mutex_;                  // one change of a table's description at a time
+  mutable std::shared_mutex tables_mutex_;  // after specs_mutex_; guards the two maps and next_id_
   std::map<std::string, std::shared_ptr<Table>> by_name_;
   std::map<uint32_t, std::shared_ptr<Table>> by_id_;
   uint32_t next_id_ = 1;

@@ -14,53 +14,91 @@ namespace {
 constexpr size_t kReadAhead = 8;   // rows
 constexpr size_t kApplyAhead = 4;  // rows, of which state and values are fetched
 
-void Prefetch(const void* data, size_t bytes) {
-  const char* begin = static_cast<const char*>(data);
-  for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch(begin + i);
+uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
+
+TableSpec WithoutAttributes(TableSpec spec) {
+  spec.attributes.clear();
+  return spec;
 }
 
 }  // namespace
 
-Table::Table(uint32_t id, TableSpec spec, PageDb& db)
+Table::Table(uint32_t id, TableSpec spec, PageDb& db, RowIds ids)
     : id_(id),
-      spec_(std::move(spec)),
+      first_spec_(WithoutAttributes(spec)),
+      ids_(std::move(ids)),
       db_(db),
-      elements_(spec_.row_elements()),
-      row_bytes_(spec_.row_bytes()),
-      state_floats_(StateFloats(spec_.state, elements_)),
-      page_bytes_(static_cast<size_t>(kPageRows) * (row_bytes_ + state_floats_ * sizeof(float))),
-      arena_("graphd-table:" + spec_.name.substr(0, 200), {spec_.rows, row_bytes_, state_floats_}),
+      elements_(spec.row_elements()),
+      row_bytes_(spec.row_bytes()),
+      arena_("graphd-table:" + spec.name.substr(0, 200),
+             {spec.rows, row_bytes_, StateFloats(spec.state, elements_)}),
       lsns_(arena_.num_pages()),
-      dirty_(arena_.num_pages()) {}
+      dirty_(arena_.num_pages()),
+      attributes_(std::move(spec.attributes)) {
+  const size_t have = ids_ == nullptr ? 0 : ids_->size();
+  if (first_spec_.first_id == -1 && have != Index(first_spec_.rows)) {
+    Throw(ErrorCode::kInvalid, "table '", first_spec_.name, "' has ", first_spec_.rows,
+          " rows here and ids for ", have, " of them; is its graph another one?");
+  }
+}
+
+std::string Table::attributes() const {
+  std::lock_guard lock(attributes_mutex_);
+  return attributes_;
+}
+
+void Table::SetAttributes(const std::string& attributes) {
+  std::lock_guard lock(attributes_mutex_);
+  attributes_ = attributes;
+}
+
+HugeArray<float> Table::MakeStates(OptimizerState state) const {
+  return arena_.MakeStates(StateFloats(state, elements_));
+}
+
+void Table::AdoptStates(OptimizerState state, HugeArray<float> states) {
+  std::unique_lock lock(states_mutex_);
+  later_spec_ = first_spec_;
+  later_spec_.state = state;
+  arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
+  spec_.store(&later_spec_, std::memory_order_release);
+}
+
+void Table::CheckRow(int64_t row) const {
+  if (row < 0 || row >= first_spec_.rows) {
+    Throw(ErrorCode::kInvalid, "table '", first_spec_.name, "' has no row ", row, " here; it has ",
+          first_spec_.rows);
+  }
+}
 
 void Table::CheckPush(const Push& push) const {
-  CheckRule(push.rule, spec_.dtype, spec_.state);
+  const TableSpec& spec = this->spec();
+  CheckRule(push.rule, spec.dtype, spec.state);
   if (push.rows.size() >= UINT32_MAX) {
-    Throw(ErrorCode::kOverloaded, "table '", spec_.name, "': ", push.rows.size(),
+    Throw(ErrorCode::kOverloaded, "table '", spec.name, "': ", push.rows.size(),
           " rows in one push; send fewer at once");
   }
-  uint64_t wanted = 0;
-  if (__builtin_mul_overflow(push.rows.size(), row_bytes_, &wanted) ||
-      wanted != push.payload.size()) {
-    Throw(ErrorCode::kInvalid, "table '", spec_.name, "': ", push.rows.size(), " rows of ",
+  const size_t state = StateFloats(spec.state, elements_) * sizeof(float);
+  const auto suits = [&](size_t row_bytes) {
+    uint64_t wanted = 0;
+    return !__builtin_mul_overflow(push.rows.size(), row_bytes, &wanted) &&
+           wanted == push.payload.size();
+  };
+  if (!suits(row_bytes_) && !(push.rule.kind == UpdateKind::kLoad && suits(row_bytes_ + state))) {
+    Throw(ErrorCode::kInvalid, "table '", spec.name, "': ", push.rows.size(), " rows of ",
           row_bytes_, " bytes came with ", push.payload.size(), " bytes");
   }
-  for (const int64_t row : push.rows) {
-    if (row < 0 || row >= spec_.rows) {
-      Throw(ErrorCode::kInvalid, "table '", spec_.name, "' has no row ", row, " here; it has ",
-            spec_.rows);
-    }
-  }
+  for (const int64_t row : push.rows) CheckRow(row);
 }
 
 size_t Table::BytesOf(uint64_t page) const noexcept {
-  return Index(arena_.rows_of(page)) * (row_bytes_ + state_floats_ * sizeof(float));
+  return Index(arena_.rows_of(page)) * (row_bytes_ + state_bytes());
 }
 
-// The page's lock, with the page in memory.
+// The page's lock, with the page in memory. The caller holds states_mutex_.
 uint64_t Table::LockLoaded(uint64_t page) {
   const uint64_t word = arena_.Lock(page);
-  if ((word & Arena::kResident) != 0) return word;
+  if ((word & kPageResident) != 0) return word;
   try {
     Load(page);
   } catch (...) {
@@ -75,16 +113,18 @@ void Table::Load(uint64_t page) {
   std::vector<std::byte> bytes(BytesOf(page));
   std::optional<uint64_t> lsn;
   try {
-    lsn = db_.GetPage(id_, page, bytes);
+    // It may be of the time before the table had a state.
+    lsn = db_.GetPage(id_, page, bytes, Index(arena_.rows_of(page)) * row_bytes_);
   } catch (const Error& error) {
-    Throw(error.code(), "table '", spec_.name, "': ", error.what(),
+    Throw(error.code(), "table '", first_spec_.name, "': ", error.what(),
           "; restore a checkpoint, or write these rows anew after dropping the table");
   }
   if (!lsn) {
+    const TableSpec& spec = first_spec_;
     const int64_t begin = static_cast<int64_t>(page) * kPageRows;
     for (int64_t i = 0; i < arena_.rows_of(page); i++) {
-      FillRow(spec_.initializer, spec_.dtype, spec_.first_id + begin + i,
-              {bytes.data() + Index(i) * row_bytes_, row_bytes_});
+      const int64_t id = ids_ != nullptr ? (*ids_)[Index(begin + i)] : spec.first_id + begin + i;
+      FillRow(spec.initializer, spec.dtype, id, {bytes.data() + Index(i) * row_bytes_, row_bytes_});
     }
   }
   lsns_[page] = lsn.value_or(0);
@@ -98,8 +138,11 @@ void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
     arena_.Write(begin + i, bytes.data() + Index(i) * row_bytes_);
   }
   const size_t values = Index(rows) * row_bytes_;
-  if (state_floats_ != 0) {
-    std::memcpy(arena_.state(begin), bytes.data() + values, bytes.size() - values);
+  if (const size_t size = Index(rows) * state_bytes(); size != 0) {
+    // Nothing there: it is of the time before the table had a state.
+    const size_t there = std::min(size, bytes.size() - values);
+    std::memcpy(arena_.state(begin), bytes.data() + values, there);
+    std::memset(reinterpret_cast<std::byte*>(arena_.state(begin)) + there, 0, size - there);
   }
   resident_pages_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -108,7 +151,10 @@ void Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad
   db_.EachPage(
       id_,
       [&](uint64_t page, uint64_t lsn, std::span<const std::byte> bytes) {
-        if (page >= arena_.num_pages() || bytes.size() != BytesOf(page)) {
+        std::shared_lock states(states_mutex_);
+        if (page >= arena_.num_pages() ||
+            (bytes.size() != BytesOf(page) &&
+             bytes.size() != Index(arena_.rows_of(page)) * row_bytes_)) {
           bad(page, "it is not a page of this table");
           return;
         }
@@ -122,47 +168,62 @@ void Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad
 }
 
 void Table::Read(std::span<const int64_t> rows, std::byte* out) {
-  for (const int64_t row : rows) {
-    if (row < 0 || row >= spec_.rows) {
-      Throw(ErrorCode::kInvalid, "table '", spec_.name, "' has no row ", row, " here; it has ",
-            spec_.rows);
-    }
-  }
+  for (const int64_t row : rows) CheckRow(row);
   for (size_t i = 0; i < rows.size(); i++) {
-    if (i + kReadAhead < rows.size()) Prefetch(arena_.value(rows[i + kReadAhead]), row_bytes_);
-    std::byte* to = out + i * row_bytes_;
-    while (!arena_.TryRead(rows[i], to)) {
-      const auto page = static_cast<uint64_t>(rows[i] / kPageRows);
-      arena_.Unlock(page, LockLoaded(page));
+    if (i + kReadAhead < rows.size()) {
+      PrefetchBytes(arena_.value(rows[i + kReadAhead]), row_bytes_);
     }
+    while (!arena_.TryRead(rows[i], out + i * row_bytes_)) BringIn(PageOf(rows[i]));
   }
+}
+
+void Table::ReadWithState(int64_t begin, int64_t count, std::byte* values, float* states) {
+  if (count <= 0) return;
+  CheckRow(begin);
+  CheckRow(begin + count - 1);
+  const int64_t end = begin + count;
+  while (begin < end) {
+    const uint64_t page = PageOf(begin);
+    const int64_t first = static_cast<int64_t>(page) * kPageRows;
+    const size_t rows = Index(std::min(end, first + kPageRows) - begin);
+    std::shared_lock lock(states_mutex_);
+    const uint64_t word = LockLoaded(page);
+    values = std::copy_n(arena_.value(begin), rows * row_bytes_, values);
+    states = std::copy_n(arena_.state(begin), rows * arena_.shape().state_floats, states);
+    arena_.Unlock(page, word);
+    begin += static_cast<int64_t>(rows);
+  }
+}
+
+void Table::BringIn(uint64_t page) {
+  std::shared_lock states(states_mutex_);
+  arena_.Unlock(page, LockLoaded(page));
 }
 
 void Table::Touch(std::span<const int64_t> rows) {
   for (const int64_t row : rows) {
-    const auto page = static_cast<uint64_t>(row / kPageRows);
-    if ((arena_.word(page).load(std::memory_order_acquire) & Arena::kResident) == 0) {
-      arena_.Unlock(page, LockLoaded(page));
-    }
+    const uint64_t page = PageOf(row);
+    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0) BringIn(page);
   }
 }
 
 void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
+  std::shared_lock states(states_mutex_);
   scratch.gradient.resize(elements_);
   scratch.row.resize(row_bytes_);
   const auto row_of = [&](size_t i) { return push.rows[picks[i]]; };
   for (size_t i = 0; i < picks.size();) {
-    const auto page = static_cast<uint64_t>(row_of(i) / kPageRows);
+    const auto page = PageOf(row_of(i));
     const uint64_t word = arena_.Lock(page);
-    GRAPHD_CHECK((word & Arena::kResident) != 0, "pages were touched before");
+    GRAPHD_CHECK((word & kPageResident) != 0, "pages were touched before");
     const bool seen = lsns_[page] >= push.lsn;
-    while (i < picks.size() && static_cast<uint64_t>(row_of(i) / kPageRows) == page) {
+    while (i < picks.size() && PageOf(row_of(i)) == page) {
       size_t end = i + 1;
       while (end < picks.size() && row_of(end) == row_of(i)) end++;
       if (end - 1 + kApplyAhead < picks.size()) {
         const int64_t ahead = row_of(end - 1 + kApplyAhead);
-        Prefetch(arena_.value(ahead), row_bytes_);
-        if (state_floats_ != 0) Prefetch(arena_.state(ahead), state_floats_ * sizeof(float));
+        PrefetchBytes(arena_.value(ahead), row_bytes_);
+        PrefetchBytes(arena_.state(ahead), state_bytes());
       }
       if (!seen) ApplyRow(push, picks.subspan(i, end - i), scratch);
       i = end;
@@ -177,8 +238,21 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
   }
 }
 
+void Table::LoadRowAndState(const Push& push, uint32_t pick) {
+  const int64_t row = push.rows[pick];
+  const size_t bytes = push.payload.size() / push.rows.size();
+  const std::byte* from = push.payload.data() + pick * bytes;
+  arena_.Write(row, from);
+  if (bytes > row_bytes_) {
+    std::memcpy(arena_.state(row), from + row_bytes_, bytes - row_bytes_);
+  } else if (state_bytes() != 0) {
+    std::memset(arena_.state(row), 0, state_bytes());
+  }
+}
+
 // `same`: the positions that name one row.
 void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch) {
+  if (push.rule.kind == UpdateKind::kLoad) return LoadRowAndState(push, same.back());
   const int64_t row = push.rows[same.front()];
   const auto payload = [&](uint32_t pick) {
     return push.payload.data() + size_t{pick} * row_bytes_;
@@ -190,7 +264,7 @@ void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& 
   if (push.rule.kind == UpdateKind::kAdd) {
     std::span<const std::byte> sum{arena_.value(row), row_bytes_};
     for (const uint32_t pick : same) {
-      AddRow(spec_.dtype, sum, payload(pick), scratch.row.data());
+      AddRow(first_spec_.dtype, sum, payload(pick), scratch.row.data());
       sum = scratch.row;
     }
   } else {
@@ -226,6 +300,7 @@ uint64_t Table::NextDirty(uint64_t page) const noexcept {
 uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const size_t values = Index(arena_.rows_of(page)) * row_bytes_;
+  std::shared_lock states(states_mutex_);
   bytes.resize(BytesOf(page));
   const uint64_t word = arena_.Lock(page);
   dirty_[page].store(0, std::memory_order_relaxed);

@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +26,7 @@ struct TableSpec {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> row_shape;
   int64_t rows = 0;      // of this partition
-  int64_t first_id = 0;  // the type-wise id of row 0; the others follow
+  int64_t first_id = 0;  // the type-wise id of row 0; the others follow. -1: StoreOptions::row_ids
   OptimizerState state = OptimizerState::kNone;
   Initializer initializer;
   std::string attributes = {};  // the caller's; kept with the table, and meaningless here
@@ -47,11 +50,16 @@ class Table {
     std::vector<std::byte> row;
   };
 
-  // `db` outlives it.
-  Table(uint32_t id, TableSpec spec, PageDb& db);
+  using RowIds = std::shared_ptr<const std::vector<int64_t>>;
+
+  // `db` outlives it. `ids`: of each row, for a spec whose first_id is -1. Throws Error: kInvalid
+  // unless there is one for each row, kOverloaded.
+  Table(uint32_t id, TableSpec spec, PageDb& db, RowIds ids);
 
   uint32_t id() const noexcept { return id_; }
-  const TableSpec& spec() const noexcept { return spec_; }
+  // As it is now, but for attributes, which it lacks. The reference lasts as long as the table.
+  const TableSpec& spec() const noexcept { return *spec_.load(std::memory_order_acquire); }
+  std::string attributes() const;
   const Arena& arena() const noexcept { return arena_; }
 
   // Throws Error(kInvalid) unless the push suits: its rule, its rows' range, its payload's size.
@@ -60,6 +68,10 @@ class Table {
   // Rows in the order asked for, duplicates allowed; never a torn row. Any thread. Throws
   // Error(kInvalid) on a row out of range, and what loading a page throws.
   void Read(std::span<const int64_t> rows, std::byte* out);
+
+  // `count` rows from `begin` on, each as of one push, and their states, StateFloats each. Any
+  // thread. Throws as Read.
+  void ReadWithState(int64_t begin, int64_t count, std::byte* values, float* states);
 
   // Brings the rows' pages into memory. Any thread. Throws what loading a page throws.
   void Touch(std::span<const int64_t> rows);
@@ -80,27 +92,48 @@ class Table {
   // It could not be written after all.
   void PutBack(uint64_t page) noexcept { dirty_[page].store(1, std::memory_order_relaxed); }
 
+  // Store's, which keeps them on the disk first: MakeStates takes memory for a state that the table
+  // is to have in place of none, AdoptStates gives it to the rows, zero at first. One thread.
+  HugeArray<float> MakeStates(OptimizerState state) const;
+  void AdoptStates(OptimizerState state, HugeArray<float> states);
+  void SetAttributes(const std::string& attributes);
+
   uint64_t resident_bytes() const noexcept {
-    return resident_pages_.load(std::memory_order_relaxed) * page_bytes_;
+    return resident_pages_.load(std::memory_order_relaxed) * page_bytes();
   }
-  size_t page_bytes() const noexcept { return page_bytes_; }
+  size_t page_bytes() const noexcept {
+    return static_cast<size_t>(kPageRows) *
+           (row_bytes_ + StateFloats(spec().state, elements_) * sizeof(float));
+  }
 
  private:
   uint64_t LockLoaded(uint64_t page);
+  void BringIn(uint64_t page);
   void Load(uint64_t page);
   void FillPage(uint64_t page, std::span<const std::byte> bytes);
   void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch);
+  void LoadRowAndState(const Push& push, uint32_t pick);
   const float* Gradient(const Push& push, std::span<const uint32_t> same, Scratch& scratch) const;
+  void CheckRow(int64_t row) const;
+  size_t state_bytes() const noexcept { return arena_.shape().state_floats * sizeof(float); }
   size_t BytesOf(uint64_t page) const noexcept;
 
   const uint32_t id_;
-  const TableSpec spec_;
+  // As it was opened, and with the state that it was given later.
+  const TableSpec first_spec_;
+  TableSpec later_spec_;
+  std::atomic<const TableSpec*> spec_ = &first_spec_;
+  const RowIds ids_;
   PageDb& db_;
-  const size_t elements_, row_bytes_, state_floats_, page_bytes_;
+  const size_t elements_, row_bytes_;
+  // Held shared by whoever uses the arena's states, and alone by AdoptStates.
+  std::shared_mutex states_mutex_;
   Arena arena_;
   std::vector<uint64_t> lsns_;  // by page, under its lock
   std::vector<std::atomic<uint8_t>> dirty_;
   std::atomic<uint64_t> resident_pages_ = 0;
+  mutable std::mutex attributes_mutex_;
+  std::string attributes_;
 };
 
 }  // namespace graphd::store

@@ -17,6 +17,7 @@ void TableSpec::Check() const {
     Throw(ErrorCode::kInvalid, "a table's name has 1 to 1000 bytes, not ", name.size());
   }
   if (rows < 0) Throw(ErrorCode::kInvalid, "table '", name, "' can't have ", rows, " rows");
+  if (first_id < -1) Throw(ErrorCode::kInvalid, "table '", name, "': first id ", first_id);
   if (row_shape.size() > 8) {
     Throw(ErrorCode::kInvalid, "table '", name, "': at most 8 extents, not ", row_shape.size());
   }

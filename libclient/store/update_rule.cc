@@ -22,6 +22,8 @@ const char* KindName(UpdateKind kind) {
       return "row-wise Adagrad";
     case UpdateKind::kAdam:
       return "Adam";
+    case UpdateKind::kLoad:
+      return "load";
   }
   return "?";
 }
@@ -86,7 +88,7 @@ void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state) {
   if (static_cast<uint8_t>(rule.kind) >= kUpdateKinds) {
     Throw(ErrorCode::kInvalid, "unknown kind of update ", static_cast<int>(rule.kind));
   }
-  if (rule.kind == UpdateKind::kSet) return;
+  if (rule.kind == UpdateKind::kSet || rule.kind == UpdateKind::kLoad) return;
   if (rule.kind == UpdateKind::kAdd) {
     if (dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kBool) {
       Throw(ErrorCode::kInvalid, "rows of ", DTypeName(dtype),
@@ -144,6 +146,7 @@ void Step(const UpdateRule& rule, size_t elements, const float* __restrict gradi
       return;
     case UpdateKind::kSet:
     case UpdateKind::kAdd:
+    case UpdateKind::kLoad:
       return;
   }
 }

@@ -21,8 +21,10 @@ enum class UpdateKind : uint8_t {
   kAdagrad,     // G += g^2;  w -= lr g / (sqrt(G) + eps)
   kRowAdagrad,  // one G per row: G += mean(g^2); DGL 0.6's rule
   kAdam,        // m, v and a step count per row
+  kLoad,        // the row and its state become the payload: a row's bytes and then the state's
+                // floats; or only a row's bytes, and the state becomes zero
 };
-constexpr uint8_t kUpdateKinds = 6;
+constexpr uint8_t kUpdateKinds = 7;
 
 struct UpdateRule {
   UpdateKind kind = UpdateKind::kSet;
@@ -52,7 +54,8 @@ constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
 }
 
 // Throws Error(kInvalid) unless the rule suits rows of this dtype with this state, and its numbers
-// are finite and make sense: kSet suits every dtype, kAdd those that C++ adds, optimisers float32.
+// are finite and make sense: kSet and kLoad suit every dtype, kAdd those that C++ adds, optimisers
+// float32.
 void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state);
 
 // One step of an optimiser: `out` (not `value`) receives the new row, `state` is changed in place.

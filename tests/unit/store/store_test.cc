@@ -13,7 +13,7 @@
 #include "base/strings.h"
 #include "graphd/error.h"
 #include "tests/unit/format/scratch_directory.h"
-#include "tests/unit/store/push_maker.h"
+#include "tests/unit/store/store_helpers.h"
 
 namespace graphd::store {
 namespace {
@@ -21,67 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using graphd::testing::ScratchDirectory;
 using ::testing::HasSubstr;
-
-constexpr int64_t kRows = 1000;
-constexpr size_t kElements = 6;
-const UpdateRule kAdagrad{.kind = UpdateKind::kAdagrad, .lr = 0.1F};
-
-TableSpec Spec(const std::string& name = "emb", OptimizerState state = OptimizerState::kAdagrad) {
-  TableSpec spec;
-  spec.name = name;
-  spec.row_shape = {kElements};
-  spec.rows = kRows;
-  spec.first_id = 5000;
-  spec.state = state;
-  spec.initializer = {InitKind::kUniform, -1, 1, 3};
-  return spec;
-}
-
-StoreOptions Options(const ScratchDirectory& scratch) {
-  StoreOptions options;
-  options.directory = scratch / "store";
-  options.write_back_seconds = 1e6;
-  return options;
-}
-
-std::vector<float> AllRows(Table& table) {
-  std::vector<int64_t> rows(static_cast<size_t>(table.spec().rows));
-  std::iota(rows.begin(), rows.end(), int64_t{0});
-  std::vector<float> values(rows.size() * table.spec().row_elements());
-  table.Read(rows, reinterpret_cast<std::byte*>(values.data()));
-  return values;
-}
-
-// Copies the store's files as kill -9 would leave them. Nothing is written meanwhile, but RocksDB
-// may still be removing files that it no longer needs.
-void CopyStore(const StoreOptions& from, const std::string& to) {
-  for (int attempt = 0;; attempt++) {
-    try {
-      fs::copy(from.directory, to, fs::copy_options::recursive);
-      fs::remove(fs::path(to) / "pages" / "LOCK");
-      return;
-    } catch (const fs::filesystem_error&) {
-      if (attempt == 10) throw;
-      fs::remove_all(to);
-    }
-  }
-}
-
-void ApplyRandom(Store& store, const std::shared_ptr<Table>& table, uint64_t first, uint64_t last,
-                 const UpdateRule& rule = kAdagrad) {
-  for (uint64_t i = first; i <= last; i++) {
-    store.Apply(table, MadePush(1, i, rule, 300, 0, kRows, kElements).push());
-  }
-}
-
-std::string Failure(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return StrCat(ErrorCodeName(error.code()), ": ", error.what());
-  }
-  return "no error";
-}
+using namespace graphd::store::testing;
 
 TEST(Store, RowsFollowAFloat64Reference) {
   for (const uint8_t mean : {uint8_t{0}, uint8_t{1}}) {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "graphd/error.h"
+#include "store/store.h"
+#include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/push_maker.h"
+
+// A small table, random pushes to it, and how to look at what became of them.
+
+namespace graphd::store::testing {
+
+constexpr int64_t kRows = 1000;
+constexpr size_t kElements = 6;
+inline const UpdateRule kAdagrad{.kind = UpdateKind::kAdagrad, .lr = 0.1F};
+
+inline TableSpec Spec(const std::string& name = "emb",
+                      OptimizerState state = OptimizerState::kAdagrad) {
+  TableSpec spec;
+  spec.name = name;
+  spec.row_shape = {kElements};
+  spec.rows = kRows;
+  spec.first_id = 5000;
+  spec.state = state;
+  spec.initializer = {InitKind::kUniform, -1, 1, 3};
+  return spec;
+}
+
+inline StoreOptions Options(const graphd::testing::ScratchDirectory& scratch) {
+  StoreOptions options;
+  options.directory = scratch / "store";
+  options.write_back_seconds = 1e6;
+  return options;
+}
+
+inline std::vector<float> AllRows(Table& table) {
+  std::vector<int64_t> rows(static_cast<size_t>(table.spec().rows));
+  std::iota(rows.begin(), rows.end(), int64_t{0});
+  std::vector<float> values(rows.size() * table.spec().row_elements());
+  table.Read(rows, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+// Copies the store's files as kill -9 would leave them. Nothing is written meanwhile, but RocksDB
+// may still be removing files that it no longer needs.
+inline void CopyStore(const StoreOptions& from, const std::string& to) {
+  for (int attempt = 0;; attempt++) {
+    try {
+      std::filesystem::copy(from.directory, to, std::filesystem::copy_options::recursive);
+      std::filesystem::remove(std::filesystem::path(to) / "pages" / "LOCK");
+      return;
+    } catch (const std::filesystem::filesystem_error&) {
+      if (attempt == 10) throw;
+      std::filesystem::remove_all(to);
+    }
+  }
+}
+
+inline void ApplyRandom(Store& store, const std::shared_ptr<Table>& table, uint64_t first,
+                        uint64_t last, const UpdateRule& rule = kAdagrad) {
+  for (uint64_t i = first; i <= last; i++) {
+    store.Apply(table, MadePush(1, i, rule, 300, 0, kRows, kElements).push());
+  }
+}
+
+inline std::string Failure(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return StrCat(ErrorCodeName(error.code()), ": ", error.what());
+  }
+  return "no error";
+}
+
+}  // namespace graphd::store::testing
