@@ -5,10 +5,12 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 #include <xxhash.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -114,10 +116,19 @@ rocksdb::Options DbOptions() {
 
 }  // namespace
 
-PageDb::PageDb(std::string directory) : directory_(std::move(directory)) {
-  MakeDirectories(directory_);
+PageDb::PageDb(std::string directory, Mode mode) : directory_(std::move(directory)) {
   rocksdb::DB* db = nullptr;
-  Check(rocksdb::DB::Open(DbOptions(), directory_, &db), directory_);
+  if (mode == Mode::kReadOnly) {
+    if (!FileExists(directory_ + "/CURRENT")) {
+      Throw(ErrorCode::kNotFound, directory_, " is not there, or not whole");
+    }
+    rocksdb::Options options = DbOptions();
+    options.create_if_missing = false;
+    Check(rocksdb::DB::OpenForReadOnly(options, directory_, &db), directory_);
+  } else {
+    MakeDirectories(directory_);
+    Check(rocksdb::DB::Open(DbOptions(), directory_, &db), directory_);
+  }
   db_.reset(db);
 }
 
@@ -228,6 +239,15 @@ void PageDb::Flush() {
   rocksdb::FlushOptions options;
   options.wait = true;
   Check(db_->Flush(options), directory_);
+}
+
+void PageDb::LinkTo(const std::string& directory) {
+  if (FileExists(directory)) Throw(ErrorCode::kExists, directory, " exists already");
+  rocksdb::Checkpoint* made = nullptr;
+  Check(rocksdb::Checkpoint::Create(db_.get(), &made), directory_);
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  Check(checkpoint->CreateCheckpoint(std::filesystem::absolute(directory)), directory);
+  SyncDirectory(directory);
 }
 
 uint64_t PageDb::bytes() const {

@@ -28,8 +28,11 @@ class PageDb {
     std::span<const std::byte> bytes;
   };
 
-  // Opens or makes it. Throws Error: kExists if another process has it open, kCorrupt, kIo.
-  explicit PageDb(std::string directory);
+  enum class Mode : uint8_t { kReadWrite, kReadOnly };
+
+  // Opens or makes it; in read-only mode it has to be there, and stays as it is. Throws Error:
+  // kExists if another process has it open, kNotFound, kCorrupt, kIo.
+  explicit PageDb(std::string directory, Mode mode = Mode::kReadWrite);
   ~PageDb();
   PageDb(const PageDb&) = delete;
   PageDb& operator=(const PageDb&) = delete;
@@ -54,6 +57,9 @@ class PageDb {
 
   // Waits until all that was put is on the disk.
   void Flush();
+  // Makes `directory`, which can be opened as a database of what is safe now: its files are hard
+  // links if it lies on the same disk. Throws Error(kExists) if it is there already.
+  void LinkTo(const std::string& directory);
   uint64_t bytes() const;  // of its files, about
 
  private:

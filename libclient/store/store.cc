@@ -90,6 +90,19 @@ Durability DurabilityFromName(const std::string& name) {
   Throw(ErrorCode::kInvalid, "durability is none, process or power, not '", name, "'");
 }
 
+Store::Hurry::Hurry(Store* store) : store_(store) {
+  if (store_ == nullptr) return;
+  {
+    std::lock_guard lock(store_->mutex_);
+    store_->in_hurry_++;
+  }
+  store_->wake_.notify_all();
+}
+
+Store::Hurry::~Hurry() {
+  if (store_ != nullptr) store_->in_hurry_--;
+}
+
 Store::Store(StoreOptions options)
     : options_(std::move(options)), db_(options_.directory + "/pages") {
   Recover();
@@ -134,6 +147,8 @@ void Store::Recover() {
       damage_.push_back(StrCat("table '", table->spec().name, "': page ", page, ": ", why));
     });
   }
+  LoadTrouble();
+  std::map<uint32_t, std::string> lost;  // by table
   std::map<ClientId, Pipeline::Client> clients = state.clients;
   uint64_t last_lsn = state.lsn;
   log_ = std::make_unique<PushLog>(
@@ -151,7 +166,7 @@ void Store::Recover() {
       table.Touch(push.rows);
     } catch (const Error& error) {
       damage_.push_back(StrCat("push ", push.lsn, " was not replayed: ", error.what()));
-      lost_[push.table] = damage_.back();
+      lost[push.table] = damage_.back();
       return;
     }
     const RowOrder order(push.rows, table.spec().rows);
@@ -164,13 +179,17 @@ void Store::Recover() {
   if (tail.lost_after != 0) {
     damage_.push_back(StrCat(tail.path, ": damaged at byte ", tail.offset, "; pushes ",
                              last_lsn + 1, " to ", tail.lost_after, " are lost"));
-    for (const auto& [id, table] : by_id_) lost_.emplace(id, damage_.back());
+    for (const auto& [id, table] : by_id_) lost.emplace(id, damage_.back());
   }
+  // Before the log is truncated, after which nothing else would tell.
+  for (const auto& [id, why] : lost) PutTrouble(id, why);
+  if (!lost.empty()) db_.Flush();
   const bool logs = options_.durability != Durability::kNone;
   pipeline_ = std::make_unique<Pipeline>(
       logs ? log_.get() : nullptr,
       Pipeline::Options{options_.threads, options_.max_pending_bytes, options_.max_log_bytes},
       log_->last_lsn(), std::move(clients));
+  gate_ = std::make_unique<PushGate>(*pipeline_, options_.max_pending_bytes);
   for (const std::string& what : damage_) LogError(what);
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
   if (tail.lost_after != 0) {
@@ -264,6 +283,7 @@ void Store::DropTable(const std::string& name) {
   std::lock_guard cycle(cycle_mutex_);  // or it would write the table's pages again
   std::unique_lock lock(tables_mutex_);
   by_name_.erase(name);
+  PutTrouble(table->id(), "");
   by_id_.erase(table->id());
   db_.RemoveText(TableKey(table->id()));
   db_.RemoveTable(table->id());
@@ -271,12 +291,13 @@ void Store::DropTable(const std::string& name) {
 }
 
 void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done) {
-  if (const auto lost = lost_.find(table->id()); lost != lost_.end()) {
-    Throw(ErrorCode::kCorrupt, "table '", table->spec().name, "' can't be written: ", lost->second,
+  if (const std::string trouble = TroubleOf(*table);
+      !trouble.empty() && push.rule.kind != UpdateKind::kLoad) {
+    Throw(ErrorCode::kCorrupt, "table '", table->spec().name, "' can't be written: ", trouble,
           ". Its rows can be read; restore a checkpoint, or drop it");
   }
   push.table = table->id();
-  pipeline_->Submit(table, push, std::move(done));
+  gate_->Submit(table, push, std::move(done));
 }
 
 void Store::Apply(const std::shared_ptr<Table>& table, const Push& push) {
@@ -294,13 +315,18 @@ void Store::Apply(const std::shared_ptr<Table>& table, const Push& push) {
 void Store::WriteBack() { Cycle(/*at_once=*/true); }
 
 void Store::Cycle(bool at_once) {
+  const Hurry hurry(at_once ? this : nullptr);  // also a cycle that is under way
   std::lock_guard lock(cycle_mutex_);
+  WriteAll();
+}
+
+void Store::WriteAll() {
   State state;
   state.lsn = pipeline_->Cut(&state.clients);
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
   if (!pipeline_->WaitDone(state.lsn)) Throw(ErrorCode::kIo, pipeline_->trouble());
-  for (const std::shared_ptr<Table>& table : tables()) WriteTable(*table, at_once);
+  for (const std::shared_ptr<Table>& table : tables()) WriteTable(*table);
   {
     std::shared_lock tables_lock(tables_mutex_);
     state.next_id = next_id_;
@@ -310,7 +336,7 @@ void Store::Cycle(bool at_once) {
   pipeline_->TruncateLog(state.lsn);
 }
 
-void Store::WriteTable(Table& table, bool at_once) {
+void Store::WriteTable(Table& table) {
   const size_t most = std::max<size_t>(kBatchBytes / std::max<size_t>(table.page_bytes(), 1), 1);
   std::vector<std::vector<std::byte>> bytes(most);
   std::vector<PageDb::Page> pages;
@@ -335,12 +361,12 @@ void Store::WriteTable(Table& table, bool at_once) {
       throw;
     }
     written += size;
-    if (at_once || pipeline_->log_bytes() > options_.max_log_bytes / 2) continue;
+    if (in_hurry_ > 0 || pipeline_->log_bytes() > options_.max_log_bytes / 2) continue;
     const std::chrono::duration<double> due(static_cast<double>(written) /
                                             static_cast<double>(options_.write_back_rate));
     std::unique_lock lock(mutex_);
     wake_.wait_until(lock, begin + std::chrono::duration_cast<std::chrono::nanoseconds>(due),
-                     [this] { return stopping_; });
+                     [this] { return stopping_ || in_hurry_ > 0; });
   }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -13,6 +15,7 @@
 
 #include "store/page_db.h"
 #include "store/pipeline.h"
+#include "store/push_gate.h"
 #include "store/push_log.h"
 #include "store/table.h"
 
@@ -79,14 +82,36 @@ class Store {
   // Error(kNotFound).
   void DropTable(const std::string& name);
 
-  // As Pipeline::Submit; `push.table` and `push.lsn` are filled in. Throws Error(kCorrupt) for a
-  // table that lost pushes.
+  // As Pipeline::Submit; `push.table` and `push.lsn` are filled in. While pushes are held, the push
+  // waits, and what is wrong with it comes to `done`. Throws Error(kCorrupt) for a table in
+  // trouble.
   void Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done);
   // Submit, and waits. Throws the reason if it fails.
   void Apply(const std::shared_ptr<Table>& table, const Push& push);
 
   // One cycle, at full speed. Throws Error if pages can't be written; they stay in memory and log.
   void WriteBack();
+
+  // Why the table is not what it should be (it lost pushes, or is half restored), or an empty text.
+  std::string TroubleOf(const Table& table) const;
+  // Lasts, also over a restart, until it is set to an empty text or the table is dropped.
+  void SetTrouble(const Table& table, const std::string& why);
+
+  // A checkpoint: PrepareCheckpoint, HoldPushes, WriteCheckpoint, and then the hold ends. To have
+  // it of several stores, hold all of them before the first is written.
+  //
+  // Writes back at full speed while pushes go on, until little is left to write.
+  void PrepareCheckpoint();
+  // From now on pushes wait, and those that came before are done. It must end before the store, and
+  // ends by itself after `limit`. Throws Error(kOverloaded) if there is one, Error(kIo).
+  std::unique_ptr<PushHold> HoldPushes(std::chrono::milliseconds limit = std::chrono::minutes(1));
+  // Writes these tables as they are into a new directory (CheckpointReader reads it), to the disk;
+  // its parent is there, on the store's disk or the files are copied. Returns what they are. Throws
+  // Error: kDeadline if the hold ended meanwhile, kNotFound, kCorrupt for a table in trouble, kIo,
+  // kOverloaded on a full disk; then the directory may be there in part.
+  std::vector<TableSpec> WriteCheckpoint(const std::string& directory,
+                                         const std::vector<std::string>& tables,
+                                         const PushHold& hold);
 
   struct Status {
     std::string trouble;  // empty, or why pushes wait or fail, or write-back fails
@@ -99,31 +124,47 @@ class Store {
   const std::vector<std::string>& damage() const noexcept { return damage_; }
 
  private:
+  // While one lives, cycles go at full speed.
+  class Hurry {
+   public:
+    explicit Hurry(Store* store);
+    ~Hurry();
+    Hurry(const Hurry&) = delete;
+    Hurry& operator=(const Hurry&) = delete;
+
+   private:
+    Store* store_;
+  };
+
   void Recover();
-  void ReplayLog();
   std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec);
   void AddTable(const std::shared_ptr<Table>& table);
   void PutSpec(const Table& table, OptimizerState state, const std::string& attributes);
   void Cycle(bool at_once);
-  void WriteTable(Table& table, bool at_once);
+  void WriteAll();  // under cycle_mutex_
+  void WriteTable(Table& table);
   void RunWriteBack();
+  void PutTrouble(uint32_t id, const std::string& why);  // under tables_mutex_
+  void LoadTrouble();
 
   const StoreOptions options_;
   PageDb db_;
   std::unique_ptr<PushLog> log_;
   std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<PushGate> gate_;
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
 
   std::mutex specs_mutex_;                  // one change of a table's description at a time
-  mutable std::shared_mutex tables_mutex_;  // after specs_mutex_; guards the two maps and next_id_
+  mutable std::shared_mutex tables_mutex_;  // after specs_mutex_; guards the maps and next_id_
   std::map<std::string, std::shared_ptr<Table>> by_name_;
   std::map<uint32_t, std::shared_ptr<Table>> by_id_;
   uint32_t next_id_ = 1;
-  std::map<uint32_t, std::string> lost_;  // tables that lost pushes; set by Recover only
+  std::map<uint32_t, std::string> trouble_;  // by table
 
-  std::mutex cycle_mutex_;    // one cycle at a time
-  mutable std::mutex mutex_;  // guards the rest
+  std::mutex cycle_mutex_;         // one cycle at a time
+  std::atomic<int> in_hurry_ = 0;  // calls that wait for cycles at full speed
+  mutable std::mutex mutex_;       // guards the rest
   std::condition_variable wake_;
   bool stopping_ = false;
   std::string write_back_trouble_;

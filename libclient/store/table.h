@@ -60,6 +60,7 @@ class Table {
   // As it is now, but for attributes, which it lacks. The reference lasts as long as the table.
   const TableSpec& spec() const noexcept { return *spec_.load(std::memory_order_acquire); }
   std::string attributes() const;
+  const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
 
   // Throws Error(kInvalid) unless the push suits: its rule, its rows' range, its payload's size.
