@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/checkpoint_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/rng.h"
+#include "base/strings.h"
+#include "store/store.h"
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd::store {
+namespace {
+
+namespace fs = std::filesystem;
+using graphd::testing::ScratchDirectory;
+using ::testing::HasSubstr;
+
+std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+std::string Text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What the data is does not matter here, but that it can be told.
+void WriteData(CheckpointSet::Making& making) {
+  fs::create_directories(making.data_directory());
+  WriteCheckpointTables(making.data_directory(), {});
+}
+
+void MakeOne(CheckpointSet& set, const std::string& name) {
+  const auto making = set.Begin(name);
+  WriteData(*making);
+  for (int i = 0; i < 20; i++) making->AddFile("file" + std::to_string(i), 0, Bytes("contents"));
+  making->Commit("{}");
+}
+
+std::vector<std::string> NamesIn(const CheckpointSet& set) {
+  std::vector<std::string> names;
+  for (const CheckpointSet::Entry& entry : set.List()) names.push_back(entry.name);
+  return names;
+}
+
+size_t EntriesIn(const std::string& directory) {
+  return static_cast<size_t>(
+      std::distance(fs::directory_iterator(directory), fs::directory_iterator()));
+}
+
+ErrorCode Thrown(const std::function<void()>& f, const std::string& said = "") {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(said));
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::kInternal;
+}
+
+TEST(CheckpointSet, WhatIsCommittedIsThereAndTheRestIsNot) {
+  const ScratchDirectory scratch;
+  CheckpointSet set(scratch / "set");
+  {
+    const auto dropped = set.Begin("dropped");
+    dropped->AddFile("weights", 0, Bytes("x"));
+    EXPECT_EQ(Thrown([&] { set.Begin("dropped"); }, "being made"), ErrorCode::kExists);
+    EXPECT_TRUE(set.List().empty());
+  }
+  EXPECT_EQ(EntriesIn(scratch / "set"), 0U);
+  {
+    const auto making = set.Begin("epoch-1");
+    WriteData(*making);
+    making->AddFile("weights", 0, Bytes("abc"));
+    making->AddFile("weights", 3, Bytes("def"));
+    making->AddFile("empty", 0, {});
+    making->Commit("{\"a\": 1}");
+  }
+  ASSERT_EQ(NamesIn(set), std::vector<std::string>{"epoch-1"});
+  EXPECT_EQ(set.List()[0].manifest, "{\"a\": 1}");
+  EXPECT_EQ(set.List()[0].trouble, "");
+  EXPECT_GT(set.List()[0].bytes, 6U);
+  EXPECT_EQ(Text(set.ReadFile("epoch-1", "weights", 0, 100)), "abcdef");
+  EXPECT_EQ(Text(set.ReadFile("epoch-1", "weights", 2, 3)), "cde");
+  EXPECT_EQ(Text(set.ReadFile("epoch-1", "weights", 900, 3)), "");
+  EXPECT_EQ(Text(set.ReadFile("epoch-1", "empty", 0, 3)), "");
+  EXPECT_EQ(Thrown([&] { set.ReadFile("epoch-1", "other", 0, 1); }), ErrorCode::kNotFound);
+  EXPECT_EQ(Thrown([&] { set.Begin("epoch-1"); }, "already"), ErrorCode::kExists);
+  EXPECT_EQ(Thrown([&] { set.Delete("epoch-2"); }, "there is epoch-1"), ErrorCode::kNotFound);
+  set.Delete("epoch-1");
+  EXPECT_EQ(EntriesIn(scratch / "set"), 0U);
+}
+
+TEST(CheckpointSet, ReadsTheRowsOfAStore) {
+  const ScratchDirectory scratch;
+  CheckpointSet set(scratch / "set");
+  StoreOptions options;
+  options.directory = scratch / "store";
+  Store store(options);
+  TableSpec spec;
+  spec.name = "emb";
+  spec.rows = 100;
+  spec.initializer = {InitKind::kConstant, 7, 0, 0};
+  store.OpenTable(spec);
+  {
+    const auto making = set.Begin("one");
+    store.WriteCheckpoint(making->data_directory(), {"emb"}, *store.HoldPushes());
+    making->Commit("");
+  }
+  ASSERT_EQ(set.List().size(), 1U);
+  EXPECT_EQ(set.List()[0].manifest, "");
+  EXPECT_EQ(set.List()[0].tables, std::vector<TableSpec>{spec});
+  const auto reader = set.Open("one");
+  EXPECT_EQ(set.Open("one"), reader);
+  std::vector<float> rows(3);
+  reader->ReadRows("emb", 97, 3, std::as_writable_bytes(std::span(rows)), {});
+  EXPECT_EQ(rows, std::vector<float>(3, 7.0F));
+  set.Delete("one");
+  EXPECT_EQ(Thrown([&] { set.Open("one"); }, "there are none"), ErrorCode::kNotFound);
+}
+
+TEST(CheckpointSet, NamesThatCouldLeadElsewhereAreRefused) {
+  const ScratchDirectory scratch;
+  CheckpointSet set(scratch / "set");
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("../x"),
+        std::string("/etc"), std::string("a/b"), std::string(".partial-x"), std::string("a\0b", 3),
+        std::string("a b"), std::string(129, 'x')}) {
+    EXPECT_EQ(Thrown([&] { set.Begin(name); }), ErrorCode::kInvalid) << name;
+    EXPECT_EQ(Thrown([&] { set.Delete(name); }), ErrorCode::kInvalid) << name;
+    EXPECT_EQ(Thrown([&] { set.Open(name); }), ErrorCode::kInvalid) << name;
+  }
+  const auto making = set.Begin(std::string(128, 'x'));
+  for (const std::string& file :
+       {std::string(), std::string("."), std::string(".."), std::string("../manifest.json"),
+        std::string("/etc/passwd"), std::string("a\0b", 3), std::string(201, 'x')}) {
+    EXPECT_EQ(Thrown([&] { making->AddFile(file, 0, {}); }), ErrorCode::kInvalid) << file;
+  }
+}
+
+TEST(CheckpointSet, FilesAreBounded) {
+  const ScratchDirectory scratch;
+  CheckpointSet set(scratch / "set");
+  const auto making = set.Begin("bounded");
+  EXPECT_EQ(Thrown([&] { making->AddFile("a", 1, Bytes("x")); }, "0 bytes so far"),
+            ErrorCode::kInvalid);
+  for (size_t i = 0; i < CheckpointSet::kMaxFiles; i++) {
+    making->AddFile(std::to_string(i), 0, Bytes("x"));
+  }
+  EXPECT_EQ(Thrown([&] { making->AddFile("more", 0, {}); }, "1024 files"), ErrorCode::kOverloaded);
+  making->AddFile("0", 1, Bytes("y"));
+  // Address space is enough to lie with.
+  const std::span<const std::byte> much{reinterpret_cast<const std::byte*>(&set),
+                                        CheckpointSet::kMaxFileBytes - 1};
+  EXPECT_EQ(Thrown([&] { making->AddFile("0", 2, much); }, "1.0 GiB"), ErrorCode::kOverloaded);
+}
+
+// kill -9 while checkpoints are made and deleted: each is there in whole or not at all.
+TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
+  const ScratchDirectory scratch;
+  const std::string root = scratch / "set";
+  CounterRng rng(static_cast<uint64_t>(::getpid()));
+  size_t seen = 0;
+  for (int crash = 0; crash < 60; crash++) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      CheckpointSet set(root);
+      for (int i = 0;; i = (i + 1) % 4) {
+        const std::string name = "c" + std::to_string(i);
+        if (FileExists(root + "/" + name)) set.Delete(name);
+        MakeOne(set, name);
+      }
+    }
+    ASSERT_GT(child, 0);
+    ::usleep(static_cast<useconds_t>(rng.Below(60000)));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const CheckpointSet set(root);
+    const std::vector<CheckpointSet::Entry> all = set.List();
+    ASSERT_EQ(EntriesIn(root), all.size());
+    for (const CheckpointSet::Entry& entry : all) {
+      ASSERT_EQ(entry.trouble, "");
+      ASSERT_EQ(entry.manifest, "{}");
+      ASSERT_EQ(EntriesIn(StrCat(root, "/", entry.name, "/files")), 20U);
+    }
+    seen += all.size();
+  }
+  EXPECT_GT(seen, 0U);
+}
+
+}  // namespace
+}  // namespace graphd::store
