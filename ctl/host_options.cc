@@ -112,6 +112,17 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
   verb.add_option(Flags("num_servers"), server.num_servers,
                   "Worker threads of each daemon (default: its own choice)")
       ->check(CLI::Range(1, 4096));
+  verb.add_option(Flags("state_dir"), server.state_dir,
+                  "Where daemons keep tensors and embeddings, on every host (default: "
+                  "/var/lib/graphd, or ~/.local/state/graphd)");
+  verb.add_option("--durability", server.durability,
+                  "What changes of tensors survive: none, process (kill -9 of the daemon; the "
+                  "default) or power (loss of power, too)")
+      ->check(CLI::IsMember({"none", "process", "power"}));
+  verb.add_option(Flags("embedding_memory"), server.embedding_memory,
+                  "Memory for tensors and optimisers' state of each daemon, e.g. 64GiB (default: "
+                  "no limit)")
+      ->transform(CLI::AsSizeValue(false));
   verb.add_option(Flags("graphd"), server.graphd,
                   "Path of graphd on every host (default: beside graphctl)");
   verb.add_flag(Flags("insecure"), server.insecure,
@@ -138,6 +149,9 @@ void Resolve(HostOptions& options) {
   }
   if (!server.runtime_dir.empty()) {
     server.runtime_dir = std::filesystem::absolute(server.runtime_dir).string();
+  }
+  if (!server.state_dir.empty()) {
+    server.state_dir = std::filesystem::absolute(server.state_dir).string();
   }
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);

@@ -27,6 +27,66 @@ json JobToJson(const JobStatus& job) {
           {"members", members}};
 }
 
+json TensorToJson(const TensorShare& share) {
+  const TensorSpec& spec = share.info.spec;
+  return {{"name", spec.name},
+          {"part", share.part},
+          {"dtype", DTypeName(spec.dtype)},
+          {"shape", spec.shape()},
+          {"persistent", spec.persistent},
+          {"writers", spec.writers == TensorWriters::kMany ? "many" : "exclusive"},
+          {"optimizer_state", OptimizerStateName(share.info.state)},
+          {"job", share.info.job_id},
+          {"holder", share.info.holder},
+          {"rows", share.stored_rows},
+          {"resident_bytes", share.resident_bytes},
+          {"trouble", share.trouble}};
+}
+
+json StoreToJson(const StoreStatus& store) {
+  return {{"directory", store.directory},
+          {"durability", store.durability},
+          {"memory_bytes", store.memory_bytes},
+          {"resident_bytes", store.resident_bytes},
+          {"page_bytes", store.page_bytes},
+          {"log_bytes", store.log_bytes},
+          {"pushes", store.pushes},
+          {"trouble", store.trouble},
+          {"damage", store.damage}};
+}
+
+std::string TensorToText(const json& tensor) {
+  std::vector<std::string> extents;
+  for (const json& extent : tensor.value("shape", json::array())) extents.push_back(extent.dump());
+  const std::string job = tensor.value("job", ""), holder = tensor.value("holder", "");
+  const std::string state = tensor.value("optimizer_state", "none");
+  const std::string trouble = tensor.value("trouble", "");
+  std::string text =
+      StrCat("  tensor '", tensor.value("name", "?"), "', partition ", tensor.value("part", 0),
+             ": ", tensor.value("dtype", "?"), " [", Join(extents, ", "), "]");
+  if (state != "none") text += ", state of " + state;
+  text += StrCat(", ", HumanBytes(tensor.value("resident_bytes", uint64_t{0})), " in memory");
+  if (!job.empty()) text += ", of job " + job;
+  if (!holder.empty()) text += ", written by job " + holder;
+  if (tensor.value("writers", "") == "many") text += ", written by all jobs";
+  if (!trouble.empty()) text += "\n    TROUBLE: " + trouble;
+  return text + "\n";
+}
+
+std::string StoreToText(const json& store) {
+  std::string text = StrCat("  store ", store.value("directory", "?"), ", durability ",
+                            store.value("durability", "?"), ": ",
+                            HumanBytes(store.value("page_bytes", uint64_t{0})), " of pages, ",
+                            HumanBytes(store.value("log_bytes", uint64_t{0})), " of log\n");
+  if (const std::string trouble = store.value("trouble", ""); !trouble.empty()) {
+    text += "    TROUBLE: " + trouble + "\n";
+  }
+  for (const json& damage : store.value("damage", json::array())) {
+    text += "    DAMAGE: " + damage.get<std::string>() + "\n";
+  }
+  return text;
+}
+
 std::string Duration(double seconds) {
   char text[48];
   const auto whole = static_cast<long long>(seconds);
@@ -53,7 +113,8 @@ std::string JobToText(const json& job) {
 }  // namespace
 
 json StatusToJson(const ServerStatus& status) {
-  json partitions = json::array(), jobs = json::array();
+  json partitions = json::array(), jobs = json::array(), tensors = json::array();
+  for (const TensorShare& share : status.tensors) tensors.push_back(TensorToJson(share));
   for (const PartitionStatus& part : status.partitions) {
     partitions.push_back({{"part", part.part},
                           {"nodes", part.num_nodes},
@@ -77,6 +138,8 @@ json StatusToJson(const ServerStatus& status) {
           {"num_parts", status.num_parts},
           {"partitions", partitions},
           {"jobs", jobs},
+          {"tensors", tensors},
+          {"store", status.store ? StoreToJson(*status.store) : json()},
           {"requests", status.requests},
           {"rows_served", status.rows_served},
           {"edges_sampled", status.edges_sampled},
@@ -98,6 +161,10 @@ std::string StatusToText(const std::string& host, const json& status) {
         HumanBytes(part.value("bytes", uint64_t{0})), " in ", part.value("pages", "?"), " pages");
     const auto indexes = part.value("index_bytes", uint64_t{0});
     text += indexes ? StrCat(", indexes ", HumanBytes(indexes), "\n") : "\n";
+  }
+  for (const json& tensor : status.value("tensors", json::array())) text += TensorToText(tensor);
+  if (const json store = status.value("store", json()); store.is_object()) {
+    text += StoreToText(store);
   }
   const json jobs = status.value("jobs", json::array());
   for (const json& job : jobs) text += JobToText(job);

@@ -63,7 +63,7 @@ void DaemonService::WritePartitions(bool want_segments,
     auto infos = out[p].initSegments(static_cast<kj::uint>(segments.size()));
     for (kj::uint s = 0; s < infos.size(); s++) {
       WriteLayout(segments[s]->layout(), infos[s]);
-      infos[s].setHandle(kj::heap<SegmentHandleImpl>(segments[s]));
+      infos[s].setHandle(kj::heap<SegmentHandleImpl>(segments[s], segments[s]->fd()));
     }
   }
 }
@@ -98,8 +98,8 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
-    results.setSession(kj::heap<GraphSession>(context_, stream_->outbox(), scratch_,
-                                              std::move(membership), peer_.is_unix));
+    results.setSession(
+        kj::heap<GraphSession>(context_, *stream_, scratch_, std::move(membership), peer_.is_unix));
     attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {
@@ -131,6 +131,8 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
     status.edges_sampled = graph.edges_sampled;
     status.bytes_sent = graph.bytes_sent;
     status.rss_bytes = ResidentBytes();
+    status.tensors = context_.tensors.ListAll();
+    status.store = context_.tensors.status();
     WriteStatus(status, context.getResults().initStatus());
     return kj::READY_NOW;
   } catch (const Error& error) {

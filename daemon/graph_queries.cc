@@ -287,7 +287,8 @@ kj::Promise<void> GraphSession::edgeIndex(EdgeIndexContext context) {
         auto segment = indexes->Get(spec);
         auto out = context.getResults().initSegment();
         WriteLayout(segment->layout(), out);
-        out.setHandle(kj::heap<SegmentHandleImpl>(std::move(segment)));
+        const int fd = segment->fd();
+        out.setHandle(kj::heap<SegmentHandleImpl>(std::move(segment), fd));
       });
     });
   });

@@ -40,14 +40,17 @@ struct GraphSession::GatherJob {
   }
 };
 
-GraphSession::GraphSession(ServiceContext& context, std::shared_ptr<Outbox> outbox,
+GraphSession::GraphSession(ServiceContext& context, const TensorStream& stream,
                            WorkerScratch& scratch,
                            std::unique_ptr<JobRegistry::Membership> membership, bool is_unix)
     : context_(context),
-      outbox_(std::move(outbox)),
+      outbox_(stream.outbox()),
+      inbox_(stream.inbox()),
       scratch_(scratch),
       membership_(std::move(membership)),
       is_unix_(is_unix) {}
+
+GraphSession::~GraphSession() { context_.tensors.CallerLeft(membership_->key()); }
 
 kj::Promise<void> GraphSession::Execute(size_t work, size_t num_slices, ComputePool::Slice run) {
   if (work > kInlineBytes) return context_.pool.Run(num_slices, std::move(run));

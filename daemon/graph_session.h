@@ -8,6 +8,8 @@
 #include "daemon/compute_pool.h"
 #include "daemon/job_registry.h"
 #include "daemon/served_graph.h"
+#include "daemon/step_gate.h"
+#include "daemon/wire_ids.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -18,18 +20,21 @@ struct ServiceContext {
   ComputePool& pool;
   ComputePool& builds;  // one thread, for derived arrays: they take seconds
   JobRegistry& jobs;
+  store::TensorHost& tensors;
+  StepGate& steps;
   std::shared_ptr<BufferPool> buffers;
 };
 
-// One client's session: reading the graph. Lives on its connection's data thread. Small requests
-// are answered at once, others on the compute pool; requests own copies of what they read, so a
-// client that vanishes never pulls memory from under a computing thread.
+// One client's session: reading the graph, and distributed tensors. Lives on its connection's data
+// thread. Small requests are answered at once, others on the compute pool; requests own copies of
+// what they read, so a client that vanishes never pulls memory from under a computing thread.
 class GraphSession final : public wire::Session::Server {
  public:
-  // `outbox` is that of the connection; a call may outlive the connection, and then has it still.
-  // `scratch` belongs to the data thread.
-  GraphSession(ServiceContext& context, std::shared_ptr<Outbox> outbox, WorkerScratch& scratch,
+  // `outbox` and `inbox` are those of the connection; a call may outlive the connection, and then
+  // has them still. `scratch` belongs to the data thread.
+  GraphSession(ServiceContext& context, const TensorStream& stream, WorkerScratch& scratch,
                std::unique_ptr<JobRegistry::Membership> membership, bool is_unix);
+  ~GraphSession();
 
   // A client may have this many requests in flight; one more is refused with Error(kOverloaded).
   static constexpr int kMaxInFlight = 256;
@@ -45,9 +50,29 @@ class GraphSession final : public wire::Session::Server {
   kj::Promise<void> degrees(DegreesContext context) override;
   kj::Promise<void> induced(InducedContext context) override;
   kj::Promise<void> edgeIndex(EdgeIndexContext context) override;
+  // tensor_calls.cc
+  kj::Promise<void> openTensor(OpenTensorContext context) override;
+  kj::Promise<void> filled(FilledContext context) override;
+  kj::Promise<void> mapTensor(MapTensorContext context) override;
+  kj::Promise<void> readRows(ReadRowsContext context) override;
+  kj::Promise<void> push(PushContext context) override;
+  kj::Promise<void> stage(StageContext context) override;
+  kj::Promise<void> lastStep(LastStepContext context) override;
+  kj::Promise<void> lease(LeaseContext context) override;
+  kj::Promise<void> prepareState(PrepareStateContext context) override;
+  kj::Promise<void> listTensors(ListTensorsContext context) override;
+  kj::Promise<void> dropTensor(DropTensorContext context) override;
 
  private:
   struct GatherJob;
+  struct Change;
+  // A request to change rows, checked, with what it needs of the message.
+  std::shared_ptr<Change> TakeChange(uint32_t table, wire::UpdateRule::Reader rule,
+                                     capnp::Data::Reader ids, capnp::Data::Reader payload);
+  store::TensorHost::Caller caller() const;
+  // work() on the builds' thread, then answer(results).
+  template <class Context, class Work, class Answer>
+  kj::Promise<void> OnBuilds(Context& context, Work work, Answer answer);
   // Counts the request while it runs, and lets it be cancelled when the client goes or no longer
   // wants it; Errors of `f` become the call's.
   template <class Context, class F>
@@ -66,7 +91,8 @@ class GraphSession final : public wire::Session::Server {
   AnswerWriter::Send Sender(capnp::Orphanage orphanage, size_t bytes);
 
   ServiceContext& context_;
-  std::shared_ptr<Outbox> outbox_;
+  const std::shared_ptr<Outbox> outbox_;
+  const std::shared_ptr<Inbox> inbox_;
   WorkerScratch& scratch_;
   std::unique_ptr<JobRegistry::Membership> membership_;
   const bool is_unix_;

@@ -35,6 +35,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
     found = jobs_.try_emplace(member.job_id).first;
     found->second.world_size = member.world_size;
     found->second.command = member.command;
+    if (observer_ != nullptr) observer_->JobCame(member.job_id);
   }
   Job& job = found->second;
   if (job.members.size() >= kMaxMembers) {
@@ -55,7 +56,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
     job.left.erase(member.rank);
   }
   job.members[key] = {member.role, member.rank, pid, std::move(peer)};
-  return std::unique_ptr<Membership>(new Membership(*this, member.job_id, key));
+  return std::unique_ptr<Membership>(new Membership(*this, member, key));
 }
 
 void JobRegistry::FailAll(Waiting waiting, int rank) {
@@ -80,8 +81,12 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
       rank = member.rank;
       job.left.insert(rank);
       failed.swap(job.waiting);
+      if (observer_ != nullptr) observer_->TrainerLeft(job_id, rank);
     }
-    if (job.members.empty()) jobs_.erase(found);
+    if (job.members.empty()) {
+      jobs_.erase(found);
+      if (observer_ != nullptr) observer_->JobLeft(job_id);
+    }
     empty = end_with_jobs_ && jobs_.empty() && !closed_;
     if (empty) closed_ = true;
   }

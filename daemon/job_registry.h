@@ -20,10 +20,20 @@ namespace graphd {
 // remains afterwards. Thread-safe: everything is guarded by one mutex.
 class JobRegistry {
  public:
+  // What others want to know. Called with the lock held, in the order of what happens.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    virtual void JobCame(const std::string& job_id) = 0;
+    virtual void JobLeft(const std::string& job_id) = 0;
+    // A trainer has left its job.
+    virtual void TrainerLeft(const std::string& job_id, int rank) = 0;
+  };
+
   // `end_with_jobs`: when the last job has left, no other may join any more, and `on_empty` is
-  // called, without the lock.
-  JobRegistry(bool end_with_jobs, std::function<void()> on_empty)
-      : end_with_jobs_(end_with_jobs), on_empty_(std::move(on_empty)) {}
+  // called, without the lock. `observer` may be null.
+  JobRegistry(bool end_with_jobs, std::function<void()> on_empty, Observer* observer = nullptr)
+      : end_with_jobs_(end_with_jobs), on_empty_(std::move(on_empty)), observer_(observer) {}
   JobRegistry(const JobRegistry&) = delete;
   JobRegistry& operator=(const JobRegistry&) = delete;
 
@@ -37,13 +47,26 @@ class JobRegistry {
     // left. Call on a thread with an event loop.
     kj::Promise<void> Barrier();
 
+    const std::string& job_id() const noexcept { return job_id_; }
+    uint64_t key() const noexcept { return key_; }  // of this connection alone
+    JobRole role() const noexcept { return role_; }
+    int rank() const noexcept { return rank_; }
+    int world_size() const noexcept { return world_size_; }
+
    private:
     friend class JobRegistry;
-    Membership(JobRegistry& registry, std::string job_id, uint64_t key)
-        : registry_(registry), job_id_(std::move(job_id)), key_(key) {}
+    Membership(JobRegistry& registry, const JobMember& member, uint64_t key)
+        : registry_(registry),
+          job_id_(member.job_id),
+          key_(key),
+          role_(member.role),
+          rank_(member.rank),
+          world_size_(member.world_size) {}
     JobRegistry& registry_;
-    std::string job_id_;
-    uint64_t key_;
+    const std::string job_id_;
+    const uint64_t key_;
+    const JobRole role_;
+    const int rank_, world_size_;
   };
 
   // `pid` and `peer` are what the kernel says of the connection. Throws Error(kInvalid) for a rank
@@ -90,6 +113,7 @@ class JobRegistry {
   bool closed_ = false;              // guarded by mutex_
   const bool end_with_jobs_;
   std::function<void()> on_empty_;
+  Observer* const observer_;
 };
 
 }  // namespace graphd

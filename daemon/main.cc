@@ -51,6 +51,46 @@ std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions
   return partitions;
 }
 
+// What is served.
+struct Loaded {
+  std::unique_ptr<ServedGraph> graph;
+  std::unique_ptr<store::TensorHost> tensors;
+};
+
+std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
+                                               const ServedGraph& graph) {
+  store::TensorHost::Options host;
+  host.store.directory = StoreDirectory(options);
+  host.store.durability = store::DurabilityFromName(options.durability);
+  host.store.threads = options.compute_threads;
+  host.store.memory_bytes = options.embedding_memory;
+  auto meta = graph.partitions()[0]->shared_meta();
+  auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
+  if (const auto status = tensors->status()) {
+    LogInfo(tensors->ListAll().size(), " shares of tensors from ", status->directory);
+    for (const std::string& text : status->damage) LogError("tensors: ", text);
+  }
+  return tensors;
+}
+
+// Tells tensors and steps of jobs that come and go.
+class JobWatch final : public JobRegistry::Observer {
+ public:
+  JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}
+  void JobCame(const std::string& job_id) override { tensors_.JobCame(job_id); }
+  void JobLeft(const std::string& job_id) override {
+    tensors_.JobLeft(job_id);
+    steps_.JobLeft(job_id);
+  }
+  void TrainerLeft(const std::string& job_id, int rank) override {
+    steps_.TrainerLeft(job_id, rank);
+  }
+
+ private:
+  store::TensorHost& tensors_;
+  StepGate& steps_;
+};
+
 // The partitions and what --index asks for.
 std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options) {
   auto graph = std::make_unique<ServedGraph>(LoadPartitions(options));
@@ -102,8 +142,9 @@ class Graphd {
     Listener local =
         Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()));
     WatchSignals();
-    const std::unique_ptr<ServedGraph> loaded = Load(local);
-    ServedGraph& graph = *loaded;
+    const Loaded loaded = Load(local);
+    ServedGraph& graph = *loaded.graph;
+    store::TensorHost& tensors = *loaded.tensors;
 
     DaemonInfo info;
     info.server_name = options_.server_name;
@@ -112,10 +153,13 @@ class Graphd {
     info.insecure = options_.insecure;
     info.ends_with_jobs = options_.end_with_jobs;
     info.request_stop = [this] { uv_async_send(&stop_async_); };
-    JobRegistry jobs(options_.end_with_jobs, [this] { uv_async_send(&stop_async_); });
+    StepGate steps(tensors);
+    JobWatch watch(tensors, steps);
+    JobRegistry jobs(
+        options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
     ComputePool builds(1, kMaxQueuedRequests);
-    ServiceContext context{graph, pool, builds, jobs, BufferPool::Create()};
+    ServiceContext context{graph, pool, builds, jobs, tensors, steps, BufferPool::Create()};
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
@@ -175,14 +219,15 @@ class Graphd {
 
   // Loads on a thread of its own, so that a signal is answered meanwhile: then the process ends
   // here.
-  std::unique_ptr<ServedGraph> Load(Listener& local) {
+  Loaded Load(Listener& local) {
     auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
     // Behind a pointer: its destructor may throw, a thread's function may not.
     auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
-    std::unique_ptr<ServedGraph> graph;
-    std::thread loader([this, fulfiller, &graph] {
+    Loaded loaded_parts;
+    std::thread loader([this, fulfiller, &loaded_parts] {
       try {
-        graph = LoadGraph(options_);
+        loaded_parts.graph = LoadGraph(options_);
+        loaded_parts.tensors = LoadTensors(options_, *loaded_parts.graph);
         (*fulfiller)->fulfill();
       } catch (const Error& error) {
         (*fulfiller)->reject(ToKj(error));
@@ -196,7 +241,7 @@ class Graphd {
       });
       loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
       loader.join();
-      return graph;
+      return loaded_parts;
     } catch (const kj::Exception& exception) {
       loader.join();
       throw FromKj(exception, "loading");

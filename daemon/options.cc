@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
 
@@ -25,7 +28,22 @@ std::string Both(std::string name) {
   return "--" + name == flag ? flag : flag + ",--" + name;
 }
 
+// As systemd has it, or where the user's programs keep their state.
+std::string DefaultStateDir() {
+  if (const char* given = std::getenv("GRAPHD_STATE_DIR"); given && *given) return given;
+  if (::geteuid() == 0 || ::access("/var/lib/graphd", W_OK) == 0) return "/var/lib/graphd";
+  if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg && *xdg) return StrCat(xdg, "/graphd");
+  const char* home = std::getenv("HOME");
+  return StrCat(home && *home ? home : "/tmp", "/.local/state/graphd");
+}
+
 }  // namespace
+
+std::string StoreDirectory(const DaemonOptions& options) {
+  std::vector<std::string> parts;
+  for (const PartId part : options.parts) parts.push_back(StrCat(part));
+  return StrCat(options.state_dir, "/", options.server_name, "/part-", Join(parts, "-"));
+}
 
 std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   DaemonOptions options;
@@ -33,6 +51,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   options.compute_threads = cores;
   options.data_threads = std::min<size_t>(cores, 4);
   options.runtime_dir = RuntimeDir();
+  options.state_dir = DefaultStateDir();
   std::string listen = "127.0.0.1:" + std::to_string(kDefaultPort), level = "info";
 
   CLI::App app("graphd: serves partitions of a graph to training jobs, and outlives them");
@@ -56,6 +75,19 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.add_option(Both("runtime_dir"), options.runtime_dir,
                  "Directory of the Unix sockets: <dir>/<server_name>/<port>.sock")
       ->capture_default_str();
+  app.add_option(Both("state_dir"), options.state_dir,
+                 "Directory of distributed tensors and embeddings: "
+                 "<dir>/<server_name>/part-<part_id>, made with the first one")
+      ->capture_default_str();
+  app.add_option("--durability", options.durability,
+                 "What a change of a tensor survives once it is acknowledged: none; process: the "
+                 "end of graphd, kill -9 included; power: the loss of power, too")
+      ->check(CLI::IsMember({"none", "process", "power"}))
+      ->capture_default_str();
+  app.add_option(Both("embedding_memory"), options.embedding_memory,
+                 "Memory of tensors and optimisers' state, e.g. 64GiB; what exceeds it lies on "
+                 "disk only (default: no limit)")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option(Both("num_servers"), options.compute_threads, "Computing threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

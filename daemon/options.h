@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct DaemonOptions {
   uint16_t port = 0;
   std::vector<std::string> indexes;  // to make before serving: "KIND:EDGE_TYPE[/FEATURE]"
   std::string runtime_dir;
+  std::string state_dir;  // tensors lie in <state_dir>/<server_name>/part-<parts>
+  std::string durability = "process";
+  uint64_t embedding_memory = 0;  // bytes; 0: as much as there is
   std::string log_file;
   LogLevel log_level = LogLevel::kInfo;
   size_t compute_threads = 1;
@@ -26,6 +30,9 @@ struct DaemonOptions {
   bool insecure = false;
   bool end_with_jobs = false;
 };
+
+// Where this server keeps its tensors.
+std::string StoreDirectory(const DaemonOptions& options);
 
 // Parses and checks. Prints and returns none for --help and --version. Throws Error(kInvalid) with
 // the option, its value and what is right.

@@ -2,20 +2,21 @@
 #pragma once
 #include <memory>
 
-#include "graph/segment.h"
 #include "wire/graphd.capnp.h"
 
 namespace graphd {
 
-// Carries a segment's descriptor to the client; keeps the segment until the client has let go.
+// Carries the descriptor of a segment or a table to the client; keeps its owner until the client
+// has let go.
 class SegmentHandleImpl final : public wire::SegmentHandle::Server {
  public:
-  explicit SegmentHandleImpl(std::shared_ptr<const Segment> segment)
-      : segment_(std::move(segment)) {}
-  kj::Maybe<int> getFd() override { return segment_->fd(); }
+  SegmentHandleImpl(std::shared_ptr<const void> owner, int fd)
+      : owner_(std::move(owner)), fd_(fd) {}
+  kj::Maybe<int> getFd() override { return fd_; }
 
  private:
-  std::shared_ptr<const Segment> segment_;
+  const std::shared_ptr<const void> owner_;
+  const int fd_;
 };
 
 }  // namespace graphd

@@ -96,10 +96,13 @@ std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::stri
       "--part_config",  spec.part_config, "--part_id",
       Join(parts, ","), "--listen",       HostPort(spec.address, spec.port),
       "--runtime_dir",  runtime_dir};
-  if (spec.num_servers > 0) {
-    words.push_back("--num_servers");
-    words.push_back(StrCat(spec.num_servers));
-  }
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  if (spec.num_servers > 0) add("--num_servers", StrCat(spec.num_servers));
+  add("--state_dir", spec.state_dir);
+  add("--durability", spec.durability);
+  if (spec.embedding_memory > 0) add("--embedding_memory", StrCat(spec.embedding_memory));
   if (ends_with_jobs) words.push_back("--end_with_jobs");
   if (spec.insecure) words.push_back("--insecure");
   return words;

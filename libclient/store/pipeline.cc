@@ -213,6 +213,12 @@ void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
+uint64_t Pipeline::LastSequence(const ClientId& client) const {
+  std::lock_guard lock(mutex_);
+  const auto known = clients_.find(client);
+  return known == clients_.end() ? 0 : known->second.sequence;
+}
+
 uint64_t Pipeline::Cut(std::map<ClientId, Client>* clients) const {
   std::lock_guard lock(mutex_);
   if (clients != nullptr) *clients = clients_;

@@ -57,6 +57,9 @@ class Pipeline {
   // failed.
   void Submit(std::shared_ptr<Table> table, Push push, Done done);
 
+  // The sequence number of the client's last push that was taken; 0 for one that is not known.
+  uint64_t LastSequence(const ClientId& client) const;
+
   // The number of the last push taken, and a copy of the clients as of it.
   uint64_t Cut(std::map<ClientId, Client>* clients) const;
   // Returns when pushes up to `lsn` are logged and applied, false if the log failed before.

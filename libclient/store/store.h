@@ -50,6 +50,7 @@ struct StoreOptions {
   uint64_t max_log_bytes = uint64_t{4} << 30;
   double write_back_seconds = 30;                  // from one cycle to the next
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
+  uint64_t memory_bytes = 0;                       // of values and states in memory; 0: no bound
   size_t max_tables = 4096;
   // The ids of the rows of a table whose first_id is -1, asked when it is made or recovered.
   std::function<Table::RowIds(const TableSpec&)> row_ids = {};
@@ -88,6 +89,9 @@ class Store {
   void Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done);
   // Submit, and waits. Throws the reason if it fails.
   void Apply(const std::shared_ptr<Table>& table, const Push& push);
+
+  // As Pipeline::LastSequence.
+  uint64_t LastSequence(const ClientId& client) const { return pipeline_->LastSequence(client); }
 
   // One cycle, at full speed. Throws Error if pages can't be written; they stay in memory and log.
   void WriteBack();

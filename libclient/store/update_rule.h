@@ -36,6 +36,7 @@ struct UpdateRule {
   float beta1 = 0.9F;
   float beta2 = 0.999F;
   float weight_decay = 0;
+  bool operator==(const UpdateRule&) const = default;
 };
 
 // Floats of state per row of `elements` values; zero at first.

@@ -14,23 +14,43 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
+// Smaller messages are cheaper to copy from than to keep.
+constexpr size_t kKeptBytes = size_t{16} << 10;
+
+}  // namespace
+
 // A message in one pooled buffer.
 class PooledReader final : public capnp::MessageReader {
  public:
-  PooledReader(capnp::ReaderOptions limits, PooledBuffer buffer,
-               kj::Array<kj::ArrayPtr<const capnp::word>> segments)
-      : MessageReader(limits), buffer_(std::move(buffer)), segments_(kj::mv(segments)) {}
+  PooledReader(capnp::ReaderOptions limits, std::shared_ptr<PooledBuffer> buffer,
+               kj::Array<kj::ArrayPtr<const capnp::word>> segments, std::shared_ptr<Inbox> inbox)
+      : MessageReader(limits),
+        buffer_(std::move(buffer)),
+        segments_(kj::mv(segments)),
+        inbox_(std::move(inbox)) {
+    if (inbox_) inbox_->messages_.insert_or_assign(buffer_->data(), buffer_);
+  }
+  ~PooledReader() {
+    if (inbox_) inbox_->messages_.erase(buffer_->data());
+  }
 
   kj::ArrayPtr<const capnp::word> getSegment(kj::uint id) override {
     return id < segments_.size() ? segments_[id] : nullptr;
   }
 
  private:
-  PooledBuffer buffer_;
+  std::shared_ptr<PooledBuffer> buffer_;
   kj::Array<kj::ArrayPtr<const capnp::word>> segments_;
+  std::shared_ptr<Inbox> inbox_;  // null: a small message
 };
 
-}  // namespace
+std::shared_ptr<const void> Inbox::Keep(const void* address) const {
+  auto found = messages_.upper_bound(address);
+  if (found == messages_.begin()) return nullptr;
+  std::shared_ptr<PooledBuffer> buffer = std::prev(found)->second.lock();
+  const auto* at = static_cast<const std::byte*>(address);
+  return buffer && at < buffer->data() + buffer->capacity() ? buffer : nullptr;
+}
 
 // A message on its way in: head (segment count, first size), rest of the table, then the words.
 struct TensorStream::Incoming {
@@ -47,7 +67,8 @@ TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream*
       capability_stream_(capability_stream),
       pool_(std::move(pool)),
       max_message_bytes_(max_message_bytes),
-      outbox_(std::make_shared<Outbox>(max_unsent_bytes)) {}
+      outbox_(std::make_shared<Outbox>(max_unsent_bytes)),
+      inbox_(std::make_shared<Inbox>()) {}
 
 TensorStream::~TensorStream() noexcept(false) {
   outbox_->open_ = false;
@@ -100,16 +121,17 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
               const uint64_t bytes = words * sizeof(capnp::word);
               KJ_REQUIRE(bytes <= max_message_bytes_, "message exceeds the size limit", bytes,
                          max_message_bytes_);
-              PooledBuffer buffer = pool_->Get(bytes);
-              auto* at = reinterpret_cast<const capnp::word*>(buffer.data());
+              auto buffer = std::make_shared<PooledBuffer>(pool_->Get(bytes));
+              auto* at = reinterpret_cast<const capnp::word*>(buffer->data());
               auto segments = kj::heapArray<kj::ArrayPtr<const capnp::word>>(more + 1);
               for (uint32_t i = 0; i <= more; i++) {
                 const size_t size = i == 0 ? in.head[1] : in.table[i - 1];
                 segments[i] = kj::arrayPtr(at, size);
                 at += size;
               }
-              std::byte* to = buffer.data();
-              in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments));
+              std::byte* to = buffer->data();
+              in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
+                                                 bytes >= kKeptBytes ? inbox_ : nullptr);
               return stream_.read(to, bytes).then([fd_space, &in]() mutable -> Result {
                 return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
               });

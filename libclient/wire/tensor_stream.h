@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -77,6 +78,20 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
   std::unordered_map<const void*, Pinned> pinned_;
 };
 
+// Messages that have come and are still being read. Belongs to the thread of the stream's event
+// loop; outlives the stream in the hands of calls that are still running.
+class Inbox {
+ public:
+  // Keeps the message alive that holds this address. Null if that is not a large message: then copy
+  // what is needed.
+  std::shared_ptr<const void> Keep(const void* address) const;
+
+ private:
+  friend class TensorStream;
+  friend class PooledReader;
+  std::map<const void*, std::weak_ptr<PooledBuffer>> messages_;  // by where they begin
+};
+
 // Belongs to one thread: that of its event loop.
 class TensorStream final : public capnp::MessageStream {
  public:
@@ -87,6 +102,7 @@ class TensorStream final : public capnp::MessageStream {
   ~TensorStream() noexcept(false);
 
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
+  const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
 
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
       kj::ArrayPtr<kj::AutoCloseFd> fd_space, capnp::ReaderOptions options,
@@ -110,6 +126,7 @@ class TensorStream final : public capnp::MessageStream {
   std::shared_ptr<BufferPool> pool_;
   size_t max_message_bytes_;
   std::shared_ptr<Outbox> outbox_;
+  std::shared_ptr<Inbox> inbox_;
 };
 
 }  // namespace graphd

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/share_record.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+
+namespace graphd::store {
+
+// Neither ids of jobs nor names have control characters.
+std::string TableName(PartId part, const std::string& job_id, const std::string& name) {
+  return StrCat(part, '\n', job_id, '\n', name);
+}
+
+std::string EncodeRecord(const ShareRecord& record) {
+  return nlohmann::json({{"name", record.spec.name},
+                         {"policy", static_cast<int>(record.spec.policy)},
+                         {"type", record.spec.type},
+                         {"rows", record.spec.rows},
+                         {"writers", static_cast<int>(record.spec.writers)},
+                         {"part", record.part},
+                         {"num_parts", record.num_parts},
+                         {"job", record.job_id},
+                         {"holder", record.holder},
+                         {"filled", record.filled}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(attributes);
+    ShareRecord record;
+    record.spec.name = json.at("name");
+    record.spec.policy = static_cast<TensorPolicy>(json.at("policy").get<int>());
+    record.spec.type = json.at("type");
+    record.spec.rows = json.at("rows");
+    record.spec.writers = static_cast<TensorWriters>(json.at("writers").get<int>());
+    record.spec.dtype = table.dtype;
+    record.spec.row_shape = table.row_shape;
+    record.spec.initializer = table.initializer;
+    record.part = json.at("part");
+    record.num_parts = json.at("num_parts");
+    record.job_id = json.at("job");
+    record.spec.persistent = record.job_id.empty();
+    record.holder = json.at("holder");
+    record.filled = json.at("filled");
+    return record;
+  } catch (const nlohmann::json::exception& error) {
+    Throw(ErrorCode::kCorrupt, "what table '", table.name,
+          "' is for can't be told: ", error.what());
+  }
+}
+
+}  // namespace graphd::store

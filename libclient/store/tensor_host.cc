@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/tensor_host.h"
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr auto kSweepEvery = std::chrono::milliseconds(500);
+
+std::string DTypeAndShape(const TensorSpec& spec) {
+  std::vector<std::string> extents;
+  for (const int64_t extent : spec.shape()) extents.push_back(std::to_string(extent));
+  return StrCat(DTypeName(spec.dtype), " [", Join(extents, ", "), "]");
+}
+
+const char* WritersText(TensorWriters writers) {
+  return writers == TensorWriters::kMany ? "many" : "exclusive";
+}
+
+}  // namespace
+
+TensorHost::TensorHost(std::shared_ptr<const GraphMeta> meta, std::vector<PartId> parts,
+                       Options options)
+    : meta_(std::move(meta)), parts_(std::move(parts)), options_(std::move(options)) {
+  if (FileExists(options_.store.directory + "/pages")) OpenStore();
+  sweeper_ = std::thread([this] { Sweep(); });
+}
+
+TensorHost::~TensorHost() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  sweeper_.join();
+}
+
+void TensorHost::OpenStore() {
+  StoreOptions options = options_.store;
+  MakeDirectories(options.directory);
+  options.row_ids = [this](const TableSpec& spec) {
+    return std::make_shared<const std::vector<int64_t>>(IdsOf(spec));
+  };
+  store_ = std::make_unique<Store>(std::move(options));
+  for (const auto& table : store_->tables()) Adopt(table);
+}
+
+std::vector<int64_t> TensorHost::IdsOf(const TableSpec& table) const {
+  const ShareRecord record = DecodeRecord(table, table.attributes);
+  const TensorRows rows = RowsOf(meta_, record.spec);
+  std::vector<int64_t> ids(static_cast<size_t>(table.rows));
+  for (size_t i = 0; i < ids.size(); i++) {
+    ids[i] = rows.map->FromLocalRow(record.part, rows.type, static_cast<int64_t>(i));
+  }
+  return ids;
+}
+
+void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
+  auto share = std::make_shared<Share>();
+  share->table = table;
+  share->record = DecodeRecord(table->spec(), table->attributes());
+  const ShareRecord& record = share->record;
+  TensorSpec spec = record.spec;
+  try {
+    if (std::find(parts_.begin(), parts_.end(), record.part) == parts_.end() ||
+        record.num_parts != meta_->book.num_partitions()) {
+      Throw(ErrorCode::kInvalid, "it is of partition ", record.part, " of ", record.num_parts);
+    }
+    CheckTensorSpec(*meta_, spec);
+    share->rows = RowsOf(meta_, spec);
+    if (share->rows.count_in(record.part) != table->spec().rows) {
+      Throw(ErrorCode::kInvalid, "it has ", table->spec().rows, " rows of partition ", record.part,
+            ", which has ", share->rows.count_in(record.part));
+    }
+  } catch (const Error& error) {
+    share->trouble =
+        StrCat("tensor '", spec.name, "' does not suit the graph that is served: ", error.what(),
+               "; drop it, or serve the graph that it was made with");
+    LogWarning(share->trouble);
+  }
+  for (const std::string& job : {record.job_id, record.holder}) {
+    if (!job.empty()) gone_.try_emplace(job, Clock::now());
+  }
+  shares_[table->id()] = std::move(share);
+}
+
+void TensorHost::JobCame(const std::string& job) {
+  std::lock_guard lock(mutex_);
+  gone_.erase(job);
+}
+
+void TensorHost::JobLeft(const std::string& job) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, share] : shares_) {
+    if (share->record.job_id == job || share->record.holder == job) gone_[job] = Clock::now();
+  }
+}
+
+void TensorHost::CallerLeft(uint64_t key) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, share] : shares_) {
+    if (share->filler == key) share->filler = 0;
+  }
+}
+
+std::optional<double> TensorHost::GoneFor(const std::string& job) const {
+  const auto gone = gone_.find(job);
+  if (gone == gone_.end()) return std::nullopt;
+  return SecondsSince(gone->second);
+}
+
+TensorHost::MutableShare TensorHost::FindByName(PartId part, const std::string& job,
+                                                const TensorSpec& spec) const {
+  const std::string& owner = spec.persistent ? std::string() : job;
+  for (const auto& [id, share] : shares_) {
+    const ShareRecord& record = share->record;
+    if (record.part == part && record.job_id == owner && record.spec.name == spec.name) {
+      return share;
+    }
+  }
+  return nullptr;
+}
+
+void TensorHost::CheckSame(const Share& share, const TensorSpec& wanted) const {
+  const TensorSpec& is = share.record.spec;
+  std::vector<std::string> all;
+  const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
+    if (a != b) all.push_back(StrCat(what, " ", a, ", not ", b));
+  };
+  compare("has dtype and shape", DTypeAndShape(is), DTypeAndShape(wanted));
+  compare("belongs to", PolicyText(meta_->schema, is), PolicyText(meta_->schema, wanted));
+  compare("is written by", WritersText(is.writers), WritersText(wanted.writers));
+  if (!all.empty()) {
+    Throw(ErrorCode::kInvalid, "tensor '", is.name, "' exists already, and ", Join(all, "; "),
+          "; drop it or choose another name");
+  }
+}
+
+TensorHost::MutableShare TensorHost::Make(const std::string& job, PartId part,
+                                          const TensorSpec& spec, bool filled) {
+  auto share = std::make_shared<Share>();
+  share->rows = RowsOf(meta_, spec);
+  share->record = {spec, part,  meta_->book.num_partitions(), spec.persistent ? "" : job,
+                   "",   filled};
+  TableSpec table;
+  table.name = TableName(part, share->record.job_id, spec.name);
+  table.dtype = spec.dtype;
+  table.row_shape = spec.row_shape;
+  table.rows = share->rows.count_in(part);
+  table.first_id =
+      share->rows.map->is_range() ? share->rows.map->type_begin(part, share->rows.type) : -1;
+  table.initializer = spec.initializer;
+  table.attributes = EncodeRecord(share->record);
+  if (!store_) OpenStore();
+  share->table = store_->OpenTable(table);
+  shares_[share->table->id()] = share;
+  return share;
+}
+
+TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpec spec, bool create,
+                                    bool caller_fills) {
+  if (std::find(parts_.begin(), parts_.end(), part) == parts_.end()) {
+    Throw(ErrorCode::kNotFound, "partition ", part, " is not served here");
+  }
+  if (create) CheckTensorSpec(*meta_, spec);
+  std::lock_guard lock(mutex_);
+  MutableShare share = FindByName(part, caller.job, spec);
+  if (share) {
+    CheckUsable(*share);
+    if (create) CheckSame(*share, spec);
+  } else if (create) {
+    share = Make(caller.job, part, spec, !caller_fills);
+  } else {
+    Throw(ErrorCode::kNotFound, "there is no ", spec.persistent ? "persistent " : "", "tensor '",
+          spec.name, "'");
+  }
+  Opened opened;
+  if (!share->record.filled) {
+    opened.fill = caller_fills && (share->filler == 0 || share->filler == caller.key);
+    if (opened.fill) share->filler = caller.key;
+    opened.filling = !opened.fill;
+  }
+  opened.share = Describe(*share);
+  return opened;
+}
+
+void TensorHost::Filled(const Caller& caller, uint32_t table) {
+  std::lock_guard lock(mutex_);
+  const MutableShare share = FindVisible(caller.job, table);
+  if (share->filler != caller.key) {
+    Throw(ErrorCode::kDenied, "tensor '", share->record.spec.name,
+          "': another trainer writes its first values");
+  }
+  share->record.filled = true;
+  share->filler = 0;
+  Keep(*share);
+}
+
+TensorHost::MutableShare TensorHost::FindVisible(const std::string& job, uint32_t table) const {
+  const auto found = shares_.find(table);
+  if (found == shares_.end() ||
+      !(found->second->record.job_id.empty() || found->second->record.job_id == job)) {
+    Throw(ErrorCode::kNotFound, "this job has no tensor of number ", table,
+          " here (any more); it was dropped, or its job had left for too long");
+  }
+  return found->second;
+}
+
+void TensorHost::CheckUsable(const Share& share) const {
+  if (!share.trouble.empty()) Throw(ErrorCode::kCorrupt, share.trouble);
+}
+
+TensorHost::SharePtr TensorHost::FindToRead(const std::string& job, uint32_t table) const {
+  std::lock_guard lock(mutex_);
+  MutableShare share = FindVisible(job, table);
+  CheckUsable(*share);
+  return share;
+}
+
+TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t table) const {
+  std::lock_guard lock(mutex_);
+  MutableShare share = FindVisible(job, table);
+  CheckUsable(*share);
+  const ShareRecord& record = share->record;
+  if (record.spec.persistent && record.spec.writers == TensorWriters::kExclusive &&
+      record.holder != job) {
+    CheckFree(*share, job);
+    Throw(ErrorCode::kDenied, "tensor '", record.spec.name,
+          "' is written by one job at a time; take its lease first (DistTensor::Acquire)");
+  }
+  return share;
+}
+
+void TensorHost::CheckFree(const Share& share, const std::string& job) const {
+  const std::string& holder = share.record.holder;
+  if (holder.empty() || holder == job) return;
+  const std::optional<double> gone = GoneFor(holder);
+  if (!gone) {
+    Throw(ErrorCode::kDenied, "job ", holder, " writes tensor '", share.record.spec.name,
+          "'; wait for its end, or stop it (graphctl ps, graphctl stop)");
+  }
+  if (*gone < options_.lease_seconds) {
+    Throw(ErrorCode::kUnavailable, "job ", holder, ", which writes tensor '",
+          share.record.spec.name, "', left ", *gone, " s ago and may come back within ",
+          options_.lease_seconds, " s");
+  }
+}
+
+void TensorHost::Submit(const SharePtr& share, Push push, Pipeline::Done done) {
+  store_->Submit(share->table, push, std::move(done));
+}
+
+void TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
+  std::lock_guard lock(mutex_);
+  const MutableShare share = FindVisible(job, table);
+  ShareRecord& record = share->record;
+  if (!record.spec.persistent || record.spec.writers == TensorWriters::kMany) return;
+  if (hold) CheckFree(*share, job);
+  if ((record.holder == job) == hold) return;
+  record.holder = hold ? job : "";
+  Keep(*share);
+}
+
+void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerState state) {
+  const SharePtr share = FindToRead(job, table);
+  if (static_cast<uint8_t>(state) >= kOptimizerStates) {
+    Throw(ErrorCode::kInvalid, "optimiser's state ", static_cast<int>(state), " does not exist");
+  }
+  try {
+    store_->AddState(share->table, state);
+  } catch (const Error& error) {
+    Throw(error.code(), "tensor '", share->record.spec.name, "': ", error.what());
+  }
+}
+
+void TensorHost::Drop(const std::string& job, uint32_t table) {
+  std::lock_guard lock(mutex_);
+  const MutableShare share = FindVisible(job, table);
+  CheckFree(*share, job);
+  store_->DropTable(share->table->spec().name);
+  shares_.erase(table);
+}
+
+void TensorHost::Keep(const Share& share) {
+  store_->SetAttributes(share.table, EncodeRecord(share.record));
+}
+
+TensorShare TensorHost::Describe(const Share& share) const {
+  const ShareRecord& record = share.record;
+  TensorShare told;
+  told.table = share.table->id();
+  told.part = record.part;
+  told.info = {record.spec, share.table->spec().state, record.job_id, record.holder};
+  told.resident_bytes = share.table->resident_bytes();
+  told.stored_rows = share.table->spec().rows;
+  told.trouble = share.trouble;
+  return told;
+}
+
+std::vector<TensorShare> TensorHost::List(const std::string& job) const {
+  std::lock_guard lock(mutex_);
+  std::vector<TensorShare> all;
+  for (const auto& [id, share] : shares_) {
+    const std::string& owner = share->record.job_id;
+    if (owner.empty() || owner == job) all.push_back(Describe(*share));
+  }
+  return all;
+}
+
+std::vector<TensorShare> TensorHost::ListAll() const {
+  std::lock_guard lock(mutex_);
+  std::vector<TensorShare> all;
+  for (const auto& [id, share] : shares_) all.push_back(Describe(*share));
+  return all;
+}
+
+std::optional<StoreStatus> TensorHost::status() const {
+  std::lock_guard lock(mutex_);
+  if (!store_) return std::nullopt;
+  const Store::Status is = store_->status();
+  StoreStatus told;
+  told.directory = options_.store.directory;
+  told.durability = DurabilityName(options_.store.durability);
+  told.memory_bytes = options_.store.memory_bytes;
+  told.resident_bytes = is.resident_bytes;
+  told.page_bytes = is.page_bytes;
+  told.log_bytes = is.log_bytes;
+  told.pushes = is.last_lsn;
+  told.trouble = is.trouble;
+  told.damage = store_->damage();
+  return told;
+}
+
+Store& TensorHost::store() {
+  std::lock_guard lock(mutex_);
+  if (!store_) OpenStore();
+  return *store_;
+}
+
+// Ends the leases and the tensors of jobs that have been gone for too long.
+void TensorHost::Sweep() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    wake_.wait_for(lock, kSweepEvery);
+    for (auto gone = gone_.begin(); gone != gone_.end();) {
+      const double seconds = SecondsSince(gone->second);
+      try {
+        if (seconds >= options_.lease_seconds) EndLeases(gone->first);
+        if (seconds >= options_.orphan_seconds) DropAllOf(gone->first);
+      } catch (const Error& error) {
+        LogError("tensors of job ", gone->first, ", which has left: ", error.what());
+      }
+      gone = seconds >= options_.orphan_seconds ? gone_.erase(gone) : std::next(gone);
+    }
+  }
+}
+
+void TensorHost::EndLeases(const std::string& job) {
+  for (const auto& [id, share] : shares_) {
+    if (share->record.holder != job) continue;
+    share->record.holder.clear();
+    Keep(*share);
+  }
+}
+
+void TensorHost::DropAllOf(const std::string& job) {
+  std::erase_if(shares_, [&](const auto& entry) {
+    if (entry.second->record.job_id != job) return false;
+    LogInfo("tensor '", entry.second->record.spec.name, "' goes with its job ", job);
+    store_->DropTable(entry.second->table->spec().name);
+    return true;
+  });
+}
+
+}  // namespace graphd::store

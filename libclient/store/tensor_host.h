@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "graph/tensor_rows.h"
+#include "graph/tensor_share.h"
+#include "store/share_record.h"
+#include "store/store.h"
+
+// Distributed tensors as one process holds them: the shares of its partitions, each a table of the
+// store, and whose they are. A tensor belongs to a job, and goes a while after the job; or it is
+// persistent, and then one job at a time writes it, by a lease, or every job does. All of it is
+// kept in the store, so that a process that starts again knows it. graphd has one, and so has a
+// trainer in standalone mode. Thread-safe: the maps are guarded by one mutex, which is not held
+// while pages are read or written.
+
+namespace graphd::store {
+
+class TensorHost {
+ public:
+  struct Options {
+    StoreOptions store;          // its directory is made with the first tensor
+    double lease_seconds = 5;    // that the lease of a job outlives it: it may only be reconnecting
+    double orphan_seconds = 60;  // and its own tensors
+  };
+
+  // One partition's share. `rows`, `table` and what the record says of spec and partition never
+  // change; the rest is guarded by the host's mutex.
+  struct Share {
+    std::shared_ptr<Table> table;
+    TensorRows rows;
+    ShareRecord record;
+    uint64_t filler = 0;  // the caller that writes the first values
+    std::string trouble;  // why it can't be used
+  };
+  using SharePtr = std::shared_ptr<const Share>;
+
+  // Who asks: a job, and within it one connection.
+  struct Caller {
+    std::string job;
+    uint64_t key = 0;
+  };
+
+  // Opens the store if there is one, and recovers it. Throws what Store throws.
+  TensorHost(std::shared_ptr<const GraphMeta> meta, std::vector<PartId> parts, Options options);
+  ~TensorHost();
+  TensorHost(const TensorHost&) = delete;
+  TensorHost& operator=(const TensorHost&) = delete;
+
+  const GraphMeta& meta() const noexcept { return *meta_; }
+
+  // A job's first connection has come, its last one has gone.
+  void JobCame(const std::string& job);
+  void JobLeft(const std::string& job);
+  // A connection has gone.
+  void CallerLeft(uint64_t key);
+
+  struct Opened {
+    TensorShare share;
+    bool fill = false;     // the caller is to write the first values
+    bool filling = false;  // another one does
+  };
+  // Opens a share, or, with `create`, makes it. Without `create`, only name and persistence count.
+  // Throws Error(kInvalid), saying what differs or is wrong; Error(kNotFound); what Store throws.
+  Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
+  void Filled(const Caller& caller, uint32_t table);
+
+  // A share, for reading or writing. Throw Error(kNotFound) for one that the job can't see,
+  // Error(kCorrupt) for one that can't be used; for writing also what Lease throws, and
+  // Error(kDenied) if the job has not taken the lease.
+  SharePtr FindToRead(const std::string& job, uint32_t table) const;
+  SharePtr FindToWrite(const std::string& job, uint32_t table) const;
+
+  // Store::Submit, for a share that FindToWrite gave.
+  void Submit(const SharePtr& share, Push push, Pipeline::Done done);
+  // As Store::LastSequence.
+  uint64_t LastSequence(const ClientId& client) const { return store_->LastSequence(client); }
+
+  // Takes or gives back the job's right to write. Throws Error(kDenied) naming the job that has it,
+  // Error(kUnavailable) while that job is gone but may come back.
+  void Lease(const std::string& job, uint32_t table, bool hold);
+  // As Store::AddState.
+  void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
+  // Throws Error(kDenied) while another job may write it.
+  void Drop(const std::string& job, uint32_t table);
+
+  // What the job can see; all there is.
+  std::vector<TensorShare> List(const std::string& job) const;
+  std::vector<TensorShare> ListAll() const;
+  // None before the first tensor.
+  std::optional<StoreStatus> status() const;
+
+  // The store, made if there is none yet; for checkpoints. It stays as long as this.
+  Store& store();
+
+ private:
+  using MutableShare = std::shared_ptr<Share>;
+  // All but the first: with mutex_ held.
+  std::vector<int64_t> IdsOf(const TableSpec& table) const;
+  void OpenStore();
+  void Adopt(const std::shared_ptr<Table>& table);
+  MutableShare FindByName(PartId part, const std::string& job, const TensorSpec& spec) const;
+  MutableShare Make(const std::string& job, PartId part, const TensorSpec& spec, bool filled);
+  void CheckSame(const Share& share, const TensorSpec& wanted) const;
+  // Throws unless the job may take the right to write.
+  void CheckFree(const Share& share, const std::string& job) const;
+  void CheckUsable(const Share& share) const;
+  MutableShare FindVisible(const std::string& job, uint32_t table) const;
+  void Keep(const Share& share);
+  TensorShare Describe(const Share& share) const;
+  std::optional<double> GoneFor(const std::string& job) const;
+  void Sweep();
+  void EndLeases(const std::string& job);
+  void DropAllOf(const std::string& job);
+
+  const std::shared_ptr<const GraphMeta> meta_;
+  const std::vector<PartId> parts_;
+  const Options options_;
+
+  mutable std::mutex mutex_;  // guards everything below; taken before the store's own locks
+  std::condition_variable wake_;
+  std::unique_ptr<Store> store_;  // once made, it stays
+  std::map<uint32_t, MutableShare> shares_;
+  std::map<std::string, Clock::time_point> gone_;  // jobs with tensors or leases that left, or
+                                                   // are not there yet since the start
+  bool stopping_ = false;
+  std::thread sweeper_;
+};
+
+}  // namespace graphd::store

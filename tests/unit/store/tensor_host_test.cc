@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/tensor_host.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd::store {
+namespace {
+
+// Ten users and six edges in two partitions.
+std::shared_ptr<const GraphMeta> SmallMeta() {
+  GraphMeta meta{"small", Schema({"user"}, {{"user", "knows", "user"}}),
+                 PartitionBook(IdMap::FromRanges("node", {{{0, 4}, {4, 10}}}),
+                               IdMap::FromRanges("edge", {{{0, 3}, {3, 6}}})),
+                 "", 1};
+  return std::make_shared<const GraphMeta>(std::move(meta));
+}
+
+class TensorHostTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<TensorHost> NewHost(double lease = 0.3, double orphan = 0.6) {
+    TensorHost::Options options;
+    options.store.directory = directory_.path() + "/store";
+    options.lease_seconds = lease;
+    options.orphan_seconds = orphan;
+    return std::make_unique<TensorHost>(SmallMeta(), std::vector<PartId>{1}, std::move(options));
+  }
+  static TensorSpec Spec(const std::string& name, bool persistent) {
+    TensorSpec spec;
+    spec.name = name;
+    spec.persistent = persistent;
+    spec.row_shape = {2};
+    return spec;
+  }
+  static ErrorCode CodeOf(const std::function<void()>& f, std::string* text = nullptr) {
+    try {
+      f();
+    } catch (const Error& error) {
+      if (text != nullptr) *text = error.what();
+      return error.code();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::kInternal;
+  }
+  graphd::testing::ScratchDirectory directory_;
+};
+
+TEST_F(TensorHostTest, AShareHasTheRowsOfItsPartition) {
+  auto host = NewHost();
+  EXPECT_FALSE(host->status().has_value());  // no tensor, no store
+  const auto opened = host->Open({"a", 1}, 1, Spec("x", false), true, false);
+  EXPECT_EQ(opened.share.stored_rows, 6);
+  EXPECT_EQ(opened.share.info.spec.rows, 10);
+  EXPECT_EQ(opened.share.info.job_id, "a");
+  EXPECT_FALSE(opened.fill || opened.filling);
+  EXPECT_TRUE(host->status().has_value());
+  EXPECT_EQ(CodeOf([&] {
+              host->Open({"a", 1}, 0, Spec("x", false), true, false);
+            }),
+            ErrorCode::kNotFound);
+}
+
+TEST_F(TensorHostTest, AMismatchSaysWhatDiffers) {
+  auto host = NewHost();
+  host->Open({"a", 1}, 1, Spec("x", true), true, false);
+  TensorSpec other = Spec("x", true);
+  other.row_shape = {3};
+  other.writers = TensorWriters::kMany;
+  std::string text;
+  EXPECT_EQ(CodeOf(
+                [&] {
+                  host->Open({"a", 1}, 1, other, true, false);
+                },
+                &text),
+            ErrorCode::kInvalid);
+  EXPECT_NE(text.find("[10, 2], not float32 [10, 3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("exclusive, not many"), std::string::npos) << text;
+}
+
+TEST_F(TensorHostTest, TensorsOfAJobAreItsOwn) {
+  auto host = NewHost();
+  const uint32_t mine = host->Open({"a", 1}, 1, Spec("x", false), true, false).share.table;
+  const uint32_t other = host->Open({"b", 2}, 1, Spec("x", false), true, false).share.table;
+  EXPECT_NE(mine, other);
+  EXPECT_EQ(CodeOf([&] { host->FindToRead("b", mine); }), ErrorCode::kNotFound);
+  EXPECT_EQ(host->List("a").size(), 1U);
+  EXPECT_EQ(host->ListAll().size(), 2U);
+  EXPECT_EQ(CodeOf([&] { host->Drop("a", other); }), ErrorCode::kNotFound);
+}
+
+TEST_F(TensorHostTest, OneJobWritesAPersistentTensorAtATime) {
+  auto host = NewHost();
+  const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  EXPECT_EQ(CodeOf([&] { host->FindToWrite("a", table); }), ErrorCode::kDenied);  // no lease
+  host->Lease("a", table, true);
+  EXPECT_NO_THROW(host->FindToWrite("a", table));
+  std::string text;
+  EXPECT_EQ(CodeOf([&] { host->Lease("b", table, true); }, &text), ErrorCode::kDenied);
+  EXPECT_NE(text.find("job a writes tensor 'x'"), std::string::npos) << text;
+  EXPECT_EQ(CodeOf([&] { host->FindToWrite("b", table); }), ErrorCode::kDenied);
+  EXPECT_EQ(CodeOf([&] { host->Drop("b", table); }), ErrorCode::kDenied);
+  EXPECT_NO_THROW(host->FindToRead("b", table));
+  host->Lease("a", table, false);
+  host->Lease("b", table, true);
+  EXPECT_EQ(host->ListAll()[0].info.holder, "b");
+}
+
+TEST_F(TensorHostTest, ALeaseOutlivesItsJobAWhile) {
+  auto host = NewHost(/*lease=*/0.5, /*orphan=*/100);
+  const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  host->Lease("a", table, true);
+  host->JobLeft("a");
+  EXPECT_EQ(CodeOf([&] { host->Lease("b", table, true); }), ErrorCode::kUnavailable);
+  host->JobCame("a");
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_EQ(CodeOf([&] { host->Lease("b", table, true); }), ErrorCode::kDenied);
+  host->JobLeft("a");
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_NO_THROW(host->Lease("b", table, true));
+}
+
+TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
+  uint32_t persistent = 0, own = 0;
+  {
+    auto host = NewHost();
+    persistent = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+    own = host->Open({"a", 1}, 1, Spec("y", false), true, false).share.table;
+    host->Lease("a", persistent, true);
+    host->PrepareState("a", persistent, OptimizerState::kAdagrad);
+  }
+  auto host = NewHost(/*lease=*/1, /*orphan=*/2);
+  EXPECT_NO_THROW(host->FindToWrite("a", persistent));  // it holds the lease still
+  EXPECT_NO_THROW(host->FindToRead("a", own));
+  EXPECT_EQ(host->Open({"b", 2}, 1, Spec("x", true), false, false).share.info.state,
+            OptimizerState::kAdagrad);
+  // Job a never comes back.
+  const auto start = Clock::now();
+  while (host->ListAll().size() > 1 && SecondsSince(start) < 30) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_EQ(host->ListAll().size(), 1U);
+  EXPECT_GE(SecondsSince(start), 1.5);
+  EXPECT_EQ(host->ListAll()[0].info.holder, "");
+}
+
+TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
+  auto host = NewHost();
+  const auto first = host->Open({"a", 1}, 1, Spec("x", false), true, true);
+  EXPECT_TRUE(first.fill);
+  EXPECT_TRUE(host->Open({"a", 2}, 1, Spec("x", false), true, true).filling);
+  EXPECT_EQ(CodeOf([&] { host->Filled({"a", 2}, first.share.table); }), ErrorCode::kDenied);
+  host->CallerLeft(1);
+  EXPECT_TRUE(host->Open({"a", 2}, 1, Spec("x", false), true, true).fill);
+  host->Filled({"a", 2}, first.share.table);
+  const auto last = host->Open({"a", 3}, 1, Spec("x", false), true, true);
+  EXPECT_FALSE(last.fill || last.filling);
+}
+
+TEST_F(TensorHostTest, TensorsOfAnotherCutAreKeptButCantBeUsed) {
+  { NewHost()->Open({"a", 1}, 1, Spec("x", true), true, false); }
+  TensorHost::Options options;
+  options.store.directory = directory_.path() + "/store";
+  GraphMeta whole{
+      "small", Schema({"user"}, {{"user", "knows", "user"}}),
+      PartitionBook(IdMap::FromRanges("node", {{{0, 10}}}), IdMap::FromRanges("edge", {{{0, 6}}})),
+      "", 1};
+  TensorHost host(std::make_shared<const GraphMeta>(std::move(whole)), {0}, std::move(options));
+  ASSERT_EQ(host.ListAll().size(), 1U);
+  EXPECT_NE(host.ListAll()[0].trouble, "");
+  EXPECT_EQ(CodeOf([&] { host.FindToRead("a", host.ListAll()[0].table); }), ErrorCode::kCorrupt);
+  EXPECT_NO_THROW(host.Drop("a", host.ListAll()[0].table));
+}
+
+}  // namespace
+}  // namespace graphd::store
