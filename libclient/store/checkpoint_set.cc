@@ -74,6 +74,7 @@ void CheckKeptFileName(const std::string& name) {
 
 CheckpointSet::CheckpointSet(std::string root) : root_(std::move(root)) {
   MakeDirectories(root_);
+  SyncDirectory(DirName(root_));
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(root_)) {
     const std::string name = entry.path().filename();

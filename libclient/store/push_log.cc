@@ -245,6 +245,8 @@ void PushLog::StartSegment() {
   if (!spares_.empty()) {
     fs::rename(spares_.back(), path);
     spares_.pop_back();
+    // Before it is overwritten: with its old name it would be a damaged segment.
+    if (options_.sync) SyncDirectory(directory_);
   }
   UniqueFd file = OpenFile(path, O_WRONLY | O_CREAT, 0600);
   SegmentHeader header{};

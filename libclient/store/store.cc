@@ -6,6 +6,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
 
@@ -154,6 +155,9 @@ void Store::Recover() {
   log_ = std::make_unique<PushLog>(
       options_.directory + "/log",
       PushLog::Options{options_.log_segment_bytes, options_.durability == Durability::kPower});
+  // Or the names of pages/ and log/ might be lost with power, and all that is in them.
+  SyncDirectory(options_.directory);
+  SyncDirectory(DirName(options_.directory));
   Table::Scratch scratch;
   const PushLog::Tail tail = log_->Recover([&](const Push& push) {
     last_lsn = std::max(last_lsn, push.lsn);

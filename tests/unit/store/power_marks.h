@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "tests/unit/store/crash_steps.h"
+
+// What store_power_child and power_test agree on. Marks below kCrashClients are a client's steps.
+
+namespace graphd::store {
+
+constexpr uint64_t kCheckpointMade = 100, kCheckpointGoes = 101;
+
+inline std::string CheckpointName(uint64_t number) { return "c" + std::to_string(number); }
+
+inline StoreOptions PowerOptions(const std::string& directory) {
+  StoreOptions options = CrashOptions(directory);
+  options.durability = Durability::kPower;
+  options.write_back_seconds = 0.02;
+  return options;
+}
+
+}  // namespace graphd::store
