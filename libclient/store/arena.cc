@@ -7,13 +7,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 
+#include "base/check.h"
 #include "base/strings.h"
 
 namespace graphd::store {
 
-Arena::Arena(const std::string& name, Shape shape) : shape_(shape) {
+Arena::Arena(const std::string& name, Shape shape)
+    : shape_(shape),
+      value_blocks_(ArenaBytes(shape.rows, shape.row_bytes).value_or(0)),
+      state_blocks_(0) {
   const uint64_t offset = ArenaValuesOffset(shape.rows);
   const std::optional<uint64_t> bytes = ArenaBytes(shape.rows, shape.row_bytes);
   if (!bytes) {
@@ -38,20 +43,34 @@ Arena::Arena(const std::string& name, Shape shape) : shape_(shape) {
   if (base == MAP_FAILED) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
   }
-  ::madvise(base, mapped_, MADV_HUGEPAGE);  // where the kernel has it for shared memory
+  // Large ones where the kernel has them for shared memory.
+  ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   words_ = static_cast<std::atomic<uint64_t>*>(base);
   values_ = static_cast<std::byte*>(base) + offset;
-  states_ = MakeStates(shape.state_floats);
+  AdoptStates(shape.state_floats, MakeStates(shape.state_floats));
 }
 
 HugeArray<float> Arena::MakeStates(size_t state_floats) const {
-  return HugeArray<float>(static_cast<size_t>(shape_.rows) * state_floats,
+  HugeArray<float> states(static_cast<size_t>(shape_.rows) * state_floats,
                           "the state of an optimiser");
+  if (shape_.small_pages && !states.empty()) {
+    ::madvise(states.data(), states.size() * sizeof(float), MADV_NOHUGEPAGE);
+  }
+  return states;
 }
 
-void Arena::AdoptStates(size_t state_floats, HugeArray<float> states) noexcept {
+uint64_t Arena::AdoptStates(size_t state_floats, HugeArray<float> states) {
   shape_.state_floats = state_floats;
   states_ = std::move(states);
+  std::lock_guard lock(blocks_mutex_);
+  state_blocks_ = BlockUses(states_.size() * sizeof(float));
+  uint64_t taken = 0;
+  for (uint64_t page = 0; page < num_pages() && state_floats != 0; page++) {
+    if ((words_[page].load(std::memory_order_relaxed) & kPageResident) == 0) continue;
+    const Range range = StatesOf(page);
+    taken += state_blocks_.Add(range.begin, range.end, [](uint64_t, uint64_t) {});
+  }
+  return taken;
 }
 
 Arena::~Arena() {
@@ -75,14 +94,69 @@ uint64_t Arena::Lock(uint64_t page) noexcept {
   return before;
 }
 
-void Arena::Reserve(uint64_t page) {
-  const uint64_t begin = ArenaValuesOffset(shape_.rows) + page * kPageRows * shape_.row_bytes;
-  const uint64_t bytes = static_cast<uint64_t>(rows_of(page)) * shape_.row_bytes;
-  const int error =
-      ::posix_fallocate(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(bytes));
-  if (error != 0) {
-    Throw(ErrorCode::kOverloaded, "no memory for another ", HumanBytes(bytes), " of a table");
+bool Arena::TryLock(uint64_t page, uint64_t& word_before) noexcept {
+  word_before = words_[page].load(std::memory_order_relaxed);
+  return (word_before & kPageLocked) == 0 &&
+         words_[page].compare_exchange_strong(word_before, word_before | kPageLocked,
+                                              std::memory_order_seq_cst, std::memory_order_relaxed);
+}
+
+Arena::Range Arena::ValuesOf(uint64_t page) const noexcept {
+  const uint64_t begin = page * kPageRows * shape_.row_bytes;
+  return {begin, begin + static_cast<uint64_t>(rows_of(page)) * shape_.row_bytes};
+}
+
+Arena::Range Arena::StatesOf(uint64_t page) const noexcept {
+  const uint64_t row_bytes = shape_.state_floats * sizeof(float);
+  const uint64_t begin = page * kPageRows * row_bytes;
+  return {begin, begin + static_cast<uint64_t>(rows_of(page)) * row_bytes};
+}
+
+uint64_t Arena::MostOf(uint64_t page) const noexcept {
+  const auto blocks = [](const Range& range) {
+    return RoundUp(range.end, BlockUses::kBlock) -
+           range.begin / BlockUses::kBlock * BlockUses::kBlock;
+  };
+  return blocks(ValuesOf(page)) + blocks(StatesOf(page));
+}
+
+void Arena::Punch(uint64_t begin, uint64_t bytes) noexcept {
+  const auto offset = static_cast<off_t>(ArenaValuesOffset(shape_.rows) + begin);
+  int result = 0;
+  do {
+    result = ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                         static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  GRAPHD_CHECK(result == 0, "memory of our own can be given back");
+}
+
+uint64_t Arena::Reserve(uint64_t page) {
+  const Range values = ValuesOf(page), states = StatesOf(page);
+  std::lock_guard lock(blocks_mutex_);
+  uint64_t taken = 0;
+  try {
+    taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
+      const auto offset = static_cast<off_t>(ArenaValuesOffset(shape_.rows) + begin);
+      if (::posix_fallocate(fd_.get(), offset, static_cast<off_t>(bytes)) != 0) {
+        Throw(ErrorCode::kOverloaded, "no memory for another ", HumanBytes(bytes), " of a table");
+      }
+    });
+  } catch (const Error&) {
+    value_blocks_.Drop(values.begin, values.end,
+                       [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
+    throw;
   }
+  return taken + state_blocks_.Add(states.begin, states.end, [](uint64_t, uint64_t) {});
+}
+
+uint64_t Arena::Release(uint64_t page) noexcept {
+  const Range values = ValuesOf(page), states = StatesOf(page);
+  std::lock_guard lock(blocks_mutex_);
+  const uint64_t given = value_blocks_.Drop(
+      values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
+  return given + state_blocks_.Drop(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
+    ::madvise(reinterpret_cast<std::byte*>(states_.data()) + begin, bytes, MADV_DONTNEED);
+  });
 }
 
 bool Arena::TryRead(int64_t row, std::byte* out) noexcept {

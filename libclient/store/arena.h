@@ -3,12 +3,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <mutex>
 #include <string>
 
 #include "base/file.h"
 #include "base/huge_array.h"
 #include "store/arena_layout.h"
+#include "store/block_uses.h"
 
 // The rows of one table in memory that trainers of this machine may map read-only (ArenaReader): a
 // memfd; and, in the daemon's own memory, what optimisers keep beside the rows.
@@ -21,6 +22,8 @@ class Arena {
     int64_t rows = 0;
     size_t row_bytes = 0;
     size_t state_floats = 0;  // per row
+    // Pages of 4 KiB only, so that those of the table can go one by one.
+    bool small_pages = false;
   };
 
   // Takes address space only: memory comes with each page. `name` shows in /proc/PID/maps. Throws
@@ -38,7 +41,8 @@ class Arena {
 
   // Gives rows that had no state one, of zeros. Nobody uses the arena's state meanwhile.
   HugeArray<float> MakeStates(size_t state_floats) const;
-  void AdoptStates(size_t state_floats, HugeArray<float> states) noexcept;
+  // Returns the memory that the states of pages that are there take now.
+  uint64_t AdoptStates(size_t state_floats, HugeArray<float> states);
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
   std::byte* value(int64_t row) noexcept {
@@ -50,17 +54,30 @@ class Arena {
 
   // Waits while another changes the page; returns the word before, without kPageLocked.
   uint64_t Lock(uint64_t page) noexcept;
+  // The same, but false if it would have to wait. Comes before what is read next for all threads
+  // (as a push's pin does, which then looks at the word).
+  bool TryLock(uint64_t page, uint64_t& word_before) noexcept;
   // The page has changed, or come into memory.
   void Unlock(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store(((word_before | kPageResident) + kPageChange), std::memory_order_release);
   }
-  // It has not.
+  // It has gone from memory.
+  void UnlockAbsent(uint64_t page, uint64_t word_before) noexcept {
+    words_[page].store((word_before & ~kPageResident) + kPageChange, std::memory_order_release);
+  }
+  // It is as before.
   void UnlockUnchanged(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store(word_before, std::memory_order_release);
   }
 
-  // Takes memory for the page's values, so that a shortage is Error(kOverloaded) and no SIGBUS.
-  void Reserve(uint64_t page);
+  // For whoever holds the lock of a page that comes into memory: takes memory for its values now,
+  // so that a shortage is Error(kOverloaded) and no SIGBUS, and for its state when it is written.
+  // Returns the bytes that no other page has taken: blocks of 4 KiB belong to all that lie in them.
+  uint64_t Reserve(uint64_t page);
+  // The page goes: gives back what only it has taken.
+  uint64_t Release(uint64_t page) noexcept;
+  // The most that Reserve returns.
+  uint64_t MostOf(uint64_t page) const noexcept;
 
   // Copies the row if its page is in memory, whole and unchanged meanwhile. Waits while it changes.
   bool TryRead(int64_t row, std::byte* out) noexcept;
@@ -68,12 +85,21 @@ class Arena {
   void Write(int64_t row, const std::byte* from) noexcept;
 
  private:
+  struct Range {
+    uint64_t begin, end;
+  };
+  Range ValuesOf(uint64_t page) const noexcept;  // in values_
+  Range StatesOf(uint64_t page) const noexcept;  // in states_, in bytes
+  void Punch(uint64_t begin, uint64_t bytes) noexcept;
+
   Shape shape_;
   UniqueFd fd_, reader_fd_;
   size_t mapped_ = 0;
   std::atomic<uint64_t>* words_ = nullptr;
   std::byte* values_ = nullptr;
   HugeArray<float> states_;
+  std::mutex blocks_mutex_;  // guards these two, and taking and giving back what they count
+  BlockUses value_blocks_, state_blocks_;
 };
 
 }  // namespace graphd::store

@@ -66,10 +66,10 @@ void Pipeline::Remember(const Push& push) {
 void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   // What can fail comes before what can't be undone.
   table->CheckPush(push);
-  table->Touch(push.rows);
   RowOrder order(push.rows, table->spec().rows);
-  auto job = std::make_shared<Job>(
-      Job{std::move(table), push, std::move(done), std::move(order), 0, false, nullptr});
+  Table::Pins pins = table->Pin(push, order);
+  auto job = std::make_shared<Job>(Job{std::move(table), push, std::move(done), std::move(order),
+                                       std::move(pins), 0, false, nullptr});
   std::unique_lock lock(mutex_);
   if (const auto known = clients_.find(push.client);
       known != clients_.end() && push.sequence <= known->second.sequence) {
@@ -124,7 +124,10 @@ void Pipeline::Work() {
     lock.lock();
     lanes_[lane].busy = false;
     if (!lanes_[lane].jobs.empty()) work_.notify_one();
-    if (--job->lanes_left == 0) Finish(lock);
+    if (--job->lanes_left == 0) {
+      job->pins.Release();
+      Finish(lock);
+    }
   }
 }
 

@@ -52,9 +52,9 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Takes a push; its rows and payload must stay until `done`. Throws Error: what CheckPush and
-  // Touch throw, kOverloaded if too much is pending or the log is full, kIo after the log has
-  // failed.
+  // Takes a push; its rows and payload must stay until `done`. Where memory is bounded it waits for
+  // that, so not from a `done` then. Throws Error: what CheckPush and Pin throw, kOverloaded if too
+  // much is pending or the log is full, kIo after the log has failed.
   void Submit(std::shared_ptr<Table> table, Push push, Done done);
 
   // The sequence number of the client's last push that was taken; 0 for one that is not known.
@@ -76,6 +76,7 @@ class Pipeline {
     Push push;
     Done done;
     RowOrder order;
+    Table::Pins pins;
     uint32_t lanes_left = 0;
     bool logged = false;
     std::unique_ptr<Error> error;  // why it was not logged

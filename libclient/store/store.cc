@@ -105,7 +105,10 @@ Store::Hurry::~Hurry() {
 }
 
 Store::Store(StoreOptions options)
-    : options_(std::move(options)), db_(options_.directory + "/pages") {
+    : options_(std::move(options)),
+      db_(options_.directory + "/pages"),
+      memory_(options_.memory_bytes) {
+  memory_.SetCleaner([this] { AskToClean(); });
   Recover();
   write_back_ = std::thread([this] { RunWriteBack(); });
 }
@@ -128,7 +131,7 @@ Store::~Store() {
 std::shared_ptr<Table> Store::MakeTable(uint32_t id, TableSpec spec) {
   Table::RowIds ids;
   if (spec.first_id == -1 && options_.row_ids) ids = options_.row_ids(spec);
-  return std::make_shared<Table>(id, std::move(spec), db_, std::move(ids));
+  return std::make_shared<Table>(id, std::move(spec), db_, memory_, std::move(ids));
 }
 
 void Store::AddTable(const std::shared_ptr<Table>& table) {
@@ -168,14 +171,11 @@ void Store::Recover() {
     try {
       table.CheckPush(push);
       table.Touch(push.rows);
+      Replay(table, push, scratch);
     } catch (const Error& error) {
       damage_.push_back(StrCat("push ", push.lsn, " was not replayed: ", error.what()));
       lost[push.table] = damage_.back();
       return;
-    }
-    const RowOrder order(push.rows, table.spec().rows);
-    for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
-      table.Apply(push, order.lane(lane), scratch);
     }
     replayed_++;
   });
@@ -202,6 +202,25 @@ void Store::Recover() {
   } else if (!logs) {  // it would be replayed over what comes now
     Cycle(/*at_once=*/true);
     log_->Clear();
+  }
+}
+
+// Nobody else is there. Where memory is bounded, its pages need not all fit.
+void Store::Replay(Table& table, const Push& push, Table::Scratch& scratch) {
+  const RowOrder order(push.rows, table.spec().rows);
+  for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
+    std::span<const uint32_t> picks = order.lane(lane);
+    while (!picks.empty()) {
+      size_t count = picks.size();
+      if (memory_.bounded()) {
+        const auto page_of = [&](uint32_t pick) { return push.rows[pick] / kPageRows; };
+        for (count = 1; count < picks.size() && page_of(picks[count]) == page_of(picks[0]);)
+          count++;
+        table.Touch({&push.rows[picks[0]], 1});
+      }
+      table.Apply(push, picks.first(count), scratch);
+      picks = picks.subspan(count);
+    }
   }
 }
 
@@ -358,26 +377,44 @@ void Store::WriteTable(Table& table) {
       size += copy.size();
     }
     try {
-      if (!pipeline_->WaitDone(lsn)) Throw(ErrorCode::kIo, pipeline_->trouble());
+      // While it recovers, all that was applied is in the log.
+      if (pipeline_ != nullptr && !pipeline_->WaitDone(lsn)) {
+        Throw(ErrorCode::kIo, pipeline_->trouble());
+      }
       db_.PutPages(pages);
     } catch (const Error&) {
       for (const PageDb::Page& each : pages) table.PutBack(each.page);
       throw;
     }
+    for (const PageDb::Page& each : pages) table.Written(each.page);
+    memory_.Changed();
     written += size;
-    if (in_hurry_ > 0 || pipeline_->log_bytes() > options_.max_log_bytes / 2) continue;
+    if (in_hurry_ > 0 || memory_wanted_ || pipeline_->log_bytes() > options_.max_log_bytes / 2)
+      continue;
     const std::chrono::duration<double> due(static_cast<double>(written) /
                                             static_cast<double>(options_.write_back_rate));
     std::unique_lock lock(mutex_);
     wake_.wait_until(lock, begin + std::chrono::duration_cast<std::chrono::nanoseconds>(due),
-                     [this] { return stopping_ || in_hurry_ > 0; });
+                     [this] { return stopping_ || in_hurry_ > 0 || memory_wanted_; });
   }
 }
 
 void Store::RunWriteBack() {
-  const auto pause = std::chrono::duration<double>(options_.write_back_seconds);
+  using SteadyClock = std::chrono::steady_clock;
+  const auto pause = std::chrono::duration_cast<SteadyClock::duration>(
+      std::chrono::duration<double>(options_.write_back_seconds));
+  auto next = SteadyClock::now() + pause;
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, pause, [this] { return stopping_; })) {
+  for (;;) {
+    wake_.wait_until(lock, next, [this] { return stopping_ || memory_wanted_; });
+    if (stopping_) return;
+    if (SteadyClock::now() < next) {
+      memory_wanted_ = false;
+      lock.unlock();
+      Clean();
+      lock.lock();
+      continue;
+    }
     lock.unlock();
     std::string trouble;
     try {
@@ -386,8 +423,31 @@ void Store::RunWriteBack() {
       trouble = error.what();
       LogError("write-back: ", trouble, "; the changes stay in memory and in the log");
     }
+    next = SteadyClock::now() + pause;
     lock.lock();
     write_back_trouble_ = trouble;
+  }
+}
+
+void Store::AskToClean() {
+  if (pipeline_ == nullptr) return Clean();  // it recovers
+  {
+    std::lock_guard lock(mutex_);
+    memory_wanted_ = true;
+  }
+  wake_.notify_all();
+}
+
+// Writes what changed, so that it can go from memory; without the flush that a cycle ends with.
+void Store::Clean() {
+  try {
+    const Hurry hurry(this);
+    std::lock_guard lock(cycle_mutex_);
+    for (const std::shared_ptr<Table>& table : tables()) WriteTable(*table);
+    memory_.CleanDone(nullptr);
+  } catch (const Error& error) {
+    LogError("write-back: ", error.what(), "; the changes stay in memory and in the log");
+    memory_.CleanDone(&error);
   }
 }
 

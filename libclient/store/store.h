@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/memory_bound.h"
 #include "store/page_db.h"
 #include "store/pipeline.h"
 #include "store/push_gate.h"
@@ -50,7 +51,9 @@ struct StoreOptions {
   uint64_t max_log_bytes = uint64_t{4} << 30;
   double write_back_seconds = 30;                  // from one cycle to the next
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
-  uint64_t memory_bytes = 0;                       // of values and states in memory; 0: no bound
+  // Of all tables' rows and states; 0: no bound. Tables larger than that keep the rest in RocksDB
+  // only. The pages of one push must fit, and one page always does.
+  uint64_t memory_bytes = 0;
   size_t max_tables = 4096;
   // The ids of the rows of a table whose first_id is -1, asked when it is made or recovered.
   std::function<Table::RowIds(const TableSpec&)> row_ids = {};
@@ -148,11 +151,15 @@ class Store {
   void WriteAll();  // under cycle_mutex_
   void WriteTable(Table& table);
   void RunWriteBack();
+  void AskToClean();
+  void Clean();
+  void Replay(Table& table, const Push& push, Table::Scratch& scratch);
   void PutTrouble(uint32_t id, const std::string& why);  // under tables_mutex_
   void LoadTrouble();
 
   const StoreOptions options_;
   PageDb db_;
+  MemoryBound memory_;
   std::unique_ptr<PushLog> log_;
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<PushGate> gate_;
@@ -170,6 +177,7 @@ class Store {
   std::atomic<int> in_hurry_ = 0;  // calls that wait for cycles at full speed
   mutable std::mutex mutex_;       // guards the rest
   std::condition_variable wake_;
+  std::atomic<bool> memory_wanted_ = false;  // pages must be written back, so that they can go
   bool stopping_ = false;
   std::string write_back_trouble_;
   std::thread write_back_;

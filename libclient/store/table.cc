@@ -23,23 +23,32 @@ TableSpec WithoutAttributes(TableSpec spec) {
 
 }  // namespace
 
-Table::Table(uint32_t id, TableSpec spec, PageDb& db, RowIds ids)
+Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids)
     : id_(id),
       first_spec_(WithoutAttributes(spec)),
       ids_(std::move(ids)),
       db_(db),
+      memory_(memory),
       elements_(spec.row_elements()),
       row_bytes_(spec.row_bytes()),
       arena_("graphd-table:" + spec.name.substr(0, 200),
-             {spec.rows, row_bytes_, StateFloats(spec.state, elements_)}),
+             {spec.rows, row_bytes_, StateFloats(spec.state, elements_), memory.bounded()}),
       lsns_(arena_.num_pages()),
       dirty_(arena_.num_pages()),
+      pins_(memory.bounded() ? arena_.num_pages() : 0),
+      touched_(memory.bounded() ? arena_.num_pages() : 0),
       attributes_(std::move(spec.attributes)) {
   const size_t have = ids_ == nullptr ? 0 : ids_->size();
   if (first_spec_.first_id == -1 && have != Index(first_spec_.rows)) {
     Throw(ErrorCode::kInvalid, "table '", first_spec_.name, "' has ", first_spec_.rows,
           " rows here and ids for ", have, " of them; is its graph another one?");
   }
+  memory_.Add(this);
+}
+
+Table::~Table() {
+  memory_.Remove(this);
+  memory_.Give(used_);
 }
 
 std::string Table::attributes() const {
@@ -60,7 +69,9 @@ void Table::AdoptStates(OptimizerState state, HugeArray<float> states) {
   std::unique_lock lock(states_mutex_);
   later_spec_ = first_spec_;
   later_spec_.state = state;
-  arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
+  const uint64_t taken = arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
+  used_ += taken;
+  memory_.Force(taken);
   spec_.store(&later_spec_, std::memory_order_release);
 }
 
@@ -95,21 +106,47 @@ size_t Table::BytesOf(uint64_t page) const noexcept {
   return Index(arena_.rows_of(page)) * (row_bytes_ + state_bytes());
 }
 
-// The page's lock, with the page in memory. The caller holds states_mutex_.
+// The page's lock, with the page in memory. The caller holds no lock that Take could wait for.
 uint64_t Table::LockLoaded(uint64_t page) {
+  for (;;) {
+    const uint64_t word = arena_.Lock(page);
+    if ((word & kPageResident) != 0) return word;
+    arena_.UnlockUnchanged(page, word);
+    BringIn(page);
+  }
+}
+
+// Memory first, while nothing is locked.
+void Table::BringIn(uint64_t page) {
+  MemoryBound::Room room = memory_.Take(MostOf(page), first_spec_.name);
+  std::shared_lock states(states_mutex_);
   const uint64_t word = arena_.Lock(page);
-  if ((word & kPageResident) != 0) return word;
+  if ((word & kPageResident) != 0) {
+    arena_.UnlockUnchanged(page, word);
+    return;
+  }
   try {
-    Load(page);
+    Load(page, room);
   } catch (...) {
     arena_.UnlockUnchanged(page, word);
     throw;
   }
-  return word;
+  arena_.Unlock(page, word);
 }
 
-void Table::Load(uint64_t page) {
-  arena_.Reserve(page);
+uint64_t Table::MostOf(uint64_t page) {
+  std::shared_lock states(states_mutex_);
+  return arena_.MostOf(page);
+}
+
+void Table::Reserve(uint64_t page, MemoryBound::Room& room) {
+  const uint64_t taken = arena_.Reserve(page);
+  room.Use(taken);
+  used_ += taken;
+  Touched(page);
+}
+
+void Table::Load(uint64_t page, MemoryBound::Room& room) {
   std::vector<std::byte> bytes(BytesOf(page));
   std::optional<uint64_t> lsn;
   try {
@@ -127,6 +164,7 @@ void Table::Load(uint64_t page) {
       FillRow(spec.initializer, spec.dtype, id, {bytes.data() + Index(i) * row_bytes_, row_bytes_});
     }
   }
+  Reserve(page, room);
   lsns_[page] = lsn.value_or(0);
   FillPage(page, bytes);
 }
@@ -144,7 +182,6 @@ void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
     std::memcpy(arena_.state(begin), bytes.data() + values, there);
     std::memset(reinterpret_cast<std::byte*>(arena_.state(begin)) + there, 0, size - there);
   }
-  resident_pages_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad) {
@@ -158,8 +195,10 @@ void Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad
           bad(page, "it is not a page of this table");
           return;
         }
+        std::optional<MemoryBound::Room> room = memory_.TryTake(arena_.MostOf(page));
+        if (!room) return;
         const uint64_t word = arena_.Lock(page);
-        arena_.Reserve(page);
+        Reserve(page, *room);
         lsns_[page] = lsn;
         FillPage(page, bytes);
         arena_.Unlock(page, word);
@@ -174,6 +213,7 @@ void Table::Read(std::span<const int64_t> rows, std::byte* out) {
       PrefetchBytes(arena_.value(rows[i + kReadAhead]), row_bytes_);
     }
     while (!arena_.TryRead(rows[i], out + i * row_bytes_)) BringIn(PageOf(rows[i]));
+    Touched(PageOf(rows[i]));
   }
 }
 
@@ -186,7 +226,6 @@ void Table::ReadWithState(int64_t begin, int64_t count, std::byte* values, float
     const uint64_t page = PageOf(begin);
     const int64_t first = static_cast<int64_t>(page) * kPageRows;
     const size_t rows = Index(std::min(end, first + kPageRows) - begin);
-    std::shared_lock lock(states_mutex_);
     const uint64_t word = LockLoaded(page);
     values = std::copy_n(arena_.value(begin), rows * row_bytes_, values);
     states = std::copy_n(arena_.state(begin), rows * arena_.shape().state_floats, states);
@@ -195,16 +234,86 @@ void Table::ReadWithState(int64_t begin, int64_t count, std::byte* values, float
   }
 }
 
-void Table::BringIn(uint64_t page) {
-  std::shared_lock states(states_mutex_);
-  arena_.Unlock(page, LockLoaded(page));
-}
-
 void Table::Touch(std::span<const int64_t> rows) {
   for (const int64_t row : rows) {
     const uint64_t page = PageOf(row);
     if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0) BringIn(page);
   }
+}
+
+// The pin comes before the look at the word, and Evict's lock before its look at the pins: one of
+// them sees the other.
+void Table::PinPage(uint64_t page) {
+  pins_[page].fetch_add(1, std::memory_order_seq_cst);
+  const uint64_t word = arena_.word(page).load(std::memory_order_seq_cst);
+  if ((word & (kPageResident | kPageLocked)) == kPageResident) return;
+  arena_.UnlockUnchanged(page, LockLoaded(page));
+}
+
+Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
+  Pins pins;
+  if (!memory_.bounded()) {
+    Touch(push.rows);
+    return pins;
+  }
+  std::vector<uint64_t> pages;
+  uint64_t bytes = 0;
+  {
+    std::shared_lock states(states_mutex_);
+    for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
+      for (const uint32_t pick : order.lane(lane)) {
+        const uint64_t page = PageOf(push.rows[pick]);
+        if (!pages.empty() && pages.back() == page) continue;
+        pages.push_back(page);
+        bytes += arena_.MostOf(page);
+      }
+    }
+  }
+  memory_.Pledge(bytes, pages.size(), first_spec_.name);
+  pins.table_ = this;
+  pins.pledged_ = bytes;
+  pins.pages_.reserve(pages.size());
+  for (const uint64_t page : pages) {
+    pins.pages_.push_back(page);
+    PinPage(page);
+    Touched(page);
+  }
+  return pins;
+}
+
+void Table::Pins::Release() noexcept {
+  if (table_ == nullptr) return;
+  for (const uint64_t page : pages_) table_->pins_[page].fetch_sub(1, std::memory_order_release);
+  pages_.clear();
+  table_->memory_.Unpledge(std::exchange(pledged_, 0));
+  table_ = nullptr;
+}
+
+Table::Outcome Table::Evict(uint64_t page, uint64_t& freed) noexcept {
+  if ((arena_.word(page).load(std::memory_order_relaxed) & kPageResident) == 0) {
+    return Outcome::kKept;
+  }
+  if (touched_[page].load(std::memory_order_relaxed) != 0) {
+    touched_[page].store(0, std::memory_order_relaxed);
+    return Outcome::kKept;
+  }
+  std::shared_lock states(states_mutex_);
+  uint64_t word = 0;
+  if (!arena_.TryLock(page, word)) return Outcome::kKept;
+  Outcome outcome = Outcome::kKept;
+  if (dirty_[page].load(std::memory_order_acquire) != kClean) {
+    outcome = Outcome::kDirty;
+  } else if ((word & kPageResident) != 0 && pins_[page].load(std::memory_order_seq_cst) == 0) {
+    outcome = Outcome::kEvicted;
+  }
+  if (outcome != Outcome::kEvicted) {
+    arena_.UnlockUnchanged(page, word);
+    return outcome;
+  }
+  freed = arena_.Release(page);
+  used_ -= freed;
+  arena_.UnlockAbsent(page, word);
+  return outcome;
 }
 
 void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
@@ -215,7 +324,7 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
   for (size_t i = 0; i < picks.size();) {
     const auto page = PageOf(row_of(i));
     const uint64_t word = arena_.Lock(page);
-    GRAPHD_CHECK((word & kPageResident) != 0, "pages were touched before");
+    GRAPHD_CHECK((word & kPageResident) != 0, "pages were brought in before");
     const bool seen = lsns_[page] >= push.lsn;
     while (i < picks.size() && PageOf(row_of(i)) == page) {
       size_t end = i + 1;
@@ -232,7 +341,7 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
       arena_.UnlockUnchanged(page, word);
     } else {
       lsns_[page] = push.lsn;
-      dirty_[page].store(1, std::memory_order_relaxed);
+      dirty_[page].store(kChanged, std::memory_order_relaxed);
       arena_.Unlock(page, word);
     }
   }
@@ -293,8 +402,14 @@ const float* Table::Gradient(const Push& push, std::span<const uint32_t> same,
 }
 
 uint64_t Table::NextDirty(uint64_t page) const noexcept {
-  while (page < dirty_.size() && dirty_[page].load(std::memory_order_relaxed) == 0) page++;
+  while (page < dirty_.size() && dirty_[page].load(std::memory_order_relaxed) != kChanged) page++;
   return page;
+}
+
+void Table::Written(uint64_t page) noexcept {
+  uint8_t taken = kTaken;  // or it has changed again
+  dirty_[page].compare_exchange_strong(taken, kClean, std::memory_order_release,
+                                       std::memory_order_relaxed);
 }
 
 uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
@@ -303,7 +418,7 @@ uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
   std::shared_lock states(states_mutex_);
   bytes.resize(BytesOf(page));
   const uint64_t word = arena_.Lock(page);
-  dirty_[page].store(0, std::memory_order_relaxed);
+  dirty_[page].store(kTaken, std::memory_order_relaxed);
   const uint64_t lsn = lsns_[page];
   std::memcpy(bytes.data(), arena_.value(begin), values);
   if (bytes.size() > values) {

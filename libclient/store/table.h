@@ -8,16 +8,20 @@
 #include <shared_mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/arena.h"
 #include "store/initializer.h"
+#include "store/memory_bound.h"
 #include "store/page_db.h"
 #include "store/push.h"
+#include "store/row_order.h"
 
 // This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
-// first touched, from RocksDB or, if they were never written, from the initialiser. Thread-safe, as
-// each method says; a page's contents and number belong to whoever holds its lock in the arena.
+// first touched, from RocksDB or, if they were never written, from the initialiser, and go again
+// where memory is bounded (MemoryBound). Thread-safe, as each method says; a page's contents and
+// number belong to whoever holds its lock in the arena.
 
 namespace graphd::store {
 
@@ -42,7 +46,7 @@ std::string EncodeSpec(const TableSpec& spec);
 // Throws Error(kCorrupt).
 TableSpec DecodeSpec(const std::string& text);
 
-class Table {
+class Table : public Evictable {
  public:
   // What an applying thread keeps between calls. Not thread-safe.
   struct Scratch {
@@ -52,9 +56,29 @@ class Table {
 
   using RowIds = std::shared_ptr<const std::vector<int64_t>>;
 
-  // `db` outlives it. `ids`: of each row, for a spec whose first_id is -1. Throws Error: kInvalid
-  // unless there is one for each row, kOverloaded.
-  Table(uint32_t id, TableSpec spec, PageDb& db, RowIds ids);
+  // Keeps a push's pages in memory. Not thread-safe.
+  class Pins {
+   public:
+    Pins() = default;
+    Pins(Pins&& o) noexcept
+        : table_(std::exchange(o.table_, nullptr)),
+          pages_(std::move(o.pages_)),
+          pledged_(std::exchange(o.pledged_, 0)) {}
+    Pins& operator=(Pins&&) = delete;
+    ~Pins() { Release(); }
+    void Release() noexcept;
+
+   private:
+    friend class Table;
+    Table* table_ = nullptr;
+    std::vector<uint64_t> pages_;
+    uint64_t pledged_ = 0;
+  };
+
+  // `db` and `memory` outlive it. `ids`: of each row, for a spec whose first_id is -1. Throws
+  // Error: kInvalid unless there is one for each row, kOverloaded.
+  Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids);
+  ~Table() override;
 
   uint32_t id() const noexcept { return id_; }
   // As it is now, but for attributes, which it lacks. The reference lasts as long as the table.
@@ -74,24 +98,34 @@ class Table {
   // thread. Throws as Read.
   void ReadWithState(int64_t begin, int64_t count, std::byte* values, float* states);
 
-  // Brings the rows' pages into memory. Any thread. Throws what loading a page throws.
+  // Brings the rows' pages into memory; they may go again. Any thread. Throws what loading a page
+  // throws.
   void Touch(std::span<const int64_t> rows);
+  // Brings the pages of a push into memory and keeps them there. Waits for memory where it is
+  // bounded. Any thread but those that apply pushes. Throws what loading a page and
+  // MemoryBound::Pledge throw.
+  Pins Pin(const Push& push, const RowOrder& order);
 
   // Applies the push to those of its rows that `picks` names, positions in the order of RowOrder.
-  // Their pages are in memory, and no other call of Apply works on them now. A page changes all at
-  // once, with the number that says which pushes it has seen; one that has seen this push is passed
-  // over, so it may be replayed.
+  // Their pages are pinned, or nobody else is there, and no other call of Apply works on them now.
+  // A page changes all at once, with the number that says which pushes it has seen; one that has
+  // seen this push is passed over, so it may be replayed.
   void Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
 
-  // Loads every page that RocksDB has, in one pass. Bad ones are told to `bad` and stay absent.
+  // Looks at every page that RocksDB has, in one pass, and loads it if there is memory. Bad ones
+  // are told to `bad` and stay absent.
   void LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
 
   // Write-back: the next page, from `page` on, that changed since it was taken last; num_pages if
-  // none. Its bytes (values, then states) and its number are copied under its lock.
+  // none. Its bytes (values, then states) and its number are copied under its lock. Until Written,
+  // which says that RocksDB has them, or PutBack, which says that it has not, it stays in memory.
   uint64_t NextDirty(uint64_t page) const noexcept;
   uint64_t TakePage(uint64_t page, std::vector<std::byte>& bytes);
-  // It could not be written after all.
-  void PutBack(uint64_t page) noexcept { dirty_[page].store(1, std::memory_order_relaxed); }
+  void Written(uint64_t page) noexcept;
+  void PutBack(uint64_t page) noexcept { dirty_[page].store(kChanged, std::memory_order_relaxed); }
+
+  uint64_t evictable_pages() const noexcept override { return arena_.num_pages(); }
+  Outcome Evict(uint64_t page, uint64_t& freed) noexcept override;
 
   // Store's, which keeps them on the disk first: MakeStates takes memory for a state that the table
   // is to have in place of none, AdoptStates gives it to the rows, zero at first. One thread.
@@ -99,18 +133,27 @@ class Table {
   void AdoptStates(OptimizerState state, HugeArray<float> states);
   void SetAttributes(const std::string& attributes);
 
-  uint64_t resident_bytes() const noexcept {
-    return resident_pages_.load(std::memory_order_relaxed) * page_bytes();
-  }
+  // Memory that its pages take.
+  uint64_t resident_bytes() const noexcept { return used_.load(std::memory_order_relaxed); }
   size_t page_bytes() const noexcept {
     return static_cast<size_t>(kPageRows) *
            (row_bytes_ + StateFloats(spec().state, elements_) * sizeof(float));
   }
 
  private:
+  enum Dirty : uint8_t { kClean, kChanged, kTaken };  // kTaken: and maybe not yet in RocksDB
+
   uint64_t LockLoaded(uint64_t page);
   void BringIn(uint64_t page);
-  void Load(uint64_t page);
+  void Load(uint64_t page, MemoryBound::Room& room);
+  void Reserve(uint64_t page, MemoryBound::Room& room);
+  uint64_t MostOf(uint64_t page);
+  void PinPage(uint64_t page);
+  void Touched(uint64_t page) noexcept {
+    if (memory_.bounded() && touched_[page].load(std::memory_order_relaxed) == 0) {
+      touched_[page].store(1, std::memory_order_relaxed);
+    }
+  }
   void FillPage(uint64_t page, std::span<const std::byte> bytes);
   void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch);
   void LoadRowAndState(const Push& push, uint32_t pick);
@@ -126,13 +169,18 @@ class Table {
   std::atomic<const TableSpec*> spec_ = &first_spec_;
   const RowIds ids_;
   PageDb& db_;
+  MemoryBound& memory_;
   const size_t elements_, row_bytes_;
   // Held shared by whoever uses the arena's states, and alone by AdoptStates.
   std::shared_mutex states_mutex_;
   Arena arena_;
   std::vector<uint64_t> lsns_;  // by page, under its lock
   std::vector<std::atomic<uint8_t>> dirty_;
-  std::atomic<uint64_t> resident_pages_ = 0;
+  // Where memory is bounded: who is in work on a page, and whether it was read or written since the
+  // clock's hand passed it (by the daemon: it can't see who reads mapped memory).
+  std::vector<std::atomic<uint32_t>> pins_;
+  std::vector<std::atomic<uint8_t>> touched_;
+  std::atomic<uint64_t> used_ = 0;
   mutable std::mutex attributes_mutex_;
   std::string attributes_;
 };

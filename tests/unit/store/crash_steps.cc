@@ -30,9 +30,10 @@ TableSpec CountsSpec() {
 
 }  // namespace
 
-StoreOptions CrashOptions(const std::string& directory) {
+StoreOptions CrashOptions(const std::string& directory, uint64_t memory_bytes) {
   StoreOptions options;
   options.directory = directory;
+  options.memory_bytes = memory_bytes;
   options.log_segment_bytes = 100000;
   options.write_back_seconds = 0.005;
   return options;

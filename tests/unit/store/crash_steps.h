@@ -17,7 +17,10 @@ struct Acknowledged {
   uint64_t client, step;
 };
 
-StoreOptions CrashOptions(const std::string& directory);
+// Less memory than the tables take, but enough for a client's step.
+constexpr uint64_t kCrashMemory = 290'000;
+
+StoreOptions CrashOptions(const std::string& directory, uint64_t memory_bytes);
 void OpenCrashTables(Store& store);
 // A client's step (1, 2 ...): gradients for a hundred rows, then one more on its counter.
 void CrashStep(Store& store, uint64_t client, uint64_t step);

@@ -27,8 +27,9 @@ std::vector<T> AllRows(Store& store, const std::string& name) {
 }
 
 // The process, and the end of the pipe that tells what it has done.
-std::pair<pid_t, int> StartChild(const std::string& directory, const std::vector<uint64_t>& next) {
-  std::vector<std::string> words = {CRASH_CHILD, directory};
+std::pair<pid_t, int> StartChild(const std::string& directory, uint64_t memory_bytes,
+                                 const std::vector<uint64_t>& next) {
+  std::vector<std::string> words = {CRASH_CHILD, directory, std::to_string(memory_bytes)};
   for (const uint64_t step : next) words.push_back(std::to_string(step));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -48,17 +49,17 @@ std::pair<pid_t, int> StartChild(const std::string& directory, const std::vector
 }
 
 // kill -9 at random points, also while it writes back and while it recovers.
-TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) {
+void CrashAndCompare(uint64_t memory_bytes) {
   const char* wanted = std::getenv("GRAPHD_CRASHES");
   const int crashes = wanted != nullptr ? std::atoi(wanted) : 40;
   const ScratchDirectory scratch, reference_scratch;
-  Store reference(CrashOptions(reference_scratch / "store"));
+  Store reference(CrashOptions(reference_scratch / "store", 0));
   OpenCrashTables(reference);
   std::vector<uint64_t> next(kCrashClients, 1), in_reference(kCrashClients, 0);
   CounterRng rng(static_cast<uint64_t>(::getpid()));
   uint64_t steps = 0;
   for (int crash = 0; crash < crashes; crash++) {
-    const auto [child, pipe] = StartChild(scratch / "store", next);
+    const auto [child, pipe] = StartChild(scratch / "store", memory_bytes, next);
     ASSERT_GT(child, 0);
     // Some while it opens the store, most while it works.
     Acknowledged done{};
@@ -79,7 +80,7 @@ TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) {
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
     if (crash % 5 != 4 && crash + 1 != crashes) continue;  // so that crashes pile up
 
-    Store store(CrashOptions(scratch / "store"));
+    Store store(CrashOptions(scratch / "store", memory_bytes));
     ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
     OpenCrashTables(store);
     // Whoever sends again what was not acknowledged brings both to the same point.
@@ -95,6 +96,10 @@ TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) {
   EXPECT_GT(steps, static_cast<uint64_t>(crashes));
   std::cout << crashes << " crashes, " << steps << " steps acknowledged\n";
 }
+
+TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) { CrashAndCompare(0); }
+
+TEST(Crash, AndWithLessMemoryThanTheTablesTake) { CrashAndCompare(kCrashMemory); }
 
 }  // namespace
 }  // namespace graphd::store
