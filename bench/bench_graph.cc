@@ -121,8 +121,8 @@ const DistGraph& LocalGraph(const Shape& shape) {
     for (EdgeTypeId e = 0; e < wanted.etypes; e++) of_edges.push_back(partition->edge_features(e));
     return DistGraph(std::make_shared<LocalSession>(std::make_shared<GraphAccess>(
         partition->shared_meta(), std::move(of_nodes), std::move(of_edges), std::vector{partition},
-        std::vector<std::shared_ptr<DaemonLink>>(1), std::make_shared<Traffic>(),
-        std::chrono::seconds(1))));
+        std::vector<std::shared_ptr<DaemonLink>>(1), std::vector<std::shared_ptr<TensorPort>>(1),
+        std::make_shared<Traffic>(), std::chrono::seconds(1))));
   });
 }
 

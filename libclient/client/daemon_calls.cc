@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "client/daemon_live.h"
-#include "client/wire_arrays.h"
-#include "sampling/gather.h"
+#include "client/row_calls.h"
 
 namespace graphd {
 namespace {
 
-// Answers of this size keep gathering, sending and placing rows overlapped; bench/transfer.
-constexpr size_t kChunkBytes = size_t{2} << 20;
 constexpr size_t kInFlight = 8;
 
 // Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. On the RPC
@@ -61,32 +57,16 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
       options_.timeout, "the graphd at " + peer_);
 }
 
-RpcThread::Pending DaemonLink::Gather(PartId part, const FeatureRef& feature, size_t row_bytes,
-                                      int64_t type_count, std::span<const int64_t> ids,
-                                      std::span<const int64_t> positions, std::byte* out) {
-  const size_t per_chunk = std::max<size_t>(1, kChunkBytes / std::max<size_t>(row_bytes, 8));
-  const size_t chunks = (ids.size() + per_chunk - 1) / per_chunk;
-  const size_t width = IdBytes(type_count);
-  auto step = [=, this](wire::Session::Client& session, size_t chunk) -> kj::Promise<void> {
-    const auto some =
-        ids.subspan(chunk * per_chunk, std::min(per_chunk, ids.size() - chunk * per_chunk));
-    auto request = session.gatherRequest(capnp::MessageSize{some.size() * width / 8 + 32, 0});
+RpcThread::Pending DaemonLink::Gather(PartId part, const FeatureRef& feature,
+                                      const RowsToRead& rows) {
+  return StartReading(*this, rows, [=](wire::Session::Client& session, capnp::MessageSize size) {
+    auto request = session.gatherRequest(size);
     request.setPart(part);
     request.setIsEdge(feature.is_edge);
     request.setType(feature.type);
     request.setName(feature.name);
-    WriteIds(some, width, request.initIds(static_cast<kj::uint>(some.size() * width)));
-    return request.send().then([=, this](auto&& response) {
-      auto rows = response.getRows();
-      if (rows.size() != some.size() * row_bytes) {
-        AsKj([&] { BadAnswer(peer_, "bytes", rows.size(), some.size() * row_bytes); });
-      }
-      traffic_->row_bytes += rows.size() + some.size() * width;
-      ScatterRows(reinterpret_cast<const std::byte*>(rows.begin()), row_bytes,
-                  positions.subspan(chunk * per_chunk, some.size()), out);
-    });
-  };
-  return StartSteps(Lane::kBulk, chunks, step);
+    return request;
+  });
 }
 
 RpcThread::Pending DaemonLink::Slice(PartId part, const FeatureRef& feature, size_t row_bytes,

@@ -2,9 +2,8 @@
 // How a link comes about: connecting, attaching, mapping memory.
 #include "client/daemon_link.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/strings.h"
@@ -55,6 +54,21 @@ void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& p
         a.book.nodes().total(), " nodes), the one at ", peer_b, " '", b.graph_name, "' (",
         b.book.nodes().total(), " nodes), or the same cut differently; start both with the same ",
         "part config");
+}
+
+void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& reconnect,
+               const std::function<void()>& f) {
+  const auto start = Clock::now();
+  for (;;) {
+    try {
+      return f();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout) throw;
+    }
+    // The call may have failed before the link knows that it is broken.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    reconnect();
+  }
 }
 
 DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
@@ -124,8 +138,13 @@ void DaemonLink::ReconnectIfBroken() {
   }
 }
 
+void DaemonLink::Persevere(const std::function<void()>& f) {
+  WhileAway(
+      options_.timeout, [this] { ReconnectIfBroken(); }, f);
+}
+
 AttachInfo DaemonLink::AttachOnce() {
-  const bool want_segments = use_unix_ && options_.transport == Transport::kAuto;
+  const bool want_segments = shares_memory();
   UniqueFd small_fd = Connect(), bulk_fd;
   if (!want_segments) bulk_fd = Connect();
   AttachInfo info;
@@ -173,16 +192,7 @@ AttachInfo DaemonLink::AttachOnce() {
           for (kj::uint p = 0; want_segments && p < response.getPartitions().size(); p++) {
             auto segments = response.getPartitions()[p].getSegments();
             for (kj::uint s = 0; s < segments.size(); s++) {
-              UniqueFd& to = mappings[p].fds[s];
-              auto handle = segments[s].getHandle();
-              auto descriptor = handle.getFd();
-              descriptors.add(descriptor
-                                  .then([&to](kj::Maybe<int> number) {
-                                    KJ_IF_MAYBE (n, number) {
-                                      to = UniqueFd(::fcntl(*n, F_DUPFD_CLOEXEC, 0));
-                                    }
-                                  })
-                                  .attach(kj::mv(handle)));
+              descriptors.add(TakeDescriptor(segments[s].getHandle(), mappings[p].fds[s]));
             }
           }
           descriptors.add(kj::mv(bulk_attached));
@@ -191,6 +201,7 @@ AttachInfo DaemonLink::AttachOnce() {
       },
       options_.timeout, "the graphd at " + peer_);
   pending.Wait();
+  generation_++;
   if (!meta_) meta_ = info.meta;
   for (Mapping& mapping : mappings) {
     std::vector<std::shared_ptr<const Segment>> segments;

@@ -54,12 +54,27 @@ struct EdgeWidths {
   size_t src, dst, edge;
 };
 
+// Rows that are wanted: that of ids[i], which the partition owns, goes to out row positions[i].
+// Views, which must outlive the call that they are given to.
+struct RowsToRead {
+  std::span<const int64_t> ids;
+  std::span<const int64_t> positions;
+  std::byte* out = nullptr;
+  size_t row_bytes = 0;
+  size_t id_bytes = 0;  // on the wire
+};
+
 // Of some nodes' in-edges those that begin in a set of members.
 struct InducedPart {
   std::vector<uint32_t> counts;   // per node
   std::vector<uint32_t> indices;  // per edge: the source's position among the members
   std::vector<int64_t> edge_ids;
 };
+
+// Calls f. While it throws Error(kUnavailable), and until the timeout, calls `reconnect` and then f
+// again.
+void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& reconnect,
+               const std::function<void()>& f);
 
 // The connections to one daemon (a second one for rows, unless its memory is mapped): attached when
 // made, attached again by Reconnect. Thread-safe: the connection belongs to the RpcThread,
@@ -80,9 +95,7 @@ class DaemonLink {
 
   // The calls below start and return; Wait on what they return. Out-parameters are written by the
   // RPC thread.
-  RpcThread::Pending Gather(PartId part, const FeatureRef& feature, size_t row_bytes,
-                            int64_t type_count, std::span<const int64_t> ids,
-                            std::span<const int64_t> positions, std::byte* out);
+  RpcThread::Pending Gather(PartId part, const FeatureRef& feature, const RowsToRead& rows);
   RpcThread::Pending Slice(PartId part, const FeatureRef& feature, size_t row_bytes, int64_t begin,
                            std::span<std::byte> out);
   // One message, whatever the hop holds.
@@ -106,17 +119,27 @@ class DaemonLink {
   // daemon serves another graph now. Threads that ask at the same time fail together.
   void ReconnectIfBroken();
   bool is_broken() const noexcept { return broken_; }
+  // How often this link has attached.
+  uint64_t generation() const noexcept { return generation_; }
+  // Whether the daemon's memory may be mapped.
+  bool shares_memory() const noexcept {
+    return use_unix_ && options_.transport == Transport::kAuto;
+  }
+
+  // For those who make calls of their own. What the two connections are for:
+  enum class Lane { kSmall, kBulk };
+  // Calls step(session, 0) .. step(session, count-1), a bounded number of them under way at once.
+  using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
+  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step);
+  // Calls f, and again after reconnecting while the daemon is away, until the timeout.
+  void Persevere(const std::function<void()>& f);
+  Traffic& traffic() noexcept { return *traffic_; }
 
  private:
   struct Live;  // connections and sessions, on the RPC thread
   AttachInfo AttachOnce();
   UniqueFd Connect() const;
-  // What the two connections are for.
-  enum class Lane { kSmall, kBulk };
-  // Calls step(session, 0) .. step(session, count-1), a bounded number of them under way at once.
-  using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
   void TakeHop(wire::Session::HopResults::Reader answer, const PartHop& hop, uint64_t asked_bytes);
-  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step);
 
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;
@@ -125,8 +148,9 @@ class DaemonLink {
   const DaemonAddress address_;
   bool use_unix_ = false;
   std::string socket_path_, peer_;
-  std::unique_ptr<Live> live_;             // touched on the RPC thread only
-  std::atomic<bool> broken_{true};         // set by the RPC thread when the peer has gone
+  std::unique_ptr<Live> live_;      // touched on the RPC thread only
+  std::atomic<bool> broken_{true};  // set by the RPC thread when the peer has gone
+  std::atomic<uint64_t> generation_{0};
   std::mutex reconnecting_;                // one thread at a time attaches
   std::shared_ptr<const GraphMeta> meta_;  // as first attached; guarded by reconnecting_
   std::optional<Error> failure_;           // of the last attempt that failed; guarded likewise

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <fcntl.h>
+
 #include <deque>
 #include <memory>
 
@@ -42,6 +44,19 @@ class Gate : public std::enable_shared_from_this<Gate> {
   size_t max_running_, running_ = 0;
   std::deque<kj::Own<kj::PromiseFulfiller<void>>> waiting_;
 };
+
+// Sets `to` to a copy of the segment's descriptor, if the daemon sent one. Keeps the handle until
+// then; `to` must live as long.
+inline kj::Promise<void> TakeDescriptor(wire::SegmentHandle::Client handle, UniqueFd& to) {
+  auto descriptor = handle.getFd();
+  return descriptor
+      .then([&to](kj::Maybe<int> number) {
+        KJ_IF_MAYBE (n, number) {
+          to = UniqueFd(::fcntl(*n, F_DUPFD_CLOEXEC, 0));
+        }
+      })
+      .attach(kj::mv(handle));
+}
 
 // The connections of a DaemonLink; touched on the RPC thread only.
 struct DaemonLink::Live {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/strings.h"
 #include "client/tensor_source.h"
 
 namespace graphd {
@@ -29,8 +30,18 @@ class FeatureSource final : public TensorSource {
   void Slice(int64_t begin, int64_t end, std::span<std::byte> out) override {
     access_->Slice(feature_, begin, end, out);
   }
+  bool is_feature() const noexcept override { return true; }
+  void Write(store::UpdateKind, std::span<const int64_t>, std::span<const std::byte>) override {
+    Refuse();
+  }
+  void Acquire() override { Refuse(); }
+  void Release() override { Refuse(); }
 
  private:
+  [[noreturn]] void Refuse() const {
+    Throw(ErrorCode::kDenied, "feature '", spec().name, "' came with the graph and can't be ",
+          "changed; make a tensor with DistTensor::Create");
+  }
   const FeatureRef feature_;
 };
 

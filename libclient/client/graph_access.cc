@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/strings.h"
 #include "sampling/gather.h"
+#include "wire/convert.h"
 
 namespace graphd {
 
@@ -16,12 +16,14 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
                          std::vector<std::vector<FeatureInfo>> edge_features,
                          std::vector<std::shared_ptr<const Partition>> mapped,
                          std::vector<std::shared_ptr<DaemonLink>> links,
+                         std::vector<std::shared_ptr<TensorPort>> ports,
                          std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout)
     : meta_(std::move(meta)),
       node_features_(std::move(node_features)),
       edge_features_(std::move(edge_features)),
       mapped_(std::move(mapped)),
       links_(std::move(links)),
+      ports_(std::move(ports)),
       traffic_(std::move(traffic)),
       timeout_(timeout),
       buffers_(BufferPool::Create()) {
@@ -103,8 +105,9 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
   ForParts(
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
-        return links_[static_cast<size_t>(p)]->Gather(p, ref, row_bytes, map.count(ref.type),
-                                                      some.ids, some.positions, out.data());
+        return links_[static_cast<size_t>(p)]->Gather(
+            p, ref,
+            {some.ids, some.positions, out.data(), row_bytes, IdBytes(map.count(ref.type))});
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         LocalRows(map, ref.type, p, some.ids, loan->rows);
@@ -174,33 +177,21 @@ void GraphAccess::Barrier() {
 }
 
 void GraphAccess::Retry(const std::function<void()>& f) {
-  const auto start = Clock::now();
-  for (;;) {
-    try {
-      return f();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout_) throw;
-    }
-    // The call may have failed before the link knows that it is broken.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    for (size_t p = 0; p < links_.size(); p++) {
-      if (links_[p] && !mapped_[p]) links_[p]->ReconnectIfBroken();
-    }
-  }
+  WhileAway(
+      timeout_,
+      [this] {
+        for (size_t p = 0; p < links_.size(); p++) {
+          if (links_[p] && !mapped_[p]) links_[p]->ReconnectIfBroken();
+        }
+      },
+      f);
 }
 
 std::shared_ptr<const Segment> GraphAccess::MapIndex(PartId part, const EdgeIndexSpec& spec) {
   DaemonLink& link = *links_[static_cast<size_t>(part)];
-  const auto start = Clock::now();
-  for (;;) {
-    try {
-      link.ReconnectIfBroken();
-      return link.MapIndex(part, spec);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout_) throw;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
+  std::shared_ptr<const Segment> segment;
+  link.Persevere([&] { segment = link.MapIndex(part, spec); });
+  return segment;
 }
 
 Tensor GraphAccess::NewTensor(DType dtype, std::vector<int64_t> shape) const {

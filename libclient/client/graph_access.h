@@ -8,6 +8,7 @@
 
 #include "client/daemon_link.h"
 #include "client/owner_split.h"
+#include "client/tensor_port.h"
 #include "graph/partition.h"
 #include "graphd/sampling.h"
 #include "sampling/relabel.h"
@@ -51,9 +52,14 @@ class GraphAccess {
               std::vector<std::vector<FeatureInfo>> edge_features,
               std::vector<std::shared_ptr<const Partition>> mapped,  // [part], null: remote
               std::vector<std::shared_ptr<DaemonLink>> links,        // [part], null: mapped only
+              std::vector<std::shared_ptr<TensorPort>> ports,        // [part]
               std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout);
 
   const GraphMeta& meta() const noexcept { return *meta_; }
+  const std::shared_ptr<const GraphMeta>& shared_meta() const noexcept { return meta_; }
+  // Who keeps the tensors of each partition.
+  const std::vector<std::shared_ptr<TensorPort>>& ports() const noexcept { return ports_; }
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   bool is_mapped(PartId part) const { return mapped_.at(static_cast<size_t>(part)) != nullptr; }
   const std::vector<FeatureInfo>& features(bool is_edge, int32_t type) const;
   // Throws Error(kNotFound) listing the names there are.
@@ -130,6 +136,7 @@ class GraphAccess {
   std::vector<std::vector<FeatureInfo>> node_features_, edge_features_;
   std::vector<std::shared_ptr<const Partition>> mapped_;
   std::vector<std::shared_ptr<DaemonLink>> links_;
+  std::vector<std::shared_ptr<TensorPort>> ports_;
   std::vector<std::unique_ptr<EdgeIndexes>> indexes_;  // [part], null: not mapped
   std::shared_ptr<Traffic> traffic_;
   std::chrono::milliseconds timeout_;

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "client/graph_access.h"
 #include "sampling/gather.h"
+#include "wire/convert.h"
 
 namespace graphd {
 namespace {
@@ -236,9 +237,9 @@ std::vector<RpcThread::Pending> GraphAccess::StartHop(PartId p, AccessScratch::H
   if (!work.hop.empty()) pending.push_back(link.Hop(p, work.hop));
   for (const PartHop::Rows& rows : work.large_rows) {
     const PartHop::Seeds& seeds = work.hop.seeds[rows.seeds];
-    pending.push_back(link.Gather(p, {false, seeds.ntype, rows.name}, rows.row_bytes,
-                                  seeds.type_count, seeds.nodes.ids.subspan(rows.begin), rows.to,
-                                  rows.out));
+    pending.push_back(link.Gather(p, {false, seeds.ntype, rows.name},
+                                  {seeds.nodes.ids.subspan(rows.begin), rows.to, rows.out,
+                                   rows.row_bytes, IdBytes(seeds.type_count)}));
   }
   return pending;
 }

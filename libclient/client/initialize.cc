@@ -7,6 +7,8 @@
 
 #include "base/strings.h"
 #include "client/graph_access.h"
+#include "client/link_port.h"
+#include "client/local_port.h"
 #include "format/load.h"
 #include "wire/ip_config.h"
 
@@ -119,9 +121,11 @@ std::shared_ptr<GraphAccess> OpenStandalone(const Options& options) {
   for (const auto& partition : partitions) features.push_back(FeaturesOf(*partition));
   PartitionFeatures merged = MergeFeatures(*config.meta, std::move(features));
   std::vector<std::shared_ptr<DaemonLink>> no_links(partitions.size());
+  std::vector<std::shared_ptr<TensorPort>> ports(partitions.size(),
+                                                 MakeLocalPort(config.meta, options));
   return std::make_shared<GraphAccess>(
       config.meta, std::move(merged.nodes), std::move(merged.edges), std::move(partitions),
-      std::move(no_links), std::make_shared<Traffic>(), options.timeout);
+      std::move(no_links), std::move(ports), std::make_shared<Traffic>(), options.timeout);
 }
 
 std::shared_ptr<GraphAccess> Connect(const Options& options) {
@@ -136,11 +140,13 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   auto traffic = std::make_shared<Traffic>();
   std::vector<std::shared_ptr<DaemonLink>> links(hosts.size());
   std::vector<std::shared_ptr<const Partition>> mapped(hosts.size());
+  std::vector<std::shared_ptr<TensorPort>> ports(hosts.size());
   std::shared_ptr<DaemonLink> first;
   std::shared_ptr<const GraphMeta> meta;
   std::vector<PartitionFeatures> features;
   for (const DaemonAddress& address : DaemonsOf(hosts)) {
     auto link = std::make_shared<DaemonLink>(thread, buffers, traffic, options, address);
+    const auto port = MakeLinkPort(link);
     AttachInfo info = link->Attach();
     if (static_cast<size_t>(info.meta->book.num_partitions()) != hosts.size()) {
       Throw(ErrorCode::kInvalid, "graph '", info.meta->graph_name, "' has ",
@@ -155,6 +161,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
               part, "; check --part_id there and the order of lines in ", options.ip_config);
       }
       links[static_cast<size_t>(part)] = link;
+      ports[static_cast<size_t>(part)] = port;
       features.push_back(std::move(*found));
     }
     for (const auto& partition : info.mapped) {
@@ -169,8 +176,8 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   }
   PartitionFeatures merged = MergeFeatures(*meta, std::move(features));
   return std::make_shared<GraphAccess>(meta, std::move(merged.nodes), std::move(merged.edges),
-                                       std::move(mapped), std::move(links), std::move(traffic),
-                                       options.timeout);
+                                       std::move(mapped), std::move(links), std::move(ports),
+                                       std::move(traffic), options.timeout);
 }
 
 }  // namespace
@@ -180,6 +187,7 @@ Options Options::FromEnvironment() {
   options.server_name = Env("GRAPHD_SERVER_NAME");
   options.ip_config = Env("GRAPHD_IP_CONFIG");
   options.part_config = Env("GRAPHD_PART_CONFIG");
+  options.state_dir = Env("GRAPHD_STATE_DIR");
   options.job_id = Env("GRAPHD_JOB_ID");
   options.world_size = EnvInt("WORLD_SIZE", 1, 1, 1 << 20);
   options.rank = EnvInt("RANK", 0, 0, options.world_size - 1);

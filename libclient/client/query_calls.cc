@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about edges over a link.
-#include <fcntl.h>
-
 #include "client/daemon_live.h"
 #include "client/wire_arrays.h"
 
@@ -131,15 +129,7 @@ std::shared_ptr<const Segment> DaemonLink::MapIndex(PartId part, const EdgeIndex
     index.setColumn(spec.column);
     return request.send().then([&](auto&& response) {
       AsKj([&] { layout = ReadLayout(response.getSegment(), "the graphd at " + peer_); });
-      auto handle = response.getSegment().getHandle();
-      auto descriptor = handle.getFd();
-      return descriptor
-          .then([&fd](kj::Maybe<int> number) {
-            KJ_IF_MAYBE (n, number) {
-              fd = UniqueFd(::fcntl(*n, F_DUPFD_CLOEXEC, 0));
-            }
-          })
-          .attach(kj::mv(handle), kj::mv(response));
+      return TakeDescriptor(response.getSegment().getHandle(), fd).attach(kj::mv(response));
     });
   };
   StartSteps(Lane::kSmall, 1, step).Wait();

@@ -23,6 +23,12 @@ class TensorSource {
   // As DistTensor's methods of these names; `out` and `rows` have the right size.
   virtual void Read(std::span<const int64_t> ids, std::span<std::byte> out) = 0;
   virtual void Slice(int64_t begin, int64_t end, std::span<std::byte> out) = 0;
+  virtual bool is_feature() const noexcept = 0;
+  // `kind` is kSet or kAdd.
+  virtual void Write(store::UpdateKind kind, std::span<const int64_t> ids,
+                     std::span<const std::byte> rows) = 0;
+  virtual void Acquire() = 0;
+  virtual void Release() = 0;
 
  protected:
   TensorSource(std::shared_ptr<GraphAccess> access, TensorSpec spec)

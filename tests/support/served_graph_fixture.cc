@@ -91,10 +91,10 @@ ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
 void ServedGraphFixture::Start(size_t daemon) {
   std::string parts;
   for (int part : parts_[daemon]) parts += (parts.empty() ? "" : ",") + std::to_string(part);
-  GraphdProcess process(
-      {"--server_name", "hubs", "--part_config", part_config_, "--part_id", parts, "--listen",
-       "127.0.0.1:" + std::to_string(ports_[daemon]), "--runtime_dir", runtime_dir()},
-      scratch_ / ("log" + std::to_string(daemon)));
+  GraphdProcess process({"--server_name", "hubs", "--part_config", part_config_, "--part_id", parts,
+                         "--listen", "127.0.0.1:" + std::to_string(ports_[daemon]), "--runtime_dir",
+                         runtime_dir(), "--state_dir", scratch_ / "state"},
+                        scratch_ / ("log" + std::to_string(daemon)));
   process.WaitReady(socket_path(daemon));
   if (daemon < daemons_.size()) {
     daemons_[daemon] = std::move(process);

@@ -72,8 +72,6 @@ class DistEmbedding {
     std::vector<float> values;
   };
   Gradients Take();
-  // Puts back what a step could not apply, before what came meanwhile.
-  void PutBack(Gradients gradients);
 
  private:
   struct Pending;

@@ -22,8 +22,8 @@ class TensorSource;  // where rows come from; internal
 // Copies are handles. Thread-safe.
 class DistTensor {
  public:
-  // First values of the rows [begin, begin + n) of a partition's share, n being the first extent of
-  // `rows`, which has to be filled.
+  // First values of the rows with ids [begin, begin + n), n being the first extent of `rows`, which
+  // has to be filled.
   using Fill = std::function<void(int64_t begin, Tensor& rows)>;
 
   // Opens the tensor of this name, or makes it. All trainers may call it at once: the first one
@@ -33,7 +33,8 @@ class DistTensor {
   static DistTensor Create(const DistGraph& graph, const TensorSpec& spec);
   // The same with first values by a function of the caller's, which is called slice by slice, in
   // ascending order of ids, in the one process that makes the tensor; the others wait until it is
-  // done. If that process dies meanwhile, another one takes its place. Matches init_func.
+  // done, for an hour at most. If that process dies meanwhile, another one takes its place. Matches
+  // init_func.
   static DistTensor Create(const DistGraph& graph, const TensorSpec& spec, const Fill& fill);
   // The persistent tensor of this name, or else this job's. Throws Error(kNotFound) naming those
   // there are.
@@ -53,7 +54,7 @@ class DistTensor {
   // Whether it belongs to edges, and to which node or edge type; meaningless for kRange.
   bool is_edge() const noexcept { return spec().policy == TensorPolicy::kEdge; }
   int32_t type() const noexcept { return spec().type; }
-  // Whether it came with the graph: then Write and Add throw Error(kDenied).
+  // Whether it came with the graph: then Write, Add, Acquire and Release throw Error(kDenied).
   bool is_feature() const noexcept;
 
   // Rows by id, in the order of `ids`, duplicates allowed: shape [ids.size(), ...]. Matches t[ids].
@@ -74,7 +75,7 @@ class DistTensor {
   // applied; in any other case, nothing was (or, in pieces, some pieces).
   void Write(std::span<const int64_t> ids, const Tensor& rows) const;
   // t[ids] += rows, every one of duplicate ids. Each row is changed at once and none is lost,
-  // whoever adds at the same time. Not for bool. Otherwise as Write.
+  // whoever adds at the same time. Not for bool, float16 and bfloat16. Otherwise as Write.
   void Add(std::span<const int64_t> ids, const Tensor& rows) const;
 
   // Takes, or gives back, this job's right to write a tensor of TensorWriters::kExclusive; Write
@@ -88,6 +89,7 @@ class DistTensor {
   explicit DistTensor(std::shared_ptr<TensorSource> source);
 
  private:
+  void CheckRows(std::span<const int64_t> ids, const Tensor& rows) const;
   std::shared_ptr<TensorSource> source_;
   std::vector<int64_t> shape_;
 };

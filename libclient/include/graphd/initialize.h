@@ -28,9 +28,12 @@ enum class Transport {
 };
 
 struct Options {
-  std::string server_name;   // GRAPHD_SERVER_NAME; empty: standalone mode
-  std::string ip_config;     // GRAPHD_IP_CONFIG: path of the ip_config file
-  std::string part_config;   // GRAPHD_PART_CONFIG: standalone mode opens every partition in-process
+  std::string server_name;  // GRAPHD_SERVER_NAME; empty: standalone mode
+  std::string ip_config;    // GRAPHD_IP_CONFIG: path of the ip_config file
+  std::string part_config;  // GRAPHD_PART_CONFIG: standalone mode opens every partition in-process
+  // GRAPHD_STATE_DIR: standalone mode keeps persistent tensors there, for one process at a time;
+  // empty: they end with the session.
+  std::string state_dir;
   std::string job_id;        // GRAPHD_JOB_ID
   int rank = 0;              // RANK
   int world_size = 1;        // WORLD_SIZE

@@ -54,14 +54,17 @@ class SparseOptimizer {
   SparseOptimizer& operator=(const SparseOptimizer&) = delete;
 
   // Applies what Backward gave to the embeddings since the last step, and forgets it. An embedding
-  // without gradients does not change. If it throws, gradients that were not applied wait again,
-  // and Step may be called again; what was applied is not applied again. Throws as
-  // DistTensor::Write does.
+  // without gradients does not change. If it throws, the optimiser keeps what was not applied or
+  // may not have been, and the next Step sends that first: nothing is lost, and nothing is applied
+  // twice. A synchronous Step after one that threw only completes that one. Throws as
+  // DistTensor::Write does; with staleness also what went wrong with earlier steps, and then it has
+  // taken no gradients.
   void Step();
-  // Forgets gradients that were not applied. Matches zero_grad; needed only for batches whose
-  // gradients are thrown away.
+  // Forgets what Backward gave since the last step. Matches zero_grad; needed only for batches
+  // whose gradients are thrown away.
   void ZeroGrad();
-  // Waits for steps that are under way (staleness), and throws what went wrong with them.
+  // Waits for steps that are under way (staleness), and throws what went wrong with them; called
+  // again, it sends them again.
   void Wait();
 
   // From the next step on.
@@ -75,8 +78,10 @@ class SparseOptimizer {
   std::unique_ptr<Impl> impl_;
 };
 
-// The embeddings must outlive the optimiser. Constructors throw Error(kInvalid) on an embedding
-// that is named twice or has the state of another optimiser, or numbers that make no sense.
+// The embeddings must outlive the optimiser. Constructors take the lease that writing needs. They
+// throw Error(kInvalid) on an embedding that is named twice or has the state of another optimiser,
+// or numbers that make no sense; otherwise as DistTensor::Acquire. The destructor waits for steps
+// that are under way; call Wait to know what came of them.
 class SparseSGD final : public SparseOptimizer {
  public:
   SparseSGD(std::vector<DistEmbedding*> embeddings, const StepOptions& options);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/link_port.h"
+
+#include "client/daemon_live.h"
+#include "client/row_calls.h"
+#include "client/wire_arrays.h"
+#include "sampling/gather.h"
+
+namespace graphd {
+namespace {
+
+using Lane = DaemonLink::Lane;
+
+void WriteRule(const store::UpdateRule& rule, wire::UpdateRule::Builder out) {
+  out.setKind(static_cast<uint8_t>(rule.kind));
+  out.setMeanOfDuplicates(rule.mean_of_duplicates != 0);
+  out.setLr(rule.lr);
+  out.setEps(rule.eps);
+  out.setBeta1(rule.beta1);
+  out.setBeta2(rule.beta2);
+  out.setWeightDecay(rule.weight_decay);
+}
+
+// Ids and rows of a request; they are copied here, once.
+template <class Request>
+void WriteRows(const RowsToPush& rows, Request& request) {
+  const size_t count = rows.ids.size();
+  WriteIds(rows.ids, rows.id_bytes, request.initIds(static_cast<kj::uint>(count * rows.id_bytes)));
+  auto payload = request.initPayload(static_cast<kj::uint>(count * rows.row_bytes));
+  GatherRows(rows.payload, rows.row_bytes, rows.positions, {},
+             reinterpret_cast<std::byte*>(payload.begin()));
+}
+
+capnp::MessageSize SizeOf(const RowsToPush& rows) {
+  return {rows.ids.size() * (rows.id_bytes + rows.row_bytes) / 8 + 64, 0};
+}
+
+class LinkPort final : public TensorPort {
+ public:
+  explicit LinkPort(std::shared_ptr<DaemonLink> link) : link_(std::move(link)) {}
+
+  Opened Open(PartId part, const TensorSpec& spec, bool create, bool caller_fills) override {
+    Opened opened;
+    Call([&](wire::Session::Client& session) {
+      auto request = session.openTensorRequest();
+      request.setPart(part);
+      WriteTensorSpec(spec, request.initSpec());
+      request.setCreate(create);
+      request.setCallerFills(caller_fills);
+      return request.send().then([&](auto&& response) {
+        AsKj([&] {
+          opened = {ReadShare(response.getInfo()), response.getFill(), response.getFilling()};
+        });
+      });
+    });
+    return opened;
+  }
+
+  void Filled(uint32_t table) override {
+    Call([&](wire::Session::Client& session) {
+      auto request = session.filledRequest();
+      request.setTable(table);
+      return request.send().ignoreResult();
+    });
+  }
+
+  uint64_t LastStep(uint32_t table) override {
+    uint64_t step = 0;
+    Call([&](wire::Session::Client& session) {
+      auto request = session.lastStepRequest();
+      request.setTable(table);
+      return request.send().then([&](auto&& response) { step = response.getStep(); });
+    });
+    return step;
+  }
+
+  void Lease(uint32_t table, bool hold) override {
+    Call([&](wire::Session::Client& session) {
+      auto request = session.leaseRequest();
+      request.setTable(table);
+      request.setHold(hold);
+      return request.send().ignoreResult();
+    });
+  }
+
+  void PrepareState(uint32_t table, OptimizerState state) override {
+    Call([&](wire::Session::Client& session) {
+      auto request = session.prepareStateRequest();
+      request.setTable(table);
+      request.setState(static_cast<uint8_t>(state));
+      return request.send().ignoreResult();
+    });
+  }
+
+  std::vector<TensorShare> List() override {
+    std::vector<TensorShare> shares;
+    Call([&](wire::Session::Client& session) {
+      return session.listTensorsRequest().send().then([&](auto&& response) {
+        AsKj([&] {
+          shares.clear();
+          for (auto tensor : response.getTensors()) shares.push_back(ReadShare(tensor));
+        });
+      });
+    });
+    return shares;
+  }
+
+  void Drop(uint32_t table) override {
+    Call([&](wire::Session::Client& session) {
+      auto request = session.dropTensorRequest();
+      request.setTable(table);
+      return request.send().ignoreResult();
+    });
+  }
+
+  RpcThread::Pending ReadRows(uint32_t table, const RowsToRead& rows) override {
+    return StartReading(*link_, rows,
+                        [table](wire::Session::Client& session, capnp::MessageSize size) {
+                          auto request = session.readRowsRequest(size);
+                          request.setTable(table);
+                          return request;
+                        });
+  }
+
+  RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
+                          const store::ClientId& client, uint64_t sequence,
+                          const RowsToPush& rows) override {
+    return Start(Lane::kBulk, [=](wire::Session::Client& session) {
+      auto request = session.pushRequest(SizeOf(rows));
+      request.setTable(table);
+      WriteRule(rule, request.initRule());
+      request.initClient().setHigh(client.high);
+      request.getClient().setLow(client.low);
+      request.setSequence(sequence);
+      WriteRows(rows, request);
+      return request.send().ignoreResult();
+    });
+  }
+
+  RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
+                           const RowsToPush& rows) override {
+    return Start(Lane::kBulk, [=](wire::Session::Client& session) {
+      auto request = session.stageRequest(SizeOf(rows));
+      request.setTable(table);
+      WriteRule(rule, request.initRule());
+      request.setStep(step);
+      WriteRows(rows, request);
+      return request.send().ignoreResult();
+    });
+  }
+
+  std::unique_ptr<store::ArenaReader> Map(uint32_t table, int64_t rows, size_t row_bytes) override {
+    if (!link_->shares_memory()) return nullptr;
+    UniqueFd fd;
+    Call([&](wire::Session::Client& session) {
+      auto request = session.mapTensorRequest();
+      request.setTable(table);
+      return request.send().then([&](auto&& response) {
+        return TakeDescriptor(response.getHandle(), fd).attach(kj::mv(response));
+      });
+    });
+    if (!fd) {
+      Throw(ErrorCode::kCorrupt, "the graphd at ", link_->peer(),
+            " sent no descriptor for a tensor");
+    }
+    return std::make_unique<store::ArenaReader>(std::move(fd), rows, row_bytes);
+  }
+
+  void Reconnect() override {
+    if (link_->is_broken()) link_->ReconnectIfBroken();
+  }
+  uint64_t generation() const noexcept override { return link_->generation(); }
+
+ private:
+  using CallOnce = std::function<kj::Promise<void>(wire::Session::Client&)>;
+
+  RpcThread::Pending Start(Lane lane, CallOnce call) {
+    return link_->StartSteps(
+        lane, 1,
+        [call = std::move(call)](wire::Session::Client& session, size_t) { return call(session); });
+  }
+  void Call(const CallOnce& call) {
+    link_->Persevere([&] { Start(Lane::kSmall, call).Wait(); });
+  }
+
+  std::shared_ptr<DaemonLink> link_;
+};
+
+}  // namespace
+
+std::shared_ptr<TensorPort> MakeLinkPort(std::shared_ptr<DaemonLink> link) {
+  return std::make_shared<LinkPort>(std::move(link));
+}
+
+}  // namespace graphd

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/table_change.h"
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "base/index.h"
+#include "client/table_source.h"
+
+namespace graphd {
+namespace {
+
+constexpr size_t kMaxPieceBytes = size_t{32} << 20;
+constexpr auto kFirstPause = std::chrono::milliseconds(2), kLongestPause = kFirstPause * 100;
+
+// Positions in `ids`, which all occurrences of an id follow one another in.
+std::vector<uint32_t> ById(const std::vector<int64_t>& ids) {
+  std::vector<uint32_t> order(ids.size());
+  for (size_t i = 0; i < order.size(); i++) order[i] = static_cast<uint32_t>(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return ids[a] < ids[b]; });
+  return order;
+}
+
+void AddPieces(PartId part, OwnerSplit::Part some, size_t row_bytes,
+               std::vector<TableChange::Piece>& pieces) {
+  const size_t most = std::max<size_t>(1, kMaxPieceBytes / std::max<size_t>(row_bytes, 1));
+  if (some.ids.size() <= most) {
+    pieces.push_back({part, std::move(some.ids), std::move(some.positions)});
+    return;
+  }
+  const std::vector<uint32_t> order = ById(some.ids);
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = std::min(begin + most, order.size());
+    // Not between two occurrences of an id, unless there are too many of it for one piece anyway.
+    const auto same = [&](size_t i) { return some.ids[order[i - 1]] == some.ids[order[i]]; };
+    while (end < order.size() && end > begin + 1 && same(end)) end--;
+    if (end == begin + 1) {
+      while (end < order.size() && same(end)) end++;
+    }
+    TableChange::Piece piece{part};
+    for (size_t i = begin; i < end; i++) {
+      piece.ids.push_back(some.ids[order[i]]);
+      piece.positions.push_back(some.positions[order[i]]);
+    }
+    pieces.push_back(std::move(piece));
+    begin = end;
+  }
+}
+
+OwnerSplit SplitByOwner(const TableSource& table, std::span<const int64_t> ids) {
+  OwnerSplit split;
+  split.Assign(*table.rows().map, table.rows().type, ids, "id");
+  return split;
+}
+
+struct Sent {
+  TableChange* change;
+  TableChange::Piece* piece;
+  RpcThread::Pending pending;
+};
+
+RpcThread::Pending StartPiece(TableChange& change, TableChange::Piece& piece) {
+  TensorPort& port = change.table->port(piece.part);
+  const uint32_t table = change.table->table(piece.part);
+  const RowsToPush rows{piece.ids, piece.positions, change.payload,
+                        change.table->spec().row_bytes(), change.table->rows().id_bytes()};
+  if (change.channels == nullptr) return port.Stage(table, change.rule, piece.number, rows);
+  PushChannels::Channel& channel = (*change.channels)[piece.part];
+  if (piece.number == 0) piece.number = ++channel.last;
+  return port.Push(table, change.rule, channel.client, piece.number, rows);
+}
+
+// To each partition the next piece that it has not applied.
+std::vector<Sent> StartRound(std::span<TableChange* const> changes) {
+  std::vector<Sent> round;
+  for (TableChange* change : changes) {
+    std::vector<bool> busy(change->table->num_parts());
+    for (TableChange::Piece& piece : change->pieces) {
+      if (piece.applied || busy[Index(piece.part)]) continue;
+      busy[Index(piece.part)] = true;
+      round.push_back({change, &piece, StartPiece(*change, piece)});
+    }
+  }
+  return round;
+}
+
+// What came of a round.
+struct Outcome {
+  bool progress = false;
+  std::optional<Error> hopeless, passing;
+  std::vector<TensorPort*> away;
+  std::vector<TableChange*> denied;
+};
+
+Outcome WaitForRound(std::vector<Sent>& round) {
+  Outcome outcome;
+  for (Sent& sent : round) {
+    try {
+      sent.pending.Wait();
+      sent.piece->applied = true;
+      outcome.progress = true;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUnavailable) {
+        outcome.away.push_back(&sent.change->table->port(sent.piece->part));
+        outcome.passing = error;
+      } else if (error.code() == ErrorCode::kOverloaded) {  // nothing of it was applied
+        outcome.passing = error;
+      } else if (error.code() == ErrorCode::kDenied && !sent.change->asked_for_lease) {
+        outcome.denied.push_back(sent.change);
+      } else if (!outcome.hopeless) {
+        outcome.hopeless = sent.change->table->Explain(error);
+      }
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+PushChannels::PushChannels(size_t num_parts) : channels_(num_parts) {
+  std::random_device random;
+  const auto draw = [&] { return uint64_t{random()} << 32 | random(); };
+  for (Channel& channel : channels_) channel.client = {draw(), draw()};
+}
+
+TableChange MakeChange(TableSource& table, PushChannels& channels, const store::UpdateRule& rule,
+                       std::span<const int64_t> ids, const std::byte* payload) {
+  OwnerSplit split = SplitByOwner(table, ids);
+  TableChange change{&table, &channels, rule, payload, {}};
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    if (split.parts[p].ids.empty()) continue;
+    AddPieces(static_cast<PartId>(p), std::move(split.parts[p]), table.spec().row_bytes(),
+              change.pieces);
+  }
+  return change;
+}
+
+TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
+                             std::span<const int64_t> ids, const std::byte* payload,
+                             std::span<const uint64_t> steps) {
+  OwnerSplit split = SplitByOwner(table, ids);
+  TableChange change{&table, nullptr, rule, payload, {}};
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    OwnerSplit::Part& some = split.parts[p];
+    change.pieces.push_back(
+        {static_cast<PartId>(p), std::move(some.ids), std::move(some.positions), steps[p]});
+  }
+  return change;
+}
+
+void SendChanges(std::span<TableChange* const> changes, std::chrono::milliseconds timeout) {
+  auto last_progress = Clock::now();
+  auto pause = kFirstPause;
+  for (;;) {
+    std::vector<Sent> round = StartRound(changes);
+    if (round.empty()) return;
+    Outcome outcome = WaitForRound(round);
+    if (outcome.hopeless) throw Error(*outcome.hopeless);
+    if (outcome.progress) {
+      last_progress = Clock::now();
+      pause = kFirstPause;
+    }
+    for (TableChange* change : outcome.denied) {
+      // Another trainer of the job may have given the lease back meanwhile.
+      change->asked_for_lease = true;
+      change->table->Acquire();
+    }
+    if (!outcome.passing) continue;
+    if (Clock::now() - last_progress > timeout) throw Error(*outcome.passing);
+    std::this_thread::sleep_for(pause);
+    pause = std::min<decltype(pause)>(pause * 2, kLongestPause);
+    for (TensorPort* port : outcome.away) port->Reconnect();
+  }
+}
+
+}  // namespace graphd
