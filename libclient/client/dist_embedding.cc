@@ -78,4 +78,12 @@ DistEmbedding::Gradients DistEmbedding::Take() {
   return std::exchange(pending_->gradients, {});
 }
 
+void DistEmbedding::PutBack(Gradients gradients) {
+  std::lock_guard lock(pending_->mutex);
+  Gradients& waiting = pending_->gradients;
+  gradients.ids.insert(gradients.ids.end(), waiting.ids.begin(), waiting.ids.end());
+  gradients.values.insert(gradients.values.end(), waiting.values.begin(), waiting.values.end());
+  waiting = std::move(gradients);
+}
+
 }  // namespace graphd

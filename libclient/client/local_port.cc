@@ -2,11 +2,11 @@
 #include "client/local_port.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <mutex>
 #include <numeric>
+#include <random>
 
 #include "base/file.h"
 #include "base/rng.h"
@@ -43,13 +43,19 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+// Each session is a job of its own: what an earlier one left without its being persistent goes.
+std::string NewJob() {
+  std::random_device random;
+  return StrCat("standalone-", std::hex, random(), random());
+}
+
 class LocalPort final : public TensorPort {
  public:
   LocalPort(std::shared_ptr<const GraphMeta> meta, const graphd::Options& options)
       : meta_(std::move(meta)),
         state_dir_(options.state_dir),
         world_size_(options.world_size),
-        job_(options.job_id.empty() ? StrCat("standalone-", ::getpid()) : options.job_id) {}
+        job_(NewJob()) {}
 
   Opened Open(PartId part, const TensorSpec& spec, bool create, bool caller_fills) override {
     auto opened = host().Open({job_, kKey}, part, spec, create, caller_fills);

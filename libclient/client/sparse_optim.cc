@@ -36,7 +36,7 @@ struct SparseOptimizer::Impl {
   struct Target {
     std::shared_ptr<TableSource> table;
     PushChannels channels;
-    std::vector<uint64_t> last_steps;  // synchronous: by partition, those that were begun
+    std::vector<uint64_t> next_steps;  // synchronous: their numbers, by partition
   };
 
   Impl(std::vector<DistEmbedding*> of, const StepOptions& with, const store::UpdateRule& by,
@@ -60,41 +60,48 @@ struct SparseOptimizer::Impl {
   void Prepare(const DistEmbedding& embedding, OptimizerState state) {
     auto table = TableOf(embedding);
     table->PrepareState(state);
-    std::vector<uint64_t> last(table->num_parts());
+    std::vector<uint64_t> next(table->num_parts());
     if (is_synchronous()) {
-      for (size_t p = 0; p < last.size(); p++) {
+      for (size_t p = 0; p < next.size(); p++) {
         const auto part = static_cast<PartId>(p);
-        last[p] = table->port(part).LastStep(table->table(part));
+        next[p] = table->port(part).LastStep(table->table(part)) + 1;
       }
     }
     PushChannels channels(table->num_parts());
-    targets.push_back({std::move(table), std::move(channels), std::move(last)});
+    targets.push_back({std::move(table), std::move(channels), std::move(next)});
   }
 
   bool is_synchronous() const noexcept { return options.mode == StepMode::kSynchronous; }
 
-  // What the embeddings have, on its way.
+  // What the embeddings have, on its way. If it throws, they have it still, or again.
   std::unique_ptr<PendingStep> TakeStep() {
     auto step = std::make_unique<PendingStep>();
-    for (size_t e = 0; e < embeddings.size(); e++) {
-      Target& target = targets[e];
-      DistEmbedding::Gradients gradients = embeddings[e]->Take();
-      if (gradients.ids.empty() && !is_synchronous()) continue;
-      step->gradients.push_back(std::move(gradients));
-      const DistEmbedding::Gradients& kept = step->gradients.back();
-      const auto* payload = reinterpret_cast<const std::byte*>(kept.values.data());
-      if (is_synchronous()) {
-        for (uint64_t& last : target.last_steps) last++;
-        step->changes.push_back(
-            MakeStagedChange(*target.table, rule, kept.ids, payload, target.last_steps));
-      } else {
-        step->changes.push_back(
-            MakeChange(*target.table, target.channels, rule, kept.ids, payload));
+    std::vector<DistEmbedding*> taken;
+    try {
+      for (size_t e = 0; e < embeddings.size(); e++) {
+        DistEmbedding::Gradients gradients = embeddings[e]->Take();
+        if (gradients.ids.empty() && !is_synchronous()) continue;
+        step->gradients.push_back(std::move(gradients));
+        taken.push_back(embeddings[e]);
+        step->changes.push_back(ChangeOf(targets[e], step->gradients.back()));
       }
+    } catch (...) {
+      for (size_t i = 0; i < taken.size(); i++) taken[i]->PutBack(std::move(step->gradients[i]));
+      throw;
     }
-    step->timeout =
-        targets.empty() ? std::chrono::milliseconds(0) : targets.front().table->access().timeout();
+    for (Target& target : targets) {
+      for (uint64_t& next : target.next_steps) next++;
+      step->timeout = target.table->access().timeout();
+    }
     return step;
+  }
+
+  TableChange ChangeOf(Target& target, const DistEmbedding::Gradients& gradients) {
+    const auto* payload = reinterpret_cast<const std::byte*>(gradients.values.data());
+    if (is_synchronous()) {
+      return MakeStagedChange(*target.table, rule, gradients.ids, payload, target.next_steps);
+    }
+    return MakeChange(*target.table, target.channels, rule, gradients.ids, payload);
   }
 
   const std::vector<DistEmbedding*> embeddings;

@@ -7,12 +7,16 @@
 #include <thread>
 
 #include "base/index.h"
+#include "base/strings.h"
 #include "client/table_source.h"
+#include "wire/connection.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kMaxPieceBytes = size_t{32} << 20;
+// Of a piece that can't be cut.
+constexpr size_t kMaxMessagePayload = kMaxResponseBytes;
 constexpr auto kFirstPause = std::chrono::milliseconds(2), kLongestPause = kFirstPause * 100;
 
 // Positions in `ids`, which all occurrences of an id follow one another in.
@@ -24,21 +28,34 @@ std::vector<uint32_t> ById(const std::vector<int64_t>& ids) {
   return order;
 }
 
-void AddPieces(PartId part, OwnerSplit::Part some, size_t row_bytes,
-               std::vector<TableChange::Piece>& pieces) {
-  const size_t most = std::max<size_t>(1, kMaxPieceBytes / std::max<size_t>(row_bytes, 1));
-  if (some.ids.size() <= most) {
-    pieces.push_back({part, std::move(some.ids), std::move(some.positions)});
-    return;
+// Cuts anywhere: pieces are applied one after another, so the last of duplicate ids stays the last,
+// and every occurrence is added.
+void CutByPosition(PartId part, const OwnerSplit::Part& some, size_t most,
+                   std::vector<TableChange::Piece>& pieces) {
+  for (size_t begin = 0; begin < some.ids.size(); begin += most) {
+    const auto from = static_cast<std::ptrdiff_t>(begin);
+    const auto to = static_cast<std::ptrdiff_t>(std::min(begin + most, some.ids.size()));
+    pieces.push_back({part,
+                      {some.ids.begin() + from, some.ids.begin() + to},
+                      {some.positions.begin() + from, some.positions.begin() + to}});
   }
+}
+
+// Keeps all occurrences of an id together: an optimiser takes their mean.
+void CutById(const TableSource& table, PartId part, const OwnerSplit::Part& some, size_t most,
+             std::vector<TableChange::Piece>& pieces) {
   const std::vector<uint32_t> order = ById(some.ids);
   for (size_t begin = 0; begin < order.size();) {
     size_t end = std::min(begin + most, order.size());
-    // Not between two occurrences of an id, unless there are too many of it for one piece anyway.
     const auto same = [&](size_t i) { return some.ids[order[i - 1]] == some.ids[order[i]]; };
     while (end < order.size() && end > begin + 1 && same(end)) end--;
-    if (end == begin + 1) {
+    if (end == begin + 1) {  // or there are too many of it for one piece
       while (end < order.size() && same(end)) end++;
+    }
+    if ((end - begin) * table.spec().row_bytes() > kMaxMessagePayload) {
+      Throw(ErrorCode::kOverloaded, "id ", some.ids[order[begin]], " occurs ", end - begin,
+            " times in one step of '", table.spec().name, "', whose gradients are more than ",
+            HumanBytes(kMaxMessagePayload), "; step more often");
     }
     TableChange::Piece piece{part};
     for (size_t i = begin; i < end; i++) {
@@ -47,6 +64,18 @@ void AddPieces(PartId part, OwnerSplit::Part some, size_t row_bytes,
     }
     pieces.push_back(std::move(piece));
     begin = end;
+  }
+}
+
+void AddPieces(const TableSource& table, PartId part, const store::UpdateRule& rule,
+               OwnerSplit::Part some, std::vector<TableChange::Piece>& pieces) {
+  const size_t most = std::max<size_t>(1, kMaxPieceBytes / table.spec().row_bytes());
+  if (some.ids.size() <= most) {
+    pieces.push_back({part, std::move(some.ids), std::move(some.positions)});
+  } else if (rule.kind == store::UpdateKind::kSet || rule.kind == store::UpdateKind::kAdd) {
+    CutByPosition(part, some, most, pieces);
+  } else {
+    CutById(table, part, some, most, pieces);
   }
 }
 
@@ -132,8 +161,7 @@ TableChange MakeChange(TableSource& table, PushChannels& channels, const store::
   TableChange change{&table, &channels, rule, payload, {}};
   for (size_t p = 0; p < split.parts.size(); p++) {
     if (split.parts[p].ids.empty()) continue;
-    AddPieces(static_cast<PartId>(p), std::move(split.parts[p]), table.spec().row_bytes(),
-              change.pieces);
+    AddPieces(table, static_cast<PartId>(p), rule, std::move(split.parts[p]), change.pieces);
   }
   return change;
 }
@@ -145,6 +173,11 @@ TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
   TableChange change{&table, nullptr, rule, payload, {}};
   for (size_t p = 0; p < split.parts.size(); p++) {
     OwnerSplit::Part& some = split.parts[p];
+    if (some.ids.size() * table.spec().row_bytes() > kMaxMessagePayload) {
+      Throw(ErrorCode::kOverloaded, "a synchronous step of '", table.spec().name, "' has ",
+            some.ids.size(), " rows for partition ", p, ", more than ",
+            HumanBytes(kMaxMessagePayload), "; step more often");
+    }
     change.pieces.push_back(
         {static_cast<PartId>(p), std::move(some.ids), std::move(some.positions), steps[p]});
   }

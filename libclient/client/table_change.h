@@ -49,11 +49,14 @@ struct TableChange {
   bool asked_for_lease = false;
 };
 
-// Cuts by owner; what is more than 32 MiB for a partition into pieces, all occurrences of an id in
-// the same one and in their order. Partitions that get nothing have no piece.
+// Cuts by owner, and what is more than 32 MiB for a partition into pieces; for optimisers all
+// occurrences of an id are in the same one, in their order. Partitions that get nothing have no
+// piece. Throws Error(kInvalid) on an id that is out of range, Error(kOverloaded) if what can't be
+// cut is too large for a message.
 TableChange MakeChange(TableSource& table, PushChannels& channels, const store::UpdateRule& rule,
                        std::span<const int64_t> ids, const std::byte* payload);
-// Of a synchronous step: one piece for each partition, steps[part] being its number.
+// Of a synchronous step: one piece for each partition, steps[part] being its number. Throws
+// likewise.
 TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
                              std::span<const int64_t> ids, const std::byte* payload,
                              std::span<const uint64_t> steps);

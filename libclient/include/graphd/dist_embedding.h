@@ -72,6 +72,8 @@ class DistEmbedding {
     std::vector<float> values;
   };
   Gradients Take();
+  // Puts back what could not be sent, before what came meanwhile.
+  void PutBack(Gradients gradients);
 
  private:
   struct Pending;

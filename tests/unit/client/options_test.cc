@@ -23,7 +23,7 @@ class Variables {
     for (const char* name :
          {"GRAPHD_SERVER_NAME", "GRAPHD_IP_CONFIG", "GRAPHD_PART_CONFIG", "GRAPHD_JOB_ID", "RANK",
           "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GRAPHD_PART_ID", "GRAPHD_NUM_SAMPLERS",
-          "GRAPHD_TRANSPORT", "GRAPHD_TIMEOUT"}) {
+          "GRAPHD_TRANSPORT", "GRAPHD_TIMEOUT", "GRAPHD_STATE_DIR"}) {
       ::unsetenv(name);
     }
     for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
@@ -42,6 +42,7 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
   const Variables variables({{"GRAPHD_SERVER_NAME", "products"},
                              {"GRAPHD_IP_CONFIG", "/w/ip.txt"},
                              {"GRAPHD_PART_CONFIG", "/w/g.json"},
+                             {"GRAPHD_STATE_DIR", "/w/state"},
                              {"GRAPHD_JOB_ID", "j1"},
                              {"RANK", "5"},
                              {"WORLD_SIZE", "8"},
@@ -55,6 +56,7 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
   EXPECT_EQ(options.server_name, "products");
   EXPECT_EQ(options.ip_config, "/w/ip.txt");
   EXPECT_EQ(options.part_config, "/w/g.json");
+  EXPECT_EQ(options.state_dir, "/w/state");
   EXPECT_EQ(options.job_id, "j1");
   EXPECT_EQ(options.rank, 5);
   EXPECT_EQ(options.world_size, 8);

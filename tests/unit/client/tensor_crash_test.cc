@@ -103,6 +103,48 @@ TEST_F(TensorCrash, TrainingGoesOnAsIfNothingHadHappened) {
   }
 }
 
+TEST_F(TensorCrash, SynchronousStepsGoOnAsIfNothingHadHappened) {
+  EmbeddingOptions options;
+  options.name = "both";
+  options.dim = 8;
+  constexpr uint64_t kSteps = 60;
+  std::vector<Tensor> results;
+  for (const bool crash : {false, true}) {
+    std::atomic<uint64_t> steps{0};
+    std::vector<std::thread> trainers;
+    Tensor seen;
+    options.persistent = false;
+    for (const int rank : {0, 1}) {
+      trainers.emplace_back([&, rank] {
+        try {
+          const DistGraph graph = Connect(rank == 0 ? Transport::kAuto : Transport::kTcp,
+                                          crash ? "crash" : "calm", rank, 2);
+          DistEmbedding embedding(graph, options);
+          SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
+          graph.Barrier();
+          for (uint64_t step = 0; step < kSteps; step++) {
+            const uint64_t seed = 2 * step + static_cast<uint64_t>(rank);
+            embedding.Backward(RandomIds(50, 100, seed),
+                               RandomRows(DType::kFloat32, {50, 8}, seed));
+            optimizer.Step();
+            steps++;
+          }
+          if (rank == 0) seen = All(embedding.weight());
+        } catch (const Error& error) {
+          ADD_FAILURE() << error.what();
+        }
+      });
+    }
+    for (uint64_t kill = 0; crash && kill < 4; kill++) {
+      while (steps < 20 * kill + 10 && !HasFailure()) ::usleep(1000);
+      served_.Restart(kill % 2);
+    }
+    for (std::thread& trainer : trainers) trainer.join();
+    results.push_back(std::move(seen));
+  }
+  EXPECT_TRUE(SameBits(results[0], results[1]));
+}
+
 TEST_F(TensorCrash, ALeaseOutlivesTheDaemonWhileItsJobLives) {
   TensorSpec spec = Counters();
   spec.writers = TensorWriters::kExclusive;

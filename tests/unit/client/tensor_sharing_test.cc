@@ -170,5 +170,21 @@ TEST_F(TensorSharing, AFillerThatDiesIsReplaced) {
   EXPECT_EQ(At(tensor, kNodes - 1), kNodes - 1);
 }
 
+TEST_F(TensorSharing, StandaloneTensorsLastInTheirDirectory) {
+  ScratchDirectory scratch;
+  Options options = served_.StandaloneOptions();
+  options.state_dir = scratch / "state";
+  for (int64_t run = 0; run < 3; run++) {
+    const DistGraph graph(Initialize(options));
+    const DistTensor tensor = DistTensor::Create(graph, Spec("kept", true));
+    EXPECT_EQ(At(tensor, 3), run);
+    AddOne(tensor, 3);
+    AddOne(DistTensor::Create(graph, Spec("not", false)), 3);
+    EXPECT_EQ(At(DistTensor::Open(graph, "not"), 3), 1);
+    const DistGraph other(Initialize(options));
+    ExpectError([&] { DistTensor::List(other); }, ErrorCode::kExists, "state");
+  }
+}
+
 }  // namespace
 }  // namespace graphd::testing

@@ -4,6 +4,7 @@
 #include <map>
 #include <thread>
 
+#include "graphd/sparse_optim.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -149,7 +150,7 @@ TEST_F(TensorWays, MistakesAreNamedAndChangeNothing) {
   }
 }
 
-TEST_F(TensorWays, LargeWritesComeInPiecesThatKeepDuplicatesTogether) {
+TEST_F(TensorWays, LargeWritesComeInPieces) {
   // 96 MB for each partition, each row several times.
   constexpr int64_t kWide = 4096, kCount = 12000;
   const auto ids = RandomIds(kCount, kNodes, 6);
@@ -172,6 +173,31 @@ TEST_F(TensorWays, LargeWritesComeInPiecesThatKeepDuplicatesTogether) {
       ASSERT_EQ(is_set.as<float>()[at], last[v]) << v;
       ASSERT_EQ(is_added.as<float>()[at], sum[v]) << v;
     }
+  }
+}
+
+TEST_F(TensorWays, LargeStepsComeInPiecesThatKeepDuplicatesTogether) {
+  // 48 MB for each partition; the mean over pieces would be another one.
+  constexpr int64_t kWide = 4096, kCount = 6000;
+  const auto ids = RandomIds(kCount, kNodes, 8);
+  Tensor gradients = Tensor::Empty(DType::kFloat32, {kCount, kWide});
+  std::vector<double> sum(kNodes), count(kNodes);
+  for (size_t i = 0; i < ids.size(); i++) {
+    const auto value = static_cast<float>(i % 64);
+    std::fill_n(gradients.as<float>().begin() + static_cast<std::ptrdiff_t>(i * kWide), kWide,
+                value);
+    sum[static_cast<size_t>(ids[i])] += value;
+    count[static_cast<size_t>(ids[i])]++;
+  }
+  DistEmbedding embedding(Connect(Transport::kTcp),
+                          {.name = "wide", .dim = kWide, .initializer = Initializer::Zeros()});
+  SparseSGD optimizer({&embedding}, {.lr = 1});
+  embedding.Backward(ids, gradients);
+  optimizer.Step();
+  const Tensor now = All(embedding.weight());
+  for (size_t v = 0; v < kNodes; v++) {
+    const double wanted = count[v] > 0 ? -sum[v] / count[v] : 0;
+    ASSERT_NEAR(now.as<float>()[v * kWide + 17], wanted, 1e-4) << v;
   }
 }
 
