@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <emmintrin.h>
 #include <sched.h>
 #include <time.h>
 
@@ -15,8 +16,8 @@
 // First a word per page of 64 rows, then the values, row after row. A page's word is a sequence
 // lock (Boehm, "Can seqlocks get along with programming language memory models?", 2012): bit 0 is
 // set while somebody changes the page, bit 1 says that the page is in memory, and the rest counts
-// changes. Values are written and read in atomic pieces; who reads a row compares the word before
-// and after, and so never sees a row half changed.
+// changes. Values are written and read in pieces that are whole; who reads a row compares the word
+// before and after, and so never sees a row half changed.
 
 namespace graphd::store {
 
@@ -94,8 +95,34 @@ void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   }
 }
 
+// 64 bytes at once, as fast as memcpy. The language has no atomic pieces of that size; x86-64 keeps
+// loads in order whatever their size, and a torn row is told by its page's word.
+inline void LoadLines(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  for (size_t i = 0; i < bytes; i += 64) {
+    __m128i a, b, c, d;
+    const auto* line = reinterpret_cast<const __m128i*>(from + i);
+    asm volatile("movdqu %4, %0\n\tmovdqu %5, %1\n\tmovdqu %6, %2\n\tmovdqu %7, %3"
+                 : "=&x"(a), "=&x"(b), "=&x"(c), "=&x"(d)
+                 : "m"(line[0]), "m"(line[1]), "m"(line[2]), "m"(line[3])
+                 : "memory");
+    auto* target = reinterpret_cast<__m128i*>(to + i);
+    _mm_storeu_si128(target, a);
+    _mm_storeu_si128(target + 1, b);
+    _mm_storeu_si128(target + 2, c);
+    _mm_storeu_si128(target + 3, d);
+  }
+}
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kLines = false;  // it can't see into them
+#else
+constexpr bool kLines = true;
+#endif
+
 inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
-  if (bytes % 8 == 0) {
+  if (kLines && bytes % 64 == 0) {
+    LoadLines(from, to, bytes);
+  } else if (bytes % 8 == 0) {
     LoadPieces<uint64_t>(from, to, bytes);
   } else if (bytes % 4 == 0) {
     LoadPieces<uint32_t>(from, to, bytes);

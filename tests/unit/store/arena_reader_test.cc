@@ -99,7 +99,7 @@ TEST(ArenaReader, GivesUpOnALockThatStays) {
 }
 
 TEST(ArenaReader, NeverSeesATornRow) {
-  for (const size_t bytes : {size_t{8}, size_t{12}, size_t{33}, size_t{516}}) {
+  for (const size_t bytes : {size_t{8}, size_t{12}, size_t{33}, size_t{512}, size_t{516}}) {
     const ScratchDirectory scratch;
     Store store(Options(scratch));
     TableSpec spec = Spec("rows", OptimizerState::kNone);
