@@ -14,7 +14,7 @@ constexpr uint64_t kCheckpointMade = 100, kCheckpointGoes = 101;
 inline std::string CheckpointName(uint64_t number) { return "c" + std::to_string(number); }
 
 inline StoreOptions PowerOptions(const std::string& directory) {
-  StoreOptions options = CrashOptions(directory);
+  StoreOptions options = CrashOptions(directory, 0);
   options.durability = Durability::kPower;
   options.write_back_seconds = 0.02;
   return options;
