@@ -64,6 +64,7 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
   host.store.durability = store::DurabilityFromName(options.durability);
   host.store.threads = options.compute_threads;
   host.store.memory_bytes = options.embedding_memory;
+  host.store.write_back_seconds = options.write_back_seconds;
   auto meta = graph.partitions()[0]->shared_meta();
   auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
   if (const auto status = tensors->status()) {

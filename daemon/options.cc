@@ -88,6 +88,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "Memory of tensors and optimisers' state, e.g. 64GiB; what exceeds it lies on "
                  "disk only (default: no limit)")
       ->transform(CLI::AsSizeValue(false));
+  app.add_option(Both("write_back_seconds"), options.write_back_seconds,
+                 "Changed rows are written from memory to disk in rounds, so far apart; a crash "
+                 "makes the next start replay what came since")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
   app.add_option(Both("num_servers"), options.compute_threads, "Computing threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

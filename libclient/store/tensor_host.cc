@@ -171,8 +171,10 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
   std::lock_guard lock(mutex_);
   MutableShare share = FindByName(part, caller.job, spec);
   if (share) {
-    CheckUsable(*share);
-    if (create) CheckSame(*share, spec);
+    if (create) {  // otherwise it may be to drop it
+      CheckUsable(*share);
+      CheckSame(*share, spec);
+    }
   } else if (create) {
     share = Make(caller.job, part, spec, !caller_fills);
   } else {
@@ -298,7 +300,7 @@ TensorShare TensorHost::Describe(const Share& share) const {
   told.info = {record.spec, share.table->spec().state, record.job_id, record.holder};
   told.resident_bytes = share.table->resident_bytes();
   told.stored_rows = share.table->spec().rows;
-  told.trouble = share.trouble;
+  told.trouble = share.trouble.empty() ? store_->TroubleOf(*share.table) : share.trouble;
   return told;
 }
 

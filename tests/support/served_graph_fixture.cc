@@ -64,8 +64,8 @@ ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& part
 
 ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
                                        const std::vector<std::vector<int>>& parts_of_daemon,
-                                       int num_parts)
-    : parts_(parts_of_daemon) {
+                                       int num_parts, std::vector<std::string> arguments)
+    : parts_(parts_of_daemon), arguments_(std::move(arguments)) {
   PartitionOptions options;
   options.graph_name = "hubs";
   options.num_parts = num_parts;
@@ -85,28 +85,37 @@ ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
   std::string text;
   for (const std::string& line : lines) text += line;
   WriteFileAtomically(ip_config_, text);
-  for (size_t d = 0; d < parts_.size(); d++) Start(d);
-}
-
-void ServedGraphFixture::Start(size_t daemon) {
-  std::string parts;
-  for (int part : parts_[daemon]) parts += (parts.empty() ? "" : ",") + std::to_string(part);
-  GraphdProcess process({"--server_name", "hubs", "--part_config", part_config_, "--part_id", parts,
-                         "--listen", "127.0.0.1:" + std::to_string(ports_[daemon]), "--runtime_dir",
-                         runtime_dir(), "--state_dir", scratch_ / "state"},
-                        scratch_ / ("log" + std::to_string(daemon)));
-  process.WaitReady(socket_path(daemon));
-  if (daemon < daemons_.size()) {
-    daemons_[daemon] = std::move(process);
-  } else {
-    daemons_.push_back(std::move(process));
+  for (size_t d = 0; d < parts_.size(); d++) {
+    daemons_.push_back(Start(d));
+    daemons_[d].WaitReady(socket_path(d));
   }
 }
 
-void ServedGraphFixture::Restart(size_t daemon) {
+GraphdProcess ServedGraphFixture::Start(size_t daemon) const {
+  std::string parts;
+  for (int part : parts_[daemon]) parts += (parts.empty() ? "" : ",") + std::to_string(part);
+  std::vector<std::string> arguments = {
+      "--server_name", "hubs",
+      "--part_config", part_config_,
+      "--part_id",     parts,
+      "--listen",      "127.0.0.1:" + std::to_string(ports_[daemon]),
+      "--runtime_dir", runtime_dir(),
+      "--state_dir",   scratch_ / "state"};
+  arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
+  return GraphdProcess(arguments, scratch_ / ("log" + std::to_string(daemon)));
+}
+
+void ServedGraphFixture::Kill(size_t daemon) {
   daemons_.at(daemon).Signal(SIGKILL);
   daemons_.at(daemon).Wait();
-  Start(daemon);
+}
+
+void ServedGraphFixture::StartAgain(size_t daemon) { daemons_.at(daemon) = Start(daemon); }
+
+void ServedGraphFixture::Restart(size_t daemon) {
+  Kill(daemon);
+  StartAgain(daemon);
+  daemons_.at(daemon).WaitReady(socket_path(daemon));
 }
 
 std::string ServedGraphFixture::socket_path(size_t daemon) const {

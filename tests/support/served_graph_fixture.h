@@ -21,16 +21,21 @@ class ServedGraphFixture {
   // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one. None: files only.
   explicit ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
                               int num_parts = 2);
-  // The same with another graph, which is served under the same name, "hubs".
+  // The same with another graph, which is served under the same name, "hubs". `arguments` are for
+  // every daemon.
   ServedGraphFixture(const RawGraph& graph, const std::vector<std::vector<int>>& parts_of_daemon,
-                     int num_parts = 2);
+                     int num_parts = 2, std::vector<std::string> arguments = {});
 
   const std::string& part_config() const noexcept { return part_config_; }
   const std::string& ip_config() const noexcept { return ip_config_; }
   std::string runtime_dir() const { return scratch_ / "run"; }
   std::string socket_path(size_t daemon) const;
   GraphdProcess& daemon(size_t i) { return daemons_.at(i); }
-  // kill -9, and start again with the same arguments.
+  // kill -9.
+  void Kill(size_t daemon);
+  // Starts a daemon that was killed with the same arguments, and does not wait until it is ready.
+  void StartAgain(size_t daemon);
+  // Both, and waits.
   void Restart(size_t daemon);
 
   // What a trainer would be given.
@@ -38,10 +43,11 @@ class ServedGraphFixture {
   Options StandaloneOptions() const;
 
  private:
-  void Start(size_t daemon);
+  GraphdProcess Start(size_t daemon) const;
   ScratchDirectory scratch_;
   std::string part_config_, ip_config_;
   std::vector<std::vector<int>> parts_;
+  std::vector<std::string> arguments_;
   std::vector<uint16_t> ports_;
   std::vector<GraphdProcess> daemons_;
 };

@@ -31,9 +31,9 @@ struct Checkpoint {
 
 struct CheckpointOptions {
   // Tensors by name; empty: all persistent ones.
-  std::vector<std::string> tensors;
+  std::vector<std::string> tensors = {};
   // What to keep with them: name (no '/'), contents.
-  std::map<std::string, std::string> files;
+  std::map<std::string, std::string> files = {};
 };
 
 // Makes a checkpoint of this name; a name is 1 to 128 of A-Z a-z 0-9 . _ -, not beginning with '.'.

@@ -161,18 +161,28 @@ TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
 }
 
 TEST_F(TensorHostTest, TensorsOfAnotherCutAreKeptButCantBeUsed) {
-  { NewHost()->Open({"a", 1}, 1, Spec("x", true), true, false); }
   TensorHost::Options options;
   options.store.directory = directory_.path() + "/store";
-  GraphMeta whole{
-      "small", Schema({"user"}, {{"user", "knows", "user"}}),
-      PartitionBook(IdMap::FromRanges("node", {{{0, 10}}}), IdMap::FromRanges("edge", {{{0, 6}}})),
-      "", 1};
-  TensorHost host(std::make_shared<const GraphMeta>(std::move(whole)), {0}, std::move(options));
+  {
+    GraphMeta whole{"small", Schema({"user"}, {{"user", "knows", "user"}}),
+                    PartitionBook(IdMap::FromRanges("node", {{{0, 10}}}),
+                                  IdMap::FromRanges("edge", {{{0, 6}}})),
+                    "", 1};
+    TensorHost host(std::make_shared<const GraphMeta>(std::move(whole)), {0}, options);
+    host.Open({"a", 1}, 0, Spec("x", true), true, false);
+  }
+  TensorHost host(SmallMeta(), {0}, options);
   ASSERT_EQ(host.ListAll().size(), 1U);
   EXPECT_NE(host.ListAll()[0].trouble, "");
   EXPECT_EQ(CodeOf([&] { host.FindToRead("a", host.ListAll()[0].table); }), ErrorCode::kCorrupt);
-  EXPECT_NO_THROW(host.Drop("a", host.ListAll()[0].table));
+  EXPECT_EQ(CodeOf([&] {
+              host.Open({"a", 1}, 0, Spec("x", true), true, false);
+            }),
+            ErrorCode::kCorrupt);
+  const auto told = host.Open({"a", 1}, 0, Spec("x", true), false, false);
+  EXPECT_NE(told.share.trouble, "");
+  host.Drop("a", told.share.table);
+  EXPECT_NO_THROW(host.Open({"a", 1}, 0, Spec("x", true), true, false));
 }
 
 }  // namespace
