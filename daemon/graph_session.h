@@ -10,6 +10,7 @@
 #include "daemon/served_graph.h"
 #include "daemon/step_gate.h"
 #include "daemon/wire_ids.h"
+#include "store/checkpoint_shelf.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -19,8 +20,10 @@ struct ServiceContext {
   ServedGraph& graph;
   ComputePool& pool;
   ComputePool& builds;  // one thread, for derived arrays: they take seconds
+  ComputePool& saves;   // for checkpoints, which take as long as the disk needs
   JobRegistry& jobs;
   store::TensorHost& tensors;
+  store::CheckpointShelf& checkpoints;
   StepGate& steps;
   std::shared_ptr<BufferPool> buffers;
 };
@@ -62,6 +65,8 @@ class GraphSession final : public wire::Session::Server {
   kj::Promise<void> prepareState(PrepareStateContext context) override;
   kj::Promise<void> listTensors(ListTensorsContext context) override;
   kj::Promise<void> dropTensor(DropTensorContext context) override;
+  // checkpoint_service.cc
+  kj::Promise<void> checkpoints(CheckpointsContext context) override;
 
  private:
   struct GatherJob;

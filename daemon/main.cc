@@ -160,7 +160,10 @@ class Graphd {
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
     ComputePool builds(1, kMaxQueuedRequests);
-    ServiceContext context{graph, pool, builds, jobs, tensors, steps, BufferPool::Create()};
+    ComputePool saves(2, kMaxQueuedRequests);
+    store::CheckpointShelf checkpoints(CheckpointsDirectory(options_), StoreName(options_));
+    ServiceContext context{
+        graph, pool, builds, saves, jobs, tensors, checkpoints, steps, BufferPool::Create()};
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
@@ -195,6 +198,7 @@ class Graphd {
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
     builds.Stop();
+    saves.Stop();
     pool.Stop();
   }
 

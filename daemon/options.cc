@@ -39,10 +39,18 @@ std::string DefaultStateDir() {
 
 }  // namespace
 
-std::string StoreDirectory(const DaemonOptions& options) {
+std::string StoreName(const DaemonOptions& options) {
   std::vector<std::string> parts;
   for (const PartId part : options.parts) parts.push_back(StrCat(part));
-  return StrCat(options.state_dir, "/", options.server_name, "/part-", Join(parts, "-"));
+  return "part-" + Join(parts, "-");
+}
+
+std::string StoreDirectory(const DaemonOptions& options) {
+  return StrCat(options.state_dir, "/", options.server_name, "/", StoreName(options));
+}
+
+std::string CheckpointsDirectory(const DaemonOptions& options) {
+  return StrCat(options.state_dir, "/", options.server_name, "/checkpoints");
 }
 
 std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {

@@ -34,6 +34,9 @@ struct DaemonOptions {
 
 // Where this server keeps its tensors.
 std::string StoreDirectory(const DaemonOptions& options);
+// Where all servers of its name keep their checkpoints, and what it calls its own there.
+std::string CheckpointsDirectory(const DaemonOptions& options);
+std::string StoreName(const DaemonOptions& options);
 
 // Parses and checks. Prints and returns none for --help and --version. Throws Error(kInvalid) with
 // the option, its value and what is right.

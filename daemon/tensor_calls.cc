@@ -66,7 +66,8 @@ std::shared_ptr<GraphSession::Change> GraphSession::TakeChange(uint32_t table,
                                                                wire::UpdateRule::Reader rule,
                                                                capnp::Data::Reader ids,
                                                                capnp::Data::Reader payload) {
-  auto share = context_.tensors.FindToWrite(membership_->job_id(), table);
+  const bool loads = rule.getKind() == static_cast<uint8_t>(store::UpdateKind::kLoad);
+  auto share = context_.tensors.FindToWrite(membership_->job_id(), table, loads);
   WireIds taken(ids, share->rows.total(), *context_.buffers);
   auto change =
       std::make_shared<Change>(Change{std::move(share), std::move(taken), {}, {}, nullptr, {}});

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr size_t kKeptOpen = 4;
 constexpr size_t kMaxCheckpointName = 128, kMaxFileName = 200;
 constexpr const char* kManifestFile = "manifest.json";
+constexpr const char* kIdFile = "id";
 const std::string kPartial = ".partial-", kDeleted = ".deleted-";
 
 // What can't be removed is tried again at the next start.
@@ -72,7 +73,8 @@ void CheckKeptFileName(const std::string& name) {
   }
 }
 
-CheckpointSet::CheckpointSet(std::string root) : root_(std::move(root)) {
+CheckpointSet::CheckpointSet(std::string root, Role role) : root_(std::move(root)) {
+  if (role == Role::kGuest) return;
   MakeDirectories(root_);
   SyncDirectory(DirName(root_));
   std::vector<std::string> left;
@@ -83,8 +85,11 @@ CheckpointSet::CheckpointSet(std::string root) : root_(std::move(root)) {
   for (const std::string& path : left) RemoveAll(path);
 }
 
-CheckpointSet::Making::Making(CheckpointSet& set, std::string name)
-    : set_(set), name_(std::move(name)), directory_(set.PathOf(kPartial + name_)) {}
+CheckpointSet::Making::Making(CheckpointSet& set, std::string name, std::string id)
+    : set_(set),
+      name_(std::move(name)),
+      id_(std::move(id)),
+      directory_(set.PathOf(kPartial + name_)) {}
 
 CheckpointSet::Making::~Making() {
   if (!committed_) RemoveAll(directory_);
@@ -119,12 +124,15 @@ void CheckpointSet::Making::AddFile(const std::string& file, uint64_t offset,
   sizes_[file] = size + data.size();
 }
 
+uint64_t CheckpointSet::Making::Bytes() const { return BytesIn(directory_); }
+
 void CheckpointSet::Making::Commit(const std::string& manifest) {
   for (const auto& [file, size] : sizes_) {
     const std::string path = StrCat(directory_, "/files/", file);
     Sync(OpenFile(path, O_RDONLY).get(), path);
   }
   SyncDirectory(directory_ + "/files");
+  WriteFileAtomically(StrCat(directory_, "/", kIdFile), id_);
   if (!manifest.empty()) WriteFileAtomically(StrCat(directory_, "/", kManifestFile), manifest);
   SyncDirectory(directory_);
   const std::string path = set_.PathOf(name_);
@@ -135,7 +143,8 @@ void CheckpointSet::Making::Commit(const std::string& manifest) {
   SyncDirectory(set_.root_);
 }
 
-std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& name) {
+std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& name,
+                                                            const std::string& id) {
   CheckCheckpointName(name);
   {
     std::lock_guard lock(mutex_);
@@ -147,7 +156,7 @@ std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& n
       Throw(ErrorCode::kExists, "a checkpoint '", name, "' is being made already");
     }
   }
-  std::unique_ptr<Making> making(new Making(*this, name));
+  std::unique_ptr<Making> making(new Making(*this, name, id));
   RemoveAll(making->directory_);
   MakeDirectories(making->directory_ + "/files");
   return making;
@@ -169,6 +178,7 @@ std::vector<CheckpointSet::Entry> CheckpointSet::List() const {
     Entry entry;
     entry.name = name;
     try {
+      entry.id = ReadTextFile(StrCat(PathOf(name), "/", kIdFile));
       const std::string manifest = StrCat(PathOf(name), "/", kManifestFile);
       if (FileExists(manifest)) entry.manifest = ReadTextFile(manifest);
       for (CheckpointTable& table : ReadCheckpointTables(PathOf(name) + "/data")) {
@@ -220,6 +230,11 @@ std::vector<std::byte> CheckpointSet::ReadFile(const std::string& name, const st
   std::vector<std::byte> data(std::min(count, size - begin));
   ReadExactly(fd.get(), begin, data, path);
   return data;
+}
+
+bool CheckpointSet::HasFile(const std::string& name, const std::string& file) const {
+  CheckKeptFileName(file);
+  return FileExists(StrCat(PathOf(name), "/files/", file));
 }
 
 void CheckpointSet::Delete(const std::string& name) {

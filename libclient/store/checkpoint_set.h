@@ -18,6 +18,7 @@
 //   NAME/data/          what Store::WriteCheckpoint wrote
 //   NAME/files/FILE     what a trainer keeps with it
 //   NAME/manifest.json  of the whole checkpoint, on one of its machines
+//   NAME/id             of the making: parts on several machines are of one
 //   .partial-NAME, .deleted-NAME
 //
 // It is there in whole or not at all: it gets its name when all of it is on the disk, and loses it
@@ -36,8 +37,10 @@ class CheckpointSet {
   static constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
   static constexpr size_t kMaxFiles = 1024;
 
-  // Makes the directory if there is none, and removes what is not whole. Throws Error(kIo).
-  explicit CheckpointSet(std::string root);
+  // kOwner: makes the directory if there is none, and removes what is not whole. kGuest: it is
+  // another process's, if that lives. Throws Error(kIo).
+  enum class Role : uint8_t { kOwner, kGuest };
+  explicit CheckpointSet(std::string root, Role role = Role::kOwner);
   CheckpointSet(const CheckpointSet&) = delete;
   CheckpointSet& operator=(const CheckpointSet&) = delete;
 
@@ -55,24 +58,26 @@ class CheckpointSet {
     // Error(kInvalid) for a bad name or offset, kOverloaded beyond kMaxFiles, kMaxFileBytes or the
     // disk's room, kIo.
     void AddFile(const std::string& file, uint64_t offset, std::span<const std::byte> data);
+    // Of what was written, so far.
+    uint64_t Bytes() const;
     // Puts all on the disk and gives it its name. `manifest` may be empty. Throws Error(kIo).
     void Commit(const std::string& manifest);
 
    private:
     friend class CheckpointSet;
-    Making(CheckpointSet& set, std::string name);
+    Making(CheckpointSet& set, std::string name, std::string id);
 
     CheckpointSet& set_;
-    const std::string name_, directory_;
+    const std::string name_, id_, directory_;
     std::map<std::string, uint64_t> sizes_;  // of files
     bool committed_ = false;
   };
 
   // Throws Error: kInvalid, kExists if there is one of this name, also in the making, kIo.
-  std::unique_ptr<Making> Begin(const std::string& name);
+  std::unique_ptr<Making> Begin(const std::string& name, const std::string& id = {});
 
   struct Entry {
-    std::string name;
+    std::string name, id;
     std::string manifest;           // empty if it is on another machine
     std::vector<TableSpec> tables;  // in it
     uint64_t bytes = 0;
@@ -87,6 +92,10 @@ class CheckpointSet {
                                   uint64_t count) const;
   // Throws Error(kNotFound).
   void Delete(const std::string& name);
+  // Names that were checked.
+  bool Has(const std::string& name) const noexcept { return FileExists(PathOf(name)); }
+  bool HasFile(const std::string& name, const std::string& file) const;
+  std::string DataDirectory(const std::string& name) const { return PathOf(name) + "/data"; }
 
  private:
   std::string PathOf(const std::string& name) const { return root_ + "/" + name; }

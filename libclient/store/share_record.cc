@@ -22,7 +22,8 @@ std::string EncodeRecord(const ShareRecord& record) {
                          {"num_parts", record.num_parts},
                          {"job", record.job_id},
                          {"holder", record.holder},
-                         {"filled", record.filled}})
+                         {"filled", record.filled},
+                         {"loading", record.loading}})
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -44,6 +45,7 @@ ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) 
     record.spec.persistent = record.job_id.empty();
     record.holder = json.at("holder");
     record.filled = json.at("filled");
+    record.loading = json.value("loading", false);
     return record;
   } catch (const nlohmann::json::exception& error) {
     Throw(ErrorCode::kCorrupt, "what table '", table.name,

@@ -13,9 +13,10 @@ namespace graphd::store {
 struct ShareRecord {
   TensorSpec spec;
   PartId part = 0, num_parts = 0;
-  std::string job_id;  // whose it is; empty: persistent
-  std::string holder;  // of the lease
-  bool filled = true;  // first values are there
+  std::string job_id;    // whose it is; empty: persistent
+  std::string holder;    // of the lease
+  bool filled = true;    // first values are there
+  bool loading = false;  // rows of a checkpoint are being loaded, or were not to the end
 };
 
 // A table's name: by partition, job and the tensor's name.

@@ -22,6 +22,13 @@ const char* WritersText(TensorWriters writers) {
   return writers == TensorWriters::kMany ? "many" : "exclusive";
 }
 
+std::string HalfLoaded(const ShareRecord& record) {
+  return StrCat(
+      "tensor '", record.spec.name,
+      "' is being restored from a checkpoint, or was not to the end; restore it again, or "
+      "drop it");
+}
+
 }  // namespace
 
 TensorHost::TensorHost(std::shared_ptr<const GraphMeta> meta, std::vector<PartId> parts,
@@ -171,8 +178,8 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
   std::lock_guard lock(mutex_);
   MutableShare share = FindByName(part, caller.job, spec);
   if (share) {
-    if (create) {  // otherwise it may be to drop it
-      CheckUsable(*share);
+    if (create) {  // otherwise it may be to drop it; while it is half loaded, to load it anew
+      if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
       CheckSame(*share, spec);
     }
   } else if (create) {
@@ -215,6 +222,7 @@ TensorHost::MutableShare TensorHost::FindVisible(const std::string& job, uint32_
 
 void TensorHost::CheckUsable(const Share& share) const {
   if (!share.trouble.empty()) Throw(ErrorCode::kCorrupt, share.trouble);
+  if (share.record.loading) Throw(ErrorCode::kCorrupt, HalfLoaded(share.record));
 }
 
 TensorHost::SharePtr TensorHost::FindToRead(const std::string& job, uint32_t table) const {
@@ -224,18 +232,38 @@ TensorHost::SharePtr TensorHost::FindToRead(const std::string& job, uint32_t tab
   return share;
 }
 
-TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t table) const {
+TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t table,
+                                             bool loads) const {
   std::lock_guard lock(mutex_);
   MutableShare share = FindVisible(job, table);
-  CheckUsable(*share);
-  const ShareRecord& record = share->record;
+  if (!loads) {
+    CheckUsable(*share);
+  } else if (!share->record.loading) {
+    Throw(ErrorCode::kInvalid, "tensor '", share->record.spec.name,
+          "' is not being restored, and rows are loaded only then");
+  }
+  CheckMayWrite(*share, job);
+  return share;
+}
+
+void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading) {
+  std::lock_guard lock(mutex_);
+  const MutableShare share = FindVisible(job, table);
+  if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
+  CheckMayWrite(*share, job);
+  share->record.loading = loading;
+  Keep(*share);
+  if (!loading) store_->SetTrouble(*share->table, "");  // what it had lost is there again
+}
+
+void TensorHost::CheckMayWrite(const Share& share, const std::string& job) const {
+  const ShareRecord& record = share.record;
   if (record.spec.persistent && record.spec.writers == TensorWriters::kExclusive &&
       record.holder != job) {
-    CheckFree(*share, job);
+    CheckFree(share, job);
     Throw(ErrorCode::kDenied, "tensor '", record.spec.name,
           "' is written by one job at a time; take its lease first (DistTensor::Acquire)");
   }
-  return share;
 }
 
 void TensorHost::CheckFree(const Share& share, const std::string& job) const {
@@ -269,7 +297,12 @@ void TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
 }
 
 void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerState state) {
-  const SharePtr share = FindToRead(job, table);
+  SharePtr share;
+  {
+    std::lock_guard lock(mutex_);
+    share = FindVisible(job, table);
+    if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
+  }
   if (static_cast<uint8_t>(state) >= kOptimizerStates) {
     Throw(ErrorCode::kInvalid, "optimiser's state ", static_cast<int>(state), " does not exist");
   }
@@ -300,7 +333,9 @@ TensorShare TensorHost::Describe(const Share& share) const {
   told.info = {record.spec, share.table->spec().state, record.job_id, record.holder};
   told.resident_bytes = share.table->resident_bytes();
   told.stored_rows = share.table->spec().rows;
-  told.trouble = share.trouble.empty() ? store_->TroubleOf(*share.table) : share.trouble;
+  told.trouble = share.trouble;
+  if (told.trouble.empty() && record.loading) told.trouble = HalfLoaded(record);
+  if (told.trouble.empty()) told.trouble = store_->TroubleOf(*share.table);
   return told;
 }
 

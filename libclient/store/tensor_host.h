@@ -78,7 +78,8 @@ class TensorHost {
   // Error(kCorrupt) for one that can't be used; for writing also what Lease throws, and
   // Error(kDenied) if the job has not taken the lease.
   SharePtr FindToRead(const std::string& job, uint32_t table) const;
-  SharePtr FindToWrite(const std::string& job, uint32_t table) const;
+  // `loads`: for a push of kLoad, which is for shares that are being loaded, and no other is.
+  SharePtr FindToWrite(const std::string& job, uint32_t table, bool loads = false) const;
 
   // Store::Submit, for a share that FindToWrite gave.
   void Submit(const SharePtr& share, Push push, Pipeline::Done done);
@@ -90,6 +91,9 @@ class TensorHost {
   void Lease(const std::string& job, uint32_t table, bool hold);
   // As Store::AddState.
   void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
+  // Says that rows of a checkpoint come now, or are all there. Until then the share can't be used
+  // otherwise, also after a restart. Throws as FindToWrite.
+  void SetLoading(const std::string& job, uint32_t table, bool loading);
   // Throws Error(kDenied) while another job may write it.
   void Drop(const std::string& job, uint32_t table);
 
@@ -114,6 +118,7 @@ class TensorHost {
   // Throws unless the job may take the right to write.
   void CheckFree(const Share& share, const std::string& job) const;
   void CheckUsable(const Share& share) const;
+  void CheckMayWrite(const Share& share, const std::string& job) const;
   MutableShare FindVisible(const std::string& job, uint32_t table) const;
   void Keep(const Share& share);
   TensorShare Describe(const Share& share) const;

@@ -317,19 +317,26 @@ struct CheckpointInfo {
   parts @1 :List(Int32);   # that lie with this daemon
   manifest @2 :Text;       # JSON; with the daemon that had partition 0
   bytes @3 :UInt64;        # on this machine's disk
+  id @4 :Text;             # of the making that the parts are of
 }
 
 # Checkpoints as one daemon has them. Whoever makes one talks to all daemons: prepare everywhere, then
 # hold everywhere, then take everywhere, then commit everywhere, the manifest's daemon last.
 interface Checkpoints {
   # Writes pages back while pushes go on. No names: all persistent tensors.
-  prepare @0 (name :Text, tensors :List(Text)) -> (making :Making);
+  # `id` tells the parts of this making from those of another of the same name.
+  prepare @0 (name :Text, tensors :List(Text), id :Text) -> (making :Making);
   list @1 () -> (checkpoints :List(CheckpointInfo));
-  # Rows [begin, begin + count) of one partition's share, and the optimiser's state of each.
+  # Rows [begin, begin + count) of one partition's share, fewer only at its end, and the optimiser's
+  # state of each.
   readRows @2 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)
       -> (rows :Data, states :Data);
   readFile @3 (name :Text, file :Text, offset :UInt64, count :UInt64) -> (data :Data);
   delete @4 (name :Text) -> ();
+  # What `orig_id` was of each row of a node's or edge's tensor, int64; nothing if the graph had none.
+  originalIds @5 (name :Text, part :Int32, tensor :Text) -> (ids :Data);
+  # Before a tensor's rows are loaded, and after the last: meanwhile nobody reads or writes them.
+  loading @6 (table :UInt32, on :Bool) -> ();
 }
 
 # A checkpoint in the making. Dropping it before commit leaves nothing of it.
