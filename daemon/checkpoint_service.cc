@@ -337,12 +337,18 @@ kj::Promise<void> CheckpointService::originalIds(OriginalIdsContext context) {
   return OnPool(
       context_.saves, context,
       [ids, &shelf = context_.checkpoints, name = std::string(params.getName().cStr()),
-       part = params.getPart(), tensor = std::string(params.getTensor().cStr())] {
+       part = params.getPart(), tensor = std::string(params.getTensor().cStr()),
+       first = params.getBegin(), count = params.getCount()] {
         const Place place = FindPlace(shelf, name, part, tensor);
         const TensorSpec spec = RecordOf(place.table).spec;
         const std::string path = OriginalIdsPath(place.set->DataDirectory(name), part,
                                                  spec.policy == TensorPolicy::kEdge, spec.type);
         if (spec.policy != TensorPolicy::kRange && FileExists(path)) *ids = ReadOriginalIds(path);
+        const auto all = static_cast<int64_t>(ids->size() / sizeof(int64_t));
+        const int64_t begin = std::clamp<int64_t>(first, 0, all);
+        const int64_t end = begin + std::clamp<int64_t>(count, 0, all - begin);
+        ids->resize(static_cast<size_t>(end) * sizeof(int64_t));
+        ids->erase(ids->begin(), ids->begin() + begin * static_cast<int64_t>(sizeof(int64_t)));
         CheckResponse(ids->size());
       },
       [ids](OriginalIdsResults::Builder results) {

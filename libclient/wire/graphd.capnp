@@ -334,7 +334,8 @@ interface Checkpoints {
   readFile @3 (name :Text, file :Text, offset :UInt64, count :UInt64) -> (data :Data);
   delete @4 (name :Text) -> ();
   # What `orig_id` was of each row of a node's or edge's tensor, int64; nothing if the graph had none.
-  originalIds @5 (name :Text, part :Int32, tensor :Text) -> (ids :Data);
+  originalIds @5 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)
+      -> (ids :Data);
   # Before a tensor's rows are loaded, and after the last: meanwhile nobody reads or writes them.
   loading @6 (table :UInt32, on :Bool) -> ();
 }
