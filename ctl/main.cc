@@ -19,6 +19,7 @@ int Run(int argc, char** argv) {
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
   AddLaunch(app, command);
+  AddCheckpoint(app);
   AddConvert(app);
   AddCopy(app);
   AddInspect(app);

@@ -19,6 +19,7 @@ void SetExitCode(int code);
 // `command`: what main finds after the options of `launch` (SplitLaunchArguments) when the callback
 // runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);
+void AddCheckpoint(CLI::App& app);
 void AddConvert(CLI::App& app);
 void AddCopy(CLI::App& app);
 void AddInspect(CLI::App& app);

@@ -42,6 +42,9 @@ check_verb() {
 check_verb graphctl-copy copy
 check_verb graphctl-partition partition
 check_verb graphctl-convert convert
+for verb in create list show restore delete export; do
+  check_verb graphctl-checkpoint checkpoint $verb
+done
 check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify
 check_verb graphctl-launch launch

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoints of two real daemons.
+#include "graphd/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include "base/file.h"
+#include "graphd/sparse_optim.h"
+#include "tests/unit/client/tensor_fixture.h"
+
+namespace graphd::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Checkpoints : public TensorFixture {
+ protected:
+  static constexpr int64_t kDim = 12;
+
+  static EmbeddingOptions NodeEmbedding() {
+    EmbeddingOptions options;
+    options.name = "emb";
+    options.dim = kDim;
+    return options;
+  }
+  // Rows of its own.
+  static TensorSpec RangeSpec() {
+    TensorSpec spec;
+    spec.name = "ranged";
+    spec.persistent = true;
+    spec.policy = TensorPolicy::kRange;
+    spec.rows = 777;
+    spec.dtype = DType::kInt64;
+    return spec;
+  }
+  static std::string StateDir(const ServedGraphFixture& served) {
+    return DirName(DirName(served.part_config())) + "/state";
+  }
+  // Gradients by original id, so that they are the same whatever the cut.
+  static void StepAdam(const DistGraph& graph, DistEmbedding& embedding, uint64_t seed) {
+    const Tensor originals = All(graph.ndata("orig_id"));
+    std::vector<int64_t> ids;
+    std::vector<float> values;
+    for (int64_t id = 0; id < kNodes; id++) {
+      const int64_t original = originals.as<int64_t>()[static_cast<size_t>(id)];
+      CounterRng random(CombineKeys(seed, static_cast<uint64_t>(original)));
+      if (random.Below(3) == 0) continue;
+      ids.push_back(id);
+      for (int64_t k = 0; k < kDim; k++) {
+        values.push_back(static_cast<float>(random.Below(2001)) / 1000 - 1);
+      }
+    }
+    embedding.Backward(ids, Rows({static_cast<int64_t>(ids.size()), kDim}, values));
+    SparseAdam adam({&embedding}, {.lr = 0.1F});
+    adam.Step();
+  }
+  static std::vector<float> ByOriginal(const DistGraph& graph, const DistTensor& tensor) {
+    const Tensor originals = All(graph.ndata("orig_id")), rows = All(tensor);
+    std::vector<float> sorted(rows.as<float>().size());
+    for (size_t id = 0; id < kNodes; id++) {
+      const auto to = static_cast<size_t>(originals.as<int64_t>()[id]);
+      std::copy_n(rows.as<float>().begin() + static_cast<std::ptrdiff_t>(id * kDim), kDim,
+                  sorted.begin() + static_cast<std::ptrdiff_t>(to * kDim));
+    }
+    return sorted;
+  }
+  static ErrorCode Thrown(const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::kInternal;
+  }
+};
+
+TEST_F(Checkpoints, ComeBackWithStatesAndFilesAlsoInThreePartitions) {
+  std::vector<float> at_save, later;
+  std::vector<int64_t> numbers(777);
+  std::iota(numbers.begin(), numbers.end(), int64_t{5});
+  {
+    const DistGraph graph = Connect();
+    DistEmbedding embedding(graph, NodeEmbedding());
+    const DistTensor ranged = DistTensor::Create(graph, RangeSpec());
+    std::vector<int64_t> ids(777);
+    std::iota(ids.begin(), ids.end(), int64_t{0});
+    Tensor rows = Tensor::Empty(DType::kInt64, {777});
+    std::copy(numbers.begin(), numbers.end(), rows.as<int64_t>().begin());
+    ranged.Write(ids, rows);
+    for (uint64_t seed = 1; seed <= 3; seed++) StepAdam(graph, embedding, seed);
+    at_save = ByOriginal(graph, embedding.weight());
+    const std::string weights(3 << 20, 'w');
+    const Checkpoint made =
+        CreateCheckpoint(graph, "epoch-1", {{}, {{"model.pt", weights}, {"empty", ""}}});
+    EXPECT_EQ(made.name, "epoch-1");
+    EXPECT_EQ(made.num_parts, 2);
+    EXPECT_EQ(made.tensors.size(), 2U);
+    EXPECT_EQ(made.files.at("model.pt"), weights.size());
+    EXPECT_EQ(Thrown([&] { CreateCheckpoint(graph, "epoch-1"); }), ErrorCode::kExists);
+    EXPECT_EQ(Thrown([&] { CreateCheckpoint(graph, "../x"); }), ErrorCode::kInvalid);
+    EXPECT_EQ(Thrown([&] { CreateCheckpoint(graph, "x", {{"none"}, {}}); }), ErrorCode::kNotFound);
+    EXPECT_EQ(ListCheckpoints(graph).size(), 1U);
+    EXPECT_EQ(ReadCheckpointFile(graph, "epoch-1", "model.pt"), weights);
+    EXPECT_EQ(ReadCheckpointFile(graph, "epoch-1", "empty"), "");
+    EXPECT_EQ(Thrown([&] { ReadCheckpointFile(graph, "epoch-1", "other"); }), ErrorCode::kNotFound);
+
+    // Back in place: the next step is the same as it would have been.
+    StepAdam(graph, embedding, 4);
+    later = ByOriginal(graph, embedding.weight());
+    EXPECT_NE(later, at_save);
+    StepAdam(graph, embedding, 5);
+    RestoreCheckpoint(graph, "epoch-1");
+    EXPECT_EQ(ByOriginal(graph, embedding.weight()), at_save);
+    StepAdam(graph, embedding, 4);
+    EXPECT_EQ(ByOriginal(graph, embedding.weight()), later);
+  }
+  // Another cut, whose servers have the checkpoints of the first one's.
+  ServedGraphFixture three(Ring(), Daemons{{0, 2}, {1}}, 3);
+  fs::create_directories(StateDir(three) + "/hubs");
+  fs::copy(StateDir(served_) + "/hubs/checkpoints", StateDir(three) + "/hubs/checkpoints",
+           fs::copy_options::recursive);
+  Options options = three.TrainerOptions(Transport::kAuto);
+  options.job_id = "three";
+  const DistGraph graph(Initialize(options));
+  ASSERT_EQ(FindCheckpoint(graph, "epoch-1").num_parts, 2);
+  RestoreCheckpoint(graph, "epoch-1");
+  DistEmbedding embedding(graph, NodeEmbedding());
+  EXPECT_EQ(ByOriginal(graph, embedding.weight()), at_save);
+  StepAdam(graph, embedding, 4);
+  EXPECT_EQ(ByOriginal(graph, embedding.weight()), later);
+  const Tensor ranged = All(DistTensor::Open(graph, "ranged"));
+  EXPECT_TRUE(std::equal(numbers.begin(), numbers.end(), ranged.as<int64_t>().begin()));
+  DeleteCheckpoint(graph, "epoch-1");
+  EXPECT_TRUE(ListCheckpoints(graph).empty());
+  EXPECT_EQ(Thrown([&] { DeleteCheckpoint(graph, "epoch-1"); }), ErrorCode::kNotFound);
+}
+
+// A client that adds to a row of either daemon, one after the other: what it had been told when it
+// went on is in the cut.
+TEST_F(Checkpoints, TheCutIsConsistentOverBothDaemons) {
+  const DistGraph graph = Connect();
+  TensorSpec spec = RangeSpec();
+  spec.rows = 2;  // one for each
+  const DistTensor counts = DistTensor::Create(graph, spec);
+  std::atomic<bool> stop = false;
+  std::thread client([&] {
+    Tensor one = Tensor::Empty(DType::kInt64, {1});
+    one.as<int64_t>()[0] = 1;
+    const int64_t rows[] = {0, 1};
+    while (!stop) {
+      counts.Add({&rows[0], 1}, one);
+      counts.Add({&rows[1], 1}, one);
+    }
+  });
+  for (int i = 0; i < 8; i++) {
+    CreateCheckpoint(graph, "c" + std::to_string(i));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  }
+  stop = true;
+  client.join();
+  int64_t last = 0;
+  for (int i = 0; i < 8; i++) {
+    RestoreCheckpoint(graph, "c" + std::to_string(i));
+    const Tensor now = All(counts);
+    const int64_t first = now.as<int64_t>()[0], second = now.as<int64_t>()[1];
+    EXPECT_GE(first, second);
+    EXPECT_LE(first, second + 1);
+    EXPECT_GE(first, last);
+    last = first;
+  }
+  EXPECT_GT(last, 0);
+}
+
+// kill -9 of a daemon, and of who makes it, at random points: nothing half-made is listed.
+TEST_F(Checkpoints, NothingHalfMadeIsListedAfterKill9) {
+  CounterRng random(static_cast<uint64_t>(::getpid()));
+  {
+    const DistGraph graph = Connect();
+    DistEmbedding embedding(graph, NodeEmbedding());
+    StepAdam(graph, embedding, 1);
+  }
+  for (int round = 0; round < 12; round++) {
+    const std::string name = "r" + std::to_string(round);
+    const std::string job = "killed" + std::to_string(round);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        CreateCheckpoint(Connect(Transport::kTcp, job), name, {{}, {{"f", "contents"}}});
+      } catch (const Error&) {
+      }
+      ::_exit(0);
+    }
+    ASSERT_GT(child, 0);
+    ::usleep(static_cast<useconds_t>(random.Below(150000)));
+    if (round % 3 == 0) {
+      ::kill(child, SIGKILL);
+    } else {
+      served_.Restart(static_cast<size_t>(round % 2));
+    }
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    const DistGraph graph = Connect();
+    for (const Checkpoint& each : ListCheckpoints(graph)) {
+      ASSERT_EQ(ReadCheckpointFile(graph, each.name, "f"), "contents");
+      RestoreCheckpoint(graph, each.name);
+    }
+    const std::string again = "again" + std::to_string(round);
+    CreateCheckpoint(graph, again, {{}, {{"f", "contents"}}});
+    EXPECT_EQ(FindCheckpoint(graph, again).num_parts, 2);
+    DeleteCheckpoint(graph, again);
+  }
+}
+
+}  // namespace
+}  // namespace graphd::testing
