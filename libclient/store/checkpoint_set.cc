@@ -205,12 +205,14 @@ void CheckpointSet::CheckThere(const std::string& name) const {
 std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& name) {
   std::lock_guard lock(mutex_);
   CheckThere(name);
-  const auto found = std::find_if(open_.begin(), open_.end(),
-                                  [&](const auto& each) { return each.first == name; });
+  // Another process may have put another one in its place.
+  const std::string key = StrCat(name, "\n", ReadTextFile(StrCat(PathOf(name), "/", kIdFile)));
+  const auto found =
+      std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return each.first == key; });
   if (found != open_.end()) {
     open_.splice(open_.begin(), open_, found);
   } else {
-    open_.emplace_front(name, std::make_shared<CheckpointReader>(PathOf(name) + "/data"));
+    open_.emplace_front(key, std::make_shared<CheckpointReader>(PathOf(name) + "/data"));
     if (open_.size() > kKeptOpen) open_.pop_back();
   }
   return open_.front().second;
@@ -240,7 +242,7 @@ bool CheckpointSet::HasFile(const std::string& name, const std::string& file) co
 void CheckpointSet::Delete(const std::string& name) {
   std::lock_guard lock(mutex_);
   CheckThere(name);
-  open_.remove_if([&](const auto& each) { return each.first == name; });
+  open_.remove_if([&](const auto& each) { return each.first.starts_with(name + "\n"); });
   const std::string deleted = PathOf(kDeleted + name);
   RemoveAll(deleted);
   if (::rename(PathOf(name).c_str(), deleted.c_str()) != 0)

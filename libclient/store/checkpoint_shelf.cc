@@ -22,8 +22,10 @@ std::vector<std::shared_ptr<CheckpointSet>> CheckpointShelf::All() {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(root_, none)) {
     const std::string name = entry.path().filename();
-    if (name == own_ || sets_.contains(name)) continue;
-    sets_[name] = std::make_shared<CheckpointSet>(entry.path(), CheckpointSet::Role::kGuest);
+    if (sets_.contains(name)) continue;
+    using Role = CheckpointSet::Role;
+    sets_[name] =
+        std::make_shared<CheckpointSet>(entry.path(), name == own_ ? Role::kOwner : Role::kGuest);
   }
   std::vector<std::shared_ptr<CheckpointSet>> all;
   if (const auto own = sets_.find(own_); own != sets_.end()) all.push_back(own->second);

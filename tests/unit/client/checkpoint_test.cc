@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/strings.h"
 #include "graphd/sparse_optim.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -143,6 +144,56 @@ TEST_F(Checkpoints, ComeBackWithStatesAndFilesAlsoInThreePartitions) {
   DeleteCheckpoint(graph, "epoch-1");
   EXPECT_TRUE(ListCheckpoints(graph).empty());
   EXPECT_EQ(Thrown([&] { DeleteCheckpoint(graph, "epoch-1"); }), ErrorCode::kNotFound);
+}
+
+// graphctl checkpoint: what it says, and what NumPy reads of what it exports.
+TEST_F(Checkpoints, GraphctlMakesShowsExportsRestoresAndDeletes) {
+  const ScratchDirectory scratch;
+  const auto graphctl = [&](const std::string& arguments) {
+    return std::system(StrCat(GRAPHD_BIN_DIR "/graphctl checkpoint ", arguments,
+                              " --server_name hubs --ip_config ", served_.ip_config(), " > ",
+                              scratch / "out", " 2> ", scratch / "errors")
+                           .c_str());
+  };
+  const auto exit_code = [&](const std::string& arguments) {
+    const int status = graphctl(arguments);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  std::vector<float> at_save;
+  {
+    const DistGraph graph = Connect();
+    DistEmbedding embedding(graph, NodeEmbedding());
+    StepAdam(graph, embedding, 1);
+    at_save = ByOriginal(graph, embedding.weight());
+    embedding.weight().Release();
+    WriteFileAtomically(scratch / "model.pt", "weights");
+    ASSERT_EQ(exit_code("create one --file " + scratch / "model.pt"), 0)
+        << ReadTextFile(scratch / "errors");
+    StepAdam(graph, embedding, 2);
+    EXPECT_EQ(exit_code("restore one"), 10);  // this job has the lease
+    embedding.weight().Release();
+    ASSERT_EQ(exit_code("restore one"), 0) << ReadTextFile(scratch / "errors");
+    EXPECT_EQ(ByOriginal(graph, embedding.weight()), at_save);
+  }
+  ASSERT_EQ(exit_code("list --json"), 0);
+  EXPECT_THAT(ReadTextFile(scratch / "out"), ::testing::HasSubstr("\"state\": \"adam\""));
+  EXPECT_EQ(exit_code("show one"), 0);
+  EXPECT_THAT(ReadTextFile(scratch / "out"), ::testing::HasSubstr("float32 [1000, 12]"));
+  EXPECT_EQ(exit_code("create one"), 4);
+  EXPECT_EQ(exit_code("show two"), 3);
+  ASSERT_EQ(exit_code("export one --output " + scratch / "exported"), 0)
+      << ReadTextFile(scratch / "errors");
+  EXPECT_EQ(ReadTextFile(scratch / "exported/files/model.pt"), "weights");
+  const std::string python =
+      StrCat("/usr/bin/python3 -c \"import numpy; d='", scratch / "exported", "'; numpy.load(d + ",
+             "'/emb.npy').tofile(d + '/raw'); assert numpy.load(d + '/emb.state.npy').shape == ",
+             "(1000, 25)\"");
+  ASSERT_EQ(std::system(python.c_str()), 0);
+  const std::string raw = ReadTextFile(scratch / "exported/raw");
+  ASSERT_EQ(raw.size(), at_save.size() * sizeof(float));
+  EXPECT_EQ(std::memcmp(raw.data(), at_save.data(), raw.size()), 0);
+  EXPECT_EQ(exit_code("delete one"), 0);
+  EXPECT_EQ(exit_code("delete one"), 3);
 }
 
 // A client that adds to a row of either daemon, one after the other: what it had been told when it
