@@ -5,17 +5,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include "base/huge_array.h"
-#include "base/rng.h"
+#include "bench/push_loop.h"
 #include "sampling/gather.h"
 #include "store/arena_reader.h"
 #include "store/store.h"
@@ -34,49 +35,12 @@ namespace {
 
 using namespace graphd::store;
 
-constexpr int64_t kRows = 2'400'000;
-constexpr size_t kElements = 128, kPushRows = 10'000, kPushes = 64, kInFlight = 2;
-
-// Rows of pushes, drawn before anything is timed: uniform, or Zipf's law with exponent 1.
-std::vector<std::vector<int64_t>> DrawRows(bool zipf) {
-  CounterRng rng(5);
-  std::vector<std::vector<int64_t>> pushes(kPushes);
-  for (std::vector<int64_t>& rows : pushes) {
-    for (size_t i = 0; i < kPushRows; i++) {
-      uint64_t row = rng.Below(kRows);
-      if (zipf) {
-        const double u = static_cast<double>(rng.Next() >> 11) * 0x1p-53;
-        row = static_cast<uint64_t>(std::exp(u * std::log(static_cast<double>(kRows))));
-        row = Mix64(row) % kRows;
-      }
-      rows.push_back(static_cast<int64_t>(row));
-    }
-  }
-  return pushes;
-}
-
-const std::vector<float>& Gradients() {
-  static const std::vector<float> gradients = [] {
-    CounterRng rng(7);
-    std::vector<float> all(kPushRows * kElements);
-    for (float& g : all) g = static_cast<float>(rng.Below(2001)) / 1000 - 1;
-    return all;
-  }();
-  return gradients;
-}
+constexpr size_t kInFlight = 2;
+constexpr double kWriteBackSeconds = 5;
+constexpr uint64_t kWarmUpBytes = uint64_t{3} << 30;
 
 std::byte* AsBytes(std::vector<float>& values) {
   return reinterpret_cast<std::byte*>(values.data());
-}
-
-UpdateRule RuleOf(OptimizerState state) {
-  return {.kind = state == OptimizerState::kAdam ? UpdateKind::kAdam : UpdateKind::kAdagrad};
-}
-
-double CpuSeconds(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 // Bytes that this process gave to write(2) and the like.
@@ -88,68 +52,34 @@ double WrittenBytes() {
   return 0;
 }
 
-struct LoopCost {
-  double rows_per_second = 0, cpu_per_row = 0;
-};
-
-// The arithmetic alone: one thread, memory on large pages, nothing kept.
-LoopCost MeasureLoop(OptimizerState state, bool zipf) {
-  static LoopCost costs[2][2] = {};
-  LoopCost& cost = costs[state == OptimizerState::kAdam][zipf];
-  if (cost.rows_per_second != 0) return cost;
-  const size_t floats = StateFloats(state, kElements);
-  HugeArray<float> values(static_cast<size_t>(kRows) * kElements, "values");
-  HugeArray<float> states(static_cast<size_t>(kRows) * floats, "state");
-  std::fill_n(values.data(), values.size(), 1.0F);
-  std::fill_n(states.data(), states.size(), 0.0F);
-  std::vector<std::vector<int64_t>> pushes = DrawRows(zipf);
-  for (auto& rows : pushes) std::sort(rows.begin(), rows.end());
-  const UpdateRule rule = RuleOf(state);
-  std::vector<float> out(kElements);
-  const double cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
-  const auto begin = std::chrono::steady_clock::now();
-  for (const std::vector<int64_t>& rows : pushes) {
-    for (size_t i = 0; i < kPushRows; i++) {
-      if (i + 4 < kPushRows) {
-        const auto ahead = static_cast<size_t>(rows[i + 4]);
-        for (size_t k = 0; k < kElements; k += 16) {
-          __builtin_prefetch(values.data() + ahead * kElements + k);
-        }
-        for (size_t k = 0; k < floats; k += 16) {
-          __builtin_prefetch(states.data() + ahead * floats + k);
-        }
-      }
-      float* value = values.data() + static_cast<size_t>(rows[i]) * kElements;
-      Step(rule, kElements, Gradients().data() + i * kElements, value,
-           states.data() + static_cast<size_t>(rows[i]) * floats, out.data());
-      std::copy(out.begin(), out.end(), value);
-    }
-  }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  const double rows = kPushes * kPushRows;
-  cost = {rows / took.count(), (CpuSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu) / rows};
-  return cost;
+Push PushOf(OptimizerState state) {
+  Push push;
+  push.rule = RuleOf(state);
+  push.client = {1, 1};
+  push.payload = std::as_bytes(std::span(Gradients()));
+  return push;
 }
 
-// A table with every page in memory, kept from benchmark to benchmark of the same kind.
+// A table with every page in memory, in a store whose log has the files that it needs.
 struct Served {
-  Served(OptimizerState state, Durability durability) {
+  Served(OptimizerState state, Durability durability) : push(PushOf(state)) {
     const char* wanted = std::getenv("GRAPHD_BENCH_DIR");
     StoreOptions options;
     options.directory = wanted != nullptr ? wanted : "/tmp/graphd_store_bench";
     std::filesystem::remove_all(options.directory);
     options.durability = durability;
-    options.write_back_seconds = 5;
+    options.write_back_seconds = kWriteBackSeconds;
     directory = options.directory;
     store = std::make_unique<Store>(options);
+    if (durability != Durability::kNone) WarmUpLog();
     TableSpec spec;
     spec.name = "embedding";
     spec.row_shape = {static_cast<int64_t>(kElements)};
-    spec.rows = kRows;
+    spec.rows = kTableRows;
     spec.state = state;
     table = store->OpenTable(spec);
-    std::vector<int64_t> all(kRows);
-    for (int64_t i = 0; i < kRows; i++) all[static_cast<size_t>(i)] = i;
+    std::vector<int64_t> all(kTableRows);
+    for (int64_t i = 0; i < kTableRows; i++) all[static_cast<size_t>(i)] = i;
     table->Touch(all);
   }
   ~Served() {
@@ -157,21 +87,65 @@ struct Served {
     store.reset();
     std::filesystem::remove_all(directory);
   }
+  // Another table's pushes, whose few pages are soon written back.
+  void WarmUpLog() {
+    TableSpec spec;
+    spec.name = "warm-up";
+    spec.row_shape = {static_cast<int64_t>(kElements)};
+    spec.rows = kPushRows;
+    const auto few = store->OpenTable(spec);
+    std::vector<int64_t> rows(kPushRows);
+    for (size_t i = 0; i < kPushRows; i++) rows[i] = static_cast<int64_t>(i);
+    Push warm = push;
+    warm.rule = {.kind = UpdateKind::kSet};
+    warm.client = {1, 2};
+    warm.rows = rows;
+    for (uint64_t bytes = 0; bytes < kWarmUpBytes; bytes += warm.payload.size()) {
+      warm.sequence++;
+      store->Apply(few, warm);
+    }
+    store->WriteBack();
+    store->DropTable(spec.name);
+  }
+
   std::string directory;
+  Push push;  // without rows
   std::unique_ptr<Store> store;
   std::shared_ptr<Table> table;
 };
+
+std::unique_ptr<Served> last_served;  // gone before main ends
+
+// Made once for all runs of a benchmark, with whatever number of iterations.
+Served& ServedFor(OptimizerState state, Durability durability) {
+  static std::pair<OptimizerState, Durability> kind;
+  if (last_served == nullptr || kind != std::pair(state, durability)) {
+    last_served.reset();
+    last_served = std::make_unique<Served>(state, durability);
+    kind = {state, durability};
+  }
+  return *last_served;
+}
+
+// Sends a push, again if the store can't take it now.
+void Submit(Served& served, const Push& push, const Pipeline::Done& done) {
+  for (;;) {
+    try {
+      return served.store->Submit(served.table, push, done);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOverloaded) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
 
 void BM_StorePush(benchmark::State& state) {
   const auto kind = static_cast<OptimizerState>(state.range(0));
   const bool zipf = state.range(1) != 0;
   const LoopCost loop = MeasureLoop(kind, zipf);
-  Served served(kind, static_cast<Durability>(state.range(2)));
+  Served& served = ServedFor(kind, static_cast<Durability>(state.range(2)));
   const std::vector<std::vector<int64_t>> pushes = DrawRows(zipf);
-  Push push;
-  push.rule = RuleOf(kind);
-  push.client = {1, 1};
-  push.payload = std::as_bytes(std::span(Gradients()));
+  Push& push = served.push;
   std::mutex mutex;
   std::condition_variable changed;
   size_t in_flight = 0;
@@ -186,7 +160,7 @@ void BM_StorePush(benchmark::State& state) {
     push.rows = pushes[push.sequence % kPushes];
     push.sequence++;
     const auto begin = std::chrono::steady_clock::now();
-    served.store->Submit(served.table, push, [&, begin](const Error* error) {
+    Submit(served, push, [&, begin](const Error* error) {
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       std::lock_guard lock(mutex);
       if (error != nullptr) state.SkipWithError(error->what());
@@ -224,12 +198,10 @@ BENCHMARK(BM_StorePush)
 // Opening after the end of the process: pushes that are in the log only, behind pages of RocksDB.
 void BM_StoreRecovery(benchmark::State& state) {
   const auto kind = static_cast<OptimizerState>(state.range(0));
+  last_served.reset();  // the directory is one and the same
   Served served(kind, Durability::kProcess);
   const std::vector<std::vector<int64_t>> pushes = DrawRows(/*zipf=*/false);
-  Push push;
-  push.rule = RuleOf(kind);
-  push.client = {1, 1};
-  push.payload = std::as_bytes(std::span(Gradients()));
+  Push& push = served.push;
   const auto apply = [&](size_t count) {
     for (size_t i = 0; i < count; i++) {
       push.rows = pushes[push.sequence % kPushes];
@@ -266,13 +238,13 @@ BENCHMARK(BM_StoreRecovery)
 
 // 10,000 random rows to a trainer, which maps the daemon's memory.
 void BM_MappedRead(benchmark::State& state) {
-  Served served(OptimizerState::kAdagrad, Durability::kNone);
-  const ArenaReader reader(UniqueFd(::dup(served.table->arena().reader_fd())), kRows,
+  const Served& served = ServedFor(OptimizerState::kAdagrad, Durability::kNone);
+  const ArenaReader reader(UniqueFd(::dup(served.table->arena().reader_fd())), kTableRows,
                            kElements * sizeof(float));
   const std::vector<std::vector<int64_t>> pulls = DrawRows(/*zipf=*/false);
   std::vector<float> out(kPushRows * kElements);
   std::vector<uint32_t> missing;
-  for (int64_t row = 0; row < kRows; row++) reader.TryRead(row, AsBytes(out));  // page faults
+  for (int64_t row = 0; row < kTableRows; row++) reader.TryRead(row, AsBytes(out));  // page faults
   size_t i = 0;
   for (auto _ : state) {
     reader.Read(pulls[i++ % kPushes], {}, AsBytes(out), missing);
@@ -287,9 +259,9 @@ BENCHMARK(BM_MappedRead)->UseRealTime()->Unit(benchmark::kMillisecond);
 // The same from memory of its own, mapped alike, without the sequence locks: what a gather costs.
 void BM_BareGather(benchmark::State& state) {
   std::vector<float> out(kPushRows * kElements);
-  Arena arena("gather", {kRows, kElements * sizeof(float), 0});
+  Arena arena("gather", {kTableRows, kElements * sizeof(float), 0});
   for (uint64_t page = 0; page < arena.num_pages(); page++) arena.Reserve(page);
-  for (int64_t row = 0; row < kRows; row++) arena.Write(row, AsBytes(out));  // page faults
+  for (int64_t row = 0; row < kTableRows; row++) arena.Write(row, AsBytes(out));  // page faults
   const std::vector<std::vector<int64_t>> pulls = DrawRows(/*zipf=*/false);
   size_t i = 0;
   for (auto _ : state) {
@@ -303,7 +275,7 @@ BENCHMARK(BM_BareGather)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // 10,000 random rows to a reader in the daemon.
 void BM_StoreRead(benchmark::State& state) {
-  Served served(OptimizerState::kAdagrad, Durability::kNone);
+  const Served& served = ServedFor(OptimizerState::kAdagrad, Durability::kNone);
   const std::vector<std::vector<int64_t>> pulls = DrawRows(/*zipf=*/false);
   std::vector<float> out(kPushRows * kElements);
   size_t i = 0;
@@ -319,4 +291,10 @@ BENCHMARK(BM_StoreRead)->UseRealTime()->Unit(benchmark::kMillisecond);
 }  // namespace
 }  // namespace graphd::bench
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  graphd::bench::last_served.reset();
+  return 0;
+}

@@ -2,11 +2,13 @@
 #include "store/page_db.h"
 
 #include <endian.h>
+#include <fcntl.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <cstring>
@@ -90,7 +92,14 @@ rocksdb::WriteOptions Unlogged() {
   return options;
 }
 
-rocksdb::Options DbOptions() {
+// Not every file system has it.
+bool HasDirectIo(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
+rocksdb::Options DbOptions(const std::string& directory) {
   rocksdb::Options options;
   options.create_if_missing = true;
   // Trained floats do not compress.
@@ -103,6 +112,9 @@ rocksdb::Options DbOptions() {
   options.max_bytes_for_level_base = uint64_t{2} << 30;
   options.max_background_jobs = 2;
   options.atomic_flush = true;
+  // Nobody reads these files soon: they would only take the page cache, and copying into it takes a
+  // processor from those who train.
+  options.use_direct_io_for_flush_and_compaction = HasDirectIo(directory);
   options.max_open_files = 512;
   options.keep_log_file_num = 4;
   rocksdb::BlockBasedTableOptions table;
@@ -122,12 +134,12 @@ PageDb::PageDb(std::string directory, Mode mode) : directory_(std::move(director
     if (!FileExists(directory_ + "/CURRENT")) {
       Throw(ErrorCode::kNotFound, directory_, " is not there, or not whole");
     }
-    rocksdb::Options options = DbOptions();
+    rocksdb::Options options = DbOptions(directory_);
     options.create_if_missing = false;
     Check(rocksdb::DB::OpenForReadOnly(options, directory_, &db), directory_);
   } else {
     MakeDirectories(directory_);
-    Check(rocksdb::DB::Open(DbOptions(), directory_, &db), directory_);
+    Check(rocksdb::DB::Open(DbOptions(directory_), directory_, &db), directory_);
   }
   db_.reset(db);
 }

@@ -175,6 +175,7 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
       }
       bytes = log_->bytes();
     }
+    if (bytes > options_.max_log_bytes / 2) options_.log_half_full();
     lock.lock();
     log_bytes_ = bytes;
     if (error == nullptr) {

@@ -39,6 +39,9 @@ class Pipeline {
     size_t threads = 2;
     uint64_t max_pending_bytes = uint64_t{256} << 20;
     uint64_t max_log_bytes = uint64_t{4} << 30;
+    // Called by a thread of the pipeline, without locks, after each write to a log that is more
+    // than half full.
+    std::function<void()> log_half_full = [] {};
   };
   struct Client {
     uint64_t sequence = 0;  // of its last push

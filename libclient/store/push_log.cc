@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr char kSegmentMagic[8] = {'g', 'r', 'p', 'h', 'd', 'l', 'o', 'g'};
 constexpr uint32_t kRecordMagic = 0x68737570;
-constexpr size_t kSpares = 2;
 
 struct SegmentHeader {
   char magic[8];
@@ -194,7 +193,7 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
       if (tail.path.empty()) tail = {path, 0, 0};
       if (reader.lost_its_header(first)) tail.lost_after = std::max(tail.lost_after, first);
     } else if (tail.path.empty()) {
-      segments_.push_back({first, reader.size()});
+      segments_.push_back({first, reader.size(), reader.size()});
       last_lsn_ = first - 1;
       Push push;
       uint64_t next;
@@ -242,8 +241,10 @@ void PushLog::AdvanceTo(uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
 
 void PushLog::StartSegment() {
   const std::string path = PathOf(last_lsn_ + 1);
+  uint64_t file_bytes = 0;
   if (!spares_.empty()) {
-    fs::rename(spares_.back(), path);
+    fs::rename(spares_.back().path, path);
+    file_bytes = spares_.back().bytes;
     spares_.pop_back();
     // Before it is overwritten: with its old name it would be a damaged segment.
     if (options_.sync) SyncDirectory(directory_);
@@ -263,7 +264,7 @@ void PushLog::StartSegment() {
   }
   file_ = std::move(file);
   salt_ = header.salt;
-  segments_.push_back({last_lsn_ + 1, sizeof header});
+  segments_.push_back({last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header)});
 }
 
 void PushLog::Append(std::span<const Push* const> pushes) {
@@ -292,7 +293,9 @@ void PushLog::Append(std::span<const Push* const> pushes) {
   if (options_.sync && ::fdatasync(file_.get()) != 0) {
     ThrowErrno("can't sync", PathOf(segments_.back().first_lsn));
   }
-  segments_.back().bytes += total;
+  Segment& segment = segments_.back();
+  segment.bytes += total;
+  segment.file_bytes = std::max(segment.file_bytes, segment.bytes);
   last_lsn_ += pushes.size();
 }
 
@@ -324,17 +327,26 @@ void PushLog::Write(std::vector<iovec>& pieces, uint64_t total) {
 }
 
 void PushLog::TruncateThrough(uint64_t lsn) {
+  const auto files_in_use = [this] {
+    uint64_t sum = 0;
+    for (const Segment& segment : segments_) sum += segment.file_bytes;
+    return sum;
+  };
+  keep_ = std::max(files_in_use(), keep_ - keep_ / 8);
   // The one that is written to stays; the others end where the next begins.
   while (segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1) {
-    const std::string path = PathOf(segments_.front().first_lsn);
-    if (spares_.size() < kSpares) {
-      const std::string spare = StrCat(directory_, "/spare-", segments_.front().first_lsn);
-      fs::rename(path, spare);
-      spares_.push_back(spare);
-    } else {
-      fs::remove(path);
-    }
+    const Segment& segment = segments_.front();
+    const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);
+    fs::rename(PathOf(segment.first_lsn), spare);
+    spares_.push_back({spare, segment.file_bytes});
     segments_.pop_front();
+  }
+  uint64_t total = files_in_use();
+  for (const Spare& spare : spares_) total += spare.bytes;
+  while (!spares_.empty() && total > keep_) {
+    total -= spares_.back().bytes;
+    fs::remove(spares_.back().path);
+    spares_.pop_back();
   }
 }
 

@@ -19,15 +19,16 @@
 //
 // A record counts if its number is the next one and its checksum, which the segment's salt seeds,
 // is right. So a segment whose file served before (overwriting cached pages is several times faster
-// than taking new ones) ends where its own records end. Not thread-safe.
+// than taking new ones) ends where its own records end. As many files are kept for that as the log
+// needed of late, so a log that is in use takes new pages only while it grows. Not thread-safe.
 
 namespace graphd::store {
 
 class PushLog {
  public:
   struct Options {
-    uint64_t segment_bytes = uint64_t{256} << 20;  // a segment may exceed it by one record
-    bool sync = false;                             // Append waits for the disk
+    uint64_t segment_bytes = uint64_t{64} << 20;  // a segment may exceed it by one batch
+    bool sync = false;                            // Append waits for the disk
   };
   // What Recover found behind the last good record.
   struct Tail {
@@ -56,7 +57,9 @@ class PushLog {
   // Writes the records, whose numbers go on from last_lsn(). On Error nothing counts as written,
   // and the same call may be tried again; a full disk is Error(kOverloaded).
   void Append(std::span<const Push* const> pushes);
-  // Records up to `lsn` are no longer needed: their segments are reused or removed.
+  // Records up to `lsn` are no longer needed: their segments are kept for reuse, or removed. Kept
+  // is, together with those in use, as much as was in use until now, or an eighth less than at the
+  // call before.
   void TruncateThrough(uint64_t lsn);
 
   uint64_t bytes() const noexcept;  // of the segments in use
@@ -64,6 +67,11 @@ class PushLog {
  private:
   struct Segment {
     uint64_t first_lsn = 0;
+    uint64_t bytes = 0;
+    uint64_t file_bytes = 0;  // more if the file served before
+  };
+  struct Spare {
+    std::string path;
     uint64_t bytes = 0;
   };
   std::string PathOf(uint64_t first_lsn) const;
@@ -74,7 +82,8 @@ class PushLog {
   std::string directory_;
   Options options_;
   std::deque<Segment> segments_;  // the last one is written to, if file_ is open
-  std::vector<std::string> spares_;
+  std::vector<Spare> spares_;
+  uint64_t keep_ = 0;  // bytes of segments and spares, at most
   UniqueFd file_;
   uint64_t salt_ = 0;
   uint64_t last_lsn_ = 0;

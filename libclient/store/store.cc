@@ -191,7 +191,8 @@ void Store::Recover() {
   const bool logs = options_.durability != Durability::kNone;
   pipeline_ = std::make_unique<Pipeline>(
       logs ? log_.get() : nullptr,
-      Pipeline::Options{options_.threads, options_.max_pending_bytes, options_.max_log_bytes},
+      Pipeline::Options{options_.threads, options_.max_pending_bytes, options_.max_log_bytes,
+                        [this] { WriteBackSoon(); }},
       log_->last_lsn(), std::move(clients));
   gate_ = std::make_unique<PushGate>(*pipeline_, options_.max_pending_bytes);
   for (const std::string& what : damage_) LogError(what);
@@ -406,9 +407,11 @@ void Store::RunWriteBack() {
   auto next = SteadyClock::now() + pause;
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait_until(lock, next, [this] { return stopping_ || memory_wanted_; });
+    // A cycle that failed is tried again in its turn.
+    const auto early = [this] { return log_half_full_ && write_back_trouble_.empty(); };
+    wake_.wait_until(lock, next, [&] { return stopping_ || memory_wanted_ || early(); });
     if (stopping_) return;
-    if (SteadyClock::now() < next) {
+    if (!early() && SteadyClock::now() < next) {
       memory_wanted_ = false;
       lock.unlock();
       Clean();
@@ -416,6 +419,7 @@ void Store::RunWriteBack() {
       continue;
     }
     lock.unlock();
+    log_half_full_ = false;  // what comes meanwhile may need another cycle
     std::string trouble;
     try {
       Cycle(/*at_once=*/false);
@@ -427,6 +431,16 @@ void Store::RunWriteBack() {
     lock.lock();
     write_back_trouble_ = trouble;
   }
+}
+
+// Not once for each push: the flag stays until a cycle begins.
+void Store::WriteBackSoon() {
+  if (log_half_full_) return;
+  {
+    std::lock_guard lock(mutex_);
+    log_half_full_ = true;
+  }
+  wake_.notify_all();
 }
 
 void Store::AskToClean() {

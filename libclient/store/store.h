@@ -47,9 +47,9 @@ struct StoreOptions {
   Durability durability = Durability::kProcess;
   size_t threads = 2;                                // that apply pushes
   uint64_t max_pending_bytes = uint64_t{256} << 20;  // pushes not yet done
-  uint64_t log_segment_bytes = uint64_t{256} << 20;
+  uint64_t log_segment_bytes = uint64_t{64} << 20;
   uint64_t max_log_bytes = uint64_t{4} << 30;
-  double write_back_seconds = 30;                  // from one cycle to the next
+  double write_back_seconds = 30;  // from one cycle to the next; earlier if the log is half full
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
   // Of all tables' rows and states; 0: no bound. Tables larger than that keep the rest in RocksDB
   // only. The pages of one push must fit, and one page always does.
@@ -151,6 +151,7 @@ class Store {
   void WriteAll();  // under cycle_mutex_
   void WriteTable(Table& table);
   void RunWriteBack();
+  void WriteBackSoon();
   void AskToClean();
   void Clean();
   void Replay(Table& table, const Push& push, Table::Scratch& scratch);
@@ -178,6 +179,7 @@ class Store {
   mutable std::mutex mutex_;       // guards the rest
   std::condition_variable wake_;
   std::atomic<bool> memory_wanted_ = false;  // pages must be written back, so that they can go
+  std::atomic<bool> log_half_full_ = false;  // a cycle should begin, to truncate it
   bool stopping_ = false;
   std::string write_back_trouble_;
   std::thread write_back_;

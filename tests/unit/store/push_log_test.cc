@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <vector>
 
 #include "graphd/error.h"
@@ -207,6 +209,36 @@ TEST(PushLog, ReusesTruncatedSegments) {
   ASSERT_FALSE(numbers.empty());
   EXPECT_LE(numbers.front(), 396U);
   EXPECT_EQ(numbers, Range(numbers.front(), 400));
+}
+
+// Of all files in the directory.
+std::set<ino_t> Inodes(const fs::path& directory) {
+  std::set<ino_t> all;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    struct stat info {};
+    EXPECT_EQ(::stat(entry.path().c_str(), &info), 0);
+    all.insert(info.st_ino);
+  }
+  return all;
+}
+
+TEST(PushLog, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
+  const ScratchDirectory scratch;
+  PushLog log(scratch / "log", {.segment_bytes = 1000});
+  const auto round = [&](uint64_t pushes) {
+    const uint64_t begin = log.last_lsn();
+    AppendUpTo(log, begin + pushes);
+    log.TruncateThrough(log.last_lsn());
+  };
+  for (int i = 0; i < 3; i++) round(100);
+  const std::set<ino_t> files = Inodes(scratch / "log");
+  EXPECT_GT(files.size(), 10U);
+  for (int i = 0; i < 5; i++) {
+    round(95);
+    for (const ino_t file : Inodes(scratch / "log")) EXPECT_TRUE(files.contains(file));
+  }
+  for (int i = 0; i < 40; i++) round(1);  // nobody pushes any more
+  EXPECT_LE(Inodes(scratch / "log").size(), 3U);
 }
 
 TEST(PushLog, AFullDiskIsAnErrorAndLosesNothing) {
