@@ -36,7 +36,11 @@ std::string RandomId() {
 
 }  // namespace
 
-CheckpointClient::CheckpointClient(const Options& options) : options_(options) {
+CheckpointClient::CheckpointClient(const Options& options, Empty) : options_(options) {}
+
+// What the other constructor has made is destroyed by the destructor, on the thread, also if this
+// one throws.
+CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(options, Empty()) {
   if (options_.server_name.empty() || options_.ip_config.empty()) {
     Throw(ErrorCode::kInvalid, "checkpoints lie with servers: give a server name and an ip_config");
   }
@@ -49,17 +53,16 @@ CheckpointClient::CheckpointClient(const Options& options) : options_(options) {
     const std::string socket = FindSocket(options_.server_name, address.port);
     UniqueFd fd = local ? ConnectUnix(socket, timeout_ms)
                         : ConnectTcp(address.address, address.port, timeout_ms);
-    auto peer = std::make_unique<Peer>();
+    Peer* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
     peer->name = local ? socket : HostPort(address.address, address.port);
     peer->parts = address.parts;
-    peer->index = static_cast<int>(peers_.size());
+    peer->index = static_cast<int>(peers_.size()) - 1;
     thread_.Run([&] {
       peer->connection =
           std::make_unique<Connection>(thread_.provider(), std::move(fd), local, buffers,
                                        capnp::rpc::twoparty::Side::CLIENT, nullptr);
       peer->daemon = peer->connection->Bootstrap();
     });
-    peers_.push_back(std::move(peer));
   }
   OnAll("attaching", options_.timeout, [this](Peer& peer) {
     auto request = KJ_ASSERT_NONNULL(peer.daemon).attachRequest();

@@ -53,6 +53,9 @@ class CheckpointClient {
   std::function<void(const std::string& tensor, int64_t rows, int64_t of)> on_progress;
 
  private:
+  struct Empty {};
+  CheckpointClient(const Options& options, Empty);
+
   struct Peer;    // a daemon
   struct Found;   // a checkpoint, and who has its parts
   struct Loader;  // of one tensor
