@@ -88,6 +88,7 @@ void NodeTrainer::TrainEpoch(int epoch, SharedOptimizer& optimizer) {
     drained = !batch;
     optimizer.ZeroGradients();
     sum += optimizer.Step(Learn(batch));
+    model_->AfterStep();
     if (group_.is_first() && options_.log_every > 0 && (step + 1) % options_.log_every == 0) {
       std::printf("epoch %d, step %lld of %lld: loss %.4f, accuracy %.4f, %.0f samples/s\n", epoch,
                   static_cast<long long>(step + 1), static_cast<long long>(steps_per_epoch_),
@@ -121,10 +122,10 @@ void NodeTrainer::Validate(int epoch) {
   const Clock::time_point start = Clock::now();
   const double valid = Evaluate(*valid_);
   // Without validation nodes the latest counts as best.
-  const bool best = std::isnan(valid) || valid > best_valid_;
+  const bool best = std::isnan(valid) || valid > progress_.best_valid;
   if (best) {
-    best_valid_ = valid;
-    test_of_best_ = Evaluate(*test_);
+    progress_.best_valid = valid;
+    progress_.test_of_best = Evaluate(*test_);
   }
   if (group_.is_first()) {
     std::printf("epoch %d: validation accuracy %.4f%s, %.2f s\n", epoch, valid,
@@ -137,16 +138,23 @@ void NodeTrainer::Run(std::shared_ptr<NodeModel> model) {
   model_ = std::move(model);
   SharedOptimizer optimizer(model_->parameters(), options_, group_);
   Describe(optimizer);
-  for (int epoch = 0; epoch < options_.num_epochs; ++epoch) {
+  const JobCheckpoints checkpoints(graph_, options_, group_);
+  if (const auto before = checkpoints.Resume(*model_, optimizer)) {
+    progress_ = *before;
+    first_batch_.reset();  // it is of the first epoch
+  }
+  for (int epoch = progress_.epochs; epoch < options_.num_epochs; ++epoch) {
     TrainEpoch(epoch, optimizer);
     const bool last = epoch + 1 == options_.num_epochs;
     if (last || (options_.eval_every > 0 && (epoch + 1) % options_.eval_every == 0)) {
       Validate(epoch);
     }
+    progress_.epochs = epoch + 1;
+    checkpoints.AfterEpoch(progress_, *model_, optimizer);
   }
   const double attach_ms = group_.Max(attach_ms_);  // the slowest trainer's
   if (group_.is_first()) {
-    std::printf("test accuracy: %.4f\nattach: %.1f ms\n", test_of_best_, attach_ms);
+    std::printf("test accuracy: %.4f\nattach: %.1f ms\n", progress_.test_of_best, attach_ms);
     std::fflush(stdout);
   }
   group_.Barrier();  // the first trainer holds the meeting point: nobody leaves before the others

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/options.h"
+#include "common/progress.h"
 #include "common/shared_optimizer.h"
 #include "common/trainer_group.h"
 #include "graphd/data_loader.h"
@@ -28,6 +29,9 @@ class NodeModel : public torch::nn::Module {
  public:
   // A row of class scores per seed. `batch` outlives the backward pass.
   virtual torch::Tensor Scores(const graphd::NodeBatch& batch) = 0;
+  // Called by all trainers after each step, also by those that had no batch: for what the model
+  // learns beside its parameters.
+  virtual void AfterStep() {}
 };
 
 // One trainer of a job that classifies nodes: each step it takes a batch of its own training nodes.
@@ -43,9 +47,10 @@ class NodeTrainer {
 
   int64_t num_classes() const noexcept { return num_classes_; }
 
-  // Trains and evaluates. The first trainer prints loss and accuracy per epoch, and at the end the
-  // test accuracy of the parameters with the best accuracy on the validation nodes (of the last
-  // ones, if there are no validation nodes). Returns when all trainers are done.
+  // Trains and evaluates; makes checkpoints and begins with one, as the options say. The first
+  // trainer prints loss and accuracy per epoch, and at the end the test accuracy of the parameters
+  // with the best accuracy on the validation nodes (of the last ones, if there are no validation
+  // nodes). Returns when all trainers are done.
   void Run(std::shared_ptr<NodeModel> model);
 
  private:
@@ -69,7 +74,7 @@ class NodeTrainer {
   double attach_ms_ = 0;
   int64_t num_classes_ = 0;
   int64_t steps_per_epoch_ = 0;
-  double best_valid_ = -1, test_of_best_ = 0;
+  Progress progress_;
 };
 
 }  // namespace examples

@@ -58,6 +58,13 @@ void AddCommonOptions(CLI::App& app, CommonOptions& o) {
   AddLoopOptions(app, o);
 }
 
+void AddCheckpointOptions(CLI::App& app, CommonOptions& o) {
+  app.add_option("--checkpoint", o.checkpoint, "Name of this job's checkpoints: NAME-EPOCHS");
+  app.add_option("--checkpoint_every", o.checkpoint_every, "Epochs; 0: never")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--resume", o.resume, "Go on from the latest checkpoint, if there is one");
+}
+
 void ParseCommandLine(CLI::App& app, int argc, char** argv, CommonOptions& o) {
   o.session = graphd::Options::FromEnvironment();
   try {

@@ -32,6 +32,9 @@ struct CommonOptions {
   int num_workers = -1;  // sampler threads; -1: what graphctl launch says
   int num_threads = 1;   // of this trainer's dense arithmetic
   uint64_t seed = 0;
+  std::string checkpoint = "checkpoint";  // checkpoints are NAME-1, NAME-2 ...
+  int checkpoint_every = 0;               // epochs; 0: never
+  bool resume = false;                    // from the latest of them, if there is one
 
   // Of this trainer's own draws (order, samples, dropout): trainers that share seeds would
   // otherwise share samples. The weights come from `seed` itself and are the same everywhere.
@@ -40,6 +43,8 @@ struct CommonOptions {
 
 // Adds the options above. `options` must outlive the parsing.
 void AddCommonOptions(CLI::App& app, CommonOptions& options);
+// For programs that train by NodeTrainer.
+void AddCheckpointOptions(CLI::App& app, CommonOptions& options);
 
 // Reads the environment, then argv. Prints help and exits by itself when asked for it, or on
 // options that are none. Throws graphd::Error(kInvalid) on options that contradict one another.

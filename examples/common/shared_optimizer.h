@@ -33,6 +33,10 @@ class SharedOptimizer {
   // trainer; returns the sum of all trainers'.
   Counts Step(const Counts& own);
 
+  // Adam's moments and count of steps.
+  void Save(torch::serialize::OutputArchive& archive) const { adam_.save(archive); }
+  void Load(torch::serialize::InputArchive& archive) { adam_.load(archive); }
+
   int64_t num_parameters() const;
 
  private:

@@ -24,6 +24,7 @@ RgcnOptions ParseOptions(int argc, char** argv) {
   RgcnOptions o;
   CLI::App app("train_rgcn: mini-batch R-GCN on a graph of several types that graphd serves");
   examples::AddCommonOptions(app, o);
+  examples::AddCheckpointOptions(app, o);
   app.add_option("--ntype", o.ntype, "Type of the nodes to classify; default: with train_mask");
   app.add_option("--label_name", o.label_name, "Label; default: label, or labels");
   app.add_option("--fan_out_of", o.fan_out_of,

@@ -7,7 +7,7 @@
 #include "common/dataset.h"
 #include "common/node_trainer.h"
 #include "common/program.h"
-#include "train_sage/sage.h"
+#include "common/sage.h"
 
 namespace train_sage {
 namespace {
@@ -21,11 +21,29 @@ SageOptions ParseOptions(int argc, char** argv) {
   SageOptions o;
   CLI::App app("train_sage: mini-batch GraphSAGE on a graph that graphd serves");
   examples::AddCommonOptions(app, o);
+  examples::AddCheckpointOptions(app, o);
   app.add_option("--label_name", o.label_name, "Label; default: label, or labels");
   app.add_flag("--row_normalize", o.row_normalize, "Divide each node's features by their sum");
   examples::ParseCommandLine(app, argc, argv, o);
   return o;
 }
+
+// Its batches have one input feature.
+class Sage final : public examples::NodeModel {
+ public:
+  Sage(const examples::SageShape& shape, bool row_normalize) : row_normalize_(row_normalize) {
+    layers_ = register_module("layers", examples::SageLayers(shape));
+  }
+  torch::Tensor Scores(const graphd::NodeBatch& batch) override {
+    torch::Tensor x = examples::AsFeatures(batch.input_features.front());
+    if (row_normalize_) x = x / x.abs().sum(1, /*keepdim=*/true).clamp_min(1e-12);
+    return layers_(batch.blocks, x);
+  }
+
+ private:
+  examples::SageLayers layers_{nullptr};
+  bool row_normalize_;  // divide each node's features by their sum
+};
 
 examples::NodeTask DescribeTask(const graphd::DistGraph& graph, const SageOptions& options) {
   if (!graph.schema().is_homogeneous()) {
@@ -55,14 +73,14 @@ void Train(int argc, char** argv) {
   NodeTrainer trainer(graph, task, options, group, start);
 
   torch::manual_seed(options.seed);  // the same weights everywhere
-  trainer.Run(std::make_shared<Sage>(
-      SageShape{.in_width = examples::FeatureWidth(graph.ndata(task.input_features.front().name)),
-                .hidden = options.num_hidden,
-                .classes = trainer.num_classes(),
-                .layers = options.num_layers,
-                .dropout = options.dropout,
-                .dropout_seed = options.SeedOfTrainer(),
-                .row_normalize = options.row_normalize}));
+  const examples::SageShape shape{
+      .in_width = examples::FeatureWidth(graph.ndata(task.input_features.front().name)),
+      .hidden = options.num_hidden,
+      .out_width = trainer.num_classes(),
+      .layers = options.num_layers,
+      .dropout = options.dropout,
+      .dropout_seed = options.SeedOfTrainer()};
+  trainer.Run(std::make_shared<Sage>(shape, options.row_normalize));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train_sage/sage.h"
+#include "common/sage.h"
 
-#include "common/dataset.h"
+#include <string>
+
 #include "common/ops.h"
 
-namespace train_sage {
+namespace examples {
 
 SageConvImpl::SageConvImpl(int64_t in_width, int64_t out_width) {
   self_ = register_module("self", torch::nn::Linear(in_width, out_width));
@@ -16,32 +17,30 @@ SageConvImpl::SageConvImpl(int64_t in_width, int64_t out_width) {
 }
 
 torch::Tensor SageConvImpl::forward(const graphd::Block& block, const torch::Tensor& x) {
-  const torch::Tensor mean = examples::MeanOverNeighbors(x, block.edges.front());
+  const torch::Tensor mean = MeanOverNeighbors(x, block.edges.front());
   return self_(x.narrow(0, 0, block.num_dst.front())) + neigh_(mean);
 }
 
-Sage::Sage(const SageShape& shape)
-    : dropout_(shape.dropout),
-      next_dropout_key_(shape.dropout_seed << 32),
-      row_normalize_(shape.row_normalize) {
+SageLayersImpl::SageLayersImpl(const SageShape& shape)
+    : dropout_(shape.dropout), dropout_seed_(shape.dropout_seed << 32) {
   for (int i = 0; i < shape.layers; ++i) {
     const int64_t in = i == 0 ? shape.in_width : shape.hidden;
-    const int64_t out = i + 1 == shape.layers ? shape.classes : shape.hidden;
+    const int64_t out = i + 1 == shape.layers ? shape.out_width : shape.hidden;
     layers_.push_back(register_module("layer" + std::to_string(i), SageConv(in, out)));
   }
+  draws_ = register_buffer("draws", torch::zeros({1}, torch::kInt64));
 }
 
-torch::Tensor Sage::Scores(const graphd::NodeBatch& batch) {
-  torch::Tensor x = examples::AsFeatures(batch.input_features.front());
-  if (row_normalize_) x = x / x.abs().sum(1, /*keepdim=*/true).clamp_min(1e-12);
+torch::Tensor SageLayersImpl::forward(const std::vector<graphd::Block>& blocks, torch::Tensor x) {
+  int64_t& draws = *draws_.data_ptr<int64_t>();
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (is_training() && dropout_ > 0) {
-      x = examples::DropoutByKey(x, next_dropout_key_++, dropout_);
+      x = DropoutByKey(x, dropout_seed_ + static_cast<uint64_t>(draws++), dropout_);
     }
-    x = layers_[i](batch.blocks[i], x);
+    x = layers_[i](blocks[i], x);
     if (i + 1 < layers_.size()) x = torch::relu(x);
   }
   return x;
 }
 
-}  // namespace train_sage
+}  // namespace examples

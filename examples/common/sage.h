@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/node_trainer.h"
-#include "graphd/samplers.h"
+#include "graphd/block.h"
 
 // GraphSAGE with the mean aggregator (Hamilton, Ying, Leskovec 2017), on graphd's blocks.
 
-namespace train_sage {
+namespace examples {
 
 // h_d = W_self x_d + W_neigh mean(x_s : s -> d) + b. Matches DGL's SAGEConv("mean").
 class SageConvImpl : public torch::nn::Module {
@@ -26,24 +25,26 @@ class SageConvImpl : public torch::nn::Module {
 TORCH_MODULE(SageConv);
 
 struct SageShape {
-  int64_t in_width, hidden, classes;
+  int64_t in_width, hidden, out_width;
   int layers;
   double dropout;  // applied to the input of every layer
   uint64_t dropout_seed;
-  bool row_normalize;  // divide each node's features by their sum
 };
 
-// Its batches have one input feature.
-class Sage : public examples::NodeModel {
+// Layers with ReLU between them. How often it has drawn dropout is part of its state, so that what
+// is saved and loaded goes on with the same draws.
+class SageLayersImpl : public torch::nn::Module {
  public:
-  explicit Sage(const SageShape& shape);
-  torch::Tensor Scores(const graphd::NodeBatch& batch) override;
+  explicit SageLayersImpl(const SageShape& shape);
+  // `x`: rows of the input nodes. Returns a row per seed.
+  torch::Tensor forward(const std::vector<graphd::Block>& blocks, torch::Tensor x);
 
  private:
   std::vector<SageConv> layers_;
   double dropout_;
-  uint64_t next_dropout_key_;
-  bool row_normalize_;
+  uint64_t dropout_seed_;
+  torch::Tensor draws_;
 };
+TORCH_MODULE(SageLayers);
 
-}  // namespace train_sage
+}  // namespace examples

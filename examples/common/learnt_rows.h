@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <span>
+
+#include "graphd/dist_embedding.h"
+
+namespace examples {
+
+// Rows of an embedding as a differentiable operation: [ids, dim] float32, whose backward pass hands
+// the gradients to the embedding, where an optimiser's Step finds them. The embedding must outlive
+// the backward pass.
+torch::Tensor LearntRows(graphd::DistEmbedding& embedding, std::span<const int64_t> ids);
+
+}  // namespace examples

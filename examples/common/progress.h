@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <torch/torch.h>
+
+#include <optional>
+#include <string>
+
+#include "common/options.h"
+#include "common/shared_optimizer.h"
+#include "common/trainer_group.h"
+#include "graphd/dist_graph.h"
+
+namespace examples {
+
+// How far a job has come.
+struct Progress {
+  int epochs = 0;  // done
+  double best_valid = -1, test_of_best = 0;
+};
+
+// The checkpoints of a job, NAME-1, NAME-2 ... by the epochs done: its dense parameters and their
+// optimiser's state, its progress, and the persistent tensors, all of one moment. Everything is
+// collective.
+class JobCheckpoints {
+ public:
+  // `group` must outlive it.
+  JobCheckpoints(graphd::DistGraph graph, const CommonOptions& options, TrainerGroup& group)
+      : graph_(std::move(graph)), options_(options), group_(group) {}
+
+  // Makes one if options.checkpoint_every says so.
+  void AfterEpoch(const Progress& progress, const torch::nn::Module& model,
+                  const SharedOptimizer& optimizer) const;
+  // With options.resume, goes back to the latest one, if there is one.
+  std::optional<Progress> Resume(torch::nn::Module& model, SharedOptimizer& optimizer) const;
+
+ private:
+  void Make(const Progress& progress, const torch::nn::Module& model,
+            const SharedOptimizer& optimizer) const;
+
+  graphd::DistGraph graph_;
+  const CommonOptions options_;
+  TrainerGroup& group_;
+};
+
+}  // namespace examples
