@@ -133,7 +133,8 @@ std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed) {
   return ids;
 }
 
-ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns) {
+ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
+                         const std::vector<std::string>& arguments) {
   std::string pattern = (std::filesystem::temp_directory_path() / "graphd-bench-XXXXXX").string();
   if (!::mkdtemp(pattern.data())) ThrowErrno("can't make", pattern);
   directory_ = pattern;
@@ -153,12 +154,27 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns) {
   WriteFileAtomically(ip_config_, StrCat("127.0.0.1 ", kPort, "\n"));
   const std::string run = directory_ + "/run", listen = StrCat("127.0.0.1:", kPort);
   ::setenv("GRAPHD_RUNTIME_DIR", run.c_str(), 1);
+  std::vector<std::string> words = {"graphd",
+                                    "--server_name",
+                                    "bench",
+                                    "--part_config",
+                                    config,
+                                    "--part_id",
+                                    "0",
+                                    "--listen",
+                                    listen,
+                                    "--log_level",
+                                    "warning",
+                                    "--state_dir",
+                                    directory_ + "/state"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::execl(GRAPHD_BIN_DIR "/graphd", "graphd", "--server_name", "bench", "--part_config",
-            config.c_str(), "--part_id", "0", "--listen", listen.c_str(), "--log_level", "warning",
-            static_cast<char*>(nullptr));
+    ::execv(GRAPHD_BIN_DIR "/graphd", argv.data());
     ::_exit(127);
   }
   const std::string socket = SocketPath(run, "bench", kPort);

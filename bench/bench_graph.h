@@ -38,14 +38,16 @@ const DistGraph& LocalGraph(const Shape& shape);
 std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed);
 
 // A homogeneous graph with node features "feat", written to a directory of its own and served by a
-// real graphd; both end with the object.
+// real graphd with these arguments more; both end with the object. Tensors lie in the directory.
 class ServedGraph {
  public:
-  ServedGraph(int64_t nodes, int64_t degree, int64_t columns);
+  ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
+              const std::vector<std::string>& arguments = {});
   ~ServedGraph();
   ServedGraph(const ServedGraph&) = delete;
   ServedGraph& operator=(const ServedGraph&) = delete;
   Options ClientOptions(Transport transport) const;
+  pid_t pid() const noexcept { return pid_; }
 
  private:
   std::string directory_, ip_config_;

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/strings.h"
+#include "bench/bench_graph.h"
+#include "bench/push_loop.h"
+#include "graphd/sparse_optim.h"
+
+// A trainer's step with a learnable embedding, through libgraphclient and a real graphd: pull
+// 10,000 random rows of 128 floats out of 2.4 million, hand back their gradients, and step.
+// "of_loop" is the share of the rate of a bare loop over memory that does the optimiser's
+// arithmetic, on one core, in the same run. "written" is what the daemon gives to files for a step;
+// write-back, every 30 s, is in few of them. Shared memory has large pages if
+// /sys/kernel/mm/transparent_hugepage/shmem_enabled is "advise", which is worth a third.
+
+namespace graphd::bench {
+namespace {
+
+// Until the log has the files that it needs, its pages are new ones.
+constexpr int kWarmUpSteps = 100;
+
+const char* const kDurabilities[] = {"none", "process", "power"};
+
+// Bytes that a process gave to write(2) and the like.
+double WrittenBytes(pid_t pid) {
+  std::ifstream io(StrCat("/proc/", pid, "/io"));
+  for (std::string line; std::getline(io, line);) {
+    if (line.starts_with("wchar:")) return std::stod(line.substr(6));
+  }
+  return 0;
+}
+
+// A daemon with a table, of which every page is in memory.
+struct ServedTable {
+  ServedTable(int64_t durability, OptimizerState state)
+      : graph(1000, 1, 1, {"--durability", kDurabilities[durability]}), kind(state) {
+    const DistGraph dist(Initialize(graph.ClientOptions(Transport::kUnix)));
+    DistEmbedding embedding(dist, Embedding());
+    std::vector<int64_t> ids(kPushRows);
+    for (int64_t first = 0; first < kTableRows; first += static_cast<int64_t>(kPushRows)) {
+      std::iota(ids.begin(), ids.end(), first);
+      embedding.Forward(ids);
+    }
+    const auto optimizer = Optimizer(embedding);
+    const auto pushes = DrawRows(/*zipf=*/false);
+    for (int i = 0; i < kWarmUpSteps; i++) {
+      embedding.Backward(pushes[static_cast<size_t>(i) % kPushes], GradientTensor());
+      optimizer->Step();
+    }
+    optimizer->Wait();
+  }
+
+  static EmbeddingOptions Embedding() {
+    EmbeddingOptions options;
+    options.name = "embedding";
+    options.dim = static_cast<int64_t>(kElements);
+    options.policy = TensorPolicy::kRange;
+    options.num_embeddings = kTableRows;
+    return options;
+  }
+  std::unique_ptr<SparseOptimizer> Optimizer(DistEmbedding& embedding) const {
+    if (kind == OptimizerState::kAdam) {
+      return std::make_unique<SparseAdam>(std::vector{&embedding}, StepOptions{});
+    }
+    return std::make_unique<SparseAdagrad>(std::vector{&embedding}, StepOptions{});
+  }
+  static const Tensor& GradientTensor() {
+    static const Tensor gradients = [] {
+      Tensor all = Tensor::Empty(
+          DType::kFloat32, {static_cast<int64_t>(kPushRows), static_cast<int64_t>(kElements)});
+      std::ranges::copy(Gradients(), all.as<float>().begin());
+      return all;
+    }();
+    return gradients;
+  }
+
+  ServedGraph graph;
+  OptimizerState kind;
+};
+
+std::unique_ptr<ServedTable> last_table;  // gone before main ends
+
+ServedTable& TableFor(int64_t durability, OptimizerState state) {
+  static std::tuple<int64_t, OptimizerState> kind;
+  if (last_table == nullptr || kind != std::tuple(durability, state)) {
+    last_table.reset();
+    last_table = std::make_unique<ServedTable>(durability, state);
+    kind = {durability, state};
+  }
+  return *last_table;
+}
+
+void BM_EmbeddingStep(benchmark::State& state) {
+  const auto transport = static_cast<Transport>(state.range(0));
+  const bool zipf = state.range(1) != 0;
+  const auto kind = static_cast<OptimizerState>(state.range(2));
+  const LoopCost& loop = MeasureLoop(kind, zipf);
+  const ServedTable& served = TableFor(state.range(3), kind);
+  const DistGraph graph(Initialize(served.graph.ClientOptions(transport)));
+  DistEmbedding embedding(graph, ServedTable::Embedding());
+  const auto optimizer = served.Optimizer(embedding);
+  const auto pushes = DrawRows(zipf);
+  std::vector<double> seconds;
+  const double written = WrittenBytes(served.graph.pid());
+  size_t i = 0;
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<int64_t>& ids = pushes[i++ % kPushes];
+    benchmark::DoNotOptimize(embedding.Forward(ids).data());
+    embedding.Backward(ids, ServedTable::GradientTensor());
+    optimizer->Step();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    seconds.push_back(took.count());
+  }
+  optimizer->Wait();
+  std::sort(seconds.begin(), seconds.end());
+  const auto steps = static_cast<double>(state.iterations());
+  const double rows = steps * kPushRows;
+  state.counters["rows/s"] = benchmark::Counter(rows, benchmark::Counter::kIsRate);
+  state.counters["of_loop"] =
+      benchmark::Counter(rows / loop.rows_per_second, benchmark::Counter::kIsRate);
+  state.counters["loop_rows/s"] = loop.rows_per_second;
+  state.counters["written_MB"] = (WrittenBytes(served.graph.pid()) - written) / steps / 1e6;
+  state.counters["p50_ms"] = seconds[seconds.size() / 2] * 1e3;
+  state.counters["p99_ms"] = seconds[seconds.size() * 99 / 100] * 1e3;
+  state.SetLabel(StrCat(OptimizerStateName(kind), ", ", kDurabilities[state.range(3)],
+                        zipf ? ", Zipf, " : ", uniform, ",
+                        transport == Transport::kAuto   ? "mapped"
+                        : transport == Transport::kUnix ? "unix"
+                                                        : "tcp"));
+}
+BENCHMARK(BM_EmbeddingStep)
+    ->ArgNames({"transport", "zipf", "state", "durability"})
+    ->ArgsProduct({{0, 1, 2},
+                   {0, 1},
+                   {static_cast<int64_t>(OptimizerState::kAdagrad),
+                    static_cast<int64_t>(OptimizerState::kAdam)},
+                   {0, 1, 2}})
+    ->Iterations(60)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace graphd::bench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  graphd::bench::last_table.reset();
+  return 0;
+}
