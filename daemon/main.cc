@@ -78,7 +78,10 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
 class JobWatch final : public JobRegistry::Observer {
  public:
   JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}
-  void JobCame(const std::string& job_id) override { tensors_.JobCame(job_id); }
+  void JobCame(const std::string& job_id) override {
+    tensors_.JobCame(job_id);
+    steps_.JobCame(job_id);
+  }
   void JobLeft(const std::string& job_id) override {
     tensors_.JobLeft(job_id);
     steps_.JobLeft(job_id);
@@ -158,10 +161,10 @@ class Graphd {
     JobWatch watch(tensors, steps);
     JobRegistry jobs(
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
+    store::CheckpointShelf checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
     ComputePool builds(1, kMaxQueuedRequests);
     ComputePool saves(2, kMaxQueuedRequests);
-    store::CheckpointShelf checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     ServiceContext context{
         graph, pool, builds, saves, jobs, tensors, checkpoints, steps, BufferPool::Create()};
     std::deque<DataThread> data_threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/step_gate.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "base/rng.h"
 #include "base/strings.h"
@@ -26,10 +26,30 @@ store::ClientId ClientOf(const std::string& job, uint32_t table) {
 struct StepGate::Joined {
   std::vector<int64_t> rows;
   std::vector<std::byte> payload;
+  store::TensorHost::SharePtr share;
+  store::Push push;
+  std::mutex mutex;  // guards the rest
   std::vector<store::Pipeline::Done> waiting;
+  bool over = false;
 
-  void Done(const Error* error) const {
-    for (const auto& done : waiting) done(error);
+  // False if the push is over.
+  bool Add(store::Pipeline::Done& done) {
+    std::lock_guard lock(mutex);
+    if (!over) waiting.push_back(std::move(done));
+    return !over;
+  }
+  bool IsOver() {
+    std::lock_guard lock(mutex);
+    return over;
+  }
+  void Done(const Error* error) {
+    std::vector<store::Pipeline::Done> told;
+    {
+      std::lock_guard lock(mutex);
+      over = true;
+      told.swap(waiting);
+    }
+    for (const auto& done : told) done(error);
   }
 };
 
@@ -40,6 +60,7 @@ uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
 
 std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
   std::lock_guard lock(mutex_);
+  if (!jobs_.contains(job)) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
   auto& gate = gates_[{job, table}];
   if (!gate) gate = std::make_shared<Gate>();
   return gate;
@@ -54,15 +75,23 @@ void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string
   push.payload = part.payload;
   share->table->CheckPush(push);
   const auto gate = Find(job, share->table->id());
-  std::lock_guard lock(gate->mutex);
+  std::unique_lock lock(gate->mutex);
+  if (gate->over) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
+  // One that is on its way, perhaps behind a checkpoint, may fail yet: only the store's own number
+  // says that a step is there.
+  const auto pushed = gate->pushed.lock();
+  if (pushed && pushed->push.sequence == number && pushed->Add(done)) return;
+  const uint64_t under_way = pushed && !pushed->IsOver() ? pushed->push.sequence : 0;
   const uint64_t last = LastStep(share, job);
   if (number <= last) {
     // Pushed before, but perhaps not done: an empty push of that number waits for it.
     Step repeated{share, rule, {}};
     repeated.parts[rank] = {{}, std::move(done), 0};
-    return Push(job, number, repeated);
+    lock.unlock();
+    return Push(Join(job, number, repeated));
   }
-  const uint64_t next = gate->steps.empty() ? last + 1 : gate->steps.rbegin()->first + 1;
+  const uint64_t next =
+      gate->steps.empty() ? std::max(last, under_way) + 1 : gate->steps.rbegin()->first + 1;
   if (number > next) {
     Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
           "' can't come yet: the next one is ", next);
@@ -87,11 +116,16 @@ void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string
   if (step.parts.size() < static_cast<size_t>(world_size)) return;
   Step complete = std::move(step);
   gate->steps.erase(number);
-  Push(job, number, complete);
+  const auto joined = Join(job, number, complete);
+  gate->pushed = joined;
+  // Not under the gate's mutex, which a trainer that leaves waits for: it may wait for memory.
+  std::lock_guard pushing(gate->pushing);
+  lock.unlock();
+  Push(joined);
 }
 
-// With the gate's mutex held: no repetition of the step may come before it.
-void StepGate::Push(const std::string& job, uint64_t number, Step& step) {
+std::shared_ptr<StepGate::Joined> StepGate::Join(const std::string& job, uint64_t number,
+                                                 Step& step) {
   auto joined = std::make_shared<Joined>();
   size_t rows = 0, bytes = 0;
   for (const auto& [rank, waiting] : step.parts) {
@@ -107,17 +141,41 @@ void StepGate::Push(const std::string& job, uint64_t number, Step& step) {
     joined->waiting.push_back(std::move(waiting.done));
     waiting_bytes_ -= waiting.bytes;
   }
-  store::Push push;
+  joined->share = step.share;
+  store::Push& push = joined->push;
   push.rule = step.rule;
   push.client = ClientOf(job, step.share->table->id());
   push.sequence = number;
   push.rows = joined->rows;
   push.payload = joined->payload;
+  return joined;
+}
+
+void StepGate::Push(const std::shared_ptr<Joined>& joined) {
   try {
-    host_.Submit(step.share, push, [joined](const Error* error) { joined->Done(error); });
+    host_.Submit(joined->share, joined->push,
+                 [joined](const Error* error) { joined->Done(error); });
   } catch (const Error& error) {
     joined->Done(&error);
   }
+}
+
+void StepGate::JobCame(const std::string& job) {
+  std::lock_guard lock(mutex_);
+  jobs_.insert(job);
+}
+
+// With mutex_ held.
+void StepGate::Forget(Gate& gate, bool for_good, std::vector<store::Pipeline::Done>& waiting) {
+  std::lock_guard lock(gate.mutex);
+  gate.over = for_good;
+  for (auto& [number, step] : gate.steps) {
+    for (auto& [rank, part] : step.parts) {
+      waiting_bytes_ -= part.bytes;
+      waiting.push_back(std::move(part.done));
+    }
+  }
+  gate.steps.clear();
 }
 
 void StepGate::TrainerLeft(const std::string& job, int rank) {
@@ -126,14 +184,7 @@ void StepGate::TrainerLeft(const std::string& job, int rank) {
     std::lock_guard lock(mutex_);
     for (auto at = gates_.lower_bound({job, 0}); at != gates_.end() && at->first.first == job;
          ++at) {
-      std::lock_guard gate_lock(at->second->mutex);
-      for (auto& [number, step] : at->second->steps) {
-        for (auto& [other, part] : step.parts) {
-          waiting_bytes_ -= part.bytes;
-          waiting.push_back(std::move(part.done));
-        }
-      }
-      at->second->steps.clear();
+      Forget(*at->second, /*for_good=*/false, waiting);
     }
   }
   const Error error(ErrorCode::kUnavailable, StrCat("step: trainer ", rank, " has left the job"));
@@ -141,8 +192,14 @@ void StepGate::TrainerLeft(const std::string& job, int rank) {
 }
 
 void StepGate::JobLeft(const std::string& job) {
+  std::vector<store::Pipeline::Done> nobodys;
   std::lock_guard lock(mutex_);
-  std::erase_if(gates_, [&](const auto& entry) { return entry.first.first == job; });
+  jobs_.erase(job);
+  std::erase_if(gates_, [&](const auto& entry) {
+    if (entry.first.first != job) return false;
+    Forget(*entry.second, /*for_good=*/true, nobodys);
+    return true;
+  });
 }
 
 }  // namespace graphd

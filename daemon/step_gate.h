@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -36,13 +37,14 @@ class StepGate {
   // `done` is called as Pipeline::Done when the step of all has been pushed; at once for a step
   // that was pushed before; with Error(kUnavailable) when a trainer leaves. A part that is brought
   // again takes the place of the first, whose `done` is forgotten. Throws Error(kInvalid) for a
-  // step that is not the next one or another rule than the others', Error(kOverloaded), and what
-  // TensorHost::Submit throws.
+  // step that is not the next one or another rule than the others', Error(kOverloaded),
+  // Error(kUnavailable) for a job that is not here, and what TensorHost::Submit throws.
   void Bring(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
              int world_size, const store::UpdateRule& rule, uint64_t step, Part part,
              store::Pipeline::Done done);
   // The last step of the job that was pushed; 0: none.
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
+  void JobCame(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
   void JobLeft(const std::string& job);
 
@@ -60,16 +62,22 @@ class StepGate {
   struct Joined;
   // A job's steps of one table. Several may be open if trainers run ahead.
   struct Gate {
-    std::mutex mutex;  // guards the rest, and held while a step is pushed
+    std::mutex mutex;  // guards the rest
     std::map<uint64_t, Step> steps;
+    std::weak_ptr<Joined> pushed;  // the last: the store may not have it yet, while pushes are held
+    bool over = false;             // its job has left
+    std::mutex pushing;            // held while a step is pushed, so that none overtakes another
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
   std::shared_ptr<Gate> Find(const std::string& job, uint32_t table);
-  void Push(const std::string& job, uint64_t number, Step& step);
+  std::shared_ptr<Joined> Join(const std::string& job, uint64_t number, Step& step);
+  void Push(const std::shared_ptr<Joined>& joined);
+  void Forget(Gate& gate, bool for_good, std::vector<store::Pipeline::Done>& waiting);
 
   store::TensorHost& host_;
   std::atomic<size_t> waiting_bytes_ = 0;
-  std::mutex mutex_;  // guards gates_; taken before a gate's
+  std::mutex mutex_;            // guards the rest; taken before a gate's
+  std::set<std::string> jobs_;  // that are here: what others bring would stay for ever
   std::map<Key, std::shared_ptr<Gate>> gates_;
 };
 

@@ -30,6 +30,23 @@ store::UpdateRule ReadRule(wire::UpdateRule::Reader in) {
   return rule;
 }
 
+// For GraphSession::Execute: what may wait for memory is never done on a data thread.
+size_t WorkOf(const TensorHost& host, size_t bytes, size_t rows) {
+  return host.memory_is_bounded() ? SIZE_MAX : bytes + rows * kWorkPerRow;
+}
+
+// What Open gave, on its way to the client. One that has gone meanwhile will not fill the tensor.
+struct OpenedFor {
+  TensorHost& host;
+  TensorHost::Caller caller;
+  TensorHost::Opened opened = {};
+  bool told = false;
+
+  ~OpenedFor() {
+    if (opened.fill && !told) host.CallerLeft(caller.key);
+  }
+};
+
 // A promise that a call back on another thread fulfils.
 struct Completion {
   kj::Promise<void> promise;
@@ -91,7 +108,7 @@ kj::Promise<void> GraphSession::push(PushContext context) {
     change->push.sequence = params.getSequence();
     context.releaseParams();
     Completion completion = NewCompletion();
-    const size_t work = change->ids.size() * kWorkPerRow;
+    const size_t work = WorkOf(context_.tensors, 0, change->ids.size());
     return Execute(work, 1,
                    [&host = context_.tensors, change, done = std::move(completion.done)](
                        size_t, WorkerScratch&) {
@@ -115,7 +132,7 @@ kj::Promise<void> GraphSession::stage(StageContext context) {
     const uint64_t step = params.getStep();
     context.releaseParams();
     Completion completion = NewCompletion();
-    return Execute(change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
+    return Execute(WorkOf(context_.tensors, change->push.payload.size(), change->ids.size()), 1,
                    [this_job = membership_->job_id(), rank = membership_->rank(),
                     world_size = membership_->world_size(), &steps = context_.steps, change, step,
                     done = std::move(completion.done)](size_t, WorkerScratch&) {
@@ -155,7 +172,7 @@ kj::Promise<void> GraphSession::readRows(ReadRowsContext context) {
     context.releaseParams();
     context_.graph.rows_served.fetch_add(count, std::memory_order_relaxed);
     const size_t slices = (count + read->rows_per_slice - 1) / read->rows_per_slice;
-    return Execute(bytes + count * kWorkPerRow, slices,
+    return Execute(WorkOf(context_.tensors, bytes, count), slices,
                    [read](size_t slice, WorkerScratch& scratch) { read->Run(slice, scratch.rows); })
         .then([this, context, read, bytes]() mutable {
           AsKj([&] {
@@ -195,18 +212,18 @@ TensorHost::Caller GraphSession::caller() const {
 kj::Promise<void> GraphSession::openTensor(OpenTensorContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
-    auto opened = std::make_shared<TensorHost::Opened>();
+    std::shared_ptr<OpenedFor> opened(new OpenedFor{context_.tensors, caller()});
     return OnBuilds(
         context,
-        [opened, caller = caller(), &host = context_.tensors, part = params.getPart(),
-         spec = ReadTensorSpec(params.getSpec()), create = params.getCreate(),
-         fills = params.getCallerFills()] {
-          *opened = host.Open(caller, part, spec, create, fills);
+        [opened, part = params.getPart(), spec = ReadTensorSpec(params.getSpec()),
+         create = params.getCreate(), fills = params.getCallerFills()] {
+          opened->opened = opened->host.Open(opened->caller, part, spec, create, fills);
         },
         [opened](OpenTensorResults::Builder results) {
-          WriteShare(opened->share, results.initInfo());
-          results.setFill(opened->fill);
-          results.setFilling(opened->filling);
+          WriteShare(opened->opened.share, results.initInfo());
+          results.setFill(opened->opened.fill);
+          results.setFilling(opened->opened.filling);
+          opened->told = true;
         });
   });
 }

@@ -59,14 +59,17 @@ void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& p
 void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& reconnect,
                const std::function<void()>& f) {
   const auto start = Clock::now();
+  auto pause = std::chrono::milliseconds(2);
   for (;;) {
     try {
       return f();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout) throw;
     }
-    // The call may have failed before the link knows that it is broken.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    // The call may have failed before the link knows that it is broken; or the daemon is there,
+    // and what is asked for has to wait for others.
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::milliseconds(100));
     reconnect();
   }
 }

@@ -304,14 +304,16 @@ std::vector<std::shared_ptr<Table>> Store::tables() const {
 
 void Store::DropTable(const std::string& name) {
   const std::shared_ptr<Table> table = FindTable(name);
+  const Hurry hurry(this);
   std::lock_guard cycle(cycle_mutex_);  // or it would write the table's pages again
   std::unique_lock lock(tables_mutex_);
-  by_name_.erase(name);
+  // What may fail comes first: a table that is half dropped would take pushes and lose them.
   PutTrouble(table->id(), "");
-  by_id_.erase(table->id());
   db_.RemoveText(TableKey(table->id()));
   db_.RemoveTable(table->id());
   db_.Flush();
+  by_name_.erase(name);
+  by_id_.erase(table->id());
 }
 
 void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done) {

@@ -5,11 +5,13 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/strings.h"
 
 namespace graphd::store {
 namespace {
 
+constexpr uint64_t kBlockBytes = 4096;  // of memory, each of which is counted in a byte
 constexpr auto kSweepEvery = std::chrono::milliseconds(500);
 
 std::string DTypeAndShape(const TensorSpec& spec) {
@@ -59,12 +61,32 @@ void TensorHost::OpenStore() {
 
 std::vector<int64_t> TensorHost::IdsOf(const TableSpec& table) const {
   const ShareRecord record = DecodeRecord(table, table.attributes);
-  const TensorRows rows = RowsOf(meta_, record.spec);
   std::vector<int64_t> ids(static_cast<size_t>(table.rows));
+  TensorRows rows;
+  try {
+    rows = CheckSuits(record, table.rows);
+  } catch (const Error&) {
+    return ids;  // nobody can use it: Adopt says why
+  }
   for (size_t i = 0; i < ids.size(); i++) {
     ids[i] = rows.map->FromLocalRow(record.part, rows.type, static_cast<int64_t>(i));
   }
   return ids;
+}
+
+TensorRows TensorHost::CheckSuits(const ShareRecord& record, int64_t count) const {
+  if (std::find(parts_.begin(), parts_.end(), record.part) == parts_.end() ||
+      record.num_parts != meta_->book.num_partitions()) {
+    Throw(ErrorCode::kInvalid, "it is of partition ", record.part, " of ", record.num_parts);
+  }
+  TensorSpec spec = record.spec;
+  CheckTensorSpec(*meta_, spec);
+  TensorRows rows = RowsOf(meta_, spec);
+  if (rows.count_in(record.part) != count) {
+    Throw(ErrorCode::kInvalid, "it has ", count, " rows of partition ", record.part, ", which has ",
+          rows.count_in(record.part));
+  }
+  return rows;
 }
 
 void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
@@ -72,22 +94,12 @@ void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
   share->table = table;
   share->record = DecodeRecord(table->spec(), table->attributes());
   const ShareRecord& record = share->record;
-  TensorSpec spec = record.spec;
   try {
-    if (std::find(parts_.begin(), parts_.end(), record.part) == parts_.end() ||
-        record.num_parts != meta_->book.num_partitions()) {
-      Throw(ErrorCode::kInvalid, "it is of partition ", record.part, " of ", record.num_parts);
-    }
-    CheckTensorSpec(*meta_, spec);
-    share->rows = RowsOf(meta_, spec);
-    if (share->rows.count_in(record.part) != table->spec().rows) {
-      Throw(ErrorCode::kInvalid, "it has ", table->spec().rows, " rows of partition ", record.part,
-            ", which has ", share->rows.count_in(record.part));
-    }
+    share->rows = CheckSuits(record, table->spec().rows);
   } catch (const Error& error) {
-    share->trouble =
-        StrCat("tensor '", spec.name, "' does not suit the graph that is served: ", error.what(),
-               "; drop it, or serve the graph that it was made with");
+    share->trouble = StrCat("tensor '", record.spec.name,
+                            "' does not suit the graph that is served: ", error.what(),
+                            "; drop it, or serve the graph that it was made with");
     LogWarning(share->trouble);
   }
   for (const std::string& job : {record.job_id, record.holder}) {
@@ -98,11 +110,13 @@ void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
 
 void TensorHost::JobCame(const std::string& job) {
   std::lock_guard lock(mutex_);
+  here_.insert(job);
   gone_.erase(job);
 }
 
 void TensorHost::JobLeft(const std::string& job) {
   std::lock_guard lock(mutex_);
+  here_.erase(job);
   for (const auto& [id, share] : shares_) {
     if (share->record.job_id == job || share->record.holder == job) gone_[job] = Clock::now();
   }
@@ -113,6 +127,11 @@ void TensorHost::CallerLeft(uint64_t key) {
   for (const auto& [id, share] : shares_) {
     if (share->filler == key) share->filler = 0;
   }
+}
+
+// What a job asked for may be done only when it has left.
+void TensorHost::Watch(const std::string& job) {
+  if (!job.empty() && !here_.contains(job)) gone_.try_emplace(job, Clock::now());
 }
 
 std::optional<double> TensorHost::GoneFor(const std::string& job) const {
@@ -163,10 +182,26 @@ TensorHost::MutableShare TensorHost::Make(const std::string& job, PartId part,
       share->rows.map->is_range() ? share->rows.map->type_begin(part, share->rows.type) : -1;
   table.initializer = spec.initializer;
   table.attributes = EncodeRecord(share->record);
+  if (removing_.contains(table.name)) {
+    Throw(ErrorCode::kUnavailable, "tensor '", spec.name,
+          "' is being dropped; it can be made anew soon");
+  }
+  CheckRoom(table, share->rows.map->is_range());
   if (!store_) OpenStore();
   share->table = store_->OpenTable(table);
   shares_[share->table->id()] = share;
+  Watch(job);
   return share;
+}
+
+// Rows take memory when they are used, but what is kept of each page takes it at once.
+void TensorHost::CheckRoom(const TableSpec& table, bool is_range) const {
+  constexpr uint64_t kPerPage = 32;
+  const uint64_t rows = static_cast<uint64_t>(table.rows);
+  const uint64_t blocks = rows / kBlockBytes * table.row_bytes();
+  const uint64_t ids = is_range ? 0 : rows * sizeof(int64_t);
+  CheckMemory(ArenaPages(table.rows) * kPerPage + blocks + ids, AvailableMemory(),
+              StrCat("a table of ", table.rows, " rows"));
 }
 
 TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpec spec, bool create,
@@ -293,6 +328,7 @@ void TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
   if (hold) CheckFree(*share, job);
   if ((record.holder == job) == hold) return;
   record.holder = hold ? job : "";
+  if (hold) Watch(job);
   Keep(*share);
 }
 
@@ -302,6 +338,7 @@ void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerS
     std::lock_guard lock(mutex_);
     share = FindVisible(job, table);
     if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
+    CheckFree(*share, job);
   }
   if (static_cast<uint8_t>(state) >= kOptimizerStates) {
     Throw(ErrorCode::kInvalid, "optimiser's state ", static_cast<int>(state), " does not exist");
@@ -314,11 +351,33 @@ void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerS
 }
 
 void TensorHost::Drop(const std::string& job, uint32_t table) {
-  std::lock_guard lock(mutex_);
-  const MutableShare share = FindVisible(job, table);
+  std::unique_lock lock(mutex_);
+  MutableShare share = FindVisible(job, table);
   CheckFree(*share, job);
-  store_->DropTable(share->table->spec().name);
   shares_.erase(table);
+  Remove({std::move(share)}, lock);
+}
+
+// Without the mutex: the store waits for write-back, which may take minutes, and for ever on a full
+// disk, while rows of other tables are read and written.
+void TensorHost::Remove(std::vector<MutableShare> gone, std::unique_lock<std::mutex>& lock) {
+  for (const MutableShare& share : gone) removing_.insert(share->table->spec().name);
+  std::optional<Error> failure;
+  for (const MutableShare& share : gone) {
+    const std::string& name = share->table->spec().name;
+    bool removed = true;
+    lock.unlock();
+    try {
+      store_->DropTable(name);
+    } catch (const Error& error) {
+      removed = false;
+      if (!failure) failure = error;
+    }
+    lock.lock();
+    if (!removed) shares_[share->table->id()] = share;
+    removing_.erase(name);
+  }
+  if (failure) throw Error(*failure);
 }
 
 void TensorHost::Keep(const Share& share) {
@@ -384,15 +443,23 @@ void TensorHost::Sweep() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     wake_.wait_for(lock, kSweepEvery);
-    for (auto gone = gone_.begin(); gone != gone_.end();) {
-      const double seconds = SecondsSince(gone->second);
+    std::vector<std::string> jobs;
+    for (const auto& [job, since] : gone_) {
+      if (SecondsSince(since) >= options_.lease_seconds) jobs.push_back(job);
+    }
+    for (const std::string& job : jobs) {
+      const auto gone = gone_.find(job);
+      if (gone == gone_.end()) continue;  // it came back while another's tensors were removed
+      const bool for_good = SecondsSince(gone->second) >= options_.orphan_seconds;
       try {
-        if (seconds >= options_.lease_seconds) EndLeases(gone->first);
-        if (seconds >= options_.orphan_seconds) DropAllOf(gone->first);
+        EndLeases(job);
+        if (!for_good) continue;
+        gone_.erase(gone);
+        Remove(TakeAllOf(job), lock);
       } catch (const Error& error) {
-        LogError("tensors of job ", gone->first, ", which has left: ", error.what());
+        LogError("tensors of job ", job, ", which has left: ", error.what(), "; tried again later");
+        if (!here_.contains(job)) gone_[job] = Clock::now();
       }
-      gone = seconds >= options_.orphan_seconds ? gone_.erase(gone) : std::next(gone);
     }
   }
 }
@@ -405,13 +472,15 @@ void TensorHost::EndLeases(const std::string& job) {
   }
 }
 
-void TensorHost::DropAllOf(const std::string& job) {
+std::vector<TensorHost::MutableShare> TensorHost::TakeAllOf(const std::string& job) {
+  std::vector<MutableShare> taken;
   std::erase_if(shares_, [&](const auto& entry) {
     if (entry.second->record.job_id != job) return false;
     LogInfo("tensor '", entry.second->record.spec.name, "' goes with its job ", job);
-    store_->DropTable(entry.second->table->spec().name);
+    taken.push_back(entry.second);
     return true;
   });
+  return taken;
 }
 
 }  // namespace graphd::store

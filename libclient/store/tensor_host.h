@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,7 +22,7 @@
 // persistent, and then one job at a time writes it, by a lease, or every job does. All of it is
 // kept in the store, so that a process that starts again knows it. graphd has one, and so has a
 // trainer in standalone mode. Thread-safe: the maps are guarded by one mutex, which is not held
-// while pages are read or written.
+// while pages are read or written, nor while what a tensor leaves behind is removed.
 
 namespace graphd::store {
 
@@ -57,6 +58,9 @@ class TensorHost {
   TensorHost& operator=(const TensorHost&) = delete;
 
   const GraphMeta& meta() const noexcept { return *meta_; }
+  // Whether reading and writing rows may have to wait for memory: then not on a thread that others
+  // wait for.
+  bool memory_is_bounded() const noexcept { return options_.store.memory_bytes != 0; }
 
   // A job's first connection has come, its last one has gone.
   void JobCame(const std::string& job);
@@ -89,12 +93,12 @@ class TensorHost {
   // Takes or gives back the job's right to write. Throws Error(kDenied) naming the job that has it,
   // Error(kUnavailable) while that job is gone but may come back.
   void Lease(const std::string& job, uint32_t table, bool hold);
-  // As Store::AddState.
+  // As Store::AddState; also Error(kDenied) while another job may write it.
   void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
   // Says that rows of a checkpoint come now, or are all there. Until then the share can't be used
   // otherwise, also after a restart. Throws as FindToWrite.
   void SetLoading(const std::string& job, uint32_t table, bool loading);
-  // Throws Error(kDenied) while another job may write it.
+  // Throws Error(kDenied) while another job may write it. Waits for write-back.
   void Drop(const std::string& job, uint32_t table);
 
   // What the job can see; all there is.
@@ -110,6 +114,8 @@ class TensorHost {
   using MutableShare = std::shared_ptr<Share>;
   // All but the first: with mutex_ held.
   std::vector<int64_t> IdsOf(const TableSpec& table) const;
+  // Throws Error(kInvalid) unless a table of so many rows is a share of the graph that is served.
+  TensorRows CheckSuits(const ShareRecord& record, int64_t count) const;
   void OpenStore();
   void Adopt(const std::shared_ptr<Table>& table);
   MutableShare FindByName(PartId part, const std::string& job, const TensorSpec& spec) const;
@@ -125,7 +131,13 @@ class TensorHost {
   std::optional<double> GoneFor(const std::string& job) const;
   void Sweep();
   void EndLeases(const std::string& job);
-  void DropAllOf(const std::string& job);
+  // A job that has something of this host now: if it left meanwhile, that goes like the rest.
+  void Watch(const std::string& job);
+  void CheckRoom(const TableSpec& table, bool is_range) const;
+  // The shares are no longer in shares_. Gives `lock` back while it works; those that can't be
+  // removed are back then, and the first error is thrown.
+  void Remove(std::vector<MutableShare> gone, std::unique_lock<std::mutex>& lock);
+  std::vector<MutableShare> TakeAllOf(const std::string& job);
 
   const std::shared_ptr<const GraphMeta> meta_;
   const std::vector<PartId> parts_;
@@ -135,6 +147,8 @@ class TensorHost {
   std::condition_variable wake_;
   std::unique_ptr<Store> store_;  // once made, it stays
   std::map<uint32_t, MutableShare> shares_;
+  std::set<std::string> removing_;                 // tables of shares that are being dropped
+  std::set<std::string> here_;                     // jobs with a connection
   std::map<std::string, Clock::time_point> gone_;  // jobs with tensors or leases that left, or
                                                    // are not there yet since the start
   bool stopping_ = false;

@@ -30,6 +30,7 @@ class StepGateTest : public ::testing::Test {
     const uint32_t table = host_->Open({"job", 1}, 0, spec, true, false).share.table;
     share_ = host_->FindToWrite("job", table);
     gate_ = std::make_unique<StepGate>(*host_);
+    gate_->JobCame("job");
     rule_.kind = store::UpdateKind::kSgd;
     rule_.lr = 1;
   }
@@ -106,6 +107,28 @@ TEST_F(StepGateTest, WhenATrainerLeavesTheOthersAreTold) {
   Bring(1, 1, 0, 3.0F).get();
   EXPECT_EQ(again.get(), "done");
   EXPECT_EQ(Row(0), -2.0F);
+}
+
+TEST_F(StepGateTest, APartThatIsBroughtAgainWhileACheckpointHoldsItsStepWaitsForThat) {
+  auto hold = host_->store().HoldPushes();
+  auto first = Bring(0, 1, 0, 2.0F), lost = Bring(1, 1, 0, 4.0F);
+  gate_->TrainerLeft("job", 1);
+  auto again = Bring(1, 1, 0, 4.0F);
+  EXPECT_TRUE(IsOpen(first));
+  EXPECT_TRUE(IsOpen(again));
+  hold = nullptr;
+  ASSERT_EQ(again.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_EQ(again.get(), "done");
+  EXPECT_EQ(first.get(), "done");
+  EXPECT_EQ(lost.get(), "done");
+  EXPECT_EQ(Row(0), -3.0F);
+}
+
+TEST_F(StepGateTest, WhatComesWhenItsJobHasLeftIsRefused) {
+  gate_->JobLeft("job");
+  EXPECT_THROW(Bring(0, 1, 0, 1.0F), Error);
+  gate_->JobCame("job");
+  EXPECT_EQ(Bring(0, 1, 0, 1.0F, 1).get(), "done");
 }
 
 }  // namespace

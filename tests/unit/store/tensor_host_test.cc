@@ -22,7 +22,13 @@ std::shared_ptr<const GraphMeta> SmallMeta() {
 
 class TensorHostTest : public ::testing::Test {
  protected:
+  // Jobs a and b are here.
   std::unique_ptr<TensorHost> NewHost(double lease = 0.3, double orphan = 0.6) {
+    auto host = NewEmptyHost(lease, orphan);
+    for (const char* job : {"a", "b"}) host->JobCame(job);
+    return host;
+  }
+  std::unique_ptr<TensorHost> NewEmptyHost(double lease, double orphan) {
     TensorHost::Options options;
     options.store.directory = directory_.path() + "/store";
     options.lease_seconds = lease;
@@ -132,7 +138,7 @@ TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
     host->Lease("a", persistent, true);
     host->PrepareState("a", persistent, OptimizerState::kAdagrad);
   }
-  auto host = NewHost(/*lease=*/1, /*orphan=*/2);
+  auto host = NewEmptyHost(/*lease=*/1, /*orphan=*/2);
   EXPECT_NO_THROW(host->FindToWrite("a", persistent));  // it holds the lease still
   EXPECT_NO_THROW(host->FindToRead("a", own));
   EXPECT_EQ(host->Open({"b", 2}, 1, Spec("x", true), false, false).share.info.state,
@@ -145,6 +151,31 @@ TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
   ASSERT_EQ(host->ListAll().size(), 1U);
   EXPECT_GE(SecondsSince(start), 1.5);
   EXPECT_EQ(host->ListAll()[0].info.holder, "");
+}
+
+TEST_F(TensorHostTest, WhatAJobGetsWhenItHasLeftGoesToo) {
+  auto host = NewHost();
+  const uint32_t shared = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  host->JobCame("late");
+  host->JobLeft("late");
+  host->Open({"late", 9}, 1, Spec("y", false), true, false);
+  host->Lease("late", shared, true);
+  const auto start = Clock::now();
+  while (host->ListAll().size() > 1 && SecondsSince(start) < 30) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_EQ(host->ListAll().size(), 1U);
+  EXPECT_NO_THROW(host->Lease("a", shared, true));
+}
+
+TEST_F(TensorHostTest, NoMachineHasThePagesOfSomeTensors) {
+  auto host = NewHost();
+  TensorSpec huge = Spec("x", false);
+  huge.policy = TensorPolicy::kRange;
+  huge.rows = int64_t{1} << 46;
+  huge.row_shape = {};
+  huge.dtype = DType::kUInt8;
+  EXPECT_EQ(CodeOf([&] { host->Open({"a", 1}, 1, huge, true, false); }), ErrorCode::kOverloaded);
 }
 
 TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
