@@ -33,7 +33,7 @@ int Crashes() {
   return wanted != nullptr ? std::atoi(wanted) : 20;
 }
 
-class TensorCrashes : public ::testing::TestWithParam<std::string> {
+class KilledDaemons : public ::testing::TestWithParam<std::string> {
  protected:
   DistGraph Connect(Transport transport, const std::string& job) const {
     Options options = served_.TrainerOptions(transport);
@@ -73,7 +73,7 @@ class TensorCrashes : public ::testing::TestWithParam<std::string> {
 };
 
 // The same steps on the daemons and in this process.
-void TensorCrashes::Train(int trainer) {
+void KilledDaemons::Train(int trainer) {
   const Transport transports[] = {Transport::kAuto, Transport::kUnix, Transport::kTcp};
   const DistGraph graph = Connect(transports[trainer], "job" + std::to_string(trainer));
   const DistGraph alone(Initialize(served_.StandaloneOptions()));
@@ -106,7 +106,7 @@ void TensorCrashes::Train(int trainer) {
 }
 
 // A daemon may die at any time; then there is no checkpoint of that name, and the next one works.
-void TensorCrashes::MakeCheckpoints() {
+void KilledDaemons::MakeCheckpoints() {
   while (!stop_) {
     try {
       const DistGraph graph = Connect(Transport::kAuto, "checkpoints");
@@ -125,7 +125,7 @@ void TensorCrashes::MakeCheckpoints() {
   }
 }
 
-TEST_P(TensorCrashes, EveryAcknowledgedStepIsThereOnce) {
+TEST_P(KilledDaemons, EveryAcknowledgedStepIsThereOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kTrainers; t++) {
     threads.emplace_back([this, t] {
@@ -176,7 +176,7 @@ TEST_P(TensorCrashes, EveryAcknowledgedStepIsThereOnce) {
 }
 
 // All rows in memory, and memory for a part of them.
-INSTANTIATE_TEST_SUITE_P(Memory, TensorCrashes, ::testing::Values("1GiB", "256KiB"),
+INSTANTIATE_TEST_SUITE_P(Memory, KilledDaemons, ::testing::Values("1GiB", "256KiB"),
                          [](const auto& tested) { return "With" + tested.param; });
 
 }  // namespace
