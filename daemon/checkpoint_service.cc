@@ -151,7 +151,8 @@ class MakingService final : public wire::Making::Server {
         state->hold.reset();
         state->making.reset();
       });
-    } catch (const Error&) {  // the daemon ends; with the last owner it goes, too
+    } catch (const Error&) {          // the daemon ends; with the last owner it goes, too
+    } catch (const kj::Exception&) {  // likewise, and this thread has no event loop any more
     }
   }
 

@@ -24,7 +24,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
   if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
   auto found = jobs_.find(member.job_id);
   const bool is_trainer = member.role == JobRole::kTrainer;
-  if (is_trainer && (member.rank < 0 || member.rank >= member.world_size)) {
+  if (member.role != JobRole::kLauncher && (member.rank < 0 || member.rank >= member.world_size)) {
     Throw(ErrorCode::kInvalid, "rank ", member.rank, " is outside the world of ", member.world_size,
           " trainers");
   }

@@ -30,13 +30,17 @@ Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn,
   if (log_ != nullptr) threads_.emplace_back([this] { WriteLog(); });
 }
 
-Pipeline::~Pipeline() {
+void Pipeline::Stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   work_.notify_all();
   logging_.notify_all();
+}
+
+Pipeline::~Pipeline() {
+  Stop();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -71,6 +75,8 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   auto job = std::make_shared<Job>(Job{std::move(table), push, std::move(done), std::move(order),
                                        std::move(pins), 0, false, nullptr});
   std::unique_lock lock(mutex_);
+  // Also for one that is sent again: that it was taken does not mean that it was logged.
+  if (!failed_.empty()) Refuse(push);
   if (const auto known = clients_.find(push.client);
       known != clients_.end() && push.sequence <= known->second.sequence) {
     // Its exact number is not known any more; that of the client's last push is later.
@@ -152,8 +158,7 @@ void Pipeline::WriteLog() {
     for (const auto& job : jobs) {
       job->logged = true;
       if (!written) {
-        job->error = std::make_unique<Error>(
-            ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", failed_));
+        job->error = std::make_unique<Error>(NotLogged());
       }
     }
     Finish(lock);
@@ -195,6 +200,10 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
   return false;
 }
 
+Error Pipeline::NotLogged() const {
+  return Error(ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", failed_));
+}
+
 // Tells those whose turn it is. Gives the lock back meanwhile.
 void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
   std::vector<std::shared_ptr<Job>> jobs;
@@ -211,9 +220,11 @@ void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
   waiters_.erase(waiters_.begin(), waits);
   if (!jobs.empty()) done_.notify_all();
   if (jobs.empty() && repeated.empty()) return;
+  std::unique_ptr<Error> lost;
+  if (!failed_.empty()) lost = std::make_unique<Error>(NotLogged());
   lock.unlock();
   for (const auto& job : jobs) job->done(job->error.get());
-  for (const Done& done : repeated) done(nullptr);
+  for (const Done& done : repeated) done(lost.get());
   lock.lock();
 }
 

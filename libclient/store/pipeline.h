@@ -52,6 +52,8 @@ class Pipeline {
   Pipeline(PushLog* log, Options options, uint64_t last_lsn, std::map<ClientId, Client> clients);
   // Waits for what is pending, unless the disk is full.
   ~Pipeline();
+  // From now on nothing may be submitted, and pushes that wait for room on the disk fail.
+  void Stop();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
@@ -99,6 +101,7 @@ class Pipeline {
   bool AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock);
   void Finish(std::unique_lock<std::mutex>& lock);
   void Refuse(const Push& push) const;
+  Error NotLogged() const;
   void Remember(const Push& push);
 
   PushLog* const log_;  // the log thread's, but under log_mutex_ for truncation

@@ -119,6 +119,7 @@ Store::~Store() {
     stopping_ = true;
   }
   wake_.notify_all();
+  pipeline_->Stop();  // a cycle that waits for pushes on a full disk goes on
   write_back_.join();
   try {
     Cycle(/*at_once=*/true);

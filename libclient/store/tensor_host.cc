@@ -286,9 +286,10 @@ void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading
   const MutableShare share = FindVisible(job, table);
   if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
   CheckMayWrite(*share, job);
+  // First: until the mark goes, it can't be used.
+  if (!loading) store_->SetTrouble(*share->table, "");  // what it had lost is there again
   share->record.loading = loading;
   Keep(*share);
-  if (!loading) store_->SetTrouble(*share->table, "");  // what it had lost is there again
 }
 
 void TensorHost::CheckMayWrite(const Share& share, const std::string& job) const {

@@ -49,6 +49,7 @@ class SparsePartition : public ::testing::Test {
     access_ = std::make_unique<GraphAccess>(config.meta, std::vector<std::vector<FeatureInfo>>(1),
                                             std::move(edge_features), std::move(partitions),
                                             std::vector<std::shared_ptr<DaemonLink>>(2),
+                                            std::vector<std::shared_ptr<TensorPort>>(2),
                                             std::make_shared<Traffic>(), std::chrono::seconds(1));
   }
 

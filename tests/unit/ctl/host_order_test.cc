@@ -14,8 +14,8 @@ namespace {
 HostOrder SomeOrder() {
   HostOrder order;
   order.version = "0.1.0";
-  order.server = {"products", "10.0.0.1",    30050, {0, 3}, "/w/g.json",
-                  4,          "/bin/graphd", "",    2,      true};
+  order.server = {"products", "10.0.0.1", 30050,    {0, 3},  "/w/g.json",       4,   "/bin/graphd",
+                  "",         2,          "/state", "power", uint64_t{1} << 36, true};
   order.job.job_id = "j1";
   order.job.workspace = "/w";
   order.job.command = {{"echo", "it's \"here\"\n", ""}, false};
