@@ -332,7 +332,10 @@ void PushLog::TruncateThrough(uint64_t lsn) {
     for (const Segment& segment : segments_) sum += segment.file_bytes;
     return sum;
   };
-  keep_ = std::max(files_in_use(), keep_ - keep_ / 8);
+  // One more than were in use: where records fall, the same pushes take one more segment.
+  uint64_t largest = 0;
+  for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
+  keep_ = std::max(files_in_use() + largest, keep_ - keep_ / 8);
   // The one that is written to stays; the others end where the next begins.
   while (segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1) {
     const Segment& segment = segments_.front();
