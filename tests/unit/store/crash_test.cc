@@ -17,7 +17,7 @@ namespace {
 using graphd::testing::ScratchDirectory;
 
 template <class T>
-std::vector<T> AllRows(Store& store, const std::string& name) {
+std::vector<T> CrashRows(Store& store, const std::string& name) {
   const auto table = store.FindTable(name);
   std::vector<int64_t> rows(static_cast<size_t>(table->spec().rows));
   std::iota(rows.begin(), rows.end(), int64_t{0});
@@ -90,8 +90,8 @@ void CrashAndCompare(uint64_t memory_bytes) {
         CrashStep(reference, client, ++in_reference[client]);
       }
     }
-    ASSERT_EQ(AllRows<int64_t>(store, "counts"), AllRows<int64_t>(reference, "counts"));
-    ASSERT_EQ(AllRows<float>(store, "rows"), AllRows<float>(reference, "rows"));
+    ASSERT_EQ(CrashRows<int64_t>(store, "counts"), CrashRows<int64_t>(reference, "counts"));
+    ASSERT_EQ(CrashRows<float>(store, "rows"), CrashRows<float>(reference, "rows"));
   }
   EXPECT_GT(steps, static_cast<uint64_t>(crashes));
   std::cout << crashes << " crashes, " << steps << " steps acknowledged\n";
