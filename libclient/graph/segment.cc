@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "base/strings.h"
@@ -16,6 +18,7 @@
 namespace graphd {
 namespace {
 
+constexpr int kMaxSealTries = 5000;  // a millisecond apart
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 
@@ -213,8 +216,10 @@ std::span<std::byte> SegmentWriter::array_bytes_checked(const std::string& name,
 std::shared_ptr<const Segment> SegmentWriter::Seal() && {
   // F_SEAL_WRITE is refused while a writable mapping lives.
   if (base_) ::munmap(std::exchange(base_, nullptr), mapped_);
-  if (::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0) {
-    ThrowErrno("can't seal", "a segment");
+  // Another thread may have forked: until it calls exec, the child has the mapping, too.
+  for (int tries = 0; ::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0; tries++) {
+    if (errno != EBUSY || tries == kMaxSealTries) ThrowErrno("can't seal", "a segment");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return Segment::Map(std::move(fd_), std::move(layout_));
 }
