@@ -189,7 +189,7 @@ Error TableSource::Explain(const Error& error) const {
   if (error.code() != ErrorCode::kNotFound || spec().persistent) return error;
   return Error(ErrorCode::kNotFound,
                StrCat("tensor '", spec().name, "' is gone: ", error.what(),
-                      "; one that is not persistent ends with its job, or with its daemon. Make ",
+                      "; one that is not persistent ends with its job, or is dropped. Make ",
                       "it again, or make it persistent"));
 }
 

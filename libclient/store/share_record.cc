@@ -7,7 +7,7 @@
 
 namespace graphd::store {
 
-// Neither ids of jobs nor names have control characters.
+// Neither the number nor the name has a line feed, so it is told apart whatever the job's id is.
 std::string TableName(PartId part, const std::string& job_id, const std::string& name) {
   return StrCat(part, '\n', job_id, '\n', name);
 }
