@@ -15,6 +15,11 @@ namespace {
 // How long a rank that attaches again waits for the daemon to notice that its old connection is
 // gone.
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
+// Between attempts to attach that nobody waits for; well below the seconds that a daemon which
+// starts again leaves a job's lease to it. The destructor may have to wait for a connect.
+constexpr auto kFirstPause = std::chrono::milliseconds(10);
+constexpr auto kLongestPause = kFirstPause * 100;
+constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema) {
   PartitionFeatures features;
@@ -89,23 +94,37 @@ DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<Buffer
 }
 
 DaemonLink::~DaemonLink() {
-  thread_->Run([this] { live_ = nullptr; });
+  {
+    std::lock_guard lock(keeping_);
+    closing_ = true;
+  }
+  lost_.notify_all();
+  const auto drop = [this] { live_ = nullptr; };
+  thread_->Run(drop);  // ends an attempt that is under way
+  if (keeper_.joinable()) keeper_.join();
+  thread_->Run(drop);
 }
 
-UniqueFd DaemonLink::Connect() const {
-  const int timeout_ms = static_cast<int>(options_.timeout.count());
+UniqueFd DaemonLink::Connect(std::chrono::milliseconds patience) const {
+  const int timeout_ms = static_cast<int>(patience.count());
   return use_unix_ ? ConnectUnix(socket_path_, timeout_ms)
                    : ConnectTcp(address_.address, address_.port, timeout_ms);
 }
 
 AttachInfo DaemonLink::Attach() {
+  std::lock_guard lock(reconnecting_);
+  AttachInfo info = AttachPatiently();
+  keeper_ = std::thread([this] { KeepAttached(); });
+  return info;
+}
+
+AttachInfo DaemonLink::AttachPatiently() {
   const auto start = Clock::now();
   auto pause = std::chrono::milliseconds(5);
   for (;;) {
     try {
-      return AttachOnce();
+      return AttachOnce(options_.timeout, options_.timeout);
     } catch (const Error& error) {
-      broken_ = true;
       // Not there yet, or restarting: wait for it. A rank that is attached still may be this one's
       // last connection, of which the daemon has not seen the end. Anything else won't get better.
       const auto passed = Clock::now() - start + pause;
@@ -130,10 +149,8 @@ void DaemonLink::ReconnectIfBroken() {
   // Threads take turns: what another one tried in vain meanwhile, for as long as one may, is not
   // tried by each again.
   if (failure_ && failed_ > asked) throw Error(*failure_);
-  const std::shared_ptr<const GraphMeta> before = meta_;
   try {
-    const AttachInfo now = Attach();
-    CheckSameGraph(*before, *now.meta, peer_ + " (before)", peer_);
+    AttachPatiently();
   } catch (const Error& error) {
     failure_ = error;
     failed_ = Clock::now();
@@ -146,10 +163,58 @@ void DaemonLink::Persevere(const std::function<void()>& f) {
       options_.timeout, [this] { ReconnectIfBroken(); }, f);
 }
 
-AttachInfo DaemonLink::AttachOnce() {
+void DaemonLink::Lost() {
+  {
+    std::lock_guard lock(keeping_);
+    broken_ = true;
+  }
+  lost_.notify_all();
+}
+
+void DaemonLink::KeepAttached() {
+  auto pause = kFirstPause;
+  std::unique_lock lock(keeping_);
+  for (;;) {
+    lost_.wait(lock, [this] { return closing_ || broken_; });
+    if (closing_) return;
+    lock.unlock();
+    try {
+      std::lock_guard reconnecting(reconnecting_);  // a call may be at it
+      if (broken_) AttachOnce(std::min(options_.timeout, kLongestConnect), options_.timeout);
+    } catch (const Error&) {  // the next call finds out, and says it
+    }
+    lock.lock();
+    if (!broken_) {
+      pause = kFirstPause;
+      continue;
+    }
+    lost_.wait_for(lock, pause, [this] { return closing_.load(); });
+    pause = std::min(pause * 2, kLongestPause);
+  }
+}
+
+AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
+                                  std::chrono::milliseconds to_answer) {
+  UniqueFd small_fd = Connect(to_connect), bulk_fd;
+  if (!shares_memory()) bulk_fd = Connect(to_connect);
+  try {
+    AttachInfo info = AttachTo(std::move(small_fd), std::move(bulk_fd), to_answer);
+    if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
+    meta_ = info.meta;
+    generation_++;
+    // Not before: what is mapped of the daemon that was lost would be read as if it were this
+    // one's.
+    thread_->Run([this] { broken_ = live_ == nullptr || live_->lost; });
+    return info;
+  } catch (const Error&) {
+    thread_->Run([this] { live_ = nullptr; });
+    throw;
+  }
+}
+
+AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
+                                std::chrono::milliseconds patience) {
   const bool want_segments = shares_memory();
-  UniqueFd small_fd = Connect(), bulk_fd;
-  if (!want_segments) bulk_fd = Connect();
   AttachInfo info;
   struct Mapping {
     PartId part;
@@ -159,14 +224,18 @@ AttachInfo DaemonLink::AttachOnce() {
   std::vector<Mapping> mappings;
   auto pending = thread_->Start(
       [&]() -> kj::Promise<void> {
+        if (closing_) AsKj([] { Throw(ErrorCode::kUnavailable, "the graph is being closed"); });
         live_ = std::make_unique<Live>();
-        broken_ = false;  // before the connection can break
+        const auto lost = [this] {
+          live_->lost = true;
+          Lost();
+        };
         live_->small = std::make_unique<Live::Attached>(thread_->provider(), std::move(small_fd),
-                                                        use_unix_, buffers_, broken_);
+                                                        use_unix_, buffers_, lost);
         kj::Promise<void> bulk_attached = kj::READY_NOW;
         if (bulk_fd) {
           live_->bulk = std::make_unique<Live::Attached>(thread_->provider(), std::move(bulk_fd),
-                                                         use_unix_, buffers_, broken_);
+                                                         use_unix_, buffers_, lost);
           bulk_attached = live_->bulk->Attach(options_, JobRole::kBulk, false)
                               .then([bulk = live_->bulk.get()](auto&& response) {
                                 bulk->session = response.getSession();
@@ -202,10 +271,8 @@ AttachInfo DaemonLink::AttachOnce() {
           return kj::joinPromises(descriptors.releaseAsArray()).attach(kj::mv(response));
         });
       },
-      options_.timeout, "the graphd at " + peer_);
+      patience, "the graphd at " + peer_);
   pending.Wait();
-  generation_++;
-  if (!meta_) meta_ = info.meta;
   for (Mapping& mapping : mappings) {
     std::vector<std::shared_ptr<const Segment>> segments;
     for (size_t s = 0; s < mapping.fds.size(); s++) {

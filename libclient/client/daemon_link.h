@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -76,9 +78,11 @@ struct InducedPart {
 void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& reconnect,
                const std::function<void()>& f);
 
-// The connections to one daemon (a second one for rows, unless its memory is mapped): attached when
-// made, attached again by Reconnect. Thread-safe: the connection belongs to the RpcThread,
-// reconnecting is serialised by a mutex.
+// The connections to one daemon (a second one for rows, unless its memory is mapped): attached by
+// Attach, and again when they are lost, by the next call or, if none comes, by a thread of the
+// link's own: a daemon keeps a job's lease and its tensors for seconds only when its connections
+// are gone. Thread-safe: the connection belongs to the RpcThread, reconnecting is serialised by a
+// mutex.
 class DaemonLink {
  public:
   DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
@@ -90,7 +94,8 @@ class DaemonLink {
   // "127.0.0.1:30050" or the socket's path.
   const std::string& peer() const noexcept { return peer_; }
 
-  // Connects and attaches; waits up to the timeout for a daemon that does not answer yet.
+  // Connects and attaches, once and for the first time; waits up to the timeout for a daemon that
+  // does not answer yet.
   AttachInfo Attach();
 
   // The calls below start and return; Wait on what they return. Out-parameters are written by the
@@ -115,8 +120,8 @@ class DaemonLink {
   std::shared_ptr<const Segment> MapIndex(PartId part, const EdgeIndexSpec& spec);
   RpcThread::Pending Barrier();
 
-  // Attaches anew if the connection is broken. Throws as Attach does, and Error(kInvalid) if the
-  // daemon serves another graph now. Threads that ask at the same time fail together.
+  // Attaches anew if the connection is broken still. Throws as Attach does, and Error(kInvalid) if
+  // the daemon serves another graph now. Threads that ask at the same time fail together.
   void ReconnectIfBroken();
   bool is_broken() const noexcept { return broken_; }
   // How often this link has attached.
@@ -137,8 +142,12 @@ class DaemonLink {
 
  private:
   struct Live;  // connections and sessions, on the RPC thread
-  AttachInfo AttachOnce();
-  UniqueFd Connect() const;
+  AttachInfo AttachPatiently();
+  AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer);
+  AttachInfo AttachTo(UniqueFd small_fd, UniqueFd bulk_fd, std::chrono::milliseconds patience);
+  UniqueFd Connect(std::chrono::milliseconds patience) const;
+  void Lost();  // on the RPC thread
+  void KeepAttached();
   void TakeHop(wire::Session::HopResults::Reader answer, const PartHop& hop, uint64_t asked_bytes);
 
   std::shared_ptr<RpcThread> thread_;
@@ -149,12 +158,16 @@ class DaemonLink {
   bool use_unix_ = false;
   std::string socket_path_, peer_;
   std::unique_ptr<Live> live_;      // touched on the RPC thread only
-  std::atomic<bool> broken_{true};  // set by the RPC thread when the peer has gone
+  std::atomic<bool> broken_{true};  // until attached, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
   std::mutex reconnecting_;                // one thread at a time attaches
   std::shared_ptr<const GraphMeta> meta_;  // as first attached; guarded by reconnecting_
   std::optional<Error> failure_;           // of the last attempt that failed; guarded likewise
   Clock::time_point failed_;               // when it ended; guarded likewise
+  std::atomic<bool> closing_{false};
+  std::mutex keeping_;            // for waiting
+  std::condition_variable lost_;  // broken_ or closing_ is set
+  std::thread keeper_;            // from the first Attach on
 };
 
 }  // namespace graphd

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "client/daemon_link.h"
 #include "wire/convert.h"
@@ -65,12 +67,12 @@ struct DaemonLink::Live {
 
   struct Attached {
     Attached(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
-             std::shared_ptr<BufferPool> buffers, std::atomic<bool>& broken)
+             std::shared_ptr<BufferPool> buffers, std::function<void()> lost)
         : connection(provider, std::move(fd), is_unix, std::move(buffers),
                      capnp::rpc::twoparty::Side::CLIENT, nullptr),
           daemon(connection.Bootstrap()),
           gone(connection.OnDisconnect()
-                   .then([&broken] { broken = true; })
+                   .then([lost = std::move(lost)] { lost(); })
                    .eagerlyEvaluate(nullptr)) {}
     // Sends the attach of a member with this role.
     auto Attach(const Options& options, JobRole role, bool want_segments) {
@@ -93,6 +95,7 @@ struct DaemonLink::Live {
     std::shared_ptr<Gate> gate = std::make_shared<Gate>(kMaxRunning);
   };
   std::unique_ptr<Attached> small, bulk;
+  bool lost = false;  // one of them
 };
 
 }  // namespace graphd

@@ -164,11 +164,13 @@ void GraphAccess::Barrier() {
   const auto start = Clock::now();
   for (;;) {
     links_[0]->ReconnectIfBroken();
+    const uint64_t generation = links_[0]->generation();
     try {
       return links_[0]->Barrier().Wait();
     } catch (const Error& error) {
       // A trainer that has left fails the barrier; a daemon that restarts only interrupts it.
-      if (error.code() != ErrorCode::kUnavailable || !links_[0]->is_broken() ||
+      const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;
+      if (error.code() != ErrorCode::kUnavailable || !interrupted ||
           Clock::now() - start > timeout_) {
         throw;
       }

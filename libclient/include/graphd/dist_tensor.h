@@ -79,8 +79,9 @@ class DistTensor {
   void Add(std::span<const int64_t> ids, const Tensor& rows) const;
 
   // Takes, or gives back, this job's right to write a tensor of TensorWriters::kExclusive; Write
-  // and Add take it by themselves, and it ends with the job. Throws Error(kDenied) naming the job
-  // that has it.
+  // and Add take it by themselves, and it ends with the job. A server that starts again leaves the
+  // job five seconds to attach, which trainers do by themselves. Throws Error(kDenied) naming the
+  // job that has it.
   void Acquire() const;
   void Release() const;
 
