@@ -52,7 +52,11 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
         auto one = [session, step, gate = attached->gate](size_t i) {
           return gate->Run([session, step, i] { return step(*session, i); });
         };
-        return Pipelined(count, one);
+        return Pipelined(count, one).catch_([this, live = live_.get()](kj::Exception&& failure) {
+          // Now, so that whoever waits for the call finds the link broken.
+          if (failure.getType() == kj::Exception::Type::DISCONNECTED) Lost(live);
+          kj::throwFatalException(kj::mv(failure));
+        });
       },
       options_.timeout, "the graphd at " + peer_);
 }

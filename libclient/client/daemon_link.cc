@@ -163,7 +163,9 @@ void DaemonLink::Persevere(const std::function<void()>& f) {
       options_.timeout, [this] { ReconnectIfBroken(); }, f);
 }
 
-void DaemonLink::Lost() {
+void DaemonLink::Lost(Live* live) {
+  if (live != live_.get()) return;
+  live->lost = true;
   {
     std::lock_guard lock(keeping_);
     broken_ = true;
@@ -226,10 +228,7 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
       [&]() -> kj::Promise<void> {
         if (closing_) AsKj([] { Throw(ErrorCode::kUnavailable, "the graph is being closed"); });
         live_ = std::make_unique<Live>();
-        const auto lost = [this] {
-          live_->lost = true;
-          Lost();
-        };
+        const auto lost = [this, live = live_.get()] { Lost(live); };
         live_->small = std::make_unique<Live::Attached>(thread_->provider(), std::move(small_fd),
                                                         use_unix_, buffers_, lost);
         kj::Promise<void> bulk_attached = kj::READY_NOW;

@@ -146,7 +146,7 @@ class DaemonLink {
   AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer);
   AttachInfo AttachTo(UniqueFd small_fd, UniqueFd bulk_fd, std::chrono::milliseconds patience);
   UniqueFd Connect(std::chrono::milliseconds patience) const;
-  void Lost();  // on the RPC thread
+  void Lost(Live* live);  // on the RPC thread
   void KeepAttached();
   void TakeHop(wire::Session::HopResults::Reader answer, const PartHop& hop, uint64_t asked_bytes);
 
