@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distributed graphs for training graph neural networks, under the names that DGL users know.
+
+>>> import graphd
+>>> g = graphd.distributed.DistGraph("cora", part_config="parts/cora.json")   # doctest: +SKIP
+>>> sampler = graphd.sampling.NeighborSampler([10, 25])                       # doctest: +SKIP
+
+``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` the samplers and the
+loaders. What differs from DGL stands in docs/dgl.md, name by name.
+"""
+import importlib
+
+from ._graphd import __version__
+from .backend import use
+from .errors import GraphdError
+from .names import EID, NID
+from .seeds import seed
+
+_LAZY = ("distributed", "sampling", "dataloading", "errors", "nn", "ops")
+_FROM_BLOCK = ("Block", "to_block")
+
+__all__ = ["EID", "NID", "GraphdError", "seed", "use", *_LAZY[:3], *_FROM_BLOCK]
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return importlib.import_module(f"graphd.{name}")
+    if name in _FROM_BLOCK:
+        return getattr(importlib.import_module("graphd.block"), name)
+    raise AttributeError(f"module 'graphd' has no attribute {name!r}")

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs that lie in several servers. Matches ``dgl.distributed``."""
+from .book import GraphPartitionBook, load_partition_book
+from .graph import DistGraph
+from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .queries import (edge_subgraph, find_edges, in_subgraph, node_subgraph,
+                      sample_etype_neighbors, sample_neighbors)
+from .role import get_num_trainers, get_rank, get_role, get_trainer_rank
+from .session import exit_client, initialize
+from .split import edge_split, node_split
+from .tensor import DistTensor
+
+__all__ = [name for name in dir() if not name.startswith("_")]

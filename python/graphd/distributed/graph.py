@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A graph that lies in several servers, seen as one."""
+from collections import namedtuple
+from collections.abc import MutableMapping
+
+from .. import _graphd, backend
+from ..schema import Types
+from . import session
+from .book import GraphPartitionBook
+from .tensor import DistTensor
+
+Scheme = namedtuple("Scheme", ["shape", "dtype"])
+
+
+class _Data(MutableMapping):
+    """Tensors of one type by name: features, and what was assigned."""
+
+    def __init__(self, g, is_edge, type_id):
+        self._g, self._is_edge, self._type = g, is_edge, type_id
+
+    def __getitem__(self, name):
+        return DistTensor(self._g.handle.data(self._is_edge, self._type, name), self._g)
+
+    def __setitem__(self, name, tensor):
+        self._g.handle.attach(name, tensor.handle)
+
+    def __delitem__(self, name):
+        self._g.handle.detach(self._is_edge, self._type, name)
+
+    def __iter__(self):
+        return iter(self._g.handle.data_names(self._is_edge, self._type))
+
+    def __len__(self):
+        return len(self._g.handle.data_names(self._is_edge, self._type))
+
+    def __repr__(self):
+        return f"Data({list(self)})"
+
+
+class _Space:
+    def __init__(self, data):
+        self.data = data
+
+
+class _View:
+    """``g.nodes["user"].data``, ``g.edges[etype].data``."""
+
+    def __init__(self, g, is_edge):
+        self._g, self._is_edge = g, is_edge
+
+    def __getitem__(self, name):
+        types = self._g.types
+        number = types.etype_id(name) if self._is_edge else types.ntype_id(name)
+        return _Space(_Data(self._g, self._is_edge, number))
+
+
+class DistGraph:
+    """A graph in several partitions. Matches ``dgl.distributed.DistGraph``.
+
+    Ids are int64, from 0, and by type. Making one is no collective, several may exist, and every
+    method may be called from any thread.
+
+    Parameters
+    ----------
+    graph_name : str
+        As it was partitioned; "" takes what the servers serve.
+    gpb : GraphPartitionBook, optional
+        DGL's; without effect. (A path, as DGL 0.5's examples have it, counts as part_config.)
+    part_config : str, optional
+        Standalone mode: the part config to open in this process.
+    """
+
+    def __init__(self, graph_name="", gpb=None, part_config=None):
+        if isinstance(gpb, str) and part_config is None:
+            part_config = gpb
+        self.session = session.current(part_config and str(part_config))
+        self.handle = _graphd.Graph(self.session, graph_name)
+        self.types = Types(self.handle.schema)
+
+    @property
+    def graph_name(self):
+        return self.handle.name
+
+    # Types.
+    @property
+    def ntypes(self):
+        return self.types.ntypes
+
+    @property
+    def etypes(self):
+        return self.types.etypes
+
+    @property
+    def canonical_etypes(self):
+        return self.types.canonical_etypes
+
+    def to_canonical_etype(self, etype):
+        """The triple that a relation stands for."""
+        return self.types.canonical_etypes[self.types.etype_id(etype)]
+
+    def get_ntype_id(self, ntype):
+        return self.types.ntype_id(ntype)
+
+    def get_etype_id(self, etype):
+        return self.types.etype_id(etype)
+
+    # Sizes.
+    def num_nodes(self, ntype=None):
+        """Nodes of a type, or of all."""
+        if ntype is None:
+            return sum(map(self.handle.num_nodes, range(len(self.ntypes))))
+        return self.handle.num_nodes(self.types.ntype_id(ntype))
+
+    def num_edges(self, etype=None):
+        if etype is None:
+            return sum(map(self.handle.num_edges, range(len(self.etypes))))
+        return self.handle.num_edges(self.types.etype_id(etype))
+
+    number_of_nodes, number_of_edges = num_nodes, num_edges
+
+    # Data.
+    @property
+    def ndata(self):
+        """Tensors of the nodes by name, for a graph with one node type."""
+        return _Data(self, False, self.types.ntype_id(None))
+
+    @property
+    def edata(self):
+        return _Data(self, True, self.types.etype_id(None))
+
+    @property
+    def nodes(self):
+        """``g.nodes["user"].data`` are the tensors of a type."""
+        return _View(self, False)
+
+    @property
+    def edges(self):
+        return _View(self, True)
+
+    def node_attr_schemes(self, ntype=None):
+        """name -> Scheme(shape of a row, dtype)."""
+        return self._schemes(False, self.types.ntype_id(ntype))
+
+    def edge_attr_schemes(self, etype=None):
+        return self._schemes(True, self.types.etype_id(etype))
+
+    def _schemes(self, is_edge, number):
+        return {name: Scheme(tuple(shape), backend.dtype_of(dtype))
+                for name, dtype, shape in self.handle.schemes(is_edge, number)}
+
+    # Structure.
+    def in_degrees(self, v=None, etype=None):
+        """In-degrees of nodes (all of them if v is None), an int for an int."""
+        return self._degrees(False, v, etype)
+
+    def out_degrees(self, u=None, etype=None):
+        """Out-degrees. Every partition is asked, so that all edges count."""
+        return self._degrees(True, u, etype)
+
+    def _degrees(self, is_out, nodes, etype):
+        backend.chosen()
+        e = self.types.etype_id(etype)
+        if nodes is None or isinstance(nodes, str):  # DGL's ALL
+            end = (self.types.src_types if is_out else self.types.dst_types)[e]
+            nodes = list(range(self.handle.num_nodes(end)))
+        degrees = self.handle.degrees(is_out, nodes, e)
+        return int(degrees[0]) if isinstance(nodes, int) else degrees
+
+    def find_edges(self, edges, etype=None):
+        """Sources and destinations of edges, in the order given."""
+        backend.chosen()
+        return self.handle.find_edges(edges, self.types.etype_id(etype))
+
+    def has_edges_between(self, u, v, etype=None):
+        """A bool tensor: whether there is an edge u[i] -> v[i]."""
+        backend.chosen()
+        return self.handle.has_edges_between(u, v, self.types.etype_id(etype))
+
+    def edge_subgraph(self, edges, relabel_nodes=True, store_ids=True):
+        """See `graphd.distributed.edge_subgraph`."""
+        from .queries import edge_subgraph
+
+        return edge_subgraph(self, edges, relabel_nodes, store_ids)
+
+    def sample_neighbors(self, seed_nodes, fanout, edge_dir="in", prob=None, exclude_edges=None,
+                         replace=False, output_device=None):
+        """See `graphd.distributed.sample_neighbors`."""
+        from .queries import sample_neighbors
+
+        return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, exclude_edges, replace)
+
+    # Partitions and trainers.
+    def get_partition_book(self):
+        return GraphPartitionBook(self.handle.book, self.handle.local_partition)
+
+    def rank(self):
+        """This trainer's number in its job."""
+        return self.session.rank
+
+    def barrier(self):
+        """Waits for every trainer of the job."""
+        self.session.barrier()
+
+    # DGLGraph's, for code that asks.
+    @property
+    def idtype(self):
+        return backend.dtype_of("int64")
+
+    @property
+    def device(self):
+        if backend.chosen() == "torch":
+            import torch
+
+            return torch.device("cpu")
+        return "cpu"
+
+    def is_pinned(self):
+        return False
+
+    def __repr__(self):
+        return (f"DistGraph('{self.graph_name}', num_nodes={self.num_nodes()}, "
+                f"num_edges={self.num_edges()}, "
+                f"partitions={self.handle.book.num_partitions})")

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterating over mini-batches."""
+import collections
+
+from .. import _graphd, backend, seeds
+from ..block import blocks_of
+from ..errors import InvalidError
+from . import session
+
+
+class DistDataLoader:
+    """Cuts a dataset into batches and collates them on threads, ahead of the caller. Matches
+    ``dgl.distributed.DistDataLoader``.
+
+    Batches come in order; leaving an epoch in the middle leaves nothing behind; what ``collate_fn``
+    raises is raised by the step whose batch it concerns.
+
+    Parameters
+    ----------
+    dataset : tensor, array or list
+        A batch is a list of its items.
+    batch_size : int
+    shuffle : bool
+        Another order in each epoch.
+    collate_fn : callable, optional
+        Makes a batch of a list of items; called from several threads at once. Default: the list.
+    drop_last : bool
+    queue_size : int, optional
+        Batches made ahead; 2 per sampler thread.
+    num_workers : int, optional
+        Threads. Default: what ``graphctl launch --num_samplers`` or `initialize` says.
+    seed : int, optional
+        Of the orders.
+    """
+
+    def __init__(self, dataset, batch_size, shuffle=False, collate_fn=None, drop_last=False,
+                 queue_size=None, *, num_workers=None, seed=None):
+        if batch_size < 1:
+            raise InvalidError(f"batch_size {batch_size}: expected 1 or more")
+        self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
+        self.collate_fn, self.drop_last = collate_fn or list, drop_last
+        self.num_workers = _workers(num_workers)
+        self.queue_size = queue_size or max(2 * self.num_workers, 1)
+        self._seed, self._epoch = seeds.next_seed() if seed is None else seed, 0
+
+    def __len__(self):
+        """Batches in an epoch."""
+        size = len(self.dataset)
+        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
+
+    def __iter__(self):
+        items = self._items()
+        starts = [i * self.batch_size for i in range(len(self))]
+        batches = (items[begin:begin + self.batch_size] for begin in starts)
+        if self.num_workers == 0:
+            yield from map(self.collate_fn, batches)
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="graphd-sampler")
+        waiting = collections.deque()
+        try:
+            for batch in batches:
+                waiting.append(pool.submit(self.collate_fn, batch))
+                if len(waiting) >= self.queue_size:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _items(self):
+        """The epoch's items in its order."""
+        items = self.dataset.tolist() if hasattr(self.dataset, "tolist") else list(self.dataset)
+        if self.shuffle:
+            import random as python_random
+
+            python_random.Random(self._seed + self._epoch).shuffle(items)
+        self._epoch += 1
+        return items
+
+
+def _workers(num_workers):
+    if num_workers is not None:
+        return num_workers
+    here = session.peek()
+    return here.num_samplers if here else 0
+
+
+class _Loader:
+    """What loaders of nodes and of edges share: epochs of batches of the extension's loader."""
+
+    def __init__(self, g, sampler, device):
+        if device is not None and str(device) != "cpu":
+            raise InvalidError(f"device {device}: batches are made in host memory; move what you "
+                               "need with .to(device)")
+        backend.chosen()
+        self.g, self.sampler, self._epoch = g, sampler, 0
+
+    def _options(self, batch_size, shuffle, drop_last, num_workers, queue_size, seed):
+        from ..sampling import of_edge_types, of_node_types
+
+        types, sampler = self.g.types, self.sampler
+        self._input = of_node_types(types, sampler.prefetch_node_feats)
+        self._labels = of_node_types(types, sampler.prefetch_labels)
+        self._edge_feats = of_edge_types(types, sampler.prefetch_edge_feats)
+        return {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last),
+                "seed": seeds.next_seed() if seed is None else seed,
+                "num_workers": _workers(num_workers), "queue_size": queue_size or 0,
+                "input_features": self._input, "seed_features": self._labels,
+                "edge_features": self._edge_feats}
+
+    def __len__(self):
+        """Batches in an epoch."""
+        return self._loader.num_batches
+
+    def __iter__(self):
+        self._loader.start_epoch(self._epoch)
+        self._epoch += 1
+        of_this_epoch = self._epoch
+        while of_this_epoch == self._epoch:  # another iterator has taken over
+            batch = self._loader.next()
+            if batch is None:
+                return
+            yield self._unpack(batch)
+
+    def _blocks(self, batch):
+        """Blocks with the features that came with the batch."""
+        blocks = blocks_of(batch, self.g.types)
+        for i, (t, name) in enumerate(self._input):
+            blocks[0].src_frames[t].lazy(name, lambda i=i: batch.input_feature(i))
+        for i, (t, name) in enumerate(self._labels):
+            blocks[-1].dst_frames[t].lazy(name, lambda i=i: batch.seed_feature(i))
+        for i, (e, name) in enumerate(self._edge_feats):
+            for layer, block in enumerate(blocks):
+                block.edge_frames[e].lazy(
+                    name, lambda layer=layer, i=i: batch.edge_feature(layer, i))
+        return blocks
+
+    def _nodes(self, method):
+        return self.g.types.ntypes_dict([method(t) for t in range(len(self.g.ntypes))])
+
+
+class DistNodeDataLoader(_Loader):
+    """Iterates over mini-batches of nodes. Matches ``dgl.distributed.DistNodeDataLoader``.
+
+    Yields (input_nodes, output_nodes, blocks). Batches are made ahead by threads of libgraphclient,
+    which hold no lock of Python; the same ``seed`` gives the same batches, for any number of them.
+
+    Parameters
+    ----------
+    g : DistGraph
+    nids : int64 tensor, or dict of node type to tensor
+    graph_sampler : BlockSampler
+    device : optional
+        Only the CPU.
+    batch_size : int
+    shuffle, drop_last : bool
+    num_workers : int, optional
+        Threads. Default: what ``graphctl launch --num_samplers`` or `initialize` says.
+    queue_size : int, optional
+        Batches made ahead; 2 per thread.
+    seed : int, optional
+    pin_memory, gb_padding, use_ddp
+        DGL's; without effect.
+    """
+
+    def __init__(self, g, nids, graph_sampler, device=None, *, batch_size, shuffle=False,
+                 drop_last=False, num_workers=None, queue_size=None, seed=None, pin_memory=False,
+                 gb_padding=1, use_ddp=False):
+        super().__init__(g, graph_sampler, device)
+        options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed)
+        if hasattr(graph_sampler, "handle"):
+            self._loader = _graphd.NodeLoader(g.handle, g.types.by_ntype(nids, "nids"),
+                                              graph_sampler.handle(g.types), options)
+        else:
+            self._loader = None
+            self._python = self._loader_of_python(nids, options)
+
+    def _loader_of_python(self, nids, options):
+        """For samplers that are written in Python."""
+        if isinstance(nids, dict):
+            items = [(ntype, node) for ntype, ids in nids.items()
+                     for node in backend.to_numpy(ids).tolist()]
+        else:
+            items = nids
+        return DistDataLoader(items, options["batch_size"], options["shuffle"], self._collate,
+                              options["drop_last"], options["queue_size"],
+                              num_workers=options["num_workers"], seed=options["seed"])
+
+    def _collate(self, items):
+        import numpy
+
+        if items and isinstance(items[0], tuple):
+            seeds = {}
+            for ntype, node in items:
+                seeds.setdefault(ntype, []).append(node)
+            seeds = {ntype: backend.from_numpy(numpy.asarray(ids, numpy.int64))
+                     for ntype, ids in seeds.items()}
+        else:
+            seeds = backend.from_numpy(numpy.asarray(items, numpy.int64))
+        return self.sampler.sample(self.g, seeds)
+
+    def __len__(self):
+        return self._loader.num_batches if self._loader else len(self._python)
+
+    def __iter__(self):
+        return super().__iter__() if self._loader else iter(self._python)
+
+    def _unpack(self, batch):
+        return self._nodes(batch.input_nodes), self._nodes(batch.seeds), self._blocks(batch)
+
+
+class DistEdgeDataLoader(_Loader):
+    """Iterates over mini-batches of edges. Matches ``dgl.distributed.DistEdgeDataLoader``.
+
+    Yields (input_nodes, pair_graph, blocks), or with negatives (input_nodes, pair_graph,
+    neg_pair_graph, blocks). The pair graphs have the batch's nodes, in the order of the last
+    block's destinations, with the batch's edges, and the negative ones.
+
+    Parameters
+    ----------
+    g : DistGraph
+    eids : int64 tensor, or dict of edge type to tensor
+    graph_sampler : BlockSampler
+        One of `graphd.sampling`.
+    device : optional
+        Only the CPU.
+    batch_size, shuffle, drop_last, num_workers, queue_size, seed
+        As `DistNodeDataLoader` has them.
+    g_sampling : DistGraph, optional
+        Sample from this graph instead; nothing is excluded then.
+    exclude : {None, "self", "reverse_id", "reverse_types"}
+        Which edges the blocks must not have.
+    reverse_eids : int64 tensor, or dict, optional
+        Of "reverse_id": the reverse of each edge of the type.
+    reverse_etypes : dict of edge type to edge type, optional
+        Of "reverse_types".
+    negative_sampler : optional
+        Of `graphd.sampling.negative_sampler`.
+    """
+
+    def __init__(self, g, eids, graph_sampler, device=None, *, batch_size, shuffle=False,
+                 drop_last=False, num_workers=None, queue_size=None, seed=None, g_sampling=None,
+                 exclude=None, reverse_eids=None, reverse_etypes=None, negative_sampler=None,
+                 pin_memory=False, gb_padding=1, use_ddp=False):
+        super().__init__(g, graph_sampler, device)
+        if exclude not in (None, "self", "reverse_id", "reverse_types"):
+            raise InvalidError(f"exclude {exclude!r}: use None, 'self', 'reverse_id' or "
+                               "'reverse_types'")
+        options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed)
+        number = g.types.etype_id
+        options.update(
+            exclude=exclude or "",
+            reverse_eids=(() if reverse_eids is None
+                          else g.types.by_etype(reverse_eids, "reverse_eids")),
+            reverse_etypes=[(number(a), number(b)) for a, b in (reverse_etypes or {}).items()],
+            negative_sampler=getattr(negative_sampler, "handle", None),
+            g_sampling=g_sampling.handle if g_sampling else None)
+        self._has_negatives = negative_sampler is not None
+        self._loader = _graphd.EdgeLoader(g.handle, g.types.by_etype(eids, "eids"),
+                                          graph_sampler.handle(g.types), options)
+
+    def _unpack(self, batch):
+        from ..subgraph import Subgraph
+
+        types = self.g.types
+        nodes = [batch.seeds(t) for t in range(len(types.ntypes))]
+        edges = range(len(types.canonical_etypes))
+        pair_graph = Subgraph(types, nodes, [batch.pairs(False, e) for e in edges])
+        negative = ()
+        if self._has_negatives:
+            negative = (Subgraph(types, nodes, [batch.pairs(True, e) for e in edges]),)
+        return (self._nodes(batch.input_nodes), pair_graph, *negative, self._blocks(batch))

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who this process is. Match ``dgl.distributed``'s functions; samplers are threads here, and so
+every process of a job is a trainer."""
+import os
+
+from . import session
+
+
+def get_role():
+    """Always "default": a trainer."""
+    return "default"
+
+
+def get_rank():
+    """This trainer's number in its job, from 0."""
+    here = session.peek()
+    return here.rank if here else int(os.environ.get("RANK", 0))
+
+
+get_global_rank = get_trainer_rank = get_rank
+
+
+def get_num_trainers():
+    """Trainers of the job."""
+    here = session.peek()
+    return here.world_size if here else int(os.environ.get("WORLD_SIZE", 1))

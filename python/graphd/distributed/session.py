@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joining a job and leaving it."""
+import atexit
+import os
+
+from .. import _graphd
+from ..errors import InvalidError
+
+_session = None
+
+
+def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_queue_size=None,
+               net_type=None, num_worker_threads=None, use_graphbolt=None, server_name=None,
+               part_config=None, state_dir=None, timeout=None):
+    """Connects this process to the servers of its job. Matches ``dgl.distributed.initialize``.
+
+    Under ``graphctl launch`` the environment says everything: call it as in DGL, with the name of
+    the ip_config file or without. It waits for no other trainer, and may be called before or after
+    ``torch.distributed.init_process_group``. Without servers it only remembers that the process is
+    by itself: `DistGraph` then opens a graph with ``part_config``.
+
+    Parameters
+    ----------
+    ip_config : str, optional
+        File with a line per partition. The launcher's own copy (GRAPHD_IP_CONFIG) goes first.
+    *legacy
+        ``num_servers, num_workers`` of DGL up to 0.8.
+    num_workers : int, optional
+        Sampler threads per data loader, if the launcher was not told (``--num_samplers``).
+    num_servers, max_queue_size, net_type, num_worker_threads, use_graphbolt
+        DGL's; without effect.
+    server_name : str, optional
+        Which servers, for processes that nobody launched.
+    part_config, state_dir : str, optional
+        Of standalone mode: the graph's part config; where persistent tensors are kept.
+    timeout : float, optional
+        Seconds after which a call that gets no answer fails (30).
+
+    Raises
+    ------
+    graphd.errors.UnavailableError
+        Naming the address that does not answer.
+    """
+    global _session
+    if _session is not None:
+        raise InvalidError("initialize: this process is connected already; call exit_client() first")
+    if len(legacy) >= 2 and all(isinstance(each, int) for each in legacy[:2]):
+        num_workers = legacy[1] if num_workers is None else num_workers
+    chosen = {"server_name": server_name, "state_dir": state_dir, "part_config": part_config,
+              "timeout": timeout}
+    if not os.environ.get("GRAPHD_IP_CONFIG"):
+        chosen["ip_config"] = ip_config
+    if not os.environ.get("GRAPHD_NUM_SAMPLERS"):
+        chosen["num_samplers"] = num_workers
+    if server_name or os.environ.get("GRAPHD_SERVER_NAME"):
+        _session = _graphd.Session(chosen)
+    elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
+        _session = _graphd.Session(chosen)
+    # Otherwise standalone: DistGraph brings the part config.
+
+
+def exit_client():
+    """Leaves the job. Registered with atexit, so that calling it is rarely needed.
+
+    Waits for nobody. Graphs and tensors that still exist keep their connections.
+    """
+    global _session
+    _session = None
+
+
+def current(part_config=None):
+    """The process's session; in standalone mode made with the first graph."""
+    global _session
+    if _session is None:
+        if os.environ.get("GRAPHD_SERVER_NAME"):
+            raise InvalidError("graphd is not connected; call graphd.distributed.initialize() first")
+        _session = _graphd.Session({"part_config": part_config})
+    return _session
+
+
+def peek():
+    """The session, or None."""
+    return _session
+
+
+atexit.register(exit_client)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samplers of mini-batches, of neighbours and of negative edges. Names and arguments are those of
+``dgl.dataloading``; the loaders that use them are in `graphd.distributed` and here, too."""
+from . import _graphd, backend, seeds
+from .block import blocks_of
+from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .errors import InvalidError
+
+__all__ = ["BlockSampler", "NeighborSampler", "MultiLayerNeighborSampler",
+           "MultiLayerFullNeighborSampler", "LaborSampler", "LayerSampler", "ShadowSampler",
+           "DistDataLoader", "DistNodeDataLoader", "DistEdgeDataLoader", "negative_sampler"]
+
+
+class BlockSampler:
+    """What makes the blocks of a mini-batch.
+
+    Derive from it and define ``sample_blocks(g, seed_nodes, exclude_eids)``, returning (input
+    nodes, output nodes, blocks), to have a sampler of your own; loaders call it from several
+    threads. The samplers of this module run without the interpreter.
+
+    Parameters
+    ----------
+    prefetch_node_feats : list of str, or dict of node type to list, optional
+        Features that come with the batch, in ``blocks[0].srcdata``.
+    prefetch_labels : list of str, or dict, optional
+        In ``blocks[-1].dstdata``.
+    prefetch_edge_feats : list of str, or dict of edge type to list, optional
+        In ``edata`` of every block.
+    output_device
+        DGL's; blocks are in host memory, and `Block.to` moves them.
+    """
+
+    def __init__(self, prefetch_node_feats=None, prefetch_labels=None, prefetch_edge_feats=None,
+                 output_device=None):
+        self.prefetch_node_feats = prefetch_node_feats or []
+        self.prefetch_labels = prefetch_labels or []
+        self.prefetch_edge_feats = prefetch_edge_feats or []
+        if output_device is not None and str(output_device) != "cpu":
+            raise InvalidError(f"output_device {output_device}: blocks are sampled in host memory; "
+                               "move them with block.to(device)")
+
+    def sample_blocks(self, g, seed_nodes, exclude_eids=None):
+        """Samples the blocks of one mini-batch.
+
+        Parameters
+        ----------
+        g : DistGraph
+        seed_nodes : int64 tensor, or dict of node type to tensor
+            Duplicates are dropped.
+        exclude_eids : int64 tensor, or dict of edge type to tensor, optional
+            Edges never to sample.
+
+        Returns
+        -------
+        input_nodes, output_nodes : tensor, or dict of node type to tensor
+        blocks : list of Block
+            Input layer first.
+        """
+        raise NotImplementedError
+
+    def sample(self, g, seed_nodes, exclude_eids=None):
+        """`sample_blocks`, with the features that were asked for. DGL's loaders call it."""
+        found = self.sample_blocks(g, seed_nodes, exclude_eids)
+        self.assign_lazy_features(g, found)
+        return found
+
+    def assign_lazy_features(self, g, found):
+        """Puts functions into the blocks that read what was asked for, when it is looked at."""
+        input_nodes, output_nodes, blocks = found
+        for names, ids, frames in ((self.prefetch_node_feats, input_nodes, blocks[0].src_frames),
+                                   (self.prefetch_labels, output_nodes, blocks[-1].dst_frames)):
+            for t, name in of_node_types(g.types, names):
+                some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
+                tensor = g.nodes[g.types.ntypes[t]].data[name]
+                frames[t].lazy(name, lambda tensor=tensor, some=some: tensor[some])
+        for e, name in of_edge_types(g.types, self.prefetch_edge_feats):
+            tensor = g.edges[g.types.canonical_etypes[e]].data[name]
+            for block in blocks:
+                frame = block.edge_frames[e]
+                frame.lazy(name, lambda tensor=tensor, frame=frame: tensor[frame["_ID"]])
+
+
+def of_node_types(types, names):
+    """[(type number, feature)] of what a sampler's prefetch arguments say."""
+    return _of_types(types.ntype_id, names)
+
+
+def of_edge_types(types, names):
+    return _of_types(types.etype_id, names)
+
+
+def _of_types(number_of, names):
+    by_type = names if isinstance(names, dict) else ({None: names} if names else {})
+    return [(number_of(of), name) for of, some in by_type.items()
+            for name in ([some] if isinstance(some, str) else some)]
+
+
+class _NativeSampler(BlockSampler):
+    """A sampler of libgraphclient. `handle(types)` is the one for a graph with these types."""
+
+    def __init__(self, **prefetch):
+        super().__init__(**prefetch)
+        self._handles = {}
+
+    def _make(self, types):
+        raise NotImplementedError
+
+    def handle(self, types):
+        key = tuple(types.canonical_etypes)
+        if key not in self._handles:
+            self._handles[key] = self._make(types)
+        return self._handles[key]
+
+    def sample_blocks(self, g, seed_nodes, exclude_eids=None, *, seed=None):
+        backend.chosen()
+        lists = g.types.by_ntype(seed_nodes, "seed_nodes")
+        exclude = () if exclude_eids is None else g.types.by_etype(exclude_eids, "exclude_eids")
+        batch = self.handle(g.types).sample(g.handle, lists,
+                                            seeds.next_seed() if seed is None else seed, exclude)
+        count = range(len(g.ntypes))
+        return (g.types.ntypes_dict([batch.input_nodes(t) for t in count]),
+                g.types.ntypes_dict([batch.seeds(t) for t in count]), blocks_of(batch, g.types))
+
+
+def _typed_fanouts(types, fanouts):
+    """Fanouts as the extension takes them: numbers, or lists by edge type."""
+    if not any(isinstance(each, dict) for each in fanouts):
+        return [int(each) for each in fanouts]
+    from .distributed.queries import fanouts_of
+
+    return [fanouts_of(types, each) for each in fanouts]
+
+
+class NeighborSampler(_NativeSampler):
+    """Samples neighbours, layer by layer. Matches ``dgl.dataloading.NeighborSampler``.
+
+    Parameters
+    ----------
+    fanouts : list of int, or list of dict of edge type to int
+        Per layer, input layer first; -1: all neighbours. A number is for each edge type.
+    edge_dir : str
+        Only "in".
+    prob : str, optional
+        Edge feature with weights. Edge types without it are sampled uniformly.
+    mask : str, optional
+        Edge feature that says which edges may be chosen. Not together with prob.
+    replace : bool
+    prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device
+        See `BlockSampler`.
+    fused : bool
+        DGL's; without effect.
+    edge_ids : bool
+        Whether blocks tell ``edata[graphd.EID]``.
+    """
+
+    _method = None
+
+    def __init__(self, fanouts, edge_dir="in", prob=None, mask=None, replace=False,
+                 prefetch_node_feats=None, prefetch_labels=None, prefetch_edge_feats=None,
+                 output_device=None, fused=True, *, edge_ids=True):
+        super().__init__(prefetch_node_feats=prefetch_node_feats, prefetch_labels=prefetch_labels,
+                         prefetch_edge_feats=prefetch_edge_feats, output_device=output_device)
+        if edge_dir != "in":
+            raise InvalidError("edge_dir: blocks are made of in-edges; leave it at 'in'")
+        if prob is not None and mask is not None:
+            raise InvalidError("prob and mask: give one of them")
+        self.fanouts, self.replace, self.edge_ids = list(fanouts), replace, edge_ids
+        self.column = prob or mask or ""
+
+    def _make(self, types):
+        method = self._method or ("weighted" if self.column else "uniform")
+        return _graphd.neighbor_sampler(_typed_fanouts(types, self.fanouts), bool(self.replace),
+                                        bool(self.edge_ids), method, self.column, True)
+
+
+MultiLayerNeighborSampler = NeighborSampler
+
+
+class MultiLayerFullNeighborSampler(NeighborSampler):
+    """All neighbours in every layer. Matches DGL's class of this name.
+
+    Parameters
+    ----------
+    num_layers : int
+    **options
+        Those of `NeighborSampler`.
+    """
+
+    def __init__(self, num_layers, **options):
+        super().__init__([-1] * num_layers, **options)
+
+
+class LaborSampler(NeighborSampler):
+    """LABOR-0: seeds of a layer choose the same neighbours where they can. Matches
+    ``dgl.dataloading.LaborSampler`` with importance_sampling=0 and layer_dependency=False, except
+    that a row's number of neighbours is exact. Parameters are those of `NeighborSampler`."""
+
+    _method = "labor"
+
+
+class LayerSampler(_NativeSampler):
+    """Layer-dependent importance sampling (LADIES): `fanouts` sources per node type and layer.
+
+    ``edata["weight"]`` of the blocks are the edges' weights, summing to 1 in each row.
+
+    Parameters
+    ----------
+    fanouts : list of int
+        Per layer, input layer first.
+    prob : str, optional
+        Edge feature with the adjacency matrix's entries; default 1 / in-degree.
+    """
+
+    def __init__(self, fanouts, prob=None, *, edge_ids=True, **prefetch):
+        super().__init__(**prefetch)
+        self.fanouts, self.column, self.edge_ids = list(fanouts), prob or "", edge_ids
+
+    def _make(self, types):
+        return _graphd.layer_sampler(self.fanouts, self.column, bool(self.edge_ids))
+
+
+class ShadowSampler(_NativeSampler):
+    """ShaDow: hops of neighbours, then the subgraph that all of these nodes induce, as one block.
+
+    Parameters
+    ----------
+    fanouts : list of int
+        Per hop, last hop first.
+    replace, prob
+        Of the hops.
+    """
+
+    def __init__(self, fanouts, replace=False, prob=None, *, edge_ids=True, **prefetch):
+        super().__init__(**prefetch)
+        self.fanouts, self.replace, self.column = list(fanouts), replace, prob or ""
+        self.edge_ids = edge_ids
+
+    def _make(self, types):
+        return _graphd.shadow_sampler(_typed_fanouts(types, self.fanouts), bool(self.replace),
+                                      bool(self.edge_ids),
+                                      "weighted" if self.column else "uniform", self.column)
+
+
+class _Negatives:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __call__(self, g, eids, *, seed=None):
+        """Negative edges for positive ones, as DGL's samplers give them.
+
+        Parameters
+        ----------
+        eids : int64 tensor, or dict of edge type to tensor
+
+        Returns
+        -------
+        (src, dst), or a dict of canonical edge type to such a pair
+        """
+        backend.chosen()
+        seed = seeds.next_seed() if seed is None else seed
+        if not isinstance(eids, dict):
+            return self._of_type(g, g.types.etype_id(None), eids, seed)
+        numbers = {g.types.etype_id(name): ids for name, ids in eids.items()}
+        return {g.types.canonical_etypes[e]: self._of_type(g, e, ids, seed)
+                for e, ids in numbers.items()}
+
+    def _of_type(self, g, e, ids, seed):
+        src, dst = g.handle.find_edges(ids, e)
+        return self.handle.sample(g.handle, e, src, dst, seed)
+
+
+class negative_sampler:  # a namespace, as DGL has it
+    """Makers of negative edges, for `DistEdgeDataLoader`."""
+
+    class PerSourceUniform(_Negatives):
+        """k edges for each positive one, from its source to uniform nodes.
+
+        Parameters
+        ----------
+        k : int
+        """
+
+        def __init__(self, k):
+            super().__init__(_graphd.per_source_uniform(k))
+
+    Uniform = PerSourceUniform
+
+    class GlobalUniform(_Negatives):
+        """k pairs for each positive edge that are no edge of any partition.
+
+        Parameters
+        ----------
+        k : int
+        exclude_self_loops, replace : bool
+        redundancy : float, optional
+            How many more pairs to draw than are missing; by the graph's density if not given.
+        """
+
+        def __init__(self, k, exclude_self_loops=True, replace=False, redundancy=None):
+            super().__init__(_graphd.global_uniform(k, exclude_self_loops, replace,
+                                                    redundancy or 0.0))

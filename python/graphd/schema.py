@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of node and edge types, and their numbers in the extension module."""
+from .errors import InvalidError
+
+
+class Types:
+    """The types of a graph.
+
+    Attributes
+    ----------
+    ntypes, etypes : list of str
+        By number. Several edge types may have the same relation.
+    canonical_etypes : list of (str, str, str)
+    """
+
+    def __init__(self, schema):
+        self._schema = schema
+        self.ntypes = schema.ntypes
+        self.canonical_etypes = schema.canonical_etypes
+        self.etypes = [relation for _, relation, _ in self.canonical_etypes]
+        number = {name: i for i, name in enumerate(self.ntypes)}
+        self.src_types = [number[src] for src, _, _ in self.canonical_etypes]
+        self.dst_types = [number[dst] for _, _, dst in self.canonical_etypes]
+
+    @property
+    def is_homogeneous(self):
+        return len(self.ntypes) == 1 and len(self.canonical_etypes) == 1
+
+    def ntype_id(self, ntype):
+        """The number of a node type; None stands for the only one."""
+        if ntype is None:
+            if len(self.ntypes) != 1:
+                raise InvalidError(f"the graph has the node types {self.ntypes}; name one of them")
+            return 0
+        return self._schema.ntype_id(ntype)
+
+    def etype_id(self, etype):
+        """The number of an edge type: a relation, a triple of names, or None for the only one."""
+        if etype is None:
+            if len(self.canonical_etypes) != 1:
+                raise InvalidError(
+                    f"the graph has the edge types {self.canonical_etypes}; name one of them")
+            return 0
+        return self._schema.etype_id(etype if isinstance(etype, str) else ":".join(etype))
+
+    def by_ntype(self, ids, what):
+        """[type] lists of ids out of a dict by type name, or a tensor if there is one type."""
+        return self._by_type(ids, self.ntype_id, len(self.ntypes), "node", what)
+
+    def by_etype(self, ids, what):
+        return self._by_type(ids, self.etype_id, len(self.canonical_etypes), "edge", what)
+
+    @staticmethod
+    def _by_type(ids, number_of, count, kind, what):
+        lists = [None] * count
+        if isinstance(ids, dict):
+            for name, some in ids.items():
+                lists[number_of(name)] = some
+        elif count == 1:
+            lists[0] = ids
+        else:
+            raise InvalidError(f"{what}: the graph has {count} {kind} types; give a dict of "
+                               f"{kind} type to ids")
+        return lists
+
+    def ntypes_dict(self, by_type):
+        """Tensors by type as DGL gives them: a dict, or the tensor itself if there is one type."""
+        if len(self.ntypes) == 1:
+            return by_type[0]
+        return dict(zip(self.ntypes, by_type))
+
+    def etypes_dict(self, by_type):
+        if len(self.canonical_etypes) == 1:
+            return by_type[0]
+        return dict(zip(self.canonical_etypes, by_type))

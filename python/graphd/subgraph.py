@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small graphs cut out of the large one, whole."""
+from .frame import Frame, TypedFrame
+from .names import EID, NID
+
+
+class Subgraph:
+    """Nodes and edges of the large graph, numbered anew.
+
+    Attributes
+    ----------
+    ndata, edata : mapping
+        ``ndata[graphd.NID]`` and ``edata[graphd.EID]`` are the ids in the large graph; with several
+        types dicts by type.
+    """
+
+    def __init__(self, types, nodes, edges, g=None):
+        self._types, self._nodes, self._edges, self._g = types, nodes, edges, g
+        frames = [Frame() if g else Frame({NID: lambda ids=ids: ids}) for ids in nodes]
+        self.ndata = frames[0] if len(frames) == 1 else TypedFrame(types.ntypes, frames)
+        frames = [Frame({EID: lambda ids=ids: ids}) for _, _, ids in edges]
+        self.edata = frames[0] if len(frames) == 1 else TypedFrame(types.canonical_etypes, frames)
+
+    @property
+    def ntypes(self):
+        return self._types.ntypes
+
+    @property
+    def etypes(self):
+        return self._types.etypes
+
+    @property
+    def canonical_etypes(self):
+        return self._types.canonical_etypes
+
+    def num_nodes(self, ntype=None):
+        """Nodes of a type, or of all; those of the large graph if they were not relabelled."""
+        if self._g:
+            return self._g.num_nodes(ntype)
+        if ntype is None:
+            return sum(map(len, self._nodes))
+        return len(self._nodes[self._types.ntype_id(ntype)])
+
+    def num_edges(self, etype=None):
+        if etype is None:
+            return sum(len(src) for src, _, _ in self._edges)
+        return len(self._edges[self._types.etype_id(etype)][0])
+
+    number_of_nodes, number_of_edges = num_nodes, num_edges
+
+    def edges(self, form="uv", order="eid", etype=None):
+        """Sources and destinations."""
+        src, dst, ids = self._edges[self._types.etype_id(etype)]
+        return {"uv": (src, dst), "eid": ids, "all": (src, dst, ids)}[form]
+
+    all_edges = edges
+
+    def __repr__(self):
+        return f"Subgraph(num_nodes={self.num_nodes()}, num_edges={self.num_edges()})"

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "graph/partition.h"
+#include "graphd/partition_book.h"
+
+namespace graphd::python {
+
+// A partition book that Python holds, with the names of its types.
+struct Book {
+  std::shared_ptr<const GraphMeta> meta;
+  const PartitionBook& book() const { return meta->book; }
+};
+
+}  // namespace graphd::python

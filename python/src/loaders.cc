@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+
+#include "batch.h"
+#include "call.h"
+#include "graph.h"
+#include "graphd/data_loader.h"
+#include "module.h"
+#include "samplers.h"
+#include "tensor.h"
+
+namespace graphd::python {
+namespace {
+
+using TypedNames = std::vector<std::pair<int32_t, std::string>>;
+
+LoaderOptions OptionsFrom(const py::dict& given) {
+  LoaderOptions options;
+  options.batch_size = given["batch_size"].cast<int64_t>();
+  options.shuffle = given["shuffle"].cast<bool>();
+  options.drop_last = given["drop_last"].cast<bool>();
+  options.seed = given["seed"].cast<uint64_t>();
+  options.num_workers = given["num_workers"].cast<int>();
+  options.queue_size = given["queue_size"].cast<int64_t>();
+  for (auto& [type, name] : given["input_features"].cast<TypedNames>()) {
+    options.input_features.emplace_back(type, name);
+  }
+  for (auto& [type, name] : given["seed_features"].cast<TypedNames>()) {
+    options.seed_features.emplace_back(type, name);
+  }
+  for (auto& [type, name] : given["edge_features"].cast<TypedNames>()) {
+    options.edge_features.emplace_back(type, name);
+  }
+  return options;
+}
+
+template <class Loader>
+std::unique_ptr<Batch> NextOf(Loader& loader) {
+  return Call([&]() -> std::unique_ptr<Batch> {
+    auto batch = loader.Next();
+    return batch ? std::make_unique<Batch>(std::move(*batch)) : nullptr;
+  });
+}
+
+template <class Loader>
+py::class_<Loader, Holder<Loader>> DefineLoader(py::module_& m, const char* name) {
+  return py::class_<Loader, Holder<Loader>>(m, name)
+      .def_property_readonly("num_batches", &Loader::num_batches)
+      .def("start_epoch",
+           [](Loader& self, int64_t epoch) { Call([&] { self.StartEpoch(epoch); }); })
+      .def("next", &NextOf<Loader>);
+}
+
+ExcludeEdges ExcludeFromName(const std::string& name) {
+  if (name == "self") return ExcludeEdges::kSelf;
+  if (name == "reverse_id") return ExcludeEdges::kReverseId;
+  if (name == "reverse_types") return ExcludeEdges::kReverseTypes;
+  return ExcludeEdges::kNone;
+}
+
+EdgeLoaderOptions EdgeOptionsFrom(const py::dict& given) {
+  EdgeLoaderOptions options;
+  options.exclude = ExcludeFromName(given["exclude"].cast<std::string>());
+  options.reverse_eids = IdsByType(given["reverse_eids"], "reverse_eids");
+  options.reverse_etypes =
+      given["reverse_etypes"].cast<std::vector<std::pair<EdgeTypeId, EdgeTypeId>>>();
+  if (!given["negative_sampler"].is_none()) {
+    options.negative_sampler = given["negative_sampler"].cast<const NegativeHandle&>().sampler;
+  }
+  if (!given["g_sampling"].is_none()) {
+    options.g_sampling = given["g_sampling"].cast<const DistGraph&>();
+  }
+  return options;
+}
+
+template <class T>
+py::object View(const Batch& batch, const std::vector<T>& values) {
+  return ToPython(ViewOf<T>(values, batch.data));
+}
+
+// (src, dst) of an edge type's edges in a block, as local ids.
+std::pair<py::object, py::object> Coo(const Batch& batch, size_t layer, size_t etype) {
+  const BlockEdges& edges = batch.data->blocks.at(layer).edges.at(etype);
+  std::vector<int64_t> dst(edges.indices.size());
+  for (size_t row = 0; row + 1 < edges.indptr.size(); row++) {
+    std::fill(dst.begin() + edges.indptr[row], dst.begin() + edges.indptr[row + 1],
+              static_cast<int64_t>(row));
+  }
+  return {ToPython(std::vector<int64_t>(edges.indices.begin(), edges.indices.end())),
+          ToPython(std::move(dst))};
+}
+
+py::tuple Pairs(const Batch& batch, bool is_negative, size_t etype) {
+  const PairEdges& edges = (is_negative ? batch.data->negative : batch.data->positive).at(etype);
+  return py::make_tuple(View(batch, edges.src), View(batch, edges.dst),
+                        View(batch, edges.edge_ids));
+}
+
+void DefineBatch(py::module_& m) {
+  const auto edges = [](const Batch& batch, size_t layer, size_t etype) -> const BlockEdges& {
+    return batch.data->blocks.at(layer).edges.at(etype);
+  };
+  py::class_<Batch>(m, "Batch")
+      .def_property_readonly("num_layers",
+                             [](const Batch& self) { return self.data->blocks.size(); })
+      .def("seeds",
+           [](const Batch& self, size_t type) { return View(self, self.data->seeds.at(type)); })
+      .def("input_nodes", [](const Batch& self,
+                             NodeTypeId type) { return View(self, self.data->input_nodes(type)); })
+      .def("src_nodes",
+           [](const Batch& self, size_t layer, size_t type) {
+             return View(self, self.data->blocks.at(layer).src_nodes.at(type));
+           })
+      .def("dst_nodes",
+           [](const Batch& self, size_t layer, NodeTypeId type) {
+             return ToPython(ViewOf(self.data->blocks.at(layer).dst_nodes(type), self.data));
+           })
+      .def("num_src",
+           [](const Batch& self, size_t layer, size_t type) {
+             return self.data->blocks.at(layer).src_nodes.at(type).size();
+           })
+      .def("num_dst", [](const Batch& self, size_t layer,
+                         size_t type) { return self.data->blocks.at(layer).num_dst.at(type); })
+      .def("num_edges", [edges](const Batch& self, size_t layer,
+                                size_t etype) { return edges(self, layer, etype).indices.size(); })
+      .def("indptr", [edges](const Batch& self, size_t layer,
+                             size_t etype) { return View(self, edges(self, layer, etype).indptr); })
+      .def("indices",
+           [edges](const Batch& self, size_t layer, size_t etype) {
+             return View(self, edges(self, layer, etype).indices);
+           })
+      .def("edge_ids",
+           [edges](const Batch& self, size_t layer, size_t etype) {
+             return View(self, edges(self, layer, etype).edge_ids);
+           })
+      .def("weights",
+           [edges](const Batch& self, size_t layer, size_t etype) {
+             return View(self, edges(self, layer, etype).weights);
+           })
+      .def("has_weights",
+           [edges](const Batch& self, size_t layer, size_t etype) {
+             return !edges(self, layer, etype).weights.empty();
+           })
+      .def("coo", &Coo)
+      .def("input_feature",
+           [](const Batch& self, size_t i) { return ToPython(self.data->input_features.at(i)); })
+      .def("seed_feature",
+           [](const Batch& self, size_t i) { return ToPython(self.data->seed_features.at(i)); })
+      .def("edge_feature",
+           [](const Batch& self, size_t layer, size_t i) {
+             return ToPython(self.data->edge_features.at(layer).at(i));
+           })
+      .def("pairs", &Pairs);
+}
+
+}  // namespace
+
+void DefineLoaders(py::module_& m) {
+  DefineBatch(m);
+  DefineLoader<DistNodeDataLoader>(m, "NodeLoader")
+      .def(py::init([](const DistGraph& graph, const py::sequence& nids,
+                       const SamplerHandle& sampler, const py::dict& given) {
+        auto ids = IdsByType(nids, "nids");
+        LoaderOptions options = OptionsFrom(given);
+        return Holder<DistNodeDataLoader>(Call([&] {
+          return new DistNodeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options));
+        }));
+      }));
+  DefineLoader<DistEdgeDataLoader>(m, "EdgeLoader")
+      .def(py::init([](const DistGraph& graph, const py::sequence& eids,
+                       const SamplerHandle& sampler, const py::dict& given) {
+        auto ids = IdsByType(eids, "eids");
+        LoaderOptions options = OptionsFrom(given);
+        EdgeLoaderOptions edges = EdgeOptionsFrom(given);
+        return Holder<DistEdgeDataLoader>(Call([&] {
+          return new DistEdgeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options),
+                                        std::move(edges));
+        }));
+      }));
+}
+
+}  // namespace graphd::python

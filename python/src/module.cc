@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module.h"
+
+#include "error.h"
+#include "tensor.h"
+
+PYBIND11_MODULE(_graphd, m) {
+  using namespace graphd::python;
+  m.doc() = "libgraphclient for the package graphd, which is what to import.";
+  m.attr("__version__") = GRAPHD_VERSION;
+  TranslateErrors();
+  m.def("use_tensors_of", &UseTensorsOf, py::arg("from_dlpack"), py::arg("torch_bool"));
+  DefineBook(m);
+  DefineGraph(m);
+  DefineSamplers(m);
+  DefineLoaders(m);
+}

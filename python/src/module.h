@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <pybind11/pybind11.h>
+
+// What the parts of the module graphd._graphd define; the package's Python code is its only user.
+
+namespace graphd::python {
+
+namespace py = pybind11;
+
+void DefineBook(py::module_& m);      // book.cc
+void DefineGraph(py::module_& m);     // graph.cc
+void DefineSamplers(py::module_& m);  // samplers.cc
+void DefineLoaders(py::module_& m);   // loaders.cc
+
+}  // namespace graphd::python

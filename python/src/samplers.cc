@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "samplers.h"
+
+#include <pybind11/stl.h>
+
+#include "base/strings.h"
+#include "batch.h"
+#include "call.h"
+#include "graph.h"
+#include "graphd/layer_sampler.h"
+#include "graphd/sampling.h"
+#include "graphd/shadow_sampler.h"
+#include "graphd/subgraph.h"
+#include "module.h"
+#include "tensor.h"
+
+namespace graphd::python {
+namespace {
+
+using IdLists = std::vector<std::vector<int64_t>>;
+
+PickMethod MethodFromName(const std::string& name) {
+  if (name == "uniform") return PickMethod::kUniform;
+  if (name == "weighted") return PickMethod::kWeighted;
+  if (name == "topk") return PickMethod::kTopK;
+  if (name == "labor") return PickMethod::kLabor;
+  Throw(ErrorCode::kInvalid, "method '", name, "': use uniform, weighted, topk or labor");
+}
+
+// One number for all edge types, or a list with one for each, per layer.
+LayerFanouts FanoutsFrom(const py::list& fanouts) {
+  const bool is_typed = !fanouts.empty() && !py::isinstance<py::int_>(fanouts[0]);
+  return is_typed ? LayerFanouts(fanouts.cast<std::vector<std::vector<int>>>())
+                  : LayerFanouts(fanouts.cast<std::vector<int>>());
+}
+
+SamplerHandle MakeNeighborSampler(const py::list& fanouts, bool replace, bool edge_ids,
+                                  const std::string& method, const std::string& column,
+                                  bool largest) {
+  return {std::make_shared<NeighborSampler>(
+      FanoutsFrom(fanouts),
+      NeighborOptions{replace, edge_ids, MethodFromName(method), column, largest})};
+}
+
+Batch Sample(const SamplerHandle& self, const DistGraph& graph, const py::sequence& seeds,
+             uint64_t seed, const py::sequence& exclude) {
+  BatchRequest request{IdsByType(seeds, "seed_nodes"), seed};
+  request.exclude = IdsByType(exclude, "exclude_eids");
+  return Call([&] { return Batch(self.sampler->Sample(graph, std::move(request))); });
+}
+
+// A list of picks by edge type, each (indptr, neighbors, edge ids).
+py::list SampleEdges(const DistGraph& graph, const py::sequence& seeds,
+                     const std::vector<int>& fanouts, const std::string& prob, bool replace,
+                     bool is_out, uint64_t seed, const py::sequence& exclude) {
+  const IdLists lists = IdsByType(seeds, "nodes");
+  const IdLists excluded = IdsByType(exclude, "exclude_edges");
+  std::vector<HopSeeds> hop;
+  for (const auto& ids : lists) hop.push_back({ids});
+  const Schema& schema = graph.schema();
+  const Direction direction = is_out ? Direction::kOut : Direction::kIn;
+  std::vector<EdgePick> picks;
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    const NodeTypeId end = is_out ? schema.src_type(e) : schema.dst_type(e);
+    if (static_cast<size_t>(end) >= lists.size() || lists[static_cast<size_t>(end)].empty()) {
+      continue;
+    }
+    EdgePick pick{.etype = e,
+                  .direction = direction,
+                  .fanout = fanouts.at(static_cast<size_t>(e)),
+                  .replace = replace};
+    const auto schemes = graph.edge_attr_schemes(e);
+    const bool has_prob = std::any_of(schemes.begin(), schemes.end(),
+                                      [&](const auto& scheme) { return scheme.name == prob; });
+    if (has_prob) {
+      pick.method = PickMethod::kWeighted;
+      pick.column = prob;
+    }
+    picks.push_back(pick);
+  }
+  if (!prob.empty() && std::none_of(picks.begin(), picks.end(),
+                                    [](const EdgePick& pick) { return !pick.column.empty(); })) {
+    Throw(ErrorCode::kNotFound, "prob: no edge type that ends in these nodes has a feature '", prob,
+          "'; edge_attr_schemes lists those there are");
+  }
+  const HopOptions options{.seed = seed, .edge_ids = true, .exclude = excluded};
+  std::vector<Neighbors> found = Call([&] { return SampleHop(graph, hop, picks, options); });
+  py::list result;
+  for (Neighbors& some : found) {
+    result.append(py::make_tuple(some.etype, ToPython(std::move(some.indptr)),
+                                 ToPython(std::move(some.neighbors)),
+                                 ToPython(std::move(some.edge_ids))));
+  }
+  return result;
+}
+
+Batch MakeBlock(const DistGraph& graph, const py::sequence& dst_nodes, const py::list& samples) {
+  std::vector<Neighbors> neighbors;
+  for (const py::handle sample : samples) {
+    const auto fields = sample.cast<py::tuple>();
+    neighbors.push_back({fields[0].cast<EdgeTypeId>(), Ids(fields[1], "indptr").vector(),
+                         Ids(fields[2], "neighbors").vector(),
+                         Ids(fields[3], "edge ids").vector()});
+  }
+  MiniBatch batch;
+  batch.seeds = IdsByType(dst_nodes, "dst_nodes");
+  batch.blocks.push_back(ToBlock(graph.schema(), batch.seeds, std::move(neighbors)));
+  return Batch(std::move(batch));
+}
+
+// (nodes by type, [(src, dst, edge ids)] by edge type).
+py::tuple FromSubgraph(Subgraph subgraph) {
+  py::list nodes, edges;
+  for (auto& ids : subgraph.nodes) nodes.append(ToPython(std::move(ids)));
+  for (auto& some : subgraph.edges) {
+    edges.append(py::make_tuple(ToPython(std::move(some.src)), ToPython(std::move(some.dst)),
+                                ToPython(std::move(some.edge_ids))));
+  }
+  return py::make_tuple(nodes, edges);
+}
+
+std::pair<py::object, py::object> SampleNegatives(const NegativeHandle& self,
+                                                  const DistGraph& graph, EdgeTypeId etype,
+                                                  const py::object& u, const py::object& v,
+                                                  uint64_t seed) {
+  const Ids src(u, "src"), dst(v, "dst");
+  NegativeEdges edges = Call([&] { return self.sampler->Sample(graph, etype, src, dst, seed); });
+  return {ToPython(std::move(edges.src)), ToPython(std::move(edges.dst))};
+}
+
+}  // namespace
+
+void DefineSamplers(py::module_& m) {
+  py::class_<SamplerHandle>(m, "Sampler")
+      .def("sample", &Sample)
+      .def_property_readonly("num_layers",
+                             [](const SamplerHandle& self) { return self.sampler->num_layers(); });
+  m.def("neighbor_sampler", &MakeNeighborSampler);
+  m.def("layer_sampler", [](const py::list& fanouts, const std::string& column, bool edge_ids) {
+    return SamplerHandle{
+        std::make_shared<LayerSampler>(FanoutsFrom(fanouts), LayerOptions{column, edge_ids})};
+  });
+  m.def("shadow_sampler", [](const py::list& fanouts, bool replace, bool edge_ids,
+                             const std::string& method, const std::string& column) {
+    return SamplerHandle{std::make_shared<ShadowSampler>(
+        FanoutsFrom(fanouts), NeighborOptions{replace, edge_ids, MethodFromName(method), column})};
+  });
+
+  py::class_<NegativeHandle>(m, "NegativeSampler").def("sample", &SampleNegatives);
+  m.def("per_source_uniform", [](int k) {
+    return NegativeHandle{std::make_shared<negative_sampler::PerSourceUniform>(k)};
+  });
+  m.def("global_uniform", [](int k, bool exclude_self_loops, bool replace, double redundancy) {
+    return NegativeHandle{std::make_shared<negative_sampler::GlobalUniform>(k, exclude_self_loops,
+                                                                            replace, redundancy)};
+  });
+
+  m.def("sample_edges", &SampleEdges);
+  m.def("to_block", &MakeBlock);
+  m.def("in_subgraph", [](const DistGraph& graph, const py::sequence& nodes) {
+    const IdLists ids = IdsByType(nodes, "nodes");
+    return FromSubgraph(Call([&] { return InSubgraph(graph, ids); }));
+  });
+  m.def("node_subgraph", [](const DistGraph& graph, const py::sequence& nodes) {
+    const IdLists ids = IdsByType(nodes, "nodes");
+    return FromSubgraph(Call([&] { return NodeSubgraph(graph, ids); }));
+  });
+  m.def("edge_subgraph", [](const DistGraph& graph, const py::sequence& edges, bool relabel) {
+    const IdLists ids = IdsByType(edges, "edges");
+    return FromSubgraph(Call([&] { return EdgeSubgraph(graph, ids, relabel); }));
+  });
+}
+
+}  // namespace graphd::python

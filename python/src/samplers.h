@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "graphd/negative.h"
+#include "graphd/samplers.h"
+
+namespace graphd::python {
+
+// Samplers as Python holds them.
+struct SamplerHandle {
+  std::shared_ptr<const BlockSampler> sampler;
+};
+struct NegativeHandle {
+  std::shared_ptr<const NegativeSampler> sampler;
+};
+
+}  // namespace graphd::python

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Python package stand on: DGL's fixtures with the answers that DGL gave, and
+real daemons that serve them."""
+import collections
+import functools
+import gzip
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import graphd
+
+BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
+FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "dgl")
+
+Fixture = collections.namedtuple("Fixture", ["config", "expected", "edges"])
+
+_work = tempfile.mkdtemp(prefix="graphd-python-")
+
+
+@functools.lru_cache(maxsize=None)
+def fixture(name):
+    """A fixture, unpacked: its part config, DGL's answers, and {canonical type: {edge id: (source,
+    destination)}} made of these."""
+    target = os.path.join(_work, name)
+    shutil.copytree(os.path.join(FIXTURES, name), target)
+    for folder, _, files in os.walk(target):
+        for file in files:
+            if file.endswith(".gz"):
+                path = os.path.join(folder, file)
+                with gzip.open(path) as packed, open(path[:-3], "wb") as out:
+                    shutil.copyfileobj(packed, out)
+                os.remove(path)
+    with open(os.path.join(target, "expected.json")) as file:
+        expected = json.load(file)
+    return Fixture(os.path.join(target, expected["config"]), expected, _edges(expected))
+
+
+def _edges(expected):
+    book = expected["books"][0]
+    typed_nodes = _typer(book["typed_nid_range"])
+    typed_edges = _typer(book["typed_eid_range"])
+    found = collections.defaultdict(dict)
+    for part in expected["parts"]:
+        nodes = part["ndata"]["_ID"]["values"]
+        edges = part["edata"]["_ID"]["values"]
+        inner = part["edata"]["inner_edge"]["values"]
+        coo = part["coo_by_local_eid"]
+        for edge, is_inner, u, v in zip(edges, inner, coo["src"], coo["dst"]):
+            if is_inner:
+                etype, eid = typed_edges(edge)
+                found[tuple(etype.split(":"))][eid] = (typed_nodes(nodes[u])[1],
+                                                       typed_nodes(nodes[v])[1])
+    return dict(found)
+
+
+def _typer(ranges):
+    """homogeneous id -> (type, id of the type)."""
+    def typed(number):
+        for name, parts in ranges.items():
+            before = 0
+            for begin, end in parts:
+                if begin <= number < end:
+                    return name, before + number - begin
+                before += end - begin
+        raise KeyError(number)
+
+    return typed
+
+
+def free_ports(count):
+    held = [socket.socket() for _ in range(count)]
+    for each in held:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in held]
+    for each in held:
+        each.close()
+    return ports
+
+
+class Daemons:
+    """One graphd per partition of a fixture."""
+
+    def __init__(self, name, *options):
+        self.folder = tempfile.mkdtemp(prefix="graphd-served-")
+        self.server_name = "python_test"
+        self.ip_config = os.path.join(self.folder, "ip_config.txt")
+        self.runtime = os.path.join(self.folder, "run")
+        config, expected, _ = fixture(name)
+        ports = free_ports(expected["num_parts"])
+        with open(self.ip_config, "w") as file:
+            file.write("".join(f"127.0.0.1 {port}\n" for port in ports))
+        self.processes = []
+        for part, port in enumerate(ports):
+            with open(self.log(part), "w") as log:
+                self.processes.append(subprocess.Popen(
+                    [os.path.join(BIN, "graphd"), "--server_name", self.server_name,
+                     "--part_config", config, "--part_id", str(part),
+                     "--listen", f"127.0.0.1:{port}", "--runtime_dir", self.runtime,
+                     "--state_dir", os.path.join(self.folder, f"state{part}"), *options],
+                    stdout=log, stderr=log))
+        for part in range(len(ports)):
+            self._wait(part)
+
+    def log(self, part):
+        return os.path.join(self.folder, f"graphd-{part}.log")
+
+    def _wait(self, part):
+        end = time.monotonic() + 30
+        while time.monotonic() < end and self.processes[part].poll() is None:
+            with open(self.log(part)) as log:
+                if "serving" in log.read():
+                    return
+            time.sleep(0.01)
+        with open(self.log(part)) as log:
+            raise AssertionError(f"graphd of partition {part} is not ready:\n{log.read()}")
+
+    def environment(self, **more):
+        """Of a trainer."""
+        return dict(os.environ, GRAPHD_SERVER_NAME=self.server_name,
+                    GRAPHD_IP_CONFIG=self.ip_config, GRAPHD_RUNTIME_DIR=self.runtime, **more)
+
+    def stop(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(timeout=30)
+        shutil.rmtree(self.folder)
+
+
+class GraphTest(unittest.TestCase):
+    """Tests on a fixture. `modes` says how the graph is reached: each test runs in each of them."""
+
+    fixture = "hetero_2p"
+
+    def setUp(self):
+        self.addCleanup(graphd.distributed.exit_client)
+
+    def standalone(self):
+        return graphd.distributed.DistGraph(part_config=fixture(self.fixture).config)
+
+    @classmethod
+    def daemons(cls):
+        if "_daemons" not in cls.__dict__:
+            cls._daemons = Daemons(cls.fixture)
+            cls.addClassCleanup(cls._daemons.stop)
+        return cls._daemons
+
+    def served(self, transport="auto"):
+        daemons = self.daemons()
+        os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT=transport)
+        graphd.distributed.initialize(daemons.ip_config, server_name=daemons.server_name)
+        return graphd.distributed.DistGraph()
+
+    def each_way(self):
+        """The graph, in this process, from mapped memory and over TCP."""
+        for way in ("standalone", "auto", "tcp"):
+            with self.subTest(way):
+                yield self.standalone() if way == "standalone" else self.served(way)
+            graphd.distributed.exit_client()
+
+
+def main():
+    try:
+        unittest.main()
+    finally:
+        shutil.rmtree(_work)
