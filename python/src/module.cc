@@ -13,5 +13,6 @@ PYBIND11_MODULE(_graphd, m) {
   DefineBook(m);
   DefineGraph(m);
   DefineSamplers(m);
+  DefineTables(m);
   DefineLoaders(m);
 }

@@ -11,6 +11,7 @@ namespace py = pybind11;
 void DefineBook(py::module_& m);      // book.cc
 void DefineGraph(py::module_& m);     // graph.cc
 void DefineSamplers(py::module_& m);  // samplers.cc
+void DefineTables(py::module_& m);    // tables.cc
 void DefineLoaders(py::module_& m);   // loaders.cc
 
 }  // namespace graphd::python

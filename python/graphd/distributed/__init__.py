@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that lie in several servers. Matches ``dgl.distributed``."""
+from . import init, optim
 from .book import GraphPartitionBook, load_partition_book
+from .embedding import DistEmbedding
 from .graph import DistGraph
 from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .optim import SparseAdagrad, SparseAdam, SparseSGD
+from .policy import PartitionPolicy
 from .queries import (edge_subgraph, find_edges, in_subgraph, node_subgraph,
                       sample_etype_neighbors, sample_neighbors)
 from .role import get_num_trainers, get_rank, get_role, get_trainer_rank

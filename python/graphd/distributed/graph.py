@@ -5,8 +5,9 @@ from collections.abc import MutableMapping
 
 from .. import _graphd, backend
 from ..schema import Types
-from . import session
+from . import current_graph, session
 from .book import GraphPartitionBook
+from .policy import PartitionPolicy
 from .tensor import DistTensor
 
 Scheme = namedtuple("Scheme", ["shape", "dtype"])
@@ -19,7 +20,7 @@ class _Data(MutableMapping):
         self._g, self._is_edge, self._type = g, is_edge, type_id
 
     def __getitem__(self, name):
-        return DistTensor(self._g.handle.data(self._is_edge, self._type, name), self._g)
+        return DistTensor.of(self._g.handle.data(self._is_edge, self._type, name), self._g)
 
     def __setitem__(self, name, tensor):
         self._g.handle.attach(name, tensor.handle)
@@ -76,6 +77,7 @@ class DistGraph:
         self.session = session.current(part_config and str(part_config))
         self.handle = _graphd.Graph(self.session, graph_name)
         self.types = Types(self.handle.schema)
+        current_graph.set(self)
 
     @property
     def graph_name(self):
@@ -192,6 +194,13 @@ class DistGraph:
     # Partitions and trainers.
     def get_partition_book(self):
         return GraphPartitionBook(self.handle.book, self.handle.local_partition)
+
+    def get_node_partition_policy(self, ntype=None):
+        """That of tensors whose rows go with the nodes of a type."""
+        return PartitionPolicy("node", self, self.types.ntype_id(ntype))
+
+    def get_edge_partition_policy(self, etype=None):
+        return PartitionPolicy("edge", self, self.types.etype_id(etype))
 
     def rank(self):
         """This trainer's number in its job."""

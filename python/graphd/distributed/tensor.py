@@ -1,13 +1,80 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors whose rows lie with the servers."""
-from .. import backend
+import itertools
+
+from .. import _graphd, backend
+from ..errors import InvalidError
+from . import current_graph
+from .init import Constant, Initializer
+from .policy import PartitionPolicy
+
+_anonymous = itertools.count()
 
 
 class DistTensor:
-    """A tensor whose rows lie with the partitions. Matches ``dgl.distributed.DistTensor``."""
+    """A tensor whose rows lie with the partitions. Matches ``dgl.distributed.DistTensor``.
 
-    def __init__(self, handle, g):
-        self.handle, self.g = handle, g
+    Features of a graph (``g.ndata["feat"]``) are such tensors and can't be changed. Making one
+    opens the tensor of this name, or makes it; all trainers may do so at once, and none has to.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : torch.dtype, numpy.dtype or str
+    name : str, optional
+        Without one all trainers have to make their nameless tensors in the same order.
+    init_func : callable or graphd.distributed.init.Initializer, optional
+        ``init_func(shape, dtype)`` gives first values of some rows; it is called in the one process
+        that makes the tensor, slice by slice. An `Initializer` is computed by the servers. Default:
+        zeros.
+    part_policy : PartitionPolicy, optional
+        Rows go with which nodes or edges (`DistGraph.get_node_partition_policy`). Default: the only
+        type of nodes or edges that are as many as there are rows. PartitionPolicy("range", g)
+        spreads rows that belong to neither.
+    persistent : bool
+        Belongs to the server and outlives the job; otherwise it ends with the job.
+    is_gdata, attach
+        DGL's; without effect.
+    many_writers : bool
+        Of a persistent tensor: whether several jobs may write it at once.
+    """
+
+    def __init__(self, shape, dtype=None, name=None, init_func=None, part_policy=None,
+                 persistent=False, is_gdata=True, attach=True, *, many_writers=False):
+        if name is None and persistent:
+            raise InvalidError("a persistent tensor needs a name; give one")
+        backend.chosen()
+        dtype = "float32" if dtype is None else dtype
+        policy = part_policy or PartitionPolicy.of_size(shape[0], current_graph.get())
+        self.g, self._policy = policy.g, policy
+        if name is None:
+            name = f"anonymous-{next(_anonymous)}"
+        spec, init_func = tensor_spec(shape, dtype, name, init_func, policy, persistent,
+                                      many_writers)
+        self.handle = _graphd.create_tensor(self.g.handle, spec, init_func)
+
+    @classmethod
+    def of(cls, handle, g):
+        """One that exists."""
+        self = cls.__new__(cls)
+        self.handle, self.g, self._policy = handle, g, None
+        return self
+
+    @classmethod
+    def open(cls, g, name):
+        """The persistent tensor of this name, or this job's."""
+        return cls.of(_graphd.open_tensor(g.handle, name), g)
+
+    @staticmethod
+    def list(g):
+        """What there is for this job: a list of dicts of name, shape, dtype, persistent, state (of
+        an optimiser) and holder (the job that may write it)."""
+        return _graphd.list_tensors(g.handle)
+
+    @staticmethod
+    def drop(g, name):
+        """Its rows are gone for good, in all partitions."""
+        _graphd.drop_tensor(g.handle, name)
 
     @property
     def name(self):
@@ -23,6 +90,18 @@ class DistTensor:
     def dtype(self):
         return backend.dtype_of(self.handle.dtype)
 
+    @property
+    def persistent(self):
+        return self.handle.persistent
+
+    @property
+    def part_policy(self):
+        """Which nodes or edges the rows go with."""
+        if self._policy is None:
+            kind = "edge" if self.handle.is_edge else "node"
+            self._policy = PartitionPolicy(kind, self.g, self.handle.type)
+        return self._policy
+
     def __len__(self):
         return self.handle.shape[0]
 
@@ -37,5 +116,54 @@ class DistTensor:
             return self.handle.read(list(range(begin, end, step)))
         return self.handle.read(rows)
 
+    def __setitem__(self, rows, values):
+        """Sets rows, the last of duplicates; returns when it is as durable as the servers are
+        configured. `values` has the tensor's dtype and a row for each id."""
+        self.handle.write(self._ids(rows), values)
+
+    def add(self, rows, values):
+        """Adds to rows, for every one of duplicates. No addition is lost, whoever else adds."""
+        self.handle.add(self._ids(rows), values)
+
+    def _ids(self, rows):
+        return list(range(*rows.indices(len(self)))) if isinstance(rows, slice) else rows
+
+    @property
+    def local_partition(self):
+        """The rows of this trainer's own partition. (DGL: writable; here a copy.)"""
+        return self[self.part_policy.local_ids()]
+
+    def __or__(self, other):
+        """The union of two masks, as a new tensor."""
+        if self.shape != other.shape or self.handle.dtype != other.handle.dtype:
+            raise InvalidError("the union of two masks needs the same shape and dtype")
+        union = DistTensor(self.shape, self.handle.dtype, part_policy=self.part_policy)
+        for begin in range(0, len(self), 1 << 20):
+            rows = slice(begin, min(begin + (1 << 20), len(self)))
+            union[rows] = self[rows] | other[rows]
+        return union
+
+    def count_nonzero(self):
+        """Elements that are not zero, in all partitions."""
+        count = 0
+        for begin in range(0, len(self), 1 << 20):
+            count += int((backend.to_numpy(self[begin:begin + (1 << 20)]) != 0).sum())
+        return count
+
     def __repr__(self):
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"
+
+
+def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers):
+    """(what the extension needs to know, init_func of a shape or None)."""
+    initializer = init_func if isinstance(init_func, Initializer) else Constant(0)
+    dtype_name = backend.name_of(dtype)
+    make = None
+    if init_func is not None and not isinstance(init_func, Initializer):
+        of_dtype = backend.dtype_of(dtype_name)
+
+        def make(some):
+            return init_func(some, of_dtype)
+    return {"name": name, "persistent": persistent, "policy": policy.kind, "type": policy.type_id,
+            "rows": shape[0], "dtype": dtype_name, "row_shape": list(shape[1:]),
+            "initializer": initializer.fields(), "many_writers": many_writers}, make

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Optimisers of `DistEmbedding`. Match ``dgl.distributed.optim``.
+
+A step sends each gradient once, to the server that has the row and the optimiser's state, which
+lasts with it. Differences: SparseAdagrad keeps the sum of squares (DGL keeps its root by mistake);
+a step forgets the gradients that it applied, so that `zero_grad` is needed only for batches that
+are thrown away; no collective, unless ``synchronous``.
+
+Common parameters
+-----------------
+params : list of DistEmbedding
+lr : float
+weight_decay : float
+sum_duplicates : bool
+    A row that occurs several times in a step gets the sum of its gradients, as dense autograd has
+    it, instead of their mean, as DGL has it.
+synchronous : bool
+    The gradients of one step of all trainers are applied together, and every trainer has to call
+    `step` equally often, as in DGL. False: each trainer's as they come.
+staleness : int
+    Steps that may be under way when `step` returns.
+"""
+from .. import _graphd
+from ..errors import InvalidError
+from .embedding import DistEmbedding
+
+
+class _Optimizer:
+    def __init__(self, kind, params, numbers, **options):
+        params = list(params)
+        for each in params:
+            if not isinstance(each, DistEmbedding):
+                raise InvalidError(f"params: {each!r} is no DistEmbedding; dense parameters need a "
+                                   "torch.optim optimiser of their own")
+        self.params = params
+        self.handle = kind(tuple(each.handle for each in params), options, *numbers)
+
+    def step(self):
+        """Applies the gradients since the last step, and forgets them."""
+        self.handle.step()
+
+    def zero_grad(self):
+        """Forgets the gradients since the last step."""
+        self.handle.zero_grad()
+
+    def wait(self):
+        """Waits for steps under way (staleness); raises what went wrong with them."""
+        self.handle.wait()
+
+    @property
+    def lr(self):
+        """May be set; counts from the next step on."""
+        return self.handle.lr
+
+    @lr.setter
+    def lr(self, value):
+        self.handle.lr = value
+
+
+class SparseSGD(_Optimizer):
+    """w -= lr g. Parameters: see `graphd.distributed.optim`."""
+
+    def __init__(self, params, lr, *, weight_decay=0.0, sum_duplicates=False, synchronous=False,
+                 staleness=0):
+        super().__init__(_graphd.SparseSGD, params, (), lr=lr, weight_decay=weight_decay,
+                         sum_duplicates=sum_duplicates, synchronous=synchronous,
+                         staleness=staleness)
+
+
+class SparseAdagrad(_Optimizer):
+    """G += g^2; w -= lr g / (sqrt(G) + eps). Parameters: see `graphd.distributed.optim`, and
+
+    eps : float
+    row_wise : bool
+        One G per row, as DGL 0.6 had it.
+    """
+
+    def __init__(self, params, lr, eps=1e-10, *, row_wise=False, weight_decay=0.0,
+                 sum_duplicates=False, synchronous=False, staleness=0):
+        super().__init__(_graphd.SparseAdagrad, params, (eps, row_wise), lr=lr,
+                         weight_decay=weight_decay, sum_duplicates=sum_duplicates,
+                         synchronous=synchronous, staleness=staleness)
+
+
+class SparseAdam(_Optimizer):
+    """Adam whose moments and count of steps are the row's own: rows without gradient do not move.
+    Parameters: see `graphd.distributed.optim`, and
+
+    betas : (float, float)
+    eps : float
+    """
+
+    def __init__(self, params, lr, betas=(0.9, 0.999), eps=1e-8, *, weight_decay=0.0,
+                 sum_duplicates=False, synchronous=False, staleness=0):
+        super().__init__(_graphd.SparseAdam, params, (*betas, eps), lr=lr,
+                         weight_decay=weight_decay, sum_duplicates=sum_duplicates,
+                         synchronous=synchronous, staleness=staleness)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How rows are spread over partitions."""
+from ..errors import InvalidError
+
+
+class PartitionPolicy:
+    """With which nodes or edges the rows of a tensor go. Matches DGL's class of this name; a graph
+    gives them by `DistGraph.get_node_partition_policy` and `get_edge_partition_policy`.
+
+    Parameters
+    ----------
+    kind : {"node", "edge", "range"}
+        "range": with neither; partition p of P has the rows from p*N/P to (p+1)*N/P.
+    g : DistGraph
+    type_id : int
+        The number of the node or edge type.
+    """
+
+    def __init__(self, kind, g, type_id=0):
+        self.kind, self.g, self.type_id = kind, g, type_id
+
+    @classmethod
+    def of_size(cls, size, g):
+        """The only policy with so many objects."""
+        found = [cls(kind, g, t)
+                 for kind, count in (("node", len(g.ntypes)), ("edge", len(g.etypes)))
+                 for t in range(count) if cls(kind, g, t).get_size() == size]
+        if len(found) != 1:
+            raise InvalidError(
+                f"{len(found)} types of nodes and edges have {size} objects; say with part_policy "
+                "where the rows go: g.get_node_partition_policy(ntype)")
+        return found[0]
+
+    @property
+    def policy_str(self):
+        """"node~user", "edge~user:follows:user"."""
+        return f"{self.kind}~{self.type_name}"
+
+    @property
+    def type_name(self):
+        if self.kind == "node":
+            return self.g.ntypes[self.type_id]
+        return ":".join(self.g.canonical_etypes[self.type_id]) if self.kind == "edge" else ""
+
+    @property
+    def part_id(self):
+        return self.g.handle.local_partition
+
+    @property
+    def partition_book(self):
+        return self.g.get_partition_book()
+
+    def get_size(self):
+        """Objects in all partitions."""
+        if self.kind == "node":
+            return self.g.handle.num_nodes(self.type_id)
+        return self.g.handle.num_edges(self.type_id)
+
+    def get_part_size(self):
+        """Objects in this trainer's partition."""
+        return len(self.local_ids())
+
+    def local_ids(self):
+        """Those objects."""
+        return self.g.handle.book.ids_of(self.kind == "edge", self.type_id, self.part_id)
+
+    def to_partid(self, ids):
+        """Which partitions own them."""
+        return self.g.handle.book.owners(self.kind == "edge", self.type_id, ids)
+
+    def to_local(self, ids):
+        """Their rows among those that their partition owns."""
+        return self.g.handle.book.local_rows(self.kind == "edge", self.type_id, ids)
+
+    def __repr__(self):
+        return f"PartitionPolicy('{self.policy_str}')"
