@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/interruptible.h"
 #include "base/strings.h"
 
 namespace graphd::detail {
@@ -51,6 +52,10 @@ BatchQueueCore::State::Slot BatchQueueCore::State::Run(int64_t index) const noex
 }
 
 void BatchQueueCore::State::Work() {
+  struct NobodyWaits {};
+  const InterruptCheck check([this] {
+    if (stop.stop_requested()) throw NobodyWaits{};
+  });
   const auto size = static_cast<int64_t>(slots.size());
   std::unique_lock lock(mutex);
   for (;;) {
@@ -116,7 +121,7 @@ std::shared_ptr<void> BatchQueueCore::Next() {
   if (state.workers.empty()) return state.make(state.delivered++, state.stop.get_token());
   std::unique_lock lock(state.mutex);
   State::Slot& next = state.slots[static_cast<size_t>(state.delivered) % state.slots.size()];
-  state.ready.wait(lock, [&] { return next.full; });
+  Await(state.ready, lock, [&] { return next.full; });
   const State::Slot slot = std::exchange(next, {});
   state.delivered++;
   lock.unlock();

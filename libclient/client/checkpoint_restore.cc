@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/interruptible.h"
 #include "base/strings.h"
 #include "client/checkpoint_client.h"
 #include "client/checkpoint_peer.h"
@@ -184,7 +185,7 @@ struct CheckpointClient::Loader {
             Clock::now() - start > client.options_.timeout) {
           throw;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        AwaitTime(std::chrono::milliseconds(50));
       }
     }
   }
@@ -231,7 +232,7 @@ struct CheckpointClient::Loader {
             Clock::now() - start > client.options_.timeout) {
           throw;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        AwaitTime(std::chrono::milliseconds(200));
       }
     }
   }

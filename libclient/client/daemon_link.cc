@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/interruptible.h"
 #include "base/strings.h"
 #include "client/daemon_live.h"
 
@@ -73,7 +74,7 @@ void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& r
     }
     // The call may have failed before the link knows that it is broken; or the daemon is there,
     // and what is asked for has to wait for others.
-    std::this_thread::sleep_for(pause);
+    AwaitTime(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(100));
     reconnect();
   }
@@ -136,7 +137,7 @@ AttachInfo DaemonLink::AttachPatiently() {
               static_cast<int>(SecondsSince(start)), " s; start it with: graphctl server start ",
               "--server_name ", options_.server_name, ")");
       }
-      std::this_thread::sleep_for(pause);
+      AwaitTime(pause);
       pause = std::min(pause * 2, std::chrono::milliseconds(500));
     }
   }
@@ -144,7 +145,7 @@ AttachInfo DaemonLink::AttachPatiently() {
 
 void DaemonLink::ReconnectIfBroken() {
   const auto asked = Clock::now();
-  std::lock_guard lock(reconnecting_);
+  const auto lock = AwaitLock(reconnecting_);
   if (!broken_) return;
   // Threads take turns: what another one tried in vain meanwhile, for as long as one may, is not
   // tried by each again.

@@ -60,7 +60,11 @@ class GraphAccess {
   // Who keeps the tensors of each partition.
   const std::vector<std::shared_ptr<TensorPort>>& ports() const noexcept { return ports_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
-  bool is_mapped(PartId part) const { return mapped_.at(static_cast<size_t>(part)) != nullptr; }
+  bool is_mapped(PartId part) const { return mapped(part) != nullptr; }
+  // Null if the partition is reached by RPC.
+  const std::shared_ptr<const Partition>& mapped(PartId part) const {
+    return mapped_.at(static_cast<size_t>(part));
+  }
   const std::vector<FeatureInfo>& features(bool is_edge, int32_t type) const;
   // Throws Error(kNotFound) listing the names there are.
   const FeatureInfo& feature(const FeatureRef& ref) const;

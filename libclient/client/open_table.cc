@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/index.h"
+#include "base/interruptible.h"
 #include "base/strings.h"
 
 namespace graphd {
@@ -32,7 +33,7 @@ TensorPort::Opened OpenWhenFilled(GraphAccess& access, size_t p, const TensorSpe
       Throw(ErrorCode::kDeadline, "tensor '", spec.name, "' lacks first values still, after ",
             patience.count() / 1000, " s; see what the trainer that makes it is doing, or drop it");
     }
-    std::this_thread::sleep_for(pause);
+    AwaitTime(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(200));
   }
 }

@@ -12,7 +12,13 @@ RpcThread::RpcThread() : loop_([this] { tasks_ = nullptr; }) {
 RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                                     std::chrono::milliseconds timeout, std::string what) {
   auto done = std::make_shared<std::promise<void>>();
-  Pending pending(done->get_future());
+  // Used on the loop only, and gone from there when the call is over.
+  auto drop = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>();
+  Pending pending(done->get_future(), [this, drop] {
+    loop_.RunAndWait([&] {
+      if (*drop) (*drop)->reject(KJ_EXCEPTION(FAILED, "interrupted"));
+    });
+  });
   loop_.RunAndWait([&] {
     auto expired = loop_.timer()
                        .afterDelay(timeout.count() * kj::MILLISECONDS)
@@ -21,12 +27,20 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                                            StrCat(what, ": no answer within ", timeout.count(),
                                                   " ms (GRAPHD_TIMEOUT)")));
                        });
-    auto running = kj::evalNow([&] { return call(); }).exclusiveJoin(kj::mv(expired));
-    tasks_->add(running.then([done] { done->set_value(); },
-                             [done, what](kj::Exception&& exception) {
-                               done->set_exception(
-                                   std::make_exception_ptr(FromKj(exception, what)));
-                             }));
+    auto dropped = kj::newPromiseAndFulfiller<void>();
+    *drop = kj::mv(dropped.fulfiller);
+    auto running = kj::evalNow([&] { return call(); })
+                       .exclusiveJoin(kj::mv(expired))
+                       .exclusiveJoin(kj::mv(dropped.promise));
+    tasks_->add(running.then(
+        [done, drop] {
+          *drop = nullptr;
+          done->set_value();
+        },
+        [done, drop, what](kj::Exception&& exception) {
+          *drop = nullptr;
+          done->set_exception(std::make_exception_ptr(FromKj(exception, what)));
+        }));
   });
   return pending;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "base/interruptible.h"
 #include "wire/connection.h"
 #include "wire/loop_thread.h"
 #include "wire/status.h"
@@ -23,22 +24,28 @@ class RpcThread {
   RpcThread& operator=(const RpcThread&) = delete;
 
   // A started call. The memory that the call writes to must live until Wait has returned or thrown;
-  // the destructor waits too.
+  // the destructor waits too, and first drops the call if its thread is interrupted.
   class Pending {
    public:
     Pending() = default;
-    explicit Pending(std::future<void> done) : done_(std::move(done)) {}
+    explicit Pending(std::future<void> done, std::function<void()> drop = {})
+        : done_(std::move(done)), drop_(std::move(drop)) {}
     Pending(Pending&&) = default;
     Pending& operator=(Pending&&) = default;
     ~Pending() {
-      if (done_.valid()) done_.wait();
+      if (!done_.valid()) return;
+      if (Interruptions::Happened() && drop_) drop_();
+      done_.wait();
     }
     void Wait() {
-      if (done_.valid()) done_.get();
+      if (!done_.valid()) return;
+      AwaitFuture(done_);
+      done_.get();
     }
 
    private:
     std::future<void> done_;
+    std::function<void()> drop_;
   };
 
   // Runs `call` on the thread. After `timeout` its promise is dropped and Wait throws

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/interruptible.h"
 #include "base/log.h"
 
 namespace graphd {
@@ -60,7 +61,7 @@ void StepQueue::Add(std::unique_ptr<PendingStep> step) {
   std::unique_lock lock(mutex_);
   steps_.push_back(std::move(step));
   changed_.notify_all();
-  changed_.wait(lock, [&] { return steps_.size() <= staleness_ || paused_; });
+  Await(changed_, lock, [&] { return steps_.size() <= staleness_ || paused_; });
 }
 
 void StepQueue::Wait() {
@@ -69,7 +70,7 @@ void StepQueue::Wait() {
   ThrowFailure(lock);
   paused_ = false;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return steps_.empty() || paused_; });
+  Await(changed_, lock, [&] { return steps_.empty() || paused_; });
   ThrowFailure(lock);
 }
 

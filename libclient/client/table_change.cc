@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/index.h"
+#include "base/interruptible.h"
 #include "base/strings.h"
 #include "client/table_source.h"
 #include "wire/connection.h"
@@ -203,7 +204,7 @@ void SendChanges(std::span<TableChange* const> changes, std::chrono::millisecond
     }
     if (!outcome.passing) continue;
     if (Clock::now() - last_progress > timeout) throw Error(*outcome.passing);
-    std::this_thread::sleep_for(pause);
+    AwaitTime(pause);
     pause = std::min<decltype(pause)>(pause * 2, kLongestPause);
     for (TensorPort* port : outcome.away) port->Reconnect();
   }

@@ -8,10 +8,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "base/clock.h"
+#include "base/interruptible.h"
 #include "base/strings.h"
 #include "wire/ip_config.h"
 
@@ -38,11 +41,11 @@ capnp::ReaderOptions Limits() {
 // Waits for a non-blocking connect; 0 or an errno.
 int FinishConnect(int fd, int timeout_ms) {
   pollfd wait{fd, POLLOUT, 0};
-  int ready;
-  do {
-    ready = ::poll(&wait, 1, timeout_ms);
-  } while (ready < 0 && errno == EINTR);
-  if (ready == 0) return ETIMEDOUT;
+  const int slice = static_cast<int>(kInterruptPause.count());
+  for (const auto start = Clock::now(); ::poll(&wait, 1, std::min(slice, timeout_ms)) <= 0;) {
+    Interruptions::Check();
+    if (SecondsSince(start) * 1000 >= timeout_ms) return ETIMEDOUT;
+  }
   int error = 0;
   socklen_t length = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) return errno;
@@ -105,13 +108,14 @@ UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms) {
   const std::string where = HostPort(address, port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &found)) {
+  addrinfo* addresses = nullptr;
+  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &addresses)) {
     Throw(ErrorCode::kUnavailable, "can't resolve ", address, ": ", ::gai_strerror(error));
   }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(addresses, ::freeaddrinfo);
   int error = ECONNREFUSED;
   UniqueFd fd;
-  for (addrinfo* a = found; a; a = a->ai_next) {
+  for (addrinfo* a = found.get(); a; a = a->ai_next) {
     fd.reset(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd) {
       error = errno;
@@ -122,7 +126,6 @@ UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms) {
     if (error == 0) break;
     fd.reset();
   }
-  ::freeaddrinfo(found);
   if (!fd) {
     Throw(ErrorCode::kUnavailable, "nothing answers at ", where, ": ", std::strerror(error),
           "; is graphd running there? (graphctl server status)");
@@ -153,7 +156,7 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
     const int rc = ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
     error = rc == 0 ? 0 : errno;
     if (error == EAGAIN && SecondsSince(start) * 1000 > timeout_ms) break;
-    if (error == EAGAIN) ::poll(nullptr, 0, 5);
+    if (error == EAGAIN) AwaitTime(std::chrono::milliseconds(5));
   }
   if (error == EINPROGRESS) error = FinishConnect(fd.get(), timeout_ms);
   if (error == EACCES) {

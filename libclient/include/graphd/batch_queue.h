@@ -64,7 +64,7 @@ class BatchQueue {
             },
             options) {}
   // The destructor waits for the calls of `make` that are under way, one per worker, and drops what
-  // was made.
+  // was made. Calls of libgraphclient in them that wait end at once (graphd/interrupt.h).
 
   // The next batch, or none when all were delivered. Waits for it. Rethrows what `make` threw for
   // this batch, whatever its type; the call after that goes on with the batch after.

@@ -74,9 +74,9 @@ struct NodeBatch : MiniBatch {
 //
 // The same seed gives the same batches, for any number of workers and however the partitions are
 // reached. Used by one thread. It holds on to the graph and its session, which the caller may drop.
-// Destroying it, or starting another epoch in the middle of one, stops the workers: each ends the
-// call that it is in (at most Options::timeout, if a daemon is silent) and begins no other; nothing
-// of the old epoch is delivered later. An exception in a worker is thrown by the Next() whose batch
+// Destroying it, or starting another epoch in the middle of one, stops the workers: each ends what
+// it is at (a wait for a daemon within a tenth of a second) and begins nothing else; nothing of the
+// old epoch is delivered later. An exception in a worker is thrown by the Next() whose batch
 // it concerns; the loader can be used on.
 class DistNodeDataLoader {
  public:

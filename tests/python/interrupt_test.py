@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C ends every wait, and what was interrupted can be used on."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import torch
+
+import graphd
+import support
+from graphd.distributed import (DistDataLoader, DistEmbedding, DistNodeDataLoader, DistTensor,
+                                SparseSGD, initialize, sample_neighbors)
+from graphd.sampling import NeighborSampler
+
+
+class Interrupt(support.GraphTest):
+    def interrupted(self, call):
+        """Ctrl-C after 0.2 s ends the call within a second."""
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        begin = time.monotonic()
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            call()
+        self.assertLess(time.monotonic() - begin, 1.2)
+        timer.join()
+
+    def test_waiting_for_a_silent_daemon(self):
+        g = self.served("tcp")
+        nodes = {"user": torch.arange(300)}
+        feat = g.nodes["user"].data["feat"]
+        loader = DistNodeDataLoader(g, nodes, NeighborSampler([3]), batch_size=10, num_workers=2)
+        collating = DistDataLoader(torch.arange(300), 10, num_workers=2, collate_fn=lambda ids:
+                                   feat[torch.tensor(ids)])
+        stopped = self.daemons().processes[1]
+        stopped.send_signal(signal.SIGSTOP)
+        try:
+            self.interrupted(lambda: feat[nodes["user"]])
+            self.interrupted(lambda: sample_neighbors(g, nodes, 3))
+            self.interrupted(lambda: g.find_edges(list(range(1200)), "follows"))
+            self.interrupted(lambda: list(loader))
+            self.interrupted(lambda: list(collating))
+            self.interrupted(lambda: DistTensor((300, 2), torch.float32, name="never"))
+            begin = time.monotonic()
+            del loader
+            self.assertLess(time.monotonic() - begin, 1)
+        finally:
+            stopped.send_signal(signal.SIGCONT)
+        self.assertEqual(feat[nodes["user"]].shape, (300, 16))
+
+    def test_waiting_for_other_trainers(self):
+        daemons = self.daemons()
+        os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="auto", RANK="0",
+                          WORLD_SIZE="2")
+        try:
+            initialize(daemons.ip_config, server_name=daemons.server_name)
+        finally:
+            del os.environ["RANK"], os.environ["WORLD_SIZE"]
+        g = graphd.distributed.DistGraph()
+        self.interrupted(g.barrier)
+        optimizer = SparseSGD([DistEmbedding(300, 2)], lr=1.0, synchronous=True)
+        self.interrupted(optimizer.step)
+
+    def test_waiting_for_a_server_that_is_not_there(self):
+        path = os.path.join(self.daemons().folder, "nobody.txt")
+        with open(path, "w") as file:
+            file.write("127.0.0.1 1\n127.0.0.1 2\n")
+        self.interrupted(lambda: initialize(path, server_name="nobody"))
+
+    def test_a_program_ends(self):
+        daemons = self.daemons()
+        code = ("import graphd, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+                "graphd.distributed.initialize(); g = graphd.distributed.DistGraph();"
+                "print('waits', flush=True); g.barrier()")
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True,
+                                   env=daemons.environment(RANK="0", WORLD_SIZE="2"))
+        self.assertEqual(process.stdout.readline(), "waits\n")
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        _, errors = process.communicate(timeout=20)
+        self.assertLess(time.monotonic() - begin, 2)
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+
+
+if __name__ == "__main__":
+    support.main()
