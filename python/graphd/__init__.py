@@ -16,15 +16,15 @@ from .errors import GraphdError
 from .names import EID, NID
 from .seeds import seed
 
-_LAZY = ("distributed", "sampling", "dataloading", "errors", "nn", "ops")
-_FROM_BLOCK = ("Block", "to_block")
+_LAZY = ("distributed", "sampling", "dataloading", "errors", "nn")
+_FROM = {"Block": "block", "to_block": "block", "to_pyg": "convert"}
 
-__all__ = ["EID", "NID", "GraphdError", "seed", "use", *_LAZY[:3], *_FROM_BLOCK]
+__all__ = ["EID", "NID", "GraphdError", "seed", "use", *_LAZY[:3], *_FROM]
 
 
 def __getattr__(name):
     if name in _LAZY:
         return importlib.import_module(f"graphd.{name}")
-    if name in _FROM_BLOCK:
-        return getattr(importlib.import_module("graphd.block"), name)
+    if name in _FROM:
+        return getattr(importlib.import_module(f"graphd.{_FROM[name]}"), name)
     raise AttributeError(f"module 'graphd' has no attribute {name!r}")

@@ -203,6 +203,12 @@ class Block:
 
         return block_to_dgl(self)
 
+    def to_pyg(self):
+        """This layer as a `torch_geometric.data.Data` (or HeteroData). See `graphd.to_pyg`."""
+        from .convert import to_pyg
+
+        return to_pyg([self])
+
     def __repr__(self):
         if self.types.is_homogeneous:
             return (f"Block(num_src_nodes={self.num_src_nodes()}, "

@@ -3,9 +3,11 @@
 
 #include <pybind11/stl.h>
 
+#include "base/strings.h"
 #include "book.h"
 #include "client/graph_access.h"
 #include "graphd/node_split.h"
+#include "local_partition.h"
 #include "module.h"
 #include "tensor.h"
 
@@ -150,6 +152,14 @@ void DefineGraph(py::module_& m) {
           "book", [](const DistGraph& self) { return Book{self.access()->shared_meta()}; })
       .def_property_readonly("local_partition", &DistGraph::local_partition)
       .def("is_mapped", &DistGraph::is_mapped)
+      .def("mapped_partition",
+           [](const DistGraph& self, PartId part) {
+             if (!self.is_mapped(part)) {
+               Throw(ErrorCode::kInvalid, "partition ", part,
+                     " is not in this machine's memory; read what you need by id");
+             }
+             return LocalPartition{self.access()->mapped(part)};
+           })
       .def("num_nodes", py::overload_cast<NodeTypeId>(&DistGraph::num_nodes, py::const_))
       .def("num_edges", py::overload_cast<EdgeTypeId>(&DistGraph::num_edges, py::const_))
       .def("schemes",

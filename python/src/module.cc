@@ -12,6 +12,8 @@ PYBIND11_MODULE(_graphd, m) {
   m.def("use_tensors_of", &UseTensorsOf, py::arg("from_dlpack"), py::arg("torch_bool"));
   DefineBook(m);
   DefineGraph(m);
+  DefineLocalPartition(m);
+  DefinePartition(m);
   DefineSamplers(m);
   DefineTables(m);
   DefineLoaders(m);

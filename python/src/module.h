@@ -8,10 +8,12 @@ namespace graphd::python {
 
 namespace py = pybind11;
 
-void DefineBook(py::module_& m);      // book.cc
-void DefineGraph(py::module_& m);     // graph.cc
-void DefineSamplers(py::module_& m);  // samplers.cc
-void DefineTables(py::module_& m);    // tables.cc
-void DefineLoaders(py::module_& m);   // loaders.cc
+void DefineBook(py::module_& m);            // book.cc
+void DefineGraph(py::module_& m);           // graph.cc
+void DefineLocalPartition(py::module_& m);  // local_partition.cc
+void DefinePartition(py::module_& m);       // partition.cc
+void DefineSamplers(py::module_& m);        // samplers.cc
+void DefineTables(py::module_& m);          // tables.cc
+void DefineLoaders(py::module_& m);         // loaders.cc
 
 }  // namespace graphd::python

@@ -6,6 +6,8 @@ from .embedding import DistEmbedding
 from .graph import DistGraph
 from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .optim import SparseAdagrad, SparseAdam, SparseSGD
+from .partition import (Partition, load_partition, load_partition_feats,
+                        partition_graph)
 from .policy import PartitionPolicy
 from .queries import (edge_subgraph, find_edges, in_subgraph, node_subgraph,
                       sample_etype_neighbors, sample_neighbors)

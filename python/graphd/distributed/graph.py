@@ -202,6 +202,15 @@ class DistGraph:
     def get_edge_partition_policy(self, etype=None):
         return PartitionPolicy("edge", self, self.types.etype_id(etype))
 
+    @property
+    def local_partition(self):
+        """The partition of this trainer's machine, a `Partition`. Raises InvalidError if it is not
+        in this machine's memory."""
+        from .partition import Partition
+
+        part = self.handle.local_partition
+        return Partition(self.handle.mapped_partition(part), part)
+
     def rank(self):
         """This trainer's number in its job."""
         return self.session.rank

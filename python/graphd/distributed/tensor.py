@@ -130,7 +130,13 @@ class DistTensor:
 
     @property
     def local_partition(self):
-        """The rows of this trainer's own partition. (DGL: writable; here a copy.)"""
+        """The rows of this trainer's own partition. A feature's share the mapped memory: what is
+        written to them changes this process's copy of the page only. Others are read."""
+        backend.chosen()
+        part = self.g.handle.local_partition
+        if self.handle.is_feature and self.g.handle.is_mapped(part):
+            return self.g.handle.mapped_partition(part).feature(
+                self.handle.is_edge, self.handle.type, self.handle.name)
         return self[self.part_policy.local_ids()]
 
     def __or__(self, other):

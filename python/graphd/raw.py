@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs of other libraries, as the partitioner takes them."""
+from . import backend
+from .errors import InvalidError
+
+NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
+
+
+class RawGraph:
+    """Counts, edges and features by type.
+
+    Attributes
+    ----------
+    num_nodes : dict of node type to int
+    edges : dict of canonical edge type to (src, dst)
+    ndata, edata : dict of type to dict of name to tensor
+    """
+
+    def __init__(self, num_nodes, edges, ndata=None, edata=None):
+        self.num_nodes, self.edges = num_nodes, edges
+        self.ndata = {ntype: dict((ndata or {}).get(ntype, {})) for ntype in num_nodes}
+        self.edata = {etype: dict((edata or {}).get(etype, {})) for etype in edges}
+
+
+def raw_graph(g, num_nodes=None, ndata=None, edata=None):
+    """Takes a graph apart, whatever made it. See `graphd.distributed.partition_graph`."""
+    module = type(g).__module__.partition(".")[0]
+    if isinstance(g, RawGraph):
+        raw = g
+    elif module == "dgl":
+        raw = _from_dgl(g)
+    elif module == "torch_geometric":
+        raw = _from_pyg(g)
+    elif module == "networkx":
+        raw = _from_networkx(g)
+    elif module == "scipy":
+        raw = _from_scipy(g)
+    elif isinstance(g, (tuple, list, dict)):
+        raw = _from_coo(g, num_nodes)
+    else:
+        raise InvalidError(f"partition_graph can't read a {type(g)}; give (src, dst), a dict of "
+                           "edge type to (src, dst), or a graph of SciPy, NetworkX, PyG or DGL")
+    _merge(raw.ndata, ndata, NTYPE)
+    _merge(raw.edata, edata, ETYPE)
+    return raw
+
+
+def _merge(known, more, only_type):
+    """Adds features given by type, or by name alone for a graph with one type."""
+    if not more:
+        return
+    if not all(isinstance(value, dict) for value in more.values()):
+        more = {only_type: more}
+    for of, features in more.items():
+        if of not in known:
+            raise InvalidError(f"features of {of!r}: the graph has the types {list(known)}")
+        known[of].update(features)
+
+
+def _int64(ids):
+    """Ids of any integer type as int64; those that are it already are not copied."""
+    import numpy
+
+    array = numpy.asarray(backend.to_numpy(ids) if hasattr(ids, "detach") else ids)
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidError(f"ends of edges must be integers, got {array.dtype}")
+    return numpy.ascontiguousarray(array, numpy.int64)
+
+
+def _from_coo(g, num_nodes):
+    edges = g if isinstance(g, dict) else {ETYPE: g}
+    edges = {tuple(etype): (_int64(src), _int64(dst)) for etype, (src, dst) in edges.items()}
+    if isinstance(num_nodes, int):
+        num_nodes = {NTYPE: num_nodes}
+    counts = dict(num_nodes or {})
+    seen = {}
+    for (src_type, _, dst_type), ends in edges.items():
+        for ntype, ids in ((src_type, ends[0]), (dst_type, ends[1])):
+            seen[ntype] = max(seen.get(ntype, 0), int(ids.max()) + 1 if len(ids) else 0)
+    return RawGraph({ntype: counts.get(ntype, seen.get(ntype))
+                     for ntype in sorted(counts.keys() | seen.keys())}, edges)
+
+
+def _from_scipy(matrix):
+    """An adjacency matrix: entry (i, j) is an edge from i to j, its value the weight "w" unless all
+    are 1."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InvalidError(f"an adjacency matrix is square, this one is {matrix.shape}; give a "
+                           "bipartite graph as {edge type: (src, dst)}")
+    coo = matrix.tocoo()
+    edata = {} if (coo.data == 1).all() else {ETYPE: {"w": coo.data}}
+    return RawGraph({NTYPE: matrix.shape[0]}, {ETYPE: (_int64(coo.row), _int64(coo.col))},
+                    edata=edata)
+
+
+def _from_networkx(g):
+    """Nodes by their order in the graph; an undirected edge becomes two. Attributes that all nodes,
+    or all edges, have as numbers become features."""
+    import numpy
+
+    number = {node: i for i, node in enumerate(g.nodes)}
+    both_ways = not g.is_directed()
+    ends = [(number[u], number[v]) for u, v in g.edges()]
+    attributes = [data for _, _, data in g.edges(data=True)]
+    if both_ways:
+        ends += [(v, u) for u, v in ends]
+        attributes += attributes
+    array = numpy.asarray(ends, numpy.int64).reshape(-1, 2)
+    return RawGraph({NTYPE: len(number)}, {ETYPE: (_int64(array[:, 0]), _int64(array[:, 1]))},
+                    {NTYPE: _columns([data for _, data in g.nodes(data=True)])},
+                    {ETYPE: _columns(attributes)})
+
+
+def _columns(rows):
+    """[{name: number or array}] as {name: array}, of the names that all rows have."""
+    import numpy
+
+    names = set.intersection(*map(set, rows)) if rows else set()
+    columns = {name: numpy.asarray([row[name] for row in rows]) for name in sorted(names)}
+    return {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
+
+
+def _from_pyg(data):
+    if not hasattr(data, "node_types"):
+        features = {name: value for name, value in data.items() if name != "edge_index"}
+        return RawGraph(
+            {NTYPE: data.num_nodes},
+            {ETYPE: (_int64(data.edge_index[0]), _int64(data.edge_index[1]))},
+            {NTYPE: _pyg_names({n: v for n, v in features.items() if data.is_node_attr(n)})},
+            {ETYPE: {n: v for n, v in features.items() if data.is_edge_attr(n)}})
+    ndata = {ntype: _pyg_names({n: v for n, v in data[ntype].items()
+                                if data[ntype].is_node_attr(n)}) for ntype in data.node_types}
+    edata = {etype: {n: v for n, v in data[etype].items()
+                     if n != "edge_index" and data[etype].is_edge_attr(n)}
+             for etype in data.edge_types}
+    return RawGraph({ntype: data[ntype].num_nodes for ntype in data.node_types},
+                    {etype: tuple(map(_int64, data[etype].edge_index)) for etype in data.edge_types},
+                    ndata, edata)
+
+
+def _pyg_names(features):
+    """PyG's x and y are DGL's and our feat and label."""
+    return {{"x": "feat", "y": "label"}.get(name, name): value
+            for name, value in features.items()}
+
+
+def _from_dgl(g):
+    edges = {etype: tuple(map(_int64, g.edges(etype=etype, order="eid")))
+             for etype in g.canonical_etypes}
+    return RawGraph({ntype: g.num_nodes(ntype) for ntype in g.ntypes}, edges,
+                    {ntype: dict(g.nodes[ntype].data) for ntype in g.ntypes},
+                    {etype: dict(g.edges[etype].data) for etype in g.canonical_etypes})
