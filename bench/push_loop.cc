@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/huge_array.h"
 #include "base/rng.h"
@@ -41,6 +42,11 @@ const std::vector<float>& Gradients() {
 
 UpdateRule RuleOf(OptimizerState state) {
   return {.kind = state == OptimizerState::kAdam ? UpdateKind::kAdam : UpdateKind::kAdagrad};
+}
+
+std::string MemoryDirectory() {
+  const char* wanted = std::getenv("GRAPHD_BENCH_MEMORY");
+  return wanted != nullptr ? wanted : "/dev/shm";
 }
 
 double CpuSeconds(clockid_t clock) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "store/update_rule.h"
@@ -22,6 +23,9 @@ std::vector<std::vector<int64_t>> DrawRows(bool zipf);
 const std::vector<float>& Gradients();
 
 store::UpdateRule RuleOf(OptimizerState state);
+
+// A tmpfs for memory of tables: $GRAPHD_BENCH_MEMORY or /dev/shm.
+std::string MemoryDirectory();
 
 double CpuSeconds(clockid_t clock);
 

@@ -71,6 +71,7 @@ struct Served {
     std::filesystem::remove_all(options.directory);
     options.durability = durability;
     options.write_back_seconds = kWriteBackSeconds;
+    options.memory_dir = MemoryDirectory();
     directory = options.directory;
     store = std::make_unique<Store>(options);
     if (durability != Durability::kNone) WarmUpLog();

@@ -44,7 +44,9 @@ double WrittenBytes(pid_t pid) {
 // A daemon with a table, of which every page is in memory.
 struct ServedTable {
   ServedTable(int64_t durability, OptimizerState state)
-      : graph(1000, 1, 1, {"--durability", kDurabilities[durability]}), kind(state) {
+      : graph(1000, 1, 1,
+              {"--durability", kDurabilities[durability], "--memory_dir", MemoryDirectory()}),
+        kind(state) {
     const DistGraph dist(Initialize(graph.ClientOptions(Transport::kUnix)));
     DistEmbedding embedding(dist, Embedding());
     std::vector<int64_t> ids(kPushRows);

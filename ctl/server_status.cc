@@ -46,6 +46,7 @@ json TensorToJson(const TensorShare& share) {
 json StoreToJson(const StoreStatus& store) {
   return {{"directory", store.directory},
           {"durability", store.durability},
+          {"memory", store.memory},
           {"memory_bytes", store.memory_bytes},
           {"resident_bytes", store.resident_bytes},
           {"page_bytes", store.page_bytes},
@@ -77,7 +78,11 @@ std::string StoreToText(const json& store) {
   std::string text = StrCat("  store ", store.value("directory", "?"), ", durability ",
                             store.value("durability", "?"), ": ",
                             HumanBytes(store.value("page_bytes", uint64_t{0})), " of pages, ",
-                            HumanBytes(store.value("log_bytes", uint64_t{0})), " of log\n");
+                            HumanBytes(store.value("log_bytes", uint64_t{0})), " of log");
+  if (const std::string memory = store.value("memory", ""); !memory.empty()) {
+    text += ", memory in " + memory;
+  }
+  text += "\n";
   if (const std::string trouble = store.value("trouble", ""); !trouble.empty()) {
     text += "    TROUBLE: " + trouble + "\n";
   }

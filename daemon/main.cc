@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
+#include <sys/statfs.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -57,11 +59,33 @@ struct Loaded {
   std::unique_ptr<store::TensorHost> tensors;
 };
 
+bool IsWritableTmpfs(const std::string& directory) {
+  struct statfs status {};
+  return ::statfs(directory.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC &&
+         ::access(directory.c_str(), W_OK | X_OK) == 0;
+}
+
+// For memory of tensors that outlasts this process.
+std::string MemoryDirectory(const DaemonOptions& options) {
+  const bool given = !options.memory_dir.empty();
+  std::string directory = given ? options.memory_dir : "/dev/shm";
+  if (IsWritableTmpfs(directory)) return directory;
+  if (given) {
+    Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
+          " is not a tmpfs that can be written; mount one, or leave the option out");
+  }
+  LogWarning(directory,
+             " is not a tmpfs that can be written: changes of tensors stay in the push "
+             "log until they are written back, which is slower. --memory_dir names another");
+  return {};
+}
+
 std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
                                                const ServedGraph& graph) {
   store::TensorHost::Options host;
   host.store.directory = StoreDirectory(options);
   host.store.durability = store::DurabilityFromName(options.durability);
+  host.store.memory_dir = MemoryDirectory(options);
   host.store.threads = options.compute_threads;
   host.store.memory_bytes = options.embedding_memory;
   host.store.write_back_seconds = options.write_back_seconds;

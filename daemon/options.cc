@@ -60,6 +60,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   options.data_threads = std::min<size_t>(cores, 4);
   options.runtime_dir = RuntimeDir();
   options.state_dir = DefaultStateDir();
+  if (const char* given = std::getenv("GRAPHD_MEMORY_DIR")) options.memory_dir = given;
   std::string listen = "127.0.0.1:" + std::to_string(kDefaultPort), level = "info";
 
   CLI::App app("graphd: serves partitions of a graph to training jobs, and outlives them");
@@ -92,6 +93,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "end of graphd, kill -9 included; power: the loss of power, too")
       ->check(CLI::IsMember({"none", "process", "power"}))
       ->capture_default_str();
+  app.add_option(Both("memory_dir"), options.memory_dir,
+                 "A tmpfs for the memory of tensors, which the next graphd finds there after "
+                 "kill -9; used if durability is process and memory has no limit "
+                 "(default: $GRAPHD_MEMORY_DIR, or /dev/shm if it can be written)");
   app.add_option(Both("embedding_memory"), options.embedding_memory,
                  "Memory of tensors and optimisers' state, e.g. 64GiB; what exceeds it lies on "
                  "disk only (default: no limit)")

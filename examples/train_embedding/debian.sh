@@ -22,10 +22,13 @@ floor=${FLOOR:-0.60}
 
 work=$(mktemp -d -t graphd-embedding.XXXXXX)
 export GRAPHD_RUNTIME_DIR=$work/run
+# Killed servers leave their tensors' memory there.
+GRAPHD_MEMORY_DIR=$(mktemp -d /dev/shm/graphd-test.XXXXXX)
+export GRAPHD_MEMORY_DIR
 cluster=(--server_name debian_embedding --ip_config "$work/ip_config.txt")
 clean_up() {
   "$bin/graphctl" server stop "${cluster[@]}" --force >/dev/null 2>&1 || true
-  rm -rf "$work"
+  rm -rf "$work" "$GRAPHD_MEMORY_DIR"
 }
 trap clean_up EXIT
 

@@ -7,14 +7,26 @@
 
 namespace graphd {
 
-void* MapHuge(size_t bytes, const char* what) {
+namespace {
+
+void* Map(int fd, int flags, size_t bytes, const char* what) {
   if (bytes == 0) return nullptr;
-  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (data == MAP_FAILED) {
     Throw(ErrorCode::kOverloaded, "no memory for ", what, ": ", HumanBytes(bytes));
   }
   ::madvise(data, bytes, MADV_HUGEPAGE);
   return data;
+}
+
+}  // namespace
+
+void* MapHuge(size_t bytes, const char* what) {
+  return Map(-1, MAP_PRIVATE | MAP_ANONYMOUS, bytes, what);
+}
+
+void* MapHugeFile(int fd, size_t bytes, const char* what) {
+  return Map(fd, MAP_SHARED, bytes, what);
 }
 
 void UnmapHuge(void* data, size_t bytes) noexcept {

@@ -8,8 +8,10 @@
 namespace graphd {
 
 // Maps `bytes` of zeroed anonymous memory, on 2 MiB pages where the kernel grants them. Throws
-// Error(kOverloaded) naming `what` if there are none. UnmapHuge takes what MapHuge gave.
+// Error(kOverloaded) naming `what` if there are none. UnmapHuge takes what these gave.
 void* MapHuge(size_t bytes, const char* what);
+// The same of a file in memory, shared with whoever else maps it; it has that many bytes already.
+void* MapHugeFile(int fd, size_t bytes, const char* what);
 void UnmapHuge(void* data, size_t bytes) noexcept;
 
 // A large array for random access: zeroed, of fixed size, given back to the system at once. Memory
@@ -23,6 +25,9 @@ class HugeArray {
   HugeArray() = default;
   HugeArray(size_t size, const char* what)
       : data_(static_cast<T*>(MapHuge(size * sizeof(T), what))), size_(size) {}
+  // What is written goes into the file.
+  HugeArray(int fd, size_t size, const char* what)
+      : data_(static_cast<T*>(MapHugeFile(fd, size * sizeof(T), what))), size_(size) {}
   HugeArray(HugeArray&& o) noexcept
       : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   HugeArray& operator=(HugeArray&& o) noexcept {

@@ -22,6 +22,7 @@ struct TensorShare {
 // A daemon's store of tensors.
 struct StoreStatus {
   std::string directory, durability;
+  std::string memory;  // the directory of memory that outlasts the daemon; empty: it does not
   uint64_t memory_bytes = 0;  // the limit of resident_bytes; 0: none
   uint64_t resident_bytes = 0, page_bytes = 0, log_bytes = 0, pushes = 0;
   std::string trouble;

@@ -14,9 +14,38 @@
 #include "base/strings.h"
 
 namespace graphd::store {
+namespace {
 
-Arena::Arena(const std::string& name, Shape shape)
+// Memory of a file, now: later a shortage would be a SIGBUS.
+void TakeMemory(int fd, uint64_t offset, uint64_t bytes, const std::string& name) {
+  if (bytes == 0) return;
+  int error = 0;
+  do {
+    error = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  if (error != 0) {
+    Throw(ErrorCode::kOverloaded, name, ": no memory for another ", HumanBytes(bytes),
+          " of a table");
+  }
+}
+
+// Memory that ends with those who have it, and never shrinks.
+UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
+  UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) ThrowErrno("can't make memory for", name);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    ThrowErrno("can't size the memory of", name);
+  }
+  if (::fchmod(fd.get(), 0400) != 0) ThrowErrno("can't protect the memory of", name);
+  return fd;
+}
+
+}  // namespace
+
+Arena::Arena(const std::string& name, Shape shape, const Files* files)
     : shape_(shape),
+      path_(files != nullptr ? files->path : ""),
       value_blocks_(ArenaBytes(shape.rows, shape.row_bytes).value_or(0)),
       state_blocks_(0) {
   const uint64_t offset = ArenaValuesOffset(shape.rows);
@@ -26,19 +55,20 @@ Arena::Arena(const std::string& name, Shape shape)
           " bytes do not fit this machine's address space");
   }
   mapped_ = *bytes;
-  fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd_) ThrowErrno("can't make memory for", name);
-  if (::ftruncate(fd_.get(), static_cast<off_t>(mapped_)) != 0 ||
-      ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
-    ThrowErrno("can't size the memory of", name);
+  const bool kept = files != nullptr && files->kept;
+  if (files != nullptr) {
+    fd_ = OpenPart(".rows", mapped_, kept);
+    const size_t lsns = num_pages() * sizeof(uint64_t);
+    const UniqueFd fd = OpenPart(".lsns", lsns, kept);
+    TakeMemory(fd.get(), 0, lsns, name);
+    lsns_ = HugeArray<uint64_t>(fd.get(), num_pages(), "the numbers of pages");
+  } else {
+    fd_ = MakeMemory(name, mapped_);
+    lsns_ = HugeArray<uint64_t>(num_pages(), "the numbers of pages");
   }
-  if (::fchmod(fd_.get(), 0400) != 0) ThrowErrno("can't protect the memory of", name);
   reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
   // The words are touched by every reader; they are small.
-  const auto words = static_cast<off_t>(num_pages() * sizeof(uint64_t) + 1);
-  if (const int error = ::posix_fallocate(fd_.get(), 0, words); error != 0) {
-    Throw(ErrorCode::kOverloaded, name, ": no memory for the words of ", num_pages(), " pages");
-  }
+  TakeMemory(fd_.get(), 0, num_pages() * sizeof(uint64_t) + 1, name);
   void* base = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (base == MAP_FAILED) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
@@ -47,29 +77,70 @@ Arena::Arena(const std::string& name, Shape shape)
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   words_ = static_cast<std::atomic<uint64_t>*>(base);
   values_ = static_cast<std::byte*>(base) + offset;
-  AdoptStates(shape.state_floats, MakeStates(shape.state_floats));
+  states_ = OpenStates(shape.state_floats, kept);
+  state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
 }
 
-HugeArray<float> Arena::MakeStates(size_t state_floats) const {
-  HugeArray<float> states(static_cast<size_t>(shape_.rows) * state_floats,
-                          "the state of an optimiser");
-  if (shape_.small_pages && !states.empty()) {
-    ::madvise(states.data(), states.size() * sizeof(float), MADV_NOHUGEPAGE);
+// A file of the table. One that was kept must be there and have this size.
+UniqueFd Arena::OpenPart(const char* suffix, size_t bytes, bool kept) const {
+  const std::string path = path_ + suffix;
+  UniqueFd fd = OpenFile(path, kept ? O_RDWR : O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (!kept && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    ThrowErrno("can't size", path);
+  }
+  if (kept && FileSize(path) != bytes) {
+    Throw(ErrorCode::kCorrupt, path, " has ", FileSize(path), " bytes and should have ", bytes);
+  }
+  return fd;
+}
+
+Arena::States Arena::OpenStates(size_t state_floats, bool kept) const {
+  const size_t floats = static_cast<size_t>(shape_.rows) * state_floats;
+  constexpr const char* kWhat = "the state of an optimiser";
+  States states;
+  if (floats == 0) return states;
+  if (path_.empty()) {
+    states.floats = HugeArray<float>(floats, kWhat);
+  } else {
+    const std::string suffix = StrCat(".state", state_floats);
+    // A process that ended just before it made the file has not used it.
+    const bool there = kept && FileExists(path_ + suffix);
+    states.fd = OpenPart(suffix.c_str(), RoundUp(floats * sizeof(float), BlockUses::kBlock), there);
+    states.floats = HugeArray<float>(states.fd.get(), floats, kWhat);
+  }
+  if (shape_.small_pages) {
+    ::madvise(states.floats.data(), floats * sizeof(float), MADV_NOHUGEPAGE);
   }
   return states;
 }
 
-uint64_t Arena::AdoptStates(size_t state_floats, HugeArray<float> states) {
+Arena::States Arena::MakeStates(size_t state_floats) const {
+  return OpenStates(state_floats, /*kept=*/false);
+}
+
+template <class F>
+void Arena::EachResident(const F& f) const {
+  for (uint64_t page = 0; page < num_pages(); page++) {
+    if ((words_[page].load(std::memory_order_relaxed) & kPageResident) != 0) f(page);
+  }
+}
+
+uint64_t Arena::AdoptStates(size_t state_floats, States states) {
+  if (states.fd) {
+    EachResident([&](uint64_t page) {
+      const Range range = StatesOf(page, state_floats);
+      TakeMemory(states.fd.get(), range.begin, range.end - range.begin, path_);
+    });
+  }
   shape_.state_floats = state_floats;
   states_ = std::move(states);
   std::lock_guard lock(blocks_mutex_);
-  state_blocks_ = BlockUses(states_.size() * sizeof(float));
+  state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
   uint64_t taken = 0;
-  for (uint64_t page = 0; page < num_pages() && state_floats != 0; page++) {
-    if ((words_[page].load(std::memory_order_relaxed) & kPageResident) == 0) continue;
-    const Range range = StatesOf(page);
+  EachResident([&](uint64_t page) {
+    const Range range = StatesOf(page, state_floats);
     taken += state_blocks_.Add(range.begin, range.end, [](uint64_t, uint64_t) {});
-  }
+  });
   return taken;
 }
 
@@ -106,8 +177,8 @@ Arena::Range Arena::ValuesOf(uint64_t page) const noexcept {
   return {begin, begin + static_cast<uint64_t>(rows_of(page)) * shape_.row_bytes};
 }
 
-Arena::Range Arena::StatesOf(uint64_t page) const noexcept {
-  const uint64_t row_bytes = shape_.state_floats * sizeof(float);
+Arena::Range Arena::StatesOf(uint64_t page, size_t state_floats) const noexcept {
+  const uint64_t row_bytes = state_floats * sizeof(float);
   const uint64_t begin = page * kPageRows * row_bytes;
   return {begin, begin + static_cast<uint64_t>(rows_of(page)) * row_bytes};
 }
@@ -117,7 +188,7 @@ uint64_t Arena::MostOf(uint64_t page) const noexcept {
     return RoundUp(range.end, BlockUses::kBlock) -
            range.begin / BlockUses::kBlock * BlockUses::kBlock;
   };
-  return blocks(ValuesOf(page)) + blocks(StatesOf(page));
+  return blocks(ValuesOf(page)) + blocks(StatesOf(page, shape_.state_floats));
 }
 
 void Arena::Punch(uint64_t begin, uint64_t bytes) noexcept {
@@ -131,31 +202,49 @@ void Arena::Punch(uint64_t begin, uint64_t bytes) noexcept {
 }
 
 uint64_t Arena::Reserve(uint64_t page) {
-  const Range values = ValuesOf(page), states = StatesOf(page);
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   std::lock_guard lock(blocks_mutex_);
   uint64_t taken = 0;
+  bool states_added = false;
   try {
     taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
-      const auto offset = static_cast<off_t>(ArenaValuesOffset(shape_.rows) + begin);
-      if (::posix_fallocate(fd_.get(), offset, static_cast<off_t>(bytes)) != 0) {
-        Throw(ErrorCode::kOverloaded, "no memory for another ", HumanBytes(bytes), " of a table");
-      }
+      TakeMemory(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes, path_);
+    });
+    states_added = true;
+    taken += state_blocks_.Add(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
+      if (states_.fd) TakeMemory(states_.fd.get(), begin, bytes, path_);
     });
   } catch (const Error&) {
     value_blocks_.Drop(values.begin, values.end,
                        [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
+    if (states_added) state_blocks_.Drop(states.begin, states.end, [](uint64_t, uint64_t) {});
     throw;
   }
-  return taken + state_blocks_.Add(states.begin, states.end, [](uint64_t, uint64_t) {});
+  return taken;
+}
+
+uint64_t Arena::TakeOver(uint64_t page) noexcept {
+  const uint64_t word = words_[page].load(std::memory_order_relaxed) & ~kPageLocked;
+  if ((word & kPageResident) == 0) {
+    UnlockAbsent(page, word);
+    return 0;
+  }
+  // As if it had changed: a reader may have begun before.
+  Unlock(page, word);
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+  std::lock_guard lock(blocks_mutex_);
+  const auto nothing = [](uint64_t, uint64_t) {};
+  return value_blocks_.Add(values.begin, values.end, nothing) +
+         state_blocks_.Add(states.begin, states.end, nothing);
 }
 
 uint64_t Arena::Release(uint64_t page) noexcept {
-  const Range values = ValuesOf(page), states = StatesOf(page);
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   std::lock_guard lock(blocks_mutex_);
   const uint64_t given = value_blocks_.Drop(
       values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
   return given + state_blocks_.Drop(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-    ::madvise(reinterpret_cast<std::byte*>(states_.data()) + begin, bytes, MADV_DONTNEED);
+    ::madvise(reinterpret_cast<std::byte*>(states_.floats.data()) + begin, bytes, MADV_DONTNEED);
   });
 }
 

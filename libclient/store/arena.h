@@ -11,8 +11,10 @@
 #include "store/arena_layout.h"
 #include "store/block_uses.h"
 
-// The rows of one table in memory that trainers of this machine may map read-only (ArenaReader): a
-// memfd; and, in the daemon's own memory, what optimisers keep beside the rows.
+// The rows of one table in memory that trainers of this machine may map read-only (ArenaReader),
+// and in the daemon's own memory what optimisers keep beside the rows, and the number of the last
+// push that each page has seen. The memory ends with the process, or lies in files of a tmpfs
+// (LastingMemory) and is there for the next one.
 
 namespace graphd::store {
 
@@ -26,9 +28,20 @@ class Arena {
     bool small_pages = false;
   };
 
+  // Where its files are, in a tmpfs: their names begin with `path`.
+  struct Files {
+    std::string path;
+    bool kept = false;  // what lies there is gone on with; otherwise made anew
+  };
+  // What optimisers keep, of all rows.
+  struct States {
+    UniqueFd fd;  // none unless it lies in a file
+    HugeArray<float> floats;
+  };
+
   // Takes address space only: memory comes with each page. `name` shows in /proc/PID/maps. Throws
-  // Error(kOverloaded).
-  Arena(const std::string& name, Shape shape);
+  // Error: kOverloaded; kNotFound or kCorrupt if `files` are kept and are not there, or others.
+  Arena(const std::string& name, Shape shape, const Files* files = nullptr);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -40,16 +53,23 @@ class Arena {
   int reader_fd() const noexcept { return reader_fd_.get(); }
 
   // Gives rows that had no state one, of zeros. Nobody uses the arena's state meanwhile.
-  HugeArray<float> MakeStates(size_t state_floats) const;
-  // Returns the memory that the states of pages that are there take now.
-  uint64_t AdoptStates(size_t state_floats, HugeArray<float> states);
+  States MakeStates(size_t state_floats) const;
+  // Returns the memory that the states of pages that are there take now. Throws Error(kOverloaded)
+  // before anything has changed.
+  uint64_t AdoptStates(size_t state_floats, States states);
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
   std::byte* value(int64_t row) noexcept {
     return values_ + static_cast<size_t>(row) * shape_.row_bytes;
   }
   float* state(int64_t row) noexcept {
-    return states_.data() + static_cast<size_t>(row) * shape_.state_floats;
+    return states_.floats.data() + static_cast<size_t>(row) * shape_.state_floats;
+  }
+
+  // The number of the last push that the page has seen; for whoever holds its lock.
+  uint64_t lsn(uint64_t page) const noexcept { return lsns_[page]; }
+  void SetLsn(uint64_t page, uint64_t lsn) noexcept {
+    __atomic_store_n(&lsns_[page], lsn, __ATOMIC_RELEASE);
   }
 
   // Waits while another changes the page; returns the word before, without kPageLocked.
@@ -76,6 +96,9 @@ class Arena {
   uint64_t Reserve(uint64_t page);
   // The page goes: gives back what only it has taken.
   uint64_t Release(uint64_t page) noexcept;
+  // For a page of files that were kept and that nobody else uses yet: takes the lock that an
+  // earlier process held, and returns the memory that the page takes.
+  uint64_t TakeOver(uint64_t page) noexcept;
   // The most that Reserve returns.
   uint64_t MostOf(uint64_t page) const noexcept;
 
@@ -88,16 +111,22 @@ class Arena {
   struct Range {
     uint64_t begin, end;
   };
-  Range ValuesOf(uint64_t page) const noexcept;  // in values_
-  Range StatesOf(uint64_t page) const noexcept;  // in states_, in bytes
+  Range ValuesOf(uint64_t page) const noexcept;                       // in values_
+  Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // in states_, in bytes
   void Punch(uint64_t begin, uint64_t bytes) noexcept;
+  UniqueFd OpenPart(const char* suffix, size_t bytes, bool kept) const;
+  States OpenStates(size_t state_floats, bool kept) const;
+  template <class F>
+  void EachResident(const F& f) const;
 
   Shape shape_;
+  const std::string path_;  // of its files; empty: it has none
   UniqueFd fd_, reader_fd_;
   size_t mapped_ = 0;
   std::atomic<uint64_t>* words_ = nullptr;
   std::byte* values_ = nullptr;
-  HugeArray<float> states_;
+  HugeArray<uint64_t> lsns_;  // by page
+  States states_;
   std::mutex blocks_mutex_;  // guards these two, and taking and giving back what they count
   BlockUses value_blocks_, state_blocks_;
 };

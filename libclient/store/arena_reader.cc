@@ -23,12 +23,10 @@ ArenaReader::ArenaReader(UniqueFd fd, int64_t rows, size_t row_bytes)
   }
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) ThrowErrno("can't look at", "a table's memory");
-  const int seals = ::fcntl(fd.get(), F_GET_SEALS);
-  if (static_cast<uint64_t>(status.st_size) != *bytes || seals < 0 ||
-      (seals & F_SEAL_SHRINK) == 0) {
+  if (static_cast<uint64_t>(status.st_size) != *bytes) {
     Throw(ErrorCode::kInvalid, "the memory that came for a table of ", rows, " rows of ", row_bytes,
           " bytes has ", status.st_size, " bytes and should have ", *bytes,
-          ", for good: the daemon is of another version");
+          ": the daemon is of another version");
   }
   mapped_ = *bytes;
   void* base = ::mmap(nullptr, mapped_, PROT_READ, MAP_SHARED, fd.get(), 0);

@@ -16,16 +16,16 @@ uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size
 
 }  // namespace
 
-Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn,
-                   std::map<ClientId, Client> clients)
+Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable::Map clients)
     : log_(log),
-      options_(options),
+      options_(std::move(options)),
       clients_(std::move(clients)),
+      done_clients_(clients_),
       last_lsn_(last_lsn),
       done_lsn_(last_lsn),
       log_bytes_(log != nullptr ? log->bytes() : 0) {
-  for (size_t i = 0; i < std::max<size_t>(options.threads, 1); i++) {
-    threads_.emplace_back([this] { Work(); });
+  for (size_t i = 0; i < std::max<size_t>(options_.threads, 1); i++) {
+    threads_.emplace_back([this, i] { Work(i); });
   }
   if (log_ != nullptr) threads_.emplace_back([this] { WriteLog(); });
 }
@@ -59,14 +59,6 @@ void Pipeline::Refuse(const Push& push) const {
   }
 }
 
-void Pipeline::Remember(const Push& push) {
-  if (clients_.size() >= kMaxClients && !clients_.contains(push.client)) {
-    clients_.erase(std::min_element(clients_.begin(), clients_.end(),
-                                    [](auto& a, auto& b) { return a.second.lsn < b.second.lsn; }));
-  }
-  clients_[push.client] = {push.sequence, push.lsn};
-}
-
 void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   // What can fail comes before what can't be undone.
   table->CheckPush(push);
@@ -77,40 +69,44 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   std::unique_lock lock(mutex_);
   // Also for one that is sent again: that it was taken does not mean that it was logged.
   if (!failed_.empty()) Refuse(push);
-  if (const auto known = clients_.find(push.client);
-      known != clients_.end() && push.sequence <= known->second.sequence) {
+  if (const auto* known = clients_.Find(push.client);
+      known != nullptr && push.sequence <= known->sequence) {
     // Its exact number is not known any more; that of the client's last push is later.
-    waiters_.push_back({known->second.lsn, std::move(job->done)});
+    waiters_.push_back({known->lsn, std::move(job->done)});
     Finish(lock);
     return;
   }
   Refuse(push);
   job->push.lsn = ++last_lsn_;
   job->logged = log_ == nullptr;
-  Remember(job->push);
+  clients_.Remember(push.client, {push.sequence, last_lsn_});
   pending_bytes_ += BytesOf(push);
   pending_.push_back(job);
   if (log_ != nullptr) to_log_.push_back(job);
+  if (!log_first()) Deal(job);
+  logging_.notify_one();
+  if (job->lanes_left == 0) Finish(lock);
+}
+
+// To those who apply it. Under the lock, in the order of numbers.
+void Pipeline::Deal(const std::shared_ptr<Job>& job) {
   for (size_t lane = 0; lane < kLanes; lane++) {
     if (job->order.lane(lane).empty()) continue;
     lanes_[lane].jobs.push_back(job);
     job->lanes_left++;
   }
   work_.notify_all();
-  logging_.notify_one();
-  if (job->lanes_left == 0) Finish(lock);
 }
 
-void Pipeline::Work() {
+void Pipeline::Work(size_t thread) {
   Table::Scratch scratch;
+  scratch.undo = options_.undo(thread);
   std::unique_lock lock(mutex_);
   for (;;) {
     size_t lane = 0;
-    bool any = false;
     uint64_t oldest = UINT64_MAX;
     for (size_t i = 0; i < kLanes; i++) {
       if (lanes_[i].jobs.empty()) continue;
-      any = true;
       const uint64_t lsn = lanes_[i].jobs.front()->push.lsn;
       if (!lanes_[i].busy && lsn < oldest) {
         oldest = lsn;
@@ -118,7 +114,7 @@ void Pipeline::Work() {
       }
     }
     if (oldest == UINT64_MAX) {
-      if (stopping_ && !any) return;
+      if (stopping_ && pending_.empty()) return;
       work_.wait(lock);
       continue;
     }
@@ -159,10 +155,37 @@ void Pipeline::WriteLog() {
       job->logged = true;
       if (!written) {
         job->error = std::make_unique<Error>(NotLogged());
+      } else if (log_first()) {
+        Deal(job);
       }
     }
     Finish(lock);
+    if (log_first() && log_bytes_ > options_.trim_bytes) {
+      lock.unlock();
+      TrimLog();
+      lock.lock();
+    }
   }
+}
+
+void Pipeline::TrimLog() {
+  StoreState state;
+  {
+    std::lock_guard lock(mutex_);
+    {
+      std::lock_guard log_lock(log_mutex_);
+      if (!log_->CanTruncate(done_lsn_)) return;
+    }
+    state.lsn = done_lsn_;
+    state.clients = done_clients_.all();
+  }
+  try {
+    options_.save_state(state);
+  } catch (const Error& error) {
+    LogError("the push log can't be cut: ", error.what());
+    return;
+  }
+  TruncateLog(state.lsn);
 }
 
 // False if it can't be written, now or later. On a full disk, pushes wait until there is room.
@@ -209,8 +232,10 @@ void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
   std::vector<std::shared_ptr<Job>> jobs;
   std::vector<Done> repeated;
   while (!pending_.empty() && pending_.front()->logged && pending_.front()->lanes_left == 0) {
-    done_lsn_ = pending_.front()->push.lsn;
-    pending_bytes_ -= BytesOf(pending_.front()->push);
+    const Push& push = pending_.front()->push;
+    done_lsn_ = push.lsn;
+    if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});
+    pending_bytes_ -= BytesOf(push);
     jobs.push_back(std::move(pending_.front()));
     pending_.pop_front();
   }
@@ -219,6 +244,7 @@ void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
   for (auto it = waiters_.begin(); it != waits; ++it) repeated.push_back(std::move(it->done));
   waiters_.erase(waiters_.begin(), waits);
   if (!jobs.empty()) done_.notify_all();
+  if (stopping_ && pending_.empty()) work_.notify_all();
   if (jobs.empty() && repeated.empty()) return;
   std::unique_ptr<Error> lost;
   if (!failed_.empty()) lost = std::make_unique<Error>(NotLogged());
@@ -230,13 +256,13 @@ void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
 
 uint64_t Pipeline::LastSequence(const ClientId& client) const {
   std::lock_guard lock(mutex_);
-  const auto known = clients_.find(client);
-  return known == clients_.end() ? 0 : known->second.sequence;
+  const auto* known = clients_.Find(client);
+  return known == nullptr ? 0 : known->sequence;
 }
 
-uint64_t Pipeline::Cut(std::map<ClientId, Client>* clients) const {
+uint64_t Pipeline::Cut(ClientTable::Map* clients) const {
   std::lock_guard lock(mutex_);
-  if (clients != nullptr) *clients = clients_;
+  if (clients != nullptr) *clients = clients_.all();
   return last_lsn_;
 }
 

@@ -4,21 +4,24 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "store/client_table.h"
 #include "store/push_log.h"
 #include "store/row_order.h"
+#include "store/store_state.h"
 #include "store/table.h"
 
 // The way of a push: it gets the next number; is written to the log and applied to its table, both
-// at the same time; and is done when both are, and every push before it is. Pages are dealt out to
-// lanes, and a lane is worked on by one thread at a time in the order of numbers, so each row sees
-// its pushes in that order whatever the number of threads. Thread-safe; one lock, `mutex_`.
+// at the same time; and is done when both are, and every push before it is. Where memory outlasts
+// the process it is logged first, or rows could be left with a push that nothing knows of. Pages
+// are dealt out to lanes, and a lane is worked on by one thread at a time in the order of numbers,
+// so each row sees its pushes in that order whatever the number of threads. Thread-safe; one lock,
+// `mutex_`.
 //
 // A client's pushes have ascending sequence numbers. One that came before (sent again after a lost
 // connection) is not applied again: it is done when all pushes before it are.
@@ -28,9 +31,6 @@ namespace graphd::store {
 class Pipeline {
  public:
   static constexpr size_t kLanes = RowOrder::kLanes;
-  // Clients that are remembered; beyond it, whoever pushed longest ago is forgotten, and could have
-  // a push applied again that it sends again.
-  static constexpr size_t kMaxClients = 65536;
   // With null when the push is safe and visible; with the reason when it is not and never will be.
   // Called without the pipeline's lock, on one of its threads or, if nothing is to be waited for,
   // by Submit.
@@ -42,14 +42,17 @@ class Pipeline {
     // Called by a thread of the pipeline, without locks, after each write to a log that is more
     // than half full.
     std::function<void()> log_half_full = [] {};
-  };
-  struct Client {
-    uint64_t sequence = 0;  // of its last push
-    uint64_t lsn = 0;
+    // Where memory lasts: keeps what is true of it, so that the log is needed for what is under way
+    // only, and is cut when it has more than `trim_bytes`. On the log's thread, without locks. May
+    // throw Error: then the log goes on growing.
+    std::function<void(const StoreState&)> save_state = {};
+    uint64_t trim_bytes = 0;
+    // What applying thread i keeps of rows before it changes them; null: nothing.
+    std::function<Undo*(size_t)> undo = [](size_t) { return nullptr; };
   };
 
   // `log` may be null: pushes are done when they are applied. Goes on behind `last_lsn`.
-  Pipeline(PushLog* log, Options options, uint64_t last_lsn, std::map<ClientId, Client> clients);
+  Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable::Map clients);
   // Waits for what is pending, unless the disk is full.
   ~Pipeline();
   // From now on nothing may be submitted, and pushes that wait for room on the disk fail.
@@ -66,7 +69,7 @@ class Pipeline {
   uint64_t LastSequence(const ClientId& client) const;
 
   // The number of the last push taken, and a copy of the clients as of it.
-  uint64_t Cut(std::map<ClientId, Client>* clients) const;
+  uint64_t Cut(ClientTable::Map* clients) const;
   // Returns when pushes up to `lsn` are logged and applied, false if the log failed before.
   bool WaitDone(uint64_t lsn) const;
   void TruncateLog(uint64_t lsn);
@@ -82,7 +85,7 @@ class Pipeline {
     Done done;
     RowOrder order;
     Table::Pins pins;
-    uint32_t lanes_left = 0;
+    uint32_t lanes_left = 0;  // 0 also until it is dealt out
     bool logged = false;
     std::unique_ptr<Error> error;  // why it was not logged
   };
@@ -96,13 +99,15 @@ class Pipeline {
     Done done;
   };
 
-  void Work();
+  bool log_first() const noexcept { return options_.save_state != nullptr; }
+  void Deal(const std::shared_ptr<Job>& job);
+  void Work(size_t thread);
+  void TrimLog();
   void WriteLog();
   bool AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock);
   void Finish(std::unique_lock<std::mutex>& lock);
   void Refuse(const Push& push) const;
   Error NotLogged() const;
-  void Remember(const Push& push);
 
   PushLog* const log_;  // the log thread's, but under log_mutex_ for truncation
   const Options options_;
@@ -114,7 +119,8 @@ class Pipeline {
   std::deque<std::shared_ptr<Job>> to_log_;
   std::deque<Waiter> waiters_;
   Lane lanes_[kLanes];
-  std::map<ClientId, Client> clients_;
+  ClientTable clients_;       // as of last_lsn_
+  ClientTable done_clients_;  // as of done_lsn_, where memory lasts
   uint64_t last_lsn_ = 0, done_lsn_ = 0;
   uint64_t pending_bytes_ = 0, log_bytes_ = 0;
   bool stopping_ = false;

@@ -337,7 +337,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
   keep_ = std::max(files_in_use() + largest, keep_ - keep_ / 8);
   // The one that is written to stays; the others end where the next begins.
-  while (segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1) {
+  while (CanTruncate(lsn)) {
     const Segment& segment = segments_.front();
     const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);
     fs::rename(PathOf(segment.first_lsn), spare);

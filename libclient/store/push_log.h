@@ -62,6 +62,11 @@ class PushLog {
   // call before.
   void TruncateThrough(uint64_t lsn);
 
+  // Whether a segment would go.
+  bool CanTruncate(uint64_t lsn) const noexcept {
+    return segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1;
+  }
+
   uint64_t bytes() const noexcept;  // of the segments in use
 
  private:

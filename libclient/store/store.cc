@@ -4,51 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/store_keys.h"
 
 namespace graphd::store {
 namespace {
 
-constexpr const char* kTablePrefix = "table/";
-constexpr const char* kState = "state";
 constexpr size_t kBatchBytes = size_t{4} << 20;  // of pages, written together
-
-std::string TableKey(uint32_t id) { return kTablePrefix + std::to_string(id); }
-
-// What a flush makes true together with the pages.
-struct State {
-  uint64_t lsn = 0;  // every push up to it is in the pages
-  uint32_t next_id = 1;
-  std::map<ClientId, Pipeline::Client> clients;
-};
-
-std::string EncodeState(const State& state) {
-  nlohmann::json clients = nlohmann::json::array();
-  for (const auto& [id, client] : state.clients) {
-    clients.push_back({id.high, id.low, client.sequence, client.lsn});
-  }
-  return nlohmann::json({{"lsn", state.lsn}, {"next_id", state.next_id}, {"clients", clients}})
-      .dump();
-}
-
-State DecodeState(const std::string& text) {
-  try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    State state;
-    state.lsn = json.at("lsn");
-    state.next_id = json.at("next_id");
-    for (const nlohmann::json& client : json.at("clients")) {
-      state.clients[{client.at(0), client.at(1)}] = {client.at(2), client.at(3)};
-    }
-    return state;
-  } catch (const nlohmann::json::exception& error) {
-    Throw(ErrorCode::kCorrupt, "the state of the store is damaged: ", error.what());
-  }
-}
 
 std::string Differences(const TableSpec& is, const TableSpec& wanted) {
   std::vector<std::string> all;
@@ -104,15 +69,6 @@ Store::Hurry::~Hurry() {
   if (store_ != nullptr) store_->in_hurry_--;
 }
 
-Store::Store(StoreOptions options)
-    : options_(std::move(options)),
-      db_(options_.directory + "/pages"),
-      memory_(options_.memory_bytes) {
-  memory_.SetCleaner([this] { AskToClean(); });
-  Recover();
-  write_back_ = std::thread([this] { RunWriteBack(); });
-}
-
 Store::~Store() {
   {
     std::lock_guard lock(mutex_);
@@ -123,107 +79,11 @@ Store::~Store() {
   write_back_.join();
   try {
     Cycle(/*at_once=*/true);
+    if (lasting_ != nullptr) lasting_->Remove();
   } catch (const Error& error) {
     LogError("not everything could be written back: ", error.what());
   }
   pipeline_.reset();
-}
-
-std::shared_ptr<Table> Store::MakeTable(uint32_t id, TableSpec spec) {
-  Table::RowIds ids;
-  if (spec.first_id == -1 && options_.row_ids) ids = options_.row_ids(spec);
-  return std::make_shared<Table>(id, std::move(spec), db_, memory_, std::move(ids));
-}
-
-void Store::AddTable(const std::shared_ptr<Table>& table) {
-  by_name_[table->spec().name] = table;
-  by_id_[table->id()] = table;
-}
-
-void Store::Recover() {
-  const State state = DecodeState(db_.GetText(kState).value_or(EncodeState({})));
-  next_id_ = state.next_id;
-  for (const std::string& name : db_.TextNames(kTablePrefix)) {
-    const auto id = static_cast<uint32_t>(ParseInt(name.substr(std::string(kTablePrefix).size()),
-                                                   "number of a table", 1, UINT32_MAX));
-    const auto table = MakeTable(id, DecodeSpec(*db_.GetText(name)));
-    AddTable(table);
-    table->LoadAll([&](uint64_t page, const std::string& why) {
-      damage_.push_back(StrCat("table '", table->spec().name, "': page ", page, ": ", why));
-    });
-  }
-  LoadTrouble();
-  std::map<uint32_t, std::string> lost;  // by table
-  std::map<ClientId, Pipeline::Client> clients = state.clients;
-  uint64_t last_lsn = state.lsn;
-  log_ = std::make_unique<PushLog>(
-      options_.directory + "/log",
-      PushLog::Options{options_.log_segment_bytes, options_.durability == Durability::kPower});
-  // Or the names of pages/ and log/ might be lost with power, and all that is in them.
-  SyncDirectory(options_.directory);
-  SyncDirectory(DirName(options_.directory));
-  Table::Scratch scratch;
-  const PushLog::Tail tail = log_->Recover([&](const Push& push) {
-    last_lsn = std::max(last_lsn, push.lsn);
-    if (push.lsn > state.lsn) clients[push.client] = {push.sequence, push.lsn};
-    const auto found = by_id_.find(push.table);
-    if (found == by_id_.end()) return;  // it was dropped
-    Table& table = *found->second;
-    try {
-      table.CheckPush(push);
-      table.Touch(push.rows);
-      Replay(table, push, scratch);
-    } catch (const Error& error) {
-      damage_.push_back(StrCat("push ", push.lsn, " was not replayed: ", error.what()));
-      lost[push.table] = damage_.back();
-      return;
-    }
-    replayed_++;
-  });
-  log_->AdvanceTo(std::max(last_lsn, tail.lost_after));
-  if (tail.lost_after != 0) {
-    damage_.push_back(StrCat(tail.path, ": damaged at byte ", tail.offset, "; pushes ",
-                             last_lsn + 1, " to ", tail.lost_after, " are lost"));
-    for (const auto& [id, table] : by_id_) lost.emplace(id, damage_.back());
-  }
-  // Before the log is truncated, after which nothing else would tell.
-  for (const auto& [id, why] : lost) PutTrouble(id, why);
-  if (!lost.empty()) db_.Flush();
-  const bool logs = options_.durability != Durability::kNone;
-  pipeline_ = std::make_unique<Pipeline>(
-      logs ? log_.get() : nullptr,
-      Pipeline::Options{options_.threads, options_.max_pending_bytes, options_.max_log_bytes,
-                        [this] { WriteBackSoon(); }},
-      log_->last_lsn(), std::move(clients));
-  gate_ = std::make_unique<PushGate>(*pipeline_, options_.max_pending_bytes);
-  for (const std::string& what : damage_) LogError(what);
-  if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
-  if (tail.lost_after != 0) {
-    Cycle(/*at_once=*/true);
-    log_->SetAside();
-  } else if (!logs) {  // it would be replayed over what comes now
-    Cycle(/*at_once=*/true);
-    log_->Clear();
-  }
-}
-
-// Nobody else is there. Where memory is bounded, its pages need not all fit.
-void Store::Replay(Table& table, const Push& push, Table::Scratch& scratch) {
-  const RowOrder order(push.rows, table.spec().rows);
-  for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
-    std::span<const uint32_t> picks = order.lane(lane);
-    while (!picks.empty()) {
-      size_t count = picks.size();
-      if (memory_.bounded()) {
-        const auto page_of = [&](uint32_t pick) { return push.rows[pick] / kPageRows; };
-        for (count = 1; count < picks.size() && page_of(picks[count]) == page_of(picks[0]);)
-          count++;
-        table.Touch({&push.rows[picks[0]], 1});
-      }
-      table.Apply(push, picks.first(count), scratch);
-      picks = picks.subspan(count);
-    }
-  }
 }
 
 std::shared_ptr<Table> Store::OpenTable(const TableSpec& spec) {
@@ -242,12 +102,12 @@ std::shared_ptr<Table> Store::OpenTable(const TableSpec& spec) {
           " tables, as many as there may be; drop those that nobody needs");
   }
   const uint32_t id = next_id_++;
-  const std::shared_ptr<Table> table = MakeTable(id, spec);
+  const std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
   // Before the first push of it can be logged.
   db_.PutText(TableKey(id), EncodeSpec(spec));
-  State state = DecodeState(db_.GetText(kState).value_or(EncodeState({})));
+  StoreState state = DecodeState(db_.GetText(kStateKey).value_or(EncodeState({})));
   state.next_id = next_id_;
-  db_.PutText(kState, EncodeState(state));
+  db_.PutText(kStateKey, EncodeState(state));
   db_.Flush();
   AddTable(table);
   return table;
@@ -278,7 +138,8 @@ void Store::AddState(const std::shared_ptr<Table>& table, OptimizerState state) 
           OptimizerStateName(spec.state), "' and can't get that of '", OptimizerStateName(state),
           "'; use the optimiser that it was trained with, or another table");
   }
-  HugeArray<float> states = table->MakeStates(state);
+  if (lasting_ != nullptr) lasting_->ReserveUndo(wanted.page_bytes());
+  Arena::States states = table->MakeStates(state);
   PutSpec(*table, state, table->attributes());
   table->AdoptStates(state, std::move(states));
 }
@@ -315,6 +176,7 @@ void Store::DropTable(const std::string& name) {
   db_.Flush();
   by_name_.erase(name);
   by_id_.erase(table->id());
+  if (lasting_ != nullptr) lasting_->RemoveTable(table->id());
 }
 
 void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done) {
@@ -348,7 +210,7 @@ void Store::Cycle(bool at_once) {
 }
 
 void Store::WriteAll() {
-  State state;
+  StoreState state;
   state.lsn = pipeline_->Cut(&state.clients);
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
@@ -357,9 +219,10 @@ void Store::WriteAll() {
   {
     std::shared_lock tables_lock(tables_mutex_);
     state.next_id = next_id_;
-    db_.PutText(kState, EncodeState(state));
+    db_.PutText(kStateKey, EncodeState(state));
   }
   db_.Flush();
+  if (lasting_ != nullptr) lasting_->WriteState(state);
   pipeline_->TruncateLog(state.lsn);
 }
 
@@ -475,6 +338,7 @@ Store::Status Store::status() const {
     std::lock_guard lock(mutex_);
     if (status.trouble.empty()) status.trouble = write_back_trouble_;
   }
+  if (lasting_ != nullptr) status.memory = lasting_->directory();
   status.last_lsn = pipeline_->Cut(nullptr);
   status.replayed = replayed_;
   status.log_bytes = pipeline_->log_bytes();

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/lasting_memory.h"
 #include "store/memory_bound.h"
 #include "store/page_db.h"
 #include "store/pipeline.h"
@@ -24,18 +25,24 @@
 //
 //   pages/   RocksDB
 //   log/     the push log (PushLog)
+//   memory   while memory lasts: where it is (LastingMemory)
 //
 // Opening one after a crash loads the pages and replays the log behind them; a page that saw a push
 // knows its number and passes over it, so each acknowledged push is there exactly once, bit for
 // bit. Pages are written back in the background in cycles: a cycle writes every page that changed
-// before it began, flushes, and truncates the log there. Thread-safe.
+// before it began, flushes, and truncates the log there.
+//
+// Where durability is kProcess, memory is not bounded and `memory_dir` is given, memory lasts: rows
+// are where the next process finds them, the log is needed for pushes under way only, and cycles
+// only bound what the end of the machine costs. Thread-safe.
 
 namespace graphd::store {
 
 enum class Durability : uint8_t {
   kNone,     // no log: what was pushed since the last write-back is lost with the process, and what
              // was not may be of different ages
-  kProcess,  // acknowledged pushes survive the end of the process, kill -9 included
+  kProcess,  // acknowledged pushes survive the end of the process, kill -9 included; after the end
+             // of the machine, rows are as one of the last write-backs found them
   kPower,    // and the loss of power
 };
 const char* DurabilityName(Durability durability) noexcept;
@@ -54,6 +61,8 @@ struct StoreOptions {
   // Of all tables' rows and states; 0: no bound. Tables larger than that keep the rest in RocksDB
   // only. The pages of one push must fit, and one page always does.
   uint64_t memory_bytes = 0;
+  // A tmpfs for memory that lasts; empty: memory ends with the process.
+  std::string memory_dir;
   size_t max_tables = 4096;
   // The ids of the rows of a table whose first_id is -1, asked when it is made or recovered.
   std::function<Table::RowIds(const TableSpec&)> row_ids = {};
@@ -121,6 +130,7 @@ class Store {
                                          const PushHold& hold);
 
   struct Status {
+    std::string memory;   // the directory of memory that lasts; empty if it does not
     std::string trouble;  // empty, or why pushes wait or fail, or write-back fails
     uint64_t last_lsn = 0, replayed = 0;
     uint64_t log_bytes = 0, page_bytes = 0, resident_bytes = 0;
@@ -143,8 +153,12 @@ class Store {
     Store* store_;
   };
 
+  bool OpenMemory();
+  uint64_t RecoverTables(const StoreState& written, bool kept);
   void Recover();
-  std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec);
+  void Replay(Table& table, const Push& push, Table::Scratch& scratch);
+  void StartPipeline(ClientTable::Map clients);
+  std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec, bool kept);
   void AddTable(const std::shared_ptr<Table>& table);
   void PutSpec(const Table& table, OptimizerState state, const std::string& attributes);
   void Cycle(bool at_once);
@@ -154,13 +168,13 @@ class Store {
   void WriteBackSoon();
   void AskToClean();
   void Clean();
-  void Replay(Table& table, const Push& push, Table::Scratch& scratch);
   void PutTrouble(uint32_t id, const std::string& why);  // under tables_mutex_
   void LoadTrouble();
 
   const StoreOptions options_;
   PageDb db_;
   MemoryBound memory_;
+  std::unique_ptr<LastingMemory> lasting_;  // null: memory ends with the process
   std::unique_ptr<PushLog> log_;
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<PushGate> gate_;

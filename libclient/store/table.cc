@@ -23,7 +23,8 @@ TableSpec WithoutAttributes(TableSpec spec) {
 
 }  // namespace
 
-Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids)
+Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids,
+             const Arena::Files* files)
     : id_(id),
       first_spec_(WithoutAttributes(spec)),
       ids_(std::move(ids)),
@@ -32,8 +33,7 @@ Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowId
       elements_(spec.row_elements()),
       row_bytes_(spec.row_bytes()),
       arena_("graphd-table:" + spec.name.substr(0, 200),
-             {spec.rows, row_bytes_, StateFloats(spec.state, elements_), memory.bounded()}),
-      lsns_(arena_.num_pages()),
+             {spec.rows, row_bytes_, StateFloats(spec.state, elements_), memory.bounded()}, files),
       dirty_(arena_.num_pages()),
       pins_(memory.bounded() ? arena_.num_pages() : 0),
       touched_(memory.bounded() ? arena_.num_pages() : 0),
@@ -61,15 +61,15 @@ void Table::SetAttributes(const std::string& attributes) {
   attributes_ = attributes;
 }
 
-HugeArray<float> Table::MakeStates(OptimizerState state) const {
+Arena::States Table::MakeStates(OptimizerState state) const {
   return arena_.MakeStates(StateFloats(state, elements_));
 }
 
-void Table::AdoptStates(OptimizerState state, HugeArray<float> states) {
+void Table::AdoptStates(OptimizerState state, Arena::States states) {
   std::unique_lock lock(states_mutex_);
+  const uint64_t taken = arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
   later_spec_ = first_spec_;
   later_spec_.state = state;
-  const uint64_t taken = arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
   used_ += taken;
   memory_.Force(taken);
   spec_.store(&later_spec_, std::memory_order_release);
@@ -165,7 +165,7 @@ void Table::Load(uint64_t page, MemoryBound::Room& room) {
     }
   }
   Reserve(page, room);
-  lsns_[page] = lsn.value_or(0);
+  arena_.SetLsn(page, lsn.value_or(0));
   FillPage(page, bytes);
 }
 
@@ -184,7 +184,8 @@ void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
   }
 }
 
-void Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad) {
+uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad) {
+  uint64_t last = 0;
   db_.EachPage(
       id_,
       [&](uint64_t page, uint64_t lsn, std::span<const std::byte> bytes) {
@@ -195,15 +196,38 @@ void Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad
           bad(page, "it is not a page of this table");
           return;
         }
+        last = std::max(last, lsn);
         std::optional<MemoryBound::Room> room = memory_.TryTake(arena_.MostOf(page));
         if (!room) return;
         const uint64_t word = arena_.Lock(page);
         Reserve(page, *room);
-        lsns_[page] = lsn;
+        arena_.SetLsn(page, lsn);
         FillPage(page, bytes);
         arena_.Unlock(page, word);
       },
       bad);
+  return last;
+}
+
+void Table::RollBack(const Undo& undo) {
+  const uint64_t page = undo.page();
+  if (page >= arena_.num_pages() || (arena_.word(page).load() & kPageLocked) == 0) return;
+  undo.EachRow(row_bytes_, state_bytes(),
+               [&](int64_t row, const std::byte* value, const std::byte* state) {
+                 if (PageOf(row) != page || row >= first_spec_.rows) return;
+                 arena_.Write(row, value);
+                 std::memcpy(arena_.state(row), state, state_bytes());
+               });
+  arena_.SetLsn(page, undo.lsn());
+}
+
+void Table::TakeOver(uint64_t written_lsn) {
+  for (uint64_t page = 0; page < arena_.num_pages(); page++) {
+    const uint64_t taken = arena_.TakeOver(page);
+    used_ += taken;
+    memory_.Force(taken);
+    if (arena_.lsn(page) > written_lsn) dirty_[page].store(kChanged, std::memory_order_relaxed);
+  }
 }
 
 void Table::Read(std::span<const int64_t> rows, std::byte* out) {
@@ -325,7 +349,9 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
     const auto page = PageOf(row_of(i));
     const uint64_t word = arena_.Lock(page);
     GRAPHD_CHECK((word & kPageResident) != 0, "pages were brought in before");
-    const bool seen = lsns_[page] >= push.lsn;
+    const bool seen = arena_.lsn(page) >= push.lsn;
+    Undo* const undo = seen ? nullptr : scratch.undo;
+    if (undo != nullptr) undo->Begin(id_, page, arena_.lsn(page), row_bytes_, state_bytes());
     while (i < picks.size() && PageOf(row_of(i)) == page) {
       size_t end = i + 1;
       while (end < picks.size() && row_of(end) == row_of(i)) end++;
@@ -334,13 +360,18 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
         PrefetchBytes(arena_.value(ahead), row_bytes_);
         PrefetchBytes(arena_.state(ahead), state_bytes());
       }
+      if (undo != nullptr) {
+        undo->Keep(row_of(i), arena_.value(row_of(i)),
+                   reinterpret_cast<const std::byte*>(arena_.state(row_of(i))));
+      }
       if (!seen) ApplyRow(push, picks.subspan(i, end - i), scratch);
       i = end;
     }
     if (seen) {
       arena_.UnlockUnchanged(page, word);
     } else {
-      lsns_[page] = push.lsn;
+      arena_.SetLsn(page, push.lsn);
+      if (undo != nullptr) undo->End();
       dirty_[page].store(kChanged, std::memory_order_relaxed);
       arena_.Unlock(page, word);
     }
@@ -419,7 +450,7 @@ uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
   bytes.resize(BytesOf(page));
   const uint64_t word = arena_.Lock(page);
   dirty_[page].store(kTaken, std::memory_order_relaxed);
-  const uint64_t lsn = lsns_[page];
+  const uint64_t lsn = arena_.lsn(page);
   std::memcpy(bytes.data(), arena_.value(begin), values);
   if (bytes.size() > values) {
     std::memcpy(bytes.data() + values, arena_.state(begin), bytes.size() - values);

@@ -17,6 +17,7 @@
 #include "store/page_db.h"
 #include "store/push.h"
 #include "store/row_order.h"
+#include "store/undo.h"
 
 // This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
 // first touched, from RocksDB or, if they were never written, from the initialiser, and go again
@@ -38,6 +39,11 @@ struct TableSpec {
 
   size_t row_elements() const noexcept;
   size_t row_bytes() const noexcept { return row_elements() * DTypeSize(dtype); }
+  // Of a page of rows, and their state.
+  size_t page_bytes() const noexcept {
+    return static_cast<size_t>(kPageRows) *
+           (row_bytes() + StateFloats(state, row_elements()) * sizeof(float));
+  }
   // Throws Error(kInvalid): sizes, state for rows that are not float32, the initialiser.
   void Check() const;
 };
@@ -52,6 +58,7 @@ class Table : public Evictable {
   struct Scratch {
     std::vector<float> gradient;
     std::vector<std::byte> row;
+    Undo* undo = nullptr;  // the thread's, where memory lasts
   };
 
   using RowIds = std::shared_ptr<const std::vector<int64_t>>;
@@ -76,8 +83,9 @@ class Table : public Evictable {
   };
 
   // `db` and `memory` outlive it. `ids`: of each row, for a spec whose first_id is -1. Throws
-  // Error: kInvalid unless there is one for each row, kOverloaded.
-  Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids);
+  // Error: kInvalid unless there is one for each row, and what Arena's constructor throws.
+  Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids,
+        const Arena::Files* files = nullptr);
   ~Table() override;
 
   uint32_t id() const noexcept { return id_; }
@@ -113,8 +121,15 @@ class Table : public Evictable {
   void Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
 
   // Looks at every page that RocksDB has, in one pass, and loads it if there is memory. Bad ones
-  // are told to `bad` and stay absent.
-  void LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
+  // are told to `bad` and stay absent. Returns the largest number of a push that a page has seen.
+  uint64_t LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
+
+  // For files that were kept, before anybody else comes: takes back what `undo` says that another
+  // process was changing when it ended.
+  void RollBack(const Undo& undo);
+  // The same: goes on with the pages that are there. Those that saw a push behind `written_lsn` are
+  // not in RocksDB as they are.
+  void TakeOver(uint64_t written_lsn);
 
   // Write-back: the next page, from `page` on, that changed since it was taken last; num_pages if
   // none. Its bytes (values, then states) and its number are copied under its lock. Until Written,
@@ -129,16 +144,13 @@ class Table : public Evictable {
 
   // Store's, which keeps them on the disk first: MakeStates takes memory for a state that the table
   // is to have in place of none, AdoptStates gives it to the rows, zero at first. One thread.
-  HugeArray<float> MakeStates(OptimizerState state) const;
-  void AdoptStates(OptimizerState state, HugeArray<float> states);
+  Arena::States MakeStates(OptimizerState state) const;
+  void AdoptStates(OptimizerState state, Arena::States states);
   void SetAttributes(const std::string& attributes);
 
   // Memory that its pages take.
   uint64_t resident_bytes() const noexcept { return used_.load(std::memory_order_relaxed); }
-  size_t page_bytes() const noexcept {
-    return static_cast<size_t>(kPageRows) *
-           (row_bytes_ + StateFloats(spec().state, elements_) * sizeof(float));
-  }
+  size_t page_bytes() const noexcept { return spec().page_bytes(); }
 
  private:
   enum Dirty : uint8_t { kClean, kChanged, kTaken };  // kTaken: and maybe not yet in RocksDB
@@ -174,7 +186,6 @@ class Table : public Evictable {
   // Held shared by whoever uses the arena's states, and alone by AdoptStates.
   std::shared_mutex states_mutex_;
   Arena arena_;
-  std::vector<uint64_t> lsns_;  // by page, under its lock
   std::vector<std::atomic<uint8_t>> dirty_;
   // Where memory is bounded: who is in work on a page, and whether it was read or written since the
   // clock's hand passed it (by the daemon: it can't see who reads mapped memory).

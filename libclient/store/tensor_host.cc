@@ -423,6 +423,7 @@ std::optional<StoreStatus> TensorHost::status() const {
   StoreStatus told;
   told.directory = options_.store.directory;
   told.durability = DurabilityName(options_.store.durability);
+  told.memory = is.memory;
   told.memory_bytes = options_.store.memory_bytes;
   told.resident_bytes = is.resident_bytes;
   told.page_bytes = is.page_bytes;

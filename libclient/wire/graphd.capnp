@@ -124,6 +124,7 @@ struct StoreStatus {
   pushes @6 :UInt64;       # since the store was made
   trouble @7 :Text;        # why pushes wait or fail, or pages can't be written
   damage @8 :List(Text);   # what was found damaged when the daemon started
+  memory @9 :Text;         # the directory of memory that outlasts the daemon; empty: it does not
 }
 
 struct Status {

@@ -63,6 +63,7 @@ TensorShare ReadShare(wire::TensorInfo::Reader in) {
 void WriteStoreStatus(const StoreStatus& status, wire::StoreStatus::Builder out) {
   out.setDirectory(status.directory);
   out.setDurability(status.durability);
+  out.setMemory(status.memory);
   out.setMemoryBytes(status.memory_bytes);
   out.setResidentBytes(status.resident_bytes);
   out.setPageBytes(status.page_bytes);
@@ -77,6 +78,7 @@ StoreStatus ReadStoreStatus(wire::StoreStatus::Reader in) {
   StoreStatus status;
   status.directory = in.getDirectory().cStr();
   status.durability = in.getDurability().cStr();
+  status.memory = in.getMemory().cStr();
   status.memory_bytes = in.getMemoryBytes();
   status.resident_bytes = in.getResidentBytes();
   status.page_bytes = in.getPageBytes();

@@ -100,7 +100,8 @@ GraphdProcess ServedGraphFixture::Start(size_t daemon) const {
       "--part_id",     parts,
       "--listen",      "127.0.0.1:" + std::to_string(ports_[daemon]),
       "--runtime_dir", runtime_dir(),
-      "--state_dir",   scratch_ / "state"};
+      "--state_dir",   scratch_ / "state",
+      "--memory_dir",  memory_.path()};
   arguments.insert(arguments.end(), arguments_.begin(), arguments_.end());
   return GraphdProcess(arguments, scratch_ / ("log" + std::to_string(daemon)));
 }

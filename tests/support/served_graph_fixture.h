@@ -45,6 +45,7 @@ class ServedGraphFixture {
  private:
   GraphdProcess Start(size_t daemon) const;
   ScratchDirectory scratch_;
+  MemoryDirectory memory_;
   std::string part_config_, ip_config_;
   std::vector<std::vector<int>> parts_;
   std::vector<std::string> arguments_;

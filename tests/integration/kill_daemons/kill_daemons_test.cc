@@ -65,8 +65,13 @@ class KilledDaemons : public ::testing::TestWithParam<std::string> {
   void Train(int trainer);
   void MakeCheckpoints();
 
-  ServedGraphFixture served_{
-      Circle(), {{0}, {1}}, 2, {"--write_back_seconds", "0.05", "--embedding_memory", GetParam()}};
+  static std::vector<std::string> Arguments(const std::string& memory) {
+    std::vector<std::string> all = {"--write_back_seconds", "0.05"};
+    if (memory != "Lasting") all.insert(all.end(), {"--embedding_memory", memory});
+    return all;
+  }
+
+  ServedGraphFixture served_{Circle(), {{0}, {1}}, 2, Arguments(GetParam())};
   std::atomic<bool> stop_{false};
   std::atomic<int64_t> steps_{0}, checkpoints_{0};
   std::vector<std::vector<int64_t>> counts_{kTrainers, std::vector<int64_t>(kNodes)};
@@ -175,8 +180,8 @@ TEST_P(KilledDaemons, EveryAcknowledgedStepIsThereOnce) {
               static_cast<long long>(steps_.load()), static_cast<long long>(checkpoints_.load()));
 }
 
-// All rows in memory, and memory for a part of them.
-INSTANTIATE_TEST_SUITE_P(Memory, KilledDaemons, ::testing::Values("1GiB", "256KiB"),
+// Memory that outlasts the daemon; memory that does not, for all rows, and for a part of them.
+INSTANTIATE_TEST_SUITE_P(Memory, KilledDaemons, ::testing::Values("Lasting", "1GiB", "256KiB"),
                          [](const auto& tested) { return "With" + tested.param; });
 
 }  // namespace

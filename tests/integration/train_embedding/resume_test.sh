@@ -7,13 +7,16 @@ set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
 work=$(mktemp -d /tmp/graphd-resume.XXXXXX)
+# Killed servers leave their tensors' memory there.
+GRAPHD_MEMORY_DIR=$(mktemp -d /dev/shm/graphd-test.XXXXXX)
+export GRAPHD_MEMORY_DIR
 servers=(0 0) trainers=() failures=0
 clean_up() {
   for pid in "${servers[@]}" "${trainers[@]}"; do
     [ "$pid" = 0 ] || kill -9 "$pid" 2>/dev/null || true
   done
   wait
-  rm -rf "$work"
+  rm -rf "$work" "$GRAPHD_MEMORY_DIR"
 }
 trap clean_up EXIT
 cd "$work"

@@ -10,8 +10,9 @@ namespace graphd::testing {
 // A directory below the system's temporary one that goes away with the object.
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "graphd_test_XXXXXX").string();
+  ScratchDirectory() : ScratchDirectory(std::filesystem::temp_directory_path()) {}
+  explicit ScratchDirectory(const std::filesystem::path& parent) {
+    std::string pattern = (parent / "graphd_test_XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
   ~ScratchDirectory() {
@@ -26,6 +27,12 @@ class ScratchDirectory {
 
  private:
   std::filesystem::path path_;
+};
+
+// The same in memory.
+class MemoryDirectory : public ScratchDirectory {
+ public:
+  MemoryDirectory() : ScratchDirectory("/dev/shm") {}
 };
 
 }  // namespace graphd::testing

@@ -7,19 +7,19 @@
 
 #include "tests/unit/store/crash_steps.h"
 
-// store_crash_child DIRECTORY MEMORY_BYTES STEP...: opens the store and goes on with each client at
-// its step, telling standard output of each that is done, until it is killed.
+// store_crash_child DIRECTORY MEMORY_BYTES MEMORY_DIR STEP...: opens the store and goes on with
+// each client at its step, telling standard output of each that is done, until it is killed.
 
 using namespace graphd::store;
 
 int main(int argc, char** argv) {
-  if (argc != 3 + static_cast<int>(kCrashClients)) return 2;
-  Store store(CrashOptions(argv[1], std::strtoull(argv[2], nullptr, 10)));
+  if (argc != 4 + static_cast<int>(kCrashClients)) return 2;
+  Store store(CrashOptions(argv[1], std::strtoull(argv[2], nullptr, 10), argv[3]));
   OpenCrashTables(store);
   std::vector<std::thread> clients;
   for (uint64_t client = 0; client < kCrashClients; client++) {
     clients.emplace_back([&, client] {
-      for (uint64_t step = std::strtoull(argv[3 + client], nullptr, 10);; step++) {
+      for (uint64_t step = std::strtoull(argv[4 + client], nullptr, 10);; step++) {
         CrashStep(store, client, step);
         const Acknowledged done{client, step};
         if (::write(STDOUT_FILENO, &done, sizeof done) != sizeof done) ::_exit(3);

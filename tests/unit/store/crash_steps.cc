@@ -30,10 +30,12 @@ TableSpec CountsSpec() {
 
 }  // namespace
 
-StoreOptions CrashOptions(const std::string& directory, uint64_t memory_bytes) {
+StoreOptions CrashOptions(const std::string& directory, uint64_t memory_bytes,
+                          const std::string& memory_dir) {
   StoreOptions options;
   options.directory = directory;
   options.memory_bytes = memory_bytes;
+  options.memory_dir = memory_dir;
   options.log_segment_bytes = 100000;
   options.write_back_seconds = 0.005;
   return options;

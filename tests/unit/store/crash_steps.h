@@ -20,7 +20,9 @@ struct Acknowledged {
 // Less memory than the tables take, but enough for a client's step.
 constexpr uint64_t kCrashMemory = 290'000;
 
-StoreOptions CrashOptions(const std::string& directory, uint64_t memory_bytes);
+// `memory_dir`: for memory that lasts; empty: it does not.
+StoreOptions CrashOptions(const std::string& directory, uint64_t memory_bytes,
+                          const std::string& memory_dir = "");
 void OpenCrashTables(Store& store);
 // A client's step (1, 2 ...): gradients for a hundred rows, then one more on its counter.
 void CrashStep(Store& store, uint64_t client, uint64_t step);

@@ -14,6 +14,7 @@
 namespace graphd::store {
 namespace {
 
+using graphd::testing::MemoryDirectory;
 using graphd::testing::ScratchDirectory;
 
 template <class T>
@@ -27,9 +28,9 @@ std::vector<T> CrashRows(Store& store, const std::string& name) {
 }
 
 // The process, and the end of the pipe that tells what it has done.
-std::pair<pid_t, int> StartChild(const std::string& directory, uint64_t memory_bytes,
-                                 const std::vector<uint64_t>& next) {
-  std::vector<std::string> words = {CRASH_CHILD, directory, std::to_string(memory_bytes)};
+std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<uint64_t>& next) {
+  std::vector<std::string> words = {CRASH_CHILD, options.directory,
+                                    std::to_string(options.memory_bytes), options.memory_dir};
   for (const uint64_t step : next) words.push_back(std::to_string(step));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -49,17 +50,18 @@ std::pair<pid_t, int> StartChild(const std::string& directory, uint64_t memory_b
 }
 
 // kill -9 at random points, also while it writes back and while it recovers.
-void CrashAndCompare(uint64_t memory_bytes) {
+void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") {
   const char* wanted = std::getenv("GRAPHD_CRASHES");
   const int crashes = wanted != nullptr ? std::atoi(wanted) : 40;
   const ScratchDirectory scratch, reference_scratch;
+  const StoreOptions options = CrashOptions(scratch / "store", memory_bytes, memory_dir);
   Store reference(CrashOptions(reference_scratch / "store", 0));
   OpenCrashTables(reference);
   std::vector<uint64_t> next(kCrashClients, 1), in_reference(kCrashClients, 0);
   CounterRng rng(static_cast<uint64_t>(::getpid()));
   uint64_t steps = 0;
   for (int crash = 0; crash < crashes; crash++) {
-    const auto [child, pipe] = StartChild(scratch / "store", memory_bytes, next);
+    const auto [child, pipe] = StartChild(options, next);
     ASSERT_GT(child, 0);
     // Some while it opens the store, most while it works.
     Acknowledged done{};
@@ -80,8 +82,9 @@ void CrashAndCompare(uint64_t memory_bytes) {
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
     if (crash % 5 != 4 && crash + 1 != crashes) continue;  // so that crashes pile up
 
-    Store store(CrashOptions(scratch / "store", memory_bytes));
+    Store store(options);
     ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
+    ASSERT_EQ(store.status().memory.empty(), memory_dir.empty());
     OpenCrashTables(store);
     // Whoever sends again what was not acknowledged brings both to the same point.
     for (uint64_t client = 0; client < kCrashClients; client++) {
@@ -98,6 +101,12 @@ void CrashAndCompare(uint64_t memory_bytes) {
 }
 
 TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) { CrashAndCompare(0); }
+
+TEST(Crash, AndWhereMemoryLasts) {
+  const MemoryDirectory memory;
+  CrashAndCompare(0, memory.path());
+  EXPECT_TRUE(std::filesystem::is_empty(memory.path()));
+}
 
 TEST(Crash, AndWithLessMemoryThanTheTablesTake) { CrashAndCompare(kCrashMemory); }
 

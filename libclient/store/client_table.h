@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "store/push.h"
+
+namespace graphd::store {
+
+// The last push of each client: what tells one that is sent again from a new one. A bounded number
+// of clients is remembered; beyond it, whoever pushed longest ago is forgotten, and could have a
+// push applied again that it sends again. Not thread-safe.
+class ClientTable {
+ public:
+  static constexpr size_t kMaxClients = 65536;
+  struct Client {
+    uint64_t sequence = 0;
+    uint64_t lsn = 0;
+  };
+  using Map = std::map<ClientId, Client>;
+
+  ClientTable() = default;
+  explicit ClientTable(Map clients) : clients_(std::move(clients)) {
+    for (const auto& [id, client] : clients_) by_lsn_.emplace(client.lsn, id);
+  }
+  const Map& all() const noexcept { return clients_; }
+  // Null for one that is not known.
+  const Client* Find(const ClientId& id) const {
+    const auto found = clients_.find(id);
+    return found == clients_.end() ? nullptr : &found->second;
+  }
+  // `lsn` is larger than any before.
+  void Remember(const ClientId& id, const Client& client) {
+    if (const auto found = clients_.find(id); found != clients_.end()) {
+      by_lsn_.erase(found->second.lsn);
+    } else if (clients_.size() >= kMaxClients) {
+      clients_.erase(by_lsn_.begin()->second);
+      by_lsn_.erase(by_lsn_.begin());
+    }
+    clients_[id] = client;
+    by_lsn_.emplace(client.lsn, id);
+  }
+
+ private:
+  Map clients_;
+  std::map<uint64_t, ClientId> by_lsn_;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "store/client_table.h"
+
+namespace graphd::store {
+
+// What is true of a store's pages as a whole: kept in RocksDB, where a flush makes it true together
+// with the pages, and beside memory that lasts.
+struct StoreState {
+  uint64_t lsn = 0;  // every push up to it is in the pages
+  uint32_t next_id = 1;
+  ClientTable::Map clients;
+};
+
+std::string EncodeState(const StoreState& state);
+// Throws Error(kCorrupt).
+StoreState DecodeState(const std::string& text);
+
+}  // namespace graphd::store
