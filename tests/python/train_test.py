@@ -52,7 +52,7 @@ class Train(unittest.TestCase):
         """The output of a job on servers of its own, which end with it."""
         command = [GRAPHCTL, "launch", "--workspace", self.workspace, "--server_name", name,
                    "--num_trainers", str(trainers), "--num_samplers", "1", "--num_omp_threads", "1",
-                   "--part_config", f"{name}/{name}.json", "--ip_config", "ip_config.txt",
+                   "--state_dir", self.path("state"), "--part_config", f"{name}/{name}.json", "--ip_config", "ip_config.txt",
                    sys.executable, os.path.join(ROOT, "examples", script), "--graph_name", name,
                    "--ip_config", "ip_config.txt", *arguments]
         environment = dict(os.environ, GRAPHD_RUNTIME_DIR=self.path("run"))

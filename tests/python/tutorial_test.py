@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/python.md: what it tells the reader to type is typed, in order, in an empty folder."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def blocks():
+    """(kind, what stands behind it, text) of each block of code."""
+    with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+        return re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+
+class Tutorial(unittest.TestCase):
+    def test_every_step(self):
+        folder = tempfile.mkdtemp(prefix="graphd-tutorial-")
+        self.addCleanup(shutil.rmtree, folder)
+        environment = dict(os.environ, GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
+                           PATH=f"{folder}/bin:{support.BIN}:{os.environ['PATH']}",
+                           HOME=folder)
+        os.mkdir(os.path.join(folder, "bin"))
+        os.symlink(sys.executable, os.path.join(folder, "bin", "python3"))
+        ports = support.free_ports(2)
+        output, session = "", ""
+        try:
+            for kind, where, text in blocks():
+                if kind == "python" and where.startswith("file="):
+                    with open(os.path.join(folder, where[5:]), "w") as file:
+                        file.write(text)
+                elif kind == "python" and not where:
+                    session += text  # one REPL, to the end
+                    output += self.run_in(folder, environment, ["python3", "-c", session])
+                elif kind == "sh":
+                    for i, port in enumerate(ports):
+                        text = text.replace(f"PORT{i}", str(port))
+                    text = text.replace("EXAMPLES", os.path.join(ROOT, "examples"))
+                    output += self.run_in(folder, environment, ["bash", "-euc", text])
+        finally:
+            subprocess.run(["graphctl", "server", "stop", "--server_name", "mine", "--ip_config",
+                            "ip_config.txt", "--force"], cwd=folder, env=environment,
+                           capture_output=True, timeout=30)
+        accuracies = re.findall(r"test accuracy: ([0-9.]+)", output)
+        self.assertEqual(len(accuracies), 2, output)
+        self.assertGreater(float(accuracies[0]), 0.85)
+        self.assertIn("no feature 'fear'", output)
+        self.assertIn("convert it where it is made", output)
+        self.assertLess(float(re.search(r"loss (\d\.\d{3})$", output, re.MULTILINE).group(1)), 2)
+
+    def run_in(self, folder, environment, command):
+        done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, f"{command[-1]}\n{done.stdout}")
+        return done.stdout
+
+    def test_links_lead_somewhere(self):
+        with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+            for target in re.findall(r"\]\(([^)#]+)\)", file.read()):
+                self.assertTrue(os.path.exists(os.path.join(ROOT, "docs", target)), target)
+
+
+if __name__ == "__main__":
+    support.main()
