@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/rpc_thread.h"
 
+#include <unistd.h>
+
 #include "base/strings.h"
 
 namespace graphd {
 
-RpcThread::RpcThread() : loop_([this] { tasks_ = nullptr; }) {
+RpcThread::RpcThread() : process_(::getpid()), loop_([this] { tasks_ = nullptr; }) {
   Run([this] { tasks_ = kj::heap<kj::TaskSet>(ignore_errors_); });
 }
 
 RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                                     std::chrono::milliseconds timeout, std::string what) {
+  if (::getpid() != process_) {
+    Throw(ErrorCode::kInvalid, what, ": connections are those of the process that made them, and ",
+          "this one was forked from it; attach here (Initialize), or start processes before it");
+  }
   auto done = std::make_shared<std::promise<void>>();
   // Used on the loop only, and gone from there when the call is over.
   auto drop = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>();

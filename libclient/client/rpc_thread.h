@@ -50,6 +50,7 @@ class RpcThread {
 
   // Runs `call` on the thread. After `timeout` its promise is dropped and Wait throws
   // Error(kDeadline, what). Exceptions of the RPC come out of Wait as graphd::Error.
+  // Throws Error(kInvalid) in a process that was forked: the thread is not in it.
   Pending Start(std::function<kj::Promise<void>()> call, std::chrono::milliseconds timeout,
                 std::string what);
   // Runs a plain function there and waits for it.
@@ -62,6 +63,7 @@ class RpcThread {
   struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
   };
+  const int process_;  // that has the thread
   IgnoreErrors ignore_errors_;
   kj::Own<kj::TaskSet> tasks_;  // touched on the loop only
   LoopThread loop_;             // last: its thread uses the others

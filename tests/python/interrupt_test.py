@@ -69,6 +69,19 @@ class Interrupt(support.GraphTest):
             file.write("127.0.0.1 1\n127.0.0.1 2\n")
         self.interrupted(lambda: initialize(path, server_name="nobody"))
 
+    def test_a_forked_process_is_told_so(self):
+        g = self.served("tcp")
+        feat = g.nodes["user"].data["feat"]
+        child = os.fork()
+        if child == 0:
+            try:
+                feat[[0, 299]]
+            except graphd.errors.InvalidError as error:
+                os._exit(7 if "forked" in str(error) else 1)
+            os._exit(0)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        self.assertEqual(feat[[0, 299]].shape, (2, 16))
+
     def test_a_program_ends(self):
         daemons = self.daemons()
         code = ("import graphd, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
