@@ -16,4 +16,10 @@ from .session import exit_client, initialize
 from .split import edge_split, node_split
 from .tensor import DistTensor
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "DistDataLoader", "DistEdgeDataLoader", "DistEmbedding", "DistGraph", "DistNodeDataLoader",
+    "DistTensor", "GraphPartitionBook", "Partition", "PartitionPolicy", "SparseAdagrad",
+    "SparseAdam", "SparseSGD", "edge_split", "edge_subgraph", "exit_client", "find_edges",
+    "get_num_trainers", "get_rank", "get_role", "get_trainer_rank", "in_subgraph", "init",
+    "initialize", "load_partition", "load_partition_book", "load_partition_feats", "node_split",
+    "node_subgraph", "optim", "partition_graph", "sample_etype_neighbors", "sample_neighbors"]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Sequence
+from typing import Any
+
+from .block import Block
+from .distributed import DistDataLoader as DistDataLoader
+from .distributed import DistEdgeDataLoader as DistEdgeDataLoader
+from .distributed import DistGraph
+from .distributed import DistNodeDataLoader as DistNodeDataLoader
+from .typing import EdgeType, Features, Ids
+
+class BlockSampler:
+    def __init__(
+        self,
+        prefetch_node_feats: Features = None,
+        prefetch_labels: Features = None,
+        prefetch_edge_feats: Features = None,
+        output_device: Any = None,
+    ) -> None: ...
+    def sample_blocks(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+    def sample(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+    def assign_lazy_features(self, g: DistGraph, found: Any) -> Any: ...
+
+class NeighborSampler(BlockSampler):
+    def __init__(
+        self,
+        fanouts: Sequence[int | dict[EdgeType, int]],
+        edge_dir: str = 'in',
+        prob: str | None = None,
+        mask: str | None = None,
+        replace: bool = False,
+        prefetch_node_feats: Features = None,
+        prefetch_labels: Features = None,
+        prefetch_edge_feats: Features = None,
+        output_device: Any = None,
+        fused: bool = True,
+        *,
+        edge_ids: bool = True,
+    ) -> None: ...
+    def handle(self, types: Any) -> Any: ...
+    def sample_blocks(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+        *,
+        seed: int | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+
+class MultiLayerFullNeighborSampler(NeighborSampler):
+    def __init__(self, num_layers: int, **options: Any) -> None: ...
+
+class LaborSampler(NeighborSampler): ...
+
+class LayerSampler(BlockSampler):
+    def __init__(
+        self,
+        fanouts: Sequence[int | dict[EdgeType, int]],
+        prob: str | None = None,
+        *,
+        edge_ids: bool = True,
+        **prefetch: Any,
+    ) -> None: ...
+    def handle(self, types: Any) -> Any: ...
+    def sample_blocks(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+        *,
+        seed: int | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+
+class ShadowSampler(BlockSampler):
+    def __init__(
+        self,
+        fanouts: Sequence[int | dict[EdgeType, int]],
+        replace: bool = False,
+        prob: str | None = None,
+        *,
+        edge_ids: bool = True,
+        **prefetch: Any,
+    ) -> None: ...
+    def handle(self, types: Any) -> Any: ...
+    def sample_blocks(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+        *,
+        seed: int | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+
+class negative_sampler:
+    class PerSourceUniform:
+        def __init__(self, k: int) -> None: ...
+        def __call__(
+            self,
+            g: DistGraph,
+            eids: Ids | dict[EdgeType, Ids],
+            *,
+            seed: int | None = None,
+        ) -> Any: ...
+    Uniform = PerSourceUniform
+    class GlobalUniform:
+        def __init__(
+            self,
+            k: int,
+            exclude_self_loops: bool = True,
+            replace: bool = False,
+            redundancy: float | None = None,
+        ) -> None: ...
+        def __call__(
+            self,
+            g: DistGraph,
+            eids: Ids | dict[EdgeType, Ids],
+            *,
+            seed: int | None = None,
+        ) -> Any: ...
+
+MultiLayerNeighborSampler = NeighborSampler
+
+__all__: list[str]
