@@ -18,8 +18,8 @@ namespace {
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
 // Between attempts to attach that nobody waits for; well below the seconds that a daemon which
 // starts again leaves a job's lease to it. The destructor may have to wait for a connect.
-constexpr auto kFirstPause = std::chrono::milliseconds(10);
-constexpr auto kLongestPause = kFirstPause * 100;
+constexpr auto kFirstRetry = std::chrono::milliseconds(10);
+constexpr auto kLongestRetry = kFirstRetry * 100;
 constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
 PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema) {
@@ -175,7 +175,7 @@ void DaemonLink::Lost(Live* live) {
 }
 
 void DaemonLink::KeepAttached() {
-  auto pause = kFirstPause;
+  auto pause = kFirstRetry;
   std::unique_lock lock(keeping_);
   for (;;) {
     lost_.wait(lock, [this] { return closing_ || broken_; });
@@ -188,11 +188,11 @@ void DaemonLink::KeepAttached() {
     }
     lock.lock();
     if (!broken_) {
-      pause = kFirstPause;
+      pause = kFirstRetry;
       continue;
     }
     lost_.wait_for(lock, pause, [this] { return closing_.load(); });
-    pause = std::min(pause * 2, kLongestPause);
+    pause = std::min(pause * 2, kLongestRetry);
   }
 }
 

@@ -36,7 +36,7 @@ bool IsOf(const std::string& directory, const std::string& store_directory) {
   return FileExists(path) && ReadTextFile(path) == fs::canonical(store_directory).string();
 }
 
-void RemoveAll(const std::string& directory) {
+void RemoveWhole(const std::string& directory) {
   std::error_code error;
   fs::remove_all(directory, error);
   if (error) {
@@ -49,7 +49,7 @@ void RemoveLitter(const std::string& parent, const std::string& store_directory)
     const std::string path = entry.path();
     if (!entry.path().filename().string().starts_with(kPrefix)) continue;
     try {
-      if (IsOf(path, store_directory) && TryLock(path)) RemoveAll(path);
+      if (IsOf(path, store_directory) && TryLock(path)) RemoveWhole(path);
     } catch (const Error&) {
       // Of another user, or gone meanwhile.
     }
@@ -105,7 +105,7 @@ Arena::Files LastingMemory::FilesOf(uint32_t table, bool kept) const {
 void LastingMemory::RemoveTable(uint32_t table) {
   const std::string prefix = StrCat("table-", table, ".");
   for (const auto& entry : fs::directory_iterator(directory_)) {
-    if (entry.path().filename().string().starts_with(prefix)) RemoveAll(entry.path());
+    if (entry.path().filename().string().starts_with(prefix)) RemoveWhole(entry.path());
   }
 }
 
@@ -127,9 +127,9 @@ void LastingMemory::WriteState(const StoreState& state) {
 void LastingMemory::Announce() { WriteFileAtomically(NamePath(store_directory_), directory_); }
 
 void LastingMemory::Remove() {
-  RemoveAll(NamePath(store_directory_));
+  RemoveWhole(NamePath(store_directory_));
   SyncDirectory(store_directory_);
-  RemoveAll(directory_);
+  RemoveWhole(directory_);
 }
 
 }  // namespace graphd::store
