@@ -67,6 +67,7 @@ bool IsWritableTmpfs(const std::string& directory) {
 
 // For memory of tensors that outlasts this process.
 std::string MemoryDirectory(const DaemonOptions& options) {
+  if (options.durability != "process" || options.embedding_memory != 0) return {};
   const bool given = !options.memory_dir.empty();
   std::string directory = given ? options.memory_dir : "/dev/shm";
   if (IsWritableTmpfs(directory)) return directory;

@@ -90,9 +90,14 @@ std::unique_ptr<LastingMemory> LastingMemory::Find(const std::string& store_dire
   const std::string name = NamePath(store_directory);
   if (!FileExists(name)) return nullptr;
   const std::string directory = ReadTextFile(name);
-  if (!IsOf(directory, store_directory) || !FileExists(StatePath(directory))) {
+  if (!FileExists(OwnerPath(directory)) || !FileExists(StatePath(directory))) {
     *gone = directory;
     return nullptr;
+  }
+  if (!IsOf(directory, store_directory)) {
+    Throw(ErrorCode::kExists, store_directory, ": the memory of its last server, ", directory,
+          ", is that of ", ReadTextFile(OwnerPath(directory)), "; serve it from there, or remove ",
+          name, " to go on with what was written back last");
   }
   return std::unique_ptr<LastingMemory>(
       new LastingMemory(directory, store_directory, threads, /*kept=*/true));

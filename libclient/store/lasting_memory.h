@@ -32,8 +32,8 @@ class LastingMemory {
   static std::unique_ptr<LastingMemory> Make(const std::string& parent,
                                              const std::string& store_directory, size_t threads);
   // What the store's directory names; null if it names nothing. If that is gone, because the
-  // machine was restarted, or belongs to another store, `gone` says so, and it is null, too. Throws
-  // Error: kExists if a process has it, kCorrupt, kIo.
+  // machine was restarted, `gone` says so, and it is null, too. Throws Error: kExists if a process
+  // has it, or it belongs to a store of another directory; kCorrupt, kIo.
   static std::unique_ptr<LastingMemory> Find(const std::string& store_directory, size_t threads,
                                              std::string* gone);
 

@@ -92,7 +92,10 @@ uint64_t Store::RecoverTables(const StoreState& written, bool kept) {
       AddTable(MakeTable(id, spec, kept));
       if (!kept) load(*by_id_.at(id));
     } catch (const Error& error) {
-      if (!kept || by_id_.contains(id)) throw;
+      // Only what will never be there; the files are made anew then.
+      if (!kept || (error.code() != ErrorCode::kNotFound && error.code() != ErrorCode::kCorrupt)) {
+        throw;
+      }
       damage_.push_back(StrCat("table '", spec.name, "': its memory was kept, but ", error.what(),
                                "; its rows are as they were written back last"));
       lost[id] = damage_.back();

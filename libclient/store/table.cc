@@ -216,7 +216,7 @@ void Table::RollBack(const Undo& undo) {
                [&](int64_t row, const std::byte* value, const std::byte* state) {
                  if (PageOf(row) != page || row >= first_spec_.rows) return;
                  arena_.Write(row, value);
-                 std::memcpy(arena_.state(row), state, state_bytes());
+                 if (state_bytes() != 0) std::memcpy(arena_.state(row), state, state_bytes());
                });
   arena_.SetLsn(page, undo.lsn());
 }

@@ -242,6 +242,17 @@ TEST_F(LastingMemoryTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
               HasSubstr("exists: "));
 }
 
+TEST_F(LastingMemoryTest, AMovedStoreDoesNotLoseWhatIsInMemory) {
+  PushAndKill(20);
+  const std::string home = options_.directory;
+  options_.directory += "-moved";
+  fs::rename(home, options_.directory);
+  EXPECT_THAT(Failure([&] { Store store(options_); }), HasSubstr("is that of " + home));
+  fs::rename(options_.directory, home);
+  options_.directory = home;
+  EXPECT_EQ(AllRows(*Store(options_).FindTable("emb")), RowsAt(20));
+}
+
 TEST_F(LastingMemoryTest, AFullFileSystemIsOverloaded) {
   const ScratchDirectory small;
   ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=2m"), 0);
