@@ -54,7 +54,7 @@ std::vector<torch::Tensor> RgcnConvImpl::forward(const graphd::Block& block,
 }
 
 RgcnImpl::RgcnImpl(const graphd::Schema& schema, const RgcnShape& shape)
-    : dropout_(shape.dropout), next_dropout_key_(shape.dropout_seed << 32) {
+    : dropout_(shape.dropout), dropout_seed_(shape.dropout_seed << 32) {
   std::vector<int64_t> widths = shape.in_widths;
   for (size_t t = 0; t < widths.size(); ++t) {
     input_vectors_.emplace_back();
@@ -72,6 +72,7 @@ RgcnImpl::RgcnImpl(const graphd::Schema& schema, const RgcnShape& shape)
                         RgcnConv(schema, widths, last ? shape.out : shape.hidden, wanted)));
     widths.assign(widths.size(), shape.hidden);
   }
+  draws_ = register_buffer("draws", torch::zeros({1}, torch::kInt64));
 }
 
 std::vector<torch::Tensor> RgcnImpl::forward(const std::vector<graphd::Block>& blocks,
@@ -81,11 +82,14 @@ std::vector<torch::Tensor> RgcnImpl::forward(const std::vector<graphd::Block>& b
     const auto rows = static_cast<int64_t>(blocks.front().src_nodes[t].size());
     x[t] = input_vectors_[t].expand({rows, -1});
   }
+  int64_t& draws = *draws_.data_ptr<int64_t>();
   for (size_t i = 0; i < layers_.size(); ++i) {
     for (torch::Tensor& rows : x) {
       if (!rows.defined()) continue;
       if (i > 0) rows = torch::relu(rows);
-      if (is_training() && dropout_ > 0) rows = DropoutByKey(rows, next_dropout_key_++, dropout_);
+      if (is_training() && dropout_ > 0) {
+        rows = DropoutByKey(rows, dropout_seed_ + static_cast<uint64_t>(draws++), dropout_);
+      }
     }
     x = layers_[i](blocks[i], x);
   }

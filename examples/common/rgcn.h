@@ -57,7 +57,8 @@ class RgcnImpl : public torch::nn::Module {
   std::vector<torch::Tensor> input_vectors_;  // [ntype]; undefined for types with features
   std::vector<RgcnConv> layers_;
   double dropout_;
-  uint64_t next_dropout_key_;
+  uint64_t dropout_seed_;
+  torch::Tensor draws_;  // of dropout; saved and loaded with the parameters
 };
 TORCH_MODULE(Rgcn);
 

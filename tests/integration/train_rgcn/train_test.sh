@@ -8,7 +8,8 @@ set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 debian=$(cd "$(dirname "$0")/../../../examples/train_rgcn" && pwd)/debian.sh
 work=$(mktemp -d /tmp/graphd-rgcn-test.XXXXXX)
-trap 'rm -rf "$work"' EXIT
+server=''
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 failures=0
 ok() { echo "ok    $*"; }
 bad() { echo "FAIL  $*"; failures=$((failures + 1)); }
@@ -35,6 +36,40 @@ if [ $status = 3 ] && grep -q "likes" "$work/error"; then
   ok "$(cat "$work/error")"
 else
   bad "exit code $status: $(cat "$work/error")"
+fi
+
+# A job that goes on from a checkpoint of an earlier one ends with the numbers of a whole one.
+port=$(/usr/bin/python3 -c '
+import socket
+with socket.socket() as probe:
+    probe.bind(("127.0.0.1", 0))
+    print(probe.getsockname()[1])')
+echo "127.0.0.1 $port" >"$work/ip_config.txt"
+"$bin/graphd" --server_name rgcn_test --part_config "$work/parts/small.json" --part_id 0 \
+  --listen "127.0.0.1:$port" --runtime_dir "$work/run" --state_dir "$work/state" \
+  >"$work/graphd.log" 2>&1 &
+server=$!
+# train NAME EPOCHS ARGUMENTS...
+train() {
+  local name=$1 epochs=$2
+  shift 2
+  GRAPHD_RUNTIME_DIR=$work/run GRAPHD_SERVER_NAME=rgcn_test GRAPHD_JOB_ID=$name \
+    GRAPHD_IP_CONFIG=$work/ip_config.txt timeout 60 "$bin/train_rgcn" --graph_name small \
+    --fan_out 5,5 --num_hidden 16 --batch_size 20 --eval_every 1 --log_every 0 --seed 3 \
+    --num_epochs "$epochs" "$@" >"$work/$name" 2>&1 || bad "$name: $(cat "$work/$name")"
+}
+last() { grep -oE '^epoch [34]: .*accuracy [0-9.]+|^test accuracy.*' "$1" | sed 's/, [0-9.]* s\b.*//'; }
+train whole 4
+train begun 2 --checkpoint_every 1
+train resumed 4 --resume
+kill "$server"
+wait "$server" || bad "graphd: exit code $?"
+if grep -q '^resuming from checkpoint checkpoint-2$' "$work/resumed" &&
+  [ "$(last "$work/resumed" | wc -l)" -ge 3 ] &&
+  diff <(last "$work/whole") <(last "$work/resumed"); then
+  ok "resumed: $(last "$work/resumed" | tail -n 1)"
+else
+  bad "resumed: $(cat "$work/whole" "$work/resumed" "$work/graphd.log")"
 fi
 [ $failures -eq 0 ] || cat "$work/log"
 exit $((failures > 0))

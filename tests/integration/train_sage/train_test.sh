@@ -29,7 +29,8 @@ print(*(one.getsockname()[1] for one in held))')
 printf '127.0.0.1 %d\n' "${ports[@]:0:2}" >ip_config.txt
 for part in 0 1; do
   "$bin/graphd" --server_name train_test --part_config parts/small.json --part_id $part \
-    --listen "127.0.0.1:${ports[$part]}" --runtime_dir "$work/run" >graphd-$part.log 2>&1 &
+    --listen "127.0.0.1:${ports[$part]}" --runtime_dir "$work/run" --state_dir "$work/state" \
+    >graphd-$part.log 2>&1 &
   servers+=($!)
 done
 for part in 0 1; do
@@ -37,13 +38,13 @@ for part in 0 1; do
   grep -q serving graphd-$part.log || { echo "graphd $part is not ready"; cat graphd-$part.log; exit 1; }
 done
 
-train=("$bin/train_sage" --graph_name small --num_epochs 12 --fan_out 5,5 --num_hidden 32 --lr 0.02
+train=("$bin/train_sage" --graph_name small --fan_out 5,5 --num_hidden 32 --lr 0.02
   --eval_every 2 --log_every 0 --dropout 0.2 --seed 3)
 accuracy() { sed -n 's/^test accuracy: \(0\.[0-9]\{4\}\|1\.0000\)$/\1/p' "$1"; }
 learnt() { /usr/bin/python3 -c "import sys; sys.exit(not float('${1:-0}') > 0.8)"; }
 numbers() { grep -oE 'loss [0-9.]+, train accuracy [0-9.]+|validation accuracy [0-9.]+|^test accuracy.*' "$1"; }
 
-"${train[@]}" --part_config parts/small.json --batch_size 100 >standalone.log || bad "standalone mode"
+"${train[@]}" --num_epochs 12 --part_config parts/small.json --batch_size 100 >standalone.log || bad "standalone mode"
 if learnt "$(accuracy standalone.log)"; then
   ok "standalone: test accuracy $(accuracy standalone.log)"
 else
@@ -51,7 +52,8 @@ else
 fi
 grep -qE '^attach: [0-9]+\.[0-9] ms$' standalone.log || bad "no attach time"
 
-# job NAME WORLD ARGUMENTS...: trainer i belongs to partition i % 2.
+# job NAME WORLD ARGUMENTS...: trainer i belongs to partition i % 2. $epochs is how many.
+epochs=12
 job() {
   local name=$1 world=$2 rank pids=() status=0
   shift 2
@@ -60,7 +62,7 @@ job() {
       LOCAL_WORLD_SIZE=$(((world + 1 - rank % 2) / 2)) MASTER_ADDR=127.0.0.1 \
       MASTER_PORT=${ports[2]} GRAPHD_SERVER_NAME=train_test GRAPHD_IP_CONFIG=ip_config.txt \
       GRAPHD_JOB_ID=$name GRAPHD_PART_ID=$((rank % 2)) GRAPHD_RUNTIME_DIR=$work/run \
-      timeout 60 "${train[@]}" "$@" >"$name.$rank.log" 2>&1 &
+      timeout 60 "${train[@]}" --num_epochs "$epochs" "$@" >"$name.$rank.log" 2>&1 &
     pids+=($!)
   done
   for rank in "${!pids[@]}"; do
@@ -96,5 +98,18 @@ if diff <(numbers three.0.log) <(numbers again.0.log); then
   ok "the same seed gives the same numbers"
 else
   bad "the same seed gives other numbers"
+fi
+
+# Two trainers that end after 8 epochs, and two more that go on from their checkpoint: the numbers of
+# the last 4 are those of trainers that were not interrupted.
+job whole 2 --batch_size 100
+epochs=8 job begun 2 --batch_size 100 --checkpoint early --checkpoint_every 4
+job resumed 2 --batch_size 100 --checkpoint early --resume
+grep -q '^resuming from checkpoint early-8$' resumed.0.log || bad "no checkpoint to resume from"
+last() { grep -oE '^epoch (9|1[0-2]):.*' "$1" | numbers /dev/stdin; }
+if [ "$(last resumed.0.log | wc -l)" -ge 4 ] && diff <(last whole.0.log) <(last resumed.0.log); then
+  ok "resumed from a checkpoint: the numbers of an uninterrupted run"
+else
+  bad "resumed from a checkpoint: other numbers"; cat begun.0.log resumed.0.log
 fi
 exit $((failures > 0))
