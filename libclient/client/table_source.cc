@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <utility>
 
 #include "base/index.h"
 #include "base/strings.h"
@@ -14,6 +15,8 @@ namespace {
 
 // Ids of a slice that are made at a time.
 constexpr int64_t kSliceIds = int64_t{1} << 20;
+// How long a tensor that was dropped may be read from memory that was mapped before.
+constexpr auto kAskAgain = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -34,10 +37,21 @@ std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   port.Reconnect();
   std::lock_guard lock(share.mutex);
   const uint64_t generation = port.generation();
-  if (share.generation != generation) {
-    share.reader = port.Map(share.table, rows_.count_in(part), spec().row_bytes());
-    share.generation = generation;
+  const auto now = Clock::now();
+  if (share.generation == generation && (!share.reader || now - share.asked < kAskAgain)) {
+    return share.reader;
   }
+  const bool mapped = share.generation == generation;
+  auto reader = std::exchange(share.reader, nullptr);
+  share.generation = 0;  // should the tensor be gone
+  if (mapped) {
+    port.LastStep(share.table);
+  } else {
+    reader = port.Map(share.table, rows_.count_in(part), spec().row_bytes());
+  }
+  share.reader = std::move(reader);
+  share.generation = generation;
+  share.asked = now;
   return share.reader;
 }
 
@@ -186,11 +200,12 @@ void TableSource::PrepareState(OptimizerState state) {
 }
 
 Error TableSource::Explain(const Error& error) const {
-  if (error.code() != ErrorCode::kNotFound || spec().persistent) return error;
+  if (error.code() != ErrorCode::kNotFound) return error;
   return Error(ErrorCode::kNotFound,
                StrCat("tensor '", spec().name, "' is gone: ", error.what(),
-                      "; one that is not persistent ends with its job, or is dropped. Make ",
-                      "it again, or make it persistent"));
+                      spec().persistent ? ". Make it again"
+                                        : "; one that is not persistent ends with its job, or is "
+                                          "dropped. Make it again, or make it persistent"));
 }
 
 }  // namespace graphd

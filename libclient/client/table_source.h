@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "client/table_change.h"
 #include "client/tensor_source.h"
 #include "graph/tensor_rows.h"
@@ -46,6 +47,7 @@ class TableSource final : public TensorSource {
     std::mutex mutex;  // guards the rest
     std::shared_ptr<const store::ArenaReader> reader;
     uint64_t generation = 0;  // of the port, when `reader` was mapped
+    Clock::time_point asked;  // when the tensor was there still
   };
   std::shared_ptr<const store::ArenaReader> Reader(PartId part);
   std::unique_ptr<PushChannels> TakeChannels();

@@ -60,7 +60,8 @@ class DistTensor {
   // Rows by id, in the order of `ids`, duplicates allowed: shape [ids.size(), ...]. Matches t[ids].
   // No row is ever seen half written; rows of one call may be of different ages. Sees this
   // process's own writes. Throws Error(kInvalid) with the offending id, Error(kUnavailable),
-  // Error(kDeadline), Error(kCorrupt) for rows whose page is damaged.
+  // Error(kDeadline), Error(kCorrupt) for rows whose page is damaged, Error(kNotFound) no later
+  // than a second after the tensor was dropped.
   Tensor Read(std::span<const int64_t> ids) const;
   // Same, into `out` (ids.size() * row bytes), e.g. a pinned buffer.
   void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/clock.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -46,6 +47,26 @@ TEST_F(TensorSharing, AJobsTensorsAreItsOwn) {
   EXPECT_EQ(list[0].spec.rows, kNodes);
   // Another trainer of the job has it.
   EXPECT_EQ(At(DistTensor::Open(Connect(Transport::kUnix, "a", 1, 2), "mine"), 3), 1);
+}
+
+TEST_F(TensorSharing, AMappedReaderLearnsThatATensorWasDropped) {
+  for (const bool persistent : {true, false}) {
+    const DistGraph a = Connect(Transport::kAuto, "a", 0, 2);
+    const DistGraph b = Connect(Transport::kAuto, persistent ? "b" : "a", 1, 2);
+    const DistTensor of_a = DistTensor::Create(a, Spec("shared", persistent));
+    const DistTensor of_b = DistTensor::Create(b, Spec("shared", persistent));
+    AddOne(of_a, 1);
+    EXPECT_EQ(At(of_b, 1), 1);
+    of_a.Release();
+    DistTensor::Drop(a, "shared");
+    ExpectError(
+        [&] {
+          const auto start = Clock::now();
+          while (SecondsSince(start) < 10) At(of_b, 1);
+        },
+        ErrorCode::kNotFound, "'shared' is gone");
+    ExpectError([&] { At(of_b, 1); }, ErrorCode::kNotFound, "dropped");
+  }
 }
 
 TEST_F(TensorSharing, OneJobWritesAnExclusiveTensorAtATime) {
