@@ -26,6 +26,7 @@ store::ClientId ClientOf(const std::string& job, uint32_t table) {
 struct StepGate::Joined {
   std::vector<int64_t> rows;
   std::vector<std::byte> payload;
+  std::string job;
   store::TensorHost::SharePtr share;
   store::Push push;
   std::mutex mutex;  // guards the rest
@@ -141,6 +142,7 @@ std::shared_ptr<StepGate::Joined> StepGate::Join(const std::string& job, uint64_
     joined->waiting.push_back(std::move(waiting.done));
     waiting_bytes_ -= waiting.bytes;
   }
+  joined->job = job;
   joined->share = step.share;
   store::Push& push = joined->push;
   push.rule = step.rule;
@@ -153,7 +155,7 @@ std::shared_ptr<StepGate::Joined> StepGate::Join(const std::string& job, uint64_
 
 void StepGate::Push(const std::shared_ptr<Joined>& joined) {
   try {
-    host_.Submit(joined->share, joined->push,
+    host_.Submit(joined->job, joined->share, joined->push,
                  [joined](const Error* error) { joined->Done(error); });
   } catch (const Error& error) {
     joined->Done(&error);

@@ -110,11 +110,11 @@ kj::Promise<void> GraphSession::push(PushContext context) {
     Completion completion = NewCompletion();
     const size_t work = WorkOf(context_.tensors, 0, change->ids.size());
     return Execute(work, 1,
-                   [&host = context_.tensors, change, done = std::move(completion.done)](
-                       size_t, WorkerScratch&) {
+                   [&host = context_.tensors, job = membership_->job_id(), change,
+                    done = std::move(completion.done)](size_t, WorkerScratch&) {
                      change->ToRows();
                      // The change stays until it is done: `done` holds it.
-                     host.Submit(change->share, change->push,
+                     host.Submit(job, change->share, change->push,
                                  [change, done](const Error* error) { done(error); });
                    })
         .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); });
@@ -242,11 +242,12 @@ kj::Promise<void> GraphSession::filled(FilledContext context) {
 kj::Promise<void> GraphSession::lease(LeaseContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
+    auto changed = std::make_shared<bool>(false);
     return OnBuilds(
         context,
         [job = membership_->job_id(), &host = context_.tensors, table = params.getTable(),
-         hold = params.getHold()] { host.Lease(job, table, hold); },
-        [](auto) {});
+         hold = params.getHold(), changed] { *changed = host.Lease(job, table, hold); },
+        [changed](LeaseResults::Builder results) { results.setChanged(*changed); });
   });
 }
 

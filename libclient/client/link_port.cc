@@ -74,13 +74,15 @@ class LinkPort final : public TensorPort {
     return step;
   }
 
-  void Lease(uint32_t table, bool hold) override {
+  bool Lease(uint32_t table, bool hold) override {
+    bool changed = false;
     Call([&](wire::Session::Client& session) {
       auto request = session.leaseRequest();
       request.setTable(table);
       request.setHold(hold);
-      return request.send().ignoreResult();
+      return request.send().then([&](auto&& response) { changed = response.getChanged(); });
     });
+    return changed;
   }
 
   void PrepareState(uint32_t table, OptimizerState state) override {

@@ -63,7 +63,7 @@ class LocalPort final : public TensorPort {
   }
   void Filled(uint32_t table) override { host().Filled({job_, kKey}, table); }
   uint64_t LastStep(uint32_t table) override { return host().LastSequence(StepsOf(table)); }
-  void Lease(uint32_t table, bool hold) override { host().Lease(job_, table, hold); }
+  bool Lease(uint32_t table, bool hold) override { return host().Lease(job_, table, hold); }
   void PrepareState(uint32_t table, OptimizerState state) override {
     host().PrepareState(job_, table, state);
   }
@@ -113,7 +113,7 @@ class LocalPort final : public TensorPort {
       push.sequence = sequence;
       push.rows = work->rows;
       push.payload = work->payload;
-      host().Submit(share, push, [work](const Error* error) {
+      host().Submit(job_, share, push, [work](const Error* error) {
         if (error == nullptr) return work->done.set_value();
         work->done.set_exception(std::make_exception_ptr(*error));
       });

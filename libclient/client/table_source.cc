@@ -157,17 +157,17 @@ void TableSource::Acquire() {
   if (!needs_lease()) return;
   std::lock_guard lock(lease_mutex_);
   // In the order of partitions: two jobs can't have half of it each.
-  size_t taken = 0;
+  std::vector<PartId> taken;
   try {
-    for (; taken < num_parts(); taken++) {
-      const auto part = static_cast<PartId>(taken);
-      port(part).Lease(table(part), true);
+    for (size_t p = 0; p < num_parts(); p++) {
+      const auto part = static_cast<PartId>(p);
+      if (port(part).Lease(table(part), true)) taken.push_back(part);
     }
   } catch (const Error& error) {
-    while (taken > 0) {
-      const auto part = static_cast<PartId>(--taken);
+    // Not what another trainer of this job had taken before.
+    for (; !taken.empty(); taken.pop_back()) {
       try {
-        port(part).Lease(table(part), false);
+        port(taken.back()).Lease(table(taken.back()), false);
       } catch (const Error&) {  // it ends with the job
       }
     }

@@ -40,7 +40,7 @@ class TensorPort {
   virtual Opened Open(PartId part, const TensorSpec& spec, bool create, bool caller_fills) = 0;
   virtual void Filled(uint32_t table) = 0;
   virtual uint64_t LastStep(uint32_t table) = 0;
-  virtual void Lease(uint32_t table, bool hold) = 0;
+  virtual bool Lease(uint32_t table, bool hold) = 0;
   virtual void PrepareState(uint32_t table, OptimizerState state) = 0;
   virtual std::vector<TensorShare> List() = 0;
   virtual void Drop(uint32_t table) = 0;

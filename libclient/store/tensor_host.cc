@@ -12,7 +12,6 @@ namespace graphd::store {
 namespace {
 
 constexpr uint64_t kBlockBytes = 4096;  // of memory, each of which is counted in a byte
-constexpr auto kSweepEvery = std::chrono::milliseconds(500);
 
 std::string DTypeAndShape(const TensorSpec& spec) {
   std::vector<std::string> extents;
@@ -55,7 +54,9 @@ void TensorHost::OpenStore() {
   options.row_ids = [this](const TableSpec& spec) {
     return std::make_shared<const std::vector<int64_t>>(IdsOf(spec));
   };
-  store_ = std::make_unique<Store>(std::move(options));
+  auto store = std::make_unique<Store>(std::move(options));
+  std::lock_guard lock(mutex_);
+  store_ = std::move(store);
   for (const auto& table : store_->tables()) Adopt(table);
 }
 
@@ -108,38 +109,6 @@ void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
   shares_[table->id()] = std::move(share);
 }
 
-void TensorHost::JobCame(const std::string& job) {
-  std::lock_guard lock(mutex_);
-  here_.insert(job);
-  gone_.erase(job);
-}
-
-void TensorHost::JobLeft(const std::string& job) {
-  std::lock_guard lock(mutex_);
-  here_.erase(job);
-  for (const auto& [id, share] : shares_) {
-    if (share->record.job_id == job || share->record.holder == job) gone_[job] = Clock::now();
-  }
-}
-
-void TensorHost::CallerLeft(uint64_t key) {
-  std::lock_guard lock(mutex_);
-  for (const auto& [id, share] : shares_) {
-    if (share->filler == key) share->filler = 0;
-  }
-}
-
-// What a job asked for may be done only when it has left.
-void TensorHost::Watch(const std::string& job) {
-  if (!job.empty() && !here_.contains(job)) gone_.try_emplace(job, Clock::now());
-}
-
-std::optional<double> TensorHost::GoneFor(const std::string& job) const {
-  const auto gone = gone_.find(job);
-  if (gone == gone_.end()) return std::nullopt;
-  return SecondsSince(gone->second);
-}
-
 TensorHost::MutableShare TensorHost::FindByName(PartId part, const std::string& job,
                                                 const TensorSpec& spec) const {
   const std::string& owner = spec.persistent ? std::string() : job;
@@ -182,16 +151,33 @@ TensorHost::MutableShare TensorHost::Make(const std::string& job, PartId part,
       share->rows.map->is_range() ? share->rows.map->type_begin(part, share->rows.type) : -1;
   table.initializer = spec.initializer;
   table.attributes = EncodeRecord(share->record);
-  if (removing_.contains(table.name)) {
-    Throw(ErrorCode::kUnavailable, "tensor '", spec.name,
-          "' is being dropped; it can be made anew soon");
+  {
+    std::lock_guard lock(mutex_);
+    if (removing_.contains(table.name)) {
+      Throw(ErrorCode::kUnavailable, "tensor '", spec.name,
+            "' is being dropped; it can be made anew soon");
+    }
+    CheckNumber(job);
   }
   CheckRoom(table, share->rows.map->is_range());
   if (!store_) OpenStore();
   share->table = store_->OpenTable(table);
+  share->maker = job;
+  std::lock_guard lock(mutex_);
   shares_[share->table->id()] = share;
   Watch(job);
   return share;
+}
+
+void TensorHost::CheckNumber(const std::string& job) const {
+  const auto made = std::count_if(shares_.begin(), shares_.end(), [&](const auto& entry) {
+    return entry.second->record.job_id == job || entry.second->maker == job;
+  });
+  if (static_cast<size_t>(made) >= options_.max_shares_of_job) {
+    Throw(ErrorCode::kOverloaded, "job ", job, " has made ", made,
+          " tensors here, of one partition ",
+          "each, and no job may make more; drop some, or make fewer with more columns");
+  }
 }
 
 // Rows take memory when they are used, but what is kept of each page takes it at once.
@@ -210,7 +196,8 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
     Throw(ErrorCode::kNotFound, "partition ", part, " is not served here");
   }
   if (create) CheckTensorSpec(*meta_, spec);
-  std::lock_guard lock(mutex_);
+  std::lock_guard changing(changes_);
+  std::unique_lock lock(mutex_);
   MutableShare share = FindByName(part, caller.job, spec);
   if (share) {
     if (create) {  // otherwise it may be to drop it; while it is half loaded, to load it anew
@@ -218,7 +205,9 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
       CheckSame(*share, spec);
     }
   } else if (create) {
+    lock.unlock();
     share = Make(caller.job, part, spec, !caller_fills);
+    lock.lock();
   } else {
     Throw(ErrorCode::kNotFound, "there is no ", spec.persistent ? "persistent " : "", "tensor '",
           spec.name, "'");
@@ -234,15 +223,17 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
 }
 
 void TensorHost::Filled(const Caller& caller, uint32_t table) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard changing(changes_);
+  std::unique_lock lock(mutex_);
   const MutableShare share = FindVisible(caller.job, table);
   if (share->filler != caller.key) {
     Throw(ErrorCode::kDenied, "tensor '", share->record.spec.name,
           "': another trainer writes its first values");
   }
-  share->record.filled = true;
+  ShareRecord record = share->record;
+  record.filled = true;
+  Keep(*share, record, lock);
   share->filler = 0;
-  Keep(*share);
 }
 
 TensorHost::MutableShare TensorHost::FindVisible(const std::string& job, uint32_t table) const {
@@ -282,14 +273,19 @@ TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t ta
 }
 
 void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard changing(changes_);
+  std::unique_lock lock(mutex_);
   const MutableShare share = FindVisible(job, table);
   if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
   CheckMayWrite(*share, job);
-  // First: until the mark goes, it can't be used.
-  if (!loading) store_->SetTrouble(*share->table, "");  // what it had lost is there again
-  share->record.loading = loading;
-  Keep(*share);
+  ShareRecord record = share->record;
+  record.loading = loading;
+  if (!loading) {  // what it had lost is there again; until the mark goes, it can't be used
+    lock.unlock();
+    store_->SetTrouble(*share->table, "");
+    lock.lock();
+  }
+  Keep(*share, record, lock);
 }
 
 void TensorHost::CheckMayWrite(const Share& share, const std::string& job) const {
@@ -317,20 +313,42 @@ void TensorHost::CheckFree(const Share& share, const std::string& job) const {
   }
 }
 
-void TensorHost::Submit(const SharePtr& share, Push push, Pipeline::Done done) {
-  store_->Submit(share->table, push, std::move(done));
+void TensorHost::Submit(const std::string& job, const SharePtr& share, Push push,
+                        Pipeline::Done done) {
+  {
+    // The lease may have gone since it was looked at. From here on it doesn't go to another job
+    // until the push is done, behind a checkpoint perhaps.
+    std::lock_guard lock(mutex_);
+    CheckMayWrite(*share, job);
+    share->pushes++;
+  }
+  try {
+    store_->Submit(share->table, push, [share, done = std::move(done)](const Error* error) {
+      share->pushes--;
+      done(error);
+    });
+  } catch (const Error&) {
+    share->pushes--;
+    throw;
+  }
 }
 
-void TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
-  std::lock_guard lock(mutex_);
+bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
+  std::lock_guard changing(changes_);
+  std::unique_lock lock(mutex_);
   const MutableShare share = FindVisible(job, table);
-  ShareRecord& record = share->record;
-  if (!record.spec.persistent || record.spec.writers == TensorWriters::kMany) return;
+  ShareRecord record = share->record;
+  if (!record.spec.persistent || record.spec.writers == TensorWriters::kMany) return false;
   if (hold) CheckFree(*share, job);
-  if ((record.holder == job) == hold) return;
+  if ((record.holder == job) == hold) return false;
+  if (hold && share->pushes > 0) {
+    Throw(ErrorCode::kUnavailable, "tensor '", record.spec.name, "': pushes of the job that wrote ",
+          "it before are not done yet; try again");
+  }
   record.holder = hold ? job : "";
   if (hold) Watch(job);
-  Keep(*share);
+  Keep(*share, record, lock);
+  return true;
 }
 
 void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerState state) {
@@ -352,37 +370,23 @@ void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerS
 }
 
 void TensorHost::Drop(const std::string& job, uint32_t table) {
-  std::unique_lock lock(mutex_);
-  MutableShare share = FindVisible(job, table);
-  CheckFree(*share, job);
-  shares_.erase(table);
-  Remove({std::move(share)}, lock);
-}
-
-// Without the mutex: the store waits for write-back, which may take minutes, and for ever on a full
-// disk, while rows of other tables are read and written.
-void TensorHost::Remove(std::vector<MutableShare> gone, std::unique_lock<std::mutex>& lock) {
-  for (const MutableShare& share : gone) removing_.insert(share->table->spec().name);
-  std::optional<Error> failure;
-  for (const MutableShare& share : gone) {
-    const std::string& name = share->table->spec().name;
-    bool removed = true;
-    lock.unlock();
-    try {
-      store_->DropTable(name);
-    } catch (const Error& error) {
-      removed = false;
-      if (!failure) failure = error;
-    }
-    lock.lock();
-    if (!removed) shares_[share->table->id()] = share;
-    removing_.erase(name);
+  MutableShare share;
+  {
+    std::lock_guard changing(changes_);
+    std::lock_guard lock(mutex_);
+    CheckFree(*FindVisible(job, table), job);
+    share = TakeOut(table);
   }
-  if (failure) throw Error(*failure);
+  Remove({share});
 }
 
-void TensorHost::Keep(const Share& share) {
-  store_->SetAttributes(share.table, EncodeRecord(share.record));
+void TensorHost::Keep(Share& share, const ShareRecord& record, std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  store_->SetAttributes(share.table, EncodeRecord(record));
+  lock.lock();
+  share.record.holder = record.holder;  // the rest of it is read without the mutex
+  share.record.filled = record.filled;
+  share.record.loading = record.loading;
 }
 
 TensorShare TensorHost::Describe(const Share& share) const {
@@ -416,6 +420,11 @@ std::vector<TensorShare> TensorHost::ListAll() const {
   return all;
 }
 
+std::string TensorHost::trouble() const {
+  std::lock_guard lock(mutex_);
+  return store_ ? store_->status().trouble : "";
+}
+
 std::optional<StoreStatus> TensorHost::status() const {
   std::lock_guard lock(mutex_);
   if (!store_) return std::nullopt;
@@ -435,54 +444,13 @@ std::optional<StoreStatus> TensorHost::status() const {
 }
 
 Store& TensorHost::store() {
-  std::lock_guard lock(mutex_);
+  {
+    std::lock_guard lock(mutex_);
+    if (store_) return *store_;
+  }
+  std::lock_guard changing(changes_);
   if (!store_) OpenStore();
   return *store_;
-}
-
-// Ends the leases and the tensors of jobs that have been gone for too long.
-void TensorHost::Sweep() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    wake_.wait_for(lock, kSweepEvery);
-    std::vector<std::string> jobs;
-    for (const auto& [job, since] : gone_) {
-      if (SecondsSince(since) >= options_.lease_seconds) jobs.push_back(job);
-    }
-    for (const std::string& job : jobs) {
-      const auto gone = gone_.find(job);
-      if (gone == gone_.end()) continue;  // it came back while another's tensors were removed
-      const bool for_good = SecondsSince(gone->second) >= options_.orphan_seconds;
-      try {
-        EndLeases(job);
-        if (!for_good) continue;
-        gone_.erase(gone);
-        Remove(TakeAllOf(job), lock);
-      } catch (const Error& error) {
-        LogError("tensors of job ", job, ", which has left: ", error.what(), "; tried again later");
-        if (!here_.contains(job)) gone_[job] = Clock::now();
-      }
-    }
-  }
-}
-
-void TensorHost::EndLeases(const std::string& job) {
-  for (const auto& [id, share] : shares_) {
-    if (share->record.holder != job) continue;
-    share->record.holder.clear();
-    Keep(*share);
-  }
-}
-
-std::vector<TensorHost::MutableShare> TensorHost::TakeAllOf(const std::string& job) {
-  std::vector<MutableShare> taken;
-  std::erase_if(shares_, [&](const auto& entry) {
-    if (entry.second->record.job_id != job) return false;
-    LogInfo("tensor '", entry.second->record.spec.name, "' goes with its job ", job);
-    taken.push_back(entry.second);
-    return true;
-  });
-  return taken;
 }
 
 }  // namespace graphd::store

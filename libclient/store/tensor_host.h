@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -21,8 +22,8 @@
 // store, and whose they are. A tensor belongs to a job, and goes a while after the job; or it is
 // persistent, and then one job at a time writes it, by a lease, or every job does. All of it is
 // kept in the store, so that a process that starts again knows it. graphd has one, and so has a
-// trainer in standalone mode. Thread-safe: the maps are guarded by one mutex, which is not held
-// while pages are read or written, nor while what a tensor leaves behind is removed.
+// trainer in standalone mode. Thread-safe: the maps are guarded by one mutex, which is never held
+// while the disk is waited for.
 
 namespace graphd::store {
 
@@ -32,6 +33,8 @@ class TensorHost {
     StoreOptions store;          // its directory is made with the first tensor
     double lease_seconds = 5;    // that the lease of a job outlives it: it may only be reconnecting
     double orphan_seconds = 60;  // and its own tensors
+    // That one job may make here: a part of StoreOptions::max_tables, so that others can, too.
+    size_t max_shares_of_job = 1024;
   };
 
   // One partition's share. `rows`, `table` and what the record says of spec and partition never
@@ -40,8 +43,10 @@ class TensorHost {
     std::shared_ptr<Table> table;
     TensorRows rows;
     ShareRecord record;
-    uint64_t filler = 0;  // the caller that writes the first values
-    std::string trouble;  // why it can't be used
+    std::string maker;                    // the job that made it, if this process has seen it
+    uint64_t filler = 0;                  // the caller that writes the first values
+    std::string trouble;                  // why it can't be used
+    mutable std::atomic<int> pushes = 0;  // that are not done
   };
   using SharePtr = std::shared_ptr<const Share>;
 
@@ -74,7 +79,8 @@ class TensorHost {
     bool filling = false;  // another one does
   };
   // Opens a share, or, with `create`, makes it. Without `create`, only name and persistence count.
-  // Throws Error(kInvalid), saying what differs or is wrong; Error(kNotFound); what Store throws.
+  // Throws Error(kInvalid), saying what differs or is wrong; Error(kNotFound); Error(kOverloaded)
+  // for a job that has made too many; what Store throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
   void Filled(const Caller& caller, uint32_t table);
 
@@ -85,14 +91,16 @@ class TensorHost {
   // `loads`: for a push of kLoad, which is for shares that are being loaded, and no other is.
   SharePtr FindToWrite(const std::string& job, uint32_t table, bool loads = false) const;
 
-  // Store::Submit, for a share that FindToWrite gave.
-  void Submit(const SharePtr& share, Push push, Pipeline::Done done);
+  // Store::Submit, for a share that FindToWrite gave the job; throws if it has lost the lease
+  // since.
+  void Submit(const std::string& job, const SharePtr& share, Push push, Pipeline::Done done);
   // As Store::LastSequence.
   uint64_t LastSequence(const ClientId& client) const { return store_->LastSequence(client); }
 
-  // Takes or gives back the job's right to write. Throws Error(kDenied) naming the job that has it,
-  // Error(kUnavailable) while that job is gone but may come back.
-  void Lease(const std::string& job, uint32_t table, bool hold);
+  // Takes or gives back the job's right to write; false if that changes nothing. Throws
+  // Error(kDenied) naming the job that has it, Error(kUnavailable) while that job is gone but may
+  // come back, or its pushes are not done.
+  bool Lease(const std::string& job, uint32_t table, bool hold);
   // As Store::AddState; also Error(kDenied) while another job may write it.
   void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
   // Says that rows of a checkpoint come now, or are all there. Until then the share can't be used
@@ -104,6 +112,8 @@ class TensorHost {
   // What the job can see; all there is.
   std::vector<TensorShare> List(const std::string& job) const;
   std::vector<TensorShare> ListAll() const;
+  // Why pushes wait or fail, or write-back fails; empty if all is well.
+  std::string trouble() const;
   // None before the first tensor.
   std::optional<StoreStatus> status() const;
 
@@ -112,40 +122,47 @@ class TensorHost {
 
  private:
   using MutableShare = std::shared_ptr<Share>;
-  // All but the first: with mutex_ held.
   std::vector<int64_t> IdsOf(const TableSpec& table) const;
   // Throws Error(kInvalid) unless a table of so many rows is a share of the graph that is served.
   TensorRows CheckSuits(const ShareRecord& record, int64_t count) const;
+  void CheckRoom(const TableSpec& table, bool is_range) const;
+  // With changes_ held, and without mutex_.
   void OpenStore();
+  MutableShare Make(const std::string& job, PartId part, const TensorSpec& spec, bool filled);
+  void EndLeases(const std::string& job);
+  // Without either. The shares are no longer in shares_; those that can't be removed are back then,
+  // and the first error is thrown.
+  void Remove(const std::vector<MutableShare>& gone);
+  void EndJob(const std::string& job);
+  void Sweep();
+  // With both: keeps the record, then gives it to the share. `lock` is of mutex_, and is not held
+  // meanwhile.
+  void Keep(Share& share, const ShareRecord& record, std::unique_lock<std::mutex>& lock);
+  MutableShare TakeOut(uint32_t table);
+  std::vector<MutableShare> TakeAllOf(const std::string& job);
+  // With mutex_.
   void Adopt(const std::shared_ptr<Table>& table);
   MutableShare FindByName(PartId part, const std::string& job, const TensorSpec& spec) const;
-  MutableShare Make(const std::string& job, PartId part, const TensorSpec& spec, bool filled);
+  void CheckNumber(const std::string& job) const;
   void CheckSame(const Share& share, const TensorSpec& wanted) const;
   // Throws unless the job may take the right to write.
   void CheckFree(const Share& share, const std::string& job) const;
   void CheckUsable(const Share& share) const;
   void CheckMayWrite(const Share& share, const std::string& job) const;
   MutableShare FindVisible(const std::string& job, uint32_t table) const;
-  void Keep(const Share& share);
   TensorShare Describe(const Share& share) const;
   std::optional<double> GoneFor(const std::string& job) const;
-  void Sweep();
-  void EndLeases(const std::string& job);
   // A job that has something of this host now: if it left meanwhile, that goes like the rest.
   void Watch(const std::string& job);
-  void CheckRoom(const TableSpec& table, bool is_range) const;
-  // The shares are no longer in shares_. Gives `lock` back while it works; those that can't be
-  // removed are back then, and the first error is thrown.
-  void Remove(std::vector<MutableShare> gone, std::unique_lock<std::mutex>& lock);
-  std::vector<MutableShare> TakeAllOf(const std::string& job);
 
   const std::shared_ptr<const GraphMeta> meta_;
   const std::vector<PartId> parts_;
   const Options options_;
 
-  mutable std::mutex mutex_;  // guards everything below; taken before the store's own locks
+  std::mutex changes_;        // one change of what is kept at a time; taken before mutex_
+  mutable std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
-  std::unique_ptr<Store> store_;  // once made, it stays
+  std::unique_ptr<Store> store_;  // made with changes_ held, too; it stays
   std::map<uint32_t, MutableShare> shares_;
   std::set<std::string> removing_;                 // tables of shares that are being dropped
   std::set<std::string> here_;                     // jobs with a connection

@@ -283,8 +283,9 @@ interface Session {
   # The last step that was applied; 0: none.
   lastStep @15 (table :UInt32) -> (step :UInt64);
 
-  # Takes or gives back the job's right to write. Refused while another job has it.
-  lease @16 (table :UInt32, hold :Bool) -> ();
+  # Takes or gives back the job's right to write; whether that changed anything. Refused while
+  # another job has it.
+  lease @16 (table :UInt32, hold :Bool) -> (changed :Bool);
 
   # What an optimiser keeps beside each row, zero at first. Refused if there is another's.
   prepareState @17 (table :UInt32, state :UInt8) -> ();

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "client/table_source.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -67,6 +68,24 @@ TEST_F(TensorSharing, AMappedReaderLearnsThatATensorWasDropped) {
         ErrorCode::kNotFound, "'shared' is gone");
     ExpectError([&] { At(of_b, 1); }, ErrorCode::kNotFound, "dropped");
   }
+}
+
+TEST_F(TensorSharing, ATrainerThatGetsNoLeaseLeavesThoseOfItsJob) {
+  const DistGraph a0 = Connect(Transport::kAuto, "a", 0, 2);
+  const DistGraph a1 = Connect(Transport::kTcp, "a", 1, 2);
+  const DistGraph b = Connect(Transport::kTcp, "b");
+  const DistTensor of_a0 = DistTensor::Create(a0, Spec("shared", true));
+  const DistTensor of_a1 = DistTensor::Create(a1, Spec("shared", true));
+  const DistTensor of_b = DistTensor::Create(b, Spec("shared", true));
+  // Job a has partition 0, job b partition 1: as after a server came back too late for a.
+  const auto lease = [](const DistGraph& graph, const DistTensor& tensor, PartId part) {
+    const auto& table = dynamic_cast<TableSource&>(*tensor.source());
+    graph.access()->ports()[static_cast<size_t>(part)]->Lease(table.table(part), true);
+  };
+  lease(a0, of_a0, 0);
+  lease(b, of_b, 1);
+  ExpectError([&] { of_a1.Acquire(); }, ErrorCode::kDenied, "job b");
+  for (const TensorInfo& info : DistTensor::List(b)) EXPECT_EQ(info.holder, "a");
 }
 
 TEST_F(TensorSharing, OneJobWritesAnExclusiveTensorAtATime) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "tests/unit/format/scratch_directory.h"
@@ -127,6 +128,60 @@ TEST_F(TensorHostTest, ALeaseOutlivesItsJobAWhile) {
   host->JobLeft("a");
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   EXPECT_NO_THROW(host->Lease("b", table, true));
+}
+
+// Pushes wait while a checkpoint is taken: none may come behind the first of the next writer, nor
+// without its job having noticed.
+TEST_F(TensorHostTest, ALeaseDoesNotChangeHandsWhilePushesAreUnderWay) {
+  auto host = NewHost(/*lease=*/0, /*orphan=*/100);
+  const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
+  EXPECT_TRUE(host->Lease("a", table, true));
+  EXPECT_FALSE(host->Lease("a", table, true));
+  const auto share = host->FindToWrite("a", table);
+  const std::vector<int64_t> rows = {2};
+  const std::vector<float> values = {1, 2};
+  Push push;
+  push.rule.kind = UpdateKind::kSet;
+  push.client = {1, 1};
+  push.sequence = 1;
+  push.rows = rows;
+  push.payload = std::as_bytes(std::span(values));
+  auto hold = host->store().HoldPushes();
+  std::promise<void> done;
+  host->Submit("a", share, push, [&](const Error* error) {
+    EXPECT_EQ(error, nullptr);
+    done.set_value();
+  });
+  EXPECT_TRUE(host->Lease("a", table, false));
+  EXPECT_EQ(CodeOf([&] { host->Lease("b", table, true); }), ErrorCode::kUnavailable);
+  hold.reset();
+  done.get_future().get();
+  EXPECT_TRUE(host->Lease("b", table, true));
+  push.sequence = 2;
+  EXPECT_EQ(CodeOf([&] { host->Submit("a", share, push, [](const Error*) {}); }),
+            ErrorCode::kDenied);
+}
+
+TEST_F(TensorHostTest, OneJobCannotTakeTheTablesOfAll) {
+  TensorHost::Options options;
+  options.store.directory = directory_.path() + "/store";
+  options.max_shares_of_job = 3;
+  TensorHost host(SmallMeta(), {1}, std::move(options));
+  host.JobCame("a");
+  host.JobCame("b");
+  for (int i = 0; i < 3; i++) {
+    host.Open({"a", 1}, 1, Spec("x" + std::to_string(i), i == 0), true, false);
+  }
+  std::string text;
+  const auto make = [&](const char* job, bool persistent) {
+    return host.Open({job, 1}, 1, Spec("y", persistent), true, false).share.table;
+  };
+  for (const bool persistent : {true, false}) {
+    EXPECT_EQ(CodeOf([&] { make("a", persistent); }, &text), ErrorCode::kOverloaded);
+    EXPECT_NE(text.find("job a has made 3 tensors"), std::string::npos) << text;
+  }
+  EXPECT_NO_THROW(host.Open({"a", 1}, 1, Spec("x1", false), true, false));  // it is there
+  EXPECT_NO_THROW(make("b", false));
 }
 
 TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
