@@ -9,8 +9,21 @@
 #include <utility>
 
 #include "wire/buffer_pool.h"
+#include "wire/tensor_stream.h"
 
 namespace graphd {
+
+// The first `bytes` of the buffer, for the message, which sends them without a copy.
+inline capnp::Orphan<capnp::Data> AdoptBuffer(Outbox& outbox, capnp::Orphanage orphanage,
+                                              PooledBuffer buffer, size_t bytes,
+                                              Outbox::Room room) {
+  if (bytes == 0) return orphanage.newOrphan<capnp::Data>(0);
+  // The message sends whole words: what lies behind the last byte must not be another client's.
+  std::memset(buffer.data() + bytes, 0, (8 - bytes % 8) % 8);
+  const auto* data = reinterpret_cast<const kj::byte*>(buffer.data());
+  outbox.ReleaseWhenWritten(std::move(buffer), std::move(room));
+  return orphanage.referenceExternalData(capnp::Data::Reader(data, bytes));
+}
 
 // One array of an answer while it is put together: bytes behind one another in a pooled buffer. A
 // large one then goes into the message by reference and counts as unread until the client has it; a

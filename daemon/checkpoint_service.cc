@@ -115,21 +115,47 @@ Place FindPlace(store::CheckpointShelf& shelf, const std::string& name, PartId p
         tensor, "' on this machine");
 }
 
-// work() on `pool`, then answer(results).
+// work() on a thread of `saves`, then answer(results).
 template <class Context, class Work, class Answer>
-kj::Promise<void> OnPool(ComputePool& pool, Context& context, Work work, Answer answer) {
+kj::Promise<void> OnSaves(const CheckpointClientOf& client, Context& context, Work work,
+                          Answer answer) {
   return AsKj([&] {
-    return pool.Run(1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
+    auto count = client.calls->Enter();
+    return client.context.saves
+        .Run(1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
         .then([context, answer = std::move(answer)]() mutable {
           AsKj([&] { answer(context.getResults()); });
-        });
+        })
+        .attach(kj::mv(count));
   });
 }
 
 template <class Context, class Work>
-kj::Promise<void> OnPool(ComputePool& pool, Context& context, Work work) {
-  return OnPool(pool, context, std::move(work), [](auto) {});
+kj::Promise<void> OnSaves(const CheckpointClientOf& client, Context& context, Work work) {
+  return OnSaves(client, context, std::move(work), [](auto) {});
 }
+
+// A part of an answer: read by a thread of `saves`, sent by the connection's, which knows how much
+// the client has let pile up.
+struct Bytes {
+  PooledBuffer buffer;
+  size_t size = 0;
+
+  void Resize(BufferPool& pool, size_t bytes) {
+    CheckResponse(bytes);
+    buffer = pool.Get(bytes + 8);
+    size = bytes;
+  }
+  void Copy(BufferPool& pool, std::span<const std::byte> from) {
+    Resize(pool, from.size());
+    std::copy(from.begin(), from.end(), buffer.data());
+  }
+  template <class Results>
+  capnp::Orphan<capnp::Data> Send(Outbox& outbox, Results& results, Outbox::Room room) {
+    return AdoptBuffer(outbox, capnp::Orphanage::getForMessageContaining(results),
+                       std::move(buffer), size, std::move(room));
+  }
+};
 
 struct MakingState {
   std::mutex mutex;  // a step at a time
@@ -141,8 +167,8 @@ struct MakingState {
 
 class MakingService final : public wire::Making::Server {
  public:
-  MakingService(ServiceContext& context, std::shared_ptr<MakingState> state)
-      : context_(context), state_(std::move(state)) {}
+  MakingService(CheckpointClientOf client, std::shared_ptr<MakingState> state)
+      : client_(std::move(client)), context_(client_.context), state_(std::move(state)) {}
   // To end a hold and to remove files takes a while.
   ~MakingService() {
     try {
@@ -158,7 +184,7 @@ class MakingService final : public wire::Making::Server {
 
  protected:
   kj::Promise<void> hold(HoldContext context) override {
-    return OnPool(context_.saves, context, [state = state_, &host = context_.tensors] {
+    return OnSaves(client_, context, [state = state_, &host = context_.tensors] {
       std::lock_guard lock(state->mutex);
       if (state->hold || state->taken)
         Throw(ErrorCode::kInvalid, "this checkpoint was held before");
@@ -168,8 +194,8 @@ class MakingService final : public wire::Making::Server {
 
   kj::Promise<void> take(TakeContext context) override {
     auto bytes = std::make_shared<uint64_t>(0);
-    return OnPool(
-        context_.saves, context,
+    return OnSaves(
+        client_, context,
         [state = state_, &context = context_, bytes] {
           std::lock_guard lock(state->mutex);
           if (!state->hold) Throw(ErrorCode::kInvalid, "pushes are not held for this checkpoint");
@@ -197,24 +223,26 @@ class MakingService final : public wire::Making::Server {
     const auto data = params.getData();
     auto copy = std::make_shared<std::vector<std::byte>>(data.size());
     std::copy_n(reinterpret_cast<const std::byte*>(data.begin()), data.size(), copy->data());
-    return OnPool(context_.saves, context,
-                  [state = state_, copy, file = std::string(params.getFile().cStr()),
-                   offset = params.getOffset()] {
-                    std::lock_guard lock(state->mutex);
-                    state->making->AddFile(file, offset, *copy);
-                  });
+    return OnSaves(client_, context,
+                   [state = state_, copy, file = std::string(params.getFile().cStr()),
+                    offset = params.getOffset()] {
+                     std::lock_guard lock(state->mutex);
+                     state->making->AddFile(file, offset, *copy);
+                   });
   }
 
   kj::Promise<void> commit(CommitContext context) override {
-    return OnPool(context_.saves, context,
-                  [state = state_, manifest = std::string(context.getParams().getManifest())] {
-                    std::lock_guard lock(state->mutex);
-                    if (!state->taken) Throw(ErrorCode::kInvalid, "there is nothing to commit yet");
-                    state->making->Commit(manifest);
-                  });
+    return OnSaves(client_, context,
+                   [state = state_, manifest = std::string(context.getParams().getManifest())] {
+                     std::lock_guard lock(state->mutex);
+                     if (!state->taken)
+                       Throw(ErrorCode::kInvalid, "there is nothing to commit yet");
+                     state->making->Commit(manifest);
+                   });
   }
 
  private:
+  const CheckpointClientOf client_;
   ServiceContext& context_;
   std::shared_ptr<MakingState> state_;
 };
@@ -226,8 +254,8 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
   std::set<std::string> names;
   for (const auto name : params.getTensors()) names.insert(name.cStr());
   auto state = std::make_shared<MakingState>();
-  return OnPool(
-      context_.saves, context,
+  return OnSaves(
+      client_, context,
       [state, names, &context = context_, name = std::string(params.getName().cStr()),
        id = std::string(params.getId().cStr())] {
         std::lock_guard lock(state->mutex);
@@ -236,14 +264,14 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
         context.tensors.store().PrepareCheckpoint();
       },
       [this, state](PrepareResults::Builder results) {
-        results.setMaking(kj::heap<MakingService>(context_, state));
+        results.setMaking(kj::heap<MakingService>(client_, state));
       });
 }
 
 kj::Promise<void> CheckpointService::list(ListContext context) {
   auto found = std::make_shared<std::vector<CheckpointSet::Entry>>();
-  return OnPool(
-      context_.saves, context,
+  return OnSaves(
+      client_, context,
       [found, &shelf = context_.checkpoints] {
         for (const auto& set : shelf.All()) {
           for (CheckpointSet::Entry& entry : set->List()) found->push_back(std::move(entry));
@@ -268,16 +296,16 @@ kj::Promise<void> CheckpointService::list(ListContext context) {
 
 kj::Promise<void> CheckpointService::readRows(ReadRowsContext context) {
   struct Rows {
-    std::vector<std::byte> values;
-    std::vector<float> states;
+    Bytes values, states;
   };
   auto params = context.getParams();
   auto rows = std::make_shared<Rows>();
-  return OnPool(
-      context_.saves, context,
-      [rows, &shelf = context_.checkpoints, name = std::string(params.getName().cStr()),
-       part = params.getPart(), tensor = std::string(params.getTensor().cStr()),
-       begin = params.getBegin(), wanted = params.getCount()] {
+  return OnSaves(
+      client_, context,
+      [rows, &shelf = context_.checkpoints, &pool = *context_.buffers,
+       name = std::string(params.getName().cStr()), part = params.getPart(),
+       tensor = std::string(params.getTensor().cStr()), begin = params.getBegin(),
+       wanted = params.getCount()] {
         const Place place = FindPlace(shelf, name, part, tensor);
         const store::TableSpec& table = place.table;
         if (begin < 0 || wanted < 0) Throw(ErrorCode::kInvalid, "rows ", begin, " + ", wanted);
@@ -285,45 +313,45 @@ kj::Promise<void> CheckpointService::readRows(ReadRowsContext context) {
         const size_t most = kMaxPiece / (table.row_bytes() + state_floats * sizeof(float)) + 1;
         const int64_t count = std::min(
             {wanted, table.rows - std::min(begin, table.rows), static_cast<int64_t>(most)});
-        rows->values.resize(static_cast<size_t>(count) * table.row_bytes());
-        rows->states.resize(static_cast<size_t>(count) * state_floats);
+        const size_t floats = static_cast<size_t>(count) * state_floats;
+        rows->values.Resize(pool, static_cast<size_t>(count) * table.row_bytes());
+        rows->states.Resize(pool, floats * sizeof(float));
         if (count == 0) return;
-        place.set->Open(name)->ReadRows(table.name, begin, count, rows->values, rows->states);
+        place.set->Open(name)->ReadRows(
+            table.name, begin, count, rows->values.buffer.first(rows->values.size),
+            {reinterpret_cast<float*>(rows->states.buffer.data()), floats});
       },
-      [rows](ReadRowsResults::Builder results) {
-        results.setRows(capnp::Data::Reader(reinterpret_cast<const kj::byte*>(rows->values.data()),
-                                            rows->values.size()));
-        results.setStates(
-            capnp::Data::Reader(reinterpret_cast<const kj::byte*>(rows->states.data()),
-                                rows->states.size() * sizeof(float)));
+      [rows, outbox = client_.outbox](ReadRowsResults::Builder results) {
+        Outbox::Room room = outbox->Reserve(rows->values.size + rows->states.size);
+        results.adoptRows(rows->values.Send(*outbox, results, room.Take(rows->values.size)));
+        results.adoptStates(rows->states.Send(*outbox, results, std::move(room)));
       });
 }
 
 kj::Promise<void> CheckpointService::readFile(ReadFileContext context) {
   auto params = context.getParams();
-  auto data = std::make_shared<std::vector<std::byte>>();
-  return OnPool(
-      context_.saves, context,
-      [data, &shelf = context_.checkpoints, name = std::string(params.getName().cStr()),
-       file = std::string(params.getFile().cStr()), offset = params.getOffset(),
-       count = params.getCount()] {
+  auto data = std::make_shared<Bytes>();
+  return OnSaves(
+      client_, context,
+      [data, &shelf = context_.checkpoints, &pool = *context_.buffers,
+       name = std::string(params.getName().cStr()), file = std::string(params.getFile().cStr()),
+       offset = params.getOffset(), count = params.getCount()] {
         store::CheckCheckpointName(name);
         for (const auto& set : shelf.All()) {
           if (!set->Has(name) || !set->HasFile(name, file)) continue;
-          *data = set->ReadFile(name, file, offset, std::min(count, kMaxPiece));
+          data->Copy(pool, set->ReadFile(name, file, offset, std::min(count, kMaxPiece)));
           return;
         }
         Throw(ErrorCode::kNotFound, "checkpoint '", name, "' has no file '", file, "' here");
       },
-      [data](ReadFileResults::Builder results) {
-        results.setData(
-            capnp::Data::Reader(reinterpret_cast<const kj::byte*>(data->data()), data->size()));
+      [data, outbox = client_.outbox](ReadFileResults::Builder results) {
+        results.adoptData(data->Send(*outbox, results, outbox->Reserve(data->size)));
       });
 }
 
 kj::Promise<void> CheckpointService::delete_(DeleteContext context) {
-  return OnPool(
-      context_.saves, context,
+  return OnSaves(
+      client_, context,
       [&shelf = context_.checkpoints, name = std::string(context.getParams().getName().cStr())] {
         store::CheckCheckpointName(name);
         for (const auto& set : shelf.All()) {
@@ -334,39 +362,40 @@ kj::Promise<void> CheckpointService::delete_(DeleteContext context) {
 
 kj::Promise<void> CheckpointService::originalIds(OriginalIdsContext context) {
   auto params = context.getParams();
-  auto ids = std::make_shared<std::vector<std::byte>>();
-  return OnPool(
-      context_.saves, context,
-      [ids, &shelf = context_.checkpoints, name = std::string(params.getName().cStr()),
-       part = params.getPart(), tensor = std::string(params.getTensor().cStr()),
-       first = params.getBegin(), count = params.getCount()] {
+  auto ids = std::make_shared<Bytes>();
+  return OnSaves(
+      client_, context,
+      [ids, &shelf = context_.checkpoints, &pool = *context_.buffers,
+       name = std::string(params.getName().cStr()), part = params.getPart(),
+       tensor = std::string(params.getTensor().cStr()), first = params.getBegin(),
+       count = params.getCount()] {
         const Place place = FindPlace(shelf, name, part, tensor);
         const TensorSpec spec = RecordOf(place.table).spec;
         const std::string path = OriginalIdsPath(place.set->DataDirectory(name), part,
                                                  spec.policy == TensorPolicy::kEdge, spec.type);
-        if (spec.policy != TensorPolicy::kRange && FileExists(path)) *ids = ReadOriginalIds(path);
-        const auto all = static_cast<int64_t>(ids->size() / sizeof(int64_t));
+        std::vector<std::byte> whole;
+        if (spec.policy != TensorPolicy::kRange && FileExists(path)) whole = ReadOriginalIds(path);
+        const auto all = static_cast<int64_t>(whole.size() / sizeof(int64_t));
         const int64_t begin = std::clamp<int64_t>(first, 0, all);
-        const int64_t end = begin + std::clamp<int64_t>(count, 0, all - begin);
-        ids->resize(static_cast<size_t>(end) * sizeof(int64_t));
-        ids->erase(ids->begin(), ids->begin() + begin * static_cast<int64_t>(sizeof(int64_t)));
-        CheckResponse(ids->size());
+        const int64_t wanted = std::clamp<int64_t>(count, 0, all - begin);
+        ids->Copy(pool, std::span(whole).subspan(static_cast<size_t>(begin) * sizeof(int64_t),
+                                                 static_cast<size_t>(wanted) * sizeof(int64_t)));
       },
-      [ids](OriginalIdsResults::Builder results) {
-        results.setIds(
-            capnp::Data::Reader(reinterpret_cast<const kj::byte*>(ids->data()), ids->size()));
+      [ids, outbox = client_.outbox](OriginalIdsResults::Builder results) {
+        results.adoptIds(ids->Send(*outbox, results, outbox->Reserve(ids->size)));
       });
 }
 
 kj::Promise<void> CheckpointService::loading(LoadingContext context) {
   auto params = context.getParams();
-  return OnPool(context_.saves, context,
-                [&host = context_.tensors, job = job_, table = params.getTable(),
-                 on = params.getOn()] { host.SetLoading(job, table, on); });
+  return OnSaves(client_, context,
+                 [&host = context_.tensors, job = client_.job, table = params.getTable(),
+                  on = params.getOn()] { host.SetLoading(job, table, on); });
 }
 
 kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {
-  context.getResults().setService(kj::heap<CheckpointService>(context_, membership_->job_id()));
+  context.getResults().setService(kj::heap<CheckpointService>(
+      CheckpointClientOf{context_, membership_->job_id(), calls_, outbox_}));
   return kj::READY_NOW;
 }
 

@@ -7,12 +7,20 @@
 
 namespace graphd {
 
+// Whose checkpoints: the client's connection.
+struct CheckpointClientOf {
+  ServiceContext& context;
+  std::string job;
+  std::shared_ptr<CallLimit> calls;
+  std::shared_ptr<Outbox> outbox;
+};
+
 // Checkpoints as a client reaches them. Lives on its connection's data thread; the work is done by
 // the threads of ServiceContext::saves, because it is the disk's.
 class CheckpointService final : public wire::Checkpoints::Server {
  public:
-  CheckpointService(ServiceContext& context, std::string job)
-      : context_(context), job_(std::move(job)) {}
+  explicit CheckpointService(CheckpointClientOf client)
+      : client_(std::move(client)), context_(client_.context) {}
 
  protected:
   kj::Promise<void> prepare(PrepareContext context) override;
@@ -24,8 +32,8 @@ class CheckpointService final : public wire::Checkpoints::Server {
   kj::Promise<void> loading(LoadingContext context) override;
 
  private:
+  const CheckpointClientOf client_;
   ServiceContext& context_;
-  const std::string job_;
 };
 
 }  // namespace graphd

@@ -48,8 +48,8 @@ void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out)
 }  // namespace
 
 DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
-                             WorkerScratch& scratch)
-    : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch) {}
+                             WorkerScratch& scratch, kj::Timer& timer)
+    : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch), timer_(timer) {}
 
 void DaemonService::WritePartitions(bool want_segments,
                                     wire::Daemon::AttachResults::Builder results) {
@@ -98,8 +98,8 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
-    results.setSession(
-        kj::heap<GraphSession>(context_, *stream_, scratch_, std::move(membership), peer_.is_unix));
+    results.setSession(kj::heap<GraphSession>(context_, *stream_, scratch_, timer_,
+                                              std::move(membership), peer_.is_unix));
     attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {

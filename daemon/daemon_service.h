@@ -27,7 +27,8 @@ struct DaemonInfo {
 // The bootstrap interface: one object per connection, on its data thread.
 class DaemonService final : public wire::Daemon::Server {
  public:
-  DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch);
+  DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
+                kj::Timer& timer);
   // The connection's stream; set once, before the first call can come.
   void SetStream(TensorStream& stream) { stream_ = &stream; }
 
@@ -43,6 +44,7 @@ class DaemonService final : public wire::Daemon::Server {
   const DaemonInfo& info_;
   Peer peer_;
   WorkerScratch& scratch_;
+  kj::Timer& timer_;
   TensorStream* stream_ = nullptr;
   bool attached_ = false;  // one session per connection, so that its limits mean something
 };

@@ -24,7 +24,8 @@ kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
   return loop_.executor().executeAsync(
       [this, fd = std::move(fd), peer = std::move(peer)]() mutable -> kj::Promise<void> {
         const bool is_unix = peer.is_unix;
-        auto service = kj::heap<DaemonService>(context_, info_, std::move(peer), scratch_);
+        auto service =
+            kj::heap<DaemonService>(context_, info_, std::move(peer), scratch_, loop_.timer());
         auto served =
             kj::heap<Served>(loop_.provider(), std::move(fd), context_, kj::mv(service), is_unix);
         auto gone = served->connection.OnDisconnect();

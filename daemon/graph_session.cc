@@ -41,12 +41,13 @@ struct GraphSession::GatherJob {
 };
 
 GraphSession::GraphSession(ServiceContext& context, const TensorStream& stream,
-                           WorkerScratch& scratch,
+                           WorkerScratch& scratch, kj::Timer& timer,
                            std::unique_ptr<JobRegistry::Membership> membership, bool is_unix)
     : context_(context),
       outbox_(stream.outbox()),
       inbox_(stream.inbox()),
       scratch_(scratch),
+      timer_(timer),
       membership_(std::move(membership)),
       is_unix_(is_unix) {}
 
@@ -61,12 +62,7 @@ kj::Promise<void> GraphSession::Execute(size_t work, size_t num_slices, ComputeP
 capnp::Orphan<capnp::Data> GraphSession::Adopt(capnp::Orphanage orphanage, PooledBuffer buffer,
                                                size_t bytes, Outbox::Room room) {
   context_.graph.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
-  if (bytes == 0) return orphanage.newOrphan<capnp::Data>(0);
-  // The message sends whole words: what lies behind the last byte must not be another client's.
-  std::memset(buffer.data() + bytes, 0, (8 - bytes % 8) % 8);
-  const auto* data = reinterpret_cast<const kj::byte*>(buffer.data());
-  outbox_->ReleaseWhenWritten(std::move(buffer), std::move(room));
-  return orphanage.referenceExternalData(capnp::Data::Reader(data, bytes));
+  return AdoptBuffer(*outbox_, orphanage, std::move(buffer), bytes, std::move(room));
 }
 
 AnswerWriter::Send GraphSession::Sender(capnp::Orphanage orphanage, size_t bytes) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <kj/timer.h>
+
 #include <memory>
 #include <utility>
 
 #include "base/strings.h"
 #include "daemon/answer_writer.h"
+#include "daemon/call_limit.h"
 #include "daemon/compute_pool.h"
 #include "daemon/job_registry.h"
 #include "daemon/served_graph.h"
@@ -19,6 +22,10 @@ namespace graphd {
 struct ServiceContext {
   ServedGraph& graph;
   ComputePool& pool;
+  // For reads and changes of tensors where memory is bounded: they may wait for it, and for a full
+  // disk. No others wait with them, nor reads with changes.
+  ComputePool& reads;
+  ComputePool& changes;
   ComputePool& builds;  // one thread, for derived arrays: they take seconds
   ComputePool& saves;   // for checkpoints, which take as long as the disk needs
   JobRegistry& jobs;
@@ -34,13 +41,10 @@ struct ServiceContext {
 class GraphSession final : public wire::Session::Server {
  public:
   // `outbox` and `inbox` are those of the connection; a call may outlive the connection, and then
-  // has them still. `scratch` belongs to the data thread.
+  // has them still. `scratch` and `timer` belong to the data thread.
   GraphSession(ServiceContext& context, const TensorStream& stream, WorkerScratch& scratch,
-               std::unique_ptr<JobRegistry::Membership> membership, bool is_unix);
+               kj::Timer& timer, std::unique_ptr<JobRegistry::Membership> membership, bool is_unix);
   ~GraphSession();
-
-  // A client may have this many requests in flight; one more is refused with Error(kOverloaded).
-  static constexpr int kMaxInFlight = 256;
 
  protected:
   kj::Promise<void> hop(HopContext context) override;
@@ -74,6 +78,12 @@ class GraphSession final : public wire::Session::Server {
   // A request to change rows, checked, with what it needs of the message.
   std::shared_ptr<Change> TakeChange(uint32_t table, wire::UpdateRule::Reader rule,
                                      capnp::Data::Reader ids, capnp::Data::Reader payload);
+  // Execute for what touches tensors' rows: `pool` if it may have to wait for memory.
+  kj::Promise<void> ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
+                                  ComputePool::Slice run);
+  // Never done, but fails once the store has taken no pushes for seconds, saying why: a client
+  // would only learn that it had no answer.
+  kj::Promise<void> Stuck(std::string tensor);
   store::TensorHost::Caller caller() const;
   // work() on the builds' thread, then answer(results).
   template <class Context, class Work, class Answer>
@@ -99,9 +109,10 @@ class GraphSession final : public wire::Session::Server {
   const std::shared_ptr<Outbox> outbox_;
   const std::shared_ptr<Inbox> inbox_;
   WorkerScratch& scratch_;
+  kj::Timer& timer_;
   std::unique_ptr<JobRegistry::Membership> membership_;
   const bool is_unix_;
-  int in_flight_ = 0;
+  const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
 };
 
 template <class Context, class F>
@@ -110,13 +121,8 @@ kj::Promise<void> GraphSession::Guarded(Context& context, F&& f) {
   context.allowCancellation();
   context_.graph.requests.fetch_add(1, std::memory_order_relaxed);
   try {
-    if (in_flight_ >= kMaxInFlight) {
-      Throw(ErrorCode::kOverloaded, "this client has ", in_flight_,
-            " requests in flight already; wait for answers");
-    }
-    in_flight_++;
-    auto count = kj::defer([this, self = thisCap()] { in_flight_--; });
-    return f().attach(kj::mv(count));
+    auto count = calls_->Enter();
+    return f().attach(kj::mv(count), thisCap());
   } catch (const Error& error) {
     return ToKj(error);
   }

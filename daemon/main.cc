@@ -188,10 +188,21 @@ class Graphd {
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
     store::CheckpointShelf checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
+    const size_t waiting = tensors.memory_is_bounded() ? options_.compute_threads : 0;
+    ComputePool reads(waiting, kMaxQueuedRequests), changes(waiting, kMaxQueuedRequests);
     ComputePool builds(1, kMaxQueuedRequests);
     ComputePool saves(2, kMaxQueuedRequests);
-    ServiceContext context{
-        graph, pool, builds, saves, jobs, tensors, checkpoints, steps, BufferPool::Create()};
+    ServiceContext context{graph,
+                           pool,
+                           reads,
+                           changes,
+                           builds,
+                           saves,
+                           jobs,
+                           tensors,
+                           checkpoints,
+                           steps,
+                           BufferPool::Create()};
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
@@ -227,6 +238,8 @@ class Graphd {
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
     builds.Stop();
     saves.Stop();
+    changes.Stop();
+    reads.Stop();
     pool.Stop();
   }
 

@@ -17,6 +17,8 @@ using store::TensorHost;
 constexpr size_t kReadSlice = size_t{1} << 20;
 // Reading and changing rows costs more than their bytes: an access to memory each.
 constexpr size_t kWorkPerRow = 64;
+// A push that waits this long is asked after.
+constexpr auto kLongPush = 5 * kj::SECONDS;
 
 store::UpdateRule ReadRule(wire::UpdateRule::Reader in) {
   store::UpdateRule rule;
@@ -30,10 +32,7 @@ store::UpdateRule ReadRule(wire::UpdateRule::Reader in) {
   return rule;
 }
 
-// For GraphSession::Execute: what may wait for memory is never done on a data thread.
-size_t WorkOf(const TensorHost& host, size_t bytes, size_t rows) {
-  return host.memory_is_bounded() ? SIZE_MAX : bytes + rows * kWorkPerRow;
-}
+std::string NameOf(const TensorHost::SharePtr& share) { return share->record.spec.name; }
 
 // What Open gave, on its way to the client. One that has gone meanwhile will not fill the tensor.
 struct OpenedFor {
@@ -90,13 +89,29 @@ std::shared_ptr<GraphSession::Change> GraphSession::TakeChange(uint32_t table,
       std::make_shared<Change>(Change{std::move(share), std::move(taken), {}, {}, nullptr, {}});
   change->push.rule = ReadRule(rule);
   change->push.payload = {reinterpret_cast<const std::byte*>(payload.begin()), payload.size()};
-  change->owner = inbox_->Keep(payload.begin());
+  change->owner = inbox_->Keep(payload.begin(), payload.size());
   if (!change->owner && payload.size() > 0) {
     change->copy = context_.buffers->Get(payload.size());
     std::memcpy(change->copy.data(), payload.begin(), payload.size());
     change->push.payload = change->copy.first(payload.size());
   }
   return change;
+}
+
+kj::Promise<void> GraphSession::ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
+                                              ComputePool::Slice run) {
+  if (context_.tensors.memory_is_bounded()) return pool.Run(num_slices, std::move(run));
+  return Execute(work, num_slices, std::move(run));
+}
+
+kj::Promise<void> GraphSession::Stuck(std::string tensor) {
+  return timer_.afterDelay(kLongPush).then([this, tensor]() -> kj::Promise<void> {
+    const std::string why = context_.tensors.trouble();
+    if (why.empty()) return Stuck(tensor);
+    return ToKj(Error(ErrorCode::kUnavailable,
+                      StrCat("tensor '", tensor, "' can't be changed for now: ", why,
+                             "; what was sent is done as soon as it can be")));
+  });
 }
 
 kj::Promise<void> GraphSession::push(PushContext context) {
@@ -108,16 +123,17 @@ kj::Promise<void> GraphSession::push(PushContext context) {
     change->push.sequence = params.getSequence();
     context.releaseParams();
     Completion completion = NewCompletion();
-    const size_t work = WorkOf(context_.tensors, 0, change->ids.size());
-    return Execute(work, 1,
-                   [&host = context_.tensors, job = membership_->job_id(), change,
-                    done = std::move(completion.done)](size_t, WorkerScratch&) {
-                     change->ToRows();
-                     // The change stays until it is done: `done` holds it.
-                     host.Submit(job, change->share, change->push,
-                                 [change, done](const Error* error) { done(error); });
-                   })
-        .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); });
+    const std::string tensor = NameOf(change->share);
+    return ExecuteOnRows(context_.changes, change->ids.size() * kWorkPerRow, 1,
+                         [&host = context_.tensors, job = membership_->job_id(), change,
+                          done = std::move(completion.done)](size_t, WorkerScratch&) {
+                           change->ToRows();
+                           // The change stays until it is done: `done` holds it.
+                           host.Submit(job, change->share, change->push,
+                                       [change, done](const Error* error) { done(error); });
+                         })
+        .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
+        .exclusiveJoin(Stuck(tensor));
   });
 }
 
@@ -132,15 +148,18 @@ kj::Promise<void> GraphSession::stage(StageContext context) {
     const uint64_t step = params.getStep();
     context.releaseParams();
     Completion completion = NewCompletion();
-    return Execute(WorkOf(context_.tensors, change->push.payload.size(), change->ids.size()), 1,
-                   [this_job = membership_->job_id(), rank = membership_->rank(),
-                    world_size = membership_->world_size(), &steps = context_.steps, change, step,
-                    done = std::move(completion.done)](size_t, WorkerScratch&) {
-                     change->ToRows();
-                     steps.Bring(change->share, this_job, rank, world_size, change->push.rule, step,
-                                 {change->rows, change->push.payload, change}, done);
-                   })
-        .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); });
+    const std::string tensor = NameOf(change->share);
+    return ExecuteOnRows(context_.changes,
+                         change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
+                         [this_job = membership_->job_id(), rank = membership_->rank(),
+                          world_size = membership_->world_size(), &steps = context_.steps, change,
+                          step, done = std::move(completion.done)](size_t, WorkerScratch&) {
+                           change->ToRows();
+                           steps.Bring(change->share, this_job, rank, world_size, change->push.rule,
+                                       step, {change->rows, change->push.payload, change}, done);
+                         })
+        .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
+        .exclusiveJoin(Stuck(tensor));
   });
 }
 
@@ -172,8 +191,9 @@ kj::Promise<void> GraphSession::readRows(ReadRowsContext context) {
     context.releaseParams();
     context_.graph.rows_served.fetch_add(count, std::memory_order_relaxed);
     const size_t slices = (count + read->rows_per_slice - 1) / read->rows_per_slice;
-    return Execute(WorkOf(context_.tensors, bytes, count), slices,
-                   [read](size_t slice, WorkerScratch& scratch) { read->Run(slice, scratch.rows); })
+    return ExecuteOnRows(
+               context_.reads, bytes + count * kWorkPerRow, slices,
+               [read](size_t slice, WorkerScratch& scratch) { read->Run(slice, scratch.rows); })
         .then([this, context, read, bytes]() mutable {
           AsKj([&] {
             auto results = context.getResults(capnp::MessageSize{16, 0});

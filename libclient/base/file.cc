@@ -19,6 +19,7 @@ void ThrowErrno(const std::string& what, const std::string& path) {
   ErrorCode code = ErrorCode::kIo;
   if (error == ENOENT || error == ENOTDIR) code = ErrorCode::kNotFound;
   if (error == EACCES || error == EPERM) code = ErrorCode::kDenied;
+  if (error == ENOSPC || error == EDQUOT) code = ErrorCode::kOverloaded;
   Throw(code, what, " ", path, ": ", std::strerror(error));
 }
 

@@ -44,12 +44,15 @@ class PooledReader final : public capnp::MessageReader {
   std::shared_ptr<Inbox> inbox_;  // null: a small message
 };
 
-std::shared_ptr<const void> Inbox::Keep(const void* address) const {
+std::shared_ptr<const void> Inbox::Keep(const void* address, size_t bytes) const {
   auto found = messages_.upper_bound(address);
   if (found == messages_.begin()) return nullptr;
   std::shared_ptr<PooledBuffer> buffer = std::prev(found)->second.lock();
   const auto* at = static_cast<const std::byte*>(address);
-  return buffer && at < buffer->data() + buffer->capacity() ? buffer : nullptr;
+  // What waits is counted by its bytes, and must not keep far more memory than that.
+  const bool kept =
+      buffer && at < buffer->data() + buffer->capacity() && bytes >= buffer->capacity() / 4;
+  return kept ? buffer : nullptr;
 }
 
 // A message on its way in: head (segment count, first size), rest of the table, then the words.

@@ -82,9 +82,9 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
 // loop; outlives the stream in the hands of calls that are still running.
 class Inbox {
  public:
-  // Keeps the message alive that holds this address. Null if that is not a large message: then copy
-  // what is needed.
-  std::shared_ptr<const void> Keep(const void* address) const;
+  // Keeps the message alive that holds these bytes. Null if that is not a large message, or they
+  // are a small part of it: then copy them.
+  std::shared_ptr<const void> Keep(const void* address, size_t bytes) const;
 
  private:
   friend class TensorStream;

@@ -43,7 +43,7 @@ struct CheckpointOptions {
 // barriers, in one trainer of the job, and every step is in it in whole or not at all. Pushes wait
 // while it is taken, for as long as what changed during the call's first pass takes to write (0.2 s
 // after 1 GB of changes). Throws Error(kExists), Error(kInvalid), also in standalone mode,
-// Error(kIo) on a full disk, Error(kUnavailable); then nothing of it remains.
+// Error(kOverloaded) on a full disk, Error(kUnavailable); then nothing of it remains.
 Checkpoint CreateCheckpoint(const DistGraph& graph, const std::string& name,
                             const CheckpointOptions& options = {});
 

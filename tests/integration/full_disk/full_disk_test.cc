@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A daemon whose disk is full: a small file system in memory, mounted for this process and its
+// daemons alone, and filled by somebody else. It needs root.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "client/control.h"
+#include "graphd/dist_graph.h"
+#include "tests/support/served_graph_fixture.h"
+
+namespace graphd::testing {
+namespace {
+
+constexpr int64_t kNodes = 1000;
+constexpr int64_t kDim = 256;  // a row is 1 KiB
+
+RawGraph Ring() {
+  EdgeList edges;
+  for (uint32_t v = 0; v < kNodes; v++) edges.push_back({v, (v + 1) % uint32_t{kNodes}});
+  return HomogeneousGraph(kNodes, edges);
+}
+
+// Mounts of this thread and what it starts are seen by nobody else.
+struct OwnMounts {
+  OwnMounts() {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+      ThrowErrno("can't mount as root does on", "/");
+    }
+  }
+};
+
+class FullDisk : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // Before the first tensor: graphd makes the directory then.
+    MakeDirectories(disk_);
+    if (::mount("tmpfs", disk_.c_str(), "tmpfs", 0, "size=64m") != 0) {
+      ThrowErrno("can't mount", disk_);
+    }
+  }
+  void TearDown() override {
+    served_.Kill(0);
+    ::umount2(disk_.c_str(), MNT_DETACH);
+  }
+
+  void Fill() const {
+    const UniqueFd file = OpenFile(filler_, O_WRONLY | O_CREAT | O_APPEND);
+    const std::string bytes(size_t{1} << 16, 'x');
+    for (size_t step = bytes.size(); step > 0;) {
+      if (::write(file.get(), bytes.data(), step) <= 0) step /= 2;
+    }
+  }
+  void MakeRoom() const { std::filesystem::remove(filler_); }
+
+  DistGraph Connect(const std::string& job) const {
+    Options options = served_.TrainerOptions(Transport::kTcp);
+    options.job_id = job;
+    options.timeout = std::chrono::seconds(8);
+    return DistGraph(Initialize(options));
+  }
+  static DistTensor Make(const DistGraph& graph) {
+    TensorSpec spec;
+    spec.name = "sums";
+    spec.row_shape = {kDim};
+    spec.persistent = true;
+    spec.writers = TensorWriters::kMany;
+    return DistTensor::Create(graph, spec);
+  }
+  static void AddOne(const DistTensor& tensor, int64_t begin, int64_t end) {
+    std::vector<int64_t> ids;
+    for (int64_t id = begin; id < end; id++) ids.push_back(id);
+    Tensor ones = Tensor::Empty(DType::kFloat32, {end - begin, kDim});
+    for (float& one : ones.as<float>()) one = 1;
+    tensor.Add(ids, ones);
+  }
+  static void ExpectAll(const DistTensor& tensor, int64_t begin, int64_t end, float value) {
+    const Tensor rows = tensor.Slice(begin, end);
+    for (const float each : rows.as<float>()) ASSERT_EQ(each, value);
+  }
+  std::string Trouble() const {
+    const auto control =
+        ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(5));
+    return control->Status().store.value().trouble;
+  }
+
+  const OwnMounts own_mounts_;
+  ServedGraphFixture served_{Ring(), {{0}}, 1, {"--write_back_seconds", "3600"}};
+  const std::string disk_ = DirName(served_.runtime_dir()) + "/state";
+  const std::string filler_ = disk_ + "/filler";
+};
+
+TEST_F(FullDisk, PushesSayWhyTheyWaitReadsGoOnAndThenAllGoesOn) {
+  const DistTensor tensor = Make(Connect("writer")), reader = Make(Connect("reader"));
+  AddOne(tensor, 0, 100);
+  ExpectAll(reader, 0, 100, 1);
+  Fill();
+  // All the time: of the graph, more than is done without a hop to other threads; and of rows.
+  std::atomic<bool> stop{false};
+  std::atomic<int> reads{0};
+  double slowest = 0;
+  const DistGraph graph = Connect("graph");
+  const std::vector<int64_t> many(100'000, 1);
+  std::thread reading([&] {
+    while (!stop) {
+      const auto start = Clock::now();
+      EXPECT_NO_THROW(graph.ndata("orig_id").Read(many));
+      EXPECT_NO_THROW(reader.Slice(0, 100));
+      slowest = std::max(slowest, SecondsSince(start));
+      reads++;
+    }
+  });
+  std::vector<std::thread> writers;
+  std::atomic<int> failed{0};
+  for (int w = 0; w < 4; w++) {
+    writers.emplace_back([&, w] {
+      try {
+        const DistTensor own = Make(Connect("writer " + std::to_string(w)));
+        for (int i = 0; i < 100; i++) AddOne(own, 100, 200);
+      } catch (const Error& error) {
+        failed++;
+        EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+        const std::string text = error.what();
+        EXPECT_NE(text.find("'sums'"), std::string::npos) << text;
+        EXPECT_NE(text.find(disk_), std::string::npos) << text;
+        EXPECT_NE(text.find("no room"), std::string::npos) << text;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 4);
+  EXPECT_NE(Trouble().find("no room on the disk for " + disk_), std::string::npos) << Trouble();
+  stop = true;
+  reading.join();
+  EXPECT_GT(reads, 100);
+  EXPECT_LT(slowest, 3);
+
+  MakeRoom();
+  AddOne(tensor, 0, 100);
+  ExpectAll(reader, 0, 100, 2);
+  EXPECT_EQ(Trouble(), "");
+  served_.Restart(0);
+  ExpectAll(reader, 0, 100, 2);
+}
+
+}  // namespace
+}  // namespace graphd::testing
