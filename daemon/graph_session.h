@@ -15,6 +15,7 @@
 #include "daemon/wire_ids.h"
 #include "store/checkpoint_shelf.h"
 #include "wire/connection.h"
+#include "wire/push_memory.h"
 
 namespace graphd {
 
@@ -69,6 +70,7 @@ class GraphSession final : public wire::Session::Server {
   kj::Promise<void> prepareState(PrepareStateContext context) override;
   kj::Promise<void> listTensors(ListTensorsContext context) override;
   kj::Promise<void> dropTensor(DropTensorContext context) override;
+  kj::Promise<void> pushMemory(PushMemoryContext context) override;
   // checkpoint_service.cc
   kj::Promise<void> checkpoints(CheckpointsContext context) override;
 
@@ -76,8 +78,9 @@ class GraphSession final : public wire::Session::Server {
   struct GatherJob;
   struct Change;
   // A request to change rows, checked, with what it needs of the message.
-  std::shared_ptr<Change> TakeChange(uint32_t table, wire::UpdateRule::Reader rule,
-                                     capnp::Data::Reader ids, capnp::Data::Reader payload);
+  template <class Params>
+  std::shared_ptr<Change> TakeChange(const Params& params);
+  void TakePayload(capnp::Data::Reader payload, wire::SharedPayload::Reader shared, Change& change);
   // Execute for what touches tensors' rows: `pool` if it may have to wait for memory.
   kj::Promise<void> ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
                                   ComputePool::Slice run);
@@ -112,6 +115,9 @@ class GraphSession final : public wire::Session::Server {
   kj::Timer& timer_;
   std::unique_ptr<JobRegistry::Membership> membership_;
   const bool is_unix_;
+  // What the client writes payloads to; null until it asks for that.
+  std::shared_ptr<PushMemory> push_memory_;
+  uint64_t push_memory_id_ = 0;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
 };
 

@@ -2,6 +2,7 @@
 // Distributed tensors: making, reading and changing them.
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "base/strings.h"
 #include "daemon/graph_session.h"
@@ -78,24 +79,60 @@ struct GraphSession::Change {
   }
 };
 
-std::shared_ptr<GraphSession::Change> GraphSession::TakeChange(uint32_t table,
-                                                               wire::UpdateRule::Reader rule,
-                                                               capnp::Data::Reader ids,
-                                                               capnp::Data::Reader payload) {
+template <class Params>
+std::shared_ptr<GraphSession::Change> GraphSession::TakeChange(const Params& params) {
+  const auto rule = params.getRule();
   const bool loads = rule.getKind() == static_cast<uint8_t>(store::UpdateKind::kLoad);
-  auto share = context_.tensors.FindToWrite(membership_->job_id(), table, loads);
-  WireIds taken(ids, share->rows.total(), *context_.buffers);
+  auto share = context_.tensors.FindToWrite(membership_->job_id(), params.getTable(), loads);
+  WireIds taken(params.getIds(), share->rows.total(), *context_.buffers);
   auto change =
       std::make_shared<Change>(Change{std::move(share), std::move(taken), {}, {}, nullptr, {}});
   change->push.rule = ReadRule(rule);
-  change->push.payload = {reinterpret_cast<const std::byte*>(payload.begin()), payload.size()};
-  change->owner = inbox_->Keep(payload.begin(), payload.size());
-  if (!change->owner && payload.size() > 0) {
-    change->copy = context_.buffers->Get(payload.size());
-    std::memcpy(change->copy.data(), payload.begin(), payload.size());
-    change->push.payload = change->copy.first(payload.size());
-  }
+  TakePayload(params.getPayload(), params.getShared(), *change);
   return change;
+}
+
+void GraphSession::TakePayload(capnp::Data::Reader payload, wire::SharedPayload::Reader shared,
+                               Change& change) {
+  if (shared.getMemory() != 0) {
+    if (push_memory_ == nullptr || shared.getMemory() != push_memory_id_) {
+      // Of a session that was lost meanwhile; the client sends it again.
+      Throw(ErrorCode::kUnavailable, "the payload is in memory of another session");
+    }
+    const uint64_t offset = shared.getOffset(), bytes = shared.getBytes();
+    if (offset % PushMemory::kAlignment != 0 || offset > PushMemory::kBytes ||
+        bytes > PushMemory::kBytes - offset) {
+      Throw(ErrorCode::kInvalid, "a payload of ", bytes, " bytes at ", offset,
+            " is not in the memory for it");
+    }
+    change.push.payload = {push_memory_->data() + offset, bytes};
+    change.owner = push_memory_;
+    return;
+  }
+  change.push.payload = {reinterpret_cast<const std::byte*>(payload.begin()), payload.size()};
+  change.owner = inbox_->Keep(payload.begin(), payload.size());
+  if (!change.owner && payload.size() > 0) {
+    change.copy = context_.buffers->Get(payload.size());
+    std::memcpy(change.copy.data(), payload.begin(), payload.size());
+    change.push.payload = change.copy.first(payload.size());
+  }
+}
+
+kj::Promise<void> GraphSession::pushMemory(PushMemoryContext context) {
+  return Guarded(context, [&]() -> kj::Promise<void> {
+    if (!is_unix_) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
+    if (push_memory_ == nullptr) {
+      push_memory_ = std::make_shared<PushMemory>();
+      while (push_memory_id_ == 0) {
+        std::random_device random;
+        push_memory_id_ = uint64_t{random()} << 32 | random();
+      }
+    }
+    auto results = context.getResults();
+    results.setHandle(kj::heap<SegmentHandleImpl>(push_memory_, push_memory_->fd()));
+    results.setId(push_memory_id_);
+    return kj::READY_NOW;
+  });
 }
 
 kj::Promise<void> GraphSession::ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
@@ -117,8 +154,7 @@ kj::Promise<void> GraphSession::Stuck(std::string tensor) {
 kj::Promise<void> GraphSession::push(PushContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
     auto params = context.getParams();
-    auto change =
-        TakeChange(params.getTable(), params.getRule(), params.getIds(), params.getPayload());
+    auto change = TakeChange(params);
     change->push.client = {params.getClient().getHigh(), params.getClient().getLow()};
     change->push.sequence = params.getSequence();
     context.releaseParams();
@@ -143,8 +179,7 @@ kj::Promise<void> GraphSession::stage(StageContext context) {
     if (membership_->role() == JobRole::kLauncher) {
       Throw(ErrorCode::kInvalid, "only trainers take part in steps");
     }
-    auto change =
-        TakeChange(params.getTable(), params.getRule(), params.getIds(), params.getPayload());
+    auto change = TakeChange(params);
     const uint64_t step = params.getStep();
     context.releaseParams();
     Completion completion = NewCompletion();

@@ -2,6 +2,7 @@
 #include "client/link_port.h"
 
 #include "client/daemon_live.h"
+#include "client/push_regions.h"
 #include "client/row_calls.h"
 #include "client/wire_arrays.h"
 #include "sampling/gather.h"
@@ -10,6 +11,9 @@ namespace graphd {
 namespace {
 
 using Lane = DaemonLink::Lane;
+
+// Smaller payloads travel in messages.
+constexpr uint64_t kLeastShared = uint64_t{64} << 10;
 
 void WriteRule(const store::UpdateRule& rule, wire::UpdateRule::Builder out) {
   out.setKind(static_cast<uint8_t>(rule.kind));
@@ -21,18 +25,54 @@ void WriteRule(const store::UpdateRule& rule, wire::UpdateRule::Builder out) {
   out.setWeightDecay(rule.weight_decay);
 }
 
-// Ids and rows of a request; they are copied here, once.
+using RegionPtr = std::shared_ptr<PushRegions::Region>;
+
+// Rows that are to be sent, in shared memory or not yet copied.
+struct RowsOnTheWay {
+  RowsToPush rows;
+  uint64_t memory = 0;
+  RegionPtr region = nullptr;
+
+  uint64_t bytes() const { return rows.ids.size() * rows.row_bytes; }
+};
+
+// Ids and rows of a request; rows that are not in shared memory are copied here.
 template <class Request>
-void WriteRows(const RowsToPush& rows, Request& request) {
+void WriteRows(const RowsOnTheWay& on_the_way, Request& request) {
+  const RowsToPush& rows = on_the_way.rows;
   const size_t count = rows.ids.size();
   WriteIds(rows.ids, rows.id_bytes, request.initIds(static_cast<kj::uint>(count * rows.id_bytes)));
+  if (on_the_way.region != nullptr) {
+    auto shared = request.initShared();
+    shared.setMemory(on_the_way.memory);
+    shared.setOffset(on_the_way.region->offset());
+    shared.setBytes(on_the_way.bytes());
+    return;
+  }
   auto payload = request.initPayload(static_cast<kj::uint>(count * rows.row_bytes));
   GatherRows(rows.payload, rows.row_bytes, rows.positions, {},
              reinterpret_cast<std::byte*>(payload.begin()));
 }
 
-capnp::MessageSize SizeOf(const RowsToPush& rows) {
-  return {rows.ids.size() * (rows.id_bytes + rows.row_bytes) / 8 + 64, 0};
+capnp::MessageSize SizeOf(const RowsOnTheWay& rows) {
+  const uint64_t payload = rows.region != nullptr ? 0 : rows.bytes();
+  return {(rows.rows.ids.size() * rows.rows.id_bytes + payload) / 8 + 64, 0};
+}
+
+// The region is free again when the daemon has answered that it is done with it, or never was.
+template <class Request>
+kj::Promise<void> SendRows(Request& request, RegionPtr region) {
+  auto sent = request.send().ignoreResult();
+  if (region == nullptr) return kj::mv(sent);
+  return sent.then(
+      [region]() -> kj::Promise<void> {
+        region->Done();
+        return kj::READY_NOW;
+      },
+      [region](kj::Exception&& error) -> kj::Promise<void> {
+        if (FromKj(error, "").code() == ErrorCode::kOverloaded) region->Done();
+        return kj::mv(error);
+      });
 }
 
 class LinkPort final : public TensorPort {
@@ -127,27 +167,27 @@ class LinkPort final : public TensorPort {
   RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
                           const store::ClientId& client, uint64_t sequence,
                           const RowsToPush& rows) override {
-    return Start(Lane::kBulk, [=](wire::Session::Client& session) {
-      auto request = session.pushRequest(SizeOf(rows));
+    return Start(Lane::kBulk, [=, on_the_way = Share(rows)](wire::Session::Client& session) {
+      auto request = session.pushRequest(SizeOf(on_the_way));
       request.setTable(table);
       WriteRule(rule, request.initRule());
       request.initClient().setHigh(client.high);
       request.getClient().setLow(client.low);
       request.setSequence(sequence);
-      WriteRows(rows, request);
-      return request.send().ignoreResult();
+      WriteRows(on_the_way, request);
+      return SendRows(request, on_the_way.region);
     });
   }
 
   RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
                            const RowsToPush& rows) override {
-    return Start(Lane::kBulk, [=](wire::Session::Client& session) {
-      auto request = session.stageRequest(SizeOf(rows));
+    return Start(Lane::kBulk, [=, on_the_way = Share(rows)](wire::Session::Client& session) {
+      auto request = session.stageRequest(SizeOf(on_the_way));
       request.setTable(table);
       WriteRule(rule, request.initRule());
       request.setStep(step);
-      WriteRows(rows, request);
-      return request.send().ignoreResult();
+      WriteRows(on_the_way, request);
+      return SendRows(request, on_the_way.region);
     });
   }
 
@@ -185,7 +225,45 @@ class LinkPort final : public TensorPort {
     link_->Persevere([&] { Start(Lane::kSmall, call).Wait(); });
   }
 
+  // Copies rows into memory that the daemon sees, if there is room in it.
+  RowsOnTheWay Share(const RowsToPush& rows) {
+    RowsOnTheWay all{rows};
+    if (all.bytes() < kLeastShared || !link_->shares_memory()) return all;
+    const std::shared_ptr<PushRegions> regions = Regions();
+    if (regions != nullptr) all.region = regions->Take(all.bytes());
+    if (all.region == nullptr) return all;
+    all.memory = regions->id();
+    GatherRows(rows.payload, rows.row_bytes, rows.positions, {}, all.region->data());
+    return all;
+  }
+
+  // Those of the session that there is now; null if the daemon can't be asked.
+  std::shared_ptr<PushRegions> Regions() {
+    std::lock_guard lock(mutex_);
+    const uint64_t generation = link_->generation();
+    if (regions_ != nullptr && generation == regions_generation_) return regions_;
+    regions_.reset();
+    try {
+      UniqueFd fd;
+      uint64_t id = 0;
+      Start(Lane::kBulk, [&](wire::Session::Client& session) {
+        return session.pushMemoryRequest().send().then([&](auto&& response) {
+          id = response.getId();
+          return TakeDescriptor(response.getHandle(), fd).attach(kj::mv(response));
+        });
+      }).Wait();
+      if (fd) regions_ = std::make_shared<PushRegions>(std::move(fd), id);
+      regions_generation_ = generation;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable) throw;
+    }
+    return regions_;
+  }
+
   std::shared_ptr<DaemonLink> link_;
+  std::mutex mutex_;  // guards the rest
+  std::shared_ptr<PushRegions> regions_;
+  uint64_t regions_generation_ = 0;
 };
 
 }  // namespace

@@ -275,11 +275,12 @@ interface Session {
   # of a client whose `sequence` is not above that of its last one was applied before, and is not
   # again. An answer with an error other than "unavailable" means that nothing was applied.
   push @13 (table :UInt32, rule :UpdateRule, client :ClientId, sequence :UInt64, ids :Data,
-            payload :Data) -> ();
+            payload :Data, shared :SharedPayload) -> ();
 
   # Every trainer's part of one step, which is applied as one push, ranks in order, when all have come;
   # answered like a push. Steps count from 1; one that was applied before is answered at once.
-  stage @14 (table :UInt32, rule :UpdateRule, step :UInt64, ids :Data, payload :Data) -> ();
+  stage @14 (table :UInt32, rule :UpdateRule, step :UInt64, ids :Data, payload :Data,
+             shared :SharedPayload) -> ();
   # The last step that was applied; 0: none.
   lastStep @15 (table :UInt32) -> (step :UInt64);
 
@@ -296,6 +297,18 @@ interface Session {
   dropTensor @19 (table :UInt32) -> ();
 
   checkpoints @20 () -> (service :Checkpoints);
+
+  # Memory for payloads that do not travel in messages: this session's, the same for each call. Over
+  # the Unix socket.
+  pushMemory @21 () -> (handle :SegmentHandle, id :UInt64);
+}
+
+# A payload in the session's pushMemory, in place of one in the message. Must not change until the
+# answer.
+struct SharedPayload {
+  memory @0 :UInt64;  # its id; 0: there is none, the payload is in the message
+  offset @1 :UInt64;  # a multiple of 64
+  bytes @2 :UInt64;
 }
 
 # graphd::store::UpdateRule

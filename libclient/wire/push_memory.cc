@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/push_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+constexpr const char* kName = "graphd-pushes";
+constexpr int kPushSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+}  // namespace
+
+PushMemory::PushMemory() : fd_(::memfd_create(kName, MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+  if (!fd_ || ::ftruncate(fd_.get(), off_t{kBytes}) != 0 ||
+      ::fcntl(fd_.get(), F_ADD_SEALS, kPushSeals | F_SEAL_SEAL) != 0) {
+    ThrowErrno("can't make memory for", "pushes");
+  }
+  Map(PROT_READ);
+}
+
+PushMemory::PushMemory(UniqueFd fd) : fd_(std::move(fd)) {
+  struct stat status {};
+  const int seals = ::fcntl(fd_.get(), F_GET_SEALS);
+  if (::fstat(fd_.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) != kBytes ||
+      (seals & kPushSeals) != kPushSeals) {
+    Throw(ErrorCode::kInvalid,
+          "the memory that came for pushes is something else: the daemon is of "
+          "another version");
+  }
+  Map(PROT_READ | PROT_WRITE);
+}
+
+PushMemory::~PushMemory() { ::munmap(data_, kBytes); }
+
+void PushMemory::Map(int protection) {
+  void* data = ::mmap(nullptr, kBytes, protection, MAP_SHARED, fd_.get(), 0);
+  if (data == MAP_FAILED) ThrowErrno("can't map memory for", "pushes");
+  ::madvise(data, kBytes, MADV_HUGEPAGE);
+  data_ = static_cast<std::byte*>(data);
+}
+
+}  // namespace graphd

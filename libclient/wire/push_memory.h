@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/file.h"
+
+namespace graphd {
+
+// Memory that a trainer and a daemon of the same machine share for one session: the trainer writes
+// the rows of a push there and sends only where they lie, so they are not copied through a socket.
+// The daemon makes it, and sees what is written; it trusts nothing of it but that it is there.
+// Pages come when they are first written.
+class PushMemory {
+ public:
+  static constexpr uint64_t kBytes = uint64_t{64} << 20;
+  static constexpr uint64_t kAlignment = 64;  // of what lies in it
+
+  // The daemon's. Throws Error.
+  PushMemory();
+  // The trainer's, of the descriptor that it got. Throws Error: kInvalid if that is something else.
+  explicit PushMemory(UniqueFd fd);
+  ~PushMemory();
+  PushMemory(const PushMemory&) = delete;
+  PushMemory& operator=(const PushMemory&) = delete;
+
+  int fd() const noexcept { return fd_.get(); }
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  void Map(int protection);
+
+  UniqueFd fd_;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace graphd
