@@ -64,6 +64,7 @@ train begun 2 --checkpoint_every 1
 train resumed 4 --resume
 kill "$server"
 wait "$server" || bad "graphd: exit code $?"
+server=''
 if grep -q '^resuming from checkpoint checkpoint-2$' "$work/resumed" &&
   [ "$(last "$work/resumed" | wc -l)" -ge 3 ] &&
   diff <(last "$work/whole") <(last "$work/resumed"); then
