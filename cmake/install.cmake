@@ -1,8 +1,10 @@
-# What `cmake --install` puts where; a package takes it as it is (prefix /usr).
+# What `cmake --install` puts where. Components are what packages are made of (cmake/packages.cmake):
+# "graphd" here, "python" in python/CMakeLists.txt; "examples" is in none.
 include(GNUInstallDirs)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME graphd)
 install(TARGETS graphd graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET train_sage)
-  install(TARGETS train_sage RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS train_sage RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT examples)
 endif()
 
 file(GLOB pages CONFIGURE_DEPENDS man/*.[1-8])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reference layers in plain torch, for the examples: they take our blocks as they are.
 
-Models of real size come from PyG or DGL; see `graphd.Block.to_dgl` and `graphd.batch_to_pyg`.
+Models of real size come from PyG or DGL; see `graphd.Block.to_dgl` and `graphd.to_pyg`.
 """
 import torch
 from torch import nn

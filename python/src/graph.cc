@@ -15,7 +15,7 @@ namespace graphd::python {
 namespace {
 
 // Options::FromEnvironment, with what Python gives in its place.
-Options OptionsFrom(const py::dict& given) {
+Options SessionOptionsFrom(const py::dict& given) {
   Options options = Options::FromEnvironment();
   const auto take = [&](const char* name, auto& field) {
     if (given.contains(name) && !given[name].is_none()) {
@@ -88,7 +88,7 @@ py::object SplitMask(const DistGraph& graph, const py::object& mask, bool is_edg
 void DefineSession(py::module_& m) {
   py::class_<SessionHandle, Holder<SessionHandle>>(m, "Session")
       .def(py::init([](const py::dict& given) {
-        const Options options = OptionsFrom(given);
+        const Options options = SessionOptionsFrom(given);
         return Holder<SessionHandle>(new SessionHandle{Call([&] { return Initialize(options); })});
       }))
       .def_property_readonly(

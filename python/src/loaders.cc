@@ -14,7 +14,7 @@ namespace {
 
 using TypedNames = std::vector<std::pair<int32_t, std::string>>;
 
-LoaderOptions OptionsFrom(const py::dict& given) {
+LoaderOptions LoaderOptionsFrom(const py::dict& given) {
   LoaderOptions options;
   options.batch_size = given["batch_size"].cast<int64_t>();
   options.shuffle = given["shuffle"].cast<bool>();
@@ -161,7 +161,7 @@ void DefineLoaders(py::module_& m) {
       .def(py::init([](const DistGraph& graph, const py::sequence& nids,
                        const SamplerHandle& sampler, const py::dict& given) {
         auto ids = IdsByType(nids, "nids");
-        LoaderOptions options = OptionsFrom(given);
+        LoaderOptions options = LoaderOptionsFrom(given);
         return Holder<DistNodeDataLoader>(Call([&] {
           return new DistNodeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options));
         }));
@@ -170,7 +170,7 @@ void DefineLoaders(py::module_& m) {
       .def(py::init([](const DistGraph& graph, const py::sequence& eids,
                        const SamplerHandle& sampler, const py::dict& given) {
         auto ids = IdsByType(eids, "eids");
-        LoaderOptions options = OptionsFrom(given);
+        LoaderOptions options = LoaderOptionsFrom(given);
         EdgeLoaderOptions edges = EdgeOptionsFrom(given);
         return Holder<DistEdgeDataLoader>(Call([&] {
           return new DistEdgeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options),

@@ -77,7 +77,7 @@ RawGraph GraphFrom(const py::list& nodes, const py::list& edges) {
   return graph;
 }
 
-PartitionOptions OptionsFrom(const py::dict& given) {
+PartitionOptions PartitionOptionsFrom(const py::dict& given) {
   PartitionOptions options;
   options.graph_name = given["graph_name"].cast<std::string>();
   options.output = given["output"].cast<std::string>();
@@ -97,7 +97,7 @@ PartitionOptions OptionsFrom(const py::dict& given) {
 void DefinePartition(py::module_& m) {
   m.def("partition_graph",
         [](const py::list& nodes, const py::list& edges, bool add_reverse, const py::dict& given) {
-          const PartitionOptions options = OptionsFrom(given);
+          const PartitionOptions options = PartitionOptionsFrom(given);
           RawGraph graph = GraphFrom(nodes, edges);
           const PartitionSummary summary = Call([&] {
             if (add_reverse) AddReverseEdges(graph);

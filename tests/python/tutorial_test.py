@@ -38,7 +38,7 @@ class Tutorial(unittest.TestCase):
                 elif kind == "python" and not where:
                     session += text  # one REPL, to the end
                     output += self.run_in(folder, environment, ["python3", "-c", session])
-                elif kind == "sh":
+                elif kind == "sh" and not where:
                     for i, port in enumerate(ports):
                         text = text.replace(f"PORT{i}", str(port))
                     text = text.replace("EXAMPLES", os.path.join(ROOT, "examples"))

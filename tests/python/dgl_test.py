@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Together with DGL: its graphs are cut into partitions, blocks become its blocks, its layers compute
+on them. Run with the environment that scripts/setup makes."""
+import os
+import shutil
+import tempfile
+
+import torch
+
+torch.__version__ = "1.13.1"  # Debian's says 1.13.0a0, which DGL takes for one before 1.13
+os.environ["DGLBACKEND"] = "pytorch"  # else DGL writes it into the home directory
+import dgl  # noqa: E402
+import dgl.nn  # noqa: E402
+
+import graphd  # noqa: E402
+import support  # noqa: E402
+from graphd.distributed import DistGraph, partition_graph  # noqa: E402
+from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler  # noqa: E402
+
+COUNTS = {"item": 40, "user": 60}
+ETYPES = [("item", "sold_to", "user"), ("user", "buys", "item"), ("user", "knows", "user")]
+
+
+def homogeneous():
+    torch.manual_seed(1)
+    g = dgl.graph((torch.randint(100, (600,)), torch.randint(100, (600,))), num_nodes=100)
+    g.ndata["feat"] = torch.randn(100, 5)
+    g.edata["w"] = torch.rand(600)
+    return g
+
+
+def heterogeneous():
+    torch.manual_seed(2)
+    g = dgl.heterograph(
+        {(src, rel, dst): (torch.randint(COUNTS[src], (300,)), torch.randint(COUNTS[dst], (300,)))
+         for src, rel, dst in ETYPES}, COUNTS)
+    for ntype, count in COUNTS.items():
+        g.nodes[ntype].data["feat"] = torch.randn(count, 5)
+    for etype in ETYPES:
+        g.edges[etype].data["time"] = torch.arange(300)
+    return g
+
+
+class WithDgl(support.GraphTest):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="graphd-dgl-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def cut(self, graph):
+        config = partition_graph(graph, "dgl", 2, os.path.join(self.folder, "parts"))
+        return DistGraph(part_config=config)
+
+    def test_a_graph_keeps_its_edges_and_data(self):
+        theirs = homogeneous()
+        for graph in (theirs, theirs.int()):
+            g = self.cut(graph)
+            nodes, edges = g.ndata["orig_id"][:], g.edata["orig_id"][:]
+            self.assertTrue(torch.equal(g.ndata["feat"][:], theirs.ndata["feat"][nodes]))
+            self.assertTrue(torch.equal(g.edata["w"][:], theirs.edata["w"][edges]))
+            u, v = g.find_edges(torch.arange(600))
+            for mine, other in zip((u, v), theirs.find_edges(edges)):
+                self.assertTrue(torch.equal(nodes[mine], other))
+            graphd.distributed.exit_client()
+            shutil.rmtree(os.path.join(self.folder, "parts"))
+
+    def test_a_graph_of_several_types_keeps_them(self):
+        theirs = heterogeneous()
+        g = self.cut(theirs)
+        self.assertEqual({t: g.num_nodes(t) for t in g.ntypes}, COUNTS)
+        self.assertEqual(sorted(g.canonical_etypes), ETYPES)
+        for src, rel, dst in ETYPES:
+            edges = g.edges[src, rel, dst].data["orig_id"][:]
+            self.assertEqual(g.edges[src, rel, dst].data["time"][:].tolist(), edges.tolist())
+            ends = g.find_edges(torch.arange(300), (src, rel, dst))
+            others = theirs.find_edges(edges, etype=(src, rel, dst))
+            for ntype, mine, other in zip((src, dst), ends, others):
+                self.assertTrue(torch.equal(g.nodes[ntype].data["orig_id"][mine], other))
+
+    def test_a_block_is_its_block(self):
+        g = self.cut(homogeneous())
+        sampler = NeighborSampler([3, 4], prefetch_node_feats=["feat"], prefetch_edge_feats=["w"])
+        for block in sampler.sample(g, torch.arange(20))[2]:
+            made = block.to_dgl()
+            self.assertTrue(made.is_block)
+            self.assertEqual((made.num_src_nodes(), made.num_dst_nodes(), made.num_edges()),
+                             (block.num_src_nodes(), block.num_dst_nodes(), block.num_edges()))
+            for mine, other in zip(block.edges(), made.edges(order="eid")):
+                self.assertTrue(torch.equal(mine, other))
+            for mine, other in ((block.srcdata, made.srcdata), (block.dstdata, made.dstdata),
+                                (block.edata, made.edata)):
+                self.assertEqual(sorted(mine), sorted(other))
+                for name in mine:
+                    self.assertTrue(torch.equal(mine[name], other[name]), name)
+            self.assertTrue(torch.equal(made.in_degrees(), block.in_degrees()))
+
+    def test_a_block_of_several_types_is_its_block(self):
+        g = self.cut(heterogeneous())
+        (block,) = NeighborSampler([3]).sample(g, {"user": torch.arange(9), "item": [1, 2]})[2]
+        made = block.to_dgl()
+        for ntype in COUNTS:
+            self.assertEqual(made.num_dst_nodes(ntype), block.num_dst_nodes(ntype))
+            self.assertTrue(torch.equal(made.srcnodes[ntype].data[dgl.NID],
+                                        block.srcnodes[ntype].data[graphd.NID]))
+        for etype in ETYPES:
+            self.assertTrue(torch.equal(made.edges[etype].data[dgl.EID],
+                                        block.edges[etype].data[graphd.EID]))
+            for mine, other in zip(block.edges(etype=etype), made.edges(etype=etype, order="eid")):
+                self.assertTrue(torch.equal(mine, other))
+
+    def test_its_layers_compute_on_our_blocks_what_they_compute_on_the_graph(self):
+        theirs = homogeneous()
+        layers = [dgl.nn.SAGEConv(5, 8, "mean"), dgl.nn.SAGEConv(8, 3, "mean")]
+        whole = layers[1](theirs, layers[0](theirs, theirs.ndata["feat"]))
+        g = self.cut(theirs)
+        sampler = MultiLayerFullNeighborSampler(2, prefetch_node_feats=["feat"])
+        _, seeds, blocks = sampler.sample(g, torch.arange(30))
+        h = blocks[0].srcdata["feat"]
+        for layer, block in zip(layers, blocks):
+            h = layer(block.to_dgl(), h)
+        torch.testing.assert_close(h, whole[g.ndata["orig_id"][seeds]])
+
+
+if __name__ == "__main__":
+    support.main()
