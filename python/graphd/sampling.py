@@ -6,7 +6,7 @@ from .block import blocks_of
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .errors import InvalidError
 
-__all__ = ["BlockSampler", "NeighborSampler", "MultiLayerNeighborSampler",
+__all__ = ["BlockSampler", "BoundSampler", "NeighborSampler", "MultiLayerNeighborSampler",
            "MultiLayerFullNeighborSampler", "LaborSampler", "LayerSampler", "ShadowSampler",
            "DistDataLoader", "DistNodeDataLoader", "DistEdgeDataLoader", "negative_sampler"]
 
@@ -64,6 +64,20 @@ class BlockSampler:
         self.assign_lazy_features(g, found)
         return found
 
+    def bind(self, g):
+        """The sampler of one graph, as DGL's examples of distributed training write theirs: its
+        ``sample_blocks`` can be the ``collate_fn`` of a `DistDataLoader`.
+
+        Parameters
+        ----------
+        g : DistGraph
+
+        Returns
+        -------
+        BoundSampler
+        """
+        return BoundSampler(self, g)
+
     def assign_lazy_features(self, g, found):
         """Puts functions into the blocks that read what was asked for, when it is looked at."""
         input_nodes, output_nodes, blocks = found
@@ -78,6 +92,33 @@ class BlockSampler:
             for block in blocks:
                 frame = block.edge_frames[e]
                 frame.lazy(name, lambda tensor=tensor, frame=frame: tensor[frame["_ID"]])
+
+
+class BoundSampler:
+    """A sampler together with its graph. `BlockSampler.bind` makes it.
+
+    Attributes
+    ----------
+    sampler : BlockSampler
+    g : DistGraph
+    """
+
+    def __init__(self, sampler, g):
+        self.sampler, self.g = sampler, g
+
+    def sample_blocks(self, seeds):
+        """The blocks of a mini-batch, with the features that were asked for.
+
+        Parameters
+        ----------
+        seeds : int64 tensor or list of int, or dict of node type to either
+
+        Returns
+        -------
+        list of Block
+            Input layer first.
+        """
+        return self.sampler.sample(self.g, seeds)[2]
 
 
 def of_node_types(types, names):

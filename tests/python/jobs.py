@@ -40,8 +40,8 @@ class JobTest(unittest.TestCase):
             run(GRAPHCTL, "partition", "--graph_name", name, "--input", self.path(f"raw_{name}"),
                 "--num_parts", "2", *add_reverse, "--output", self.path(name))
 
-    def small(self):
-        self.partition("small", os.path.join(HERE, "..", "tools", "small_graph.py"), "--nodes",
+    def small(self, name="small"):
+        self.partition(name, os.path.join(HERE, "..", "tools", "small_graph.py"), "--nodes",
                        "1000", "--classes", "4")
 
     def job(self, script, name, *arguments, trainers=2):
