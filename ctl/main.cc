@@ -29,6 +29,7 @@ int Run(int argc, char** argv) {
   AddStop(app);
   AddServer(app);
   AddSupervise(app);
+  AddTop(app);
   AddVerify(app);
 
   std::vector<std::string> arguments(argv + 1, argv + argc);

@@ -29,6 +29,7 @@ void AddReceive(CLI::App& app);
 void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
 void AddSupervise(CLI::App& app);
+void AddTop(CLI::App& app);
 void AddVerify(CLI::App& app);
 
 // Takes the user's command off a `graphctl launch` line, by the options that `launch` declares.

@@ -49,6 +49,7 @@ check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify
 check_verb graphctl-launch launch
 check_verb graphctl-server ps
+check_verb graphctl-server top
 check_verb graphctl-server stop
 for verb in start stop status; do check_verb graphctl-server server $verb; done
 exit $status

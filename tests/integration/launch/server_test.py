@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """graphctl server, ps and stop on this machine."""
 
+import fcntl
 import json
 import os
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
-from harness import SLOW, GraphctlTest, read_line, wait_until
+from harness import GRAPHCTL, SLOW, GraphctlTest, read_line, wait_until
 
 HERE = ("--server_name", "ring", "--ip_config", "ip.txt")
 
@@ -136,6 +139,64 @@ class Ps(GraphctlTest):
         done = self.graphctl("ps", *HERE)
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stdout.count("no server 'ring'"), 2)
+
+
+class Top(GraphctlTest):
+    def test_shows_what_was_done_in_an_interval(self):
+        self.start_server()
+        job = self.start_launch("echo up; exec sleep 3600")
+        for _ in range(4):
+            read_line(job.stdout)
+        done = self.graphctl("top", "--once", "--json", "--interval", "0.2", *HERE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        machines = json.loads(done.stdout)
+        self.assertEqual([m["host"] for m in machines],
+                         [f"127.0.0.1:{port}" for port in self.ports])
+        for machine in machines:
+            self.assertEqual((machine["server_name"], machine["jobs"]), ("ring", 1))
+            self.assertGreaterEqual(machine["seconds"], 0.2)
+            self.assertEqual((machine["rows"], machine["edges"], machine["pushes"]), (0, 0, 0))
+            self.assertGreater(machine["rss_bytes"], 1 << 20)
+        text = self.graphctl("top", "--once", "--interval", "0.1").stdout  # of this machine
+        self.assertEqual(text.count(" ring "), 2, text)
+        self.assertEqual(text.count("4 trainers, 0 s: echo up; exec sleep 3600"), 1, text)
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=20 * SLOW)
+        self.stop_server()
+
+    def test_goes_on_until_a_signal_and_says_who_is_gone(self):
+        self.start_server()
+        top = self.start("top", "--json", "--interval", "0.1", *HERE)
+        first = json.loads(read_line(top.stdout))
+        self.assertNotIn("rows", first[0])  # there was no earlier look
+        self.assertEqual(json.loads(read_line(top.stdout))[1]["rows"], 0)
+        self.stop_server()
+        wait_until("it to notice", lambda: "error" in json.loads(read_line(top.stdout))[0])
+        top.send_signal(signal.SIGINT)
+        rest, errors = top.communicate(timeout=20 * SLOW)
+        self.assertEqual((top.returncode, errors), (0, ""))
+        self.assertEqual(self.graphctl("top", "--once", "--interval", "0.1", *HERE).returncode, 5)
+        self.assertIn("no server", self.graphctl("top", "--once", "--interval", "0.1").stdout)
+
+    def test_draws_in_place_on_a_terminal(self):
+        self.start_server()
+        parent, child = os.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 4, 60, 0, 0))
+        top = subprocess.Popen([GRAPHCTL, "top", "--interval", "0.1"], stdout=child,
+                               env=self.environment, cwd=self.workspace)
+        self.started.append(top)
+        os.close(child)
+        shown = ""
+        while shown.count("\x1b[J") < 2:
+            shown += os.read(parent, 65536).decode()
+        top.send_signal(signal.SIGTERM)
+        self.assertEqual(top.wait(timeout=20 * SLOW), 0)
+        os.close(parent)
+        screen = shown.split("\x1b[H")[1].split("\x1b[J")[0].split("\x1b[K\r\n")
+        self.assertEqual(len(screen), 4)  # of four rows the last is the cursor's
+        self.assertIn("MACHINE", screen[1])
+        self.assertLessEqual(max(map(len, screen)), 60)
+        self.stop_server()
 
 
 class Stop(GraphctlTest):
