@@ -16,10 +16,10 @@ from .errors import GraphdError
 from .names import EID, NID
 from .seeds import seed
 
-_LAZY = ("distributed", "sampling", "dataloading", "errors", "nn")
+_LAZY = ("distributed", "sampling", "dataloading", "checkpoint", "errors", "nn")
 _FROM = {"Block": "block", "to_block": "block", "to_pyg": "convert"}
 
-__all__ = ["EID", "NID", "GraphdError", "seed", "use", *_LAZY[:3], *_FROM]
+__all__ = ["EID", "NID", "GraphdError", "seed", "use", *_LAZY[:4], *_FROM]
 
 
 def __getattr__(name):

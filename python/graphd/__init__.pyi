@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from . import checkpoint as checkpoint
 from . import dataloading as dataloading
 from . import distributed as distributed
 from . import errors as errors

@@ -5,10 +5,12 @@ from . import _graphd, backend, seeds
 from .block import blocks_of
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .errors import InvalidError
+from .walks import node2vec_random_walk, random_walk
 
 __all__ = ["BlockSampler", "BoundSampler", "NeighborSampler", "MultiLayerNeighborSampler",
            "MultiLayerFullNeighborSampler", "LaborSampler", "LayerSampler", "ShadowSampler",
-           "DistDataLoader", "DistNodeDataLoader", "DistEdgeDataLoader", "negative_sampler"]
+           "DistDataLoader", "DistNodeDataLoader", "DistEdgeDataLoader", "negative_sampler",
+           "node2vec_random_walk", "random_walk"]
 
 
 class BlockSampler:

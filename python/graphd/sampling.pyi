@@ -135,6 +135,29 @@ class negative_sampler:
             seed: int | None = None,
         ) -> Any: ...
 
+def random_walk(
+    g: DistGraph,
+    nodes: Ids,
+    metapath: Sequence[EdgeType] | None = None,
+    length: int | None = None,
+    prob: str | None = None,
+    restart_prob: Any = None,
+    return_eids: bool = False,
+    *,
+    seed: int | None = None,
+) -> Any: ...
+def node2vec_random_walk(
+    g: DistGraph,
+    nodes: Ids,
+    p: float,
+    q: float,
+    walk_length: int,
+    prob: str | None = None,
+    return_eids: bool = False,
+    *,
+    seed: int | None = None,
+) -> Any: ...
+
 MultiLayerNeighborSampler = NeighborSampler
 
 __all__: list[str]

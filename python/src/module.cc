@@ -11,10 +11,12 @@ PYBIND11_MODULE(_graphd, m) {
   TranslateErrors();
   m.def("use_tensors_of", &UseTensorsOf, py::arg("from_dlpack"), py::arg("torch_bool"));
   DefineBook(m);
+  DefineCheckpoint(m);
   DefineGraph(m);
   DefineLocalPartition(m);
   DefinePartition(m);
   DefineSamplers(m);
   DefineTables(m);
   DefineLoaders(m);
+  DefineWalks(m);
 }

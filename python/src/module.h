@@ -9,11 +9,13 @@ namespace graphd::python {
 namespace py = pybind11;
 
 void DefineBook(py::module_& m);            // book.cc
+void DefineCheckpoint(py::module_& m);      // checkpoint.cc
 void DefineGraph(py::module_& m);           // graph.cc
 void DefineLocalPartition(py::module_& m);  // local_partition.cc
 void DefinePartition(py::module_& m);       // partition.cc
 void DefineSamplers(py::module_& m);        // samplers.cc
 void DefineTables(py::module_& m);          // tables.cc
 void DefineLoaders(py::module_& m);         // loaders.cc
+void DefineWalks(py::module_& m);           // walks.cc
 
 }  // namespace graphd::python

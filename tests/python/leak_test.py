@@ -2,7 +2,7 @@
 """Loaders come and go, and nothing of them stays: descriptors, mappings, threads, objects, references,
 memory; neither here nor in the daemons.
 
-LEAK_BATCHES says how many batches are made of them; a million takes a quarter of an hour.
+LEAK_BATCHES says how many batches are made of them; a million takes half an hour.
 """
 import gc
 import itertools

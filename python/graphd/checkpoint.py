@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints: the persistent tensors of a graph's servers as they were at one moment, optimisers'
+state included, with what a trainer wants to keep beside them. The same as ``graphctl checkpoint``.
+
+Make and restore them in one trainer, while the others of the job wait in `DistGraph.barrier`.
+"""
+import builtins
+import dataclasses
+
+from . import _graphd
+
+
+@dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """What is known of a checkpoint.
+
+    Attributes
+    ----------
+    name, graph_name : str
+    num_parts : int
+        Partitions that the graph had.
+    created : str
+        UTC, "2026-01-31T12:00:00Z".
+    bytes : int
+        On the disks of all machines.
+    tensors : dict of str to (str, tuple of int)
+        dtype and shape by name.
+    files : dict of str to int
+        Sizes in bytes by name.
+    """
+
+    name: str
+    graph_name: str
+    num_parts: int
+    created: str
+    bytes: int
+    tensors: dict
+    files: dict
+
+
+def create(g, name, tensors=(), files=None):
+    """Makes a checkpoint.
+
+    Parameters
+    ----------
+    g : DistGraph
+    name : str
+        Letters, digits, and ``._-``.
+    tensors : list of str, optional
+        Names; default: all persistent ones.
+    files : dict of str to bytes, optional
+        What to keep with them, as what ``torch.save`` writes.
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    graphd.errors.ExistsError
+        If there is one of this name.
+    """
+    return Checkpoint(**_graphd.create_checkpoint(g.handle, name, builtins.list(tensors),
+                                                  dict(files or {})))
+
+
+def list(g):
+    """All whole ones, by name.
+
+    Returns
+    -------
+    list of Checkpoint
+    """
+    return [Checkpoint(**each) for each in _graphd.list_checkpoints(g.handle)]
+
+
+def restore(g, name, tensors=()):
+    """Gives tensors the rows and the optimisers' states that they had; makes those that are gone.
+    The graph may have another number of partitions now.
+
+    Parameters
+    ----------
+    tensors : list of str, optional
+        Default: all of the checkpoint.
+    """
+    _graphd.restore_checkpoint(g.handle, name, builtins.list(tensors))
+
+
+def read_file(g, name, file):
+    """What was kept under this name, as bytes."""
+    return _graphd.read_checkpoint_file(g.handle, name, file)
+
+
+def delete(g, name):
+    """Removes a checkpoint from all machines."""
+    _graphd.delete_checkpoint(g.handle, name)

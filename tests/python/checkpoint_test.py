@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints that a trainer makes: embeddings, their optimiser's state and dense weights as one."""
+import io
+
+import torch
+
+import graphd
+import support
+from graphd import checkpoint
+from graphd.distributed import DistEmbedding, DistTensor, SparseAdagrad
+
+
+class Checkpoints(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_everything_goes_back_to_what_it_was(self):
+        g = self.served()
+        embedding = DistEmbedding(g.num_nodes(), 4, name="kept",
+                                  init_func=graphd.distributed.init.Uniform(-1, 1))
+        optimizer = SparseAdagrad([embedding], lr=0.1)
+        nodes = torch.arange(g.num_nodes())
+        self.step(embedding, optimizer, nodes)
+        kept, dense = embedding(nodes).detach(), {"w": torch.arange(3.0)}
+        file = io.BytesIO()
+        torch.save(dense, file)
+
+        made = checkpoint.create(g, "first", files={"dense.pt": file.getvalue()})
+        self.assertEqual(made.tensors, {"kept": ("float32", (g.num_nodes(), 4))})
+        self.assertEqual(made.files, {"dense.pt": len(file.getvalue())})
+        self.assertEqual([each.name for each in checkpoint.list(g)], ["first"])
+        with self.assertRaises(graphd.errors.ExistsError):
+            checkpoint.create(g, "first")
+
+        self.step(embedding, optimizer, nodes)
+        further = embedding(nodes).detach()
+        self.assertFalse(torch.equal(further, kept))
+        checkpoint.restore(g, "first")
+        self.assertTrue(torch.equal(embedding(nodes).detach(), kept))
+        self.step(embedding, optimizer, nodes)  # with the state that Adagrad had
+        self.assertTrue(torch.equal(embedding(nodes).detach(), further))
+        read = torch.load(io.BytesIO(checkpoint.read_file(g, "first", "dense.pt")))
+        self.assertTrue(torch.equal(read["w"], dense["w"]))
+
+        checkpoint.delete(g, "first")
+        self.assertEqual(checkpoint.list(g), [])
+        with self.assertRaises(graphd.errors.NotFoundError):
+            checkpoint.restore(g, "first")
+
+    def step(self, embedding, optimizer, nodes):
+        (embedding(nodes) ** 2).sum().backward()
+        optimizer.step()
+
+    def test_tensors_can_be_chosen(self):
+        g = self.served()
+        for name in ("one", "two"):
+            tensor = DistTensor((g.num_nodes(),), torch.int64, name=name, persistent=True)
+            tensor[[0]] = torch.tensor([5])
+        made = checkpoint.create(g, "chosen", tensors=["two"])
+        self.assertEqual(list(made.tensors), ["two"])
+        checkpoint.delete(g, "chosen")
+
+    def test_without_servers_there_are_none(self):
+        with self.assertRaises(graphd.errors.InvalidError):
+            checkpoint.create(self.standalone(), "first")
+
+
+if __name__ == "__main__":
+    support.main()
