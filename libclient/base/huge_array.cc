@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd {
@@ -11,8 +12,8 @@ namespace {
 
 void* Map(int fd, int flags, size_t bytes, const char* what) {
   if (bytes == 0) return nullptr;
-  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
-  if (data == MAP_FAILED) {
+  void* data = MapAligned(fd, bytes, PROT_READ | PROT_WRITE, flags);
+  if (data == nullptr) {
     Throw(ErrorCode::kOverloaded, "no memory for ", what, ": ", HumanBytes(bytes));
   }
   ::madvise(data, bytes, MADV_HUGEPAGE);

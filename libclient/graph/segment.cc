@@ -13,41 +13,16 @@
 #include <thread>
 #include <utility>
 
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd {
 namespace {
 
 constexpr int kMaxSealTries = 5000;  // a millisecond apart
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
-
-// Maps `size` bytes of fd at an address that is a multiple of 2 MiB, so that huge pages of the file
-// can be mapped as such.
-std::byte* MapAligned(int fd, size_t size, int protection, int flags) {
-  const size_t reserve = size + kHugePage;
-  void* area =
-      ::mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (area == MAP_FAILED) ThrowErrno("can't reserve address space for", "a segment");
-  const auto begin = reinterpret_cast<uintptr_t>(area);
-  const uintptr_t aligned = RoundUp(begin, kHugePage);
-  void* mapped =
-      ::mmap(reinterpret_cast<void*>(aligned), size, protection, flags | MAP_FIXED, fd, 0);
-  if (mapped == MAP_FAILED) {
-    const int error = errno;
-    ::munmap(area, reserve);
-    errno = error;
-    return nullptr;
-  }
-  if (aligned > begin) ::munmap(area, aligned - begin);
-  const uintptr_t end = aligned + RoundUp(size, 4096);
-  if (begin + reserve > end) {
-    ::munmap(reinterpret_cast<void*>(end), begin + reserve - end);
-  }
-  return static_cast<std::byte*>(mapped);
-}
 
 }  // namespace
 
@@ -60,7 +35,7 @@ const ArraySpec& SegmentLayout::Add(std::string name, DType dtype, std::vector<i
       Throw(ErrorCode::kInvalid, "array '", name, "' has an impossible extent of ", extent);
     }
   }
-  const uint64_t offset = RoundUp(total_, bytes >= kHugePage ? 4096 : 64);
+  const uint64_t offset = RoundUp(total_, bytes >= kLargePage ? 4096 : 64);
   arrays_.push_back({std::move(name), dtype, std::move(shape), offset, bytes});
   total_ = RoundUp(offset + bytes, 64);
   return arrays_.back();
@@ -168,9 +143,9 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
     : layout_(std::move(layout)) {
   const uint64_t wanted = layout_.total_bytes();
   // Huge pages from the administrator's pool first: they are reserved at mmap, so success is sure.
-  if (wanted >= kHugePage) {
+  if (wanted >= kLargePage) {
     fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
-    mapped_ = RoundUp(wanted, kHugePage);
+    mapped_ = RoundUp(wanted, kLargePage);
     if (fd_ && ::ftruncate(fd_.get(), static_cast<off_t>(mapped_)) == 0) {
       base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
       if (base_) return;
@@ -184,6 +159,7 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (!base_) ThrowErrno("can't map", name);
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
+  JoinPages(base_, mapped_);
 #ifdef MADV_POPULATE_WRITE
   if (::madvise(base_, mapped_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     const int error = errno;

@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "base/check.h"
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd::store {
@@ -69,16 +70,26 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
   // The words are touched by every reader; they are small.
   TakeMemory(fd_.get(), 0, num_pages() * sizeof(uint64_t) + 1, name);
-  void* base = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-  if (base == MAP_FAILED) {
+  std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
+  if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
   }
-  // Large ones where the kernel has them for shared memory.
+  // Large pages where the kernel has them for shared memory; elsewhere JoinOnePage makes them.
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-  words_ = static_cast<std::atomic<uint64_t>*>(base);
-  values_ = static_cast<std::byte*>(base) + offset;
+  words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
+  values_ = base + offset;
   states_ = OpenStates(shape.state_floats, kept);
   state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
+  if (!shape.small_pages) {
+    full_values_ = FullPages(mapped_ - offset);
+    CountStates();
+  }
+}
+
+// Anonymous memory comes in large pages if it can.
+void Arena::CountStates() {
+  const bool counts = states_.fd && !shape_.small_pages;
+  full_states_ = FullPages(counts ? states_.floats.size() * sizeof(float) : 0);
 }
 
 // A file of the table. One that was kept must be there and have this size.
@@ -136,10 +147,12 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   states_ = std::move(states);
   std::lock_guard lock(blocks_mutex_);
   state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
+  CountStates();
   uint64_t taken = 0;
   EachResident([&](uint64_t page) {
     const Range range = StatesOf(page, state_floats);
     taken += state_blocks_.Add(range.begin, range.end, [](uint64_t, uint64_t) {});
+    Count({}, range);
   });
   return taken;
 }
@@ -201,6 +214,27 @@ void Arena::Punch(uint64_t begin, uint64_t bytes) noexcept {
   GRAPHD_CHECK(result == 0, "memory of our own can be given back");
 }
 
+// The page is in memory now.
+void Arena::Count(const Range& values, const Range& states) {
+  full_values_.Add(values.begin, values.end,
+                   [this](uint64_t at) { to_join_.push_back(values_ + at); });
+  full_states_.Add(states.begin, states.end, [this](uint64_t at) {
+    to_join_.push_back(reinterpret_cast<std::byte*>(states_.floats.data()) + at);
+  });
+}
+
+bool Arena::JoinOnePage() {
+  std::byte* page = nullptr;
+  {
+    std::lock_guard lock(blocks_mutex_);
+    if (to_join_.empty()) return false;
+    page = to_join_.back();
+    to_join_.pop_back();
+  }
+  JoinPages(page, kLargePage);
+  return true;
+}
+
 uint64_t Arena::Reserve(uint64_t page) {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   std::lock_guard lock(blocks_mutex_);
@@ -220,6 +254,7 @@ uint64_t Arena::Reserve(uint64_t page) {
     if (states_added) state_blocks_.Drop(states.begin, states.end, [](uint64_t, uint64_t) {});
     throw;
   }
+  Count(values, states);
   return taken;
 }
 
@@ -234,6 +269,7 @@ uint64_t Arena::TakeOver(uint64_t page) noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   std::lock_guard lock(blocks_mutex_);
   const auto nothing = [](uint64_t, uint64_t) {};
+  Count(values, states);
   return value_blocks_.Add(values.begin, values.end, nothing) +
          state_blocks_.Add(states.begin, states.end, nothing);
 }

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/huge_array.h"
 #include "store/arena_layout.h"
 #include "store/block_uses.h"
+#include "store/full_pages.h"
 
 // The rows of one table in memory that trainers of this machine may map read-only (ArenaReader),
 // and in the daemon's own memory what optimisers keep beside the rows, and the number of the last
@@ -66,6 +68,12 @@ class Arena {
     return states_.floats.data() + static_cast<size_t>(row) * shape_.state_floats;
   }
 
+  // What a change of the page looks at beside its rows.
+  void PrefetchPage(uint64_t page) const noexcept {
+    __builtin_prefetch(&words_[page], 1);
+    __builtin_prefetch(&lsns_[page], 1);
+  }
+
   // The number of the last push that the page has seen; for whoever holds its lock.
   uint64_t lsn(uint64_t page) const noexcept { return lsns_[page]; }
   void SetLsn(uint64_t page, uint64_t lsn) noexcept {
@@ -102,6 +110,10 @@ class Arena {
   // The most that Reserve returns.
   uint64_t MostOf(uint64_t page) const noexcept;
 
+  // Makes a large page of small ones, if there is one that is all in memory and wasn't joined yet;
+  // false if there is none. Any thread; nobody exchanges the states meanwhile.
+  bool JoinOnePage();
+
   // Copies the row if its page is in memory, whole and unchanged meanwhile. Waits while it changes.
   bool TryRead(int64_t row, std::byte* out) noexcept;
   // For whoever holds the page's lock.
@@ -118,6 +130,8 @@ class Arena {
   States OpenStates(size_t state_floats, bool kept) const;
   template <class F>
   void EachResident(const F& f) const;
+  void CountStates();
+  void Count(const Range& values, const Range& states);  // under blocks_mutex_
 
   Shape shape_;
   const std::string path_;  // of its files; empty: it has none
@@ -127,8 +141,10 @@ class Arena {
   std::byte* values_ = nullptr;
   HugeArray<uint64_t> lsns_;  // by page
   States states_;
-  std::mutex blocks_mutex_;  // guards these two, and taking and giving back what they count
+  std::mutex blocks_mutex_;  // guards the rest, and taking and giving back what they count
   BlockUses value_blocks_, state_blocks_;
+  FullPages full_values_{0}, full_states_{0};  // of what has small pages now
+  std::vector<std::byte*> to_join_;            // large pages that are all there
 };
 
 }  // namespace graphd::store

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/large_pages.h"
+
 // How a table's rows lie in memory that several processes map, and how a row is read there: what
 // Arena, which writes, and ArenaReader, which only reads, have in common.
 //
@@ -35,11 +37,9 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
 
-constexpr uint64_t kArenaAlignment = uint64_t{2} << 20;  // a large page
-
 // Where the values begin; the words begin at 0. Not 0 even for a table without rows.
 constexpr uint64_t ArenaValuesOffset(int64_t rows) noexcept {
-  return RoundUp(ArenaPages(rows) * sizeof(uint64_t) + 1, kArenaAlignment);
+  return RoundUp(ArenaPages(rows) * sizeof(uint64_t) + 1, kLargePage);
 }
 
 // The whole; nothing if no machine has that much.
@@ -49,7 +49,7 @@ constexpr std::optional<uint64_t> ArenaBytes(int64_t rows, size_t row_bytes) noe
       values > (uint64_t{1} << 46) || static_cast<uint64_t>(rows) > (uint64_t{1} << 46)) {
     return {};
   }
-  return RoundUp(ArenaValuesOffset(rows) + values, kArenaAlignment);
+  return RoundUp(ArenaValuesOffset(rows) + values, kLargePage);
 }
 
 // Pages are locked for microseconds, or while one comes from the disk.

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd::store {
@@ -29,12 +30,12 @@ ArenaReader::ArenaReader(UniqueFd fd, int64_t rows, size_t row_bytes)
           ": the daemon is of another version");
   }
   mapped_ = *bytes;
-  void* base = ::mmap(nullptr, mapped_, PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) {
+  std::byte* base = MapAligned(fd.get(), mapped_, PROT_READ, MAP_SHARED);
+  if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, "can't map a table's ", HumanBytes(mapped_));
   }
-  words_ = static_cast<const std::atomic<uint64_t>*>(base);
-  values_ = static_cast<const std::byte*>(base) + ArenaValuesOffset(rows);
+  words_ = reinterpret_cast<const std::atomic<uint64_t>*>(base);
+  values_ = base + ArenaValuesOffset(rows);
 }
 
 ArenaReader::~ArenaReader() { ::munmap(const_cast<std::atomic<uint64_t>*>(words_), mapped_); }

@@ -310,7 +310,7 @@ void PushLog::Write(std::vector<iovec>& pieces, uint64_t total) {
         ::pwritev(file_.get(), pieces.data() + at, count, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-      Throw(ErrorCode::kOverloaded, "no room on the disk for ", PathOf(segment.first_lsn));
+      Throw(ErrorCode::kOverloaded, "no room for ", PathOf(segment.first_lsn));
     }
     if (put < 0) ThrowErrno("can't write", PathOf(segment.first_lsn));
     offset += static_cast<uint64_t>(put);

@@ -70,6 +70,7 @@ Store::Hurry::~Hurry() {
 }
 
 Store::~Store() {
+  joiner_.reset();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;

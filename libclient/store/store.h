@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "store/lasting_memory.h"
 #include "store/memory_bound.h"
 #include "store/page_db.h"
+#include "store/page_joiner.h"
 #include "store/pipeline.h"
 #include "store/push_gate.h"
 #include "store/push_log.h"
@@ -154,6 +156,7 @@ class Store {
   };
 
   bool OpenMemory();
+  std::unique_ptr<PushLog> OpenLog(bool in_memory) const;
   uint64_t RecoverTables(const StoreState& written, bool kept);
   void Recover();
   void Replay(Table& table, const Push& push, Table::Scratch& scratch);
@@ -197,6 +200,7 @@ class Store {
   bool stopping_ = false;
   std::string write_back_trouble_;
   std::thread write_back_;
+  std::optional<PageJoiner> joiner_;  // where no page leaves memory
 };
 
 }  // namespace graphd::store

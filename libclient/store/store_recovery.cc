@@ -15,6 +15,7 @@ namespace {
 
 // The log is cut at this many segments where memory lasts.
 constexpr uint64_t kSegmentsToTrim = 2;
+constexpr uint64_t kMemorySegmentBytes = uint64_t{32} << 20;  // of a log in memory
 
 bool WantsLasting(const StoreOptions& options) {
   return options.durability == Durability::kProcess && options.memory_bytes == 0 &&
@@ -41,6 +42,7 @@ Store::Store(StoreOptions options)
   memory_.SetCleaner([this] { AskToClean(); });
   Recover();
   write_back_ = std::thread([this] { RunWriteBack(); });
+  if (!memory_.bounded()) joiner_.emplace([this] { return tables(); });
 }
 
 std::shared_ptr<Table> Store::MakeTable(uint32_t id, TableSpec spec, bool kept) {
@@ -72,6 +74,14 @@ bool Store::OpenMemory() {
   }
   lasting_ = LastingMemory::Make(options_.memory_dir, options_.directory, options_.threads);
   return false;
+}
+
+// Where memory lasts the log has no more to outlast than that has, and lies there, too.
+std::unique_ptr<PushLog> Store::OpenLog(bool in_memory) const {
+  PushLog::Options options{options_.log_segment_bytes, options_.durability == Durability::kPower};
+  if (in_memory) options.segment_bytes = std::min(options.segment_bytes, kMemorySegmentBytes);
+  return std::make_unique<PushLog>(
+      (in_memory ? lasting_->directory() : options_.directory) + "/log", options);
 }
 
 // Tables, from memory that was kept or from RocksDB. Returns the largest number of a push that a
@@ -128,9 +138,7 @@ void Store::Recover() {
   ClientTable::Map clients = state.clients;
   uint64_t last_lsn = state.lsn;
   bool gap = false;  // the log begins behind what the pages have
-  log_ = std::make_unique<PushLog>(
-      options_.directory + "/log",
-      PushLog::Options{options_.log_segment_bytes, options_.durability == Durability::kPower});
+  log_ = OpenLog(kept);
   // Or the names of pages/ and log/ might be lost with power, and all that is in them.
   SyncDirectory(options_.directory);
   SyncDirectory(DirName(options_.directory));
@@ -166,16 +174,23 @@ void Store::Recover() {
   // Before the log is truncated, after which nothing else would tell.
   for (const auto& [id, why] : lost) PutTrouble(id, why);
   if (!lost.empty()) db_.Flush();
+  // What was read stays until all of it is in RocksDB.
+  std::unique_ptr<PushLog> left;
+  if (lasting_ != nullptr && !kept) {
+    left = std::exchange(log_, OpenLog(/*in_memory=*/true));
+    log_->AdvanceTo(left->last_lsn());
+  }
+  PushLog& was_read = left != nullptr ? *left : *log_;
   StartPipeline(std::move(clients));
   for (const std::string& what : damage_) LogError(what);
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
   if (tail.lost_after != 0 && !gap) {
     Cycle(/*at_once=*/true);
-    log_->SetAside();
-  } else if (options_.durability == Durability::kNone || gap || ahead) {
+    was_read.SetAside();
+  } else if (options_.durability == Durability::kNone || gap || ahead || left != nullptr) {
     // It would be replayed over what comes now.
     Cycle(/*at_once=*/true);
-    log_->Clear();
+    was_read.Clear();
   }
   if (lasting_ != nullptr && !kept) {
     StoreState now;
@@ -192,7 +207,8 @@ void Store::StartPipeline(ClientTable::Map clients) {
   options.max_log_bytes = options_.max_log_bytes;
   if (lasting_ != nullptr) {
     options.save_state = [this](const StoreState& state) { lasting_->WriteState(state); };
-    options.trim_bytes = kSegmentsToTrim * options_.log_segment_bytes;
+    options.trim_bytes =
+        kSegmentsToTrim * std::min(options_.log_segment_bytes, kMemorySegmentBytes);
     options.undo = [this](size_t thread) { return &lasting_->undo(thread); };
   } else {
     options.log_half_full = [this] { WriteBackSoon(); };

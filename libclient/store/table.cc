@@ -12,7 +12,7 @@ namespace graphd::store {
 namespace {
 
 constexpr size_t kReadAhead = 8;   // rows
-constexpr size_t kApplyAhead = 4;  // rows, of which state and values are fetched
+constexpr size_t kApplyAhead = 4;  // rows, of which all that is needed is fetched
 
 uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
 
@@ -345,6 +345,7 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
   scratch.gradient.resize(elements_);
   scratch.row.resize(row_bytes_);
   const auto row_of = [&](size_t i) { return push.rows[picks[i]]; };
+  const size_t payload_bytes = push.rows.empty() ? 0 : push.payload.size() / push.rows.size();
   for (size_t i = 0; i < picks.size();) {
     const auto page = PageOf(row_of(i));
     const uint64_t word = arena_.Lock(page);
@@ -356,9 +357,13 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
       size_t end = i + 1;
       while (end < picks.size() && row_of(end) == row_of(i)) end++;
       if (end - 1 + kApplyAhead < picks.size()) {
-        const int64_t ahead = row_of(end - 1 + kApplyAhead);
-        PrefetchBytes(arena_.value(ahead), row_bytes_);
-        PrefetchBytes(arena_.state(ahead), state_bytes());
+        const uint32_t ahead = picks[end - 1 + kApplyAhead];
+        const int64_t row = push.rows[ahead];
+        arena_.PrefetchPage(PageOf(row));
+        __builtin_prefetch(&dirty_[PageOf(row)], 1);
+        PrefetchBytes(arena_.value(row), row_bytes_);
+        PrefetchBytes(arena_.state(row), state_bytes());
+        PrefetchBytes(push.payload.data() + ahead * payload_bytes, payload_bytes);
       }
       if (undo != nullptr) {
         undo->Keep(row_of(i), arena_.value(row_of(i)),

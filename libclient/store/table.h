@@ -94,6 +94,11 @@ class Table : public Evictable {
   std::string attributes() const;
   const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
+  // Arena::JoinOnePage.
+  bool JoinOnePage() {
+    std::shared_lock states(states_mutex_);
+    return arena_.JoinOnePage();
+  }
 
   // Throws Error(kInvalid) unless the push suits: its rule, its rows' range, its payload's size.
   void CheckPush(const Push& push) const;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/large_pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace graphd {
+namespace {
+
+// Linux 6.1's; Debian 12's C library does not name it.
+constexpr int kCollapse = 25;
+
+constexpr uintptr_t RoundUp(uintptr_t value, uintptr_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept {
+  size_t reserve = 0;
+  if (__builtin_add_overflow(bytes, kLargePage, &reserve)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* area =
+      ::mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (area == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(area);
+  const uintptr_t aligned = RoundUp(begin, kLargePage);
+  void* mapped =
+      ::mmap(reinterpret_cast<void*>(aligned), bytes, protection, flags | MAP_FIXED, fd, 0);
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(area, reserve);
+    errno = error;
+    return nullptr;
+  }
+  if (aligned > begin) ::munmap(area, aligned - begin);
+  const uintptr_t end = aligned + RoundUp(bytes, static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)));
+  if (begin + reserve > end) {
+    ::munmap(reinterpret_cast<void*>(end), begin + reserve - end);
+  }
+  return static_cast<std::byte*>(mapped);
+}
+
+void JoinPages(std::byte* data, size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  for (uintptr_t at = RoundUp(begin, kLargePage); at + kLargePage <= begin + bytes;
+       at += kLargePage) {
+    if (::madvise(reinterpret_cast<void*>(at), kLargePage, kCollapse) != 0 && errno == EINVAL) {
+      return;  // it knows nothing of this
+    }
+  }
+}
+
+}  // namespace graphd

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace graphd {
+
+// Large pages of the processor: random access to gigabytes spends half of its time on finding small
+// ones.
+constexpr size_t kLargePage = size_t{2} << 20;
+
+// mmap at a multiple of kLargePage, so that the file's large pages, or large anonymous ones, can be
+// mapped as such. `fd` may be -1, as mmap has it. Null, with errno, if it fails.
+std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
+
+// Has the kernel make large pages of all whole ones in [data, data + bytes), whatever the system's
+// settings for large pages say; memory that was not there yet comes with it. Some milliseconds for
+// each; whoever reads or writes it waits. A kernel that has no way to (before 6.1), or no large
+// page to give, leaves it as it is.
+void JoinPages(std::byte* data, size_t bytes) noexcept;
+
+}  // namespace graphd
