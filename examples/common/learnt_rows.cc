@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace examples {
 namespace {
@@ -34,10 +35,11 @@ class LookUp : public torch::autograd::Function<LookUp> {
         context->saved_data["embedding"].toInt());
     const torch::Tensor ids = context->saved_data["ids"].toTensor();
     torch::Tensor gradient = gradients[0].contiguous();
-    const graphd::Tensor view(graphd::DType::kFloat32, {gradient.size(0), gradient.size(1)},
-                              reinterpret_cast<std::byte*>(gradient.data_ptr<float>()),
-                              std::make_shared<torch::Tensor>(gradient));
-    embedding->Backward({ids.data_ptr<int64_t>(), static_cast<size_t>(ids.numel())}, view);
+    graphd::Tensor view(graphd::DType::kFloat32, {gradient.size(0), gradient.size(1)},
+                        reinterpret_cast<std::byte*>(gradient.data_ptr<float>()),
+                        std::make_shared<torch::Tensor>(gradient));
+    embedding->Backward({ids.data_ptr<int64_t>(), static_cast<size_t>(ids.numel())},
+                        std::move(view));
     return {torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }
 };

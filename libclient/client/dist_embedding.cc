@@ -10,6 +10,8 @@
 namespace graphd {
 namespace {
 
+constexpr size_t kMaxSpareBytes = size_t{64} << 20;
+
 TensorSpec EmbeddingSpec(const EmbeddingOptions& options) {
   if (options.dim <= 0) {
     Throw(ErrorCode::kInvalid, "embedding '", options.name, "' can't have ", options.dim,
@@ -31,8 +33,24 @@ TensorSpec EmbeddingSpec(const EmbeddingOptions& options) {
 
 struct DistEmbedding::Pending {
   mutable std::mutex mutex;
-  Gradients gradients;  // guarded by mutex
+  Gradients gradients;  // guarded by mutex, as is the next
+  Gradients spare;      // empty, with memory
 };
+
+std::span<const float> DistEmbedding::Gradients::all() const {
+  return kept.num_elements() != 0 ? kept.as<float>() : std::span<const float>(values);
+}
+
+void DistEmbedding::Gradients::Append(std::span<const int64_t> more_ids,
+                                      std::span<const float> more) {
+  if (kept.num_elements() != 0) {
+    const auto first = std::as_const(kept).as<float>();
+    values.assign(first.begin(), first.end());
+    kept = {};
+  }
+  ids.insert(ids.end(), more_ids.begin(), more_ids.end());
+  values.insert(values.end(), more.begin(), more.end());
+}
 
 DistEmbedding::DistEmbedding(const DistGraph& graph, const EmbeddingOptions& options)
     : weight_(DistTensor::Create(graph, EmbeddingSpec(options))),
@@ -45,7 +63,9 @@ DistEmbedding::DistEmbedding(const DistGraph& graph, const EmbeddingOptions& opt
 
 DistEmbedding::~DistEmbedding() = default;
 
-void DistEmbedding::Backward(std::span<const int64_t> ids, const Tensor& gradients) {
+// Where gradients wait for ids, with room for these. Under pending_->mutex.
+DistEmbedding::Gradients& DistEmbedding::Waiting(std::span<const int64_t> ids,
+                                                 const Tensor& gradients) const {
   const std::vector<int64_t> wanted = {static_cast<int64_t>(ids.size()), dim()};
   if (gradients.dtype() != DType::kFloat32 || gradients.shape() != wanted) {
     Throw(ErrorCode::kInvalid, "gradients of embedding '", name(), "' must be float32 [",
@@ -53,20 +73,39 @@ void DistEmbedding::Backward(std::span<const int64_t> ids, const Tensor& gradien
           " with ", gradients.num_elements(), " elements");
   }
   CheckIds(ids, num_embeddings(), "id");
-  const std::span<const float> values = gradients.as<float>();
-  std::lock_guard lock(pending_->mutex);
   Gradients& waiting = pending_->gradients;
-  const size_t bytes = (waiting.values.size() + values.size()) * sizeof(float);
+  const size_t bytes = waiting.all().size_bytes() + gradients.num_bytes();
   if (bytes > kMaxPendingBytes) {
     Throw(ErrorCode::kOverloaded, "gradients of embedding '", name(), "' for ", waiting.ids.size(),
           " rows wait for a step, and more would need ", HumanBytes(bytes),
           "; call Step or ZeroGrad");
   }
-  waiting.ids.insert(waiting.ids.end(), ids.begin(), ids.end());
-  waiting.values.insert(waiting.values.end(), values.begin(), values.end());
+  return waiting;
 }
 
-void DistEmbedding::ZeroGrad() { Take(); }
+void DistEmbedding::Backward(std::span<const int64_t> ids, const Tensor& gradients) {
+  std::lock_guard lock(pending_->mutex);
+  Waiting(ids, gradients).Append(ids, gradients.as<float>());
+}
+
+void DistEmbedding::Backward(std::span<const int64_t> ids, Tensor&& gradients) {
+  std::lock_guard lock(pending_->mutex);
+  Gradients& waiting = Waiting(ids, gradients);
+  if (!waiting.ids.empty()) return waiting.Append(ids, std::as_const(gradients).as<float>());
+  waiting.ids.assign(ids.begin(), ids.end());
+  waiting.kept = std::move(gradients);
+}
+
+void DistEmbedding::Gradients::Clear() {
+  ids.clear();
+  values.clear();
+  kept = {};
+}
+
+void DistEmbedding::ZeroGrad() {
+  std::lock_guard lock(pending_->mutex);
+  pending_->gradients.Clear();
+}
 
 size_t DistEmbedding::pending_rows() const {
   std::lock_guard lock(pending_->mutex);
@@ -75,15 +114,21 @@ size_t DistEmbedding::pending_rows() const {
 
 DistEmbedding::Gradients DistEmbedding::Take() {
   std::lock_guard lock(pending_->mutex);
-  return std::exchange(pending_->gradients, {});
+  return std::exchange(pending_->gradients, std::exchange(pending_->spare, {}));
 }
 
 void DistEmbedding::PutBack(Gradients gradients) {
   std::lock_guard lock(pending_->mutex);
   Gradients& waiting = pending_->gradients;
-  gradients.ids.insert(gradients.ids.end(), waiting.ids.begin(), waiting.ids.end());
-  gradients.values.insert(gradients.values.end(), waiting.values.begin(), waiting.values.end());
+  if (!waiting.ids.empty()) gradients.Append(waiting.ids, waiting.all());
   waiting = std::move(gradients);
+}
+
+void DistEmbedding::Recycle(Gradients gradients) {
+  gradients.Clear();
+  if (gradients.values.capacity() * sizeof(float) > kMaxSpareBytes) return;
+  std::lock_guard lock(pending_->mutex);
+  pending_->spare = std::move(gradients);
 }
 
 }  // namespace graphd

@@ -76,17 +76,18 @@ struct SparseOptimizer::Impl {
   // What the embeddings have, on its way. If it throws, they have it still, or again.
   std::unique_ptr<PendingStep> TakeStep() {
     auto step = std::make_unique<PendingStep>();
-    std::vector<DistEmbedding*> taken;
     try {
       for (size_t e = 0; e < embeddings.size(); e++) {
         DistEmbedding::Gradients gradients = embeddings[e]->Take();
         if (gradients.ids.empty() && !is_synchronous()) continue;
         step->gradients.push_back(std::move(gradients));
-        taken.push_back(embeddings[e]);
+        step->of.push_back(embeddings[e]);
         step->changes.push_back(ChangeOf(targets[e], step->gradients.back()));
       }
     } catch (...) {
-      for (size_t i = 0; i < taken.size(); i++) taken[i]->PutBack(std::move(step->gradients[i]));
+      for (size_t i = 0; i < step->of.size(); i++) {
+        step->of[i]->PutBack(std::move(step->gradients[i]));
+      }
       throw;
     }
     for (Target& target : targets) {
@@ -97,7 +98,7 @@ struct SparseOptimizer::Impl {
   }
 
   TableChange ChangeOf(Target& target, const DistEmbedding::Gradients& gradients) {
-    const auto* payload = reinterpret_cast<const std::byte*>(gradients.values.data());
+    const auto* payload = reinterpret_cast<const std::byte*>(gradients.all().data());
     if (is_synchronous()) {
       return MakeStagedChange(*target.table, rule, gradients.ids, payload, target.next_steps);
     }

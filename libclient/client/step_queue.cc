@@ -12,6 +12,7 @@ void PendingStep::Send() {
   std::vector<TableChange*> all;
   for (TableChange& change : changes) all.push_back(&change);
   SendChanges(all, timeout);
+  for (size_t i = 0; i < of.size(); i++) of[i]->Recycle(std::move(gradients[i]));
 }
 
 StepQueue::StepQueue(int staleness) : staleness_(static_cast<size_t>(staleness)) {

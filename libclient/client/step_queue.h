@@ -18,6 +18,7 @@ namespace graphd {
 // One step of an optimiser on its way: a change of each table, and the gradients that they show.
 struct PendingStep {
   std::deque<DistEmbedding::Gradients> gradients;  // does not move them
+  std::vector<DistEmbedding*> of;                  // whose they are
   std::vector<TableChange> changes;
   std::chrono::milliseconds timeout{0};
 

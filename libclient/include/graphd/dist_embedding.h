@@ -33,7 +33,7 @@ struct EmbeddingOptions {
   TensorWriters writers = TensorWriters::kExclusive;
 };
 
-// Not copied: gradients that wait for a step are its own. Forward and Backward may be called from
+// Not copyable: gradients that wait for a step are its own. Forward and Backward may be called from
 // several threads.
 class DistEmbedding {
  public:
@@ -60,6 +60,9 @@ class DistEmbedding {
   // Error(kInvalid) on another shape or dtype or an id out of range, Error(kOverloaded) beyond
   // kMaxPendingBytes: then Step was forgotten.
   void Backward(std::span<const int64_t> ids, const Tensor& gradients);
+  // The same without a copy: the tensor's memory is kept until the gradients are applied, and must
+  // not be written to any more.
+  void Backward(std::span<const int64_t> ids, Tensor&& gradients);
   static constexpr size_t kMaxPendingBytes = size_t{2} << 30;
 
   // Gradients that wait. Matches reset_trace.
@@ -69,14 +72,22 @@ class DistEmbedding {
   // Internal: what waits, in the order of Backward's calls; nothing waits afterwards.
   struct Gradients {
     std::vector<int64_t> ids;
-    std::vector<float> values;
+    Tensor kept;                // the values, if they are one call's that were not copied
+    std::vector<float> values;  // otherwise
+
+    std::span<const float> all() const;
+    void Clear();
+    void Append(std::span<const int64_t> more_ids, std::span<const float> more);
   };
   Gradients Take();
   // Puts back what could not be sent, before what came meanwhile.
   void PutBack(Gradients gradients);
+  // What was sent: its memory serves the next ones, or every step would take new pages.
+  void Recycle(Gradients gradients);
 
  private:
   struct Pending;
+  Gradients& Waiting(std::span<const int64_t> ids, const Tensor& gradients) const;
   DistTensor weight_;
   std::unique_ptr<Pending> pending_;
 };
