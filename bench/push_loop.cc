@@ -55,18 +55,11 @@ double CpuSeconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-const LoopCost& MeasureLoop(OptimizerState state, bool zipf) {
-  static LoopCost costs[2][2] = {};
-  LoopCost& cost = costs[state == OptimizerState::kAdam][zipf];
-  if (cost.rows_per_second != 0) return cost;
-  const size_t floats = StateFloats(state, kElements);
-  HugeArray<float> values(static_cast<size_t>(kTableRows) * kElements, "values");
-  HugeArray<float> states(static_cast<size_t>(kTableRows) * floats, "state");
-  std::fill_n(values.data(), values.size(), 1.0F);
-  std::fill_n(states.data(), states.size(), 0.0F);
-  std::vector<std::vector<int64_t>> pushes = DrawRows(zipf);
-  for (auto& rows : pushes) std::sort(rows.begin(), rows.end());
-  const UpdateRule rule = RuleOf(state);
+namespace {
+
+// One pass over all pushes.
+LoopCost PassOver(const std::vector<std::vector<int64_t>>& pushes, const UpdateRule& rule,
+                  size_t floats, HugeArray<float>& values, HugeArray<float>& states) {
   std::vector<float> out(kElements);
   const double cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
   const auto begin = std::chrono::steady_clock::now();
@@ -89,7 +82,31 @@ const LoopCost& MeasureLoop(OptimizerState state, bool zipf) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const double rows = kPushes * kPushRows;
-  cost = {rows / took.count(), (CpuSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu) / rows};
+  return {rows / took.count(), (CpuSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu) / rows};
+}
+
+}  // namespace
+
+const LoopCost& MeasureLoop(OptimizerState state, bool zipf) {
+  static LoopCost costs[2][2] = {};
+  LoopCost& cost = costs[state == OptimizerState::kAdam][zipf];
+  if (cost.rows_per_second != 0) return cost;
+  const size_t floats = StateFloats(state, kElements);
+  HugeArray<float> values(static_cast<size_t>(kTableRows) * kElements, "values");
+  HugeArray<float> states(static_cast<size_t>(kTableRows) * floats, "state");
+  std::fill_n(values.data(), values.size(), 1.0F);
+  std::fill_n(states.data(), states.size(), 0.0F);
+  std::vector<std::vector<int64_t>> pushes = DrawRows(zipf);
+  for (auto& rows : pushes) std::sort(rows.begin(), rows.end());
+  std::vector<LoopCost> passes;
+  for (int i = 0; i < 7; i++) {
+    passes.push_back(PassOver(pushes, RuleOf(state), floats, values, states));
+  }
+  const auto slower = [](const LoopCost& a, const LoopCost& b) {
+    return a.rows_per_second < b.rows_per_second;
+  };
+  std::nth_element(passes.begin(), passes.begin() + 3, passes.end(), slower);
+  cost = passes[3];
   return cost;
 }
 
