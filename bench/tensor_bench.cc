@@ -156,7 +156,7 @@ BENCHMARK(BM_EmbeddingStep)
                    {static_cast<int64_t>(OptimizerState::kAdagrad),
                     static_cast<int64_t>(OptimizerState::kAdam)},
                    {0, 1, 2},
-                   {0, 1}})
+                   {0, 2}})
     ->Iterations(400)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

@@ -42,11 +42,13 @@ struct RecordHeader {
   uint64_t payload_bytes;
   uint8_t kind;
   uint8_t mean_of_duplicates;
-  uint16_t zero;
+  uint16_t flags;
   float numbers[5];  // lr, eps, beta1, beta2, weight_decay
   uint64_t checksum;
 };
 static_assert(sizeof(RecordHeader) == 96);
+
+constexpr uint16_t kBarePayload = 1;  // no checksum of it
 
 constexpr uint64_t Padding(uint64_t bytes) { return (8 - bytes % 8) % 8; }
 
@@ -58,10 +60,11 @@ uint64_t ChecksumOf(RecordHeader header, uint64_t salt, const void* rows, const 
   header.checksum = 0;
   const uint64_t a = XXH3_64bits_withSeed(&header, sizeof header, salt);
   const uint64_t b = XXH3_64bits_withSeed(rows, header.rows * sizeof(int64_t), a);
+  if ((header.flags & kBarePayload) != 0) return b;
   return XXH3_64bits_withSeed(payload, header.payload_bytes, b);
 }
 
-RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint64_t salt) {
+RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint64_t salt, uint16_t flags) {
   const UpdateRule& rule = push.rule;
   RecordHeader header{kRecordMagic,
                       push.table,
@@ -74,7 +77,7 @@ RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint64_t salt) {
                       push.payload.size(),
                       static_cast<uint8_t>(rule.kind),
                       rule.mean_of_duplicates,
-                      0,
+                      flags,
                       {rule.lr, rule.eps, rule.beta1, rule.beta2, rule.weight_decay},
                       0};
   header.checksum = ChecksumOf(header, salt, push.rows.data(), push.payload.data());
@@ -228,16 +231,21 @@ void PushLog::SetAside() {
     fs::rename(directory_ + "/" + name, StrCat(directory_, "/damaged-", name.substr(4)));
   }
   segments_.clear();
-  file_.reset();
+  Close();
 }
 
 void PushLog::Clear() {
   for (const std::string& name : SegmentNames()) fs::remove(directory_ + "/" + name);
   segments_.clear();
-  file_.reset();
+  Close();
 }
 
 void PushLog::AdvanceTo(uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
+
+void PushLog::Close() {
+  file_.reset();
+  memory_.reset();
+}
 
 void PushLog::StartSegment() {
   const std::string path = PathOf(last_lsn_ + 1);
@@ -249,7 +257,6 @@ void PushLog::StartSegment() {
     // Before it is overwritten: with its old name it would be a damaged segment.
     if (options_.sync) SyncDirectory(directory_);
   }
-  UniqueFd file = OpenFile(path, O_WRONLY | O_CREAT, 0600);
   SegmentHeader header{};
   std::memcpy(header.magic, kSegmentMagic, sizeof kSegmentMagic);
   header.first_lsn = last_lsn_ + 1;
@@ -257,29 +264,45 @@ void PushLog::StartSegment() {
     ThrowErrno("can't draw a salt for", path);
   }
   header.checksum = ChecksumOf(header);
-  WriteExactly(file.get(), std::as_bytes(std::span(&header, 1)), path);
-  if (options_.sync) {
-    Sync(file.get(), path);
-    SyncDirectory(directory_);
+  if (options_.in_memory) {
+    auto memory = std::make_unique<MappedSegment>(path, options_.segment_bytes);
+    memory->Put(0, &header, sizeof header);
+    file_bytes = memory->bytes();
+    memory_ = std::move(memory);
+  } else {
+    UniqueFd file = OpenFile(path, O_WRONLY | O_CREAT, 0600);
+    WriteExactly(file.get(), std::as_bytes(std::span(&header, 1)), path);
+    if (options_.sync) {
+      Sync(file.get(), path);
+      SyncDirectory(directory_);
+    }
+    file_ = std::move(file);
   }
-  file_ = std::move(file);
   salt_ = header.salt;
   segments_.push_back({last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header)});
 }
 
 void PushLog::Append(std::span<const Push* const> pushes) {
   if (pushes.empty()) return;
-  if (!file_ || segments_.back().bytes >= options_.segment_bytes) {
-    file_.reset();
+  if (!is_open() || segments_.back().bytes >= options_.segment_bytes) {
+    Close();
     StartSegment();
   }
+  const uint64_t total = memory_ != nullptr ? WriteToMemory(pushes) : WriteToFile(pushes);
+  Segment& segment = segments_.back();
+  segment.bytes += total;
+  segment.file_bytes = std::max(segment.file_bytes, segment.bytes);
+  last_lsn_ += pushes.size();
+}
+
+uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   static constexpr char kZeros[8] = {};
   std::vector<RecordHeader> headers;
   headers.reserve(pushes.size());
   std::vector<iovec> pieces;
   uint64_t total = 0;
   for (const Push* push : pushes) {
-    headers.push_back(HeaderOf(*push, last_lsn_, salt_));
+    headers.push_back(HeaderOf(*push, last_lsn_, salt_, 0));
     const std::pair<const void*, size_t> parts[] = {{&headers.back(), sizeof(RecordHeader)},
                                                     {push->rows.data(), push->rows.size_bytes()},
                                                     {push->payload.data(), push->payload.size()},
@@ -293,10 +316,28 @@ void PushLog::Append(std::span<const Push* const> pushes) {
   if (options_.sync && ::fdatasync(file_.get()) != 0) {
     ThrowErrno("can't sync", PathOf(segments_.back().first_lsn));
   }
-  Segment& segment = segments_.back();
-  segment.bytes += total;
-  segment.file_bytes = std::max(segment.file_bytes, segment.bytes);
-  last_lsn_ += pushes.size();
+  return total;
+}
+
+// A record's header comes last: without it the record is not there.
+uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes) {
+  const auto bytes_of = [](const Push& push) {
+    return sizeof(RecordHeader) + push.rows.size_bytes() + push.payload.size() +
+           Padding(push.payload.size());
+  };
+  uint64_t at = segments_.back().bytes, end = at;
+  for (const Push* push : pushes) end += bytes_of(*push);
+  memory_->Grow(end);
+  segments_.back().file_bytes = memory_->bytes();
+  for (const Push* push : pushes) {
+    const RecordHeader header = HeaderOf(*push, last_lsn_, salt_, kBarePayload);
+    const uint64_t rows = at + sizeof header, payload = rows + push->rows.size_bytes();
+    memory_->Put(rows, push->rows.data(), push->rows.size_bytes());
+    memory_->Put(payload, push->payload.data(), push->payload.size());
+    memory_->PutLast(at, &header, sizeof header);
+    at += bytes_of(*push);
+  }
+  return end - segments_.back().bytes;
 }
 
 // At the end of what counts, so that a failed write is overwritten by the next.

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "store/mapped_segment.h"
 #include "store/push.h"
 
 // The push log: what was acknowledged and is not yet in RocksDB. A directory of segments, each a
@@ -29,6 +31,9 @@ class PushLog {
   struct Options {
     uint64_t segment_bytes = uint64_t{64} << 20;  // a segment may exceed it by one batch
     bool sync = false;                            // Append waits for the disk
+    // The directory is in a tmpfs: segments are written as memory, and end with it or are whole, so
+    // payloads have no checksum.
+    bool in_memory = false;
   };
   // What Recover found behind the last good record.
   struct Tail {
@@ -82,6 +87,10 @@ class PushLog {
   std::string PathOf(uint64_t first_lsn) const;
   std::vector<std::string> SegmentNames() const;
   void StartSegment();
+  bool is_open() const noexcept { return file_ || memory_ != nullptr; }
+  void Close();
+  uint64_t WriteToFile(std::span<const Push* const> pushes);
+  uint64_t WriteToMemory(std::span<const Push* const> pushes);
   void Write(std::vector<iovec>& pieces, uint64_t total);
 
   std::string directory_;
@@ -90,6 +99,7 @@ class PushLog {
   std::vector<Spare> spares_;
   uint64_t keep_ = 0;  // bytes of segments and spares, at most
   UniqueFd file_;
+  std::unique_ptr<MappedSegment> memory_;  // in the place of file_ where the log is in memory
   uint64_t salt_ = 0;
   uint64_t last_lsn_ = 0;
 };

@@ -78,7 +78,8 @@ bool Store::OpenMemory() {
 
 // Where memory lasts the log has no more to outlast than that has, and lies there, too.
 std::unique_ptr<PushLog> Store::OpenLog(bool in_memory) const {
-  PushLog::Options options{options_.log_segment_bytes, options_.durability == Durability::kPower};
+  PushLog::Options options{options_.log_segment_bytes, options_.durability == Durability::kPower,
+                           in_memory};
   if (in_memory) options.segment_bytes = std::min(options.segment_bytes, kMemorySegmentBytes);
   return std::make_unique<PushLog>(
       (in_memory ? lasting_->directory() : options_.directory) + "/log", options);

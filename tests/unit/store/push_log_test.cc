@@ -80,19 +80,27 @@ void Overwrite(const std::string& path, uint64_t offset, const std::string& byte
   file << bytes;
 }
 
-TEST(PushLog, KeepsRecordsOverSegments) {
+// In files, and as memory.
+class PushLogPlace : public ::testing::TestWithParam<bool> {
+ protected:
+  static PushLog::Options Small() { return {.segment_bytes = 1000, .in_memory = GetParam()}; }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, PushLogPlace, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Memory" : "Files"; });
+
+TEST_P(PushLogPlace, KeepsRecordsOverSegments) {
   const ScratchDirectory scratch;
   {
-    PushLog log(scratch / "log", {.segment_bytes = 1000});
+    PushLog log(scratch / "log", Small());
     AppendUpTo(log, 100);
   }
   EXPECT_GT(Segments(scratch / "log").size(), 5U);
-  PushLog log(scratch / "log", {.segment_bytes = 1000});
+  PushLog log(scratch / "log", Small());
   std::vector<uint64_t> numbers;
   EXPECT_EQ(RecoverAll(log, numbers).path, "");
   EXPECT_EQ(numbers, Range(1, 100));
   AppendUpTo(log, 120);
-  PushLog again(scratch / "log", {.segment_bytes = 1000});
+  PushLog again(scratch / "log", Small());
   numbers.clear();
   EXPECT_EQ(RecoverAll(again, numbers).path, "");
   EXPECT_EQ(numbers, Range(1, 120));
@@ -135,6 +143,30 @@ TEST(PushLog, GoesOnBehindATornRecord) {
     EXPECT_EQ(numbers, Range(1, last - (last == 6 ? 1 : 3)));
     AppendUpTo(log, last);
   }
+}
+
+// A process that ends while it writes a record into memory leaves it without its first bytes.
+TEST(PushLog, InMemoryARecordWithoutItsHeaderIsNotThere) {
+  const ScratchDirectory scratch;
+  const PushLog::Options options{.in_memory = true};
+  uint64_t before_last = 0;
+  {
+    PushLog log(scratch / "log", options);
+    AppendUpTo(log, 9);
+    before_last = log.bytes();
+    AppendUpTo(log, 10);
+  }
+  Overwrite(Segments(scratch / "log").back(), before_last, "????");
+  std::vector<uint64_t> numbers;
+  PushLog log(scratch / "log", options);
+  const PushLog::Tail tail = RecoverAll(log, numbers);
+  EXPECT_EQ(numbers, Range(1, 9));
+  EXPECT_EQ(tail.lost_after, 0U) << tail.path;
+  AppendUpTo(log, 12);
+  numbers.clear();
+  PushLog again(scratch / "log", options);
+  RecoverAll(again, numbers);
+  EXPECT_EQ(numbers, Range(1, 12));
 }
 
 TEST(PushLog, TellsDamageFromATornEnd) {
@@ -192,11 +224,11 @@ TEST(PushLog, MissesASegmentAndAHeader) {
   EXPECT_GT(tail.lost_after, third);
 }
 
-TEST(PushLog, ReusesTruncatedSegments) {
+TEST_P(PushLogPlace, ReusesTruncatedSegments) {
   const ScratchDirectory scratch;
   std::vector<uint64_t> numbers;
   {
-    PushLog log(scratch / "log", {.segment_bytes = 1000});
+    PushLog log(scratch / "log", Small());
     for (uint64_t last = 20; last <= 400; last += 20) {
       AppendUpTo(log, last);
       log.TruncateThrough(last - 5);
@@ -204,7 +236,7 @@ TEST(PushLog, ReusesTruncatedSegments) {
     }
     EXPECT_LE(std::distance(fs::directory_iterator(scratch / "log"), fs::directory_iterator()), 6);
   }
-  PushLog log(scratch / "log", {});
+  PushLog log(scratch / "log", {.in_memory = GetParam()});
   EXPECT_EQ(RecoverAll(log, numbers).lost_after, 0U);  // old records behind the end are not taken
   ASSERT_FALSE(numbers.empty());
   EXPECT_LE(numbers.front(), 396U);
@@ -222,9 +254,9 @@ std::set<ino_t> Inodes(const fs::path& directory) {
   return all;
 }
 
-TEST(PushLog, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
+TEST_P(PushLogPlace, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
   const ScratchDirectory scratch;
-  PushLog log(scratch / "log", {.segment_bytes = 1000});
+  PushLog log(scratch / "log", Small());
   const auto round = [&](uint64_t pushes) {
     const uint64_t begin = log.last_lsn();
     AppendUpTo(log, begin + pushes);
