@@ -154,22 +154,27 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
   WriteFileAtomically(ip_config_, StrCat("127.0.0.1 ", kPort, "\n"));
   const std::string run = directory_ + "/run", listen = StrCat("127.0.0.1:", kPort);
   ::setenv("GRAPHD_RUNTIME_DIR", run.c_str(), 1);
-  std::vector<std::string> words = {"graphd",
-                                    "--server_name",
-                                    "bench",
-                                    "--part_config",
-                                    config,
-                                    "--part_id",
-                                    "0",
-                                    "--listen",
-                                    listen,
-                                    "--log_level",
-                                    "warning",
-                                    "--state_dir",
-                                    directory_ + "/state"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  words_ = {"graphd",
+            "--server_name",
+            "bench",
+            "--part_config",
+            config,
+            "--part_id",
+            "0",
+            "--listen",
+            listen,
+            "--log_level",
+            "warning",
+            "--state_dir",
+            directory_ + "/state"};
+  words_.insert(words_.end(), arguments.begin(), arguments.end());
+  socket_ = SocketPath(run, "bench", kPort);
+  Start();
+}
+
+void ServedGraph::Start() {
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& word : words_) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
@@ -177,16 +182,21 @@ ServedGraph::ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
     ::execv(GRAPHD_BIN_DIR "/graphd", argv.data());
     ::_exit(127);
   }
-  const std::string socket = SocketPath(run, "bench", kPort);
   for (int i = 0;; i++) {
     try {
-      ControlClient::ConnectUnix(socket, std::chrono::seconds(5))->Status();
+      ControlClient::ConnectUnix(socket_, std::chrono::seconds(5))->Status();
       return;
     } catch (const Error&) {
       if (i == 2000) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
+}
+
+void ServedGraph::KillAndStartAgain() {
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  Start();
 }
 
 ServedGraph::~ServedGraph() {

@@ -48,9 +48,14 @@ class ServedGraph {
   ServedGraph& operator=(const ServedGraph&) = delete;
   Options ClientOptions(Transport transport) const;
   pid_t pid() const noexcept { return pid_; }
+  // Kills it as kill -9 does, and returns when another one serves.
+  void KillAndStartAgain();
 
  private:
-  std::string directory_, ip_config_;
+  void Start();
+
+  std::string directory_, ip_config_, socket_;
+  std::vector<std::string> words_;
   pid_t pid_ = -1;
 };
 

@@ -28,9 +28,8 @@
 // row takes, of all threads, with the loop's as one: it hardly depends on what else the machine
 // does. "written" is what goes to files for a push, log and write-back together. The log has its
 // files before anything is timed. Write-back begins after five seconds of a table's life, or when
-// the log is half full: short runs hardly see it, --benchmark_min_time=10 does. Shared memory has
-// large pages if /sys/kernel/mm/transparent_hugepage/shmem_enabled is "advise", which is worth a
-// third. The store's directory is $GRAPHD_BENCH_DIR or /tmp/graphd_store_bench.
+// the log is half full: short runs hardly see it, --benchmark_min_time=10 does. The store's
+// directory is $GRAPHD_BENCH_DIR or /tmp/graphd_store_bench.
 
 namespace graphd::bench {
 namespace {

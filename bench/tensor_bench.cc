@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -21,8 +22,7 @@
 // 10,000 random rows of 128 floats out of 2.4 million, hand back their gradients, and step.
 // "of_loop" is the share of the rate of a bare loop over memory that does the optimiser's
 // arithmetic, on one core, in the same run. "written" is what the daemon gives to files for a step;
-// write-back, every 30 s, is in few of them. Shared memory has large pages if
-// /sys/kernel/mm/transparent_hugepage/shmem_enabled is "advise", which is worth a third.
+// write-back, every 30 s, is in few of them. "staleness" is how many steps may be under way.
 
 namespace graphd::bench {
 namespace {
@@ -65,6 +65,8 @@ struct ServedTable {
       optimizer->Step();
     }
     optimizer->Wait();
+    // Its large pages are made of small ones in the background.
+    std::this_thread::sleep_for(std::chrono::seconds(4));
   }
 
   static EmbeddingOptions Embedding() {
@@ -149,15 +151,55 @@ void BM_EmbeddingStep(benchmark::State& state) {
                         : transport == Transport::kUnix ? "unix"
                                                         : "tcp"));
 }
+
+// All kinds on mapped memory; with durability `process`, also with steps under way, and over TCP.
+void EveryKind(benchmark::internal::Benchmark* bench) {
+  for (const int64_t durability : {0, 1, 2}) {
+    for (const OptimizerState state : {OptimizerState::kAdagrad, OptimizerState::kAdam}) {
+      for (const int64_t zipf : {0, 1}) {
+        const auto kind = static_cast<int64_t>(state);
+        bench->Args({0, zipf, kind, durability, 0});
+        if (durability != 1) continue;
+        bench->Args({0, zipf, kind, durability, 2});
+        bench->Args({2, zipf, kind, durability, 0});
+      }
+    }
+  }
+}
 BENCHMARK(BM_EmbeddingStep)
     ->ArgNames({"transport", "zipf", "state", "durability", "staleness"})
-    ->ArgsProduct({{0, 1, 2},
-                   {0, 1},
-                   {static_cast<int64_t>(OptimizerState::kAdagrad),
-                    static_cast<int64_t>(OptimizerState::kAdam)},
-                   {0, 1, 2},
-                   {0, 2}})
+    ->Apply(EveryKind)
     ->Iterations(400)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// From the end of a daemon in the middle of pushes to the one that serves what it had.
+void BM_Recovery(benchmark::State& state) {
+  ServedTable& served = TableFor(state.range(0), OptimizerState::kAdagrad);
+  const DistGraph graph(Initialize(served.graph.ClientOptions(Transport::kAuto)));
+  DistEmbedding embedding(graph, ServedTable::Embedding());
+  const auto optimizer = served.Optimizer(embedding, 2);
+  const auto pushes = DrawRows(/*zipf=*/false);
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (size_t i = 0; i < kPushes; i++) {
+      embedding.Backward(pushes[i], ServedTable::GradientTensor());
+      optimizer->Step();
+    }
+    state.ResumeTiming();
+    served.graph.KillAndStartAgain();
+    benchmark::DoNotOptimize(embedding.weight().Read(pushes[0]).data());
+    state.PauseTiming();
+    optimizer->Wait();
+    state.ResumeTiming();
+  }
+  state.SetLabel(kDurabilities[state.range(0)]);
+}
+BENCHMARK(BM_Recovery)
+    ->ArgName("durability")
+    ->Arg(1)
+    ->Arg(2)
+    ->Iterations(3)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
