@@ -104,10 +104,11 @@ bool HasDirectIo(const std::string& directory) {
 }
 
 // Its own log is a file beside the pages, and the first line of it that finds no room on the disk
-// ends the process at the next one: an assertion in Debian's build of 7.8.
+// ends the process at the next one: an assertion in Debian's build of 7.8. Its warnings are of
+// writers that wait for a flush, as a write-back cycle means to.
 class RocksLog final : public rocksdb::Logger {
  public:
-  RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
+  RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
   using rocksdb::Logger::Logv;
   void Logv(const char* format, va_list arguments) override {
     char text[1000];
