@@ -18,7 +18,12 @@ namespace {
 
 constexpr size_t kStreamed = 256;  // fewer bytes are soon read again, or not worth it
 
-uint64_t WholePages(uint64_t bytes) { return (bytes + kLargePage - 1) / kLargePage * kLargePage; }
+constexpr uint64_t kSmallPage = 4096;
+
+uint64_t WholePages(uint64_t bytes) {
+  const uint64_t page = bytes < kLargePage ? kSmallPage : kLargePage;
+  return (bytes + page - 1) / page * page;
+}
 
 void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   const size_t head = std::min(bytes, -reinterpret_cast<uintptr_t>(to) % sizeof(__m128i));
@@ -39,7 +44,7 @@ void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
 
 MappedSegment::MappedSegment(const std::string& path, uint64_t bytes)
     : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
-  bytes_ = FileSize(path) / kLargePage * kLargePage;
+  bytes_ = FileSize(path) / kSmallPage * kSmallPage;
   Map();
   try {
     Grow(bytes);
@@ -53,7 +58,7 @@ MappedSegment::~MappedSegment() { ::munmap(data_, bytes_); }
 
 void MappedSegment::Map() {
   if (bytes_ == 0) return;
-  data_ = MapAligned(fd_.get(), bytes_, PROT_READ | PROT_WRITE, MAP_SHARED);
+  data_ = MapAligned(fd_.get(), bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE);
   if (data_ == nullptr) ThrowErrno("can't map", path_);
 }
 

@@ -367,6 +367,15 @@ void PushLog::Write(std::vector<iovec>& pieces, uint64_t total) {
   }
 }
 
+void PushLog::KeepSegments(size_t count) {
+  keep_always_ = count * options_.segment_bytes;
+  for (size_t i = segments_.size(); i < count; i++) {
+    const std::string path = StrCat(directory_, "/spare-new-", i);
+    const uint64_t bytes = MappedSegment(path, options_.segment_bytes).bytes();
+    spares_.push_back({path, bytes});
+  }
+}
+
 void PushLog::TruncateThrough(uint64_t lsn) {
   const auto files_in_use = [this] {
     uint64_t sum = 0;
@@ -376,7 +385,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   // One more than were in use: where records fall, the same pushes take one more segment.
   uint64_t largest = 0;
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
-  keep_ = std::max(files_in_use() + largest, keep_ - keep_ / 8);
+  keep_ = std::max({files_in_use() + largest, keep_ - keep_ / 8, keep_always_});
   // The one that is written to stays; the others end where the next begins.
   while (CanTruncate(lsn)) {
     const Segment& segment = segments_.front();

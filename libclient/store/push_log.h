@@ -62,6 +62,9 @@ class PushLog {
   // Writes the records, whose numbers go on from last_lsn(). On Error nothing counts as written,
   // and the same call may be tried again; a full disk is Error(kOverloaded).
   void Append(std::span<const Push* const> pushes);
+  // In memory, after Recover: has memory for so many segments now and keeps it, so that what takes
+  // all other memory does not stop the log. Throws Error(kOverloaded).
+  void KeepSegments(size_t count);
   // Records up to `lsn` are no longer needed: their segments are kept for reuse, or removed. Kept
   // is, together with those in use, as much as was in use until now, or an eighth less than at the
   // call before.
@@ -97,7 +100,8 @@ class PushLog {
   Options options_;
   std::deque<Segment> segments_;  // the last one is written to, if file_ is open
   std::vector<Spare> spares_;
-  uint64_t keep_ = 0;  // bytes of segments and spares, at most
+  uint64_t keep_ = 0;         // bytes of segments and spares, at most
+  uint64_t keep_always_ = 0;  // of keep_, at least
   UniqueFd file_;
   std::unique_ptr<MappedSegment> memory_;  // in the place of file_ where the log is in memory
   uint64_t salt_ = 0;

@@ -15,7 +15,9 @@ namespace {
 
 // The log is cut at this many segments where memory lasts.
 constexpr uint64_t kSegmentsToTrim = 2;
-constexpr uint64_t kMemorySegmentBytes = uint64_t{32} << 20;  // of a log in memory
+// Of a log in memory: those that are cut, what is written to, and one more.
+constexpr uint64_t kMemorySegmentBytes = uint64_t{16} << 20;
+constexpr size_t kMemorySegments = kSegmentsToTrim + 2;
 
 bool WantsLasting(const StoreOptions& options) {
   return options.durability == Durability::kProcess && options.memory_bytes == 0 &&
@@ -182,6 +184,7 @@ void Store::Recover() {
     log_->AdvanceTo(left->last_lsn());
   }
   PushLog& was_read = left != nullptr ? *left : *log_;
+  if (lasting_ != nullptr) log_->KeepSegments(kMemorySegments);
   StartPipeline(std::move(clients));
   for (const std::string& what : damage_) LogError(what);
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");

@@ -169,6 +169,26 @@ TEST(PushLog, InMemoryARecordWithoutItsHeaderIsNotThere) {
   EXPECT_EQ(numbers, Range(1, 12));
 }
 
+// What else fills the tmpfs does not stop it.
+TEST(PushLog, InMemoryItHasRoomForWhatItKeeps) {
+  const ScratchDirectory scratch;
+  PushLog log(scratch / "log", {.segment_bytes = 20000, .in_memory = true});
+  std::vector<uint64_t> numbers;
+  RecoverAll(log, numbers);
+  log.KeepSegments(4);
+  const auto files = [&] {
+    return std::distance(fs::directory_iterator(scratch / "log"), fs::directory_iterator());
+  };
+  EXPECT_EQ(files(), 4);
+  for (int round = 0; round < 30; round++) {
+    AppendUpTo(log, log.last_lsn() + 20);
+    log.TruncateThrough(log.last_lsn());
+  }
+  EXPECT_GE(files(), 4);
+  for (int round = 0; round < 60; round++) log.TruncateThrough(log.last_lsn());
+  EXPECT_GE(files(), 3);
+}
+
 TEST(PushLog, TellsDamageFromATornEnd) {
   const ScratchDirectory scratch;
   std::vector<uint64_t> begins;
