@@ -4,6 +4,7 @@
 #include <emmintrin.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -44,45 +45,57 @@ void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
 
 MappedSegment::MappedSegment(const std::string& path, uint64_t bytes)
     : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
-  bytes_ = FileSize(path) / kSmallPage * kSmallPage;
-  Map();
+  const uint64_t there = FileSize(path) / kSmallPage * kSmallPage;
+  if (there != 0) Map(there);
+  bytes_ = there;
   try {
     Grow(bytes);
   } catch (...) {
     if (data_ != nullptr) ::munmap(data_, bytes_);
     throw;
   }
+  Populate();
 }
 
 MappedSegment::~MappedSegment() { ::munmap(data_, bytes_); }
 
-void MappedSegment::Map() {
-  if (bytes_ == 0) return;
-  data_ = MapAligned(fd_.get(), bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE);
-  if (data_ == nullptr) ThrowErrno("can't map", path_);
+// Of the file as it is. Throws Error.
+void MappedSegment::Map(uint64_t bytes) {
+  std::byte* data = MapAligned(fd_.get(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  if (data == nullptr) ThrowErrno("can't map", path_);
+  data_ = data;
+}
+
+// So that what is written later meets no page that is not mapped.
+void MappedSegment::Populate() noexcept {
+#ifdef MADV_POPULATE_WRITE
+  ::madvise(data_, bytes_, MADV_POPULATE_WRITE);
+#endif
 }
 
 void MappedSegment::Grow(uint64_t bytes) {
   bytes = WholePages(bytes);
   if (bytes <= bytes_) return;
-  // Memory now: later a shortage would be a SIGBUS.
-  int error = 0;
-  do {
-    error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  if (error != 0) Throw(ErrorCode::kOverloaded, "no room for ", path_);
-  std::byte* before = data_;
-  const uint64_t had = bytes_;
-  bytes_ = bytes;
+  if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) ThrowErrno("can't size", path_);
+  std::byte* const before = data_;
   try {
-    Map();
+    Map(bytes);
+    JoinPages(data_ + bytes_, bytes - bytes_);  // large pages come at once where nothing is yet
+    // All memory now: later a shortage would be a SIGBUS.
+    int error = 0;
+    do {
+      error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(bytes));
+    } while (error == EINTR);
+    if (error != 0) Throw(ErrorCode::kOverloaded, "no room for ", path_);
   } catch (...) {
-    bytes_ = had;
+    if (data_ != before) ::munmap(data_, bytes);
     data_ = before;
+    if (::ftruncate(fd_.get(), static_cast<off_t>(bytes_)) != 0) ThrowErrno("can't size", path_);
     throw;
   }
-  if (before != nullptr) ::munmap(before, had);
-  JoinPages(data_ + had, bytes - had);
+  if (before != nullptr) ::munmap(before, bytes_);
+  bytes_ = bytes;
+  Populate();
 }
 
 void MappedSegment::Put(uint64_t offset, const void* from, size_t bytes) noexcept {

@@ -30,7 +30,8 @@ class MappedSegment {
   void PutLast(uint64_t offset, const void* from, size_t bytes) noexcept;
 
  private:
-  void Map();
+  void Map(uint64_t bytes);
+  void Populate() noexcept;
 
   const std::string path_;
   UniqueFd fd_;

@@ -368,7 +368,7 @@ void PushLog::Write(std::vector<iovec>& pieces, uint64_t total) {
 }
 
 void PushLog::KeepSegments(size_t count) {
-  keep_always_ = count * options_.segment_bytes;
+  keep_always_ = count;
   for (size_t i = segments_.size(); i < count; i++) {
     const std::string path = StrCat(directory_, "/spare-new-", i);
     const uint64_t bytes = MappedSegment(path, options_.segment_bytes).bytes();
@@ -385,7 +385,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   // One more than were in use: where records fall, the same pushes take one more segment.
   uint64_t largest = 0;
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
-  keep_ = std::max({files_in_use() + largest, keep_ - keep_ / 8, keep_always_});
+  keep_ = std::max(files_in_use() + largest, keep_ - keep_ / 8);
   // The one that is written to stays; the others end where the next begins.
   while (CanTruncate(lsn)) {
     const Segment& segment = segments_.front();
@@ -396,7 +396,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   }
   uint64_t total = files_in_use();
   for (const Spare& spare : spares_) total += spare.bytes;
-  while (!spares_.empty() && total > keep_) {
+  while (!spares_.empty() && total > keep_ && segments_.size() + spares_.size() > keep_always_) {
     total -= spares_.back().bytes;
     fs::remove(spares_.back().path);
     spares_.pop_back();

@@ -100,8 +100,8 @@ class PushLog {
   Options options_;
   std::deque<Segment> segments_;  // the last one is written to, if file_ is open
   std::vector<Spare> spares_;
-  uint64_t keep_ = 0;         // bytes of segments and spares, at most
-  uint64_t keep_always_ = 0;  // of keep_, at least
+  uint64_t keep_ = 0;       // bytes of segments and spares, at most
+  size_t keep_always_ = 0;  // so many of both, at least
   UniqueFd file_;
   std::unique_ptr<MappedSegment> memory_;  // in the place of file_ where the log is in memory
   uint64_t salt_ = 0;
