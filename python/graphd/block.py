@@ -68,16 +68,36 @@ class Block:
 
     def __init__(self, batch, layer, types, device=None):
         self._batch, self._layer, self.types, self._device = batch, layer, types, device
-        self.src_frames = [Frame({NID: self._maker(batch.src_nodes, t)})
-                     for t in range(len(types.ntypes))]
-        self.dst_frames = [Frame({NID: self._maker(batch.dst_nodes, t)})
-                     for t in range(len(types.ntypes))]
-        self.edge_frames = []
-        for e in range(len(types.canonical_etypes)):
-            frame = Frame({EID: self._maker(batch.edge_ids, e)})
-            if batch.has_weights(layer, e):
-                frame.lazy("weight", self._maker(batch.weights, e))
-            self.edge_frames.append(frame)
+        self._src_frames = self._dst_frames = self._edge_frames = None
+
+    # Made when they are looked at: most of a batch's never are.
+    @property
+    def src_frames(self):
+        """[ntype] data of the sources."""
+        if self._src_frames is None:
+            self._src_frames = [Frame({NID: self._maker(self._batch.src_nodes, t)})
+                                for t in range(len(self.types.ntypes))]
+        return self._src_frames
+
+    @property
+    def dst_frames(self):
+        """[ntype] data of the destinations."""
+        if self._dst_frames is None:
+            self._dst_frames = [Frame({NID: self._maker(self._batch.dst_nodes, t)})
+                                for t in range(len(self.types.ntypes))]
+        return self._dst_frames
+
+    @property
+    def edge_frames(self):
+        """[etype] data of the edges."""
+        if self._edge_frames is None:
+            self._edge_frames = []
+            for e in range(len(self.types.canonical_etypes)):
+                frame = Frame({EID: self._maker(self._batch.edge_ids, e)})
+                if self._batch.has_weights(self._layer, e):
+                    frame.lazy("weight", self._maker(self._batch.weights, e))
+                self._edge_frames.append(frame)
+        return self._edge_frames
 
     def _maker(self, method, type_id):
         backend.chosen()
