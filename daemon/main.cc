@@ -251,17 +251,15 @@ class Graphd {
     }
   };
 
-  // Small pages cost random reads up to twice their time. The kernel had no large ones to give, or
-  // is older than 6.1 and needs to be told.
+  // Small pages cost random reads up to twice their time; the administrator can change it.
   static void AdviseOnPages(const ServedGraph& graph) {
     for (const PartitionStatus& partition : graph.status()) {
       if (partition.bytes < kLargePartition || partition.pages != PageKindName(PageKind::kSmall)) {
         continue;
       }
-      LogWarning(
-          "partition ", partition.part,
-          " lies on 4 KiB pages; for 2 MiB ones, free memory, or before Linux 6.1 write "
-          "'advise' to /sys/kernel/mm/transparent_hugepage/shmem_enabled, and restart graphd");
+      LogWarning("partition ", partition.part,
+                 " lies on 4 KiB pages; for 2 MiB ones write 'advise' ",
+                 "to /sys/kernel/mm/transparent_hugepage/shmem_enabled before graphd starts");
     }
   }
 

@@ -13,10 +13,10 @@ constexpr size_t kLargePage = size_t{2} << 20;
 // mapped as such. `fd` may be -1, as mmap has it. Null, with errno, if it fails.
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 
-// Has the kernel make large pages of all whole ones in [data, data + bytes), whatever the system's
-// settings for large pages say; memory that was not there yet comes with it. Some milliseconds for
-// each; whoever reads or writes it waits. A kernel that has no way to (before 6.1), or no large
-// page to give, leaves it as it is.
+// Has the kernel make large pages of the small ones in [data, data + bytes), where all of one is in
+// memory, whatever the system's settings for large pages say. A millisecond or more for each;
+// whoever reads or writes it waits. A kernel that has no way to (before 6.1), or no large page to
+// give, leaves it as it is.
 void JoinPages(std::byte* data, size_t bytes) noexcept;
 
 }  // namespace graphd

@@ -159,7 +159,6 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (!base_) ThrowErrno("can't map", name);
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
-  JoinPages(base_, mapped_);
 #ifdef MADV_POPULATE_WRITE
   if (::madvise(base_, mapped_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
     const int error = errno;

@@ -43,32 +43,41 @@ void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
 
 }  // namespace
 
-MappedSegment::MappedSegment(const std::string& path, uint64_t bytes)
-    : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
-  const uint64_t there = FileSize(path) / kSmallPage * kSmallPage;
-  if (there != 0) Map(there);
-  bytes_ = there;
-  try {
-    Grow(bytes);
-  } catch (...) {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
-    throw;
-  }
-  Populate();
+MappedSegment::MappedSegment(const std::string& path)
+    : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {}
+
+MappedSegment::MappedSegment(const std::string& path, uint64_t bytes) : MappedSegment(path) {
+  bytes = std::max(WholePages(bytes), FileSize(path) / kSmallPage * kSmallPage);
+  TakeMemory(bytes);
+  Map(bytes);
 }
 
 MappedSegment::~MappedSegment() { ::munmap(data_, bytes_); }
 
-// Of the file as it is. Throws Error.
+uint64_t MappedSegment::MakeFile(const std::string& path, uint64_t bytes) {
+  MappedSegment segment(path);
+  segment.TakeMemory(WholePages(bytes));
+  return WholePages(bytes);
+}
+
+// Now: later a shortage would be a SIGBUS.
+void MappedSegment::TakeMemory(uint64_t bytes) const {
+  int error = 0;
+  do {
+    error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  if (error != 0) Throw(ErrorCode::kOverloaded, "no room for ", path_);
+}
+
 void MappedSegment::Map(uint64_t bytes) {
   std::byte* data = MapAligned(fd_.get(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (data == nullptr) ThrowErrno("can't map", path_);
+  if (data_ != nullptr) ::munmap(data_, bytes_);
   data_ = data;
-}
-
-// So that what is written later meets no page that is not mapped.
-void MappedSegment::Populate() noexcept {
+  bytes_ = bytes;
+  JoinPages(data_, bytes_);  // once for each file; nothing is to be done for one that served before
 #ifdef MADV_POPULATE_WRITE
+  // So that what is written meets no page that is not mapped.
   ::madvise(data_, bytes_, MADV_POPULATE_WRITE);
 #endif
 }
@@ -76,26 +85,8 @@ void MappedSegment::Populate() noexcept {
 void MappedSegment::Grow(uint64_t bytes) {
   bytes = WholePages(bytes);
   if (bytes <= bytes_) return;
-  if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) ThrowErrno("can't size", path_);
-  std::byte* const before = data_;
-  try {
-    Map(bytes);
-    JoinPages(data_ + bytes_, bytes - bytes_);  // large pages come at once where nothing is yet
-    // All memory now: later a shortage would be a SIGBUS.
-    int error = 0;
-    do {
-      error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(bytes));
-    } while (error == EINTR);
-    if (error != 0) Throw(ErrorCode::kOverloaded, "no room for ", path_);
-  } catch (...) {
-    if (data_ != before) ::munmap(data_, bytes);
-    data_ = before;
-    if (::ftruncate(fd_.get(), static_cast<off_t>(bytes_)) != 0) ThrowErrno("can't size", path_);
-    throw;
-  }
-  if (before != nullptr) ::munmap(before, bytes_);
-  bytes_ = bytes;
-  Populate();
+  TakeMemory(bytes);
+  Map(bytes);
 }
 
 void MappedSegment::Put(uint64_t offset, const void* from, size_t bytes) noexcept {

@@ -13,11 +13,15 @@ namespace graphd::store {
 class MappedSegment {
  public:
   // Opens the file, or makes it, with memory for at least so many bytes, on large pages if there
-  // are any. Throws Error: kOverloaded if there is no room, kIo.
+  // are any: making them takes milliseconds, once for each file. Throws Error: kOverloaded if there
+  // is no room, kIo.
   MappedSegment(const std::string& path, uint64_t bytes);
   ~MappedSegment();
   MappedSegment(const MappedSegment&) = delete;
   MappedSegment& operator=(const MappedSegment&) = delete;
+
+  // Makes the file, with memory, for later. Returns its bytes. Throws likewise.
+  static uint64_t MakeFile(const std::string& path, uint64_t bytes);
 
   uint64_t bytes() const noexcept { return bytes_; }
   // Has memory for so many, if it has less. Throws likewise; then it is as before.
@@ -30,8 +34,9 @@ class MappedSegment {
   void PutLast(uint64_t offset, const void* from, size_t bytes) noexcept;
 
  private:
+  explicit MappedSegment(const std::string& path);
+  void TakeMemory(uint64_t bytes) const;
   void Map(uint64_t bytes);
-  void Populate() noexcept;
 
   const std::string path_;
   UniqueFd fd_;

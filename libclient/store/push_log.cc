@@ -371,7 +371,7 @@ void PushLog::KeepSegments(size_t count) {
   keep_always_ = count;
   for (size_t i = segments_.size(); i < count; i++) {
     const std::string path = StrCat(directory_, "/spare-new-", i);
-    const uint64_t bytes = MappedSegment(path, options_.segment_bytes).bytes();
+    const uint64_t bytes = MappedSegment::MakeFile(path, options_.segment_bytes);
     spares_.push_back({path, bytes});
   }
 }
