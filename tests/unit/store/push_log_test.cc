@@ -86,7 +86,7 @@ class PushLogPlace : public ::testing::TestWithParam<bool> {
   static PushLog::Options Small() { return {.segment_bytes = 1000, .in_memory = GetParam()}; }
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, PushLogPlace, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Memory" : "Files"; });
+                         [](const auto& tested) { return tested.param ? "Memory" : "Files"; });
 
 TEST_P(PushLogPlace, KeepsRecordsOverSegments) {
   const ScratchDirectory scratch;
