@@ -2,7 +2,6 @@
 #include "store/push_log.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/random.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -49,6 +49,8 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 96);
 
 constexpr uint16_t kBarePayload = 1;  // no checksum of it
+// A part of a second-level cache.
+constexpr size_t kCopyBytes = size_t{128} << 10;
 
 constexpr uint64_t Padding(uint64_t bytes) { return (8 - bytes % 8) % 8; }
 
@@ -56,33 +58,96 @@ uint64_t ChecksumOf(const SegmentHeader& header) {
   return XXH3_64bits(&header, offsetof(SegmentHeader, checksum));
 }
 
-uint64_t ChecksumOf(RecordHeader header, uint64_t salt, const void* rows, const void* payload) {
+// A record's checksum is that of its payload, seeded by this; of a bare one, this.
+uint64_t SeedOf(RecordHeader header, uint64_t salt, const void* rows) {
   header.checksum = 0;
-  const uint64_t a = XXH3_64bits_withSeed(&header, sizeof header, salt);
-  const uint64_t b = XXH3_64bits_withSeed(rows, header.rows * sizeof(int64_t), a);
-  if ((header.flags & kBarePayload) != 0) return b;
-  return XXH3_64bits_withSeed(payload, header.payload_bytes, b);
+  const uint64_t of_header = XXH3_64bits_withSeed(&header, sizeof header, salt);
+  return XXH3_64bits_withSeed(rows, header.rows * sizeof(int64_t), of_header);
 }
 
-RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint64_t salt, uint16_t flags) {
+RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint16_t flags) {
   const UpdateRule& rule = push.rule;
-  RecordHeader header{kRecordMagic,
-                      push.table,
-                      push.lsn,
-                      acknowledged,
-                      push.client.high,
-                      push.client.low,
-                      push.sequence,
-                      push.rows.size(),
-                      push.payload.size(),
-                      static_cast<uint8_t>(rule.kind),
-                      rule.mean_of_duplicates,
-                      flags,
-                      {rule.lr, rule.eps, rule.beta1, rule.beta2, rule.weight_decay},
-                      0};
-  header.checksum = ChecksumOf(header, salt, push.rows.data(), push.payload.data());
-  return header;
+  return {kRecordMagic,
+          push.table,
+          push.lsn,
+          acknowledged,
+          push.client.high,
+          push.client.low,
+          push.sequence,
+          push.rows.size(),
+          push.payload.size(),
+          static_cast<uint8_t>(rule.kind),
+          rule.mean_of_duplicates,
+          flags,
+          {rule.lr, rule.eps, rule.beta1, rule.beta2, rule.weight_decay},
+          0};
 }
+
+// Writes to a segment, through a buffer: a payload may lie where a trainer can change it, so it is
+// read once, and what is written is what its checksum was taken of. (A record with a wrong one
+// would be damage, and all behind it lost.) The buffer stays in the processor's cache, so this
+// costs no more than writing from where the payload lies.
+class SegmentWriter {
+ public:
+  // Offsets and the buffer's size are multiples of 8.
+  SegmentWriter(int fd, const std::string& path, uint64_t offset, std::span<std::byte> buffer)
+      : fd_(fd), path_(path), begin_(offset), buffer_(buffer) {}
+
+  // Of what is put next.
+  uint64_t offset() const noexcept { return begin_ + used_; }
+
+  void Put(const void* data, size_t bytes, XXH3_state_t* checksum = nullptr) {
+    const auto* from = static_cast<const std::byte*>(data);
+    while (bytes > 0) {
+      if (used_ == buffer_.size()) Flush();
+      std::byte* const copy = buffer_.data() + used_;
+      const size_t step = std::min(bytes, buffer_.size() - used_);
+      std::memcpy(copy, from, step);
+      if (checksum != nullptr) XXH3_64bits_update(checksum, copy, step);
+      used_ += step;
+      from += step;
+      bytes -= step;
+    }
+  }
+  // Puts a number in the place of one that was put before.
+  void Replace(uint64_t offset, uint64_t number) {
+    if (offset >= begin_) {
+      std::memcpy(buffer_.data() + (offset - begin_), &number, sizeof number);
+    } else {
+      Write(offset, std::as_bytes(std::span(&number, 1)));
+    }
+  }
+  void Flush() {
+    Write(begin_, buffer_.first(used_));
+    begin_ += std::exchange(used_, 0);
+  }
+
+ private:
+  void Write(uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
+        Throw(ErrorCode::kOverloaded, "no room for ", path_);
+      }
+      if (put < 0) ThrowErrno("can't write", path_);
+      offset += static_cast<uint64_t>(put);
+      bytes = bytes.subspan(static_cast<size_t>(put));
+    }
+  }
+
+  const int fd_;
+  const std::string path_;
+  uint64_t begin_;
+  size_t used_ = 0;
+  const std::span<std::byte> buffer_;
+};
+
+// A checksum of bytes that come piece by piece.
+struct FreeState {
+  void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
+};
+using ChecksumState = std::unique_ptr<XXH3_state_t, FreeState>;
 
 // A segment's file while it is read.
 class SegmentReader {
@@ -109,7 +174,12 @@ class SegmentReader {
     }
     const std::byte* rows = bytes.data() + offset + sizeof header;
     const std::byte* payload = rows + header.rows * sizeof(int64_t);
-    if (header.checksum != ChecksumOf(header, header_.salt, rows, payload)) return false;
+    const uint64_t seed = SeedOf(header, header_.salt, rows);
+    const bool bare = (header.flags & kBarePayload) != 0;
+    if (header.checksum !=
+        (bare ? seed : XXH3_64bits_withSeed(payload, header.payload_bytes, seed))) {
+      return false;
+    }
     const float* numbers = header.numbers;
     push = {header.lsn,
             header.table,
@@ -163,7 +233,7 @@ class SegmentReader {
 }  // namespace
 
 PushLog::PushLog(std::string directory, Options options)
-    : directory_(std::move(directory)), options_(options) {
+    : directory_(std::move(directory)), options_(options), copy_(kCopyBytes) {
   MakeDirectories(directory_);
 }
 
@@ -297,26 +367,24 @@ void PushLog::Append(std::span<const Push* const> pushes) {
 
 uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   static constexpr char kZeros[8] = {};
-  std::vector<RecordHeader> headers;
-  headers.reserve(pushes.size());
-  std::vector<iovec> pieces;
-  uint64_t total = 0;
+  // At the end of what counts, so that a failed write is overwritten by the next.
+  const Segment& segment = segments_.back();
+  const std::string path = PathOf(segment.first_lsn);
+  SegmentWriter writer(file_.get(), path, segment.bytes, copy_);
+  const ChecksumState checksum(XXH3_createState());
   for (const Push* push : pushes) {
-    headers.push_back(HeaderOf(*push, last_lsn_, salt_, 0));
-    const std::pair<const void*, size_t> parts[] = {{&headers.back(), sizeof(RecordHeader)},
-                                                    {push->rows.data(), push->rows.size_bytes()},
-                                                    {push->payload.data(), push->payload.size()},
-                                                    {kZeros, Padding(push->payload.size())}};
-    for (const auto& [data, size] : parts) {
-      if (size != 0) pieces.push_back({const_cast<void*>(data), size});
-      total += size;
-    }
+    const uint64_t begin = writer.offset();
+    const RecordHeader header = HeaderOf(*push, last_lsn_, 0);
+    writer.Put(&header, sizeof header);
+    writer.Put(push->rows.data(), push->rows.size_bytes());
+    XXH3_64bits_reset_withSeed(checksum.get(), SeedOf(header, salt_, push->rows.data()));
+    writer.Put(push->payload.data(), push->payload.size(), checksum.get());
+    writer.Put(kZeros, Padding(push->payload.size()));
+    writer.Replace(begin + offsetof(RecordHeader, checksum), XXH3_64bits_digest(checksum.get()));
   }
-  Write(pieces, total);
-  if (options_.sync && ::fdatasync(file_.get()) != 0) {
-    ThrowErrno("can't sync", PathOf(segments_.back().first_lsn));
-  }
-  return total;
+  writer.Flush();
+  if (options_.sync && ::fdatasync(file_.get()) != 0) ThrowErrno("can't sync", path);
+  return writer.offset() - segment.bytes;
 }
 
 // A record's header comes last: without it the record is not there.
@@ -330,7 +398,8 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes) {
   memory_->Grow(end);
   segments_.back().file_bytes = memory_->bytes();
   for (const Push* push : pushes) {
-    const RecordHeader header = HeaderOf(*push, last_lsn_, salt_, kBarePayload);
+    RecordHeader header = HeaderOf(*push, last_lsn_, kBarePayload);
+    header.checksum = SeedOf(header, salt_, push->rows.data());
     const uint64_t rows = at + sizeof header, payload = rows + push->rows.size_bytes();
     memory_->Put(rows, push->rows.data(), push->rows.size_bytes());
     memory_->Put(payload, push->payload.data(), push->payload.size());
@@ -338,33 +407,6 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes) {
     at += bytes_of(*push);
   }
   return end - segments_.back().bytes;
-}
-
-// At the end of what counts, so that a failed write is overwritten by the next.
-void PushLog::Write(std::vector<iovec>& pieces, uint64_t total) {
-  const Segment& segment = segments_.back();
-  uint64_t offset = segment.bytes;
-  size_t at = 0;
-  while (total > 0) {
-    const int count = static_cast<int>(std::min<size_t>(pieces.size() - at, IOV_MAX));
-    const ssize_t put =
-        ::pwritev(file_.get(), pieces.data() + at, count, static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-      Throw(ErrorCode::kOverloaded, "no room for ", PathOf(segment.first_lsn));
-    }
-    if (put < 0) ThrowErrno("can't write", PathOf(segment.first_lsn));
-    offset += static_cast<uint64_t>(put);
-    total -= static_cast<uint64_t>(put);
-    for (auto left = static_cast<size_t>(put); left > 0;) {
-      iovec& piece = pieces[at];
-      const size_t step = std::min(left, piece.iov_len);
-      piece.iov_base = static_cast<char*>(piece.iov_base) + step;
-      piece.iov_len -= step;
-      left -= step;
-      if (piece.iov_len == 0) at++;
-    }
-  }
 }
 
 void PushLog::KeepSegments(size_t count) {

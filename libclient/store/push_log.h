@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <sys/uio.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -59,8 +57,10 @@ class PushLog {
   // Removes every segment: what they hold is safe elsewhere.
   void Clear();
 
-  // Writes the records, whose numbers go on from last_lsn(). On Error nothing counts as written,
-  // and the same call may be tried again; a full disk is Error(kOverloaded).
+  // Writes the records, whose numbers go on from last_lsn(). Payloads are read once, and may be
+  // changed meanwhile by whoever shares their memory: what is read then is written. On Error
+  // nothing counts as written, and the same call may be tried again; a full disk is
+  // Error(kOverloaded).
   void Append(std::span<const Push* const> pushes);
   // In memory, after Recover: has memory for so many segments now and keeps it, so that what takes
   // all other memory does not stop the log. Throws Error(kOverloaded).
@@ -94,14 +94,14 @@ class PushLog {
   void Close();
   uint64_t WriteToFile(std::span<const Push* const> pushes);
   uint64_t WriteToMemory(std::span<const Push* const> pushes);
-  void Write(std::vector<iovec>& pieces, uint64_t total);
 
   std::string directory_;
   Options options_;
   std::deque<Segment> segments_;  // the last one is written to, if file_ is open
   std::vector<Spare> spares_;
-  uint64_t keep_ = 0;       // bytes of segments and spares, at most
-  size_t keep_always_ = 0;  // so many of both, at least
+  uint64_t keep_ = 0;            // bytes of segments and spares, at most
+  size_t keep_always_ = 0;       // so many of both, at least
+  std::vector<std::byte> copy_;  // of what is being written to a file
   UniqueFd file_;
   std::unique_ptr<MappedSegment> memory_;  // in the place of file_ where the log is in memory
   uint64_t salt_ = 0;

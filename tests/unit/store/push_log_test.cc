@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -296,6 +300,38 @@ TEST_P(PushLogPlace, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
   }
   for (int i = 0; i < 40; i++) round(1);  // nobody pushes any more
   EXPECT_LE(Inodes(scratch / "log").size(), 3U);
+}
+
+// As a trainer could that shares memory with its daemon.
+TEST(PushLog, APayloadThatChangesWhileItIsWrittenIsNoDamage) {
+  const ScratchDirectory scratch;
+  constexpr size_t kBytes = size_t{2} << 20;
+  void* const memory =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    auto* const bytes = static_cast<volatile unsigned char*>(memory);
+    for (size_t i = 0;; i = (i + 4097) % kBytes) bytes[i] = static_cast<unsigned char>(i);
+  }
+  {
+    PushLog log(scratch / "log", {});
+    for (uint64_t lsn = 1; lsn <= 20; lsn++) {
+      const int64_t row = 7;
+      const Push push{
+          lsn, 3, {}, {8, 9}, lsn, {&row, 1}, {static_cast<std::byte*>(memory), kBytes}};
+      const Push* one = &push;
+      log.Append({&one, 1});
+    }
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::munmap(memory, kBytes);
+  PushLog log(scratch / "log", {});
+  std::vector<uint64_t> numbers;
+  EXPECT_EQ(log.Recover([&](const Push& push) { numbers.push_back(push.lsn); }).path, "");
+  EXPECT_EQ(numbers, Range(1, 20));
 }
 
 TEST(PushLog, AFullDiskIsAnErrorAndLosesNothing) {
