@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/link_port.h"
 
+#include <optional>
+
 #include "client/daemon_live.h"
 #include "client/push_regions.h"
 #include "client/row_calls.h"
@@ -25,13 +27,13 @@ void WriteRule(const store::UpdateRule& rule, wire::UpdateRule::Builder out) {
   out.setWeightDecay(rule.weight_decay);
 }
 
-using RegionPtr = std::shared_ptr<PushRegions::Region>;
-
 // Rows that are to be sent, in shared memory or not yet copied.
 struct RowsOnTheWay {
   RowsToPush rows;
-  uint64_t memory = 0;
-  RegionPtr region = nullptr;
+  store::ClientId sender;  // of the push, and its number
+  uint64_t number = 0;
+  std::shared_ptr<PushRegions> memory = nullptr;  // the session's, if it has any
+  std::optional<PushRegions::Region> region = {};
 
   uint64_t bytes() const { return rows.ids.size() * rows.row_bytes; }
 };
@@ -42,10 +44,10 @@ void WriteRows(const RowsOnTheWay& on_the_way, Request& request) {
   const RowsToPush& rows = on_the_way.rows;
   const size_t count = rows.ids.size();
   WriteIds(rows.ids, rows.id_bytes, request.initIds(static_cast<kj::uint>(count * rows.id_bytes)));
-  if (on_the_way.region != nullptr) {
+  if (on_the_way.region) {
     auto shared = request.initShared();
-    shared.setMemory(on_the_way.memory);
-    shared.setOffset(on_the_way.region->offset());
+    shared.setMemory(on_the_way.memory->id());
+    shared.setOffset(on_the_way.region->offset);
     shared.setBytes(on_the_way.bytes());
     return;
   }
@@ -55,22 +57,23 @@ void WriteRows(const RowsOnTheWay& on_the_way, Request& request) {
 }
 
 capnp::MessageSize SizeOf(const RowsOnTheWay& rows) {
-  const uint64_t payload = rows.region != nullptr ? 0 : rows.bytes();
+  const uint64_t payload = rows.region ? 0 : rows.bytes();
   return {(rows.rows.ids.size() * rows.rows.id_bytes + payload) / 8 + 64, 0};
 }
 
-// The region is free again when the daemon has answered that it is done with it, or never was.
+// Gives the shared memory back when the daemon has answered that it is done with it, or never was.
+// Not when nobody waits for the answer any more, or it is "unavailable": then it may be in work.
 template <class Request>
-kj::Promise<void> SendRows(Request& request, RegionPtr region) {
+kj::Promise<void> SendRows(Request& request, const RowsOnTheWay& rows) {
   auto sent = request.send().ignoreResult();
-  if (region == nullptr) return kj::mv(sent);
+  if (rows.memory == nullptr) return kj::mv(sent);
   return sent.then(
-      [region]() -> kj::Promise<void> {
-        region->Done();
+      [memory = rows.memory, sender = rows.sender, number = rows.number]() -> kj::Promise<void> {
+        memory->GiveUpTo(sender, number);
         return kj::READY_NOW;
       },
-      [region](kj::Exception&& error) -> kj::Promise<void> {
-        if (FromKj(error, "").code() == ErrorCode::kOverloaded) region->Done();
+      [memory = rows.memory, region = rows.region](kj::Exception&& error) -> kj::Promise<void> {
+        if (region && FromKj(error, "").code() != ErrorCode::kUnavailable) memory->Give(*region);
         return kj::mv(error);
       });
 }
@@ -167,28 +170,31 @@ class LinkPort final : public TensorPort {
   RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
                           const store::ClientId& client, uint64_t sequence,
                           const RowsToPush& rows) override {
-    return Start(Lane::kBulk, [=, on_the_way = Share(rows)](wire::Session::Client& session) {
-      auto request = session.pushRequest(SizeOf(on_the_way));
-      request.setTable(table);
-      WriteRule(rule, request.initRule());
-      request.initClient().setHigh(client.high);
-      request.getClient().setLow(client.low);
-      request.setSequence(sequence);
-      WriteRows(on_the_way, request);
-      return SendRows(request, on_the_way.region);
-    });
+    return Start(Lane::kBulk,
+                 [=, on_the_way = Share(rows, client, sequence)](wire::Session::Client& session) {
+                   auto request = session.pushRequest(SizeOf(on_the_way));
+                   request.setTable(table);
+                   WriteRule(rule, request.initRule());
+                   request.initClient().setHigh(client.high);
+                   request.getClient().setLow(client.low);
+                   request.setSequence(sequence);
+                   WriteRows(on_the_way, request);
+                   return SendRows(request, on_the_way);
+                 });
   }
 
   RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
                            const RowsToPush& rows) override {
-    return Start(Lane::kBulk, [=, on_the_way = Share(rows)](wire::Session::Client& session) {
-      auto request = session.stageRequest(SizeOf(on_the_way));
-      request.setTable(table);
-      WriteRule(rule, request.initRule());
-      request.setStep(step);
-      WriteRows(on_the_way, request);
-      return SendRows(request, on_the_way.region);
-    });
+    const store::ClientId sender{0, table};  // no client's, which are drawn at random
+    return Start(Lane::kBulk,
+                 [=, on_the_way = Share(rows, sender, step)](wire::Session::Client& session) {
+                   auto request = session.stageRequest(SizeOf(on_the_way));
+                   request.setTable(table);
+                   WriteRule(rule, request.initRule());
+                   request.setStep(step);
+                   WriteRows(on_the_way, request);
+                   return SendRows(request, on_the_way);
+                 });
   }
 
   std::unique_ptr<store::ArenaReader> Map(uint32_t table, int64_t rows, size_t row_bytes) override {
@@ -226,37 +232,40 @@ class LinkPort final : public TensorPort {
   }
 
   // Copies rows into memory that the daemon sees, if there is room in it.
-  RowsOnTheWay Share(const RowsToPush& rows) {
-    RowsOnTheWay all{rows};
+  RowsOnTheWay Share(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {
+    RowsOnTheWay all{rows, sender, number};
     if (all.bytes() < kLeastShared || !link_->shares_memory()) return all;
-    const std::shared_ptr<PushRegions> regions = Regions();
-    if (regions != nullptr) all.region = regions->Take(all.bytes());
-    if (all.region == nullptr) return all;
-    all.memory = regions->id();
-    GatherRows(rows.payload, rows.row_bytes, rows.positions, {}, all.region->data());
+    all.memory = Regions();
+    if (all.memory != nullptr) all.region = all.memory->Take(all.bytes(), sender, number);
+    if (all.region) {
+      GatherRows(rows.payload, rows.row_bytes, rows.positions, {}, all.region->data);
+    }
     return all;
   }
 
-  // Those of the session that there is now; null if the daemon can't be asked.
+  // Those of the session that there is now; null if it has none: then payloads travel in messages.
   std::shared_ptr<PushRegions> Regions() {
     std::lock_guard lock(mutex_);
     const uint64_t generation = link_->generation();
-    if (regions_ != nullptr && generation == regions_generation_) return regions_;
-    regions_.reset();
+    if (generation == regions_generation_) return regions_;
+    UniqueFd fd;
+    uint64_t id = 0;
     try {
-      UniqueFd fd;
-      uint64_t id = 0;
       Start(Lane::kBulk, [&](wire::Session::Client& session) {
         return session.pushMemoryRequest().send().then([&](auto&& response) {
           id = response.getId();
           return TakeDescriptor(response.getHandle(), fd).attach(kj::mv(response));
         });
       }).Wait();
-      if (fd) regions_ = std::make_shared<PushRegions>(std::move(fd), id);
-      regions_generation_ = generation;
+      // It may be that of a session which came meanwhile, and which is asked again now.
+      const bool known = regions_ != nullptr && regions_->id() == id;
+      if (!known) regions_ = fd ? std::make_shared<PushRegions>(std::move(fd), id) : nullptr;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kUnavailable) throw;
+      regions_.reset();
+      if (error.code() == ErrorCode::kDeadline) throw;
+      if (error.code() == ErrorCode::kUnavailable) return nullptr;  // asked again when it is back
     }
+    regions_generation_ = generation;
     return regions_;
   }
 

@@ -2,52 +2,51 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <optional>
 
+#include "store/push.h"
 #include "wire/push_memory.h"
 
 namespace graphd {
 
 // The trainer's side of a session's PushMemory: which parts of it hold the rows of pushes that are
-// under way. Thread-safe.
-class PushRegions : public std::enable_shared_from_this<PushRegions> {
+// under way. A part is for one sending of one push, and stays taken until the daemon has answered
+// that it is done with that push or a later one of the same sender: a call that was given up may
+// still be in work. Thread-safe.
+class PushRegions {
  public:
-  // A part, for one push. Unless the daemon has said that it is done with it, nothing else is ever
-  // written there: a call that was given up may still be in work.
-  class Region {
-   public:
-    Region(std::shared_ptr<PushRegions> of, uint64_t offset)
-        : of_(std::move(of)), offset_(offset) {}
-    ~Region() {
-      if (done_) of_->Give(offset_);
-    }
-    Region(const Region&) = delete;
-    Region& operator=(const Region&) = delete;
-
-    uint64_t offset() const noexcept { return offset_; }
-    std::byte* data() const noexcept { return of_->memory_.data() + offset_; }
-    void Done() noexcept { done_ = true; }
-
-   private:
-    const std::shared_ptr<PushRegions> of_;
-    const uint64_t offset_;
-    bool done_ = false;
+  struct Region {
+    uint64_t offset = 0;
+    std::byte* data = nullptr;
   };
 
   // `id`: what the daemon calls the memory.
-  PushRegions(UniqueFd fd, uint64_t id) : memory_(std::move(fd)), id_(id) {}
+  PushRegions(UniqueFd fd, uint64_t id);
+  PushRegions(const PushRegions&) = delete;
+  PushRegions& operator=(const PushRegions&) = delete;
+
   uint64_t id() const noexcept { return id_; }
-  // The first part that is free and large enough; null if there is none.
-  std::shared_ptr<Region> Take(uint64_t bytes);
+  // The first part that is free and large enough; nothing if there is none, or in a process that
+  // was forked from the one whose memory it is. Numbers of a sender ascend.
+  std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number);
+  // Nobody reads this one (any more).
+  void Give(const Region& region) noexcept;
+  // Nobody reads what the sender sent under this number or smaller ones.
+  void GiveUpTo(const store::ClientId& sender, uint64_t number) noexcept;
 
  private:
-  void Give(uint64_t offset) noexcept;
+  struct Taken {
+    uint64_t end;
+    store::ClientId sender;
+    uint64_t number;
+  };
 
   const PushMemory memory_;
   const uint64_t id_;
+  const int process_;
   std::mutex mutex_;
-  std::map<uint64_t, uint64_t> taken_;  // offset -> end
+  std::map<uint64_t, Taken> taken_;  // by offset
 };
 
 }  // namespace graphd

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/interruptible.h"
 #include "base/strings.h"
 #include "client/owner_split.h"
 
@@ -35,7 +36,7 @@ std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   TensorPort& port = this->port(part);
   // What is mapped of a daemon that died stays as it was, and would be read for ever.
   port.Reconnect();
-  std::lock_guard lock(share.mutex);
+  const auto lock = AwaitLock(share.mutex);
   const uint64_t generation = port.generation();
   const auto now = Clock::now();
   if (share.generation == generation && (!share.reader || now - share.asked < kAskAgain)) {
