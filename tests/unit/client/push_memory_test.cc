@@ -23,7 +23,7 @@
 namespace graphd::testing {
 namespace {
 
-constexpr int64_t kDim = 1024;  // a row is 8 KiB, and 8 rows of a partition are shared
+constexpr int64_t kPushedDim = 1024;  // a row is 8 KiB, and 8 rows of a partition are shared
 
 std::shared_ptr<PushRegions> NewRegions() {
   const PushMemory daemons;
@@ -190,7 +190,7 @@ class Client {
 
 class PushMemoryOfDaemons : public TensorFixture {
  protected:
-  static TensorSpec Wide(const std::string& name, int64_t dim = kDim) {
+  static TensorSpec Wide(const std::string& name, int64_t dim = kPushedDim) {
     TensorSpec spec;
     spec.name = name;
     spec.persistent = true;
@@ -199,7 +199,7 @@ class PushMemoryOfDaemons : public TensorFixture {
     spec.row_shape = {dim};
     return spec;
   }
-  static Tensor Same(int64_t rows, int64_t value, int64_t dim = kDim) {
+  static Tensor Same(int64_t rows, int64_t value, int64_t dim = kPushedDim) {
     Tensor all = Tensor::Empty(DType::kInt64, {rows, dim});
     for (int64_t& each : all.as<int64_t>()) each = value;
     return all;
@@ -241,7 +241,7 @@ TEST_F(PushMemoryOfDaemons, IsUsedAgainAndAgain) {
 }
 
 TEST_F(PushMemoryOfDaemons, WhatIsNotInItIsRefused) {
-  constexpr uint64_t kRow = kDim * 8, kEnd = PushMemory::kBytes;
+  constexpr uint64_t kRow = kPushedDim * 8, kEnd = PushMemory::kBytes;
   const DistTensor tensor = DistTensor::Create(Connect(), Wide("rows"));
   const auto client = NewClient("hostile"), other = NewClient("other");
   const uint32_t number = client->NumberOf("rows");
@@ -314,7 +314,7 @@ TEST_F(PushMemoryOfDaemons, ACallThatWasGivenUpKeepsItsPartWhileTheDaemonMayRead
 }
 
 TEST_F(PushMemoryOfDaemons, WhatFindsNoRoomTravelsInAMessage) {
-  constexpr int64_t kWide = 8 * kDim, kRows = 400;  // 25 MiB: two of five fit
+  constexpr int64_t kWide = 8 * kPushedDim, kRows = 400;  // 25 MiB: two of five fit
   const DistGraph graph = Connect();
   const auto holder = NewClient("holder");
   std::vector<DistTensor> tensors;
@@ -405,7 +405,7 @@ TEST_F(PushMemoryOfDaemons, SynchronousStepsAreThoseThatMessagesBring) {
 
 // It gets rows of its own choice, and hurts nobody else.
 TEST_F(PushMemoryOfDaemons, ATrainerThatChangesWhatItHasPushedDamagesNothing) {
-  constexpr size_t kRows = 400, kBytes = kRows * kDim * 8;
+  constexpr size_t kRows = 400, kBytes = kRows * kPushedDim * 8;
   const DistGraph graph = Connect();
   const DistTensor others = DistTensor::Create(graph, Wide("others"));
   DistTensor::Create(graph, Wide("rows"));
