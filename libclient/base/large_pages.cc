@@ -17,6 +17,10 @@ constexpr uintptr_t RoundUp(uintptr_t value, uintptr_t to) { return (value + to 
 }  // namespace
 
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept {
+  if (bytes < kLargePage) {
+    void* data = ::mmap(nullptr, bytes, protection, flags, fd, 0);
+    return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+  }
   size_t reserve = 0;
   if (__builtin_add_overflow(bytes, kLargePage, &reserve)) {
     errno = ENOMEM;
@@ -47,9 +51,7 @@ void JoinPages(std::byte* data, size_t bytes) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(data);
   for (uintptr_t at = RoundUp(begin, kLargePage); at + kLargePage <= begin + bytes;
        at += kLargePage) {
-    if (::madvise(reinterpret_cast<void*>(at), kLargePage, kCollapse) != 0 && errno == EINVAL) {
-      return;  // it knows nothing of this
-    }
+    ::madvise(reinterpret_cast<void*>(at), kLargePage, kCollapse);
   }
 }
 

@@ -10,7 +10,8 @@ namespace graphd {
 constexpr size_t kLargePage = size_t{2} << 20;
 
 // mmap at a multiple of kLargePage, so that the file's large pages, or large anonymous ones, can be
-// mapped as such. `fd` may be -1, as mmap has it. Null, with errno, if it fails.
+// mapped as such; anywhere, if it is less than one. `fd` may be -1, as mmap has it. Null, with
+// errno, if it fails.
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 
 // Has the kernel make large pages of the small ones in [data, data + bytes), where all of one is in

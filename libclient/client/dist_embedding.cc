@@ -41,6 +41,12 @@ std::span<const float> DistEmbedding::Gradients::all() const {
   return kept.num_elements() != 0 ? kept.as<float>() : std::span<const float>(values);
 }
 
+void DistEmbedding::Gradients::Clear() {
+  ids.clear();
+  values.clear();
+  kept = {};
+}
+
 void DistEmbedding::Gradients::Append(std::span<const int64_t> more_ids,
                                       std::span<const float> more) {
   if (kept.num_elements() != 0) {
@@ -63,9 +69,7 @@ DistEmbedding::DistEmbedding(const DistGraph& graph, const EmbeddingOptions& opt
 
 DistEmbedding::~DistEmbedding() = default;
 
-// Where gradients wait for ids, with room for these. Under pending_->mutex.
-DistEmbedding::Gradients& DistEmbedding::Waiting(std::span<const int64_t> ids,
-                                                 const Tensor& gradients) const {
+void DistEmbedding::Check(std::span<const int64_t> ids, const Tensor& gradients) const {
   const std::vector<int64_t> wanted = {static_cast<int64_t>(ids.size()), dim()};
   if (gradients.dtype() != DType::kFloat32 || gradients.shape() != wanted) {
     Throw(ErrorCode::kInvalid, "gradients of embedding '", name(), "' must be float32 [",
@@ -73,8 +77,11 @@ DistEmbedding::Gradients& DistEmbedding::Waiting(std::span<const int64_t> ids,
           " with ", gradients.num_elements(), " elements");
   }
   CheckIds(ids, num_embeddings(), "id");
+}
+
+DistEmbedding::Gradients& DistEmbedding::RoomFor(size_t bytes) const {
   Gradients& waiting = pending_->gradients;
-  const size_t bytes = waiting.all().size_bytes() + gradients.num_bytes();
+  bytes += waiting.all().size_bytes();
   if (bytes > kMaxPendingBytes) {
     Throw(ErrorCode::kOverloaded, "gradients of embedding '", name(), "' for ", waiting.ids.size(),
           " rows wait for a step, and more would need ", HumanBytes(bytes),
@@ -84,22 +91,18 @@ DistEmbedding::Gradients& DistEmbedding::Waiting(std::span<const int64_t> ids,
 }
 
 void DistEmbedding::Backward(std::span<const int64_t> ids, const Tensor& gradients) {
+  Check(ids, gradients);
   std::lock_guard lock(pending_->mutex);
-  Waiting(ids, gradients).Append(ids, gradients.as<float>());
+  RoomFor(gradients.num_bytes()).Append(ids, gradients.as<float>());
 }
 
 void DistEmbedding::Backward(std::span<const int64_t> ids, Tensor&& gradients) {
+  Check(ids, gradients);
   std::lock_guard lock(pending_->mutex);
-  Gradients& waiting = Waiting(ids, gradients);
+  Gradients& waiting = RoomFor(gradients.num_bytes());
   if (!waiting.ids.empty()) return waiting.Append(ids, std::as_const(gradients).as<float>());
   waiting.ids.assign(ids.begin(), ids.end());
   waiting.kept = std::move(gradients);
-}
-
-void DistEmbedding::Gradients::Clear() {
-  ids.clear();
-  values.clear();
-  kept = {};
 }
 
 void DistEmbedding::ZeroGrad() {

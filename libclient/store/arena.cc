@@ -17,14 +17,8 @@
 namespace graphd::store {
 namespace {
 
-// Memory of a file, now: later a shortage would be a SIGBUS.
 void TakeMemory(int fd, uint64_t offset, uint64_t bytes, const std::string& name) {
-  if (bytes == 0) return;
-  int error = 0;
-  do {
-    error = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  if (error != 0) {
+  if (bytes != 0 && !TakeFileMemory(fd, offset, bytes)) {
     Throw(ErrorCode::kOverloaded, name, ": no memory for another ", HumanBytes(bytes),
           " of a table");
   }

@@ -4,11 +4,8 @@
 #include <emmintrin.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
 
 #include "base/large_pages.h"
@@ -19,12 +16,9 @@ namespace {
 
 constexpr size_t kStreamed = 256;  // fewer bytes are soon read again, or not worth it
 
-constexpr uint64_t kSmallPage = 4096;
+constexpr uint64_t kPage = 4096;
 
-uint64_t WholePages(uint64_t bytes) {
-  const uint64_t page = bytes < kLargePage ? kSmallPage : kLargePage;
-  return (bytes + page - 1) / page * page;
-}
+uint64_t WholePages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   const size_t head = std::min(bytes, -reinterpret_cast<uintptr_t>(to) % sizeof(__m128i));
@@ -47,7 +41,7 @@ MappedSegment::MappedSegment(const std::string& path)
     : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {}
 
 MappedSegment::MappedSegment(const std::string& path, uint64_t bytes) : MappedSegment(path) {
-  bytes = std::max(WholePages(bytes), FileSize(path) / kSmallPage * kSmallPage);
+  bytes = std::max(WholePages(bytes), FileSize(path));
   TakeMemory(bytes);
   Map(bytes);
 }
@@ -60,13 +54,8 @@ uint64_t MappedSegment::MakeFile(const std::string& path, uint64_t bytes) {
   return WholePages(bytes);
 }
 
-// Now: later a shortage would be a SIGBUS.
 void MappedSegment::TakeMemory(uint64_t bytes) const {
-  int error = 0;
-  do {
-    error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  if (error != 0) Throw(ErrorCode::kOverloaded, "no room for ", path_);
+  if (!TakeFileMemory(fd_.get(), 0, bytes)) Throw(ErrorCode::kOverloaded, "no room for ", path_);
 }
 
 void MappedSegment::Map(uint64_t bytes) {

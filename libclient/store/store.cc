@@ -332,13 +332,16 @@ void Store::Clean() {
   }
 }
 
+std::string Store::trouble() const {
+  const std::string of_pushes = pipeline_->trouble();
+  if (!of_pushes.empty()) return of_pushes;
+  std::lock_guard lock(mutex_);
+  return write_back_trouble_;
+}
+
 Store::Status Store::status() const {
   Status status;
-  status.trouble = pipeline_->trouble();
-  {
-    std::lock_guard lock(mutex_);
-    if (status.trouble.empty()) status.trouble = write_back_trouble_;
-  }
+  status.trouble = trouble();
   if (lasting_ != nullptr) status.memory = lasting_->directory();
   status.last_lsn = pipeline_->Cut(nullptr);
   status.replayed = replayed_;

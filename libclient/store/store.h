@@ -133,11 +133,13 @@ class Store {
 
   struct Status {
     std::string memory;   // the directory of memory that lasts; empty if it does not
-    std::string trouble;  // empty, or why pushes wait or fail, or write-back fails
+    std::string trouble;  // Store::trouble
     uint64_t last_lsn = 0, replayed = 0;
     uint64_t log_bytes = 0, page_bytes = 0, resident_bytes = 0;
   };
   Status status() const;
+  // Empty, or why pushes wait or fail, or write-back fails.
+  std::string trouble() const;
   // What opening found damaged: pages that can't be read, pushes that are lost. For the log and for
   // status.
   const std::vector<std::string>& damage() const noexcept { return damage_; }

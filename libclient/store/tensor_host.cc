@@ -327,7 +327,7 @@ void TensorHost::Submit(const std::string& job, const SharePtr& share, Push push
       share->pushes--;
       done(error);
     });
-  } catch (const Error&) {
+  } catch (...) {
     share->pushes--;
     throw;
   }
@@ -422,7 +422,7 @@ std::vector<TensorShare> TensorHost::ListAll() const {
 
 std::string TensorHost::trouble() const {
   std::lock_guard lock(mutex_);
-  return store_ ? store_->status().trouble : "";
+  return store_ ? store_->trouble() : "";
 }
 
 std::optional<StoreStatus> TensorHost::status() const {

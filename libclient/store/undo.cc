@@ -24,8 +24,7 @@ Undo::~Undo() { ::munmap(base_, kHeaderBytes + kMostBytes); }
 void Undo::Reserve(uint64_t page_bytes) {
   const uint64_t bytes = page_bytes + kPageRows * sizeof(int64_t);
   GRAPHD_CHECK(bytes <= kMostBytes, "a page fits");
-  const int error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(kHeaderBytes + bytes));
-  if (error != 0) {
+  if (!TakeFileMemory(fd_.get(), 0, kHeaderBytes + bytes)) {
     Throw(ErrorCode::kOverloaded, "no memory for ", HumanBytes(bytes), " of rows in work");
   }
 }

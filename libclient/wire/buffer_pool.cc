@@ -9,19 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kSmallest = size_t{64} << 10;
-constexpr size_t kHugePage = size_t{2} << 20;
 
 // Powers of two below 2 MiB, multiples of 2 MiB above: few classes, little waste.
 size_t ClassOf(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
-  if (bytes < kHugePage) return std::bit_ceil(bytes);
-  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  if (bytes < kLargePage) return std::bit_ceil(bytes);
+  return (bytes + kLargePage - 1) / kLargePage * kLargePage;
 }
 
 }  // namespace
@@ -79,27 +79,14 @@ PooledBuffer BufferPool::Get(size_t bytes) {
       return PooledBuffer(shared_from_this(), data, capacity);
     }
   }
-  // Mapped with 2 MiB to spare, so that the buffer can begin on a huge page.
-  const size_t slack = wanted >= kHugePage ? kHugePage : 0;
-  void* area =
-      ::mmap(nullptr, wanted + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (area == MAP_FAILED) {
+  std::byte* data = MapAligned(-1, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  if (data == nullptr) {
     Throw(ErrorCode::kOverloaded, "no memory for a buffer of ", HumanBytes(wanted));
   }
-  auto begin = reinterpret_cast<uintptr_t>(area);
-  if (slack) {
-    const uintptr_t aligned = (begin + kHugePage - 1) / kHugePage * kHugePage;
-    if (aligned > begin) ::munmap(area, aligned - begin);
-    const uintptr_t end = aligned + wanted;
-    if (begin + wanted + slack > end) {
-      ::munmap(reinterpret_cast<void*>(end), begin + wanted + slack - end);
-    }
-    begin = aligned;
-    ::madvise(reinterpret_cast<void*>(begin), wanted, MADV_HUGEPAGE);
-  }
+  if (wanted >= kLargePage) ::madvise(data, wanted, MADV_HUGEPAGE);
   std::lock_guard lock(state_->mutex);
   state_->loaned_bytes += wanted;
-  return PooledBuffer(shared_from_this(), reinterpret_cast<std::byte*>(begin), wanted);
+  return PooledBuffer(shared_from_this(), data, wanted);
 }
 
 void BufferPool::Return(std::byte* data, size_t capacity) noexcept {

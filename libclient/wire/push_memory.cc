@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd {
@@ -39,10 +40,9 @@ PushMemory::PushMemory(UniqueFd fd) : fd_(std::move(fd)) {
 PushMemory::~PushMemory() { ::munmap(data_, kBytes); }
 
 void PushMemory::Map(int protection) {
-  void* data = ::mmap(nullptr, kBytes, protection, MAP_SHARED, fd_.get(), 0);
-  if (data == MAP_FAILED) ThrowErrno("can't map memory for", "pushes");
-  ::madvise(data, kBytes, MADV_HUGEPAGE);
-  data_ = static_cast<std::byte*>(data);
+  data_ = MapAligned(fd_.get(), kBytes, protection, MAP_SHARED);
+  if (data_ == nullptr) ThrowErrno("can't map memory for", "pushes");
+  ::madvise(data_, kBytes, MADV_HUGEPAGE);
 }
 
 }  // namespace graphd

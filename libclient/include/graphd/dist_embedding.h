@@ -87,7 +87,9 @@ class DistEmbedding {
 
  private:
   struct Pending;
-  Gradients& Waiting(std::span<const int64_t> ids, const Tensor& gradients) const;
+  void Check(std::span<const int64_t> ids, const Tensor& gradients) const;
+  // Where gradients of so many bytes wait. With the lock of `pending_`.
+  Gradients& RoomFor(size_t bytes) const;
   DistTensor weight_;
   std::unique_ptr<Pending> pending_;
 };
