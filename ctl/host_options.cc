@@ -119,6 +119,10 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
                   "What changes of tensors survive: none, process (kill -9 of the daemon; the "
                   "default) or power (loss of power, too)")
       ->check(CLI::IsMember({"none", "process", "power"}));
+  verb.add_option(
+      Flags("memory_dir"), server.memory_dir,
+      "The tmpfs, on every host, where the memory of tensors outlasts a daemon that was "
+      "killed (default: its own choice)");
   verb.add_option(Flags("embedding_memory"), server.embedding_memory,
                   "Memory for tensors and optimisers' state of each daemon, e.g. 64GiB (default: "
                   "no limit)")
@@ -152,6 +156,9 @@ void Resolve(HostOptions& options) {
   }
   if (!server.state_dir.empty()) {
     server.state_dir = std::filesystem::absolute(server.state_dir).string();
+  }
+  if (!server.memory_dir.empty()) {
+    server.memory_dir = std::filesystem::absolute(server.memory_dir).string();
   }
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);

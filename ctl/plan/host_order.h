@@ -25,8 +25,9 @@ struct ServerSpec {
   std::string graphd;       // path of the program on the host; empty: beside its graphctl
   std::string runtime_dir;  // empty: the host's own default
   int num_servers = 0;      // the daemon's worker threads; 0: its own default
-  std::string state_dir, durability;  // of its tensors; empty: its own defaults
-  uint64_t embedding_memory = 0;      // bytes; 0: no limit
+  // Of its tensors; empty: its own defaults.
+  std::string state_dir, durability, memory_dir;
+  uint64_t embedding_memory = 0;  // bytes; 0: no limit
   bool keep_alive = false;
   bool insecure = false;
   double start_timeout = 600;  // seconds that loading may take

@@ -102,6 +102,7 @@ std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::stri
   if (spec.num_servers > 0) add("--num_servers", StrCat(spec.num_servers));
   add("--state_dir", spec.state_dir);
   add("--durability", spec.durability);
+  add("--memory_dir", spec.memory_dir);
   if (spec.embedding_memory > 0) add("--embedding_memory", StrCat(spec.embedding_memory));
   if (ends_with_jobs) words.push_back("--end_with_jobs");
   if (spec.insecure) words.push_back("--insecure");

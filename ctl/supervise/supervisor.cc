@@ -18,6 +18,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kDaemonPollMilliseconds = 5;
+// For a daemon that ends with its last job; less than the launcher waits for its hosts.
+constexpr int kDaemonEndMs = 8000;
 
 template <class Handle>
 void CloseHandle(Handle& handle) {
@@ -285,7 +287,7 @@ void Supervisor::LeaveDaemon() {
   }
   client_.reset();
   pollfd exit{daemon_pidfd_.get(), POLLIN, 0};
-  if (ends && daemon_pidfd_) ::poll(&exit, 1, 3000);
+  if (ends && daemon_pidfd_) ::poll(&exit, 1, kDaemonEndMs);
   if (starter_->started_pid() != 0) ::waitpid(starter_->started_pid(), nullptr, WNOHANG);
 }
 
