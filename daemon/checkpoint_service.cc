@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/strings.h"
 #include "store/checkpoint_reader.h"
 #include "wire/tensor_share.h"
@@ -274,7 +275,12 @@ kj::Promise<void> CheckpointService::list(ListContext context) {
       client_, context,
       [found, &shelf = context_.checkpoints] {
         for (const auto& set : shelf.All()) {
-          for (CheckpointSet::Entry& entry : set->List()) found->push_back(std::move(entry));
+          for (CheckpointSet::Entry& entry : set->List()) {
+            if (!entry.trouble.empty()) {
+              LogError("checkpoint '", entry.name, "' is damaged: ", entry.trouble);
+            }
+            found->push_back(std::move(entry));
+          }
         }
       },
       [found](ListResults::Builder results) {

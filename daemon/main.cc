@@ -20,6 +20,7 @@
 #include "daemon/options.h"
 #include "daemon/uv_bridge.h"
 #include "format/load.h"
+#include "store/memory_dir.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -69,7 +70,7 @@ bool IsWritableTmpfs(const std::string& directory) {
 std::string MemoryDirectory(const DaemonOptions& options) {
   if (options.durability != "process" || options.embedding_memory != 0) return {};
   const bool given = !options.memory_dir.empty();
-  std::string directory = given ? options.memory_dir : "/dev/shm";
+  std::string directory = given ? options.memory_dir : store::kUsualMemoryDir;
   if (IsWritableTmpfs(directory)) return directory;
   if (given) {
     Throw(ErrorCode::kInvalid, "--memory_dir ", directory,

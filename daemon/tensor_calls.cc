@@ -43,7 +43,7 @@ struct OpenedFor {
   bool told = false;
 
   ~OpenedFor() {
-    if (opened.fill && !told) host.CallerLeft(caller.key);
+    if (opened.fill && !told) host.GiveUpFilling(caller, opened.share.table);
   }
 };
 
@@ -207,6 +207,7 @@ kj::Promise<void> GraphSession::readRows(ReadRowsContext context) {
       Outbox::Room room;
       PooledBuffer out;
       size_t row_bytes, rows_per_slice;
+      uint64_t restores;
 
       void Run(size_t slice, std::vector<int64_t>& rows) {
         const size_t begin = slice * rows_per_slice;
@@ -214,15 +215,22 @@ kj::Promise<void> GraphSession::readRows(ReadRowsContext context) {
         ids.CopyRows(begin, end, *share->rows.map, share->record.part, share->rows.type, rows);
         share->table->Read(rows, out.data() + begin * row_bytes);
       }
+      // Some rows might be those of before, and some the checkpoint's.
+      void CheckNotRestored() const {
+        if (restores % 2 == 0 && share->table->restores() == restores) return;
+        Throw(ErrorCode::kUnavailable, "tensor '", NameOf(share),
+              "' was restored from a checkpoint while it was read; read it again");
+      }
     };
     auto share = context_.tensors.FindToRead(membership_->job_id(), params.getTable());
     WireIds ids(params.getIds(), share->rows.total(), *context_.buffers);
     const size_t count = ids.size(), row_bytes = share->record.spec.row_bytes();
     const size_t bytes = count * row_bytes;
+    const uint64_t restores = share->table->restores();
     CheckResponse(bytes);
     auto read = std::make_shared<Read>(Read{
         std::move(share), std::move(ids), outbox_->Reserve(bytes), context_.buffers->Get(bytes + 8),
-        row_bytes, std::max<size_t>(1, kReadSlice / row_bytes)});
+        row_bytes, std::max<size_t>(1, kReadSlice / row_bytes), restores});
     context.releaseParams();
     context_.graph.rows_served.fetch_add(count, std::memory_order_relaxed);
     const size_t slices = (count + read->rows_per_slice - 1) / read->rows_per_slice;
@@ -231,6 +239,7 @@ kj::Promise<void> GraphSession::readRows(ReadRowsContext context) {
                [read](size_t slice, WorkerScratch& scratch) { read->Run(slice, scratch.rows); })
         .then([this, context, read, bytes]() mutable {
           AsKj([&] {
+            read->CheckNotRestored();
             auto results = context.getResults(capnp::MessageSize{16, 0});
             results.adoptRows(Adopt(capnp::Orphanage::getForMessageContaining(results),
                                     std::move(read->out), bytes, std::move(read->room)));

@@ -37,14 +37,6 @@ UniqueFd OpenFile(const std::string& path, int flags, unsigned mode) {
   return UniqueFd(fd);
 }
 
-bool TakeFileMemory(int fd, uint64_t offset, uint64_t bytes) noexcept {
-  int error = 0;
-  do {
-    error = ::posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  return error == 0;
-}
-
 uint64_t FileSize(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) ThrowErrno("can't stat", path);

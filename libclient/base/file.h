@@ -38,9 +38,6 @@ class UniqueFd {
 // open(2) with O_CLOEXEC.
 UniqueFd OpenFile(const std::string& path, int flags, unsigned mode = 0644);
 uint64_t FileSize(const std::string& path);
-// Has memory for a part of a file in a tmpfs from now on: a shortage at the first write to a
-// mapping would be a SIGBUS. False if there is not so much.
-bool TakeFileMemory(int fd, uint64_t offset, uint64_t bytes) noexcept;
 bool FileExists(const std::string& path) noexcept;
 
 // The whole file as text. Throws Error(kInvalid) if it is larger than `max_bytes`.

@@ -66,6 +66,7 @@ class CheckpointClient {
   Peer& FirstPeer();  // that has partition 0
   std::vector<Found> FindAll();
   Found FindOne(const std::string& name);
+  void LookAt(const std::string& name, const std::vector<const CheckpointTensor*>& tensors);
   std::string ReadFileOf(const Found& found, const std::string& file);
   std::vector<std::pair<int64_t, int64_t>> CurrentIds(const TensorSpec& spec);
 

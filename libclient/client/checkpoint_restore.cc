@@ -42,7 +42,8 @@ void CheckpointClient::EachRows(const Checkpoint& checkpoint, const CheckpointTe
     int64_t ids_begin = 0, ids_end = 0;
     for (int64_t begin = 0;;) {
       if (spec.policy != TensorPolicy::kRange && begin >= ids_end && (begin == 0 || !ids.empty())) {
-        On(*peer, "reading original ids", options_.timeout, [&, part = part](Peer& at) {
+        // The first call that reads of a part looks at all its files.
+        On(*peer, "reading original ids", kDiskLimit, [&, part = part](Peer& at) {
           auto request = at.checkpoints().originalIdsRequest();
           request.setName(checkpoint.name);
           request.setPart(part);
@@ -56,7 +57,7 @@ void CheckpointClient::EachRows(const Checkpoint& checkpoint, const CheckpointTe
       }
       std::vector<std::byte> values, states;
       const int64_t wanted = ids.empty() ? per_piece : std::min(per_piece, ids_end - begin);
-      On(*peer, "reading rows", options_.timeout, [&, part = part](Peer& at) {
+      On(*peer, "reading rows", kDiskLimit, [&, part = part](Peer& at) {
         auto request = at.checkpoints().readRowsRequest();
         request.setName(checkpoint.name);
         request.setPart(part);
@@ -287,6 +288,22 @@ std::vector<std::pair<int64_t, int64_t>> CheckpointClient::CurrentIds(const Tens
   return pairs;
 }
 
+// Has all machines read through what they have of it.
+void CheckpointClient::LookAt(const std::string& name,
+                              const std::vector<const CheckpointTensor*>& tensors) {
+  if (tensors.empty()) return;
+  const Found found = FindOne(name);
+  for (const auto& [part, peer] : found.places) {
+    On(*peer, "looking at a checkpoint", kDiskLimit, [&, part = part](Peer& at) {
+      auto request = at.checkpoints().readRowsRequest();
+      request.setName(name);
+      request.setPart(part);
+      request.setTensor(tensors.front()->spec.name);
+      return request.send().ignoreResult();
+    });
+  }
+}
+
 void CheckpointClient::Restore(const std::string& name, const std::vector<std::string>& names,
                                bool keep_leases) {
   const Checkpoint checkpoint = Find(name);
@@ -319,6 +336,7 @@ void CheckpointClient::Restore(const std::string& name, const std::vector<std::s
     loader.Open(tensor->state);
     loaders.push_back(std::move(loader));
   }
+  LookAt(name, chosen);
   // Nothing has changed so far.
   for (Loader& loader : loaders) loader.SetLoading(true);
   for (size_t i = 0; i < loaders.size(); i++) {

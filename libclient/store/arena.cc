@@ -13,16 +13,10 @@
 #include "base/check.h"
 #include "base/large_pages.h"
 #include "base/strings.h"
+#include "store/memory_dir.h"
 
 namespace graphd::store {
 namespace {
-
-void TakeMemory(int fd, uint64_t offset, uint64_t bytes, const std::string& name) {
-  if (bytes != 0 && !TakeFileMemory(fd, offset, bytes)) {
-    Throw(ErrorCode::kOverloaded, name, ": no memory for another ", HumanBytes(bytes),
-          " of a table");
-  }
-}
 
 // Memory that ends with those who have it, and never shrinks.
 UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
@@ -40,6 +34,7 @@ UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
 
 Arena::Arena(const std::string& name, Shape shape, const Files* files)
     : shape_(shape),
+      name_(name),
       path_(files != nullptr ? files->path : ""),
       value_blocks_(ArenaBytes(shape.rows, shape.row_bytes).value_or(0)),
       state_blocks_(0) {
@@ -55,7 +50,7 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
     fd_ = OpenPart(".rows", mapped_, kept);
     const size_t lsns = num_pages() * sizeof(uint64_t);
     const UniqueFd fd = OpenPart(".lsns", lsns, kept);
-    TakeMemory(fd.get(), 0, lsns, name);
+    Take(fd.get(), 0, lsns);
     lsns_ = HugeArray<uint64_t>(fd.get(), num_pages(), "the numbers of pages");
   } else {
     fd_ = MakeMemory(name, mapped_);
@@ -63,7 +58,7 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   }
   reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
   // The words are touched by every reader; they are small.
-  TakeMemory(fd_.get(), 0, num_pages() * sizeof(uint64_t) + 1, name);
+  Take(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
   std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
@@ -78,6 +73,11 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
     full_values_ = FullPages(mapped_ - offset);
     CountStates();
   }
+}
+
+void Arena::Take(int fd, uint64_t offset, uint64_t bytes) const {
+  TakeMemory(fd, offset, bytes, path_,
+             StrCat(name_, ": no memory for another ", HumanBytes(bytes), " of a table"));
 }
 
 // Anonymous memory comes in large pages if it can.
@@ -134,7 +134,7 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   if (states.fd) {
     EachResident([&](uint64_t page) {
       const Range range = StatesOf(page, state_floats);
-      TakeMemory(states.fd.get(), range.begin, range.end - range.begin, path_);
+      Take(states.fd.get(), range.begin, range.end - range.begin);
     });
   }
   shape_.state_floats = state_floats;
@@ -236,11 +236,11 @@ uint64_t Arena::Reserve(uint64_t page) {
   bool states_added = false;
   try {
     taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
-      TakeMemory(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes, path_);
+      Take(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
     });
     states_added = true;
     taken += state_blocks_.Add(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-      if (states_.fd) TakeMemory(states_.fd.get(), begin, bytes, path_);
+      if (states_.fd) Take(states_.fd.get(), begin, bytes);
     });
   } catch (const Error&) {
     value_blocks_.Drop(values.begin, values.end,

@@ -61,6 +61,14 @@ class Arena {
   uint64_t AdoptStates(size_t state_floats, States states);
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
+  // How often rows of a checkpoint began to come, or ended; odd while they come, and nobody reads
+  // others' rows meanwhile.
+  uint64_t restores() const noexcept { return words_[num_pages()].load(std::memory_order_acquire); }
+  // One thread at a time.
+  void SetRestoring(bool restoring) noexcept {
+    const uint64_t word = restores();
+    if ((word % 2 != 0) != restoring) words_[num_pages()].store(word + 1);
+  }
   std::byte* value(int64_t row) noexcept {
     return values_ + static_cast<size_t>(row) * shape_.row_bytes;
   }
@@ -126,6 +134,7 @@ class Arena {
   Range ValuesOf(uint64_t page) const noexcept;                       // in values_
   Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // in states_, in bytes
   void Punch(uint64_t begin, uint64_t bytes) noexcept;
+  void Take(int fd, uint64_t offset, uint64_t bytes) const;  // memory, now
   UniqueFd OpenPart(const char* suffix, size_t bytes, bool kept) const;
   States OpenStates(size_t state_floats, bool kept) const;
   template <class F>
@@ -134,6 +143,7 @@ class Arena {
   void Count(const Range& values, const Range& states);  // under blocks_mutex_
 
   Shape shape_;
+  const std::string name_;
   const std::string path_;  // of its files; empty: it has none
   UniqueFd fd_, reader_fd_;
   size_t mapped_ = 0;

@@ -15,11 +15,13 @@
 // How a table's rows lie in memory that several processes map, and how a row is read there: what
 // Arena, which writes, and ArenaReader, which only reads, have in common.
 //
-// First a word per page of 64 rows, then the values, row after row. A page's word is a sequence
-// lock (Boehm, "Can seqlocks get along with programming language memory models?", 2012): bit 0 is
-// set while somebody changes the page, bit 1 says that the page is in memory, and the rest counts
-// changes. Values are written and read in pieces that are whole; who reads a row compares the word
-// before and after, and so never sees a row half changed.
+// First a word per page of 64 rows and one of the whole table, then the values, row after row. A
+// page's word is a sequence lock (Boehm, "Can seqlocks get along with programming language memory
+// models?", 2012): bit 0 is set while somebody changes the page, bit 1 says that the page is in
+// memory, and the rest counts changes. Values are written and read in pieces that are whole; who
+// reads a row compares the word before and after, and so never sees a row half changed. The table's
+// word is odd while the rows of a checkpoint come in: who has read rows compares it, too, and so
+// never sees some of them.
 
 namespace graphd::store {
 
@@ -37,9 +39,9 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
 
-// Where the values begin; the words begin at 0. Not 0 even for a table without rows.
+// Where the values begin; the words begin at 0.
 constexpr uint64_t ArenaValuesOffset(int64_t rows) noexcept {
-  return RoundUp(ArenaPages(rows) * sizeof(uint64_t) + 1, kLargePage);
+  return RoundUp((ArenaPages(rows) + 1) * sizeof(uint64_t), kLargePage);
 }
 
 // The whole; nothing if no machine has that much.

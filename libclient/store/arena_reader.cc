@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <numeric>
+
 #include "base/large_pages.h"
 #include "base/strings.h"
 
@@ -51,7 +53,9 @@ void ArenaReader::Read(std::span<const int64_t> rows, std::span<const int64_t> t
       Throw(ErrorCode::kInvalid, "the table has no row ", row, " here; it has ", rows_);
     }
   }
-  for (size_t i = 0; i < rows.size(); i++) {
+  missing.clear();
+  const uint64_t restores = words_[ArenaPages(rows_)].load(std::memory_order_acquire);
+  for (size_t i = 0; restores % 2 == 0 && i < rows.size(); i++) {
     if (i + kRowsAhead < rows.size()) {
       __builtin_prefetch(&word(rows[i + kRowsAhead]));
       PrefetchBytes(value(rows[i + kRowsAhead]), row_bytes_);
@@ -59,6 +63,11 @@ void ArenaReader::Read(std::span<const int64_t> rows, std::span<const int64_t> t
     const size_t target = to.empty() ? i : static_cast<size_t>(to[i]);
     if (!TryRead(rows[i], out + target * row_bytes_)) missing.push_back(static_cast<uint32_t>(i));
   }
+  if (restores % 2 == 0 && words_[ArenaPages(rows_)].load(std::memory_order_acquire) == restores) {
+    return;
+  }
+  missing.resize(rows.size());
+  std::iota(missing.begin(), missing.end(), 0U);
 }
 
 }  // namespace graphd::store

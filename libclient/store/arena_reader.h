@@ -32,9 +32,10 @@ class ArenaReader {
   // the daemon was killed. `row` is in range.
   bool TryRead(int64_t row, std::byte* out) const noexcept;
 
-  // Row rows[i] goes to out row i, or to out row to[i] if `to` is not empty. Those that TryRead
-  // would not give are appended to `missing`, as positions in `rows`, and their places in `out` are
-  // undefined. Throws Error(kInvalid), with nothing read, if a row is out of range.
+  // Row rows[i] goes to out row i, or to out row to[i] if `to` is not empty. `missing` gets those
+  // that TryRead would not give, or all if a checkpoint's rows come in meanwhile, as positions in
+  // `rows`; their places in `out` are undefined. Throws Error(kInvalid), with nothing read, if a
+  // row is out of range.
   void Read(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
             std::vector<uint32_t>& missing) const;
 

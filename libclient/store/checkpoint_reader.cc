@@ -27,7 +27,7 @@ const CheckpointTable& CheckpointReader::Find(const std::string& name) const {
   if (const auto found = tables_.find(name); found != tables_.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [other, table] : tables_) names.push_back("'" + other + "'");
-  Throw(ErrorCode::kNotFound, directory_, " has no table '", name, "'; it has ",
+  Throw(ErrorCode::kNotFound, directory_, " has no ", NamedTable(name), "; it has ",
         names.empty() ? "none" : Join(names, ", "));
 }
 
@@ -42,12 +42,12 @@ void CheckpointReader::ReadRows(const std::string& name, int64_t begin, int64_t 
   const size_t row_bytes = spec.row_bytes();
   const size_t state_floats = StateFloats(spec.state, spec.row_elements());
   if (begin < 0 || count < 0 || begin > spec.rows || count > spec.rows - begin) {
-    Throw(ErrorCode::kInvalid, "table '", name, "' has ", spec.rows, " rows here, not those from ",
+    Throw(ErrorCode::kInvalid, NamedTable(name), " has ", spec.rows, " rows here, not those from ",
           begin, " to ", begin + count);
   }
   if (values.size() != Index(count) * row_bytes ||
       (!states.empty() && states.size() != Index(count) * state_floats)) {
-    Throw(ErrorCode::kInvalid, "table '", name, "': ", count, " rows do not fit ", values.size(),
+    Throw(ErrorCode::kInvalid, NamedTable(name), ": ", count, " rows do not fit ", values.size(),
           " bytes and ", states.size(), " floats of state");
   }
   std::vector<std::byte> page_bytes;
@@ -64,7 +64,7 @@ void CheckpointReader::ReadRows(const std::string& name, int64_t begin, int64_t 
                            Index(rows) * row_bytes)  // before it had a state
                    .has_value();
     } catch (const Error& error) {
-      Throw(error.code(), "table '", name, "': ", error.what(), "; take another checkpoint");
+      Throw(error.code(), NamedTable(name), ": ", error.what(), "; take another checkpoint");
     }
     if (stored) {
       std::memcpy(to, page_bytes.data() + Index(row - first) * row_bytes,

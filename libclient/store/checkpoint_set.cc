@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/checkpoint_sums.h"
 
 namespace graphd::store {
 namespace {
@@ -22,6 +23,8 @@ constexpr size_t kKeptOpen = 4;
 constexpr size_t kMaxCheckpointName = 128, kMaxFileName = 200;
 constexpr const char* kManifestFile = "manifest.json";
 constexpr const char* kIdFile = "id";
+constexpr const char* kDataDirectory = "data/";
+constexpr const char* kFilesDirectory = "files/";
 const std::string kPartial = ".partial-", kDeleted = ".deleted-";
 
 // What can't be removed is tried again at the next start.
@@ -134,6 +137,7 @@ void CheckpointSet::Making::Commit(const std::string& manifest) {
   SyncDirectory(directory_ + "/files");
   WriteFileAtomically(StrCat(directory_, "/", kIdFile), id_);
   if (!manifest.empty()) WriteFileAtomically(StrCat(directory_, "/", kManifestFile), manifest);
+  WriteSums(directory_, CheckpointPagesPath(data_directory()));
   SyncDirectory(directory_);
   const std::string path = set_.PathOf(name_);
   if (::renameat2(AT_FDCWD, directory_.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
@@ -178,6 +182,10 @@ std::vector<CheckpointSet::Entry> CheckpointSet::List() const {
     Entry entry;
     entry.name = name;
     try {
+      const CheckpointSums sums(PathOf(name));
+      for (const char* const file : {kIdFile, kManifestFile, "data/tables.json"}) {
+        sums.Verify(file);
+      }
       entry.id = ReadTextFile(StrCat(PathOf(name), "/", kIdFile));
       const std::string manifest = StrCat(PathOf(name), "/", kManifestFile);
       if (FileExists(manifest)) entry.manifest = ReadTextFile(manifest);
@@ -186,6 +194,8 @@ std::vector<CheckpointSet::Entry> CheckpointSet::List() const {
       }
     } catch (const Error& error) {
       if (!FileExists(PathOf(name))) continue;  // it was deleted meanwhile
+      entry = {};
+      entry.name = name;
       entry.trouble = error.what();
     }
     entry.bytes = BytesIn(PathOf(name));
@@ -203,19 +213,25 @@ void CheckpointSet::CheckThere(const std::string& name) const {
 }
 
 std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& name) {
-  std::lock_guard lock(mutex_);
   CheckThere(name);
   // Another process may have put another one in its place.
   const std::string key = StrCat(name, "\n", ReadTextFile(StrCat(PathOf(name), "/", kIdFile)));
-  const auto found =
-      std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return each.first == key; });
-  if (found != open_.end()) {
-    open_.splice(open_.begin(), open_, found);
-  } else {
-    open_.emplace_front(key, std::make_shared<CheckpointReader>(PathOf(name) + "/data"));
-    if (open_.size() > kKeptOpen) open_.pop_back();
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = std::find_if(open_.begin(), open_.end(),
+                                    [&](const auto& each) { return each.first == key; });
+    if (found != open_.end()) {
+      open_.splice(open_.begin(), open_, found);
+      return found->second;
+    }
   }
-  return open_.front().second;
+  // For as long as the disk needs; others go on meanwhile.
+  CheckpointSums(PathOf(name)).VerifyAll(kDataDirectory);
+  auto reader = std::make_shared<CheckpointReader>(PathOf(name) + "/data");
+  std::lock_guard lock(mutex_);
+  open_.emplace_front(key, reader);
+  if (open_.size() > kKeptOpen) open_.pop_back();
+  return reader;
 }
 
 std::vector<std::byte> CheckpointSet::ReadFile(const std::string& name, const std::string& file,
@@ -223,6 +239,7 @@ std::vector<std::byte> CheckpointSet::ReadFile(const std::string& name, const st
   CheckThere(name);
   CheckKeptFileName(file);
   const std::string path = StrCat(PathOf(name), "/files/", file);
+  if (offset == 0) CheckpointSums(PathOf(name)).Verify(kFilesDirectory + file);
   if (!FileExists(path)) {
     Throw(ErrorCode::kNotFound, "checkpoint '", name, "' has no file '", file, "'");
   }

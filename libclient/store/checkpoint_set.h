@@ -19,6 +19,7 @@
 //   NAME/files/FILE     what a trainer keeps with it
 //   NAME/manifest.json  of the whole checkpoint, on one of its machines
 //   NAME/id             of the making: parts on several machines are of one
+//   NAME/sums           checksums of the files (checkpoint_sums.h)
 //   .partial-NAME, .deleted-NAME
 //
 // It is there in whole or not at all: it gets its name when all of it is on the disk, and loses it
@@ -81,13 +82,15 @@ class CheckpointSet {
     std::string manifest;           // empty if it is on another machine
     std::vector<TableSpec> tables;  // in it
     uint64_t bytes = 0;
-    std::string trouble;  // why its tables can't be told
+    std::string trouble;  // what is damaged, as far as it was looked at; the rest is missing then
   };
   // By name.
   std::vector<Entry> List() const;
-  // Throws Error(kNotFound) naming those there are.
+  // Reads all that belongs to tables once, unless it was one of the last that were opened. Throws
+  // Error(kNotFound) naming those there are, Error(kCorrupt) naming the file.
   std::shared_ptr<const CheckpointReader> Open(const std::string& name);
-  // At most `count` bytes from `offset` on, fewer only at the file's end. Throws Error(kNotFound).
+  // At most `count` bytes from `offset` on, fewer only at the file's end; with the first ones the
+  // whole file is looked at. Throws Error(kNotFound), Error(kCorrupt).
   std::vector<std::byte> ReadFile(const std::string& name, const std::string& file, uint64_t offset,
                                   uint64_t count) const;
   // Throws Error(kNotFound).

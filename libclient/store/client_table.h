@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <vector>
 
 #include "store/push.h"
 
@@ -19,13 +19,26 @@ class ClientTable {
     uint64_t sequence = 0;
     uint64_t lsn = 0;
   };
-  using Map = std::map<ClientId, Client>;
+  // All clients, as they are kept.
+  struct Entry {
+    ClientId id;
+    Client client;
+  };
+  using Entries = std::vector<Entry>;
 
   ClientTable() = default;
-  explicit ClientTable(Map clients) : clients_(std::move(clients)) {
-    for (const auto& [id, client] : clients_) by_lsn_.emplace(client.lsn, id);
+  explicit ClientTable(const Entries& all) {
+    for (const auto& [id, client] : all) {
+      clients_.emplace(id, client);
+      by_lsn_.emplace(client.lsn, id);
+    }
   }
-  const Map& all() const noexcept { return clients_; }
+  Entries all() const {
+    Entries all;
+    all.reserve(clients_.size());
+    for (const auto& [id, client] : clients_) all.push_back({id, client});
+    return all;
+  }
   // Null for one that is not known.
   const Client* Find(const ClientId& id) const {
     const auto found = clients_.find(id);
@@ -44,7 +57,7 @@ class ClientTable {
   }
 
  private:
-  Map clients_;
+  std::map<ClientId, Client> clients_;
   std::map<uint64_t, ClientId> by_lsn_;
 };
 

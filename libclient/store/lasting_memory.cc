@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
+#include "store/memory_dir.h"
 
 namespace graphd::store {
 namespace {
@@ -34,6 +35,17 @@ UniqueFd TryLock(const std::string& directory) {
 bool IsOf(const std::string& directory, const std::string& store_directory) {
   const std::string path = OwnerPath(directory);
   return FileExists(path) && ReadTextFile(path) == fs::canonical(store_directory).string();
+}
+
+// What f throws if the tmpfs that holds `path` is full says what to do then.
+template <class F>
+void WriteToMemory(const std::string& path, const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOverloaded) throw;
+    Throw(error.code(), error.what(), ": ", FullMemoryDir(path));
+  }
 }
 
 void RemoveWhole(const std::string& directory) {
@@ -79,8 +91,12 @@ std::unique_ptr<LastingMemory> LastingMemory::Make(const std::string& parent,
                                                    size_t threads) {
   RemoveLitter(parent, store_directory);
   std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
-  if (::mkdtemp(directory.data()) == nullptr) ThrowErrno("can't make a directory like", directory);
-  WriteFileAtomically(OwnerPath(directory), fs::canonical(store_directory).string());
+  WriteToMemory(parent, [&] {
+    if (::mkdtemp(directory.data()) == nullptr) {
+      ThrowErrno("can't make a directory like", directory);
+    }
+    WriteFileAtomically(OwnerPath(directory), fs::canonical(store_directory).string());
+  });
   return std::unique_ptr<LastingMemory>(
       new LastingMemory(directory, store_directory, threads, /*kept=*/false));
 }
@@ -125,7 +141,8 @@ StoreState LastingMemory::ReadState() const {
 void LastingMemory::WriteState(const StoreState& state) {
   std::lock_guard lock(mutex_);
   if (state.lsn < state_lsn_) return;
-  WriteFileAtomically(StatePath(directory_), EncodeState(state));
+  WriteToMemory(directory_,
+                [&] { WriteFileAtomically(StatePath(directory_), EncodeState(state)); });
   state_lsn_ = state.lsn;
 }
 

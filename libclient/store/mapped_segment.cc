@@ -10,6 +10,7 @@
 
 #include "base/large_pages.h"
 #include "base/strings.h"
+#include "store/memory_dir.h"
 
 namespace graphd::store {
 namespace {
@@ -42,7 +43,7 @@ MappedSegment::MappedSegment(const std::string& path)
 
 MappedSegment::MappedSegment(const std::string& path, uint64_t bytes) : MappedSegment(path) {
   bytes = std::max(WholePages(bytes), FileSize(path));
-  TakeMemory(bytes);
+  Take(bytes);
   Map(bytes);
 }
 
@@ -50,12 +51,12 @@ MappedSegment::~MappedSegment() { ::munmap(data_, bytes_); }
 
 uint64_t MappedSegment::MakeFile(const std::string& path, uint64_t bytes) {
   MappedSegment segment(path);
-  segment.TakeMemory(WholePages(bytes));
+  segment.Take(WholePages(bytes));
   return WholePages(bytes);
 }
 
-void MappedSegment::TakeMemory(uint64_t bytes) const {
-  if (!TakeFileMemory(fd_.get(), 0, bytes)) Throw(ErrorCode::kOverloaded, "no room for ", path_);
+void MappedSegment::Take(uint64_t bytes) const {
+  TakeMemory(fd_.get(), 0, bytes, path_, "no room for " + path_);
 }
 
 void MappedSegment::Map(uint64_t bytes) {
@@ -74,7 +75,7 @@ void MappedSegment::Map(uint64_t bytes) {
 void MappedSegment::Grow(uint64_t bytes) {
   bytes = WholePages(bytes);
   if (bytes <= bytes_) return;
-  TakeMemory(bytes);
+  Take(bytes);
   Map(bytes);
 }
 

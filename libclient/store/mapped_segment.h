@@ -35,7 +35,7 @@ class MappedSegment {
 
  private:
   explicit MappedSegment(const std::string& path);
-  void TakeMemory(uint64_t bytes) const;
+  void Take(uint64_t bytes) const;
   void Map(uint64_t bytes);
 
   const std::string path_;

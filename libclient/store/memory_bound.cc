@@ -85,11 +85,11 @@ MemoryBound::Room MemoryBound::Take(uint64_t bytes, const std::string& table) {
     if (changes_ != seen) {
       deadline = Clock::now() + kPatience;
     } else if (failures_ != failures && failure_ != nullptr) {
-      Throw(failure_->code(), "table '", table, "': its memory is full, ", HumanBytes(limit_),
+      Throw(failure_->code(), table, ": its memory is full, ", HumanBytes(limit_),
             " for all tables, and changed pages can't be written back: ", failure_->what());
     } else if (Clock::now() > deadline) {
-      Throw(ErrorCode::kOverloaded, "table '", table, "': no memory for another ",
-            HumanBytes(bytes), " under the bound of ", HumanBytes(limit_),
+      Throw(ErrorCode::kOverloaded, table, ": no memory for another ", HumanBytes(bytes),
+            " under the bound of ", HumanBytes(limit_),
             ": everything is in use; try again, or raise the bound");
     }
   }
@@ -122,8 +122,8 @@ bool MemoryBound::Evict(uint64_t bytes) {
 
 void MemoryBound::Pledge(uint64_t bytes, size_t pages, const std::string& table) {
   if (bytes > limit_ && pages > 1) {
-    Throw(ErrorCode::kOverloaded, "table '", table, "': a push to ", pages, " pages needs ",
-          HumanBytes(bytes), " at once, more than all tables may have (", HumanBytes(limit_),
+    Throw(ErrorCode::kOverloaded, table, ": a push to ", pages, " pages needs ", HumanBytes(bytes),
+          " at once, more than all tables may have (", HumanBytes(limit_),
           "); send fewer rows at once, or raise the bound");
   }
   std::unique_lock lock(mutex_);
@@ -137,7 +137,7 @@ void MemoryBound::Pledge(uint64_t bytes, size_t pages, const std::string& table)
     if (!changed_.wait_for(lock, kPatience, [&] { return changes_ != seen || mine(); })) {
       tickets_.erase(ticket);
       changed_.notify_all();
-      Throw(ErrorCode::kOverloaded, "table '", table, "': pushes in work take all the memory, ",
+      Throw(ErrorCode::kOverloaded, table, ": pushes in work take all the memory, ",
             HumanBytes(limit_), ", and do not end; try again");
     }
   }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_checksum.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +22,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/file_checksum.h"
 
 namespace graphd::store {
 namespace {
@@ -96,6 +99,30 @@ rocksdb::WriteOptions Unlogged() {
   return options;
 }
 
+constexpr const char* kChecksumName = "graphd-xxh3";
+
+// A table's checksum is taken while it is written.
+class TableChecksum final : public rocksdb::FileChecksumGenerator {
+ public:
+  void Update(const char* data, size_t bytes) override { checksum_.Add(data, bytes); }
+  void Finalize() override { digits_ = checksum_.Digits(); }
+  std::string GetChecksum() const override { return digits_; }
+  const char* Name() const override { return kChecksumName; }
+
+ private:
+  FileChecksum checksum_;
+  std::string digits_;
+};
+
+class ChecksumFactory final : public rocksdb::FileChecksumGenFactory {
+ public:
+  std::unique_ptr<rocksdb::FileChecksumGenerator> CreateFileChecksumGenerator(
+      const rocksdb::FileChecksumGenContext&) override {
+    return std::make_unique<TableChecksum>();
+  }
+  const char* Name() const override { return kChecksumName; }
+};
+
 // Not every file system has it.
 bool HasDirectIo(const std::string& directory) {
   const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
@@ -113,19 +140,25 @@ class RocksLog final : public rocksdb::Logger {
   void Logv(const char* format, va_list arguments) override {
     char text[1000];
     std::vsnprintf(text, sizeof text, format, arguments);
-    LogWarning("RocksDB: ", text);
+    LogError("RocksDB: ", text);
   }
 };
 
-rocksdb::Options DbOptions(const std::string& directory) {
+// Buffers, of which one is filled while the others are written.
+constexpr uint64_t kLeastBuffer = uint64_t{4} << 20, kLargestBuffer = uint64_t{256} << 20;
+
+rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
   rocksdb::Options options;
   options.create_if_missing = true;
   // Trained floats do not compress.
   options.compression = rocksdb::kNoCompression;
   // A write-back cycle should be a few large files, since a page's older values are in the way of
   // each compaction: with 64 KiB values the memtable's own costs are nothing.
-  options.write_buffer_size = size_t{256} << 20;
-  options.max_write_buffer_number = 3;
+  const int buffers = memory == 0 ? 3 : 2;
+  options.max_write_buffer_number = buffers;
+  options.write_buffer_size = memory == 0 ? kLargestBuffer
+                                          : std::clamp(memory / static_cast<uint64_t>(buffers),
+                                                       kLeastBuffer, kLargestBuffer);
   options.target_file_size_base = uint64_t{256} << 20;
   options.max_bytes_for_level_base = uint64_t{2} << 30;
   options.max_background_jobs = 2;
@@ -134,6 +167,7 @@ rocksdb::Options DbOptions(const std::string& directory) {
   // processor from those who train.
   options.use_direct_io_for_flush_and_compaction = HasDirectIo(directory);
   options.max_open_files = 512;
+  options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();
   options.info_log = std::make_shared<RocksLog>();
   rocksdb::BlockBasedTableOptions table;
   table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
@@ -146,18 +180,19 @@ rocksdb::Options DbOptions(const std::string& directory) {
 
 }  // namespace
 
-PageDb::PageDb(std::string directory, Mode mode) : directory_(std::move(directory)) {
+PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
+    : directory_(std::move(directory)) {
   rocksdb::DB* db = nullptr;
   if (mode == Mode::kReadOnly) {
     if (!FileExists(directory_ + "/CURRENT")) {
       Throw(ErrorCode::kNotFound, directory_, " is not there, or not whole");
     }
-    rocksdb::Options options = DbOptions(directory_);
+    rocksdb::Options options = DbOptions(directory_, memory);
     options.create_if_missing = false;
     Check(rocksdb::DB::OpenForReadOnly(options, directory_, &db), directory_);
   } else {
     MakeDirectories(directory_);
-    Check(rocksdb::DB::Open(DbOptions(directory_), directory_, &db), directory_);
+    Check(rocksdb::DB::Open(DbOptions(directory_, memory), directory_, &db), directory_);
   }
   db_.reset(db);
 }
@@ -265,6 +300,17 @@ void PageDb::RemoveText(const std::string& name) {
   Check(db_->Delete(Unlogged(), kTextPrefix + name), directory_);
 }
 
+std::map<std::string, std::string> PageDb::FileChecksums() const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  std::map<std::string, std::string> checksums;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.file_checksum_func_name != kChecksumName) continue;
+    checksums[file.name.substr(file.name.rfind('/') + 1)] = file.file_checksum;
+  }
+  return checksums;
+}
+
 void PageDb::Flush() {
   rocksdb::FlushOptions options;
   options.wait = true;
@@ -278,6 +324,12 @@ void PageDb::LinkTo(const std::string& directory) {
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   Check(checkpoint->CreateCheckpoint(std::filesystem::absolute(directory)), directory);
   SyncDirectory(directory);
+}
+
+uint64_t PageDb::memory() const {
+  uint64_t bytes = 0;
+  db_->GetIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &bytes);
+  return bytes;
 }
 
 uint64_t PageDb::bytes() const {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,9 +31,10 @@ class PageDb {
 
   enum class Mode : uint8_t { kReadWrite, kReadOnly };
 
-  // Opens or makes it; in read-only mode it has to be there, and stays as it is. Throws Error:
-  // kExists if another process has it open, kNotFound, kCorrupt, kIo.
-  explicit PageDb(std::string directory, Mode mode = Mode::kReadWrite);
+  // Opens or makes it; in read-only mode it has to be there, and stays as it is. `memory`: of what
+  // was put and is not on the disk yet, 8 MiB at least; 0: as much as is good for large tables.
+  // Throws Error: kExists if another process has it open, kNotFound, kCorrupt, kIo.
+  explicit PageDb(std::string directory, Mode mode = Mode::kReadWrite, uint64_t memory = 0);
   ~PageDb();
   PageDb(const PageDb&) = delete;
   PageDb& operator=(const PageDb&) = delete;
@@ -55,12 +57,16 @@ class PageDb {
   std::vector<std::string> TextNames(const std::string& prefix) const;
   void RemoveText(const std::string& name);
 
+  // Of the tables that it consists of, by their files' names, FileChecksum's digits from when they
+  // were written; without those that another program wrote.
+  std::map<std::string, std::string> FileChecksums() const;
   // Waits until all that was put is on the disk.
   void Flush();
   // Makes `directory`, which can be opened as a database of what is safe now: its files are hard
   // links if it lies on the same disk. Throws Error(kExists) if it is there already.
   void LinkTo(const std::string& directory);
-  uint64_t bytes() const;  // of its files, about
+  uint64_t bytes() const;   // of its files, about
+  uint64_t memory() const;  // of what is not on the disk yet
 
  private:
   std::string directory_;

@@ -16,7 +16,7 @@ uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size
 
 }  // namespace
 
-Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable::Map clients)
+Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable clients)
     : log_(log),
       options_(std::move(options)),
       clients_(std::move(clients)),
@@ -182,9 +182,11 @@ void Pipeline::TrimLog() {
   try {
     options_.save_state(state);
   } catch (const Error& error) {
-    LogError("the push log can't be cut: ", error.what());
+    if (trim_trouble_ != error.what()) LogError("the push log can't be cut: ", error.what());
+    trim_trouble_ = error.what();
     return;
   }
+  trim_trouble_.clear();
   TruncateLog(state.lsn);
 }
 
@@ -214,6 +216,7 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
     if (error->code() == ErrorCode::kOverloaded && !stopping_) {
       if (waiting_for_.empty()) LogError("pushes wait: ", error->what());
       waiting_for_ = error->what();
+      done_.notify_all();
       logging_.wait_for(lock, kRetry, [this] { return stopping_; });
     } else {
       failed_ = error->what();
@@ -260,16 +263,17 @@ uint64_t Pipeline::LastSequence(const ClientId& client) const {
   return known == nullptr ? 0 : known->sequence;
 }
 
-uint64_t Pipeline::Cut(ClientTable::Map* clients) const {
+uint64_t Pipeline::Cut(ClientTable::Entries* clients) const {
   std::lock_guard lock(mutex_);
   if (clients != nullptr) *clients = clients_.all();
   return last_lsn_;
 }
 
-bool Pipeline::WaitDone(uint64_t lsn) const {
+void Pipeline::WaitDone(uint64_t lsn) const {
   std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return done_lsn_ >= lsn; });
-  return failed_.empty();
+  done_.wait(lock, [&] { return done_lsn_ >= lsn || !waiting_for_.empty(); });
+  if (!failed_.empty()) Throw(ErrorCode::kIo, failed_);
+  if (done_lsn_ < lsn) Throw(ErrorCode::kOverloaded, waiting_for_);
 }
 
 void Pipeline::TruncateLog(uint64_t lsn) {

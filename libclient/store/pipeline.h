@@ -52,7 +52,7 @@ class Pipeline {
   };
 
   // `log` may be null: pushes are done when they are applied. Goes on behind `last_lsn`.
-  Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable::Map clients);
+  Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable clients);
   // Waits for what is pending, unless the disk is full.
   ~Pipeline();
   // From now on nothing may be submitted, and pushes that wait for room on the disk fail.
@@ -69,9 +69,10 @@ class Pipeline {
   uint64_t LastSequence(const ClientId& client) const;
 
   // The number of the last push taken, and a copy of the clients as of it.
-  uint64_t Cut(ClientTable::Map* clients) const;
-  // Returns when pushes up to `lsn` are logged and applied, false if the log failed before.
-  bool WaitDone(uint64_t lsn) const;
+  uint64_t Cut(ClientTable::Entries* clients) const;
+  // Returns when pushes up to `lsn` are logged and applied. Throws Error: kIo if the log failed,
+  // kOverloaded at once while the disk is full, for nobody knows how long that takes.
+  void WaitDone(uint64_t lsn) const;
   void TruncateLog(uint64_t lsn);
 
   uint64_t log_bytes() const;
@@ -125,6 +126,7 @@ class Pipeline {
   uint64_t pending_bytes_ = 0, log_bytes_ = 0;
   bool stopping_ = false;
   std::string waiting_for_, failed_;
+  std::string trim_trouble_;  // the log thread's: why the log could not be cut last
   std::vector<std::thread> threads_;
 };
 

@@ -47,9 +47,11 @@ void PushGate::Shut() {
     shut_ = true;
     idle_.wait(lock, [this] { return inside_ == 0; });
   }
-  if (!pipeline_.WaitDone(pipeline_.Cut(nullptr))) {
+  try {
+    pipeline_.WaitDone(pipeline_.Cut(nullptr));
+  } catch (const Error&) {
     Open();
-    Throw(ErrorCode::kIo, pipeline_.trouble());
+    throw;
   }
 }
 

@@ -48,8 +48,8 @@ ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) 
     record.loading = json.value("loading", false);
     return record;
   } catch (const nlohmann::json::exception& error) {
-    Throw(ErrorCode::kCorrupt, "what table '", table.name,
-          "' is for can't be told: ", error.what());
+    Throw(ErrorCode::kCorrupt, "what ", NamedTable(table.name),
+          " is for can't be told: ", error.what());
   }
 }
 

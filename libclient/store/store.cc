@@ -13,7 +13,7 @@
 namespace graphd::store {
 namespace {
 
-constexpr size_t kBatchBytes = size_t{4} << 20;  // of pages, written together
+constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // of pages, written together
 
 std::string Differences(const TableSpec& is, const TableSpec& wanted) {
   std::vector<std::string> all;
@@ -89,36 +89,39 @@ Store::~Store() {
 
 std::shared_ptr<Table> Store::OpenTable(const TableSpec& spec) {
   spec.Check();
-  std::unique_lock lock(tables_mutex_);
+  std::lock_guard changing(specs_mutex_);
   if (const auto found = by_name_.find(spec.name); found != by_name_.end()) {
     const std::string differences = Differences(found->second->spec(), spec);
     if (!differences.empty()) {
-      Throw(ErrorCode::kInvalid, "table '", spec.name, "' exists and is another: ", differences,
+      Throw(ErrorCode::kInvalid, NamedTable(spec.name), " exists and is another: ", differences,
             ". Choose another name, or drop it first");
     }
     return found->second;
   }
   if (by_name_.size() >= options_.max_tables) {
-    Throw(ErrorCode::kOverloaded, "no table '", spec.name, "': there are ", by_name_.size(),
+    Throw(ErrorCode::kOverloaded, "no ", NamedTable(spec.name), ": there are ", by_name_.size(),
           " tables, as many as there may be; drop those that nobody needs");
   }
   const uint32_t id = next_id_++;
   const std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
   // Before the first push of it can be logged.
   db_.PutText(TableKey(id), EncodeSpec(spec));
-  StoreState state = DecodeState(db_.GetText(kStateKey).value_or(EncodeState({})));
-  state.next_id = next_id_;
-  db_.PutText(kStateKey, EncodeState(state));
+  {
+    std::lock_guard lock(state_mutex_);
+    StoreState state = DecodeState(db_.GetText(kStateKey).value_or(EncodeState({})));
+    state.next_id = next_id_;
+    db_.PutText(kStateKey, EncodeState(state));
+  }
   db_.Flush();
+  std::unique_lock lock(tables_mutex_);
   AddTable(table);
   return table;
 }
 
 // The caller holds specs_mutex_.
 void Store::PutSpec(const Table& table, OptimizerState state, const std::string& attributes) {
-  std::shared_lock lock(tables_mutex_);
   if (!by_id_.contains(table.id())) {
-    Throw(ErrorCode::kNotFound, "table '", table.spec().name, "' was dropped");
+    Throw(ErrorCode::kNotFound, NamedTable(table.spec().name), " was dropped");
   }
   TableSpec spec = table.spec();
   spec.state = state;
@@ -135,7 +138,7 @@ void Store::AddState(const std::shared_ptr<Table>& table, OptimizerState state) 
   wanted.state = state;
   wanted.Check();
   if (spec.state != OptimizerState::kNone) {
-    Throw(ErrorCode::kInvalid, "table '", spec.name, "' has the state of '",
+    Throw(ErrorCode::kInvalid, NamedTable(spec.name), " has the state of '",
           OptimizerStateName(spec.state), "' and can't get that of '", OptimizerStateName(state),
           "'; use the optimiser that it was trained with, or another table");
   }
@@ -154,7 +157,7 @@ void Store::SetAttributes(const std::shared_ptr<Table>& table, const std::string
 std::shared_ptr<Table> Store::FindTable(const std::string& name) const {
   std::shared_lock lock(tables_mutex_);
   const auto found = by_name_.find(name);
-  if (found == by_name_.end()) Throw(ErrorCode::kNotFound, "there is no table '", name, "'");
+  if (found == by_name_.end()) Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name));
   return found->second;
 }
 
@@ -169,21 +172,27 @@ void Store::DropTable(const std::string& name) {
   const std::shared_ptr<Table> table = FindTable(name);
   const Hurry hurry(this);
   std::lock_guard cycle(cycle_mutex_);  // or it would write the table's pages again
-  std::unique_lock lock(tables_mutex_);
+  std::lock_guard changing(specs_mutex_);
+  if (!by_id_.contains(table->id())) {  // another call has dropped it
+    Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
+  }
   // What may fail comes first: a table that is half dropped would take pushes and lose them.
   PutTrouble(table->id(), "");
   db_.RemoveText(TableKey(table->id()));
   db_.RemoveTable(table->id());
   db_.Flush();
-  by_name_.erase(name);
-  by_id_.erase(table->id());
+  {
+    std::unique_lock lock(tables_mutex_);
+    by_name_.erase(name);
+    by_id_.erase(table->id());
+  }
   if (lasting_ != nullptr) lasting_->RemoveTable(table->id());
 }
 
 void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done) {
   if (const std::string trouble = TroubleOf(*table);
       !trouble.empty() && push.rule.kind != UpdateKind::kLoad) {
-    Throw(ErrorCode::kCorrupt, "table '", table->spec().name, "' can't be written: ", trouble,
+    Throw(ErrorCode::kCorrupt, NamedTable(table->spec().name), " can't be written: ", trouble,
           ". Its rows can be read; restore a checkpoint, or drop it");
   }
   push.table = table->id();
@@ -215,10 +224,10 @@ void Store::WriteAll() {
   state.lsn = pipeline_->Cut(&state.clients);
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
-  if (!pipeline_->WaitDone(state.lsn)) Throw(ErrorCode::kIo, pipeline_->trouble());
+  pipeline_->WaitDone(state.lsn);
   for (const std::shared_ptr<Table>& table : tables()) WriteTable(*table);
   {
-    std::shared_lock tables_lock(tables_mutex_);
+    std::lock_guard lock(state_mutex_);
     state.next_id = next_id_;
     db_.PutText(kStateKey, EncodeState(state));
   }
@@ -228,7 +237,9 @@ void Store::WriteAll() {
 }
 
 void Store::WriteTable(Table& table) {
-  const size_t most = std::max<size_t>(kBatchBytes / std::max<size_t>(table.page_bytes(), 1), 1);
+  const uint64_t batch =
+      memory_.bounded() ? std::min(kBatchBytes, options_.memory_bytes / 64) : kBatchBytes;
+  const size_t most = std::max<size_t>(batch / std::max<size_t>(table.page_bytes(), 1), 1);
   std::vector<std::vector<std::byte>> bytes(most);
   std::vector<PageDb::Page> pages;
   const uint64_t end = table.arena().num_pages();
@@ -246,9 +257,7 @@ void Store::WriteTable(Table& table) {
     }
     try {
       // While it recovers, all that was applied is in the log.
-      if (pipeline_ != nullptr && !pipeline_->WaitDone(lsn)) {
-        Throw(ErrorCode::kIo, pipeline_->trouble());
-      }
+      if (pipeline_ != nullptr) pipeline_->WaitDone(lsn);
       db_.PutPages(pages);
     } catch (const Error&) {
       for (const PageDb::Page& each : pages) table.PutBack(each.page);
@@ -292,11 +301,10 @@ void Store::RunWriteBack() {
       Cycle(/*at_once=*/false);
     } catch (const Error& error) {
       trouble = error.what();
-      LogError("write-back: ", trouble, "; the changes stay in memory and in the log");
     }
+    SayTrouble(trouble);
     next = SteadyClock::now() + pause;
     lock.lock();
-    write_back_trouble_ = trouble;
   }
 }
 
@@ -327,7 +335,7 @@ void Store::Clean() {
     for (const std::shared_ptr<Table>& table : tables()) WriteTable(*table);
     memory_.CleanDone(nullptr);
   } catch (const Error& error) {
-    LogError("write-back: ", error.what(), "; the changes stay in memory and in the log");
+    SayTrouble(error.what());
     memory_.CleanDone(&error);
   }
 }
@@ -337,6 +345,18 @@ std::string Store::trouble() const {
   if (!of_pushes.empty()) return of_pushes;
   std::lock_guard lock(mutex_);
   return write_back_trouble_;
+}
+
+// Once, not for each read that waits for memory.
+void Store::SayTrouble(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  if (why == write_back_trouble_) return;
+  write_back_trouble_ = why;
+  if (why.empty()) {
+    LogInfo("write-back goes on");
+  } else {
+    LogError("write-back: ", why, "; the changes stay in memory and in the log");
+  }
 }
 
 Store::Status Store::status() const {
@@ -350,6 +370,7 @@ Store::Status Store::status() const {
   for (const std::shared_ptr<Table>& table : tables()) {
     status.resident_bytes += table->resident_bytes();
   }
+  if (memory_.bounded()) status.resident_bytes += db_.memory();
   return status;
 }
 

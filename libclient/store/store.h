@@ -60,8 +60,9 @@ struct StoreOptions {
   uint64_t max_log_bytes = uint64_t{4} << 30;
   double write_back_seconds = 30;  // from one cycle to the next; earlier if the log is half full
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
-  // Of all tables' rows and states; 0: no bound. Tables larger than that keep the rest in RocksDB
-  // only. The pages of one push must fit, and one page always does.
+  // Of all tables' rows and states, an eighth of it for pages on their way to the disk; 0: no
+  // bound. Tables larger than that keep the rest in RocksDB only. The pages of one push must fit,
+  // and one page always does. Less than 64 MiB is exceeded by some.
   uint64_t memory_bytes = 0;
   // A tmpfs for memory that lasts; empty: memory ends with the process.
   std::string memory_dir;
@@ -121,7 +122,8 @@ class Store {
   // Writes back at full speed while pushes go on, until little is left to write.
   void PrepareCheckpoint();
   // From now on pushes wait, and those that came before are done. It must end before the store, and
-  // ends by itself after `limit`. Throws Error(kOverloaded) if there is one, Error(kIo).
+  // ends by itself after `limit`. Throws Error(kOverloaded) if there is one, or the disk is full,
+  // Error(kIo).
   std::unique_ptr<PushHold> HoldPushes(std::chrono::milliseconds limit = std::chrono::minutes(1));
   // Writes these tables as they are into a new directory (CheckpointReader reads it), to the disk;
   // its parent is there, on the store's disk or the files are copied. Returns what they are. Throws
@@ -162,7 +164,7 @@ class Store {
   uint64_t RecoverTables(const StoreState& written, bool kept);
   void Recover();
   void Replay(Table& table, const Push& push, Table::Scratch& scratch);
-  void StartPipeline(ClientTable::Map clients);
+  void StartPipeline(ClientTable clients);
   std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec, bool kept);
   void AddTable(const std::shared_ptr<Table>& table);
   void PutSpec(const Table& table, OptimizerState state, const std::string& attributes);
@@ -173,7 +175,8 @@ class Store {
   void WriteBackSoon();
   void AskToClean();
   void Clean();
-  void PutTrouble(uint32_t id, const std::string& why);  // under tables_mutex_
+  void SayTrouble(const std::string& why);  // of write-back; empty: there is none any more
+  void PutTrouble(uint32_t id, const std::string& why);  // under specs_mutex_
   void LoadTrouble();
 
   const StoreOptions options_;
@@ -186,14 +189,16 @@ class Store {
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
 
-  std::mutex specs_mutex_;                  // one change of a table's description at a time
-  mutable std::shared_mutex tables_mutex_;  // after specs_mutex_; guards the maps and next_id_
+  // Taken in this order. Who holds the last, which pushes take, does not wait for the disk.
+  std::mutex cycle_mutex_;  // one cycle at a time
+  std::mutex specs_mutex_;  // one change of what tables there are, and what they are
+  std::mutex state_mutex_;  // one change of the StoreState in RocksDB
+  mutable std::shared_mutex tables_mutex_;  // guards the maps, which change under specs_mutex_ too
   std::map<std::string, std::shared_ptr<Table>> by_name_;
   std::map<uint32_t, std::shared_ptr<Table>> by_id_;
-  uint32_t next_id_ = 1;
   std::map<uint32_t, std::string> trouble_;  // by table
+  std::atomic<uint32_t> next_id_ = 1;
 
-  std::mutex cycle_mutex_;         // one cycle at a time
   std::atomic<int> in_hurry_ = 0;  // calls that wait for cycles at full speed
   mutable std::mutex mutex_;       // guards the rest
   std::condition_variable wake_;

@@ -39,7 +39,7 @@ std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
   for (const std::string& name : names) {
     tables.push_back(FindTable(name));
     if (const std::string trouble = TroubleOf(*tables.back()); !trouble.empty()) {
-      Throw(ErrorCode::kCorrupt, "table '", name, "' can't be kept: ", trouble);
+      Throw(ErrorCode::kCorrupt, NamedTable(name), " can't be kept: ", trouble);
     }
   }
   MakeDirectories(directory);
@@ -72,7 +72,7 @@ std::string Store::TroubleOf(const Table& table) const {
 }
 
 void Store::SetTrouble(const Table& table, const std::string& why) {
-  std::unique_lock lock(tables_mutex_);
+  std::lock_guard changing(specs_mutex_);
   PutTrouble(table.id(), why);
   db_.Flush();
 }
@@ -80,11 +80,15 @@ void Store::SetTrouble(const Table& table, const std::string& why) {
 void Store::PutTrouble(uint32_t id, const std::string& why) {
   if (!by_id_.contains(id)) return;  // it was dropped
   if (why.empty()) {
-    trouble_.erase(id);
     db_.RemoveText(TroubleKey(id));
   } else {
-    trouble_[id] = why;
     db_.PutText(TroubleKey(id), why);
+  }
+  std::unique_lock lock(tables_mutex_);
+  if (why.empty()) {
+    trouble_.erase(id);
+  } else {
+    trouble_[id] = why;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
+#include "store/memory_dir.h"
 #include "store/store.h"
 #include "store/store_keys.h"
 
@@ -24,13 +25,16 @@ bool WantsLasting(const StoreOptions& options) {
          !options.memory_dir.empty();
 }
 
+// The part of bounded memory that is for pages on their way to the disk.
+uint64_t BufferBytes(const StoreOptions& options) { return options.memory_bytes / 8; }
+
 // What an earlier process left in memory goes to the disk if it is not to be gone on with there.
 StoreOptions WithoutMemory(StoreOptions options) {
   if (WantsLasting(options) || !FileExists(options.directory + "/memory")) return options;
   StoreOptions before = options;
   before.durability = Durability::kProcess;
   before.memory_bytes = 0;
-  if (before.memory_dir.empty()) before.memory_dir = "/dev/shm";
+  if (before.memory_dir.empty()) before.memory_dir = kUsualMemoryDir;
   const Store store(std::move(before));
   return options;
 }
@@ -39,8 +43,8 @@ StoreOptions WithoutMemory(StoreOptions options) {
 
 Store::Store(StoreOptions options)
     : options_(WithoutMemory(std::move(options))),
-      db_(options_.directory + "/pages"),
-      memory_(options_.memory_bytes) {
+      db_(options_.directory + "/pages", PageDb::Mode::kReadWrite, BufferBytes(options_)),
+      memory_(options_.memory_bytes - BufferBytes(options_)) {
   memory_.SetCleaner([this] { AskToClean(); });
   Recover();
   write_back_ = std::thread([this] { RunWriteBack(); });
@@ -93,7 +97,7 @@ uint64_t Store::RecoverTables(const StoreState& written, bool kept) {
   uint64_t seen = 0;
   const auto load = [&](Table& table) {
     seen = std::max(seen, table.LoadAll([&](uint64_t page, const std::string& why) {
-      damage_.push_back(StrCat("table '", table.spec().name, "': page ", page, ": ", why));
+      damage_.push_back(StrCat(NamedTable(table.spec().name), ": page ", page, ": ", why));
     }));
   };
   std::map<uint32_t, std::string> lost;
@@ -109,7 +113,7 @@ uint64_t Store::RecoverTables(const StoreState& written, bool kept) {
       if (!kept || (error.code() != ErrorCode::kNotFound && error.code() != ErrorCode::kCorrupt)) {
         throw;
       }
-      damage_.push_back(StrCat("table '", spec.name, "': its memory was kept, but ", error.what(),
+      damage_.push_back(StrCat(NamedTable(spec.name), ": its memory was kept, but ", error.what(),
                                "; its rows are as they were written back last"));
       lost[id] = damage_.back();
       AddTable(MakeTable(id, spec, /*kept=*/false));
@@ -138,7 +142,7 @@ void Store::Recover() {
   const uint64_t seen = RecoverTables(written, kept);
   const StoreState state = kept ? lasting_->ReadState() : written;
   std::map<uint32_t, std::string> lost;  // by table
-  ClientTable::Map clients = state.clients;
+  ClientTable clients(state.clients);
   uint64_t last_lsn = state.lsn;
   bool gap = false;  // the log begins behind what the pages have
   log_ = OpenLog(kept);
@@ -151,7 +155,7 @@ void Store::Recover() {
     gap = gap || push.lsn > last_lsn + 1;
     if (gap) return;
     last_lsn = std::max(last_lsn, push.lsn);
-    if (push.lsn > state.lsn) clients[push.client] = {push.sequence, push.lsn};
+    if (push.lsn > state.lsn) clients.Remember(push.client, {push.sequence, push.lsn});
     const auto found = by_id_.find(push.table);
     if (found == by_id_.end()) return;  // it was dropped
     Table& table = *found->second;
@@ -204,7 +208,7 @@ void Store::Recover() {
   }
 }
 
-void Store::StartPipeline(ClientTable::Map clients) {
+void Store::StartPipeline(ClientTable clients) {
   Pipeline::Options options;
   options.threads = options_.threads;
   options.max_pending_bytes = options_.max_pending_bytes;

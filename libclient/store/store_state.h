@@ -12,9 +12,11 @@ namespace graphd::store {
 struct StoreState {
   uint64_t lsn = 0;  // every push up to it is in the pages
   uint32_t next_id = 1;
-  ClientTable::Map clients;
+  ClientTable::Entries clients;
 };
 
+// As bytes, with a checksum: it may be of tens of thousands of clients, and is written each time
+// the log is cut.
 std::string EncodeState(const StoreState& state);
 // Throws Error(kCorrupt).
 StoreState DecodeState(const std::string& text);

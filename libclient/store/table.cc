@@ -28,11 +28,12 @@ Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowId
     : id_(id),
       first_spec_(WithoutAttributes(spec)),
       ids_(std::move(ids)),
+      named_(NamedTable(spec.name)),
       db_(db),
       memory_(memory),
       elements_(spec.row_elements()),
       row_bytes_(spec.row_bytes()),
-      arena_("graphd-table:" + spec.name.substr(0, 200),
+      arena_("graphd " + named_.substr(0, 200),
              {spec.rows, row_bytes_, StateFloats(spec.state, elements_), memory.bounded()}, files),
       dirty_(arena_.num_pages()),
       pins_(memory.bounded() ? arena_.num_pages() : 0),
@@ -40,8 +41,8 @@ Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowId
       attributes_(std::move(spec.attributes)) {
   const size_t have = ids_ == nullptr ? 0 : ids_->size();
   if (first_spec_.first_id == -1 && have != Index(first_spec_.rows)) {
-    Throw(ErrorCode::kInvalid, "table '", first_spec_.name, "' has ", first_spec_.rows,
-          " rows here and ids for ", have, " of them; is its graph another one?");
+    Throw(ErrorCode::kInvalid, named_, " has ", first_spec_.rows, " rows here and ids for ", have,
+          " of them; is its graph another one?");
   }
   memory_.Add(this);
 }
@@ -77,8 +78,7 @@ void Table::AdoptStates(OptimizerState state, Arena::States states) {
 
 void Table::CheckRow(int64_t row) const {
   if (row < 0 || row >= first_spec_.rows) {
-    Throw(ErrorCode::kInvalid, "table '", first_spec_.name, "' has no row ", row, " here; it has ",
-          first_spec_.rows);
+    Throw(ErrorCode::kInvalid, named_, " has no row ", row, " here; it has ", first_spec_.rows);
   }
 }
 
@@ -86,7 +86,7 @@ void Table::CheckPush(const Push& push) const {
   const TableSpec& spec = this->spec();
   CheckRule(push.rule, spec.dtype, spec.state);
   if (push.rows.size() >= UINT32_MAX) {
-    Throw(ErrorCode::kOverloaded, "table '", spec.name, "': ", push.rows.size(),
+    Throw(ErrorCode::kOverloaded, named_, ": ", push.rows.size(),
           " rows in one push; send fewer at once");
   }
   const size_t state = StateFloats(spec.state, elements_) * sizeof(float);
@@ -96,8 +96,8 @@ void Table::CheckPush(const Push& push) const {
            wanted == push.payload.size();
   };
   if (!suits(row_bytes_) && !(push.rule.kind == UpdateKind::kLoad && suits(row_bytes_ + state))) {
-    Throw(ErrorCode::kInvalid, "table '", spec.name, "': ", push.rows.size(), " rows of ",
-          row_bytes_, " bytes came with ", push.payload.size(), " bytes");
+    Throw(ErrorCode::kInvalid, named_, ": ", push.rows.size(), " rows of ", row_bytes_,
+          " bytes came with ", push.payload.size(), " bytes");
   }
   for (const int64_t row : push.rows) CheckRow(row);
 }
@@ -118,7 +118,7 @@ uint64_t Table::LockLoaded(uint64_t page) {
 
 // Memory first, while nothing is locked.
 void Table::BringIn(uint64_t page) {
-  MemoryBound::Room room = memory_.Take(MostOf(page), first_spec_.name);
+  MemoryBound::Room room = memory_.Take(MostOf(page), named_);
   std::shared_lock states(states_mutex_);
   const uint64_t word = arena_.Lock(page);
   if ((word & kPageResident) != 0) {
@@ -153,7 +153,7 @@ void Table::Load(uint64_t page, MemoryBound::Room& room) {
     // It may be of the time before the table had a state.
     lsn = db_.GetPage(id_, page, bytes, Index(arena_.rows_of(page)) * row_bytes_);
   } catch (const Error& error) {
-    Throw(error.code(), "table '", first_spec_.name, "': ", error.what(),
+    Throw(error.code(), named_, ": ", error.what(),
           "; restore a checkpoint, or write these rows anew after dropping the table");
   }
   if (!lsn) {
@@ -241,23 +241,6 @@ void Table::Read(std::span<const int64_t> rows, std::byte* out) {
   }
 }
 
-void Table::ReadWithState(int64_t begin, int64_t count, std::byte* values, float* states) {
-  if (count <= 0) return;
-  CheckRow(begin);
-  CheckRow(begin + count - 1);
-  const int64_t end = begin + count;
-  while (begin < end) {
-    const uint64_t page = PageOf(begin);
-    const int64_t first = static_cast<int64_t>(page) * kPageRows;
-    const size_t rows = Index(std::min(end, first + kPageRows) - begin);
-    const uint64_t word = LockLoaded(page);
-    values = std::copy_n(arena_.value(begin), rows * row_bytes_, values);
-    states = std::copy_n(arena_.state(begin), rows * arena_.shape().state_floats, states);
-    arena_.Unlock(page, word);
-    begin += static_cast<int64_t>(rows);
-  }
-}
-
 void Table::Touch(std::span<const int64_t> rows) {
   for (const int64_t row : rows) {
     const uint64_t page = PageOf(row);
@@ -293,7 +276,7 @@ Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
       }
     }
   }
-  memory_.Pledge(bytes, pages.size(), first_spec_.name);
+  memory_.Pledge(bytes, pages.size(), named_);
   pins.table_ = this;
   pins.pledged_ = bytes;
   pins.pages_.reserve(pages.size());

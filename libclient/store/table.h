@@ -48,6 +48,10 @@ struct TableSpec {
   void Check() const;
 };
 
+// "table 'NAME'", for messages; of a name with line breaks, which is for programs, what follows the
+// last.
+std::string NamedTable(const std::string& name);
+
 std::string EncodeSpec(const TableSpec& spec);
 // Throws Error(kCorrupt).
 TableSpec DecodeSpec(const std::string& text);
@@ -107,10 +111,6 @@ class Table : public Evictable {
   // Error(kInvalid) on a row out of range, and what loading a page throws.
   void Read(std::span<const int64_t> rows, std::byte* out);
 
-  // `count` rows from `begin` on, each as of one push, and their states, StateFloats each. Any
-  // thread. Throws as Read.
-  void ReadWithState(int64_t begin, int64_t count, std::byte* values, float* states);
-
   // Brings the rows' pages into memory; they may go again. Any thread. Throws what loading a page
   // throws.
   void Touch(std::span<const int64_t> rows);
@@ -153,6 +153,10 @@ class Table : public Evictable {
   void AdoptStates(OptimizerState state, Arena::States states);
   void SetAttributes(const std::string& attributes);
 
+  // Arena::restores, and what sets it: one thread at a time.
+  uint64_t restores() const noexcept { return arena_.restores(); }
+  void SetRestoring(bool restoring) noexcept { arena_.SetRestoring(restoring); }
+
   // Memory that its pages take.
   uint64_t resident_bytes() const noexcept { return used_.load(std::memory_order_relaxed); }
   size_t page_bytes() const noexcept { return spec().page_bytes(); }
@@ -185,6 +189,7 @@ class Table : public Evictable {
   TableSpec later_spec_;
   std::atomic<const TableSpec*> spec_ = &first_spec_;
   const RowIds ids_;
+  const std::string named_;  // NamedTable
   PageDb& db_;
   MemoryBound& memory_;
   const size_t elements_, row_bytes_;

@@ -16,24 +16,28 @@ void TableSpec::Check() const {
   if (name.empty() || name.size() > 1000) {
     Throw(ErrorCode::kInvalid, "a table's name has 1 to 1000 bytes, not ", name.size());
   }
-  if (rows < 0) Throw(ErrorCode::kInvalid, "table '", name, "' can't have ", rows, " rows");
-  if (first_id < -1) Throw(ErrorCode::kInvalid, "table '", name, "': first id ", first_id);
+  if (rows < 0) Throw(ErrorCode::kInvalid, NamedTable(name), " can't have ", rows, " rows");
+  if (first_id < -1) Throw(ErrorCode::kInvalid, NamedTable(name), ": first id ", first_id);
   if (row_shape.size() > 8) {
-    Throw(ErrorCode::kInvalid, "table '", name, "': at most 8 extents, not ", row_shape.size());
+    Throw(ErrorCode::kInvalid, NamedTable(name), ": at most 8 extents, not ", row_shape.size());
   }
   uint64_t bytes = DTypeSize(dtype);
   for (const int64_t extent : row_shape) {
     if (extent <= 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
         bytes > (uint64_t{1} << 24)) {
-      Throw(ErrorCode::kInvalid, "table '", name,
-            "': a row's extents must be positive and a row at most 16 MiB");
+      Throw(ErrorCode::kInvalid, NamedTable(name),
+            ": a row's extents must be positive and a row at most 16 MiB");
     }
   }
   if (state != OptimizerState::kNone && dtype != DType::kFloat32) {
-    Throw(ErrorCode::kInvalid, "table '", name, "': optimisers are for float32, not ",
+    Throw(ErrorCode::kInvalid, NamedTable(name), ": optimisers are for float32, not ",
           DTypeName(dtype));
   }
   CheckInitializer(initializer, dtype);
+}
+
+std::string NamedTable(const std::string& name) {
+  return StrCat("table '", name.substr(name.rfind('\n') + 1), "'");
 }
 
 std::string EncodeSpec(const TableSpec& spec) {

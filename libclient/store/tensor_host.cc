@@ -11,6 +11,8 @@
 namespace graphd::store {
 namespace {
 
+// Pushes wait that long for a checkpoint that is being taken.
+constexpr double kLongestPushes = 60;
 constexpr uint64_t kBlockBytes = 4096;  // of memory, each of which is counted in a byte
 
 std::string DTypeAndShape(const TensorSpec& spec) {
@@ -18,6 +20,19 @@ std::string DTypeAndShape(const TensorSpec& spec) {
   for (const int64_t extent : spec.shape()) extents.push_back(std::to_string(extent));
   return StrCat(DTypeName(spec.dtype), " [", Join(extents, ", "), "]");
 }
+
+// False if they take too long.
+bool PushesEnd(const TensorHost::Share& share) {
+  const auto start = Clock::now();
+  while (share.pushes > 0) {
+    if (SecondsSince(start) > kLongestPushes) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+// At the end of a message.
+std::string Because(const std::string& why) { return why.empty() ? "" : ": " + why; }
 
 const char* WritersText(TensorWriters writers) {
   return writers == TensorWriters::kMany ? "many" : "exclusive";
@@ -103,6 +118,7 @@ void TensorHost::Adopt(const std::shared_ptr<Table>& table) {
                             "; drop it, or serve the graph that it was made with");
     LogWarning(share->trouble);
   }
+  table->SetRestoring(record.loading);
   for (const std::string& job : {record.job_id, record.holder}) {
     if (!job.empty()) gone_.try_emplace(job, Clock::now());
   }
@@ -222,11 +238,17 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
   return opened;
 }
 
+void TensorHost::GiveUpFilling(const Caller& caller, uint32_t table) noexcept {
+  std::lock_guard lock(mutex_);
+  const auto found = shares_.find(table);
+  if (found != shares_.end() && found->second->filler == caller.key) found->second->filler = 0;
+}
+
 void TensorHost::Filled(const Caller& caller, uint32_t table) {
   std::lock_guard changing(changes_);
   std::unique_lock lock(mutex_);
   const MutableShare share = FindVisible(caller.job, table);
-  if (share->filler != caller.key) {
+  if (share->filler != caller.key && share->filler != 0) {
     Throw(ErrorCode::kDenied, "tensor '", share->record.spec.name,
           "': another trainer writes its first values");
   }
@@ -273,19 +295,35 @@ TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t ta
 }
 
 void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading) {
-  std::lock_guard changing(changes_);
+  std::unique_lock changing(changes_);
   std::unique_lock lock(mutex_);
   const MutableShare share = FindVisible(job, table);
   if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
   CheckMayWrite(*share, job);
-  ShareRecord record = share->record;
-  record.loading = loading;
   if (!loading) {  // what it had lost is there again; until the mark goes, it can't be used
     lock.unlock();
     store_->SetTrouble(*share->table, "");
     lock.lock();
   }
-  Keep(*share, record, lock);
+  const bool was_loading = share->record.loading;
+  MarkLoading(*share, loading, lock);
+  lock.unlock();
+  changing.unlock();
+  // None that came before may be applied to a row that was loaded; none has come since.
+  if (!loading || PushesEnd(*share)) return;
+  changing.lock();
+  lock.lock();
+  MarkLoading(*share, was_loading, lock);
+  lock.unlock();
+  Throw(ErrorCode::kUnavailable, "tensor '", share->record.spec.name,
+        "': pushes to it do not end, so no checkpoint can be restored now", Because(trouble()));
+}
+
+void TensorHost::MarkLoading(Share& share, bool loading, std::unique_lock<std::mutex>& lock) {
+  ShareRecord record = share.record;
+  record.loading = loading;
+  Keep(share, record, lock);
+  share.table->SetRestoring(loading);
 }
 
 void TensorHost::CheckMayWrite(const Share& share, const std::string& job) const {
@@ -319,6 +357,7 @@ void TensorHost::Submit(const std::string& job, const SharePtr& share, Push push
     // The lease may have gone since it was looked at. From here on it doesn't go to another job
     // until the push is done, behind a checkpoint perhaps.
     std::lock_guard lock(mutex_);
+    if (push.rule.kind != UpdateKind::kLoad) CheckUsable(*share);
     CheckMayWrite(*share, job);
     share->pushes++;
   }

@@ -82,7 +82,11 @@ class TensorHost {
   // Throws Error(kInvalid), saying what differs or is wrong; Error(kNotFound); Error(kOverloaded)
   // for a job that has made too many; what Store throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
+  // The caller has written the first values. Throws Error(kDenied) if another one writes them: this
+  // one lost its connection meanwhile.
   void Filled(const Caller& caller, uint32_t table);
+  // The caller will not write them; another one may.
+  void GiveUpFilling(const Caller& caller, uint32_t table) noexcept;
 
   // A share, for reading or writing. Throw Error(kNotFound) for one that the job can't see,
   // Error(kCorrupt) for one that can't be used; for writing also what Lease throws, and
@@ -92,7 +96,7 @@ class TensorHost {
   SharePtr FindToWrite(const std::string& job, uint32_t table, bool loads = false) const;
 
   // Store::Submit, for a share that FindToWrite gave the job; throws if it has lost the lease
-  // since.
+  // since, or the share is being loaded.
   void Submit(const std::string& job, const SharePtr& share, Push push, Pipeline::Done done);
   // As Store::LastSequence.
   uint64_t LastSequence(const ClientId& client) const { return store_->LastSequence(client); }
@@ -104,7 +108,8 @@ class TensorHost {
   // As Store::AddState; also Error(kDenied) while another job may write it.
   void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
   // Says that rows of a checkpoint come now, or are all there. Until then the share can't be used
-  // otherwise, also after a restart. Throws as FindToWrite.
+  // otherwise, also after a restart. Pushes that came before are done when rows may come. Throws as
+  // FindToWrite, and Error(kUnavailable) if they are not after a minute.
   void SetLoading(const std::string& job, uint32_t table, bool loading);
   // Throws Error(kDenied) while another job may write it. Waits for write-back.
   void Drop(const std::string& job, uint32_t table);
@@ -138,6 +143,7 @@ class TensorHost {
   // With both: keeps the record, then gives it to the share. `lock` is of mutex_, and is not held
   // meanwhile.
   void Keep(Share& share, const ShareRecord& record, std::unique_lock<std::mutex>& lock);
+  void MarkLoading(Share& share, bool loading, std::unique_lock<std::mutex>& lock);
   MutableShare TakeOut(uint32_t table);
   std::vector<MutableShare> TakeAllOf(const std::string& job);
   // With mutex_.

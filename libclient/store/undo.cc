@@ -7,10 +7,11 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "store/memory_dir.h"
 
 namespace graphd::store {
 
-Undo::Undo(const std::string& path) : fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
+Undo::Undo(const std::string& path) : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
   Reserve(0);
   // All that it may ever have, so that it never moves; memory comes with Reserve.
   void* base = ::mmap(nullptr, kHeaderBytes + kMostBytes, PROT_READ | PROT_WRITE,
@@ -24,9 +25,8 @@ Undo::~Undo() { ::munmap(base_, kHeaderBytes + kMostBytes); }
 void Undo::Reserve(uint64_t page_bytes) {
   const uint64_t bytes = page_bytes + kPageRows * sizeof(int64_t);
   GRAPHD_CHECK(bytes <= kMostBytes, "a page fits");
-  if (!TakeFileMemory(fd_.get(), 0, kHeaderBytes + bytes)) {
-    Throw(ErrorCode::kOverloaded, "no memory for ", HumanBytes(bytes), " of rows in work");
-  }
+  TakeMemory(fd_.get(), 0, kHeaderBytes + bytes, path_,
+             StrCat("no memory for ", HumanBytes(bytes), " of rows in work"));
 }
 
 }  // namespace graphd::store

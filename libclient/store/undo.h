@@ -89,6 +89,7 @@ class Undo {
   std::byte* begin() const noexcept { return base_ + kHeaderBytes; }
 
   static constexpr uint64_t kHeaderBytes = 4096;
+  const std::string path_;
   UniqueFd fd_;
   std::byte* base_ = nullptr;
   std::byte* at_ = nullptr;  // where the next row goes

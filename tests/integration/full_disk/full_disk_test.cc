@@ -107,9 +107,9 @@ TEST_P(FullDisk, PushesSayWhyTheyWaitReadsGoOnAndThenAllGoesOn) {
   ExpectAll(reader, 0, 100, 1);
   Fill();
   // All the time: of the graph, more than is done without a hop to other threads; and of rows,
-  // which may have to wait for memory where it is bounded, and then can't come.
+  // which can't come where memory is bounded, and then say why.
   std::atomic<bool> stop{false};
-  std::atomic<int> reads{0};
+  std::atomic<int> reads{0}, refused{0};
   double slowest = 0;
   const DistGraph graph = Connect("graph");
   const std::vector<int64_t> many(100'000, 1);
@@ -117,8 +117,14 @@ TEST_P(FullDisk, PushesSayWhyTheyWaitReadsGoOnAndThenAllGoesOn) {
     while (!stop) {
       const auto start = Clock::now();
       EXPECT_NO_THROW(graph.ndata("orig_id").Read(many));
-      if (GetParam() == "1GiB") {
-        EXPECT_NO_THROW(reader.Slice(0, 100));
+      try {
+        reader.Slice(0, kNodes);
+      } catch (const Error& error) {
+        EXPECT_NE(GetParam(), "1GiB");
+        EXPECT_NE(std::string(error.what()).find("'sums'"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("no room for " + disk_), std::string::npos)
+            << error.what();
+        refused++;
       }
       slowest = std::max(slowest, SecondsSince(start));
       reads++;
@@ -147,6 +153,7 @@ TEST_P(FullDisk, PushesSayWhyTheyWaitReadsGoOnAndThenAllGoesOn) {
   stop = true;
   reading.join();
   EXPECT_GT(reads, 20);
+  EXPECT_EQ(refused > 0, GetParam() != "1GiB");
   EXPECT_LT(slowest, 3);
 
   MakeRoom();

@@ -233,6 +233,121 @@ TEST_F(Checkpoints, TheCutIsConsistentOverBothDaemons) {
 }
 
 // kill -9 of a daemon, and of who makes it, at random points: nothing half-made is listed.
+TEST_F(Checkpoints, OneThatIsDamagedIsRefusedBeforeAnythingChanges) {
+  const DistGraph graph = Connect();
+  const DistTensor ranged = DistTensor::Create(graph, RangeSpec());
+  std::vector<int64_t> ids(777);
+  std::iota(ids.begin(), ids.end(), int64_t{0});
+  ranged.Write(ids, RandomRows(DType::kInt64, {777}, 1));
+  CreateCheckpoint(graph, "good", {{}, {{"weights", "abc"}}});
+  CreateCheckpoint(graph, "bad", {{}, {{"weights", "abc"}}});
+  ranged.Write(ids, RandomRows(DType::kInt64, {777}, 2));
+  const Tensor now = All(ranged);
+  const auto flip = [](const std::string& path) {
+    std::string text = ReadTextFile(path);
+    text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 4);
+    WriteFileAtomically(path, text);
+  };
+  const auto refused = [&](const std::function<void()>& f, const std::string& file) {
+    try {
+      f();
+      ADD_FAILURE() << "not refused: " << file;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(file));
+    }
+  };
+  int tables = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(StateDir(served_))) {
+    const std::string path = entry.path();
+    if (path.find("/bad/data/pages/") == std::string::npos) continue;
+    if (entry.path().extension() != ".sst") continue;
+    flip(path);
+    tables++;
+    refused([&] { RestoreCheckpoint(graph, "bad"); }, entry.path().filename());
+    EXPECT_TRUE(SameBits(All(ranged), now));
+    flip(path);
+  }
+  EXPECT_GT(tables, 0);
+  EXPECT_EQ(ReadCheckpointFile(graph, "bad", "weights"), "abc");
+  for (const auto& entry : fs::recursive_directory_iterator(StateDir(served_))) {
+    const std::string path = entry.path();
+    if (path.find("/bad/files/weights") != std::string::npos) {
+      flip(path);
+      refused([&] { ReadCheckpointFile(graph, "bad", "weights"); }, "files/weights");
+    }
+  }
+  EXPECT_EQ(ListCheckpoints(graph).size(), 2U);
+  for (const auto& entry : fs::recursive_directory_iterator(StateDir(served_))) {
+    const std::string path = entry.path();
+    if (path.find("/bad/manifest.json") != std::string::npos) {
+      flip(path);
+      EXPECT_EQ(Thrown([&] { RestoreCheckpoint(graph, "bad"); }), ErrorCode::kNotFound);
+    }
+  }
+  ASSERT_EQ(ListCheckpoints(graph).size(), 1U);
+  EXPECT_EQ(ListCheckpoints(graph)[0].name, "good");
+  DeleteCheckpoint(graph, "bad");
+  RestoreCheckpoint(graph, "good");
+}
+
+TEST_F(Checkpoints, NobodyReadsRowsThatAreRestoredInPart) {
+  constexpr int64_t kWide = 4096;
+  const DistGraph graph = Connect();
+  TensorSpec spec;
+  spec.name = "wide";
+  spec.persistent = true;
+  spec.dtype = DType::kInt64;
+  spec.row_shape = {kWide};
+  const DistTensor tensor = DistTensor::Create(graph, spec);
+  std::vector<int64_t> ids(kNodes);
+  std::iota(ids.begin(), ids.end(), int64_t{0});
+  const auto write = [&](int64_t value) {
+    Tensor rows = Tensor::Empty(DType::kInt64, {kNodes, kWide});
+    for (int64_t& each : rows.as<int64_t>()) each = value;
+    tensor.Write(ids, rows);
+  };
+  write(1);
+  CreateCheckpoint(graph, "ones");
+  write(2);
+  CreateCheckpoint(graph, "twos");
+  std::atomic<bool> stop{false};
+  std::atomic<int> reads{0}, refused{0}, mixed{0};
+  std::vector<std::thread> readers;
+  for (const Transport transport : {Transport::kAuto, Transport::kTcp}) {
+    readers.emplace_back([&, transport] {
+      const DistTensor read = DistTensor::Open(Connect(transport, "reader"), "wide");
+      // Rows of partition 0, first and last.
+      const std::vector<int64_t> some = {0, 1, 150, 300, 301, 400};
+      while (!stop) {
+        try {
+          const Tensor rows = read.Read(some);
+          for (const int64_t each : rows.as<int64_t>()) {
+            if (each != rows.as<int64_t>()[0]) {
+              mixed++;
+              break;
+            }
+          }
+          reads++;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
+          EXPECT_THAT(error.what(), ::testing::HasSubstr("being restored"));
+          refused++;
+        }
+      }
+    });
+  }
+  while (reads < 50 && !HasFailure()) ::usleep(1000);
+  for (int round = 0; round < 2; round++) {
+    RestoreCheckpoint(graph, "ones");
+    RestoreCheckpoint(graph, "twos");
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(mixed, 0);
+  EXPECT_GT(refused, 0);
+}
+
 TEST_F(Checkpoints, NothingHalfMadeIsListedAfterKill9) {
   CounterRng random(static_cast<uint64_t>(::getpid()));
   {

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/checkpoint_set.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/rng.h"
 #include "base/strings.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/push_maker.h"
 
 namespace graphd::store {
 namespace {
@@ -160,13 +166,122 @@ TEST(CheckpointSet, FilesAreBounded) {
   EXPECT_EQ(Thrown([&] { making->AddFile("0", 2, much); }, "1.0 GiB"), ErrorCode::kOverloaded);
 }
 
+// Every file of a checkpoint that something is missing of, and how it was found.
+class Damage : public ::testing::Test {
+ protected:
+  Damage() {
+    StoreOptions options;
+    options.directory = scratch_ / "store";
+    options.row_ids = [](const TableSpec& spec) {
+      auto ids = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(spec.rows));
+      for (size_t i = 0; i < ids->size(); i++) (*ids)[i] = static_cast<int64_t>(3 * i);
+      return ids;
+    };
+    Store store(options);
+    TableSpec spec;
+    spec.rows = 1000;
+    spec.row_shape = {8};
+    for (const int64_t first_id : {0, -1}) {
+      spec.name = first_id == 0 ? "ranged" : "mapped";
+      spec.first_id = first_id;
+      const auto table = store.OpenTable(spec);
+      for (uint64_t i = 1; i <= 3; i++) {
+        const UpdateRule add{.kind = UpdateKind::kAdd};
+        store.Apply(table,
+                    MadePush(static_cast<uint64_t>(9 + first_id), i, add, 300, 0, 1000, 8).push());
+        store.WriteBack();
+      }
+    }
+    CheckpointSet set(root_);
+    const auto making = set.Begin("one", "an id");
+    store.WriteCheckpoint(making->data_directory(), {"ranged", "mapped"}, *store.HoldPushes());
+    making->AddFile("weights", 0, Bytes(std::string(100'000, 'w')));
+    making->Commit("{\"a\": 1}");
+  }
+
+  std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_ + "/one")) {
+      if (entry.is_regular_file() && entry.file_size() > 0) files.push_back(entry.path());
+    }
+    return files;
+  }
+  // What is wrong with any part of the checkpoint; empty: nothing.
+  std::string Trouble() const {
+    CheckpointSet set(root_, CheckpointSet::Role::kGuest);
+    const CheckpointSet::Entry entry = set.List().at(0);
+    if (!entry.trouble.empty()) {
+      EXPECT_TRUE(entry.id.empty() && entry.manifest.empty() && entry.tables.empty());
+      return entry.trouble;
+    }
+    try {
+      set.Open("one");
+      set.ReadFile("one", "weights", 0, 10);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
+      return error.what();
+    }
+    return "";
+  }
+  void Flip(const fs::path& path, uint64_t at) const {
+    const UniqueFd fd = OpenFile(path, O_RDWR);
+    uint8_t byte = 0;
+    ASSERT_EQ(::pread(fd.get(), &byte, 1, static_cast<off_t>(at)), 1);
+    byte ^= static_cast<uint8_t>(1U << (at % 8));
+    ASSERT_EQ(::pwrite(fd.get(), &byte, 1, static_cast<off_t>(at)), 1);
+  }
+
+  const ScratchDirectory scratch_;
+  const std::string root_ = scratch_ / "set";
+};
+
+TEST_F(Damage, ABitThatFlipsAnywhereIsReportedWithItsFile) {
+  ASSERT_EQ(Trouble(), "");
+  std::set<std::string> kinds;
+  CounterRng rng(5);
+  for (const fs::path& path : Files()) {
+    kinds.insert(path.extension() == ".sst" ? "sst" : path.filename().string().substr(0, 3));
+    const uint64_t size = fs::file_size(path);
+    std::vector<uint64_t> places = {0, size / 2, size - 1};
+    for (int i = 0; i < 7; i++) places.push_back(rng.Below(size));
+    for (const uint64_t at : places) {
+      Flip(path, at);
+      EXPECT_THAT(Trouble(), HasSubstr(path.filename())) << path << " at " << at;
+      Flip(path, at);
+    }
+  }
+  const std::set<std::string> all = {"CUR", "MAN", "OPT", "id",  "ids",
+                                     "man", "sst", "sum", "tab", "wei"};
+  EXPECT_TRUE(std::includes(kinds.begin(), kinds.end(), all.begin(), all.end()))
+      << ::testing::PrintToString(kinds);
+  EXPECT_EQ(Trouble(), "");
+}
+
+TEST_F(Damage, AFileThatIsShorterOrGoneIsReported) {
+  for (const fs::path& path : Files()) {
+    const std::string before = scratch_ / "before";
+    fs::copy_file(path, before, fs::copy_options::overwrite_existing);
+    fs::resize_file(path, fs::file_size(path) - 1);
+    EXPECT_THAT(Trouble(), HasSubstr(path.filename())) << path;
+    fs::remove(path);
+    EXPECT_THAT(Trouble(), HasSubstr(path.filename())) << path;
+    fs::copy_file(before, path);
+  }
+  EXPECT_EQ(Trouble(), "");
+}
+
 // kill -9 while checkpoints are made and deleted: each is there in whole or not at all.
 TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
   const ScratchDirectory scratch;
   const std::string root = scratch / "set";
   CounterRng rng(static_cast<uint64_t>(::getpid()));
   size_t seen = 0;
+  auto* const made = static_cast<std::atomic<int>*>(::mmap(nullptr, sizeof(std::atomic<int>),
+                                                           PROT_READ | PROT_WRITE,
+                                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(made, MAP_FAILED);
   for (int crash = 0; crash < 60; crash++) {
+    *made = 0;
     const pid_t child = ::fork();
     if (child == 0) {
       CheckpointSet set(root);
@@ -174,9 +289,12 @@ TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
         const std::string name = "c" + std::to_string(i);
         if (FileExists(root + "/" + name)) set.Delete(name);
         MakeOne(set, name);
+        ++*made;
       }
     }
     ASSERT_GT(child, 0);
+    // However busy the machine is: every other time one is whole, and the next one in the making.
+    while (crash % 2 == 1 && *made == 0) ::usleep(1000);
     ::usleep(static_cast<useconds_t>(rng.Below(60000)));
     ::kill(child, SIGKILL);
     int status = 0;
@@ -192,6 +310,7 @@ TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
     }
     seen += all.size();
   }
+  ::munmap(made, sizeof(std::atomic<int>));
   EXPECT_GT(seen, 0U);
 }
 

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using namespace graphd::store::testing;
 using graphd::testing::MemoryDirectory;
 using graphd::testing::ScratchDirectory;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr const char* kStore = "LASTING_MEMORY_TEST_STORE";
@@ -263,8 +264,14 @@ TEST_F(LastingMemoryTest, AFullFileSystemIsOverloaded) {
     spec.name = "large";
     spec.rows = 100'000;  // with its state 4.8 MB
     const auto large = store.OpenTable(spec);
-    EXPECT_THAT(Failure([&] { AllRows(*large); }), HasSubstr("overloaded: "));
-    EXPECT_THAT(Failure([&] { store.OpenTable(Spec()); }), HasSubstr("no memory for another"));
+    for (const auto& touch : std::initializer_list<std::function<void()>>{
+             [&] { AllRows(*large); }, [&] { store.OpenTable(Spec()); }}) {
+      EXPECT_THAT(Failure(touch),
+                  AllOf(HasSubstr("overloaded: "), HasSubstr("no memory for another"),
+                        HasSubstr(small.path() + " is full (2.0 MiB)"),
+                        HasSubstr("mount -o remount,size=... " + small.path()),
+                        HasSubstr("--memory_dir"), HasSubstr("--embedding_memory")));
+    }
     store.DropTable("large");
   }
   {

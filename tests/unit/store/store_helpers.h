@@ -4,11 +4,14 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/strings.h"
 #include "graphd/error.h"
+#include "store/checkpoint_reader.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
 #include "tests/unit/store/push_maker.h"
@@ -46,6 +49,20 @@ inline std::vector<float> AllRows(Table& table) {
   std::vector<float> values(rows.size() * table.spec().row_elements());
   table.Read(rows, reinterpret_cast<std::byte*>(values.data()));
   return values;
+}
+
+// Every row's values, and then every row's state, as a checkpoint has them.
+inline std::pair<std::vector<float>, std::vector<float>> WithStates(Store& store,
+                                                                    const std::string& name) {
+  const graphd::testing::ScratchDirectory scratch;
+  store.WriteCheckpoint(scratch / "checkpoint", {name}, *store.HoldPushes());
+  const CheckpointReader reader(scratch / "checkpoint");
+  const TableSpec& spec = reader.FindTable(name);
+  const auto rows = static_cast<size_t>(spec.rows);
+  std::vector<float> values(rows * spec.row_elements());
+  std::vector<float> states(rows * StateFloats(spec.state, spec.row_elements()));
+  reader.ReadRows(name, 0, spec.rows, std::as_writable_bytes(std::span(values)), states);
+  return {values, states};
 }
 
 // Copies the store's files as kill -9 would leave them. Nothing is written meanwhile, but RocksDB

@@ -17,19 +17,6 @@ using namespace graphd::store::testing;
 
 const UpdateRule kPlainSgd{.kind = UpdateKind::kSgd, .lr = 0.1F};
 
-// Every row's values and then its state.
-std::pair<std::vector<float>, std::vector<float>> WithStates(Table& table) {
-  const TableSpec& spec = table.spec();
-  const size_t elements = spec.row_elements();
-  std::vector<float> values(kRows * elements);
-  std::vector<float> states(kRows * StateFloats(spec.state, elements));
-  table.ReadWithState(0, 100, reinterpret_cast<std::byte*>(values.data()), states.data());
-  table.ReadWithState(100, kRows - 100,
-                      reinterpret_cast<std::byte*>(values.data() + 100 * elements),
-                      states.data() + 100 * StateFloats(spec.state, elements));
-  return {values, states};
-}
-
 TEST(TableState, IsAddedToATableThatHasPagesInLogAndDatabase) {
   const ScratchDirectory scratch;
   const StoreOptions options = Options(scratch);
@@ -44,24 +31,24 @@ TEST(TableState, IsAddedToATableThatHasPagesInLogAndDatabase) {
   store.AddState(table, OptimizerState::kAdagrad);
   EXPECT_EQ(table->spec().state, OptimizerState::kAdagrad);
   EXPECT_EQ(AllRows(*table), before);
-  EXPECT_EQ(WithStates(*table).second, std::vector<float>(kRows * kElements));
+  EXPECT_EQ(WithStates(store, "emb").second, std::vector<float>(kRows * kElements));
 
   StoreOptions copy = options;
   copy.directory = scratch / "before";
   CopyStore(options, copy.directory);
   {
     Store again(copy);
-    EXPECT_EQ(WithStates(*again.FindTable("emb")), WithStates(*table));
+    EXPECT_EQ(WithStates(again, "emb"), WithStates(store, "emb"));
     EXPECT_EQ(again.OpenTable(bare), again.FindTable("emb"));  // who wants no state takes any
   }
   ApplyRandom(store, table, 6, 8);
-  const auto [values, states] = WithStates(*table);
+  const auto [values, states] = WithStates(store, "emb");
   EXPECT_NE(states, std::vector<float>(kRows * kElements));
   copy.directory = scratch / "after";
   CopyStore(options, copy.directory);
   Store again(copy);
   EXPECT_TRUE(again.damage().empty());
-  EXPECT_EQ(WithStates(*again.FindTable("emb")), WithStates(*table));
+  EXPECT_EQ(WithStates(again, "emb"), WithStates(store, "emb"));
 }
 
 TEST(TableState, AnotherOneIsRefused) {
@@ -106,11 +93,11 @@ TEST(TableState, IsAddedWhileOthersPushReadAndWriteBack) {
   pusher.join();
   reader.join();
   store.WriteBack();
-  const auto now = WithStates(*table);
+  const auto now = WithStates(store, "emb");
   StoreOptions copy = options;
   copy.directory = scratch / "copy";
   CopyStore(options, copy.directory);
-  EXPECT_EQ(WithStates(*Store(copy).FindTable("emb")), now);
+  EXPECT_EQ(WithStates(*std::make_unique<Store>(copy), "emb"), now);
 }
 
 TEST(TableState, AttributesAreOnTheDiskAtOnce) {
@@ -135,7 +122,7 @@ TEST(TableState, LoadSetsRowsAndStates) {
   Store store(options);
   const auto from = store.OpenTable(Spec("from", OptimizerState::kAdam));
   ApplyRandom(store, from, 1, 5, {.kind = UpdateKind::kAdam});
-  const auto [values, states] = WithStates(*from);
+  const auto [values, states] = WithStates(store, "from");
   const auto to = store.OpenTable(Spec("to", OptimizerState::kAdam));
   const size_t floats = StateFloats(OptimizerState::kAdam, kElements);
   std::vector<int64_t> rows(kRows);
@@ -152,19 +139,19 @@ TEST(TableState, LoadSetsRowsAndStates) {
   push.rows = rows;
   push.payload = std::as_bytes(std::span(both));
   store.Apply(to, push);
-  EXPECT_EQ(WithStates(*to), WithStates(*from));
+  EXPECT_EQ(WithStates(store, "to"), WithStates(store, "from"));
   push.sequence = 2;
   push.payload = push.payload.first(push.payload.size() - 4);
   EXPECT_THAT(Failure([&] { store.Apply(to, push); }), HasSubstr("invalid: table 'to'"));
   StoreOptions copy = options;
   copy.directory = scratch / "copy";
   CopyStore(options, copy.directory);
-  EXPECT_EQ(WithStates(*Store(copy).FindTable("to")), WithStates(*from));
+  EXPECT_EQ(WithStates(*std::make_unique<Store>(copy), "to"), WithStates(store, "from"));
 
   push.payload = std::as_bytes(std::span(values));
   store.Apply(to, push);
   EXPECT_EQ(AllRows(*to), values);
-  EXPECT_EQ(WithStates(*to).second, std::vector<float>(kRows * floats));
+  EXPECT_EQ(WithStates(store, "to").second, std::vector<float>(kRows * floats));
 }
 
 TEST(TableState, RowsOfAMappedBookHaveTheirOwnIds) {

@@ -241,7 +241,12 @@ TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
   EXPECT_EQ(CodeOf([&] { host->Filled({"a", 2}, first.share.table); }), ErrorCode::kDenied);
   host->CallerLeft(1);
   EXPECT_TRUE(host->Open({"a", 2}, 1, Spec("x", false), true, true).fill);
-  host->Filled({"a", 2}, first.share.table);
+  host->GiveUpFilling({"a", 1}, first.share.table);  // it is not the one any more
+  EXPECT_TRUE(host->Open({"a", 3}, 1, Spec("x", false), true, true).filling);
+  host->GiveUpFilling({"a", 2}, first.share.table);
+  EXPECT_TRUE(host->Open({"a", 3}, 1, Spec("x", false), true, true).fill);
+  host->CallerLeft(3);  // and came again, with another number
+  host->Filled({"a", 4}, first.share.table);
   const auto last = host->Open({"a", 3}, 1, Spec("x", false), true, true);
   EXPECT_FALSE(last.fill || last.filling);
 }
