@@ -11,8 +11,8 @@ namespace graphd::ctl {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UserCommand, words, is_shell)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServerSpec, server_name, address, port, parts, num_parts,
                                    among_others, part_config, graphd, runtime_dir, num_servers,
-                                   state_dir, durability, memory_dir, embedding_memory, keep_alive, insecure,
-                                   start_timeout)
+                                   state_dir, durability, memory_dir, embedding_memory, keep_alive,
+                                   insecure, start_timeout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainerPlan, rank, local_rank, local_world_size, part, label)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, job_id, workspace, ip_config, ip_config_text, command,
                                    master_addr, world_size, num_samplers, num_omp_threads,
