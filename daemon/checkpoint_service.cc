@@ -10,7 +10,6 @@
 #include <set>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/strings.h"
 #include "store/checkpoint_reader.h"
 #include "wire/tensor_share.h"
@@ -275,12 +274,7 @@ kj::Promise<void> CheckpointService::list(ListContext context) {
       client_, context,
       [found, &shelf = context_.checkpoints] {
         for (const auto& set : shelf.All()) {
-          for (CheckpointSet::Entry& entry : set->List()) {
-            if (!entry.trouble.empty()) {
-              LogError("checkpoint '", entry.name, "' is damaged: ", entry.trouble);
-            }
-            found->push_back(std::move(entry));
-          }
+          for (CheckpointSet::Entry& entry : set->List()) found->push_back(std::move(entry));
         }
       },
       [found](ListResults::Builder results) {
@@ -291,6 +285,7 @@ kj::Promise<void> CheckpointService::list(ListContext context) {
           out[i].setId(entry.id);
           out[i].setManifest(entry.manifest);
           out[i].setBytes(entry.bytes);
+          out[i].setTrouble(entry.trouble);
           std::set<PartId> parts;
           for (const store::TableSpec& table : entry.tables) parts.insert(RecordOf(table).part);
           auto list = out[i].initParts(static_cast<kj::uint>(parts.size()));

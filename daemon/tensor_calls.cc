@@ -294,9 +294,12 @@ kj::Promise<void> GraphSession::openTensor(OpenTensorContext context) {
 
 kj::Promise<void> GraphSession::filled(FilledContext context) {
   return Guarded(context, [&]() -> kj::Promise<void> {
+    auto params = context.getParams();
     return OnBuilds(
         context,
-        [caller = caller(), &host = context_.tensors, table = context.getParams().getTable()] {
+        [caller = caller(), &host = context_.tensors, table = params.getTable(),
+         given_up = params.getGivenUp()] {
+          if (given_up) return host.GiveUpFilling(caller, table);
           host.Filled(caller, table);
         },
         [](auto) {});

@@ -125,7 +125,7 @@ CheckpointClient::Peer& CheckpointClient::FirstPeer() {
 
 std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
   struct Entry {
-    std::string name, id, manifest;
+    std::string name, id, manifest, trouble;
     std::vector<PartId> parts;
     Peer* peer;
   };
@@ -133,8 +133,12 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
   OnAll("listing checkpoints", options_.timeout, [&entries](Peer& peer) {
     return peer.checkpoints().listRequest().send().then([&entries, &peer](auto&& response) {
       for (auto each : response.getCheckpoints()) {
-        Entry entry{
-            each.getName().cStr(), each.getId().cStr(), each.getManifest().cStr(), {}, &peer};
+        Entry entry{each.getName().cStr(),
+                    each.getId().cStr(),
+                    each.getManifest().cStr(),
+                    each.getTrouble().cStr(),
+                    {},
+                    &peer};
         for (const PartId part : each.getParts()) entry.parts.push_back(part);
         entries.push_back(std::move(entry));
       }
@@ -146,6 +150,10 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
     found.name = entry.name;
     if (std::count(found.all.begin(), found.all.end(), entry.peer) == 0) {
       found.all.push_back(entry.peer);
+    }
+    if (!entry.trouble.empty()) {
+      found.trouble = StrCat("the graphd at ", entry.peer->name, ": ", entry.trouble);
+      LogWarning("checkpoint '", entry.name, "' is damaged: ", found.trouble);
     }
     if (entry.manifest.empty() || found.with_manifest != nullptr) continue;
     try {
@@ -177,6 +185,10 @@ CheckpointClient::Found CheckpointClient::FindOne(const std::string& name) {
   store::CheckCheckpointName(name);
   std::vector<std::string> names;
   for (Found& found : FindAll()) {
+    if (found.name == name && !found.trouble.empty()) {
+      Throw(ErrorCode::kCorrupt, "checkpoint '", name, "' is damaged: ", found.trouble,
+            "; take another one, or delete it");
+    }
     if (found.with_manifest == nullptr) continue;
     if (found.name == name) return std::move(found);
     names.push_back(found.name);
@@ -188,7 +200,8 @@ CheckpointClient::Found CheckpointClient::FindOne(const std::string& name) {
 std::vector<Checkpoint> CheckpointClient::List() {
   std::vector<Checkpoint> all;
   for (Found& found : FindAll()) {
-    if (found.with_manifest != nullptr) all.push_back(std::move(found.manifest.checkpoint));
+    if (found.with_manifest == nullptr || !found.trouble.empty()) continue;
+    all.push_back(std::move(found.manifest.checkpoint));
   }
   return all;
 }
@@ -223,7 +236,7 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
   for (const auto& [file, contents] : options.files) store::CheckKeptFileName(file);
   for (const Found& found : FindAll()) {
     if (found.name != name) continue;
-    if (found.with_manifest != nullptr) {
+    if (found.with_manifest != nullptr || !found.trouble.empty()) {
       Throw(ErrorCode::kExists, "there is a checkpoint '", name,
             "' already; choose another name, or delete it");
     }

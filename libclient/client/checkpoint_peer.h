@@ -33,6 +33,7 @@ struct CheckpointClient::Found {
   Peer* with_manifest = nullptr;  // null: something that is not whole
   std::map<PartId, Peer*> places;
   std::vector<Peer*> all;  // who has anything of this name
+  std::string trouble;     // what of it is damaged
   std::string name;
 };
 

@@ -99,10 +99,11 @@ class LinkPort final : public TensorPort {
     return opened;
   }
 
-  void Filled(uint32_t table) override {
+  void Filled(uint32_t table, bool given_up) override {
     Call([&](wire::Session::Client& session) {
       auto request = session.filledRequest();
       request.setTable(table);
+      request.setGivenUp(given_up);
       return request.send().ignoreResult();
     });
   }

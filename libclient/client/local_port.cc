@@ -61,7 +61,10 @@ class LocalPort final : public TensorPort {
     auto opened = host().Open({job_, kKey}, part, spec, create, caller_fills);
     return {std::move(opened.share), opened.fill, opened.filling};
   }
-  void Filled(uint32_t table) override { host().Filled({job_, kKey}, table); }
+  void Filled(uint32_t table, bool given_up) override {
+    if (given_up) return host().GiveUpFilling({job_, kKey}, table);
+    host().Filled({job_, kKey}, table);
+  }
   uint64_t LastStep(uint32_t table) override { return host().LastSequence(StepsOf(table)); }
   bool Lease(uint32_t table, bool hold) override { return host().Lease(job_, table, hold); }
   void PrepareState(uint32_t table, OptimizerState state) override {

@@ -18,6 +18,8 @@ constexpr int64_t kFillBytes = int64_t{4} << 20;
 // How long those who could fill a tensor wait for the one who does. If it dies, they take its
 // place.
 constexpr auto kFillPatience = std::chrono::hours(1);
+// How long a daemon is told that its tensor is not filled after all, by who was interrupted.
+constexpr double kFarewell = 1;  // seconds
 
 // Opens or makes a share and, while it has to be filled by somebody else, waits.
 TensorPort::Opened OpenWhenFilled(GraphAccess& access, size_t p, const TensorSpec& spec,
@@ -105,6 +107,30 @@ TensorSpec NameOnly(const std::string& name, bool persistent) {
   return spec;
 }
 
+// Lets others fill the shares, which this process will not do. `tables` are those that it has
+// opened; perhaps it has the next one, too, and did not wait for the answer. What fails here, a
+// daemon notices when this process ends.
+void GiveUpFilling(GraphAccess& access, const TensorSpec& spec, const std::vector<uint32_t>& tables,
+                   const std::vector<bool>& to_fill) noexcept {
+  struct TooLong {};
+  const InterruptCheck check([start = Clock::now()] {
+    if (SecondsSince(start) > kFarewell) throw TooLong{};
+  });
+  for (size_t p = 0; p < std::min(tables.size() + 1, access.ports().size()); p++) {
+    try {
+      TensorPort& port = *access.ports()[p];
+      if (p < tables.size()) {
+        if (to_fill[p]) port.Filled(tables[p], /*given_up=*/true);
+        continue;
+      }
+      const auto opened =
+          port.Open(static_cast<PartId>(p), NameOnly(spec.name, spec.persistent), false, true);
+      if (opened.fill) port.Filled(opened.share.table, /*given_up=*/true);
+    } catch (...) {
+    }
+  }
+}
+
 // What the persistent tensor of this name is, or else this job's.
 TensorSpec FindSpec(GraphAccess& access, const std::string& name) {
   for (const bool persistent : {true, false}) {
@@ -130,19 +156,24 @@ std::shared_ptr<TableSource> CreateTable(const std::shared_ptr<GraphAccess>& acc
   CheckTensorSpec(access->meta(), spec);
   std::vector<uint32_t> tables;
   std::vector<bool> to_fill;
-  for (size_t p = 0; p < access->ports().size(); p++) {
-    const TensorPort::Opened opened = OpenWhenFilled(*access, p, spec, fill != nullptr);
-    tables.push_back(opened.share.table);
-    to_fill.push_back(opened.fill);
+  try {
+    for (size_t p = 0; p < access->ports().size(); p++) {
+      const TensorPort::Opened opened = OpenWhenFilled(*access, p, spec, fill != nullptr);
+      tables.push_back(opened.share.table);
+      to_fill.push_back(opened.fill);
+    }
+    auto table = std::make_shared<TableSource>(access, spec, tables);
+    if (fill == nullptr) return table;
+    Filler(*table, to_fill, *fill).Run();
+    for (size_t p = to_fill.size(); p-- > 0;) {
+      if (to_fill[p]) access->ports()[p]->Filled(tables[p], /*given_up=*/false);
+      to_fill[p] = false;
+    }
+    return table;
+  } catch (...) {
+    if (fill != nullptr) GiveUpFilling(*access, spec, tables, to_fill);
+    throw;
   }
-  auto table = std::make_shared<TableSource>(access, std::move(spec), std::move(tables));
-  if (fill == nullptr) return table;
-  Filler(*table, to_fill, *fill).Run();
-  for (size_t p = to_fill.size(); p-- > 0;) {
-    const auto part = static_cast<PartId>(p);
-    if (to_fill[p]) table->port(part).Filled(table->table(part));
-  }
-  return table;
 }
 
 std::shared_ptr<TableSource> OpenTable(const std::shared_ptr<GraphAccess>& access,

@@ -38,7 +38,7 @@ class TensorPort {
 
   // These wait; what may be asked twice is, while the daemon is away, until the timeout.
   virtual Opened Open(PartId part, const TensorSpec& spec, bool create, bool caller_fills) = 0;
-  virtual void Filled(uint32_t table) = 0;
+  virtual void Filled(uint32_t table, bool given_up) = 0;
   virtual uint64_t LastStep(uint32_t table) = 0;
   virtual bool Lease(uint32_t table, bool hold) = 0;
   virtual void PrepareState(uint32_t table, OptimizerState state) = 0;

@@ -259,11 +259,11 @@ interface Session {
   edgeIndex @8 (part :Int32, index :EdgeIndex) -> (segment :SegmentInfo);
 
   # Makes or opens this partition's share of a distributed tensor. Without `create` the spec has only
-  # the name and `persistent`. `fill`: the caller is to write the first values, and then says filled;
-  # others see `filling` until then.
+  # the name and `persistent`. `fill`: the caller is to write the first values, and then says filled,
+  # or that it gives up; others see `filling` until then.
   openTensor @9 (part :Int32, spec :TensorSpec, create :Bool, callerFills :Bool)
       -> (info :TensorInfo, fill :Bool, filling :Bool);
-  filled @10 (table :UInt32) -> ();
+  filled @10 (table :UInt32, givenUp :Bool) -> ();
 
   # Memory of the share, to be read under its pages' sequence locks. Over the Unix socket.
   mapTensor @11 (table :UInt32) -> (handle :SegmentHandle);
@@ -333,6 +333,7 @@ struct CheckpointInfo {
   manifest @2 :Text;       # JSON; with the daemon that had partition 0
   bytes @3 :UInt64;        # on this machine's disk
   id @4 :Text;             # of the making that the parts are of
+  trouble @5 :Text;        # what is damaged, as far as it was looked at; the rest is missing then
 }
 
 # Checkpoints as one daemon has them. Whoever makes one talks to all daemons: prepare everywhere, then

@@ -282,11 +282,12 @@ TEST_F(Checkpoints, OneThatIsDamagedIsRefusedBeforeAnythingChanges) {
     const std::string path = entry.path();
     if (path.find("/bad/manifest.json") != std::string::npos) {
       flip(path);
-      EXPECT_EQ(Thrown([&] { RestoreCheckpoint(graph, "bad"); }), ErrorCode::kNotFound);
+      refused([&] { RestoreCheckpoint(graph, "bad"); }, "manifest.json");
     }
   }
   ASSERT_EQ(ListCheckpoints(graph).size(), 1U);
   EXPECT_EQ(ListCheckpoints(graph)[0].name, "good");
+  EXPECT_EQ(Thrown([&] { CreateCheckpoint(graph, "bad"); }), ErrorCode::kExists);
   DeleteCheckpoint(graph, "bad");
   RestoreCheckpoint(graph, "good");
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several sessions and jobs with the same tensors.
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <numeric>
 #include <thread>
 
 #include "base/clock.h"
 #include "client/table_source.h"
+#include "graphd/interrupt.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
 
@@ -208,6 +212,35 @@ TEST_F(TensorSharing, AFillerThatDiesIsReplaced) {
       });
   EXPECT_EQ(At(tensor, 0), 0);
   EXPECT_EQ(At(tensor, kNodes - 1), kNodes - 1);
+}
+
+TEST_F(TensorSharing, AFillerThatFailsIsReplacedWhileItLives) {
+  const DistGraph graph = Connect(), other = Connect(Transport::kTcp, "test", 1, 2);
+  const auto fails = [](int64_t, Tensor&) { throw std::runtime_error("can't"); };
+  struct Stopped {};
+  for (int way = 0; way < 2; way++) {
+    const TensorSpec spec = Spec("filled " + std::to_string(way), false);
+    if (way == 0) {
+      EXPECT_THROW(DistTensor::Create(graph, spec, fails), std::runtime_error);
+    } else {
+      const InterruptCheck check([] { throw Stopped{}; });
+      served_.daemon(1).Signal(SIGSTOP);
+      std::thread goes_on([&] {
+        ::usleep(200'000);
+        served_.daemon(1).Signal(SIGCONT);
+      });
+      EXPECT_THROW(DistTensor::Create(graph, spec, fails), Stopped);
+      goes_on.join();
+    }
+    const auto start = Clock::now();
+    for (const DistGraph* next : {&other, &graph}) {
+      const DistTensor tensor = DistTensor::Create(*next, spec, [](int64_t begin, Tensor& rows) {
+        std::iota(rows.as<int64_t>().begin(), rows.as<int64_t>().end(), begin);
+      });
+      EXPECT_EQ(At(tensor, kNodes - 1), kNodes - 1);
+    }
+    EXPECT_LT(SecondsSince(start), 5);
+  }
 }
 
 TEST_F(TensorSharing, StandaloneTensorsLastInTheirDirectory) {
