@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/error.h"
 #include "base/strings.h"
 
 namespace graphd::store {

@@ -36,6 +36,7 @@ class Interrupt(support.GraphTest):
                                    feat[torch.tensor(ids)])
         stopped = self.daemons().processes[1]
         stopped.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
         try:
             self.interrupted(lambda: feat[nodes["user"]])
             self.interrupted(lambda: sample_neighbors(g, nodes, 3))

@@ -72,7 +72,12 @@ void GraphdProcess::WaitReady(const std::string& socket_path) {
 }
 
 void GraphdProcess::Signal(int number) {
-  if (pid_ > 0) ::kill(pid_, number);
+  if (pid_ <= 0) return;
+  ::kill(pid_, number);
+  if (number != SIGSTOP) return;
+  // Its threads run on until each of them has looked.
+  siginfo_t stopped{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 int GraphdProcess::Wait() {

@@ -20,6 +20,7 @@ class GraphdProcess {
   // Waits until a status request on `socket_path` is answered. Fails the test after 20 s, or when
   // the process ends, with its log.
   void WaitReady(const std::string& socket_path);
+  // SIGSTOP: returns when all threads of it stand.
   void Signal(int number);
   // Waits for the end and returns the exit code, or 128 + signal.
   int Wait();

@@ -14,8 +14,20 @@ namespace {
 HostOrder SomeOrder() {
   HostOrder order;
   order.version = "0.1.0";
-  order.server = {"products", "10.0.0.1", 30050,    {0, 3},  "/w/g.json",       4,   "/bin/graphd",
-                  "",         2,          "/state", "power", uint64_t{1} << 36, true};
+  ServerSpec& server = order.server;
+  server.server_name = "products";
+  server.address = "10.0.0.1";
+  server.port = 30050;
+  server.parts = {0, 3};
+  server.part_config = "/w/g.json";
+  server.num_parts = 4;
+  server.graphd = "/bin/graphd";
+  server.num_servers = 2;
+  server.state_dir = "/state";
+  server.durability = "power";
+  server.memory_dir = "/mnt/memory";
+  server.embedding_memory = uint64_t{1} << 36;
+  server.keep_alive = true;
   order.job.job_id = "j1";
   order.job.workspace = "/w";
   order.job.command = {{"echo", "it's \"here\"\n", ""}, false};
