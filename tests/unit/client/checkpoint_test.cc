@@ -317,7 +317,8 @@ TEST_F(Checkpoints, NobodyReadsRowsThatAreRestoredInPart) {
   std::vector<std::thread> readers;
   for (const Transport transport : {Transport::kAuto, Transport::kTcp}) {
     readers.emplace_back([&, transport] {
-      const DistTensor read = DistTensor::Open(Connect(transport, "reader"), "wide");
+      const DistTensor read = DistTensor::Open(
+          Connect(transport, transport == Transport::kTcp ? "far" : "near"), "wide");
       // Rows of partition 0, first and last.
       const std::vector<int64_t> some = {0, 1, 150, 300, 301, 400};
       while (!stop) {

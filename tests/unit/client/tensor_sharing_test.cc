@@ -215,7 +215,8 @@ TEST_F(TensorSharing, AFillerThatDiesIsReplaced) {
 }
 
 TEST_F(TensorSharing, AFillerThatFailsIsReplacedWhileItLives) {
-  const DistGraph graph = Connect(), other = Connect(Transport::kTcp, "test", 1, 2);
+  const DistGraph graph = Connect(Transport::kAuto, "test", 0, 2),
+                  other = Connect(Transport::kTcp, "test", 1, 2);
   const auto fails = [](int64_t, Tensor&) { throw std::runtime_error("can't"); };
   struct Stopped {};
   for (int way = 0; way < 2; way++) {
