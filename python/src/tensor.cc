@@ -89,11 +89,15 @@ py::object ToNumpy(Tensor tensor) {
   }
   const std::vector<int64_t> shape = tensor.shape();
   const py::dtype dtype(DTypeName(tensor.dtype()));
+  // Told, for Debian's pybind11 looks for a dtype's size where NumPy 1 had it.
+  std::vector<int64_t> strides(shape.size());
+  auto stride = static_cast<int64_t>(DTypeSize(tensor.dtype()));
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
   void* data = tensor.data();
-  if (data == nullptr) return py::array(dtype, shape);
+  if (data == nullptr) return py::array(dtype, shape, strides);
   py::capsule owner(new Tensor(std::move(tensor)),
                     [](void* kept) { delete static_cast<Tensor*>(kept); });
-  return py::array(dtype, shape, data, owner);
+  return py::array(dtype, shape, strides, data, owner);
 }
 
 }  // namespace

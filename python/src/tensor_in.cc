@@ -47,7 +47,8 @@ Tensor FromNumpy(py::array array, const char* what) {
   std::optional<DType> dtype;
   const std::string order = Text(type.attr("byteorder"));
   if (order != ">" && type.kind() != 'V') {
-    const auto bits = static_cast<uint8_t>(8 * type.itemsize());
+    // Asked of Python: Debian's pybind11 looks where NumPy 1 had it.
+    const auto bits = static_cast<uint8_t>(8 * type.attr("itemsize").cast<size_t>());
     switch (type.kind()) {
       case 'b':
         dtype = DType::kBool;
