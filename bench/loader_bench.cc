@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One side of bench/python_bench.py: loads mini-batches of the graph that the environment names
-// (GRAPHD_SERVER_NAME and so on), and prints the seconds that each epoch took.
+// (GRAPHD_SERVER_NAME and so on), with edge ids, as Python's have them, and prints the seconds that
+// each epoch took.
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -16,7 +17,8 @@ int Run(int epochs, int workers, int64_t batch_size, int64_t num_seeds, std::vec
   const DistGraph graph(Initialize());
   std::vector<int64_t> seeds(static_cast<size_t>(num_seeds));
   std::iota(seeds.begin(), seeds.end(), 0);
-  DistNodeDataLoader loader(graph, seeds, NeighborSampler(fanouts),
+  const NeighborSampler sampler(std::move(fanouts), NeighborOptions{.edge_ids = true});
+  DistNodeDataLoader loader(graph, seeds, sampler,
                             {.batch_size = batch_size,
                              .shuffle = true,
                              .num_workers = workers,

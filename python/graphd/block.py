@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks: the layers of a mini-batch."""
+import functools
+
 from . import backend
 from .frame import Frame, TypedFrame
 from .names import EID, NID
@@ -77,6 +79,7 @@ class Block:
         if self._src_frames is None:
             self._src_frames = [Frame({NID: self._maker(self._batch.src_nodes, t)})
                                 for t in range(len(self.types.ntypes))]
+            self._put_trees(self._src_frames, self._batch.src_roots)
         return self._src_frames
 
     @property
@@ -85,7 +88,17 @@ class Block:
         if self._dst_frames is None:
             self._dst_frames = [Frame({NID: self._maker(self._batch.dst_nodes, t)})
                                 for t in range(len(self.types.ntypes))]
+            self._put_trees(self._dst_frames, self._batch.dst_roots)
+            if self._batch.has_seed_times and self._layer == self._batch.num_layers - 1:
+                for t, frame in enumerate(self._dst_frames):
+                    frame.lazy("seed_time", self._placed(functools.partial(
+                        self._batch.seed_times, t)))
         return self._dst_frames
+
+    def _put_trees(self, frames, roots):
+        if self._batch.has_roots(self._layer):
+            for t, frame in enumerate(frames):
+                frame.lazy("root", self._maker(roots, t))
 
     @property
     def edge_frames(self):
@@ -100,8 +113,11 @@ class Block:
         return self._edge_frames
 
     def _maker(self, method, type_id):
-        backend.chosen()
-        return lambda: self.place(method(self._layer, type_id))
+        return self._placed(functools.partial(method, self._layer, type_id))
+
+    def _placed(self, make):
+        device = self._device  # a function that refers to the block would keep it; see Frame
+        return make if device is None else lambda: make().to(device)
 
     def place(self, tensor):
         """The tensor on this block's device."""
@@ -156,7 +172,6 @@ class Block:
 
     def coo(self, etype=None):
         """Local ids of sources and destinations, edge by edge: two int64 tensors."""
-        backend.chosen()
         u, v = self._batch.coo(self._layer, self.types.etype_id(etype))
         return self.place(u), self.place(v)
 
@@ -173,7 +188,6 @@ class Block:
         return degrees if v is None else degrees[v]
 
     def _made(self, method, type_id):
-        backend.chosen()
         return self.place(method(self._layer, type_id))
 
     # Data.

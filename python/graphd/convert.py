@@ -52,7 +52,8 @@ def to_pyg(blocks):
     torch_geometric.data.Data or HeteroData
         With ``edge_index``, ``n_id``, ``e_id``, ``batch_size``, ``num_sampled_nodes`` and
         ``num_sampled_edges``; data of the input nodes by name, "feat" as ``x``, too; labels of the
-        seeds, "label" as ``y``, too.
+        seeds, "label" as ``y``, too. Of a `TemporalSampler` also ``batch``, the seed of each
+        node, and ``seed_time``.
     """
     pyg = _import("torch_geometric.data", "torch_geometric")
     types = blocks[0].types
@@ -86,6 +87,8 @@ def _put_nodes(store, blocks, t):
             store[name] = rows
     if "feat" in frame:
         store.x = frame["feat"]
+    if "root" in frame:
+        store.batch = frame["root"]
     if "label" in blocks[-1].dst_frames[t]:
         store.y = blocks[-1].dst_frames[t]["label"]
 

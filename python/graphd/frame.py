@@ -6,6 +6,9 @@ from collections.abc import MutableMapping
 class Frame(MutableMapping):
     """A dict of tensors whose entries may be functions that make them.
 
+    The functions must not refer to whatever refers to the frame: batches are large, and have to go
+    with the last reference, not when the garbage collector comes by.
+
     Parameters
     ----------
     makers : dict of str to callable
@@ -16,15 +19,16 @@ class Frame(MutableMapping):
         self._makers = dict(makers)
         self._made = {}
 
-    def lazy(self, name, make):
-        """From now on the name stands for what ``make()`` returns."""
-        self._makers[name] = make
+    def lazy(self, name, make, of=None):
+        """From now on the name stands for what ``make()`` returns, or ``make(frame[of])``."""
+        self._makers[name] = make if of is None else _Of(make, of)
 
     def __getitem__(self, name):
         if name not in self._made:
             if name not in self._makers:
                 raise KeyError(f"no data {name!r}; there are {sorted(self)}")
-            self._made[name] = self._makers[name]()
+            make = self._makers[name]
+            self._made[name] = make.make(self[make.of]) if isinstance(make, _Of) else make()
         return self._made[name]
 
     def __setitem__(self, name, value):
@@ -45,6 +49,13 @@ class Frame(MutableMapping):
 
     def __repr__(self):
         return f"Frame({sorted(self)})"
+
+
+class _Of:
+    """Makes data of other data of its frame."""
+
+    def __init__(self, make, of):
+        self.make, self.of = make, of
 
 
 class TypedFrame(MutableMapping):

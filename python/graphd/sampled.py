@@ -19,10 +19,13 @@ class SampledGraph:
         ``edata[graphd.EID]`` are the edges' ids; with several types a dict by canonical type.
     """
 
-    def __init__(self, g, seeds, found, is_out=False):
+    def __init__(self, g, seeds, found, is_out=False, types=None, edata=()):
         # found: (etype, indptr, neighbours, edge ids), rows being those of `seeds` of the type.
-        self._g, self._types, self._seeds, self._is_out = g, g.types, seeds, is_out
+        # Edges that are none of the graph's have types of their own, their positions as ids, and
+        # more data by name.
+        self._g, self._types, self._seeds, self._is_out = g, types or g.types, seeds, is_out
         self._found = {each[0]: each[1:] for each in found}
+        self._edata = dict(edata)
 
     @property
     def ntypes(self):
@@ -38,7 +41,7 @@ class SampledGraph:
 
     def num_nodes(self, ntype=None):
         """Nodes of the large graph."""
-        return self._g.num_nodes(ntype)
+        return self._g.num_nodes(ntype or (self.ntypes[0] if len(self.ntypes) == 1 else None))
 
     def num_edges(self, etype=None):
         """Edges that were found, of a type or of all."""
@@ -64,6 +67,7 @@ class SampledGraph:
     def edata(self):
         frames = [Frame({EID: lambda e=e: self._edge_ids(e)})
                   for e in range(len(self.canonical_etypes))]
+        frames[0].update(self._edata)
         return frames[0] if len(frames) == 1 else TypedFrame(self.canonical_etypes, frames)
 
     def _edge_ids(self, e):
@@ -93,8 +97,10 @@ class SampledGraph:
             destinations = [numpy.empty(0, numpy.int64) if ids is None else _as_numpy(ids)
                             for ids in self._types.by_ntype(dst_nodes, "dst_nodes")]
         samples = [self._rows(e, destinations[t]) for e, t in enumerate(self._types.dst_types)]
-        batch = _graphd.to_block(self._g.handle, destinations, samples)
-        return Block(batch, 0, self._types)
+        block = Block(_graphd.to_block(self._types.handle, destinations, samples), 0, self._types)
+        for name, values in self._edata.items():
+            block.edge_frames[0].lazy(name, values.__getitem__, of=EID)
+        return block
 
     def _rows(self, e, destinations):
         """The edges of a type in rows, one per destination."""

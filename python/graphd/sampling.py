@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samplers of mini-batches, of neighbours and of negative edges. Names and arguments are those of
 ``dgl.dataloading``; the loaders that use them are in `graphd.distributed` and here, too."""
+import functools
+
 from . import _graphd, backend, seeds
 from .block import blocks_of
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .errors import InvalidError
+from .names import EID
+from .negative import negative_sampler
+from .neighbors import PinSAGESampler, RandomWalkNeighborSampler, select_topk
 from .walks import node2vec_random_walk, random_walk
 
 __all__ = ["BlockSampler", "BoundSampler", "NeighborSampler", "MultiLayerNeighborSampler",
-           "MultiLayerFullNeighborSampler", "LaborSampler", "LayerSampler", "ShadowSampler",
-           "DistDataLoader", "DistNodeDataLoader", "DistEdgeDataLoader", "negative_sampler",
-           "node2vec_random_walk", "random_walk"]
+           "MultiLayerFullNeighborSampler", "LaborSampler", "TopKSampler", "LayerSampler",
+           "ShadowSampler", "TemporalSampler", "DistDataLoader", "DistNodeDataLoader",
+           "DistEdgeDataLoader", "negative_sampler", "PinSAGESampler", "RandomWalkNeighborSampler",
+           "node2vec_random_walk", "random_walk", "select_topk"]
 
 
 class BlockSampler:
@@ -88,12 +94,11 @@ class BlockSampler:
             for t, name in of_node_types(g.types, names):
                 some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
                 tensor = g.nodes[g.types.ntypes[t]].data[name]
-                frames[t].lazy(name, lambda tensor=tensor, some=some: tensor[some])
+                frames[t].lazy(name, functools.partial(tensor.__getitem__, some))
         for e, name in of_edge_types(g.types, self.prefetch_edge_feats):
             tensor = g.edges[g.types.canonical_etypes[e]].data[name]
             for block in blocks:
-                frame = block.edge_frames[e]
-                frame.lazy(name, lambda tensor=tensor, frame=frame: tensor[frame["_ID"]])
+                block.edge_frames[e].lazy(name, tensor.__getitem__, of=EID)
 
 
 class BoundSampler:
@@ -155,11 +160,15 @@ class _NativeSampler(BlockSampler):
         return self._handles[key]
 
     def sample_blocks(self, g, seed_nodes, exclude_eids=None, *, seed=None):
+        return self._sample(g, seed_nodes, exclude_eids, seed)
+
+    def _sample(self, g, seed_nodes, exclude_eids, seed, seed_times=None):
         backend.chosen()
         lists = g.types.by_ntype(seed_nodes, "seed_nodes")
         exclude = () if exclude_eids is None else g.types.by_etype(exclude_eids, "exclude_eids")
-        batch = self.handle(g.types).sample(g.handle, lists,
-                                            seeds.next_seed() if seed is None else seed, exclude)
+        times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
+        batch = self.handle(g.types).sample(
+            g.handle, lists, seeds.next_seed() if seed is None else seed, exclude, times)
         count = range(len(g.ntypes))
         return (g.types.ntypes_dict([batch.input_nodes(t) for t in count]),
                 g.types.ntypes_dict([batch.seeds(t) for t in count]), blocks_of(batch, g.types))
@@ -196,7 +205,7 @@ class NeighborSampler(_NativeSampler):
         Whether blocks tell ``edata[graphd.EID]``.
     """
 
-    _method = None
+    _method, _largest = None, True
 
     def __init__(self, fanouts, edge_dir="in", prob=None, mask=None, replace=False,
                  prefetch_node_feats=None, prefetch_labels=None, prefetch_edge_feats=None,
@@ -213,7 +222,7 @@ class NeighborSampler(_NativeSampler):
     def _make(self, types):
         method = self._method or ("weighted" if self.column else "uniform")
         return _graphd.neighbor_sampler(_typed_fanouts(types, self.fanouts), bool(self.replace),
-                                        bool(self.edge_ids), method, self.column, True)
+                                        bool(self.edge_ids), method, self.column, self._largest)
 
 
 MultiLayerNeighborSampler = NeighborSampler
@@ -239,6 +248,28 @@ class LaborSampler(NeighborSampler):
     that a row's number of neighbours is exact. Parameters are those of `NeighborSampler`."""
 
     _method = "labor"
+
+
+class TopKSampler(NeighborSampler):
+    """The edges of the largest, or smallest, values in every layer, as `select_topk` finds them.
+
+    Parameters
+    ----------
+    fanouts : list of int, or list of dict of edge type to int
+        Per layer, input layer first.
+    weight : str
+        Edge feature with the values. Edge types without it are sampled uniformly.
+    ascending : bool
+        The smallest values.
+    edge_ids, **prefetch
+        Those of `NeighborSampler`.
+    """
+
+    _method = "topk"
+
+    def __init__(self, fanouts, weight, ascending=False, *, edge_ids=True, **prefetch):
+        super().__init__(fanouts, prob=weight, edge_ids=edge_ids, **prefetch)
+        self._largest = not ascending
 
 
 class LayerSampler(_NativeSampler):
@@ -284,61 +315,56 @@ class ShadowSampler(_NativeSampler):
                                       "weighted" if self.column else "uniform", self.column)
 
 
-class _Negatives:
-    def __init__(self, handle):
-        self.handle = handle
+class TemporalSampler(_NativeSampler):
+    """Neighbourhoods as they were when each seed asks, for models of events.
 
-    def __call__(self, g, eids, *, seed=None):
-        """Negative edges for positive ones, as DGL's samplers give them.
+    Every hop takes only edges older than the time of the seed. Each seed has a tree of its own: a
+    node that several trees reach stands in a block once for each, ``srcdata["root"]`` is the seed
+    in whose tree a node is (as a position among the seeds, those of earlier node types first), and
+    seeds may be listed several times. Matches PyG's ``NeighborLoader`` with times of edges, which
+    also takes edges at the time itself (``inclusive``); DGL has no such sampler.
 
-        Parameters
-        ----------
-        eids : int64 tensor, or dict of edge type to tensor
+    Loaders take the seeds' times as ``seed_times``, and ``blocks[-1].dstdata["seed_time"]`` has
+    those of a batch.
 
-        Returns
-        -------
-        (src, dst), or a dict of canonical edge type to such a pair
-        """
-        backend.chosen()
-        seed = seeds.next_seed() if seed is None else seed
-        if not isinstance(eids, dict):
-            return self._of_type(g, g.types.etype_id(None), eids, seed)
-        numbers = {g.types.etype_id(name): ids for name, ids in eids.items()}
-        return {g.types.canonical_etypes[e]: self._of_type(g, e, ids, seed)
-                for e, ids in numbers.items()}
+    Parameters
+    ----------
+    fanouts : list of int, or list of dict of edge type to int
+        Per layer, input layer first; -1: all that are old enough.
+    column : str
+        Edge feature with the time of each edge. Edge types without it are always there.
+    recent : bool
+        The latest of those edges; False: any of them.
+    replace : bool
+        Only without `recent`.
+    inclusive : bool
+        Also edges at the seed's time itself.
+    prefetch_node_feats, prefetch_labels, prefetch_edge_feats
+        See `BlockSampler`.
+    """
 
-    def _of_type(self, g, e, ids, seed):
-        src, dst = g.handle.find_edges(ids, e)
-        return self.handle.sample(g.handle, e, src, dst, seed)
+    def __init__(self, fanouts, column, recent=True, replace=False, inclusive=False, *,
+                 edge_ids=True, **prefetch):
+        super().__init__(**prefetch)
+        self.fanouts, self.column, self.recent = list(fanouts), column, recent
+        self.replace, self.inclusive, self.edge_ids = replace, inclusive, edge_ids
 
+    def _make(self, types):
+        return _graphd.temporal_sampler(
+            _typed_fanouts(types, self.fanouts), self.column, bool(self.recent),
+            bool(self.replace), bool(self.inclusive), bool(self.edge_ids))
 
-class negative_sampler:  # a namespace, as DGL has it
-    """Makers of negative edges, for `DistEdgeDataLoader`."""
-
-    class PerSourceUniform(_Negatives):
-        """k edges for each positive one, from its source to uniform nodes.
-
-        Parameters
-        ----------
-        k : int
-        """
-
-        def __init__(self, k):
-            super().__init__(_graphd.per_source_uniform(k))
-
-    Uniform = PerSourceUniform
-
-    class GlobalUniform(_Negatives):
-        """k pairs for each positive edge that are no edge of any partition.
+    def sample_blocks(self, g, seed_nodes, exclude_eids=None, *, seed_times=None, seed=None):
+        """As `BlockSampler.sample_blocks`.
 
         Parameters
         ----------
-        k : int
-        exclude_self_loops, replace : bool
-        redundancy : float, optional
-            How many more pairs to draw than are missing; by the graph's density if not given.
+        seed_times : int64 or float64 tensor, or dict of node type to tensor
+            When each seed asks. Whole numbers also do for a column of floating-point ones.
         """
+        return self._sample(g, seed_nodes, exclude_eids, seed, seed_times)
 
-        def __init__(self, k, exclude_self_loops=True, replace=False, redundancy=None):
-            super().__init__(_graphd.global_uniform(k, exclude_self_loops, replace,
-                                                    redundancy or 0.0))
+    def sample(self, g, seed_nodes, exclude_eids=None, *, seed_times=None):
+        found = self.sample_blocks(g, seed_nodes, exclude_eids, seed_times=seed_times)
+        self.assign_lazy_features(g, found)
+        return found

@@ -7,7 +7,8 @@ from .distributed import DistDataLoader as DistDataLoader
 from .distributed import DistEdgeDataLoader as DistEdgeDataLoader
 from .distributed import DistGraph
 from .distributed import DistNodeDataLoader as DistNodeDataLoader
-from .typing import EdgeType, Features, Ids
+from .sampled import SampledGraph
+from .typing import EdgeType, Features, Ids, Tensor
 
 class BlockSampler:
     def __init__(
@@ -69,6 +70,17 @@ class MultiLayerFullNeighborSampler(NeighborSampler):
 
 class LaborSampler(NeighborSampler): ...
 
+class TopKSampler(NeighborSampler):
+    def __init__(
+        self,
+        fanouts: Sequence[int | dict[EdgeType, int]],
+        weight: str,
+        ascending: bool = False,
+        *,
+        edge_ids: bool = True,
+        **prefetch: Any,
+    ) -> None: ...
+
 class LayerSampler(BlockSampler):
     def __init__(
         self,
@@ -108,6 +120,37 @@ class ShadowSampler(BlockSampler):
         seed: int | None = None,
     ) -> tuple[Any, Any, list[Block]]: ...
 
+class TemporalSampler(BlockSampler):
+    def __init__(
+        self,
+        fanouts: Sequence[int | dict[EdgeType, int]],
+        column: str,
+        recent: bool = True,
+        replace: bool = False,
+        inclusive: bool = False,
+        *,
+        edge_ids: bool = True,
+        **prefetch: Any,
+    ) -> None: ...
+    def handle(self, types: Any) -> Any: ...
+    def sample_blocks(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+        *,
+        seed_times: Tensor | dict[str, Tensor] | None = None,
+        seed: int | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+    def sample(
+        self,
+        g: DistGraph,
+        seed_nodes: Ids | dict[str, Ids],
+        exclude_eids: Ids | dict[EdgeType, Ids] | None = None,
+        *,
+        seed_times: Tensor | dict[str, Tensor] | None = None,
+    ) -> tuple[Any, Any, list[Block]]: ...
+
 class negative_sampler:
     class PerSourceUniform:
         def __init__(self, k: int) -> None: ...
@@ -135,6 +178,45 @@ class negative_sampler:
             seed: int | None = None,
         ) -> Any: ...
 
+class RandomWalkNeighborSampler:
+    g: DistGraph
+    weight_column: str
+    def __init__(
+        self,
+        G: DistGraph,
+        num_traversals: int,
+        termination_prob: float,
+        num_random_walks: int,
+        num_neighbors: int,
+        metapath: Sequence[EdgeType] | None = None,
+        weight_column: str = 'weights',
+    ) -> None: ...
+    def __call__(self, seed_nodes: Ids, *, seed: int | None = None) -> SampledGraph: ...
+
+class PinSAGESampler(RandomWalkNeighborSampler):
+    def __init__(
+        self,
+        G: DistGraph,
+        ntype: str,
+        other_type: str,
+        num_traversals: int,
+        termination_prob: float,
+        num_random_walks: int,
+        num_neighbors: int,
+        weight_column: str = 'weights',
+    ) -> None: ...
+
+def select_topk(
+    g: DistGraph,
+    k: int | dict[EdgeType, int],
+    weight: str,
+    nodes: Ids | dict[str, Ids] | None = None,
+    edge_dir: str = 'in',
+    ascending: bool = False,
+    copy_ndata: bool = True,
+    copy_edata: bool = True,
+    output_device: Any = None,
+) -> SampledGraph: ...
 def random_walk(
     g: DistGraph,
     nodes: Ids,

@@ -11,10 +11,12 @@ class Types:
     ntypes, etypes : list of str
         By number. Several edge types may have the same relation.
     canonical_etypes : list of (str, str, str)
+    handle
+        The extension's schema.
     """
 
     def __init__(self, schema):
-        self._schema = schema
+        self.handle = schema
         self.ntypes = schema.ntypes
         self.canonical_etypes = schema.canonical_etypes
         self.etypes = [relation for _, relation, _ in self.canonical_etypes]
@@ -32,7 +34,7 @@ class Types:
             if len(self.ntypes) != 1:
                 raise InvalidError(f"the graph has the node types {self.ntypes}; name one of them")
             return 0
-        return self._schema.ntype_id(ntype)
+        return self.handle.ntype_id(ntype)
 
     def etype_id(self, etype):
         """The number of an edge type: a relation, a triple of names, or None for the only one."""
@@ -41,7 +43,7 @@ class Types:
                 raise InvalidError(
                     f"the graph has the edge types {self.canonical_etypes}; name one of them")
             return 0
-        return self._schema.etype_id(etype if isinstance(etype, str) else ":".join(etype))
+        return self.handle.etype_id(etype if isinstance(etype, str) else ":".join(etype))
 
     def by_ntype(self, ids, what):
         """[type] lists of ids out of a dict by type name, or a tensor if there is one type."""

@@ -87,7 +87,13 @@ py::object Split(const Book& book, bool is_edge, int32_t type, const py::object&
 }  // namespace
 
 void DefineBook(py::module_& m) {
+  using Triple = std::tuple<std::string, std::string, std::string>;
   py::class_<Schema>(m, "Schema")
+      .def(py::init([](std::vector<std::string> ntypes, const std::vector<Triple>& triples) {
+        std::vector<CanonicalEdgeType> etypes;
+        for (const auto& [src, rel, dst] : triples) etypes.push_back({src, rel, dst});
+        return Schema(std::move(ntypes), std::move(etypes));
+      }))
       .def_property_readonly("ntypes",
                              [](const Schema& schema) {
                                std::vector<std::string> names;
@@ -98,7 +104,7 @@ void DefineBook(py::module_& m) {
                              })
       .def_property_readonly("canonical_etypes",
                              [](const Schema& schema) {
-                               std::vector<std::tuple<std::string, std::string, std::string>> names;
+                               std::vector<Triple> names;
                                for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
                                  const CanonicalEdgeType& type = schema.etype(e);
                                  names.emplace_back(type.src, type.rel, type.dst);

@@ -31,6 +31,9 @@ LoaderOptions LoaderOptionsFrom(const py::dict& given) {
   for (auto& [type, name] : given["edge_features"].cast<TypedNames>()) {
     options.edge_features.emplace_back(type, name);
   }
+  TimesByType times = TimesFrom(given["seed_times"], "seed_times");
+  options.seed_times = std::move(times.whole);
+  options.seed_real_times = std::move(times.real);
   return options;
 }
 
@@ -78,6 +81,19 @@ py::object View(const Batch& batch, const std::vector<T>& values) {
   return ToPython(ViewOf<T>(values, batch.data));
 }
 
+py::object SeedTimes(const Batch& batch, size_t type) {
+  return batch.data->seed_times.empty() ? View(batch, batch.data->seed_real_times.at(type))
+                                        : View(batch, batch.data->seed_times.at(type));
+}
+
+// The seeds in whose trees the sources of a block are, or only its destinations.
+py::object Roots(const Batch& batch, bool of_destinations, size_t layer, size_t type) {
+  const Block& block = batch.data->blocks.at(layer);
+  const std::span<const int64_t> roots = block.roots.at(type);
+  const auto count = of_destinations ? static_cast<size_t>(block.num_dst.at(type)) : roots.size();
+  return ToPython(ViewOf(roots.first(count), batch.data));
+}
+
 // (src, dst) of an edge type's edges in a block, as local ids.
 std::pair<py::object, py::object> Coo(const Batch& batch, size_t layer, size_t etype) {
   const BlockEdges& edges = batch.data->blocks.at(layer).edges.at(etype);
@@ -115,6 +131,18 @@ void DefineBatch(py::module_& m) {
            [](const Batch& self, size_t layer, NodeTypeId type) {
              return ToPython(ViewOf(self.data->blocks.at(layer).dst_nodes(type), self.data));
            })
+      .def_property_readonly("has_seed_times",
+                             [](const Batch& self) {
+                               return !self.data->seed_times.empty() ||
+                                      !self.data->seed_real_times.empty();
+                             })
+      .def("seed_times", &SeedTimes)
+      .def("has_roots", [](const Batch& self,
+                           size_t layer) { return !self.data->blocks.at(layer).roots.empty(); })
+      .def("src_roots", [](const Batch& self, size_t layer,
+                           size_t type) { return Roots(self, false, layer, type); })
+      .def("dst_roots", [](const Batch& self, size_t layer,
+                           size_t type) { return Roots(self, true, layer, type); })
       .def("num_src",
            [](const Batch& self, size_t layer, size_t type) {
              return self.data->blocks.at(layer).src_nodes.at(type).size();

@@ -11,6 +11,7 @@
 #include "graphd/sampling.h"
 #include "graphd/shadow_sampler.h"
 #include "graphd/subgraph.h"
+#include "graphd/temporal_sampler.h"
 #include "module.h"
 #include "tensor.h"
 
@@ -43,46 +44,47 @@ SamplerHandle MakeNeighborSampler(const py::list& fanouts, bool replace, bool ed
 }
 
 Batch Sample(const SamplerHandle& self, const DistGraph& graph, const py::sequence& seeds,
-             uint64_t seed, const py::sequence& exclude) {
+             uint64_t seed, const py::sequence& exclude, const py::object& seed_times) {
   BatchRequest request{IdsByType(seeds, "seed_nodes"), seed};
   request.exclude = IdsByType(exclude, "exclude_eids");
-  return Call([&] { return Batch(self.sampler->Sample(graph, std::move(request))); });
+  TimesByType times = TimesFrom(seed_times, "seed_times");
+  request.seed_times = times.whole;
+  request.seed_real_times = times.real;
+  NodeBatch batch;
+  static_cast<MiniBatch&>(batch) =
+      Call([&] { return self.sampler->Sample(graph, std::move(request)); });
+  batch.seed_times = std::move(times.whole);
+  batch.seed_real_times = std::move(times.real);
+  return Batch(std::move(batch));
 }
 
-// A list of picks by edge type, each (indptr, neighbors, edge ids).
-py::list SampleEdges(const DistGraph& graph, const py::sequence& seeds,
-                     const std::vector<int>& fanouts, const std::string& prob, bool replace,
-                     bool is_out, uint64_t seed, const py::sequence& exclude) {
-  const IdLists lists = IdsByType(seeds, "nodes");
-  const IdLists excluded = IdsByType(exclude, "exclude_edges");
-  std::vector<HopSeeds> hop;
-  for (const auto& ids : lists) hop.push_back({ids});
+bool HasFeature(const DistGraph& graph, EdgeTypeId etype, const std::string& name) {
+  const auto schemes = graph.edge_attr_schemes(etype);
+  return std::any_of(schemes.begin(), schemes.end(),
+                     [&](const auto& scheme) { return scheme.name == name; });
+}
+
+// What to pick along every edge type that ends (begins, with kOut) in one of the nodes.
+std::vector<EdgePick> PicksOf(const DistGraph& graph, const IdLists& nodes,
+                              const std::vector<int>& fanouts, Direction direction) {
   const Schema& schema = graph.schema();
-  const Direction direction = is_out ? Direction::kOut : Direction::kIn;
   std::vector<EdgePick> picks;
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-    const NodeTypeId end = is_out ? schema.src_type(e) : schema.dst_type(e);
-    if (static_cast<size_t>(end) >= lists.size() || lists[static_cast<size_t>(end)].empty()) {
+    const NodeTypeId end = direction == Direction::kOut ? schema.src_type(e) : schema.dst_type(e);
+    if (static_cast<size_t>(end) >= nodes.size() || nodes[static_cast<size_t>(end)].empty()) {
       continue;
     }
-    EdgePick pick{.etype = e,
-                  .direction = direction,
-                  .fanout = fanouts.at(static_cast<size_t>(e)),
-                  .replace = replace};
-    const auto schemes = graph.edge_attr_schemes(e);
-    const bool has_prob = std::any_of(schemes.begin(), schemes.end(),
-                                      [&](const auto& scheme) { return scheme.name == prob; });
-    if (has_prob) {
-      pick.method = PickMethod::kWeighted;
-      pick.column = prob;
-    }
-    picks.push_back(pick);
+    picks.push_back(
+        {.etype = e, .direction = direction, .fanout = fanouts.at(static_cast<size_t>(e))});
   }
-  if (!prob.empty() && std::none_of(picks.begin(), picks.end(),
-                                    [](const EdgePick& pick) { return !pick.column.empty(); })) {
-    Throw(ErrorCode::kNotFound, "prob: no edge type that ends in these nodes has a feature '", prob,
-          "'; edge_attr_schemes lists those there are");
-  }
+  return picks;
+}
+
+// A list of picks by edge type, each (edge type, indptr, neighbors, edge ids).
+py::list Picked(const DistGraph& graph, const IdLists& nodes, std::span<const EdgePick> picks,
+                uint64_t seed, const IdLists& excluded) {
+  std::vector<HopSeeds> hop;
+  for (const auto& ids : nodes) hop.push_back({ids});
   const HopOptions options{.seed = seed, .edge_ids = true, .exclude = excluded};
   std::vector<Neighbors> found = Call([&] { return SampleHop(graph, hop, picks, options); });
   py::list result;
@@ -94,7 +96,40 @@ py::list SampleEdges(const DistGraph& graph, const py::sequence& seeds,
   return result;
 }
 
-Batch MakeBlock(const DistGraph& graph, const py::sequence& dst_nodes, const py::list& samples) {
+py::list SampleEdges(const DistGraph& graph, const py::sequence& seeds,
+                     const std::vector<int>& fanouts, const std::string& prob, bool replace,
+                     bool is_out, uint64_t seed, const py::sequence& exclude) {
+  const IdLists nodes = IdsByType(seeds, "nodes");
+  auto picks = PicksOf(graph, nodes, fanouts, is_out ? Direction::kOut : Direction::kIn);
+  bool has_prob = prob.empty();
+  for (EdgePick& pick : picks) {
+    pick.replace = replace;
+    if (prob.empty() || !HasFeature(graph, pick.etype, prob)) continue;
+    pick.method = PickMethod::kWeighted;
+    pick.column = prob;
+    has_prob = true;
+  }
+  if (!has_prob) {
+    Throw(ErrorCode::kNotFound, "prob: no edge type that ends in these nodes has a feature '", prob,
+          "'; edge_attr_schemes lists those there are");
+  }
+  return Picked(graph, nodes, picks, seed, IdsByType(exclude, "exclude_edges"));
+}
+
+py::list SelectTopK(const DistGraph& graph, const py::sequence& seeds, const std::vector<int>& k,
+                    const std::string& weight, bool is_out, bool ascending) {
+  const IdLists nodes = IdsByType(seeds, "nodes");
+  auto picks = PicksOf(graph, nodes, k, is_out ? Direction::kOut : Direction::kIn);
+  std::erase_if(picks, [](const EdgePick& pick) { return pick.fanout == 0; });
+  for (EdgePick& pick : picks) {
+    pick.method = PickMethod::kTopK;
+    pick.column = weight;
+    pick.largest = !ascending;
+  }
+  return Picked(graph, nodes, picks, 0, {});
+}
+
+Batch MakeBlock(const Schema& schema, const py::sequence& dst_nodes, const py::list& samples) {
   std::vector<Neighbors> neighbors;
   for (const py::handle sample : samples) {
     const auto fields = sample.cast<py::tuple>();
@@ -104,7 +139,7 @@ Batch MakeBlock(const DistGraph& graph, const py::sequence& dst_nodes, const py:
   }
   MiniBatch batch;
   batch.seeds = IdsByType(dst_nodes, "dst_nodes");
-  batch.blocks.push_back(ToBlock(graph.schema(), batch.seeds, std::move(neighbors)));
+  batch.blocks.push_back(ToBlock(schema, batch.seeds, std::move(neighbors)));
   return Batch(std::move(batch));
 }
 
@@ -146,6 +181,12 @@ void DefineSamplers(py::module_& m) {
         FanoutsFrom(fanouts), NeighborOptions{replace, edge_ids, MethodFromName(method), column})};
   });
 
+  m.def("temporal_sampler", [](const py::list& fanouts, const std::string& column, bool recent,
+                               bool replace, bool inclusive, bool edge_ids) {
+    return SamplerHandle{std::make_shared<TemporalSampler>(
+        FanoutsFrom(fanouts), TemporalOptions{column, recent, replace, inclusive, edge_ids})};
+  });
+
   py::class_<NegativeHandle>(m, "NegativeSampler").def("sample", &SampleNegatives);
   m.def("per_source_uniform", [](int k) {
     return NegativeHandle{std::make_shared<negative_sampler::PerSourceUniform>(k)};
@@ -156,6 +197,7 @@ void DefineSamplers(py::module_& m) {
   });
 
   m.def("sample_edges", &SampleEdges);
+  m.def("select_topk", &SelectTopK);
   m.def("to_block", &MakeBlock);
   m.def("in_subgraph", [](const DistGraph& graph, const py::sequence& nodes) {
     const IdLists ids = IdsByType(nodes, "nodes");

@@ -69,4 +69,13 @@ class Ids {
 // [type] lists of ids, from a sequence that has one, or None, for each type.
 std::vector<std::vector<int64_t>> IdsByType(const py::sequence& lists, const char* what);
 
+// When seeds ask, by type: in whole numbers or in floating-point ones.
+struct TimesByType {
+  std::vector<std::vector<int64_t>> whole;
+  std::vector<std::vector<double>> real;
+};
+// From None, which is no times, or a sequence that has a one-dimensional int64 or float64 tensor,
+// or None, for each type. Throws Error(kInvalid) if types differ in that.
+TimesByType TimesFrom(const py::object& lists, const char* what);
+
 }  // namespace graphd::python

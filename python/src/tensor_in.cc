@@ -186,4 +186,43 @@ std::vector<std::vector<int64_t>> IdsByType(const py::sequence& lists, const cha
   return ids;
 }
 
+TimesByType TimesFrom(const py::object& lists, const char* what) {
+  TimesByType times;
+  if (lists.is_none()) return times;
+  bool has_whole = false, has_real = false;
+  for (const py::handle list : lists) {
+    times.whole.emplace_back();
+    times.real.emplace_back();
+    if (list.is_none()) continue;
+    const bool is_tensor = py::isinstance<py::array>(list) || py::hasattr(list, "__dlpack__");
+    const Tensor tensor =
+        FromPython(is_tensor ? py::reinterpret_borrow<py::object>(list)
+                             : py::object(py::module_::import("numpy").attr("asarray")(list)),
+                   what);
+    const bool is_whole = tensor.dtype() == DType::kInt64;
+    if (tensor.shape().size() != 1 || (!is_whole && tensor.dtype() != DType::kFloat64)) {
+      Throw(ErrorCode::kInvalid, what, ": expected a one-dimensional tensor of int64 or float64, ",
+            "got ", DTypeName(tensor.dtype()), " of ", tensor.shape().size(), " dimensions");
+    }
+    if (is_whole) {
+      const auto values = tensor.as<int64_t>();
+      times.whole.back().assign(values.begin(), values.end());
+    } else {
+      const auto values = tensor.as<double>();
+      times.real.back().assign(values.begin(), values.end());
+    }
+    (is_whole ? has_whole : has_real) = true;
+  }
+  if (has_whole && has_real) {
+    Throw(ErrorCode::kInvalid, what, ": int64 for some types and float64 for others; give all of ",
+          "them in the dtype of the column of times");
+  }
+  if (has_real) {
+    times.whole.clear();
+  } else {
+    times.real.clear();
+  }
+  return times;
+}
+
 }  // namespace graphd::python

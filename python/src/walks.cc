@@ -52,12 +52,29 @@ py::tuple WalkNode2vec(const DistGraph& graph, const py::object& nodes, double p
                    edge_ids);
 }
 
+// The nodes that walks from each seed visited most: (indptr, nodes, visits).
+py::tuple Visited(const DistGraph& graph, const py::object& nodes, int num_traversals,
+                  double termination_prob, int num_random_walks, int num_neighbors,
+                  const std::vector<EdgeTypeId>& metapath, uint64_t seed) {
+  const Ids seeds(nodes, "seed_nodes");
+  const PinSageOptions options{.num_traversals = num_traversals,
+                               .termination_prob = termination_prob,
+                               .num_random_walks = num_random_walks,
+                               .num_neighbors = num_neighbors,
+                               .metapath = metapath,
+                               .seed = seed};
+  VisitedNeighbors found = Call([&] { return PinSageNeighbors(graph, seeds, options); });
+  return py::make_tuple(ToPython(std::move(found.indptr)), ToPython(std::move(found.neighbors)),
+                        ToPython(std::move(found.visits)));
+}
+
 }  // namespace
 
 void DefineWalks(py::module_& m) {
   m.def("walk_metapath", &WalkMetapath);
   m.def("walk_length", &WalkLength);
   m.def("walk_node2vec", &WalkNode2vec);
+  m.def("pinsage_neighbors", &Visited);
 }
 
 }  // namespace graphd::python

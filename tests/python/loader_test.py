@@ -10,7 +10,8 @@ import graphd
 import support
 from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from graphd.sampling import (BlockSampler, LaborSampler, LayerSampler, MultiLayerFullNeighborSampler,
-                             NeighborSampler, ShadowSampler, negative_sampler)
+                             NeighborSampler, RandomWalkNeighborSampler, ShadowSampler,
+                             negative_sampler)
 
 FOLLOWS = ("user", "follows", "user")
 
@@ -161,6 +162,54 @@ class NodeLoader(support.GraphTest):
                                                 before, count(), (0, 0, 20, 50)):
                     self.assertLessEqual(new, old + more, what)
             graphd.distributed.exit_client()
+
+
+class Lifetime(support.GraphTest):
+    """Batches are large: they go with the last reference to them, and leave the collector of cycles
+    nothing to do."""
+
+    def check(self, use):
+        use()  # what is made once
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        use()
+        self.assertEqual(gc.collect(), 0)
+
+    def look(self, blocks):
+        for block in blocks:
+            for frames in (block.src_frames, block.dst_frames, block.edge_frames):
+                for frame in frames[:2]:  # some are looked at, some are not
+                    dict(frame)
+            block.csc(FOLLOWS)
+            block.edges(etype=FOLLOWS)
+
+    def test_of_samplers(self):
+        g = self.standalone()
+        feats = {"prefetch_node_feats": {"user": ["feat"]}, "prefetch_labels": {"user": ["age"]},
+                 "prefetch_edge_feats": {FOLLOWS: ["w"]}}
+        self.check(lambda: self.look(NeighborSampler([2, 2], **feats).sample(
+            g, {"user": torch.arange(20)})[2]))
+        self.check(lambda: NeighborSampler([2, 2], **feats).sample(g, {"user": [1]}))
+
+    def test_of_loaders(self):
+        g = self.standalone()
+        sampler = NeighborSampler([2, 2], prefetch_node_feats={"user": ["feat"]},
+                                  prefetch_labels={"user": ["age"]},
+                                  prefetch_edge_feats={FOLLOWS: ["w"]})
+        nodes = DistNodeDataLoader(g, {"user": torch.arange(60)}, sampler, batch_size=20)
+        edges = DistEdgeDataLoader(g, {FOLLOWS: torch.arange(60)}, sampler, batch_size=20,
+                                   negative_sampler=negative_sampler.Uniform(1))
+        for loader in (nodes, edges):
+            self.check(lambda: [self.look(batch[-1]) for batch in loader])
+            self.check(lambda: [len(batch) for batch in loader])
+
+    def test_of_one_hop(self):
+        g = self.standalone()
+        self.check(lambda: dict(graphd.to_block(
+            graphd.distributed.sample_neighbors(g, {"user": [1, 2, 3]}, 2)).edata))
+        walks = RandomWalkNeighborSampler(g, 1, 0.5, 3, 2, ["follows"])
+        self.check(lambda: dict(graphd.to_block(walks([1, 2, 3])).edata))
 
 
 class EdgeLoader(support.GraphTest):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterating over mini-batches."""
 import collections
+import functools
 
 from .. import _graphd, backend, seeds
 from ..block import blocks_of
@@ -97,7 +98,8 @@ class _Loader:
         backend.chosen()
         self.g, self.sampler, self._epoch = g, sampler, 0
 
-    def _options(self, batch_size, shuffle, drop_last, num_workers, queue_size, seed):
+    def _options(self, batch_size, shuffle, drop_last, num_workers, queue_size, seed, seed_times):
+        """What the extension takes; ``seed_times`` by type."""
         from ..sampling import of_edge_types, of_node_types
 
         types, sampler = self.g.types, self.sampler
@@ -108,7 +110,7 @@ class _Loader:
                 "seed": seeds.next_seed() if seed is None else seed,
                 "num_workers": _workers(num_workers), "queue_size": queue_size or 0,
                 "input_features": self._input, "seed_features": self._labels,
-                "edge_features": self._edge_feats}
+                "edge_features": self._edge_feats, "seed_times": seed_times}
 
     def __len__(self):
         """Batches in an epoch."""
@@ -128,13 +130,13 @@ class _Loader:
         """Blocks with the features that came with the batch."""
         blocks = blocks_of(batch, self.g.types)
         for i, (t, name) in enumerate(self._input):
-            blocks[0].src_frames[t].lazy(name, lambda i=i: batch.input_feature(i))
+            blocks[0].src_frames[t].lazy(name, functools.partial(batch.input_feature, i))
         for i, (t, name) in enumerate(self._labels):
-            blocks[-1].dst_frames[t].lazy(name, lambda i=i: batch.seed_feature(i))
+            blocks[-1].dst_frames[t].lazy(name, functools.partial(batch.seed_feature, i))
         for i, (e, name) in enumerate(self._edge_feats):
             for layer, block in enumerate(blocks):
                 block.edge_frames[e].lazy(
-                    name, lambda layer=layer, i=i: batch.edge_feature(layer, i))
+                    name, functools.partial(batch.edge_feature, layer, i))
         return blocks
 
     def _nodes(self, method):
@@ -161,15 +163,19 @@ class DistNodeDataLoader(_Loader):
     queue_size : int, optional
         Batches made ahead; 2 per thread.
     seed : int, optional
+    seed_times : int64 or float64 tensor, or dict of node type to tensor, optional
+        When each of `nids` asks, for a `TemporalSampler`; a node may be listed several times.
     pin_memory, gb_padding, use_ddp
         DGL's; without effect.
     """
 
     def __init__(self, g, nids, graph_sampler, device=None, *, batch_size, shuffle=False,
-                 drop_last=False, num_workers=None, queue_size=None, seed=None, pin_memory=False,
-                 gb_padding=1, use_ddp=False):
+                 drop_last=False, num_workers=None, queue_size=None, seed=None, seed_times=None,
+                 pin_memory=False, gb_padding=1, use_ddp=False):
         super().__init__(g, graph_sampler, device)
-        options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed)
+        times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
+        options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed,
+                                times)
         if hasattr(graph_sampler, "handle"):
             self._loader = _graphd.NodeLoader(g.handle, g.types.by_ntype(nids, "nids"),
                                               graph_sampler.handle(g.types), options)
@@ -179,6 +185,9 @@ class DistNodeDataLoader(_Loader):
 
     def _loader_of_python(self, nids, options):
         """For samplers that are written in Python."""
+        if options["seed_times"] is not None:
+            raise InvalidError("seed_times: a sampler written in Python has no use for them; take "
+                               "a TemporalSampler")
         if isinstance(nids, dict):
             items = [(ntype, node) for ntype, ids in nids.items()
                      for node in backend.to_numpy(ids).tolist()]
@@ -238,17 +247,22 @@ class DistEdgeDataLoader(_Loader):
         Of "reverse_types".
     negative_sampler : optional
         Of `graphd.sampling.negative_sampler`.
+    seed_times : int64 or float64 tensor, or dict of edge type to tensor, optional
+        When each of `eids` asks, for a `TemporalSampler`: the ends of an edge, and of its
+        negatives, ask at its time, and a node is among the batch's for each time at which it asks.
     """
 
     def __init__(self, g, eids, graph_sampler, device=None, *, batch_size, shuffle=False,
                  drop_last=False, num_workers=None, queue_size=None, seed=None, g_sampling=None,
                  exclude=None, reverse_eids=None, reverse_etypes=None, negative_sampler=None,
-                 pin_memory=False, gb_padding=1, use_ddp=False):
+                 seed_times=None, pin_memory=False, gb_padding=1, use_ddp=False):
         super().__init__(g, graph_sampler, device)
         if exclude not in (None, "self", "reverse_id", "reverse_types"):
             raise InvalidError(f"exclude {exclude!r}: use None, 'self', 'reverse_id' or "
                                "'reverse_types'")
-        options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed)
+        times = None if seed_times is None else g.types.by_etype(seed_times, "seed_times")
+        options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed,
+                                times)
         number = g.types.etype_id
         options.update(
             exclude=exclude or "",

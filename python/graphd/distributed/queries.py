@@ -54,7 +54,7 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     if edge_dir not in ("in", "out"):
         raise InvalidError(f"edge_dir {edge_dir!r}: use 'in' or 'out'")
     is_out = edge_dir == "out"
-    lists = _vectors(g.types.by_ntype(nodes, "nodes"))
+    lists = vectors(g.types.by_ntype(nodes, "nodes"))
     exclude = () if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
     found = _graphd.sample_edges(g.handle, lists, fanouts_of(g.types, fanout), prob or "",
                                  bool(replace), is_out,
@@ -74,7 +74,7 @@ def fanouts_of(types, fanout):
     return [int(fanout)] * len(types.canonical_etypes)
 
 
-def _vectors(lists):
+def vectors(lists):
     """Seeds as they are needed twice: once to sample, once to name edges' ends."""
     import numpy
 
