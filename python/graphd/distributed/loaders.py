@@ -148,6 +148,8 @@ class DistNodeDataLoader(_Loader):
 
     Yields (input_nodes, output_nodes, blocks). Batches are made ahead by threads of libgraphclient,
     which hold no lock of Python; the same ``seed`` gives the same batches, for any number of them.
+    A batch's memory goes back with the last tensor of it, and is used again: a graph keeps at most
+    512 MiB that nobody uses, for batches to come.
 
     Parameters
     ----------
