@@ -24,7 +24,8 @@ def use(library):
         import torch
         from torch.utils.dlpack import from_dlpack
 
-        _graphd.use_tensors_of(from_dlpack, torch.bool)
+        # What it calls in the end, for what are capsules already: a batch is many tensors.
+        _graphd.use_tensors_of(getattr(torch._C, "_from_dlpack", from_dlpack), torch.bool)
     elif library == "numpy":
         _graphd.use_tensors_of(None, None)
     else:

@@ -70,35 +70,34 @@ class Block:
 
     def __init__(self, batch, layer, types, device=None):
         self._batch, self._layer, self.types, self._device = batch, layer, types, device
-        self._src_frames = self._dst_frames = self._edge_frames = None
 
     # Made when they are looked at: most of a batch's never are.
+    _src_frames = _dst_frames = _edge_frames = None
+
     @property
     def src_frames(self):
         """[ntype] data of the sources."""
         if self._src_frames is None:
-            self._src_frames = [Frame({NID: self._maker(self._batch.src_nodes, t)})
+            self._src_frames = [Frame({NID: self._maker(self._batch.src_nodes, self._layer, t)})
                                 for t in range(len(self.types.ntypes))]
-            self._put_trees(self._src_frames, self._batch.src_roots)
+            if self._batch.has_roots:
+                for t, frame in enumerate(self._src_frames):
+                    frame.lazy("root", self._maker(self._batch.src_roots, self._layer, t))
         return self._src_frames
 
     @property
     def dst_frames(self):
         """[ntype] data of the destinations."""
         if self._dst_frames is None:
-            self._dst_frames = [Frame({NID: self._maker(self._batch.dst_nodes, t)})
+            self._dst_frames = [Frame({NID: self._maker(self._batch.dst_nodes, self._layer, t)})
                                 for t in range(len(self.types.ntypes))]
-            self._put_trees(self._dst_frames, self._batch.dst_roots)
+            if self._batch.has_roots:
+                for t, frame in enumerate(self._dst_frames):
+                    frame.lazy("root", self._maker(self._batch.dst_roots, self._layer, t))
             if self._batch.has_seed_times and self._layer == self._batch.num_layers - 1:
                 for t, frame in enumerate(self._dst_frames):
-                    frame.lazy("seed_time", self._placed(functools.partial(
-                        self._batch.seed_times, t)))
+                    frame.lazy("seed_time", self._maker(self._batch.seed_times, t))
         return self._dst_frames
-
-    def _put_trees(self, frames, roots):
-        if self._batch.has_roots(self._layer):
-            for t, frame in enumerate(frames):
-                frame.lazy("root", self._maker(roots, t))
 
     @property
     def edge_frames(self):
@@ -106,16 +105,14 @@ class Block:
         if self._edge_frames is None:
             self._edge_frames = []
             for e in range(len(self.types.canonical_etypes)):
-                frame = Frame({EID: self._maker(self._batch.edge_ids, e)})
+                frame = Frame({EID: self._maker(self._batch.edge_ids, self._layer, e)})
                 if self._batch.has_weights(self._layer, e):
-                    frame.lazy("weight", self._maker(self._batch.weights, e))
+                    frame.lazy("weight", self._maker(self._batch.weights, self._layer, e))
                 self._edge_frames.append(frame)
         return self._edge_frames
 
-    def _maker(self, method, type_id):
-        return self._placed(functools.partial(method, self._layer, type_id))
-
-    def _placed(self, make):
+    def _maker(self, method, *which):
+        make = functools.partial(method, *which)
         device = self._device  # a function that refers to the block would keep it; see Frame
         return make if device is None else lambda: make().to(device)
 
@@ -167,8 +164,8 @@ class Block:
         indices : int32 tensor, [edges]
             Sources, as local ids: those of destination i are ``indices[indptr[i]:indptr[i + 1]]``.
         """
-        e = self.types.etype_id(etype)
-        return (self._made(self._batch.indptr, e), self._made(self._batch.indices, e))
+        pair = self._batch.csc(self._layer, self.types.etype_id(etype))
+        return pair if self._device is None else tuple(map(self.place, pair))
 
     def coo(self, etype=None):
         """Local ids of sources and destinations, edge by edge: two int64 tensors."""
@@ -187,23 +184,21 @@ class Block:
         degrees = indptr[1:] - indptr[:-1]
         return degrees if v is None else degrees[v]
 
-    def _made(self, method, type_id):
-        return self.place(method(self._layer, type_id))
-
     # Data.
     @property
     def srcdata(self):
-        return self.src_frames[0] if len(self.src_frames) == 1 else TypedFrame(self.ntypes, self.src_frames)
+        frames = self.src_frames
+        return frames[0] if len(frames) == 1 else TypedFrame(self.ntypes, frames)
 
     @property
     def dstdata(self):
-        return self.dst_frames[0] if len(self.dst_frames) == 1 else TypedFrame(self.ntypes, self.dst_frames)
+        frames = self.dst_frames
+        return frames[0] if len(frames) == 1 else TypedFrame(self.ntypes, frames)
 
     @property
     def edata(self):
-        if len(self.edge_frames) == 1:
-            return self.edge_frames[0]
-        return TypedFrame(self.canonical_etypes, self.edge_frames)
+        frames = self.edge_frames
+        return frames[0] if len(frames) == 1 else TypedFrame(self.canonical_etypes, frames)
 
     @property
     def srcnodes(self):

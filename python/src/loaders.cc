@@ -137,8 +137,11 @@ void DefineBatch(py::module_& m) {
                                       !self.data->seed_real_times.empty();
                              })
       .def("seed_times", &SeedTimes)
-      .def("has_roots", [](const Batch& self,
-                           size_t layer) { return !self.data->blocks.at(layer).roots.empty(); })
+      .def_property_readonly("has_roots",
+                             [](const Batch& self) {
+                               const auto& blocks = self.data->blocks;
+                               return !blocks.empty() && !blocks.front().roots.empty();
+                             })
       .def("src_roots", [](const Batch& self, size_t layer,
                            size_t type) { return Roots(self, false, layer, type); })
       .def("dst_roots", [](const Batch& self, size_t layer,
@@ -151,11 +154,10 @@ void DefineBatch(py::module_& m) {
                          size_t type) { return self.data->blocks.at(layer).num_dst.at(type); })
       .def("num_edges", [edges](const Batch& self, size_t layer,
                                 size_t etype) { return edges(self, layer, etype).indices.size(); })
-      .def("indptr", [edges](const Batch& self, size_t layer,
-                             size_t etype) { return View(self, edges(self, layer, etype).indptr); })
-      .def("indices",
+      .def("csc",
            [edges](const Batch& self, size_t layer, size_t etype) {
-             return View(self, edges(self, layer, etype).indices);
+             const BlockEdges& some = edges(self, layer, etype);
+             return py::make_tuple(View(self, some.indptr), View(self, some.indices));
            })
       .def("edge_ids",
            [edges](const Batch& self, size_t layer, size_t etype) {
