@@ -14,7 +14,7 @@ import graphd
 import jobs
 import support
 from graphd.distributed import DistGraph, DistNodeDataLoader, partition_graph
-from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler
+from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler, TemporalSampler
 
 COUNTS = {"user": 60, "item": 40}
 ETYPES = [("user", "buys", "item"), ("item", "sold_to", "user"), ("user", "knows", "user")]
@@ -76,6 +76,24 @@ class FromPyg(support.GraphTest):
             u, v = g.find_edges(torch.arange(300), etype)
             self.assertTrue(torch.equal(torch.stack([nodes[etype[0]][u], nodes[etype[2]][v]]),
                                         data[etype].edge_index[:, edges]))
+
+    def test_trees_of_the_past_tell_their_seeds(self):
+        g = self.cut(heterogeneous())
+        times = [100, 250, 200]
+        _, _, blocks = TemporalSampler([4, 4], "time").sample(
+            g, {"item": [3, 3, 7]}, seed_times={"item": times})
+        data = graphd.to_pyg(blocks)
+        self.assertEqual(data["item"].batch[:3].tolist(), [0, 1, 2])
+        self.assertEqual(data["item"].seed_time.tolist(), times)
+        edges = 0
+        for etype in ETYPES:
+            u, v = data[etype].edge_index
+            roots = data[etype[0]].batch[u]
+            self.assertTrue(torch.equal(roots, data[etype[2]].batch[v]))
+            when = g.edges[etype].data["time"][data[etype].e_id]
+            self.assertTrue(bool((when < torch.tensor(times)[roots]).all()))
+            edges += len(u)
+        self.assertGreater(edges, 10)
 
     def test_a_batch_has_what_two_layers_need_of_the_whole_graph(self):
         data = homogeneous()
