@@ -33,7 +33,8 @@ struct LoopCost {
   double rows_per_second = 0;
   double cpu_per_row = 0;  // seconds
 };
-// The arithmetic alone: one thread, memory on large pages, nothing kept. Measured once for each.
-const LoopCost& MeasureLoop(OptimizerState state, bool zipf);
+// The arithmetic alone: one thread, memory on large pages, nothing kept. Measured anew each time,
+// because other machines on the same host make a difference of a third from one minute to the next.
+LoopCost MeasureLoop(OptimizerState state, bool zipf);
 
 }  // namespace graphd::bench

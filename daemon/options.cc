@@ -103,9 +103,9 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option(Both("write_back_seconds"), options.write_back_seconds,
                  "Changed rows are written from memory to disk in rounds, so far apart; a crash "
-                 "makes the next start replay what came since")
-      ->check(CLI::Range(0.01, 86400.0))
-      ->capture_default_str();
+                 "makes the next start replay what came since (default: 300 where memory outlasts "
+                 "graphd, as --memory_dir says; else 30)")
+      ->check(CLI::Range(0.01, 86400.0));
   app.add_option(Both("num_servers"), options.compute_threads, "Computing threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -21,9 +21,9 @@ struct DaemonOptions {
   std::string runtime_dir;
   std::string state_dir;  // tensors lie in <state_dir>/<server_name>/part-<parts>
   std::string durability = "process";
-  std::string memory_dir;          // a tmpfs for memory that outlasts the daemon; empty: choose
-  uint64_t embedding_memory = 0;   // bytes; 0: as much as there is
-  double write_back_seconds = 30;  // from one round of write-back to the next
+  std::string memory_dir;         // a tmpfs for memory that outlasts the daemon; empty: choose
+  uint64_t embedding_memory = 0;  // bytes; 0: as much as there is
+  double write_back_seconds = 0;  // from one round of write-back to the next; 0: the store's choice
   std::string log_file;
   LogLevel log_level = LogLevel::kInfo;
   size_t compute_threads = 1;

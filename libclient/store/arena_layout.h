@@ -161,12 +161,25 @@ inline bool ReadRow(const std::atomic<uint64_t>& word, const std::byte* from, si
   }
 }
 
-inline void PrefetchBytes(const void* data, size_t bytes) noexcept {
+template <class Fetch>
+void PrefetchLines(const void* data, size_t bytes, Fetch fetch) noexcept {
   // The hardware follows a long row by itself once its first kilobyte is on the way.
   const auto* begin = static_cast<const std::byte*>(data);
   const size_t most = bytes < 1024 ? bytes : 1024;
-  for (size_t i = 0; i < most; i += 64) __builtin_prefetch(begin + i);
-  if (bytes != 0) __builtin_prefetch(begin + bytes - 1);
+  for (size_t i = 0; i < most; i += 64) fetch(begin + i);
+  if (bytes != 0) fetch(begin + bytes - 1);
+}
+
+inline void PrefetchBytes(const void* data, size_t bytes) noexcept {
+  PrefetchLines(data, bytes, [](const std::byte* line) { __builtin_prefetch(line); });
+}
+
+// So that no other core, as that of a trainer which has read the row, has the line any more when it
+// is written. __builtin_prefetch has this instruction only in builds for newer processors; older
+// ones do nothing for it.
+inline void PrefetchToWrite(const void* data, size_t bytes) noexcept {
+  PrefetchLines(data, bytes,
+                [](const std::byte* line) { asm volatile("prefetchw %0" ::"m"(*line)); });
 }
 
 }  // namespace graphd::store

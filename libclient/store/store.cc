@@ -13,6 +13,8 @@
 namespace graphd::store {
 namespace {
 
+// From one cycle of write-back to the next.
+constexpr double kUsualSeconds = 30, kLastingSeconds = 300;
 constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // of pages, written together
 
 std::string Differences(const TableSpec& is, const TableSpec& wanted) {
@@ -279,7 +281,9 @@ void Store::WriteTable(Table& table) {
 void Store::RunWriteBack() {
   using SteadyClock = std::chrono::steady_clock;
   const auto pause = std::chrono::duration_cast<SteadyClock::duration>(
-      std::chrono::duration<double>(options_.write_back_seconds));
+      std::chrono::duration<double>(options_.write_back_seconds != 0 ? options_.write_back_seconds
+                                    : lasting_ != nullptr            ? kLastingSeconds
+                                                                     : kUsualSeconds));
   auto next = SteadyClock::now() + pause;
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -58,7 +58,9 @@ struct StoreOptions {
   uint64_t max_pending_bytes = uint64_t{256} << 20;  // pushes not yet done
   uint64_t log_segment_bytes = uint64_t{64} << 20;
   uint64_t max_log_bytes = uint64_t{4} << 30;
-  double write_back_seconds = 30;  // from one cycle to the next; earlier if the log is half full
+  // From one cycle to the next; earlier if the log is half full. 0: half a minute, or five where
+  // memory lasts, since only the end of the machine needs the disk then.
+  double write_back_seconds = 0;
   uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
   // Of all tables' rows and states, an eighth of it for pages on their way to the disk; 0: no
   // bound. Tables larger than that keep the rest in RocksDB only. The pages of one push must fit,

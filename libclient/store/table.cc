@@ -11,8 +11,10 @@
 namespace graphd::store {
 namespace {
 
-constexpr size_t kReadAhead = 8;   // rows
-constexpr size_t kApplyAhead = 4;  // rows, of which all that is needed is fetched
+constexpr size_t kReadAhead = 8;  // rows
+// Rows of which all that is needed is fetched: with value, state and gradient each is more than a
+// core fetches at once.
+constexpr size_t kApplyAhead = 2;
 
 uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
 
@@ -344,8 +346,8 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
         const int64_t row = push.rows[ahead];
         arena_.PrefetchPage(PageOf(row));
         __builtin_prefetch(&dirty_[PageOf(row)], 1);
-        PrefetchBytes(arena_.value(row), row_bytes_);
-        PrefetchBytes(arena_.state(row), state_bytes());
+        PrefetchToWrite(arena_.value(row), row_bytes_);
+        PrefetchToWrite(arena_.state(row), state_bytes());
         PrefetchBytes(push.payload.data() + ahead * payload_bytes, payload_bytes);
       }
       if (undo != nullptr) {

@@ -131,6 +131,7 @@ Options ServedGraphFixture::TrainerOptions(Transport transport, int rank, int wo
   options.rank = rank;
   options.world_size = world_size;
   options.transport = transport;
+  options.timeout = std::chrono::seconds(100);  // under a sanitizer everything takes long
   return options;
 }
 
