@@ -71,6 +71,8 @@ class Block:
     def __init__(self, batch, layer, types, device=None):
         self._batch, self._layer, self.types, self._device = batch, layer, types, device
 
+    # What a loader fetched with the batch: [type] {name: number of the feature}.
+    input_feats = seed_feats = edge_feats = None
     # Made when they are looked at: most of a batch's never are.
     _src_frames = _dst_frames = _edge_frames = None
 
@@ -80,6 +82,8 @@ class Block:
         if self._src_frames is None:
             self._src_frames = [Frame({NID: self._maker(self._batch.src_nodes, self._layer, t)})
                                 for t in range(len(self.types.ntypes))]
+            if self.input_feats:
+                self._put(self._src_frames, self.input_feats, self._batch.input_feature)
             if self._batch.has_roots:
                 for t, frame in enumerate(self._src_frames):
                     frame.lazy("root", self._maker(self._batch.src_roots, self._layer, t))
@@ -91,6 +95,8 @@ class Block:
         if self._dst_frames is None:
             self._dst_frames = [Frame({NID: self._maker(self._batch.dst_nodes, self._layer, t)})
                                 for t in range(len(self.types.ntypes))]
+            if self.seed_feats:
+                self._put(self._dst_frames, self.seed_feats, self._batch.seed_feature)
             if self._batch.has_roots:
                 for t, frame in enumerate(self._dst_frames):
                     frame.lazy("root", self._maker(self._batch.dst_roots, self._layer, t))
@@ -109,7 +115,14 @@ class Block:
                 if self._batch.has_weights(self._layer, e):
                     frame.lazy("weight", self._maker(self._batch.weights, self._layer, e))
                 self._edge_frames.append(frame)
+            if self.edge_feats:
+                self._put(self._edge_frames, self.edge_feats, self._batch.edge_feature, self._layer)
         return self._edge_frames
+
+    def _put(self, frames, feats, method, *which):
+        for frame, of_type in zip(frames, feats):
+            for name, i in of_type.items():
+                frame.lazy(name, self._maker(method, *which, i))
 
     def _maker(self, method, *which):
         make = functools.partial(method, *which)

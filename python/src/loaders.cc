@@ -81,6 +81,16 @@ py::object View(const Batch& batch, const std::vector<T>& values) {
   return ToPython(ViewOf<T>(values, batch.data));
 }
 
+// (input nodes, seeds), each by type.
+py::tuple Nodes(const Batch& batch) {
+  py::list input_nodes, seeds;
+  for (size_t t = 0; t < batch.data->seeds.size(); t++) {
+    input_nodes.append(View(batch, batch.data->input_nodes(static_cast<NodeTypeId>(t))));
+    seeds.append(View(batch, batch.data->seeds[t]));
+  }
+  return py::make_tuple(input_nodes, seeds);
+}
+
 py::object SeedTimes(const Batch& batch, size_t type) {
   return batch.data->seed_times.empty() ? View(batch, batch.data->seed_real_times.at(type))
                                         : View(batch, batch.data->seed_times.at(type));
@@ -119,6 +129,7 @@ void DefineBatch(py::module_& m) {
   py::class_<Batch>(m, "Batch")
       .def_property_readonly("num_layers",
                              [](const Batch& self) { return self.data->blocks.size(); })
+      .def("nodes", &Nodes)
       .def("seeds",
            [](const Batch& self, size_t type) { return View(self, self.data->seeds.at(type)); })
       .def("input_nodes", [](const Batch& self,

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterating over mini-batches."""
 import collections
-import functools
 
 from .. import _graphd, backend, seeds
 from ..block import blocks_of
@@ -103,14 +102,17 @@ class _Loader:
         from ..sampling import of_edge_types, of_node_types
 
         types, sampler = self.g.types, self.sampler
-        self._input = of_node_types(types, sampler.prefetch_node_feats)
-        self._labels = of_node_types(types, sampler.prefetch_labels)
-        self._edge_feats = of_edge_types(types, sampler.prefetch_edge_feats)
+        inputs = of_node_types(types, sampler.prefetch_node_feats)
+        labels = of_node_types(types, sampler.prefetch_labels)
+        edges = of_edge_types(types, sampler.prefetch_edge_feats)
+        self._input = _by_type(len(types.ntypes), inputs)
+        self._labels = _by_type(len(types.ntypes), labels)
+        self._edge_feats = _by_type(len(types.canonical_etypes), edges)
         return {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last),
                 "seed": seeds.next_seed() if seed is None else seed,
                 "num_workers": _workers(num_workers), "queue_size": queue_size or 0,
-                "input_features": self._input, "seed_features": self._labels,
-                "edge_features": self._edge_feats, "seed_times": seed_times}
+                "input_features": inputs, "seed_features": labels, "edge_features": edges,
+                "seed_times": seed_times}
 
     def __len__(self):
         """Batches in an epoch."""
@@ -129,18 +131,23 @@ class _Loader:
     def _blocks(self, batch):
         """Blocks with the features that came with the batch."""
         blocks = blocks_of(batch, self.g.types)
-        for i, (t, name) in enumerate(self._input):
-            blocks[0].src_frames[t].lazy(name, functools.partial(batch.input_feature, i))
-        for i, (t, name) in enumerate(self._labels):
-            blocks[-1].dst_frames[t].lazy(name, functools.partial(batch.seed_feature, i))
-        for i, (e, name) in enumerate(self._edge_feats):
-            for layer, block in enumerate(blocks):
-                block.edge_frames[e].lazy(
-                    name, functools.partial(batch.edge_feature, layer, i))
+        for block in blocks:
+            block.edge_feats = self._edge_feats
+        if blocks:
+            blocks[0].input_feats, blocks[-1].seed_feats = self._input, self._labels
         return blocks
 
-    def _nodes(self, method):
-        return self.g.types.ntypes_dict([method(t) for t in range(len(self.g.ntypes))])
+    def _nodes(self, batch):
+        """(input nodes, seeds)"""
+        input_nodes, seeds = batch.nodes()
+        return self.g.types.ntypes_dict(input_nodes), self.g.types.ntypes_dict(seeds)
+
+
+def _by_type(count, features):
+    """[type] {name: number}, out of [(type, name)]; nothing, if there are none."""
+    if not features:
+        return None
+    return [{name: i for i, (of, name) in enumerate(features) if of == t} for t in range(count)]
 
 
 class DistNodeDataLoader(_Loader):
@@ -219,7 +226,7 @@ class DistNodeDataLoader(_Loader):
         return super().__iter__() if self._loader else iter(self._python)
 
     def _unpack(self, batch):
-        return self._nodes(batch.input_nodes), self._nodes(batch.seeds), self._blocks(batch)
+        return *self._nodes(batch), self._blocks(batch)
 
 
 class DistEdgeDataLoader(_Loader):
@@ -287,4 +294,4 @@ class DistEdgeDataLoader(_Loader):
         negative = ()
         if self._has_negatives:
             negative = (Subgraph(types, nodes, [batch.pairs(True, e) for e in edges]),)
-        return (self._nodes(batch.input_nodes), pair_graph, *negative, self._blocks(batch))
+        return (self._nodes(batch)[0], pair_graph, *negative, self._blocks(batch))
