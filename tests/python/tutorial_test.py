@@ -58,7 +58,7 @@ class Tutorial(unittest.TestCase):
         self.assertLess(float(re.search(r"loss (\d\.\d{3})$", output, re.MULTILINE).group(1)), 2)
 
     def run_in(self, folder, environment, command):
-        done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=60,
+        done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=150,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, f"{command[-1]}\n{done.stdout}")
         return done.stdout
