@@ -169,9 +169,7 @@ class _NativeSampler(BlockSampler):
         times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
         batch = self.handle(g.types).sample(
             g.handle, lists, seeds.next_seed() if seed is None else seed, exclude, times)
-        count = range(len(g.ntypes))
-        return (g.types.ntypes_dict([batch.input_nodes(t) for t in count]),
-                g.types.ntypes_dict([batch.seeds(t) for t in count]), blocks_of(batch, g.types))
+        return *map(g.types.ntypes_dict, batch.nodes()), blocks_of(batch, g.types)
 
 
 def _typed_fanouts(types, fanouts):

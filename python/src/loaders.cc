@@ -130,10 +130,6 @@ void DefineBatch(py::module_& m) {
       .def_property_readonly("num_layers",
                              [](const Batch& self) { return self.data->blocks.size(); })
       .def("nodes", &Nodes)
-      .def("seeds",
-           [](const Batch& self, size_t type) { return View(self, self.data->seeds.at(type)); })
-      .def("input_nodes", [](const Batch& self,
-                             NodeTypeId type) { return View(self, self.data->input_nodes(type)); })
       .def("src_nodes",
            [](const Batch& self, size_t layer, size_t type) {
              return View(self, self.data->blocks.at(layer).src_nodes.at(type));

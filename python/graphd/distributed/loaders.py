@@ -137,11 +137,6 @@ class _Loader:
             blocks[0].input_feats, blocks[-1].seed_feats = self._input, self._labels
         return blocks
 
-    def _nodes(self, batch):
-        """(input nodes, seeds)"""
-        input_nodes, seeds = batch.nodes()
-        return self.g.types.ntypes_dict(input_nodes), self.g.types.ntypes_dict(seeds)
-
 
 def _by_type(count, features):
     """[type] {name: number}, out of [(type, name)]; nothing, if there are none."""
@@ -226,7 +221,7 @@ class DistNodeDataLoader(_Loader):
         return super().__iter__() if self._loader else iter(self._python)
 
     def _unpack(self, batch):
-        return *self._nodes(batch), self._blocks(batch)
+        return *map(self.g.types.ntypes_dict, batch.nodes()), self._blocks(batch)
 
 
 class DistEdgeDataLoader(_Loader):
@@ -288,10 +283,10 @@ class DistEdgeDataLoader(_Loader):
         from ..subgraph import Subgraph
 
         types = self.g.types
-        nodes = [batch.seeds(t) for t in range(len(types.ntypes))]
+        input_nodes, nodes = batch.nodes()
         edges = range(len(types.canonical_etypes))
         pair_graph = Subgraph(types, nodes, [batch.pairs(False, e) for e in edges])
         negative = ()
         if self._has_negatives:
             negative = (Subgraph(types, nodes, [batch.pairs(True, e) for e in edges]),)
-        return (self._nodes(batch)[0], pair_graph, *negative, self._blocks(batch))
+        return (types.ntypes_dict(input_nodes), pair_graph, *negative, self._blocks(batch))
