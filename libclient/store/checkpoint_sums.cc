@@ -59,12 +59,16 @@ CheckpointSums::CheckpointSums(const std::string& directory) : directory_(direct
   if (text.substr(end) != ChecksumOfText(lines) + "\n") {
     Throw(ErrorCode::kCorrupt, path, ": its checksum is wrong");
   }
-  for (size_t begin = 0; begin < lines.size(); begin = lines.find('\n', begin) + 1) {
-    const std::string line(lines.substr(begin, lines.find('\n', begin) - begin));
-    const size_t space = line.find(' ', kDigits + 1);
-    const int64_t size =
-        ParseInt(line.substr(kDigits + 1, space - kDigits - 1), "size of a file", 0);
-    sums_[line.substr(space + 1)] = {line.substr(0, kDigits), static_cast<uint64_t>(size)};
+  for (std::string_view rest = lines; !rest.empty();) {
+    const size_t space = rest.find(' ', kDigits + 1), newline = rest.find('\n');
+    if (newline == rest.npos || space >= newline) {
+      Throw(ErrorCode::kCorrupt, path, ": a line of it is not one of a file");
+    }
+    const std::string size(rest.substr(kDigits + 1, space - kDigits - 1));
+    sums_[std::string(rest.substr(space + 1, newline - space - 1))] = {
+        std::string(rest.substr(0, kDigits)),
+        static_cast<uint64_t>(ParseInt(size, "size of a file", 0))};
+    rest.remove_prefix(newline + 1);
   }
 }
 

@@ -17,6 +17,8 @@
 
 #include "base/rng.h"
 #include "base/strings.h"
+#include "store/checkpoint_sums.h"
+#include "store/file_checksum.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
 #include "tests/unit/store/push_maker.h"
@@ -312,6 +314,20 @@ TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
   }
   ::munmap(made, sizeof(std::atomic<int>));
   EXPECT_GT(seen, 0U);
+}
+
+// A checksum that is right does not make them so.
+TEST(CheckpointSums, LinesThatAreNotOfFilesAreRefused) {
+  const ScratchDirectory scratch;
+  const std::string directory = scratch / "c";
+  MakeDirectories(directory);
+  for (const std::string lines : {"no newline", "\n", "0123456789abcdef 12\n", "short\n x y\n",
+                                  "0123456789abcdef twelve name\n"}) {
+    FileChecksum checksum;
+    checksum.Add(lines.data(), lines.size());
+    WriteFileAtomically(directory + "/sums", lines + checksum.Digits() + "\n");
+    EXPECT_THROW(CheckpointSums{directory}, Error) << lines;
+  }
 }
 
 }  // namespace
