@@ -60,7 +60,6 @@ namespace {
 // One pass over all pushes.
 LoopCost PassOver(const std::vector<std::vector<int64_t>>& pushes, const UpdateRule& rule,
                   size_t floats, HugeArray<float>& values, HugeArray<float>& states) {
-  std::vector<float> out(kElements);
   const double cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
   const auto begin = std::chrono::steady_clock::now();
   for (const std::vector<int64_t>& rows : pushes) {
@@ -74,10 +73,9 @@ LoopCost PassOver(const std::vector<std::vector<int64_t>>& pushes, const UpdateR
           __builtin_prefetch(states.data() + ahead * floats + k);
         }
       }
-      float* value = values.data() + static_cast<size_t>(rows[i]) * kElements;
-      Step(rule, kElements, Gradients().data() + i * kElements, value,
-           states.data() + static_cast<size_t>(rows[i]) * floats, out.data());
-      std::copy(out.begin(), out.end(), value);
+      Step(rule, kElements, Gradients().data() + i * kElements,
+           values.data() + static_cast<size_t>(rows[i]) * kElements,
+           states.data() + static_cast<size_t>(rows[i]) * floats);
     }
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

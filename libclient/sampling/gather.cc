@@ -3,30 +3,37 @@
 
 #include <cstring>
 
+#include "base/row_access.h"
+
 namespace graphd {
 namespace {
 
-constexpr size_t kRowsAhead = 8;
-constexpr size_t kLine = 64;
-
-inline void PrefetchRow(const std::byte* row, size_t row_bytes) noexcept {
-  // The hardware follows a long row by itself once its first kilobyte is on the way.
-  const size_t bytes = row_bytes < 1024 ? row_bytes : 1024;
-  for (size_t at = 0; at < bytes; at += kLine) __builtin_prefetch(row + at);
-  __builtin_prefetch(row + bytes - 1);
-}
-
 // `kBytes` != 0 fixes the row's size, so that small rows become plain loads and stores.
 template <size_t kBytes, bool kScattered>
-void Gather(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
-            std::span<const int64_t> to, std::byte* out) noexcept {
-  const size_t size = kBytes ? kBytes : row_bytes;
+void GatherSmall(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
+                 std::span<const int64_t> to, std::byte* out) noexcept {
+  const size_t size = kBytes != 0 ? kBytes : row_bytes;
+  const size_t ahead = RowsAhead(size);
   for (size_t i = 0; i < from.size(); i++) {
-    if (i + kRowsAhead < from.size()) {
-      PrefetchRow(table + static_cast<size_t>(from[i + kRowsAhead]) * size, size);
+    if (i + ahead < from.size()) {
+      PrefetchBytes(table + static_cast<size_t>(from[i + ahead]) * size, size);
     }
     const size_t target = kScattered ? static_cast<size_t>(to[i]) : i;
     std::memcpy(out + target * size, table + static_cast<size_t>(from[i]) * size, size);
+  }
+}
+
+template <size_t kLines, bool kScattered>
+void GatherLarge(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
+                 std::span<const int64_t> to, std::byte* out) noexcept {
+  const size_t size = kLines != 0 ? kLines * kLine : row_bytes;
+  const size_t ahead = RowsAhead(size);
+  for (size_t i = 0; i < from.size(); i++) {
+    if (i + ahead < from.size()) {
+      PrefetchBytes<kLines>(table + static_cast<size_t>(from[i + ahead]) * size, size);
+    }
+    const size_t target = kScattered ? static_cast<size_t>(to[i]) : i;
+    CopyRow(table + static_cast<size_t>(from[i]) * size, out + target * size, size);
   }
 }
 
@@ -37,15 +44,20 @@ void Dispatch(const std::byte* table, size_t row_bytes, std::span<const int64_t>
     case 0:
       return;
     case 1:
-      return Gather<1, kScattered>(table, row_bytes, from, to, out);
+      return GatherSmall<1, kScattered>(table, row_bytes, from, to, out);
     case 2:
-      return Gather<2, kScattered>(table, row_bytes, from, to, out);
+      return GatherSmall<2, kScattered>(table, row_bytes, from, to, out);
     case 4:
-      return Gather<4, kScattered>(table, row_bytes, from, to, out);
+      return GatherSmall<4, kScattered>(table, row_bytes, from, to, out);
     case 8:
-      return Gather<8, kScattered>(table, row_bytes, from, to, out);
+      return GatherSmall<8, kScattered>(table, row_bytes, from, to, out);
     default:
-      return Gather<0, kScattered>(table, row_bytes, from, to, out);
+      if (row_bytes < kLeastRowCopy) {
+        return GatherSmall<0, kScattered>(table, row_bytes, from, to, out);
+      }
+      WithLines(row_bytes, [&](auto lines) {
+        GatherLarge<lines, kScattered>(table, row_bytes, from, to, out);
+      });
   }
 }
 

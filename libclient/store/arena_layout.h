@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <emmintrin.h>
 #include <sched.h>
 #include <time.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "base/large_pages.h"
+#include "base/row_access.h"
 
 // How a table's rows lie in memory that several processes map, and how a row is read there: what
 // Arena, which writes, and ArenaReader, which only reads, have in common.
@@ -18,10 +18,9 @@
 // First a word per page of 64 rows and one of the whole table, then the values, row after row. A
 // page's word is a sequence lock (Boehm, "Can seqlocks get along with programming language memory
 // models?", 2012): bit 0 is set while somebody changes the page, bit 1 says that the page is in
-// memory, and the rest counts changes. Values are written and read in pieces that are whole; who
-// reads a row compares the word before and after, and so never sees a row half changed. The table's
-// word is odd while the rows of a checkpoint come in: who has read rows compares it, too, and so
-// never sees some of them.
+// memory, and the rest counts changes. Who reads a row compares the word before and after, and so
+// never sees a row half changed. The table's word is odd while the rows of a checkpoint come in:
+// who has read rows compares it, too, and so never sees some of them.
 
 namespace graphd::store {
 
@@ -97,33 +96,17 @@ void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   }
 }
 
-// 64 bytes at once, as fast as memcpy. The language has no atomic pieces of that size; x86-64 keeps
-// loads in order whatever their size, and a torn row is told by its page's word.
-inline void LoadLines(const std::byte* from, std::byte* to, size_t bytes) noexcept {
-  for (size_t i = 0; i < bytes; i += 64) {
-    __m128i a, b, c, d;
-    const auto* line = reinterpret_cast<const __m128i*>(from + i);
-    asm volatile("movdqu %4, %0\n\tmovdqu %5, %1\n\tmovdqu %6, %2\n\tmovdqu %7, %3"
-                 : "=&x"(a), "=&x"(b), "=&x"(c), "=&x"(d)
-                 : "m"(line[0]), "m"(line[1]), "m"(line[2]), "m"(line[3])
-                 : "memory");
-    auto* target = reinterpret_cast<__m128i*>(to + i);
-    _mm_storeu_si128(target, a);
-    _mm_storeu_si128(target + 1, b);
-    _mm_storeu_si128(target + 2, c);
-    _mm_storeu_si128(target + 3, d);
-  }
-}
-
+// ThreadSanitizer can't see that a sequence lock tells a torn row: for it, rows are copied in
+// pieces that the language knows to be whole.
 #ifdef __SANITIZE_THREAD__
-constexpr bool kLines = false;  // it can't see into them
+constexpr bool kWholeRows = false;
 #else
-constexpr bool kLines = true;
+constexpr bool kWholeRows = true;
 #endif
 
 inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
-  if (kLines && bytes % 64 == 0) {
-    LoadLines(from, to, bytes);
+  if (kWholeRows && bytes >= kLeastRowCopy) {
+    CopyRow(from, to, bytes);
   } else if (bytes % 8 == 0) {
     LoadPieces<uint64_t>(from, to, bytes);
   } else if (bytes % 4 == 0) {
@@ -134,7 +117,9 @@ inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept
 }
 
 inline void StoreRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
-  if (bytes % 8 == 0) {
+  if (kWholeRows && bytes >= kLeastRowCopy) {
+    CopyRow(from, to, bytes);
+  } else if (bytes % 8 == 0) {
     StorePieces<uint64_t>(from, to, bytes);
   } else if (bytes % 4 == 0) {
     StorePieces<uint32_t>(from, to, bytes);
@@ -159,27 +144,6 @@ inline bool ReadRow(const std::atomic<uint64_t>& word, const std::byte* from, si
     LoadRow(from, out, row_bytes);
     if (word.load(std::memory_order_relaxed) == before) return true;
   }
-}
-
-template <class Fetch>
-void PrefetchLines(const void* data, size_t bytes, Fetch fetch) noexcept {
-  // The hardware follows a long row by itself once its first kilobyte is on the way.
-  const auto* begin = static_cast<const std::byte*>(data);
-  const size_t most = bytes < 1024 ? bytes : 1024;
-  for (size_t i = 0; i < most; i += 64) fetch(begin + i);
-  if (bytes != 0) fetch(begin + bytes - 1);
-}
-
-inline void PrefetchBytes(const void* data, size_t bytes) noexcept {
-  PrefetchLines(data, bytes, [](const std::byte* line) { __builtin_prefetch(line); });
-}
-
-// So that no other core, as that of a trainer which has read the row, has the line any more when it
-// is written. __builtin_prefetch has this instruction only in builds for newer processors; older
-// ones do nothing for it.
-inline void PrefetchToWrite(const void* data, size_t bytes) noexcept {
-  PrefetchLines(data, bytes,
-                [](const std::byte* line) { asm volatile("prefetchw %0" ::"m"(*line)); });
 }
 
 }  // namespace graphd::store

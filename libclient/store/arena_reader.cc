@@ -13,7 +13,6 @@
 namespace graphd::store {
 namespace {
 
-constexpr size_t kRowsAhead = 8;                   // as GatherRows has it
 constexpr int kMostWaits = Backoff::kSpins + 150;  // some ten milliseconds
 
 }  // namespace
@@ -46,6 +45,23 @@ bool ArenaReader::TryRead(int64_t row, std::byte* out) const noexcept {
   return ReadRow(word(row), value(row), row_bytes_, out, kMostWaits);
 }
 
+template <size_t kLines>
+void ArenaReader::ReadEach(std::span<const int64_t> rows, std::span<const int64_t> to,
+                           std::byte* out, std::vector<uint32_t>& missing) const {
+  const size_t row_bytes = kLines != 0 ? kLines * kLine : row_bytes_;
+  const size_t ahead = RowsAhead(row_bytes);
+  for (size_t i = 0; i < rows.size(); i++) {
+    if (i + ahead < rows.size()) {
+      __builtin_prefetch(&word(rows[i + ahead]));
+      PrefetchBytes<kLines>(value(rows[i + ahead]), row_bytes);
+    }
+    const size_t target = to.empty() ? i : static_cast<size_t>(to[i]);
+    if (!ReadRow(word(rows[i]), value(rows[i]), row_bytes, out + target * row_bytes, kMostWaits)) {
+      missing.push_back(static_cast<uint32_t>(i));
+    }
+  }
+}
+
 void ArenaReader::Read(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
                        std::vector<uint32_t>& missing) const {
   for (const int64_t row : rows) {
@@ -55,13 +71,8 @@ void ArenaReader::Read(std::span<const int64_t> rows, std::span<const int64_t> t
   }
   missing.clear();
   const uint64_t restores = words_[ArenaPages(rows_)].load(std::memory_order_acquire);
-  for (size_t i = 0; restores % 2 == 0 && i < rows.size(); i++) {
-    if (i + kRowsAhead < rows.size()) {
-      __builtin_prefetch(&word(rows[i + kRowsAhead]));
-      PrefetchBytes(value(rows[i + kRowsAhead]), row_bytes_);
-    }
-    const size_t target = to.empty() ? i : static_cast<size_t>(to[i]);
-    if (!TryRead(rows[i], out + target * row_bytes_)) missing.push_back(static_cast<uint32_t>(i));
+  if (restores % 2 == 0) {
+    WithLines(row_bytes_, [&](auto lines) { ReadEach<lines>(rows, to, out, missing); });
   }
   if (restores % 2 == 0 && words_[ArenaPages(rows_)].load(std::memory_order_acquire) == restores) {
     return;

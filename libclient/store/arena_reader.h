@@ -40,6 +40,9 @@ class ArenaReader {
             std::vector<uint32_t>& missing) const;
 
  private:
+  template <size_t kLines>  // WithLines
+  void ReadEach(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
+                std::vector<uint32_t>& missing) const;
   const std::atomic<uint64_t>& word(int64_t row) const noexcept { return words_[row / kPageRows]; }
   const std::byte* value(int64_t row) const noexcept {
     return values_ + static_cast<size_t>(row) * row_bytes_;

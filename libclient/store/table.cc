@@ -11,10 +11,10 @@
 namespace graphd::store {
 namespace {
 
-constexpr size_t kReadAhead = 8;  // rows
 // Rows of which all that is needed is fetched: with value, state and gradient each is more than a
 // core fetches at once.
 constexpr size_t kApplyAhead = 2;
+constexpr size_t kPagesAhead = 8;  // of a row's page, what stands beside its rows
 
 uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
 
@@ -234,13 +234,16 @@ void Table::TakeOver(uint64_t written_lsn) {
 
 void Table::Read(std::span<const int64_t> rows, std::byte* out) {
   for (const int64_t row : rows) CheckRow(row);
-  for (size_t i = 0; i < rows.size(); i++) {
-    if (i + kReadAhead < rows.size()) {
-      PrefetchBytes(arena_.value(rows[i + kReadAhead]), row_bytes_);
+  const size_t ahead = RowsAhead(row_bytes_);
+  WithLines(row_bytes_, [&](auto lines) {
+    for (size_t i = 0; i < rows.size(); i++) {
+      if (i + ahead < rows.size()) {
+        PrefetchBytes<lines>(arena_.value(rows[i + ahead]), row_bytes_);
+      }
+      while (!arena_.TryRead(rows[i], out + i * row_bytes_)) BringIn(PageOf(rows[i]));
+      Touched(PageOf(rows[i]));
     }
-    while (!arena_.TryRead(rows[i], out + i * row_bytes_)) BringIn(PageOf(rows[i]));
-    Touched(PageOf(rows[i]));
-  }
+  });
 }
 
 void Table::Touch(std::span<const int64_t> rows) {
@@ -329,6 +332,11 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
   std::shared_lock states(states_mutex_);
   scratch.gradient.resize(elements_);
   scratch.row.resize(row_bytes_);
+  WithLines(row_bytes_, [&](auto lines) { ApplyEach<lines>(push, picks, scratch); });
+}
+
+template <size_t kLines>
+void Table::ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
   const auto row_of = [&](size_t i) { return push.rows[picks[i]]; };
   const size_t payload_bytes = push.rows.empty() ? 0 : push.payload.size() / push.rows.size();
   for (size_t i = 0; i < picks.size();) {
@@ -341,14 +349,22 @@ void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& sc
     while (i < picks.size() && PageOf(row_of(i)) == page) {
       size_t end = i + 1;
       while (end < picks.size() && row_of(end) == row_of(i)) end++;
+      if (end - 1 + kPagesAhead < picks.size()) {
+        const uint64_t ahead = PageOf(push.rows[picks[end - 1 + kPagesAhead]]);
+        arena_.PrefetchPage(ahead);
+        __builtin_prefetch(&dirty_[ahead], 1);
+      }
       if (end - 1 + kApplyAhead < picks.size()) {
         const uint32_t ahead = picks[end - 1 + kApplyAhead];
         const int64_t row = push.rows[ahead];
-        arena_.PrefetchPage(PageOf(row));
-        __builtin_prefetch(&dirty_[PageOf(row)], 1);
-        PrefetchToWrite(arena_.value(row), row_bytes_);
-        PrefetchToWrite(arena_.state(row), state_bytes());
-        PrefetchBytes(push.payload.data() + ahead * payload_bytes, payload_bytes);
+        PrefetchBytesToWrite<kLines>(arena_.value(row), row_bytes_);
+        PrefetchBytes<kLines>(push.payload.data() + ahead * payload_bytes, payload_bytes);
+        const auto* const state = reinterpret_cast<const std::byte*>(arena_.state(row));
+        if (state_bytes() == row_bytes_) {
+          PrefetchBytesToWrite<kLines>(state, row_bytes_);
+        } else {
+          PrefetchBytesToWrite(state, state_bytes());
+        }
       }
       if (undo != nullptr) {
         undo->Keep(row_of(i), arena_.value(row_of(i)),
@@ -391,18 +407,18 @@ void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& 
     arena_.Write(row, payload(same.back()));
     return;
   }
+  std::span<std::byte> value{arena_.value(row), row_bytes_};
+  if (!kWholeRows) {
+    std::ranges::copy(value, scratch.row.begin());
+    value = scratch.row;
+  }
   if (push.rule.kind == UpdateKind::kAdd) {
-    std::span<const std::byte> sum{arena_.value(row), row_bytes_};
-    for (const uint32_t pick : same) {
-      AddRow(first_spec_.dtype, sum, payload(pick), scratch.row.data());
-      sum = scratch.row;
-    }
+    for (const uint32_t pick : same) AddRow(first_spec_.dtype, payload(pick), value);
   } else {
     Step(push.rule, elements_, Gradient(push, same, scratch),
-         reinterpret_cast<const float*>(arena_.value(row)), arena_.state(row),
-         reinterpret_cast<float*>(scratch.row.data()));
+         reinterpret_cast<float*>(value.data()), arena_.state(row));
   }
-  arena_.Write(row, scratch.row.data());
+  if (!kWholeRows) arena_.Write(row, value.data());
 }
 
 const float* Table::Gradient(const Push& push, std::span<const uint32_t> same,

@@ -176,6 +176,8 @@ class Table : public Evictable {
     }
   }
   void FillPage(uint64_t page, std::span<const std::byte> bytes);
+  template <size_t kLines>  // of a row (WithLines)
+  void ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
   void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch);
   void LoadRowAndState(const Push& push, uint32_t pick);
   const float* Gradient(const Push& push, std::span<const uint32_t> same, Scratch& scratch) const;

@@ -59,13 +59,12 @@ constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
 // float32.
 void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state);
 
-// One step of an optimiser: `out` (not `value`) receives the new row, `state` is changed in place.
-// All have `elements` floats, but `state` StateFloats.
-void Step(const UpdateRule& rule, size_t elements, const float* gradient, const float* value,
-          float* state, float* out);
+// One step of an optimiser: `value` and `state` are changed in place. All have `elements` floats,
+// but `state` StateFloats. No two overlap.
+void Step(const UpdateRule& rule, size_t elements, const float* gradient, float* value,
+          float* state);
 
-// out = value + payload, element by element; `out` may be `value`.
-void AddRow(DType dtype, std::span<const std::byte> value, const std::byte* payload,
-            std::byte* out);
+// value += payload, element by element.
+void AddRow(DType dtype, const std::byte* payload, std::span<std::byte> value);
 
 }  // namespace graphd::store
