@@ -23,6 +23,9 @@ class MappedSegment {
   // Makes the file, with memory, for later. Returns its bytes. Throws likewise.
   static uint64_t MakeFile(const std::string& path, uint64_t bytes);
 
+  // The file was renamed.
+  void SetPath(const std::string& path) { path_ = path; }
+
   uint64_t bytes() const noexcept { return bytes_; }
   // Has memory for so many, if it has less. Throws likewise; then it is as before.
   void Grow(uint64_t bytes);
@@ -38,7 +41,7 @@ class MappedSegment {
   void Take(uint64_t bytes) const;
   void Map(uint64_t bytes);
 
-  const std::string path_;
+  std::string path_;
   UniqueFd fd_;
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;

@@ -301,28 +301,25 @@ void PushLog::SetAside() {
     fs::rename(directory_ + "/" + name, StrCat(directory_, "/damaged-", name.substr(4)));
   }
   segments_.clear();
-  Close();
+  file_.reset();
 }
 
 void PushLog::Clear() {
   for (const std::string& name : SegmentNames()) fs::remove(directory_ + "/" + name);
   segments_.clear();
-  Close();
+  file_.reset();
 }
 
 void PushLog::AdvanceTo(uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
 
-void PushLog::Close() {
-  file_.reset();
-  memory_.reset();
-}
-
 void PushLog::StartSegment() {
   const std::string path = PathOf(last_lsn_ + 1);
   uint64_t file_bytes = 0;
+  std::unique_ptr<MappedSegment> memory;
   if (!spares_.empty()) {
     fs::rename(spares_.back().path, path);
     file_bytes = spares_.back().bytes;
+    memory = std::move(spares_.back().memory);
     spares_.pop_back();
     // Before it is overwritten: with its old name it would be a damaged segment.
     if (options_.sync) SyncDirectory(directory_);
@@ -335,10 +332,13 @@ void PushLog::StartSegment() {
   }
   header.checksum = ChecksumOf(header);
   if (options_.in_memory) {
-    auto memory = std::make_unique<MappedSegment>(path, options_.segment_bytes);
+    if (memory == nullptr) {
+      memory = std::make_unique<MappedSegment>(path, options_.segment_bytes);
+    } else {
+      memory->SetPath(path);
+    }
     memory->Put(0, &header, sizeof header);
     file_bytes = memory->bytes();
-    memory_ = std::move(memory);
   } else {
     UniqueFd file = OpenFile(path, O_WRONLY | O_CREAT, 0600);
     WriteExactly(file.get(), std::as_bytes(std::span(&header, 1)), path);
@@ -349,16 +349,17 @@ void PushLog::StartSegment() {
     file_ = std::move(file);
   }
   salt_ = header.salt;
-  segments_.push_back({last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header)});
+  segments_.push_back(
+      {last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header), std::move(memory)});
 }
 
 void PushLog::Append(std::span<const Push* const> pushes) {
   if (pushes.empty()) return;
   if (!is_open() || segments_.back().bytes >= options_.segment_bytes) {
-    Close();
+    file_.reset();
     StartSegment();
   }
-  const uint64_t total = memory_ != nullptr ? WriteToMemory(pushes) : WriteToFile(pushes);
+  const uint64_t total = memory() != nullptr ? WriteToMemory(pushes) : WriteToFile(pushes);
   Segment& segment = segments_.back();
   segment.bytes += total;
   segment.file_bytes = std::max(segment.file_bytes, segment.bytes);
@@ -395,15 +396,16 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes) {
   };
   uint64_t at = segments_.back().bytes, end = at;
   for (const Push* push : pushes) end += bytes_of(*push);
-  memory_->Grow(end);
-  segments_.back().file_bytes = memory_->bytes();
+  MappedSegment& memory = *this->memory();
+  memory.Grow(end);
+  segments_.back().file_bytes = memory.bytes();
   for (const Push* push : pushes) {
     RecordHeader header = HeaderOf(*push, last_lsn_, kBarePayload);
     header.checksum = SeedOf(header, salt_, push->rows.data());
     const uint64_t rows = at + sizeof header, payload = rows + push->rows.size_bytes();
-    memory_->Put(rows, push->rows.data(), push->rows.size_bytes());
-    memory_->Put(payload, push->payload.data(), push->payload.size());
-    memory_->PutLast(at, &header, sizeof header);
+    memory.Put(rows, push->rows.data(), push->rows.size_bytes());
+    memory.Put(payload, push->payload.data(), push->payload.size());
+    memory.PutLast(at, &header, sizeof header);
     at += bytes_of(*push);
   }
   return end - segments_.back().bytes;
@@ -430,10 +432,10 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   keep_ = std::max(files_in_use() + largest, keep_ - keep_ / 8);
   // The one that is written to stays; the others end where the next begins.
   while (CanTruncate(lsn)) {
-    const Segment& segment = segments_.front();
+    Segment& segment = segments_.front();
     const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);
     fs::rename(PathOf(segment.first_lsn), spare);
-    spares_.push_back({spare, segment.file_bytes});
+    spares_.push_back({spare, segment.file_bytes, std::move(segment.memory)});
     segments_.pop_front();
   }
   uint64_t total = files_in_use();

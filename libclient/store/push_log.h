@@ -78,32 +78,37 @@ class PushLog {
   uint64_t bytes() const noexcept;  // of the segments in use
 
  private:
+  // Where the log is in memory, a file that was written to stays mapped: mapping it anew costs as
+  // much as copying a record of megabytes.
   struct Segment {
     uint64_t first_lsn = 0;
     uint64_t bytes = 0;
     uint64_t file_bytes = 0;  // more if the file served before
+    std::unique_ptr<MappedSegment> memory = nullptr;
   };
   struct Spare {
     std::string path;
     uint64_t bytes = 0;
+    std::unique_ptr<MappedSegment> memory = nullptr;
   };
   std::string PathOf(uint64_t first_lsn) const;
   std::vector<std::string> SegmentNames() const;
   void StartSegment();
-  bool is_open() const noexcept { return file_ || memory_ != nullptr; }
-  void Close();
+  MappedSegment* memory() const noexcept {
+    return segments_.empty() ? nullptr : segments_.back().memory.get();
+  }
+  bool is_open() const noexcept { return file_ || memory() != nullptr; }
   uint64_t WriteToFile(std::span<const Push* const> pushes);
   uint64_t WriteToMemory(std::span<const Push* const> pushes);
 
   std::string directory_;
   Options options_;
-  std::deque<Segment> segments_;  // the last one is written to, if file_ is open
+  std::deque<Segment> segments_;  // the last one is written to, if is_open()
   std::vector<Spare> spares_;
   uint64_t keep_ = 0;            // bytes of segments and spares, at most
   size_t keep_always_ = 0;       // so many of both, at least
   std::vector<std::byte> copy_;  // of what is being written to a file
   UniqueFd file_;
-  std::unique_ptr<MappedSegment> memory_;  // in the place of file_ where the log is in memory
   uint64_t salt_ = 0;
   uint64_t last_lsn_ = 0;
 };
