@@ -168,6 +168,14 @@ class LinkPort final : public TensorPort {
                         });
   }
 
+  void Prepare(const store::ClientId& client, uint64_t sequence, const RowsToPush& rows) override {
+    const RowsOnTheWay all = WithMemory(rows, client, sequence);
+    if (all.memory == nullptr) return;
+    if (const auto region = all.memory->Prepare(all.bytes(), client, sequence)) {
+      GatherRows(rows.payload, rows.row_bytes, rows.positions, {}, region->data);
+    }
+  }
+
   RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,
                           const store::ClientId& client, uint64_t sequence,
                           const RowsToPush& rows) override {
@@ -232,12 +240,19 @@ class LinkPort final : public TensorPort {
     link_->Persevere([&] { Start(Lane::kSmall, call).Wait(); });
   }
 
-  // Copies rows into memory that the daemon sees, if there is room in it.
-  RowsOnTheWay Share(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {
+  RowsOnTheWay WithMemory(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {
     RowsOnTheWay all{rows, sender, number};
-    if (all.bytes() < kLeastShared || !link_->shares_memory()) return all;
-    all.memory = Regions();
-    if (all.memory != nullptr) all.region = all.memory->Take(all.bytes(), sender, number);
+    if (all.bytes() >= kLeastShared && link_->shares_memory()) all.memory = Regions();
+    return all;
+  }
+
+  // Copies rows into memory that the daemon sees, if there is room in it and they are not there.
+  RowsOnTheWay Share(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {
+    RowsOnTheWay all = WithMemory(rows, sender, number);
+    if (all.memory == nullptr) return all;
+    all.region = all.memory->TakePrepared(all.bytes(), sender, number);
+    if (all.region) return all;
+    all.region = all.memory->Take(all.bytes(), sender, number);
     if (all.region) {
       GatherRows(rows.payload, rows.row_bytes, rows.positions, {}, all.region->data);
     }

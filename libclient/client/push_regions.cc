@@ -4,23 +4,44 @@
 #include <unistd.h>
 
 namespace graphd {
+namespace {
+
+uint64_t RoundUp(uint64_t bytes) {
+  return (bytes + PushMemory::kAlignment - 1) / PushMemory::kAlignment * PushMemory::kAlignment;
+}
+
+}  // namespace
 
 PushRegions::PushRegions(UniqueFd fd, uint64_t id)
     : memory_(std::move(fd)), id_(id), process_(::getpid()) {}
 
-std::optional<PushRegions::Region> PushRegions::Take(uint64_t bytes, const store::ClientId& sender,
-                                                     uint64_t number) {
+std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken) {
   if (bytes == 0 || bytes > PushMemory::kBytes || ::getpid() != process_) return {};
-  bytes = (bytes + PushMemory::kAlignment - 1) / PushMemory::kAlignment * PushMemory::kAlignment;
+  bytes = RoundUp(bytes);
   std::lock_guard lock(mutex_);
   uint64_t offset = 0;
-  for (const auto& [begin, taken] : taken_) {
+  for (const auto& [begin, other] : taken_) {
     if (begin - offset >= bytes) break;
-    offset = taken.end;
+    offset = other.end;
   }
-  if (bytes > PushMemory::kBytes - offset) return {};
-  taken_.emplace(offset, Taken{offset + bytes, sender, number});
+  const uint64_t room = taken.prepared ? PushMemory::kBytes / 2 : PushMemory::kBytes;
+  if (offset > room || bytes > room - offset) return {};
+  taken.end = offset + bytes;
+  taken_.emplace(offset, taken);
   return Region{offset, memory_.data() + offset};
+}
+
+std::optional<PushRegions::Region> PushRegions::TakePrepared(uint64_t bytes,
+                                                             const store::ClientId& sender,
+                                                             uint64_t number) {
+  std::lock_guard lock(mutex_);
+  for (auto& [begin, taken] : taken_) {
+    if (!taken.prepared || !(taken.sender == sender) || taken.number != number) continue;
+    if (taken.end - begin != RoundUp(bytes)) continue;
+    taken.prepared = false;
+    return Region{begin, memory_.data() + begin};
+  }
+  return {};
 }
 
 void PushRegions::Give(const Region& region) noexcept {

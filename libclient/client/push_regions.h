@@ -29,7 +29,16 @@ class PushRegions {
   uint64_t id() const noexcept { return id_; }
   // The first part that is free and large enough; nothing if there is none, or in a process that
   // was forked from the one whose memory it is. Numbers of a sender ascend.
-  std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number);
+  std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
+    return Find(bytes, {0, sender, number, /*prepared=*/false});
+  }
+  // The same for a push that is sent later, in the first half, so that those whose turn it is find
+  // room; and then: the part that was prepared for it, once.
+  std::optional<Region> Prepare(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
+    return Find(bytes, {0, sender, number, /*prepared=*/true});
+  }
+  std::optional<Region> TakePrepared(uint64_t bytes, const store::ClientId& sender,
+                                     uint64_t number);
   // Nobody reads this one (any more).
   void Give(const Region& region) noexcept;
   // Nobody reads what the sender sent under this number or smaller ones.
@@ -40,7 +49,9 @@ class PushRegions {
     uint64_t end;
     store::ClientId sender;
     uint64_t number;
+    bool prepared;  // and not sent yet
   };
+  std::optional<Region> Find(uint64_t bytes, Taken taken);
 
   const PushMemory memory_;
   const uint64_t id_;

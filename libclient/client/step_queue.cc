@@ -8,10 +8,16 @@
 
 namespace graphd {
 
-void PendingStep::Send() {
+std::vector<TableChange*> PendingStep::AllChanges() {
   std::vector<TableChange*> all;
   for (TableChange& change : changes) all.push_back(&change);
-  SendChanges(all, timeout);
+  return all;
+}
+
+void PendingStep::Prepare() { PrepareChanges(AllChanges()); }
+
+void PendingStep::Send() {
+  SendChanges(AllChanges(), timeout);
   for (size_t i = 0; i < of.size(); i++) of[i]->Recycle(std::move(gradients[i]));
 }
 
@@ -59,9 +65,16 @@ void StepQueue::Add(std::unique_ptr<PendingStep> step) {
     steps_.push_back(std::move(step));
     return SendAll();
   }
+  std::exception_ptr interrupted;
+  try {
+    step->Prepare();
+  } catch (...) {
+    interrupted = std::current_exception();
+  }
   std::unique_lock lock(mutex_);
   steps_.push_back(std::move(step));
   changed_.notify_all();
+  if (interrupted) std::rethrow_exception(interrupted);
   Await(changed_, lock, [&] { return steps_.size() <= staleness_ || paused_; });
 }
 

@@ -22,7 +22,12 @@ struct PendingStep {
   std::vector<TableChange> changes;
   std::chrono::milliseconds timeout{0};
 
+  // Does what can be done of Send before its turn. Throws as PrepareChanges.
+  void Prepare();
   void Send();
+
+ private:
+  std::vector<TableChange*> AllChanges();
 };
 
 // Steps in their order, one after another: in the caller's thread or, if some may be under way when

@@ -92,28 +92,38 @@ struct Sent {
   RpcThread::Pending pending;
 };
 
+RowsToPush RowsOf(const TableChange& change, const TableChange::Piece& piece) {
+  return {piece.ids, piece.positions, change.payload, change.table->spec().row_bytes(),
+          change.table->rows().id_bytes()};
+}
+
 RpcThread::Pending StartPiece(TableChange& change, TableChange::Piece& piece) {
   TensorPort& port = change.table->port(piece.part);
   const uint32_t table = change.table->table(piece.part);
-  const RowsToPush rows{piece.ids, piece.positions, change.payload,
-                        change.table->spec().row_bytes(), change.table->rows().id_bytes()};
+  const RowsToPush rows = RowsOf(change, piece);
   if (change.channels == nullptr) return port.Stage(table, change.rule, piece.number, rows);
-  PushChannels::Channel& channel = (*change.channels)[piece.part];
-  if (piece.number == 0) piece.number = ++channel.last;
-  return port.Push(table, change.rule, channel.client, piece.number, rows);
+  const store::ClientId& client = (*change.channels)[piece.part].client;
+  return port.Push(table, change.rule, client, piece.number, rows);
 }
 
-// To each partition the next piece that it has not applied.
-std::vector<Sent> StartRound(std::span<TableChange* const> changes) {
-  std::vector<Sent> round;
+// To each partition the next piece that it has not applied: calls f(change, piece).
+template <class F>
+void EachOfRound(std::span<TableChange* const> changes, const F& f) {
   for (TableChange* change : changes) {
     std::vector<bool> busy(change->table->num_parts());
     for (TableChange::Piece& piece : change->pieces) {
       if (piece.applied || busy[Index(piece.part)]) continue;
       busy[Index(piece.part)] = true;
-      round.push_back({change, &piece, StartPiece(*change, piece)});
+      f(*change, piece);
     }
   }
+}
+
+std::vector<Sent> StartRound(std::span<TableChange* const> changes) {
+  std::vector<Sent> round;
+  EachOfRound(changes, [&](TableChange& change, TableChange::Piece& piece) {
+    round.push_back({&change, &piece, StartPiece(change, piece)});
+  });
   return round;
 }
 
@@ -164,6 +174,7 @@ TableChange MakeChange(TableSource& table, PushChannels& channels, const store::
     if (split.parts[p].ids.empty()) continue;
     AddPieces(table, static_cast<PartId>(p), rule, std::move(split.parts[p]), change.pieces);
   }
+  for (TableChange::Piece& piece : change.pieces) piece.number = ++channels[piece.part].last;
   return change;
 }
 
@@ -183,6 +194,17 @@ TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
         {static_cast<PartId>(p), std::move(some.ids), std::move(some.positions), steps[p]});
   }
   return change;
+}
+
+void PrepareChanges(std::span<TableChange* const> changes) {
+  try {
+    EachOfRound(changes, [](TableChange& change, TableChange::Piece& piece) {
+      if (change.channels == nullptr) return;  // synchronous steps wait for others, not for copies
+      const store::ClientId& client = (*change.channels)[piece.part].client;
+      change.table->port(piece.part).Prepare(client, piece.number, RowsOf(change, piece));
+    });
+  } catch (const Error&) {  // whoever sends it meets the same
+  }
 }
 
 void SendChanges(std::span<TableChange* const> changes, std::chrono::milliseconds timeout) {

@@ -38,7 +38,7 @@ struct TableChange {
     PartId part = 0;
     std::vector<int64_t> ids = {};
     std::vector<int64_t> positions = {};  // in the payload
-    uint64_t number = 0;                  // sequence number, or step; 0: not sent yet
+    uint64_t number = 0;                  // sequence number, or step
     bool applied = false;
   };
   TableSource* table = nullptr;
@@ -49,7 +49,8 @@ struct TableChange {
   bool asked_for_lease = false;
 };
 
-// Cuts by owner, and what is more than 32 MiB for a partition into pieces; for optimisers all
+// The next change of its channels: changes are sent in the order in which they are made. Cuts by
+// owner, and what is more than 32 MiB for a partition into pieces; for optimisers all
 // occurrences of an id are in the same one, in their order. Partitions that get nothing have no
 // piece. Throws Error(kInvalid) on an id that is out of range, Error(kOverloaded) if what can't be
 // cut is too large for a message.
@@ -60,6 +61,10 @@ TableChange MakeChange(TableSource& table, PushChannels& channels, const store::
 TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
                              std::span<const int64_t> ids, const std::byte* payload,
                              std::span<const uint64_t> steps);
+
+// Copies the rows that SendChanges would send first to where daemons read them. What can't be
+// copied now is when it is sent; throws only what an InterruptCheck does.
+void PrepareChanges(std::span<TableChange* const> changes);
 
 // Sends what was not applied of the changes, which are of different tensors, to all partitions at
 // once, and waits. While a daemon is away it is sent again, under the same number, until the

@@ -45,6 +45,11 @@ class TensorPort {
   virtual std::vector<TensorShare> List() = 0;
   virtual void Drop(uint32_t table) = 0;
 
+  // Copies the rows of a push that will be sent soon to where its daemon reads them, if there is
+  // such a place; Push of the same number need not, then.
+  virtual void Prepare(const store::ClientId& /*client*/, uint64_t /*sequence*/,
+                       const RowsToPush& /*rows*/) {}
+
   // These start and return. Once; who calls them knows what may be repeated.
   virtual RpcThread::Pending ReadRows(uint32_t table, const RowsToRead& rows) = 0;
   virtual RpcThread::Pending Push(uint32_t table, const store::UpdateRule& rule,

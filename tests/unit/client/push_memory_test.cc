@@ -51,6 +51,27 @@ TEST(PushRegions, APartIsForOnePushUntilTheDaemonIsDoneWithIt) {
   EXPECT_EQ(regions->Take(1, b, 6)->offset, 256U);
 }
 
+TEST(PushRegions, WhatIsPreparedIsForTheFirstSendingOfItsPush) {
+  const auto regions = NewRegions();
+  const store::ClientId a{1, 1}, b{2, 2};
+  EXPECT_EQ(regions->Prepare(100, a, 2)->offset, 0U);
+  EXPECT_EQ(regions->Take(100, a, 1)->offset, 128U);
+  EXPECT_FALSE(regions->TakePrepared(100, a, 1));
+  EXPECT_FALSE(regions->TakePrepared(100, b, 2));
+  EXPECT_FALSE(regions->TakePrepared(200, a, 2));
+  regions->GiveUpTo(a, 1);  // an earlier push is done
+  EXPECT_EQ(regions->TakePrepared(100, a, 2)->offset, 0U);
+  EXPECT_FALSE(regions->TakePrepared(100, a, 2));  // the first may be in work
+  EXPECT_EQ(regions->Take(100, b, 1)->offset, 128U);
+  regions->GiveUpTo(a, 2);
+  EXPECT_EQ(regions->Take(100, b, 2)->offset, 0U);
+  // Others' turn may come before.
+  EXPECT_FALSE(regions->Prepare(PushMemory::kBytes / 2, a, 3));
+  ASSERT_TRUE(regions->Prepare(PushMemory::kBytes / 2 - 256, a, 3));
+  EXPECT_FALSE(regions->Prepare(1, a, 4));
+  EXPECT_TRUE(regions->Take(PushMemory::kBytes / 2, b, 3));
+}
+
 TEST(PushRegions, WhatDoesNotFitTravelsInMessages) {
   const auto regions = NewRegions();
   EXPECT_FALSE(regions->Take(0, {}, 1));

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <numeric>
+
 #include <thread>
 
 #include "graphd/sparse_optim.h"
@@ -219,6 +221,30 @@ TEST_F(SparseOptim, StaleStepsKeepTheirOrderAndAreAllDone) {
   second.Wait();
   EXPECT_TRUE(SameBits(All(at_once.weight()), All(later.weight())));
   EXPECT_TRUE(SameBits(All(at_once.weight()), All(other.weight())));
+}
+
+// What is prepared of later steps must not pass what is still to be sent of earlier ones.
+TEST_F(SparseOptim, LaterStepsThatAreUnderWayComeBehindAllPiecesOfEarlierOnes) {
+  constexpr int64_t kRows = 20'000, kWide = 1024;  // 40 MB for each daemon
+  const DistGraph graph = Connect();
+  EmbeddingOptions options;
+  options.name = "wide";
+  options.dim = kWide;
+  options.policy = TensorPolicy::kRange;
+  options.num_embeddings = kRows;
+  options.initializer = Initializer::Zeros();
+  DistEmbedding embedding(graph, options);
+  SparseSGD optimizer({&embedding}, {.lr = 1, .staleness = 2});
+  std::vector<int64_t> ids(kRows);
+  std::iota(ids.begin(), ids.end(), 0);
+  const Tensor gradients = Rows({kRows, kWide}, std::vector<float>(kRows * kWide, -1));
+  for (int step = 0; step < 4; step++) {
+    embedding.Backward(ids, gradients);
+    optimizer.Step();
+  }
+  optimizer.Wait();
+  const Tensor all = embedding.Forward(ids);
+  for (const float value : std::as_const(all).as<float>()) ASSERT_EQ(value, 4);
 }
 
 TEST_F(SparseOptim, WhatAFailedStepHadIsAppliedOnceByTheNext) {
