@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One side of bench/python_bench.py: loads mini-batches of the graph that the environment names
-// (GRAPHD_SERVER_NAME and so on), with edge ids, as Python's have them, and prints the seconds that
-// each epoch took.
+// (GRAPHD_SERVER_NAME and so on), with edge ids, as Python's have them. For each line of its input
+// it runs an epoch and prints the seconds that it took, so that the other side can take turns with
+// it.
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <numeric>
+#include <string>
 
 #include "base/clock.h"
 #include "graphd/data_loader.h"
@@ -13,7 +16,7 @@
 namespace graphd::bench {
 namespace {
 
-int Run(int epochs, int workers, int64_t batch_size, int64_t num_seeds, std::vector<int> fanouts) {
+int Run(int workers, int64_t batch_size, int64_t num_seeds, std::vector<int> fanouts) {
   const DistGraph graph(Initialize());
   std::vector<int64_t> seeds(static_cast<size_t>(num_seeds));
   std::iota(seeds.begin(), seeds.end(), 0);
@@ -24,12 +27,14 @@ int Run(int epochs, int workers, int64_t batch_size, int64_t num_seeds, std::vec
                              .num_workers = workers,
                              .input_features = {"feat"},
                              .seed_features = {"label"}});
-  for (int epoch = 0; epoch < epochs; epoch++) {
+  std::string line;
+  for (int epoch = 0; std::getline(std::cin, line); epoch++) {
     const Clock::time_point begin = Clock::now();
     int64_t rows = 0;
     loader.StartEpoch(epoch);
     while (auto batch = loader.Next()) rows += batch->input_features[0].num_rows();
     std::printf("%.9f %lld\n", SecondsSince(begin), static_cast<long long>(rows));
+    std::fflush(stdout);
   }
   return 0;
 }
@@ -38,12 +43,12 @@ int Run(int epochs, int workers, int64_t batch_size, int64_t num_seeds, std::vec
 }  // namespace graphd::bench
 
 int main(int argc, char** argv) {
-  if (argc < 6) {
-    std::fprintf(stderr, "usage: loader_bench EPOCHS WORKERS BATCH_SIZE SEEDS FANOUT...\n");
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: loader_bench WORKERS BATCH_SIZE SEEDS FANOUT...\n");
     return 2;
   }
   std::vector<int> fanouts;
-  for (int i = 5; i < argc; i++) fanouts.push_back(std::atoi(argv[i]));
-  return graphd::bench::Run(std::atoi(argv[1]), std::atoi(argv[2]), std::atoll(argv[3]),
-                            std::atoll(argv[4]), std::move(fanouts));
+  for (int i = 4; i < argc; i++) fanouts.push_back(std::atoi(argv[i]));
+  return graphd::bench::Run(std::atoi(argv[1]), std::atoll(argv[2]), std::atoll(argv[3]),
+                            std::move(fanouts));
 }

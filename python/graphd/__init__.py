@@ -13,13 +13,13 @@ import importlib
 from ._graphd import __version__
 from .backend import use
 from .errors import GraphdError
-from .names import EID, NID
+from .names import ALL, EID, NID
 from .seeds import seed
 
 _LAZY = ("distributed", "sampling", "dataloading", "checkpoint", "errors", "nn")
 _FROM = {"Block": "block", "to_block": "block", "to_pyg": "convert"}
 
-__all__ = ["EID", "NID", "GraphdError", "seed", "use", *_LAZY[:4], *_FROM]
+__all__ = ["ALL", "EID", "NID", "GraphdError", "seed", "use", *_LAZY[:4], *_FROM]
 
 
 def __getattr__(name):

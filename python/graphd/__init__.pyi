@@ -10,6 +10,7 @@ from .block import Block as Block
 from .block import to_block as to_block
 from .convert import to_pyg as to_pyg
 from .errors import GraphdError as GraphdError
+from .names import ALL as ALL
 from .names import EID as EID
 from .names import NID as NID
 from .seeds import seed as seed

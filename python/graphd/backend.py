@@ -58,9 +58,17 @@ def name_of(dtype):
     text = str(dtype)
     if text.startswith("torch."):
         return text[len("torch."):]
+    if text == "bfloat16":  # NumPy has none
+        return text
     import numpy
 
-    return numpy.dtype(dtype).name
+    try:
+        return numpy.dtype(dtype).name
+    except TypeError:
+        from .errors import InvalidError
+
+        raise InvalidError(f"dtype {dtype!r}: expected one of torch or numpy, or its name, as "
+                           "'float32'") from None
 
 
 def to_numpy(tensor):

@@ -68,66 +68,41 @@ class Block:
 
     is_block = True
 
-    def __init__(self, batch, layer, types, device=None):
-        self._batch, self._layer, self.types, self._device = batch, layer, types, device
-
-    # What a loader fetched with the batch: [type] {name: number of the feature}.
-    input_feats = seed_feats = edge_feats = None
     # Made when they are looked at: most of a batch's never are.
     _src_frames = _dst_frames = _edge_frames = None
+
+    def __init__(self, batch, of, device=None):
+        self._batch, self._of, self._device = batch, of, device  # of: LayerData
+
+    @property
+    def types(self):
+        """The graph's `Types`."""
+        return self._of.types
 
     @property
     def src_frames(self):
         """[ntype] data of the sources."""
         if self._src_frames is None:
-            self._src_frames = [Frame({NID: self._maker(self._batch.src_nodes, self._layer, t)})
-                                for t in range(len(self.types.ntypes))]
-            if self.input_feats:
-                self._put(self._src_frames, self.input_feats, self._batch.input_feature)
-            if self._batch.has_roots:
-                for t, frame in enumerate(self._src_frames):
-                    frame.lazy("root", self._maker(self._batch.src_roots, self._layer, t))
+            self._src_frames = [Frame(makers, self._batch) for makers in self._of.src]
         return self._src_frames
 
     @property
     def dst_frames(self):
         """[ntype] data of the destinations."""
         if self._dst_frames is None:
-            self._dst_frames = [Frame({NID: self._maker(self._batch.dst_nodes, self._layer, t)})
-                                for t in range(len(self.types.ntypes))]
-            if self.seed_feats:
-                self._put(self._dst_frames, self.seed_feats, self._batch.seed_feature)
-            if self._batch.has_roots:
-                for t, frame in enumerate(self._dst_frames):
-                    frame.lazy("root", self._maker(self._batch.dst_roots, self._layer, t))
-            if self._batch.has_seed_times and self._layer == self._batch.num_layers - 1:
-                for t, frame in enumerate(self._dst_frames):
-                    frame.lazy("seed_time", self._maker(self._batch.seed_times, t))
+            self._dst_frames = [Frame(makers, self._batch) for makers in self._of.dst]
         return self._dst_frames
 
     @property
     def edge_frames(self):
         """[etype] data of the edges."""
         if self._edge_frames is None:
-            self._edge_frames = []
-            for e in range(len(self.types.canonical_etypes)):
-                frame = Frame({EID: self._maker(self._batch.edge_ids, self._layer, e)})
-                if self._batch.has_weights(self._layer, e):
-                    frame.lazy("weight", self._maker(self._batch.weights, self._layer, e))
-                self._edge_frames.append(frame)
-            if self.edge_feats:
-                self._put(self._edge_frames, self.edge_feats, self._batch.edge_feature, self._layer)
+            batch, layer = self._batch, self._of.layer
+            self._edge_frames = [Frame(makers, batch) for makers in self._of.edges]
+            for e, frame in enumerate(self._edge_frames):
+                if batch.has_weights(layer, e):
+                    frame.lazy("weight", functools.partial(batch.weights, layer, e))
         return self._edge_frames
-
-    def _put(self, frames, feats, method, *which):
-        for frame, of_type in zip(frames, feats):
-            for name, i in of_type.items():
-                frame.lazy(name, self._maker(method, *which, i))
-
-    def _maker(self, method, *which):
-        make = functools.partial(method, *which)
-        device = self._device  # a function that refers to the block would keep it; see Frame
-        return make if device is None else lambda: make().to(device)
 
     def place(self, tensor):
         """The tensor on this block's device."""
@@ -164,8 +139,8 @@ class Block:
 
     def _sum(self, count, number_of, num_types, name):
         if name is None:
-            return sum(count(self._layer, t) for t in range(num_types))
-        return count(self._layer, number_of(name))
+            return sum(count(self._of.layer, t) for t in range(num_types))
+        return count(self._of.layer, number_of(name))
 
     # Structure.
     def csc(self, etype=None):
@@ -177,12 +152,12 @@ class Block:
         indices : int32 tensor, [edges]
             Sources, as local ids: those of destination i are ``indices[indptr[i]:indptr[i + 1]]``.
         """
-        pair = self._batch.csc(self._layer, self.types.etype_id(etype))
+        pair = self._batch.csc(self._of.layer, self.types.etype_id(etype))
         return pair if self._device is None else tuple(map(self.place, pair))
 
     def coo(self, etype=None):
         """Local ids of sources and destinations, edge by edge: two int64 tensors."""
-        u, v = self._batch.coo(self._layer, self.types.etype_id(etype))
+        u, v = self._batch.coo(self._of.layer, self.types.etype_id(etype))
         return self.place(u), self.place(v)
 
     @property
@@ -200,12 +175,12 @@ class Block:
     # Data.
     @property
     def srcdata(self):
-        frames = self.src_frames
+        frames = self._src_frames or self.src_frames
         return frames[0] if len(frames) == 1 else TypedFrame(self.ntypes, frames)
 
     @property
     def dstdata(self):
-        frames = self.dst_frames
+        frames = self._dst_frames or self.dst_frames
         return frames[0] if len(frames) == 1 else TypedFrame(self.ntypes, frames)
 
     @property
@@ -215,12 +190,12 @@ class Block:
 
     @property
     def srcnodes(self):
-        counts = [self._batch.num_src(self._layer, t) for t in range(len(self.ntypes))]
+        counts = [self._batch.num_src(self._of.layer, t) for t in range(len(self.ntypes))]
         return _NodeView(self.types, counts, self.src_frames, self.place)
 
     @property
     def dstnodes(self):
-        counts = [self._batch.num_dst(self._layer, t) for t in range(len(self.ntypes))]
+        counts = [self._batch.num_dst(self._of.layer, t) for t in range(len(self.ntypes))]
         return _NodeView(self.types, counts, self.dst_frames, self.place)
 
     # Elsewhere.
@@ -228,11 +203,10 @@ class Block:
         """The block with its tensors on another device; itself, for the CPU."""
         if str(device) == "cpu" and self._device is None:
             return self
-        moved = Block(self._batch, self._layer, self.types, device)
-        for mine, theirs in zip(self.src_frames + self.dst_frames + self.edge_frames,
-                                moved.src_frames + moved.dst_frames + moved.edge_frames):
-            for name in mine:
-                theirs.lazy(name, lambda mine=mine, name=name: mine[name].to(device))
+        moved = Block(self._batch, self._of, device)
+        moved._src_frames, moved._dst_frames, moved._edge_frames = (
+            [_moved(frame, device) for frame in frames]
+            for frames in (self.src_frames, self.dst_frames, self.edge_frames))
         return moved
 
     def int(self):
@@ -260,12 +234,11 @@ class Block:
                 f"num_edges={ {c: self.num_edges(c) for c in self.canonical_etypes} })")
 
 
-def blocks_of(batch, types):
-    """All blocks of a batch, input layer first."""
-    return [Block(batch, layer, types) for layer in range(batch.num_layers)]
+def _moved(frame, device):
+    return Frame({name: lambda source, name=name: source[name].to(device) for name in frame}, frame)
 
 
-def to_block(g, dst_nodes=None, include_dst_in_src=True):
+def to_block(g, dst_nodes=None, include_dst_in_src=True, src_nodes=None):
     """Makes a block of sampled neighbours. Matches ``dgl.to_block``.
 
     Parameters
@@ -277,6 +250,8 @@ def to_block(g, dst_nodes=None, include_dst_in_src=True):
         the edges, in order of appearance.
     include_dst_in_src : bool
         Only True is supported.
+    src_nodes
+        DGL's; sources are found, and can't be given.
 
     Returns
     -------
@@ -287,4 +262,7 @@ def to_block(g, dst_nodes=None, include_dst_in_src=True):
     if not include_dst_in_src:
         raise InvalidError("to_block: sources always include the destinations; leave "
                            "include_dst_in_src at True")
+    if src_nodes is not None:
+        raise InvalidError("to_block: sources are found, in order of appearance; leave src_nodes "
+                           "away")
     return g.to_block(dst_nodes)

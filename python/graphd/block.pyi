@@ -50,4 +50,5 @@ def to_block(
     g: SampledGraph,
     dst_nodes: Ids | dict[str, Ids] | None = None,
     include_dst_in_src: bool = True,
+    src_nodes: Any = None,
 ) -> Block: ...

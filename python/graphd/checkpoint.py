@@ -8,6 +8,9 @@ import builtins
 import dataclasses
 
 from . import _graphd
+from .distributed.current_graph import graph_of
+from .distributed.tensor import checked_name
+from .errors import InvalidError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +52,7 @@ def create(g, name, tensors=(), files=None):
     tensors : list of str, optional
         Names; default: all persistent ones.
     files : dict of str to bytes, optional
-        What to keep with them, as what ``torch.save`` writes.
+        What to keep with them, as what ``torch.save`` writes to an ``io.BytesIO``; not a path.
 
     Returns
     -------
@@ -60,8 +63,22 @@ def create(g, name, tensors=(), files=None):
     graphd.errors.ExistsError
         If there is one of this name.
     """
-    return Checkpoint(**_graphd.create_checkpoint(g.handle, name, builtins.list(tensors),
-                                                  dict(files or {})))
+    files = {} if files is None else files
+    if not isinstance(files, dict):
+        raise InvalidError(f"files: expected a dict of name to bytes, got {type(files)}")
+    for file, content in files.items():
+        if not isinstance(content, (bytes, bytearray, memoryview)):
+            raise InvalidError(f"files: {file!r} is {type(content)}, expected its content as "
+                               "bytes; read it, or let torch.save write to an io.BytesIO()")
+    files = {file: bytes(content) for file, content in files.items()}
+    return Checkpoint(**_graphd.create_checkpoint(graph_of(g).handle, checked_name(name),
+                                                  _names(tensors), files))
+
+
+def _names(tensors):
+    if isinstance(tensors, str):
+        raise InvalidError(f"tensors {tensors!r}: expected a list of names; put [] around it")
+    return builtins.list(tensors)
 
 
 def list(g):
@@ -71,7 +88,7 @@ def list(g):
     -------
     list of Checkpoint
     """
-    return [Checkpoint(**each) for each in _graphd.list_checkpoints(g.handle)]
+    return [Checkpoint(**each) for each in _graphd.list_checkpoints(graph_of(g).handle)]
 
 
 def restore(g, name, tensors=()):
@@ -83,14 +100,14 @@ def restore(g, name, tensors=()):
     tensors : list of str, optional
         Default: all of the checkpoint.
     """
-    _graphd.restore_checkpoint(g.handle, name, builtins.list(tensors))
+    _graphd.restore_checkpoint(graph_of(g).handle, checked_name(name), _names(tensors))
 
 
 def read_file(g, name, file):
     """What was kept under this name, as bytes."""
-    return _graphd.read_checkpoint_file(g.handle, name, file)
+    return _graphd.read_checkpoint_file(graph_of(g).handle, checked_name(name), file)
 
 
 def delete(g, name):
     """Removes a checkpoint from all machines."""
-    _graphd.delete_checkpoint(g.handle, name)
+    _graphd.delete_checkpoint(graph_of(g).handle, checked_name(name))

@@ -101,3 +101,39 @@ _BY_CODE = {each.code: each for each in (
 def error_of(code, message):
     """The exception of a code. Called by the extension module."""
     return _BY_CODE.get(code, InternalError)(message)
+
+
+def whole_number(value, what):
+    """`value` as an int. Raises InvalidError where that would change it, or takes over 63 bits."""
+    import operator
+
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or abs(number) >> 63:
+        raise InvalidError(f"{what} {value!r}: expected a whole number, of 63 bits at most")
+    return number
+
+
+def not_negative(value, what):
+    """`value` as a float, finite and 0 or more."""
+    import math
+
+    try:
+        number = math.nan if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise InvalidError(f"{what} {value!r}: expected a number, 0 or more")
+    return number
+
+
+def draws(count, each, what):
+    """Refuses what would have to draw so much that memory ends before it does."""
+    if each > 0 and count * each > _MOST_DRAWS:
+        raise InvalidError(f"{what} {each} for {count} seeds: {count * each} draws at once, of "
+                           f"{_MOST_DRAWS} at most; take a smaller {what}, or fewer seeds")
+
+
+_MOST_DRAWS = 1 << 27  # 2 GiB of neighbours and their edges' ids

@@ -2,34 +2,46 @@
 """Data of nodes or edges by name, some of it made when it is first asked for."""
 from collections.abc import MutableMapping
 
+_NOTHING = {}
+
 
 class Frame(MutableMapping):
-    """A dict of tensors whose entries may be functions that make them.
+    """A dict of tensors, some of which are made when they are asked for.
 
-    The functions must not refer to whatever refers to the frame: batches are large, and have to go
+    What makes them must not refer to whatever refers to the frame: batches are large, and have to go
     with the last reference, not when the garbage collector comes by.
 
     Parameters
     ----------
     makers : dict of str to callable
-        Called once each, without arguments, when the name is read.
+        ``makers[name](source)`` is called once, when the name is read. Not changed, and so may be
+        that of many frames.
+    source
+        What data are made of, a batch.
+    made : dict of str to tensor, optional
+        What is there.
     """
 
-    def __init__(self, makers=()):
-        self._makers = dict(makers)
-        self._made = {}
+    __slots__ = ("_makers", "_source", "_made")
+
+    def __init__(self, makers=_NOTHING, source=None, made=None):
+        self._makers, self._source, self._made = makers, source, {} if made is None else made
 
     def lazy(self, name, make, of=None):
         """From now on the name stands for what ``make()`` returns, or ``make(frame[of])``."""
-        self._makers[name] = make if of is None else _Of(make, of)
+        self._made.pop(name, None)
+        self._makers = {**self._makers, name: _Own(make, of)}
 
     def __getitem__(self, name):
-        if name not in self._made:
-            if name not in self._makers:
-                raise KeyError(f"no data {name!r}; there are {sorted(self)}")
-            make = self._makers[name]
-            self._made[name] = make.make(self[make.of]) if isinstance(make, _Of) else make()
-        return self._made[name]
+        made = self._made
+        if name in made:
+            return made[name]
+        make = self._makers.get(name)
+        if make is None:
+            raise KeyError(f"no data {name!r}; there are {sorted(self)}")
+        value = make.made_in(self) if type(make) is _Own else make(self._source)
+        made[name] = value
+        return value
 
     def __setitem__(self, name, value):
         self._made[name] = value
@@ -38,11 +50,14 @@ class Frame(MutableMapping):
         if name not in self:
             raise KeyError(name)
         self._made.pop(name, None)
-        self._makers.pop(name, None)
+        self._makers = {other: make for other, make in self._makers.items() if other != name}
+
+    def __contains__(self, name):
+        return name in self._made or name in self._makers
 
     def __iter__(self):
-        yield from self._made
-        yield from (name for name in self._makers if name not in self._made)
+        yield from self._makers
+        yield from [name for name in self._made if name not in self._makers]
 
     def __len__(self):
         return len(self._made.keys() | self._makers.keys())
@@ -51,11 +66,14 @@ class Frame(MutableMapping):
         return f"Frame({sorted(self)})"
 
 
-class _Of:
-    """Makes data of other data of its frame."""
+class _Own:
+    """Makes data of one frame alone, maybe of other data of it."""
 
     def __init__(self, make, of):
-        self.make, self.of = make, of
+        self._make, self._of = make, of
+
+    def made_in(self, frame):
+        return self._make() if self._of is None else self._make(frame[self._of])
 
 
 class TypedFrame(MutableMapping):

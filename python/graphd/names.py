@@ -3,3 +3,4 @@
 
 NID = "_ID"
 EID = "_ID"
+ALL = "__ALL__"  # every node, where ids are asked for

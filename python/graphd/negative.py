@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Negative edges. Names and arguments are those of ``dgl.dataloading.negative_sampler``."""
 from . import _graphd, backend, seeds
+from .errors import whole_number
 
 
 class _Negatives:
@@ -43,7 +44,7 @@ class negative_sampler:  # a namespace, as DGL has it
         """
 
         def __init__(self, k):
-            super().__init__(_graphd.per_source_uniform(k))
+            super().__init__(_graphd.per_source_uniform(whole_number(k, "k")))
 
     Uniform = PerSourceUniform
 
@@ -59,5 +60,5 @@ class negative_sampler:  # a namespace, as DGL has it
         """
 
         def __init__(self, k, exclude_self_loops=True, replace=False, redundancy=None):
-            super().__init__(_graphd.global_uniform(k, exclude_self_loops, replace,
-                                                    redundancy or 0.0))
+            super().__init__(_graphd.global_uniform(whole_number(k, "k"), exclude_self_loops,
+                                                    replace, redundancy or 0.0))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neighbours by other rules than chance alone. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
+from .distributed.current_graph import graph_of
 from .errors import InvalidError
 from .sampled import SampledGraph
 from .schema import Types
@@ -35,6 +36,7 @@ def select_topk(g, k, weight, nodes=None, edge_dir="in", ascending=False, copy_n
     from .distributed.queries import fanouts_of, vectors
 
     backend.chosen()
+    graph_of(g)
     if edge_dir not in ("in", "out"):
         raise InvalidError(f"edge_dir {edge_dir!r}: use 'in' or 'out'")
     if nodes is None:
@@ -72,7 +74,7 @@ class RandomWalkNeighborSampler:
 
     def __init__(self, G, num_traversals, termination_prob, num_random_walks, num_neighbors,
                  metapath=None, weight_column="weights"):
-        self.g, self.weight_column = G, weight_column
+        self.g, self.weight_column = graph_of(G), weight_column
         self._walks = (num_traversals, float(termination_prob), num_random_walks, num_neighbors)
         self._metapath = [G.types.etype_id(e) for e in (metapath or [None])]
         ntype = G.types.canonical_etypes[self._metapath[0]][0]
@@ -98,7 +100,7 @@ class RandomWalkNeighborSampler:
         lists = vectors([seed_nodes])
         indptr, neighbors, visits = _graphd.pinsage_neighbors(
             self.g.handle, lists[0], *self._walks, self._metapath,
-            seeds.next_seed() if seed is None else seed)
+            seeds.given_or_next(seed))
         import numpy
 
         places = backend.from_numpy(numpy.arange(len(neighbors), dtype=numpy.int64))
@@ -127,7 +129,7 @@ class PinSAGESampler(RandomWalkNeighborSampler):
 
 
 def _edge_type(g, src, dst):
-    for etype in g.canonical_etypes:
+    for etype in graph_of(g).canonical_etypes:
         if (etype[0], etype[2]) == (src, dst):
             return etype
     raise InvalidError(f"PinSAGESampler: no edge type leads from {src!r} to {dst!r}; there are "

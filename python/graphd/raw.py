@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs of other libraries, as the partitioner takes them."""
 from . import backend
-from .errors import InvalidError
+from .errors import InvalidError, whole_number
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
 
@@ -49,6 +49,9 @@ def _merge(known, more, only_type):
     """Adds features given by type, or by name alone for a graph with one type."""
     if not more:
         return
+    if not isinstance(more, dict):
+        raise InvalidError(f"features {more!r}: expected a dict of name to tensor, or of type to "
+                           "such a dict")
     if not all(isinstance(value, dict) for value in more.values()):
         more = {only_type: more}
     for of, features in more.items():
@@ -69,9 +72,9 @@ def _int64(ids):
 
 def _from_coo(g, num_nodes):
     edges = g if isinstance(g, dict) else {ETYPE: g}
-    edges = {tuple(etype): (_int64(src), _int64(dst)) for etype, (src, dst) in edges.items()}
-    if isinstance(num_nodes, int):
-        num_nodes = {NTYPE: num_nodes}
+    edges = {_triple(etype): _ends(etype, pair) for etype, pair in edges.items()}
+    if num_nodes is not None and not isinstance(num_nodes, dict):
+        num_nodes = {NTYPE: whole_number(num_nodes, "num_nodes")}
     counts = dict(num_nodes or {})
     seen = {}
     for (src_type, _, dst_type), ends in edges.items():
@@ -79,6 +82,26 @@ def _from_coo(g, num_nodes):
             seen[ntype] = max(seen.get(ntype, 0), int(ids.max()) + 1 if len(ids) else 0)
     return RawGraph({ntype: counts.get(ntype, seen.get(ntype))
                      for ntype in sorted(counts.keys() | seen.keys())}, edges)
+
+
+def _triple(etype):
+    if (not isinstance(etype, (tuple, list)) or len(etype) != 3
+            or not all(isinstance(name, str) for name in etype)):
+        raise InvalidError(f"edge type {etype!r}: expected a triple of names, as ('user', "
+                           "'follows', 'user')")
+    return tuple(etype)
+
+
+def _ends(etype, pair):
+    """(sources, destinations) of the edges of a type."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        got = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else str(type(pair))
+        raise InvalidError(f"edges of {etype!r}: expected two tensors (src, dst), got {got}")
+    src, dst = map(_int64, pair)
+    if src.ndim != 1 or src.shape != dst.shape:
+        raise InvalidError(f"edges of {etype!r}: src has the shape {src.shape} and dst "
+                           f"{dst.shape}; expected two vectors of the same length")
+    return src, dst
 
 
 def _from_scipy(matrix):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What sampling one hop returns: edges of the large graph."""
+import functools
+
 from . import _graphd, backend
+from .batch_data import layers_of
 from .block import Block
 from .errors import InvalidError
 from .frame import Frame, TypedFrame
@@ -65,7 +68,7 @@ class SampledGraph:
 
     @property
     def edata(self):
-        frames = [Frame({EID: lambda e=e: self._edge_ids(e)})
+        frames = [Frame({EID: functools.partial(SampledGraph._edge_ids, e=e)}, self)
                   for e in range(len(self.canonical_etypes))]
         frames[0].update(self._edata)
         return frames[0] if len(frames) == 1 else TypedFrame(self.canonical_etypes, frames)
@@ -97,7 +100,8 @@ class SampledGraph:
             destinations = [numpy.empty(0, numpy.int64) if ids is None else _as_numpy(ids)
                             for ids in self._types.by_ntype(dst_nodes, "dst_nodes")]
         samples = [self._rows(e, destinations[t]) for e, t in enumerate(self._types.dst_types)]
-        block = Block(_graphd.to_block(self._types.handle, destinations, samples), 0, self._types)
+        batch = _graphd.to_block(self._types.handle, destinations, samples)
+        block = Block(batch, *layers_of(self._types, batch))
         for name, values in self._edata.items():
             block.edge_frames[0].lazy(name, values.__getitem__, of=EID)
         return block

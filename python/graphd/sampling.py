@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samplers of mini-batches, of neighbours and of negative edges. Names and arguments are those of
 ``dgl.dataloading``; the loaders that use them are in `graphd.distributed` and here, too."""
+import collections.abc
 import functools
 
 from . import _graphd, backend, seeds
-from .block import blocks_of
+from .batch_data import layers_of
+from .block import Block
+from .distributed.current_graph import graph_of
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
-from .errors import InvalidError
+from .errors import InvalidError, draws, whole_number
 from .names import EID
 from .negative import negative_sampler
 from .neighbors import PinSAGESampler, RandomWalkNeighborSampler, select_topk
@@ -84,7 +87,7 @@ class BlockSampler:
         -------
         BoundSampler
         """
-        return BoundSampler(self, g)
+        return BoundSampler(self, graph_of(g))
 
     def assign_lazy_features(self, g, found):
         """Puts functions into the blocks that read what was asked for, when it is looked at."""
@@ -140,7 +143,13 @@ def of_edge_types(types, names):
 def _of_types(number_of, names):
     by_type = names if isinstance(names, dict) else ({None: names} if names else {})
     return [(number_of(of), name) for of, some in by_type.items()
-            for name in ([some] if isinstance(some, str) else some)]
+            for name in ([some] if isinstance(some, str) else _names(some))]
+
+
+def _names(some):
+    if not isinstance(some, (list, tuple)) or not all(isinstance(name, str) for name in some):
+        raise InvalidError(f"names of features {some!r}: expected a list of str")
+    return some
 
 
 class _NativeSampler(BlockSampler):
@@ -153,6 +162,14 @@ class _NativeSampler(BlockSampler):
     def _make(self, types):
         raise NotImplementedError
 
+    def check_draws(self, num_seeds):
+        """Refuses batches of so many seeds with replacement that memory would not hold."""
+        if not getattr(self, "replace", False):
+            return
+        for fanout in self.fanouts:
+            for each in fanout.values() if isinstance(fanout, dict) else (fanout,):
+                draws(num_seeds, whole_number(each, "fanout"), "fanout")
+
     def handle(self, types):
         key = tuple(types.canonical_etypes)
         if key not in self._handles:
@@ -164,19 +181,31 @@ class _NativeSampler(BlockSampler):
 
     def _sample(self, g, seed_nodes, exclude_eids, seed, seed_times=None):
         backend.chosen()
-        lists = g.types.by_ntype(seed_nodes, "seed_nodes")
+        lists = graph_of(g).types.by_ntype(seed_nodes, "seed_nodes")
+        self.check_draws(g.types.count(lists))
         exclude = () if exclude_eids is None else g.types.by_etype(exclude_eids, "exclude_eids")
         times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
         batch = self.handle(g.types).sample(
-            g.handle, lists, seeds.next_seed() if seed is None else seed, exclude, times)
-        return *map(g.types.ntypes_dict, batch.nodes()), blocks_of(batch, g.types)
+            g.handle, lists, seeds.given_or_next(seed), exclude, times)
+        input_nodes, output_nodes = batch.nodes(g.types.ntypes)
+        return input_nodes, output_nodes, [Block(batch, of) for of in layers_of(g.types, batch)]
+
+
+def _layers(fanouts):
+    if isinstance(fanouts, (str, dict)) or not isinstance(fanouts, collections.abc.Iterable):
+        raise InvalidError(f"fanouts {fanouts!r}: expected a list with one for each layer")
+    fanouts = list(fanouts)
+    if not fanouts:
+        raise InvalidError("fanouts []: expected one for each layer, of one layer or more")
+    return fanouts
 
 
 def _typed_fanouts(types, fanouts):
     """Fanouts as the extension takes them: numbers, or lists by edge type."""
+    from .distributed.queries import fanout_number, fanouts_of
+
     if not any(isinstance(each, dict) for each in fanouts):
-        return [int(each) for each in fanouts]
-    from .distributed.queries import fanouts_of
+        return [fanout_number(each) for each in fanouts]
 
     return [fanouts_of(types, each) for each in fanouts]
 
@@ -214,7 +243,7 @@ class NeighborSampler(_NativeSampler):
             raise InvalidError("edge_dir: blocks are made of in-edges; leave it at 'in'")
         if prob is not None and mask is not None:
             raise InvalidError("prob and mask: give one of them")
-        self.fanouts, self.replace, self.edge_ids = list(fanouts), replace, edge_ids
+        self.fanouts, self.replace, self.edge_ids = _layers(fanouts), replace, edge_ids
         self.column = prob or mask or ""
 
     def _make(self, types):
@@ -237,15 +266,35 @@ class MultiLayerFullNeighborSampler(NeighborSampler):
     """
 
     def __init__(self, num_layers, **options):
-        super().__init__([-1] * num_layers, **options)
+        super().__init__([-1] * whole_number(num_layers, "num_layers"), **options)
 
 
 class LaborSampler(NeighborSampler):
     """LABOR-0: seeds of a layer choose the same neighbours where they can. Matches
-    ``dgl.dataloading.LaborSampler`` with importance_sampling=0 and layer_dependency=False, except
-    that a row's number of neighbours is exact. Parameters are those of `NeighborSampler`."""
+    ``dgl.dataloading.LaborSampler``, except that a row's number of neighbours is exact.
+
+    Parameters
+    ----------
+    fanouts, edge_dir, prob, prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device
+        Those of `NeighborSampler`.
+    importance_sampling, layer_dependency, batch_dependency
+        DGL's; only as they are by default.
+    edge_ids : bool
+        Whether blocks tell ``edata[graphd.EID]``.
+    """
 
     _method = "labor"
+
+    def __init__(self, fanouts, edge_dir="in", prob=None, importance_sampling=0,
+                 layer_dependency=False, batch_dependency=1, prefetch_node_feats=None,
+                 prefetch_labels=None, prefetch_edge_feats=None, output_device=None, *,
+                 edge_ids=True):
+        super().__init__(fanouts, edge_dir, prob, prefetch_node_feats=prefetch_node_feats,
+                         prefetch_labels=prefetch_labels, prefetch_edge_feats=prefetch_edge_feats,
+                         output_device=output_device, edge_ids=edge_ids)
+        if (importance_sampling, layer_dependency, batch_dependency) != (0, False, 1):
+            raise InvalidError("LaborSampler: only LABOR-0; leave importance_sampling at 0, "
+                               "layer_dependency at False and batch_dependency at 1")
 
 
 class TopKSampler(NeighborSampler):
@@ -285,10 +334,11 @@ class LayerSampler(_NativeSampler):
 
     def __init__(self, fanouts, prob=None, *, edge_ids=True, **prefetch):
         super().__init__(**prefetch)
-        self.fanouts, self.column, self.edge_ids = list(fanouts), prob or "", edge_ids
+        self.fanouts, self.column, self.edge_ids = _layers(fanouts), prob or "", edge_ids
 
     def _make(self, types):
-        return _graphd.layer_sampler(self.fanouts, self.column, bool(self.edge_ids))
+        return _graphd.layer_sampler(_typed_fanouts(types, self.fanouts), self.column,
+                                     bool(self.edge_ids))
 
 
 class ShadowSampler(_NativeSampler):
@@ -304,7 +354,7 @@ class ShadowSampler(_NativeSampler):
 
     def __init__(self, fanouts, replace=False, prob=None, *, edge_ids=True, **prefetch):
         super().__init__(**prefetch)
-        self.fanouts, self.replace, self.column = list(fanouts), replace, prob or ""
+        self.fanouts, self.replace, self.column = _layers(fanouts), replace, prob or ""
         self.edge_ids = edge_ids
 
     def _make(self, types):
@@ -344,7 +394,7 @@ class TemporalSampler(_NativeSampler):
     def __init__(self, fanouts, column, recent=True, replace=False, inclusive=False, *,
                  edge_ids=True, **prefetch):
         super().__init__(**prefetch)
-        self.fanouts, self.column, self.recent = list(fanouts), column, recent
+        self.fanouts, self.column, self.recent = _layers(fanouts), column, recent
         self.replace, self.inclusive, self.edge_ids = replace, inclusive, edge_ids
 
     def _make(self, types):

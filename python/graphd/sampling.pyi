@@ -68,7 +68,22 @@ class NeighborSampler(BlockSampler):
 class MultiLayerFullNeighborSampler(NeighborSampler):
     def __init__(self, num_layers: int, **options: Any) -> None: ...
 
-class LaborSampler(NeighborSampler): ...
+class LaborSampler(NeighborSampler):
+    def __init__(
+        self,
+        fanouts: Sequence[int] | Sequence[dict[EdgeType, int]],
+        edge_dir: str = 'in',
+        prob: str | None = None,
+        importance_sampling: int = 0,
+        layer_dependency: bool = False,
+        batch_dependency: int = 1,
+        prefetch_node_feats: Features = None,
+        prefetch_labels: Features = None,
+        prefetch_edge_feats: Features = None,
+        output_device: Any = None,
+        *,
+        edge_ids: bool = True,
+    ) -> None: ...
 
 class TopKSampler(NeighborSampler):
     def __init__(

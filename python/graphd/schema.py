@@ -34,6 +34,8 @@ class Types:
             if len(self.ntypes) != 1:
                 raise InvalidError(f"the graph has the node types {self.ntypes}; name one of them")
             return 0
+        if not isinstance(ntype, str):
+            raise InvalidError(f"node type {ntype!r}: expected a name; there are {self.ntypes}")
         return self.handle.ntype_id(ntype)
 
     def etype_id(self, etype):
@@ -43,7 +45,11 @@ class Types:
                 raise InvalidError(
                     f"the graph has the edge types {self.canonical_etypes}; name one of them")
             return 0
-        return self.handle.etype_id(etype if isinstance(etype, str) else ":".join(etype))
+        triple = (etype,) if isinstance(etype, str) else etype
+        if not isinstance(triple, (tuple, list)) or not all(isinstance(s, str) for s in triple):
+            raise InvalidError(f"edge type {etype!r}: expected a relation or a triple of names; "
+                               f"there are {self.canonical_etypes}")
+        return self.handle.etype_id(":".join(triple))
 
     def by_ntype(self, ids, what):
         """[type] lists of ids out of a dict by type name, or a tensor if there is one type."""
@@ -58,12 +64,20 @@ class Types:
         if isinstance(ids, dict):
             for name, some in ids.items():
                 lists[number_of(name)] = some
+        elif ids is None:
+            raise InvalidError(f"{what}: expected ids: a tensor, or a dict of {kind} type to ids")
         elif count == 1:
             lists[0] = ids
         else:
             raise InvalidError(f"{what}: the graph has {count} {kind} types; give a dict of "
                                f"{kind} type to ids")
         return lists
+
+    @staticmethod
+    def count(lists):
+        """How many ids there are in lists by type, which nobody has looked at yet."""
+        return sum(len(each) if hasattr(each, "__len__") and getattr(each, "shape", None) != ()
+                   else 1 for each in lists if each is not None)
 
     def ntypes_dict(self, by_type):
         """Tensors by type as DGL gives them: a dict, or the tensor itself if there is one type."""

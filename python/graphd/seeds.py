@@ -3,11 +3,13 @@
 import random
 import threading
 
+from .errors import InvalidError, whole_number
+
 _source = random.Random()
 _lock = threading.Lock()
 
 
-def seed(value):
+def seed(val):
     """Makes everything after it that draws at random the same in every run.
 
     Loaders and samplers that are made (or called) without a ``seed`` draw theirs one after another
@@ -15,10 +17,19 @@ def seed(value):
 
     Parameters
     ----------
-    value : int
+    val : int
     """
     with _lock:
-        _source.seed(value)
+        _source.seed(val)
+
+
+def given_or_next(given):
+    """The seed of a call: its argument, or the next."""
+    if given is None:
+        return next_seed()
+    if whole_number(given, "seed") < 0:
+        raise InvalidError(f"seed {given}: expected 0 or more")
+    return given
 
 
 def next_seed():

@@ -16,9 +16,9 @@ class Subgraph:
 
     def __init__(self, types, nodes, edges, g=None):
         self._types, self._nodes, self._edges, self._g = types, nodes, edges, g
-        frames = [Frame() if g else Frame({NID: lambda ids=ids: ids}) for ids in nodes]
+        frames = [Frame() if g else Frame(made={NID: ids}) for ids in nodes]
         self.ndata = frames[0] if len(frames) == 1 else TypedFrame(types.ntypes, frames)
-        frames = [Frame({EID: lambda ids=ids: ids}) for _, _, ids in edges]
+        frames = [Frame(made={EID: ids}) for _, _, ids in edges]
         self.edata = frames[0] if len(frames) == 1 else TypedFrame(types.canonical_etypes, frames)
 
     @property

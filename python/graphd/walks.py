@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random walks. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
-from .errors import InvalidError
+from .distributed.current_graph import graph_of
+from .distributed.queries import column_of
+from .errors import InvalidError, draws, whole_number
+from .schema import Types
 
 
 def random_walk(g, nodes, metapath=None, length=None, prob=None, restart_prob=None,
@@ -36,11 +39,14 @@ def random_walk(g, nodes, metapath=None, length=None, prob=None, restart_prob=No
         The node type of each column of traces.
     """
     backend.chosen()
+    graph_of(g)
     if (metapath is None) == (length is None):
         raise InvalidError("random_walk: give either a metapath or a length")
-    rest = (prob or "", _probabilities(restart_prob), bool(return_eids),
-            seeds.next_seed() if seed is None else seed)
+    rest = (column_of(prob), _probabilities(restart_prob), bool(return_eids),
+            seeds.given_or_next(seed))
     if metapath is None:
+        length = whole_number(length, "length")
+        _check_size(nodes, length)
         return _traces(_graphd.walk_length(g.handle, nodes, length, *rest))
     steps = [g.types.etype_id(etype) for etype in metapath]
     return _traces(_graphd.walk_metapath(g.handle, nodes, steps, *rest))
@@ -66,10 +72,16 @@ def node2vec_random_walk(g, nodes, p, q, walk_length, prob=None, return_eids=Fal
         Traces and, with return_eids, the edges: as of `random_walk`.
     """
     backend.chosen()
-    traces, eids, _ = _graphd.walk_node2vec(g.handle, nodes, p, q, walk_length, prob or "",
-                                            bool(return_eids),
-                                            seeds.next_seed() if seed is None else seed)
+    walk_length = whole_number(walk_length, "walk_length")
+    _check_size(nodes, walk_length)
+    traces, eids, _ = _graphd.walk_node2vec(graph_of(g).handle, nodes, p, q, walk_length,
+                                            column_of(prob), bool(return_eids),
+                                            seeds.given_or_next(seed))
     return (traces, eids) if return_eids else traces
+
+
+def _check_size(nodes, length):
+    draws(Types.count([nodes]), length, "length")
 
 
 def _probabilities(given):

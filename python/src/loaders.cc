@@ -37,20 +37,36 @@ LoaderOptions LoaderOptionsFrom(const py::dict& given) {
   return options;
 }
 
+// A loader, as Python holds it.
 template <class Loader>
-std::unique_ptr<Batch> NextOf(Loader& loader) {
+struct LoaderHandle {
+  Loader loader;
+  int64_t epoch = -1;
+};
+
+// None at the end of the epoch, and where another one has begun since.
+template <class Loader>
+std::unique_ptr<Batch> NextOf(LoaderHandle<Loader>& self, int64_t epoch) {
+  if (epoch != self.epoch) return nullptr;
   return Call([&]() -> std::unique_ptr<Batch> {
-    auto batch = loader.Next();
+    auto batch = self.loader.Next();
     return batch ? std::make_unique<Batch>(std::move(*batch)) : nullptr;
   });
 }
 
 template <class Loader>
-py::class_<Loader, Holder<Loader>> DefineLoader(py::module_& m, const char* name) {
-  return py::class_<Loader, Holder<Loader>>(m, name)
-      .def_property_readonly("num_batches", &Loader::num_batches)
-      .def("start_epoch",
-           [](Loader& self, int64_t epoch) { Call([&] { self.StartEpoch(epoch); }); })
+void StartEpoch(LoaderHandle<Loader>& self, int64_t epoch) {
+  self.epoch = epoch;
+  Call([&] { self.loader.StartEpoch(epoch); });
+}
+
+template <class Loader>
+auto DefineLoader(py::module_& m, const char* name) {
+  using Handle = LoaderHandle<Loader>;
+  return py::class_<Handle, Holder<Handle>>(m, name)
+      .def_property_readonly("num_batches",
+                             [](const Handle& self) { return self.loader.num_batches(); })
+      .def("start_epoch", &StartEpoch<Loader>)
       .def("next", &NextOf<Loader>);
 }
 
@@ -81,14 +97,20 @@ py::object View(const Batch& batch, const std::vector<T>& values) {
   return ToPython(ViewOf<T>(values, batch.data));
 }
 
-// (input nodes, seeds), each by type.
-py::tuple Nodes(const Batch& batch) {
-  py::list input_nodes, seeds;
-  for (size_t t = 0; t < batch.data->seeds.size(); t++) {
-    input_nodes.append(View(batch, batch.data->input_nodes(static_cast<NodeTypeId>(t))));
-    seeds.append(View(batch, batch.data->seeds[t]));
+// (input nodes, seeds): each a tensor if there is one type of nodes, or else a dict by name.
+py::tuple Nodes(const Batch& batch, const py::list& ntypes) {
+  const auto input_nodes = [&](size_t t) {
+    return View(batch, batch.data->input_nodes(static_cast<NodeTypeId>(t)));
+  };
+  const auto seeds = [&](size_t t) { return View(batch, batch.data->seeds[t]); };
+  const size_t count = batch.data->seeds.size();
+  if (count == 1) return py::make_tuple(input_nodes(0), seeds(0));
+  py::dict of_inputs, of_seeds;
+  for (size_t t = 0; t < count; t++) {
+    of_inputs[ntypes[t]] = input_nodes(t);
+    of_seeds[ntypes[t]] = seeds(t);
   }
-  return py::make_tuple(input_nodes, seeds);
+  return py::make_tuple(of_inputs, of_seeds);
 }
 
 py::object SeedTimes(const Batch& batch, size_t type) {
@@ -199,8 +221,10 @@ void DefineLoaders(py::module_& m) {
                        const SamplerHandle& sampler, const py::dict& given) {
         auto ids = IdsByType(nids, "nids");
         LoaderOptions options = LoaderOptionsFrom(given);
-        return Holder<DistNodeDataLoader>(Call([&] {
-          return new DistNodeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options));
+        using Handle = LoaderHandle<DistNodeDataLoader>;
+        return Holder<Handle>(Call([&] {
+          return new Handle{
+              DistNodeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options))};
         }));
       }));
   DefineLoader<DistEdgeDataLoader>(m, "EdgeLoader")
@@ -209,9 +233,10 @@ void DefineLoaders(py::module_& m) {
         auto ids = IdsByType(eids, "eids");
         LoaderOptions options = LoaderOptionsFrom(given);
         EdgeLoaderOptions edges = EdgeOptionsFrom(given);
-        return Holder<DistEdgeDataLoader>(Call([&] {
-          return new DistEdgeDataLoader(graph, std::move(ids), sampler.sampler, std::move(options),
-                                        std::move(edges));
+        using Handle = LoaderHandle<DistEdgeDataLoader>;
+        return Holder<Handle>(Call([&] {
+          return new Handle{DistEdgeDataLoader(graph, std::move(ids), sampler.sampler,
+                                               std::move(options), std::move(edges))};
         }));
       }));
 }

@@ -47,7 +47,6 @@ DLDataType ToDl(DType dtype) {
 
 struct Shared {
   Tensor tensor;
-  std::vector<int64_t> shape;
   DLManagedTensor managed = {};
 };
 
@@ -61,14 +60,17 @@ void Unconsumed(PyObject* capsule) {
 py::object ToTorch(Tensor tensor) {
   const DType dtype = tensor.dtype();
   const DLDataType type = ToDl(dtype);
-  auto* shared = new Shared{std::move(tensor), {}, {}};
-  shared->shape = shared->tensor.shape();
+  auto* shared = new Shared{std::move(tensor)};
+  const std::vector<int64_t>& shape = shared->tensor.shape();
   static int64_t nothing = 0;  // where empty tensors lie
   void* data = shared->tensor.data() ? shared->tensor.data() : static_cast<void*>(&nothing);
-  shared->managed.dl_tensor = {
-      data, {kDLCpu, 0},          static_cast<int32_t>(shared->shape.size()),
-      type, shared->shape.data(), nullptr,
-      0};
+  shared->managed.dl_tensor = {data,
+                               {kDLCpu, 0},
+                               static_cast<int32_t>(shape.size()),
+                               type,
+                               const_cast<int64_t*>(shape.data()),  // nobody writes to it
+                               nullptr,
+                               0};
   shared->managed.manager_ctx = shared;
   shared->managed.deleter = [](DLManagedTensor* managed) {
     delete static_cast<Shared*>(managed->manager_ctx);
@@ -78,7 +80,10 @@ py::object ToTorch(Tensor tensor) {
     delete shared;
     throw py::error_already_set();
   }
-  py::object made = library().from_dlpack(py::reinterpret_steal<py::object>(capsule));
+  const auto owner = py::reinterpret_steal<py::object>(capsule);
+  PyObject* from_capsule = PyObject_CallOneArg(library().from_dlpack.ptr(), capsule);
+  if (from_capsule == nullptr) throw py::error_already_set();
+  auto made = py::reinterpret_steal<py::object>(from_capsule);
   return dtype == DType::kBool ? made.attr("view")(library().torch_bool) : made;
 }
 

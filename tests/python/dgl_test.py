@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Together with DGL: its graphs are cut into partitions, blocks become its blocks, its layers compute
 on them. Run with the environment that scripts/setup makes."""
+import inspect
 import os
 import shutil
 import tempfile
+import unittest
 
 import torch
 
@@ -11,6 +13,7 @@ torch.__version__ = "1.13.1"  # Debian's says 1.13.0a0, which DGL takes for one 
 os.environ["DGLBACKEND"] = "pytorch"  # else DGL writes it into the home directory
 import dgl  # noqa: E402
 import dgl.nn  # noqa: E402
+import dgl.sampling  # noqa: E402
 
 import graphd  # noqa: E402
 import support  # noqa: E402
@@ -39,6 +42,63 @@ def heterogeneous():
     for etype in ETYPES:
         g.edges[etype].data["time"] = torch.arange(300)
     return g
+
+
+def parameters(thing):
+    """{name: default} in order; those that are given by name alone and **kwargs do not count."""
+    return {p.name: p.default for p in inspect.signature(thing).parameters.values()
+            if p.kind == p.POSITIONAL_OR_KEYWORD and p.name != "self"}
+
+
+class Signatures(unittest.TestCase):
+    """Arguments come in DGL's order, with DGL's defaults."""
+
+    LATER = {"exclude_edges"}  # DGL 2.3 has it where ours is
+
+    def compare(self, where, theirs, ours):
+        theirs = parameters(theirs)
+        ours = {name: default for name, default in parameters(ours).items()
+                if name not in self.LATER - set(theirs)}
+        self.assertEqual(list(ours)[:len(theirs)], list(theirs), where)
+        for name, default in theirs.items():
+            if default is not inspect.Parameter.empty and name != "etype":  # which may be a triple
+                self.assertEqual(ours[name], default, f"{where}: {name}")
+
+    def test_of_functions_and_classes(self):
+        for theirs, ours, names in (
+                (dgl.distributed, graphd.distributed,
+                 "exit_client DistGraph DistTensor DistEmbedding DistDataLoader node_split "
+                 "edge_split sample_neighbors sample_etype_neighbors in_subgraph find_edges "
+                 "partition_graph load_partition load_partition_feats load_partition_book"),
+                (dgl.dataloading, graphd.distributed, "DistNodeDataLoader DistEdgeDataLoader"),
+                (dgl.dataloading, graphd.sampling,
+                 "NeighborSampler MultiLayerNeighborSampler MultiLayerFullNeighborSampler "
+                 "LaborSampler"),
+                (dgl.dataloading.negative_sampler, graphd.sampling.negative_sampler,
+                 "Uniform PerSourceUniform GlobalUniform"),
+                (dgl.distributed.optim, graphd.distributed.optim, "SparseAdagrad SparseAdam"),
+                (dgl.distributed.role, graphd.distributed,
+                 "get_role get_rank get_global_rank get_trainer_rank get_num_trainers"),
+                (dgl, graphd, "seed to_block"),
+                (dgl.sampling, graphd.sampling,
+                 "random_walk node2vec_random_walk select_topk PinSAGESampler "
+                 "RandomWalkNeighborSampler")):
+            for name in names.split():
+                with self.subTest(name):
+                    self.compare(name, getattr(theirs, name), getattr(ours, name))
+
+    def test_of_methods(self):
+        for theirs, ours, elsewhere in (
+                (dgl.distributed.DistGraph, DistGraph, {"in_degrees", "out_degrees"}),  # dgl.ALL
+                (dgl.distributed.GraphPartitionBook, graphd.distributed.GraphPartitionBook, set()),
+                (dgl.distributed.DistTensor, graphd.distributed.DistTensor, {"kvstore_key"})):
+            for name, method in vars(theirs).items():
+                if name.startswith("_") or name in elsewhere:
+                    continue
+                with self.subTest(name):
+                    self.assertTrue(hasattr(ours, name))
+                    if callable(method):
+                        self.compare(name, method, getattr(ours, name))
 
 
 class WithDgl(support.GraphTest):

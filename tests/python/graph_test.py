@@ -6,7 +6,7 @@ import torch
 
 import graphd
 import support
-from graphd.distributed import edge_split, node_split
+from graphd.distributed import DistGraph, edge_split, node_split
 
 FOLLOWS = ("user", "follows", "user")
 
@@ -32,6 +32,13 @@ class Graph(support.GraphTest):
             g.ndata
         with self.assertRaises(graphd.errors.NotFoundError):
             g.num_nodes("users")
+
+    def test_another_graph_needs_another_session(self):
+        config = support.fixture(self.fixture).config
+        one = self.standalone()
+        self.assertEqual(DistGraph(part_config=config).num_nodes(), one.num_nodes())
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "exit_client"):
+            DistGraph(part_config=config + "2")
 
     def test_schemes(self):
         g = self.standalone()

@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import weakref
 
 import torch
 
@@ -49,6 +50,14 @@ class Blocks(support.GraphTest):
         del block.srcdata["h"]
         with self.assertRaises(KeyError):
             block.srcdata["h"]
+        block.srcdata["h"] = torch.ones(block.num_src_nodes(), 2)
+        self.assertEqual((len(block.srcdata), "h" in block.srcdata), (2, True))
+        moved = block.to(torch.device("cpu", 0))
+        self.assertEqual(sorted(moved.srcdata), ["_ID", "h"])
+        self.assertTrue(torch.equal(moved.srcdata["_ID"], block.srcdata["_ID"]))
+        del block.srcdata["h"], block.srcdata["_ID"]
+        self.assertEqual(dict(block.srcdata), {})
+        self.assertIn("_ID", block.dstdata)
         self.assertIs(block.to("cpu"), block)
         self.assertEqual(block.srcnodes().tolist(), list(range(block.num_src_nodes())))
 
@@ -136,6 +145,37 @@ class NodeLoader(support.GraphTest):
                 DistNodeDataLoader(g, arguments["nids"], NeighborSampler([1]),
                                    arguments["device"], batch_size=arguments["batch_size"])
 
+    def test_what_labor_does_not_have_is_refused(self):
+        for more in ({"importance_sampling": 1}, {"layer_dependency": True},
+                     {"batch_dependency": 2}):
+            with self.assertRaises(graphd.errors.InvalidError):
+                LaborSampler([2], **more)
+        with self.assertRaises(graphd.errors.InvalidError):
+            graphd.to_block(None, src_nodes=[1])
+
+    def test_arguments_are_refused_not_changed(self):
+        g = self.standalone()
+        nids = {"user": torch.arange(9)}
+        for change in ({"batch_size": 2.5}, {"batch_size": None}, {"batch_size": "2"},
+                       {"num_workers": "2"}, {"num_workers": -5}, {"queue_size": -1},
+                       {"queue_size": 1.5}, {"seed": -1}, {"seed": "x"}, {"nids": None},
+                       {"sampler": None}, {"sampler": NeighborSampler},
+                       {"sampler": negative_sampler.Uniform(1)}):
+            arguments = {"nids": nids, "sampler": NeighborSampler([1]), "batch_size": 2, **change}
+            with self.assertRaises(graphd.errors.InvalidError, msg=repr(change)):
+                DistNodeDataLoader(g, arguments.pop("nids"), arguments.pop("sampler"), **arguments)
+        for fanouts in (5, "5", [2.5], ["2"], [None], [1 << 31], [1 << 80], [-2], [True]):
+            with self.assertRaises(graphd.errors.InvalidError, msg=repr(fanouts)):
+                DistNodeDataLoader(g, nids, NeighborSampler(fanouts), batch_size=2)
+        for eids, sampler, negatives in ((None, NeighborSampler([1]), None),
+                                         ({FOLLOWS: [1]}, BlockSampler(), None),
+                                         ({FOLLOWS: [1]}, NeighborSampler([1]), 5)):
+            with self.assertRaises(graphd.errors.InvalidError):
+                DistEdgeDataLoader(g, eids, sampler, batch_size=1, negative_sampler=negatives)
+        for more in ({"batch_size": 2.5}, {"batch_size": 1, "num_workers": -1}):
+            with self.assertRaises(graphd.errors.InvalidError):
+                DistDataLoader([1, 2], **more)
+
     def test_loaders_leave_nothing(self):
         def count():
             gc.collect()
@@ -203,6 +243,26 @@ class Lifetime(support.GraphTest):
         for loader in (nodes, edges):
             self.check(lambda: [self.look(batch[-1]) for batch in loader])
             self.check(lambda: [len(batch) for batch in loader])
+
+    def test_a_loop_that_lets_go_of_its_batch_keeps_none_of_it(self):
+        g = self.standalone()
+        sampler = NeighborSampler([2])
+        for loader in (DistNodeDataLoader(g, {"user": torch.arange(60)}, sampler, batch_size=20),
+                       DistEdgeDataLoader(g, {FOLLOWS: torch.arange(60)}, sampler, batch_size=20)):
+            batches = iter(loader)
+            batch = next(batches)
+            kept = weakref.ref(batch[-1][0]._batch)
+            del batch
+            self.assertIsNone(kept())
+            next(batches)
+
+    def test_an_iterator_ends_when_another_one_begins(self):
+        loader = DistNodeDataLoader(self.standalone(), {"user": torch.arange(60)},
+                                    NeighborSampler([2]), batch_size=20)
+        one = iter(loader)
+        next(one)
+        other = iter(loader)
+        self.assertEqual((len(list(one)), len(list(other))), (0, 3))
 
     def test_of_one_hop(self):
         g = self.standalone()

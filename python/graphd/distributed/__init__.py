@@ -11,7 +11,8 @@ from .partition import (Partition, load_partition, load_partition_feats,
 from .policy import PartitionPolicy
 from .queries import (edge_subgraph, find_edges, in_subgraph, node_subgraph,
                       sample_etype_neighbors, sample_neighbors)
-from .role import get_num_trainers, get_rank, get_role, get_trainer_rank
+from .role import (get_global_rank, get_num_trainers, get_rank, get_role,
+                   get_trainer_rank)
 from .session import exit_client, initialize
 from .split import edge_split, node_split
 from .tensor import DistTensor
@@ -20,6 +21,7 @@ __all__ = [
     "DistDataLoader", "DistEdgeDataLoader", "DistEmbedding", "DistGraph", "DistNodeDataLoader",
     "DistTensor", "GraphPartitionBook", "Partition", "PartitionPolicy", "SparseAdagrad",
     "SparseAdam", "SparseSGD", "edge_split", "edge_subgraph", "exit_client", "find_edges",
-    "get_num_trainers", "get_rank", "get_role", "get_trainer_rank", "in_subgraph", "init",
-    "initialize", "load_partition", "load_partition_book", "load_partition_feats", "node_split",
-    "node_subgraph", "optim", "partition_graph", "sample_etype_neighbors", "sample_neighbors"]
+    "get_global_rank", "get_num_trainers", "get_rank", "get_role", "get_trainer_rank",
+    "in_subgraph", "init", "initialize", "load_partition", "load_partition_book",
+    "load_partition_feats", "node_split", "node_subgraph", "optim", "partition_graph",
+    "sample_etype_neighbors", "sample_neighbors"]

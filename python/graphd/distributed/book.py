@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which partition owns what."""
 from .. import _graphd, backend
-from ..errors import InvalidError
+from ..errors import InvalidError, whole_number
 from ..schema import Types
 
 DEFAULT_NTYPE = "_N"
@@ -44,6 +44,11 @@ class GraphPartitionBook:
     @property
     def canonical_etypes(self):
         return self.types.canonical_etypes
+
+    @property
+    def is_homogeneous(self):
+        """Whether there is one type of nodes and one of edges."""
+        return self.types.is_homogeneous
 
     def to_canonical_etype(self, etype):
         """The triple that a relation stands for."""
@@ -129,7 +134,7 @@ def load_partition_book(part_config, part_id=0):
         Numbers of node types and of canonical edge types, by name.
     """
     handle = _graphd.load_book(str(part_config))
-    if not 0 <= part_id < handle.num_partitions:
+    if not 0 <= whole_number(part_id, "part_id") < handle.num_partitions:
         raise InvalidError(f"part_id {part_id}: there are partitions 0 to "
                            f"{handle.num_partitions - 1}")
     book = GraphPartitionBook(handle, part_id)

@@ -3,9 +3,8 @@
 import itertools
 
 from .. import _graphd, backend
-from . import current_graph
-from .policy import PartitionPolicy
-from .tensor import DistTensor, tensor_spec
+from ..errors import whole_number
+from .tensor import DistTensor, policy_of, tensor_spec
 
 _anonymous = itertools.count()
 
@@ -32,7 +31,9 @@ class DistEmbedding:
     def __init__(self, num_embeddings, embedding_dim, name=None, init_func=None, part_policy=None,
                  *, persistent=None, many_writers=False):
         backend.chosen()
-        policy = part_policy or PartitionPolicy.of_size(num_embeddings, current_graph.get())
+        num_embeddings = whole_number(num_embeddings, "num_embeddings")
+        embedding_dim = whole_number(embedding_dim, "embedding_dim")
+        policy = policy_of(part_policy, num_embeddings)
         self.g, self.part_policy = policy.g, policy
         persistent = name is not None if persistent is None else persistent
         if name is None:

@@ -4,11 +4,13 @@ from collections import namedtuple
 from collections.abc import MutableMapping
 
 from .. import _graphd, backend
+from ..errors import InvalidError
+from ..names import ALL
 from ..schema import Types
 from . import current_graph, session
 from .book import GraphPartitionBook
 from .policy import PartitionPolicy
-from .tensor import DistTensor
+from .tensor import DistTensor, checked_name
 
 Scheme = namedtuple("Scheme", ["shape", "dtype"])
 
@@ -20,13 +22,17 @@ class _Data(MutableMapping):
         self._g, self._is_edge, self._type = g, is_edge, type_id
 
     def __getitem__(self, name):
-        return DistTensor.of(self._g.handle.data(self._is_edge, self._type, name), self._g)
+        found = self._g.handle.data(self._is_edge, self._type, checked_name(name))
+        return DistTensor.of(found, self._g)
 
     def __setitem__(self, name, tensor):
-        self._g.handle.attach(name, tensor.handle)
+        if not isinstance(tensor, DistTensor):
+            raise InvalidError(f"data {name!r}: expected a DistTensor, got {type(tensor)}; make "
+                               "one of the tensor's shape and dtype, and assign to its rows")
+        self._g.handle.attach(checked_name(name), tensor.handle)
 
     def __delitem__(self, name):
-        self._g.handle.detach(self._is_edge, self._type, name)
+        self._g.handle.detach(self._is_edge, self._type, checked_name(name))
 
     def __iter__(self):
         return iter(self._g.handle.data_names(self._is_edge, self._type))
@@ -74,6 +80,9 @@ class DistGraph:
     def __init__(self, graph_name="", gpb=None, part_config=None):
         if isinstance(gpb, str) and part_config is None:
             part_config = gpb
+        if not isinstance(graph_name, str):
+            raise InvalidError(f"graph_name {graph_name!r}: expected a name; \"\" takes what the "
+                               "servers serve")
         self.session = session.current(part_config and str(part_config))
         self.handle = _graphd.Graph(self.session, graph_name)
         self.types = Types(self.handle.schema)
@@ -152,7 +161,7 @@ class DistGraph:
 
     # Structure.
     def in_degrees(self, v=None, etype=None):
-        """In-degrees of nodes (all of them if v is None), an int for an int."""
+        """In-degrees of nodes (of all, if v is None or graphd.ALL), an int for an int."""
         return self._degrees(False, v, etype)
 
     def out_degrees(self, u=None, etype=None):
@@ -162,7 +171,7 @@ class DistGraph:
     def _degrees(self, is_out, nodes, etype):
         backend.chosen()
         e = self.types.etype_id(etype)
-        if nodes is None or isinstance(nodes, str):  # DGL's ALL
+        if nodes is None or isinstance(nodes, str) and nodes == ALL:
             end = (self.types.src_types if is_out else self.types.dst_types)[e]
             nodes = list(range(self.handle.num_nodes(end)))
         degrees = self.handle.degrees(is_out, nodes, e)
@@ -185,7 +194,7 @@ class DistGraph:
         return edge_subgraph(self, edges, relabel_nodes, store_ids)
 
     def sample_neighbors(self, seed_nodes, fanout, edge_dir="in", prob=None, exclude_edges=None,
-                         replace=False, output_device=None):
+                         replace=False, etype_sorted=True, output_device=None):
         """See `graphd.distributed.sample_neighbors`."""
         from .queries import sample_neighbors
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterating over mini-batches."""
 import collections
+import functools
 
 from .. import _graphd, backend, seeds
-from ..block import blocks_of
-from ..errors import InvalidError
+from ..batch_data import layers_of
+from ..block import Block
+from ..errors import InvalidError, whole_number
 from . import session
+from .current_graph import graph_of
 
 
 class DistDataLoader:
@@ -35,11 +38,13 @@ class DistDataLoader:
 
     def __init__(self, dataset, batch_size, shuffle=False, collate_fn=None, drop_last=False,
                  queue_size=None, *, num_workers=None, seed=None):
-        if batch_size < 1:
+        if whole_number(batch_size, "batch_size") < 1:
             raise InvalidError(f"batch_size {batch_size}: expected 1 or more")
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
         self.collate_fn, self.drop_last = collate_fn or list, drop_last
         self.num_workers = _workers(num_workers)
+        if self.num_workers < 0:
+            raise InvalidError(f"num_workers {self.num_workers}: expected 0 or more")
         self.queue_size = queue_size or max(2 * self.num_workers, 1)
         self._seed, self._epoch = seeds.next_seed() if seed is None else seed, 0
 
@@ -82,7 +87,7 @@ class DistDataLoader:
 
 def _workers(num_workers):
     if num_workers is not None:
-        return num_workers
+        return whole_number(num_workers, "num_workers")
     here = session.peek()
     return here.num_samplers if here else 0
 
@@ -94,8 +99,11 @@ class _Loader:
         if device is not None and str(device) != "cpu":
             raise InvalidError(f"device {device}: batches are made in host memory; move what you "
                                "need with .to(device)")
+        if not hasattr(sampler, "prefetch_node_feats") or isinstance(sampler, type):
+            raise InvalidError(f"graph_sampler {sampler!r}: expected a BlockSampler, as "
+                               "graphd.sampling.NeighborSampler([10, 25])")
         backend.chosen()
-        self.g, self.sampler, self._epoch = g, sampler, 0
+        self.g, self.sampler, self._epoch = graph_of(g), sampler, -1
 
     def _options(self, batch_size, shuffle, drop_last, num_workers, queue_size, seed, seed_times):
         """What the extension takes; ``seed_times`` by type."""
@@ -105,12 +113,12 @@ class _Loader:
         inputs = of_node_types(types, sampler.prefetch_node_feats)
         labels = of_node_types(types, sampler.prefetch_labels)
         edges = of_edge_types(types, sampler.prefetch_edge_feats)
-        self._input = _by_type(len(types.ntypes), inputs)
-        self._labels = _by_type(len(types.ntypes), labels)
-        self._edge_feats = _by_type(len(types.canonical_etypes), edges)
-        return {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last),
-                "seed": seeds.next_seed() if seed is None else seed,
-                "num_workers": _workers(num_workers), "queue_size": queue_size or 0,
+        self._features, self._layers = (inputs, labels, edges), None
+        self._ntypes = types.ntypes
+        return {"batch_size": whole_number(batch_size, "batch_size"),
+                "shuffle": bool(shuffle), "drop_last": bool(drop_last),
+                "seed": seeds.given_or_next(seed), "num_workers": _workers(num_workers),
+                "queue_size": whole_number(queue_size or 0, "queue_size"),
                 "input_features": inputs, "seed_features": labels, "edge_features": edges,
                 "seed_times": seed_times}
 
@@ -119,30 +127,16 @@ class _Loader:
         return self._loader.num_batches
 
     def __iter__(self):
-        self._loader.start_epoch(self._epoch)
         self._epoch += 1
-        of_this_epoch = self._epoch
-        while of_this_epoch == self._epoch:  # another iterator has taken over
-            batch = self._loader.next()
-            if batch is None:
-                return
-            yield self._unpack(batch)
+        self._loader.start_epoch(self._epoch)
+        # No generator: its variables would keep a batch while the next is made.
+        return map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
 
     def _blocks(self, batch):
         """Blocks with the features that came with the batch."""
-        blocks = blocks_of(batch, self.g.types)
-        for block in blocks:
-            block.edge_feats = self._edge_feats
-        if blocks:
-            blocks[0].input_feats, blocks[-1].seed_feats = self._input, self._labels
-        return blocks
-
-
-def _by_type(count, features):
-    """[type] {name: number}, out of [(type, name)]; nothing, if there are none."""
-    if not features:
-        return None
-    return [{name: i for i, (of, name) in enumerate(features) if of == t} for t in range(count)]
+        if self._layers is None:
+            self._layers = layers_of(self.g.types, batch, *self._features)
+        return [Block(batch, of) for of in self._layers]
 
 
 class DistNodeDataLoader(_Loader):
@@ -177,12 +171,16 @@ class DistNodeDataLoader(_Loader):
                  drop_last=False, num_workers=None, queue_size=None, seed=None, seed_times=None,
                  pin_memory=False, gb_padding=1, use_ddp=False):
         super().__init__(g, graph_sampler, device)
+        if nids is None:
+            raise InvalidError("nids: expected node ids: a tensor, or a dict by node type")
         times = None if seed_times is None else g.types.by_ntype(seed_times, "seed_times")
         options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed,
                                 times)
         if hasattr(graph_sampler, "handle"):
-            self._loader = _graphd.NodeLoader(g.handle, g.types.by_ntype(nids, "nids"),
-                                              graph_sampler.handle(g.types), options)
+            lists = g.types.by_ntype(nids, "nids")
+            graph_sampler.check_draws(min(options["batch_size"], g.types.count(lists)))
+            self._loader = _graphd.NodeLoader(g.handle, lists, graph_sampler.handle(g.types),
+                                              options)
         else:
             self._loader = None
             self._python = self._loader_of_python(nids, options)
@@ -221,7 +219,8 @@ class DistNodeDataLoader(_Loader):
         return super().__iter__() if self._loader else iter(self._python)
 
     def _unpack(self, batch):
-        return *map(self.g.types.ntypes_dict, batch.nodes()), self._blocks(batch)
+        input_nodes, output_nodes = batch.nodes(self._ntypes)
+        return input_nodes, output_nodes, self._blocks(batch)
 
 
 class DistEdgeDataLoader(_Loader):
@@ -264,6 +263,15 @@ class DistEdgeDataLoader(_Loader):
         if exclude not in (None, "self", "reverse_id", "reverse_types"):
             raise InvalidError(f"exclude {exclude!r}: use None, 'self', 'reverse_id' or "
                                "'reverse_types'")
+        if eids is None:
+            raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
+        for what, given in (("graph_sampler", graph_sampler),
+                            ("negative_sampler", negative_sampler)):
+            if given is not None and not hasattr(given, "handle"):
+                raise InvalidError(f"{what} {given!r}: expected one of graphd.sampling")
+        if not isinstance(reverse_etypes, (dict, type(None))):
+            raise InvalidError(f"reverse_etypes {reverse_etypes!r}: expected a dict of edge type "
+                               "to its reverse")
         times = None if seed_times is None else g.types.by_etype(seed_times, "seed_times")
         options = self._options(batch_size, shuffle, drop_last, num_workers, queue_size, seed,
                                 times)
@@ -273,20 +281,22 @@ class DistEdgeDataLoader(_Loader):
             reverse_eids=(() if reverse_eids is None
                           else g.types.by_etype(reverse_eids, "reverse_eids")),
             reverse_etypes=[(number(a), number(b)) for a, b in (reverse_etypes or {}).items()],
-            negative_sampler=getattr(negative_sampler, "handle", None),
-            g_sampling=g_sampling.handle if g_sampling else None)
+            negative_sampler=negative_sampler and negative_sampler.handle,
+            g_sampling=None if g_sampling is None else graph_of(g_sampling).handle)
         self._has_negatives = negative_sampler is not None
-        self._loader = _graphd.EdgeLoader(g.handle, g.types.by_etype(eids, "eids"),
-                                          graph_sampler.handle(g.types), options)
+        lists = g.types.by_etype(eids, "eids")
+        graph_sampler.check_draws(2 * min(options["batch_size"], g.types.count(lists)))
+        self._loader = _graphd.EdgeLoader(g.handle, lists, graph_sampler.handle(g.types), options)
 
     def _unpack(self, batch):
         from ..subgraph import Subgraph
 
         types = self.g.types
-        input_nodes, nodes = batch.nodes()
+        input_nodes, nodes = batch.nodes(types.ntypes)
+        nodes = list(nodes.values()) if isinstance(nodes, dict) else [nodes]
         edges = range(len(types.canonical_etypes))
         pair_graph = Subgraph(types, nodes, [batch.pairs(False, e) for e in edges])
         negative = ()
         if self._has_negatives:
             negative = (Subgraph(types, nodes, [batch.pairs(True, e) for e in edges]),)
-        return (types.ntypes_dict(input_nodes), pair_graph, *negative, self._blocks(batch))
+        return (input_nodes, pair_graph, *negative, self._blocks(batch))

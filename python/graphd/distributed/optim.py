@@ -20,19 +20,29 @@ synchronous : bool
 staleness : int
     Steps that may be under way when `step` returns.
 """
+import collections.abc
+
 from .. import _graphd
-from ..errors import InvalidError
+from ..errors import InvalidError, not_negative, whole_number
 from .embedding import DistEmbedding
 
 
 class _Optimizer:
-    def __init__(self, kind, params, numbers, **options):
+    def __init__(self, kind, params, numbers, *, lr, weight_decay, staleness, **options):
+        if not isinstance(params, collections.abc.Iterable):
+            raise InvalidError(f"params {params!r}: expected a list of DistEmbedding; put [] "
+                               "around a single one")
         params = list(params)
+        if not params:
+            raise InvalidError("params is empty; an optimiser needs one DistEmbedding or more")
         for each in params:
             if not isinstance(each, DistEmbedding):
                 raise InvalidError(f"params: {each!r} is no DistEmbedding; dense parameters need a "
                                    "torch.optim optimiser of their own")
         self.params = params
+        options.update(lr=not_negative(lr, "lr"),
+                       weight_decay=not_negative(weight_decay, "weight_decay"),
+                       staleness=whole_number(staleness, "staleness"))
         self.handle = kind(tuple(each.handle for each in params), options, *numbers)
 
     def step(self):
@@ -54,7 +64,7 @@ class _Optimizer:
 
     @lr.setter
     def lr(self, value):
-        self.handle.lr = value
+        self.handle.lr = not_negative(value, "lr")
 
 
 class SparseSGD(_Optimizer):
@@ -77,7 +87,8 @@ class SparseAdagrad(_Optimizer):
 
     def __init__(self, params, lr, eps=1e-10, *, row_wise=False, weight_decay=0.0,
                  sum_duplicates=False, synchronous=False, staleness=0):
-        super().__init__(_graphd.SparseAdagrad, params, (eps, row_wise), lr=lr,
+        super().__init__(_graphd.SparseAdagrad, params,
+                         (not_negative(eps, "eps"), bool(row_wise)), lr=lr,
                          weight_decay=weight_decay, sum_duplicates=sum_duplicates,
                          synchronous=synchronous, staleness=staleness)
 
@@ -92,6 +103,9 @@ class SparseAdam(_Optimizer):
 
     def __init__(self, params, lr, betas=(0.9, 0.999), eps=1e-8, *, weight_decay=0.0,
                  sum_duplicates=False, synchronous=False, staleness=0):
-        super().__init__(_graphd.SparseAdam, params, (*betas, eps), lr=lr,
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise InvalidError(f"betas {betas!r}: expected two numbers, as (0.9, 0.999)")
+        numbers = *(not_negative(each, "betas") for each in betas), not_negative(eps, "eps")
+        super().__init__(_graphd.SparseAdam, params, numbers, lr=lr,
                          weight_decay=weight_decay, sum_duplicates=sum_duplicates,
                          synchronous=synchronous, staleness=staleness)

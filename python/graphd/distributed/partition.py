@@ -3,8 +3,8 @@
 import os
 import tempfile
 
-from .. import _graphd, backend
-from ..errors import InvalidError
+from .. import _graphd, backend, seeds
+from ..errors import InvalidError, whole_number
 from ..raw import raw_graph
 from ..schema import Types
 from .book import GraphPartitionBook
@@ -58,6 +58,15 @@ def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method=
         Path of the part config; with return_mapping a tuple of it, original node ids and original
         edge ids (tensors, or dicts by type; of reverses: the edge's plus the number of edges).
     """
+    if not isinstance(graph_name, str):
+        raise InvalidError(f"graph_name {graph_name!r}: expected a str")
+    if not isinstance(part_method, str):
+        raise InvalidError(f"part_method {part_method!r}: expected a str, as 'metis'")
+    if not isinstance(out_path, (str, os.PathLike)):
+        raise InvalidError(f"out_path {out_path!r}: expected the path of a directory")
+    num_parts = whole_number(num_parts, "num_parts")
+    if not 1 <= num_parts <= 1 << 14:
+        raise InvalidError(f"num_parts {num_parts}: expected 1 to {1 << 14}")
     raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, raw.ndata[ntype]) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, raw.edata[etype]) for etype, ends in raw.edges.items()]
@@ -66,7 +75,8 @@ def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method=
         part_config, _ = _graphd.partition_graph(nodes, edges, bool(add_reverse), {
             "graph_name": graph_name, "output": os.fspath(out_path), "num_parts": num_parts,
             "part_method": part_method, "objtype": objtype, "balance_ntypes": classes,
-            "balance_edges": bool(balance_edges), "seed": seed, "force": bool(force),
+            "balance_edges": bool(balance_edges), "seed": seeds.given_or_next(seed),
+            "force": bool(force),
             "num_trainers_per_machine": num_trainers_per_machine})
     return (part_config, *_original_ids(part_config)) if return_mapping else part_config
 
@@ -180,7 +190,7 @@ def load_partition(part_config, part_id, load_feats=True):
         Edge types.
     """
     backend.chosen()
-    handle = _graphd.load_partition(os.fspath(part_config), part_id)
+    handle = _graphd.load_partition(os.fspath(part_config), whole_number(part_id, "part_id"))
     part = Partition(handle, part_id)
     nodes, edges = handle.features() if load_feats else ({}, {})
     return (part, nodes, edges, GraphPartitionBook(handle.book, part_id), handle.book.graph_name,

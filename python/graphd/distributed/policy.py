@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How rows are spread over partitions."""
 from ..errors import InvalidError
+from .current_graph import graph_of
 
 
 class PartitionPolicy:
@@ -17,7 +18,9 @@ class PartitionPolicy:
     """
 
     def __init__(self, kind, g, type_id=0):
-        self.kind, self.g, self.type_id = kind, g, type_id
+        if kind not in ("node", "edge", "range"):
+            raise InvalidError(f"kind {kind!r}: use 'node', 'edge' or 'range'")
+        self.kind, self.g, self.type_id = kind, graph_of(g), type_id
 
     @classmethod
     def of_size(cls, size, g):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling one hop, and small graphs cut out of the large one."""
 from .. import _graphd, backend, seeds
-from ..errors import InvalidError
+from ..errors import InvalidError, draws, whole_number
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
+from .current_graph import graph_of
 
 
 def sample_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=None, replace=False,
@@ -51,27 +52,48 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     SampledGraph
     """
     backend.chosen()
+    graph_of(g)
     if edge_dir not in ("in", "out"):
         raise InvalidError(f"edge_dir {edge_dir!r}: use 'in' or 'out'")
     is_out = edge_dir == "out"
     lists = vectors(g.types.by_ntype(nodes, "nodes"))
     exclude = () if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
-    found = _graphd.sample_edges(g.handle, lists, fanouts_of(g.types, fanout), prob or "",
-                                 bool(replace), is_out,
-                                 seeds.next_seed() if seed is None else seed, exclude)
+    numbers = fanouts_of(g.types, fanout)
+    if replace:
+        draws(g.types.count(lists), max(numbers), "fanout")
+    found = _graphd.sample_edges(g.handle, lists, numbers, column_of(prob), bool(replace), is_out,
+                                 seeds.given_or_next(seed), exclude)
     return SampledGraph(g, lists, found, is_out)
+
+
+def column_of(prob):
+    """The name of an edge feature, or ""."""
+    if prob is None:
+        return ""
+    if not isinstance(prob, str):
+        raise InvalidError(f"prob {prob!r}: expected the name of an edge feature")
+    return prob
+
+
+def fanout_number(fanout):
+    """As the extension takes it."""
+    number = whole_number(fanout, "fanout")
+    if abs(number) >> 31:
+        raise InvalidError(f"fanout {number}: expected -1 (all neighbours), or 0 to {2**31 - 1}")
+    return number
 
 
 def fanouts_of(types, fanout):
     """[etype] fanouts, out of one number or a dict."""
     if isinstance(fanout, dict):
-        by_type = {types.etype_id(name): int(number) for name, number in fanout.items()}
+        by_type = {types.etype_id(name): fanout_number(number)
+                   for name, number in fanout.items()}
         missing = [c for e, c in enumerate(types.canonical_etypes) if e not in by_type]
         if missing:
             raise InvalidError(f"fanout: no number for the edge types {missing}; name every edge "
                                "type (0: none of its edges)")
         return [by_type[e] for e in range(len(types.canonical_etypes))]
-    return [int(fanout)] * len(types.canonical_etypes)
+    return [fanout_number(fanout)] * len(types.canonical_etypes)
 
 
 def vectors(lists):
@@ -95,7 +117,7 @@ def in_subgraph(g, nodes):
 
 def find_edges(g, edge_ids, etype=None):
     """Sources and destinations of edges. Matches ``dgl.distributed.find_edges``."""
-    return g.find_edges(edge_ids, etype)
+    return graph_of(g).find_edges(edge_ids, etype)
 
 
 def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
@@ -116,7 +138,7 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
     backend.chosen()
     if not store_ids:
         raise InvalidError("edge_subgraph: store_ids=False is not supported; leave it at True")
-    lists = g.types.by_etype(edges, "edges")
+    lists = graph_of(g).types.by_etype(edges, "edges")
     return Subgraph(g.types, *_graphd.edge_subgraph(g.handle, lists, relabel_nodes),
                     None if relabel_nodes else g)
 
@@ -124,5 +146,5 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
 def node_subgraph(g, nodes):
     """Every edge between two of the nodes. Matches ``dgl.node_subgraph``."""
     backend.chosen()
-    lists = g.types.by_ntype(nodes, "nodes")
+    lists = graph_of(g).types.by_ntype(nodes, "nodes")
     return Subgraph(g.types, *_graphd.node_subgraph(g.handle, lists))

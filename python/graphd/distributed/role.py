@@ -11,13 +11,18 @@ def get_role():
     return "default"
 
 
-def get_rank():
+def get_global_rank():
     """This trainer's number in its job, from 0."""
     here = session.peek()
     return here.rank if here else int(os.environ.get("RANK", 0))
 
 
-get_global_rank = get_trainer_rank = get_rank
+get_trainer_rank = get_global_rank
+
+
+def get_rank(role="default"):
+    """The same. `role` is DGL's and without effect."""
+    return get_global_rank()
 
 
 def get_num_trainers():

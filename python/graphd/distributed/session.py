@@ -7,6 +7,7 @@ from .. import _graphd
 from ..errors import InvalidError
 
 _session = None
+_part_config = None  # of standalone mode
 
 
 def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_queue_size=None,
@@ -41,7 +42,7 @@ def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_
     graphd.errors.UnavailableError
         Naming the address that does not answer.
     """
-    global _session
+    global _session, _part_config
     if _session is not None:
         raise InvalidError("initialize: this process is connected already; call exit_client() first")
     if len(legacy) >= 2 and all(isinstance(each, int) for each in legacy[:2]):
@@ -56,6 +57,7 @@ def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_
         _session = _graphd.Session(chosen)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
         _session = _graphd.Session(chosen)
+        _part_config = part_config or os.environ["GRAPHD_PART_CONFIG"]
     # Otherwise standalone: DistGraph brings the part config.
 
 
@@ -64,18 +66,26 @@ def exit_client():
 
     Waits for nobody. Graphs and tensors that still exist keep their connections.
     """
-    global _session
-    _session = None
+    global _session, _part_config
+    _session = _part_config = None
 
 
 def current(part_config=None):
     """The process's session; in standalone mode made with the first graph."""
-    global _session
+    global _session, _part_config
     if _session is None:
         if os.environ.get("GRAPHD_SERVER_NAME"):
             raise InvalidError("graphd is not connected; call graphd.distributed.initialize() first")
         _session = _graphd.Session({"part_config": part_config})
+        _part_config = part_config
+    elif part_config and _part_config and not _is_same(part_config, _part_config):
+        raise InvalidError(f"part_config {part_config}: this process has {_part_config} open; call "
+                           "graphd.distributed.exit_client() first")
     return _session
+
+
+def _is_same(one, other):
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def peek():

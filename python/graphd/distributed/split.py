@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dividing nodes or edges among trainers."""
 from .. import backend
-from ..errors import InvalidError
+from ..errors import InvalidError, whole_number
 from . import session
 from .book import DEFAULT_ETYPE, DEFAULT_NTYPE
 from .tensor import DistTensor
@@ -44,7 +44,7 @@ def edge_split(edges, partition_book=None, etype=DEFAULT_ETYPE, rank=None, force
 
 def _split(mask, book, is_edge, type_name, rank, force_even, trainer_ids):
     backend.chosen()
-    rank = -1 if rank is None else rank
+    rank = -1 if rank is None else whole_number(rank, "rank")
     trainer_ids = "" if trainer_ids is None else getattr(trainer_ids, "name", trainer_ids)
     if isinstance(mask, DistTensor):
         return mask.g.handle.split_feature(mask.handle, is_edge, rank, -1, force_even, trainer_ids)

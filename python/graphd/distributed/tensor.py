@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors whose rows lie with the servers."""
+import collections.abc
 import itertools
 
 from .. import _graphd, backend
-from ..errors import InvalidError
+from ..errors import InvalidError, whole_number
 from . import current_graph
+from .current_graph import graph_of
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
 
@@ -45,7 +47,8 @@ class DistTensor:
             raise InvalidError("a persistent tensor needs a name; give one")
         backend.chosen()
         dtype = "float32" if dtype is None else dtype
-        policy = part_policy or PartitionPolicy.of_size(shape[0], current_graph.get())
+        shape = extents(shape)
+        policy = policy_of(part_policy, shape[0])
         self.g, self._policy = policy.g, policy
         if name is None:
             name = f"anonymous-{next(_anonymous)}"
@@ -63,18 +66,18 @@ class DistTensor:
     @classmethod
     def open(cls, g, name):
         """The persistent tensor of this name, or this job's."""
-        return cls.of(_graphd.open_tensor(g.handle, name), g)
+        return cls.of(_graphd.open_tensor(graph_of(g).handle, checked_name(name)), g)
 
     @staticmethod
     def list(g):
         """What there is for this job: a list of dicts of name, shape, dtype, persistent, state (of
         an optimiser) and holder (the job that may write it)."""
-        return _graphd.list_tensors(g.handle)
+        return _graphd.list_tensors(graph_of(g).handle)
 
     @staticmethod
     def drop(g, name):
         """Its rows are gone for good, in all partitions."""
-        _graphd.drop_tensor(g.handle, name)
+        _graphd.drop_tensor(graph_of(g).handle, checked_name(name))
 
     @property
     def name(self):
@@ -114,7 +117,7 @@ class DistTensor:
             if step == 1:
                 return self.handle.slice(begin, max(begin, end))
             return self.handle.read(list(range(begin, end, step)))
-        return self.handle.read(rows)
+        return self.handle.read(self._ids(rows))
 
     def __setitem__(self, rows, values):
         """Sets rows, the last of duplicates; returns when it is as durable as the servers are
@@ -126,7 +129,9 @@ class DistTensor:
         self.handle.add(self._ids(rows), values)
 
     def _ids(self, rows):
-        return list(range(*rows.indices(len(self)))) if isinstance(rows, slice) else rows
+        if isinstance(rows, slice):
+            return list(range(*rows.indices(len(self))))
+        return whole_number(rows, "row") if isinstance(rows, int) else rows
 
     @property
     def local_partition(self):
@@ -141,8 +146,13 @@ class DistTensor:
 
     def __or__(self, other):
         """The union of two masks, as a new tensor."""
+        if not isinstance(other, DistTensor):
+            return NotImplemented
         if self.shape != other.shape or self.handle.dtype != other.handle.dtype:
             raise InvalidError("the union of two masks needs the same shape and dtype")
+        if self.handle.dtype.startswith(("float", "bfloat")):
+            raise InvalidError(f"the union of two masks: {self.name!r} holds {self.handle.dtype}, "
+                               "expected bool or integers")
         union = DistTensor(self.shape, self.handle.dtype, part_policy=self.part_policy)
         for begin in range(0, len(self), 1 << 20):
             rows = slice(begin, min(begin + (1 << 20), len(self)))
@@ -160,8 +170,39 @@ class DistTensor:
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"
 
 
+def checked_name(name):
+    """`name`, if it is one."""
+    if not isinstance(name, str):
+        raise InvalidError(f"name {name!r}: expected a str")
+    return name
+
+
+def extents(shape):
+    """`shape` as a tuple of ints, of one extent or more."""
+    if isinstance(shape, str) or not isinstance(shape, collections.abc.Iterable):
+        raise InvalidError(f"shape {shape!r}: expected a tuple of whole numbers, as (1000, 16); "
+                           "(1000,) for one number per row")
+    shape = tuple(whole_number(extent, "shape: the extent") for extent in shape)
+    if not shape:
+        raise InvalidError("shape (): expected one extent or more; the first is the number of rows")
+    return shape
+
+
+def policy_of(part_policy, rows):
+    """The policy of a new tensor with so many rows."""
+    if part_policy is None:
+        return PartitionPolicy.of_size(rows, current_graph.get())
+    if not isinstance(part_policy, PartitionPolicy):
+        raise InvalidError(f"part_policy {part_policy!r}: expected a PartitionPolicy, as "
+                           "g.get_node_partition_policy(ntype) gives it")
+    return part_policy
+
+
 def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers):
     """(what the extension needs to know, init_func of a shape or None)."""
+    if not (init_func is None or isinstance(init_func, Initializer) or callable(init_func)):
+        raise InvalidError(f"init_func {init_func!r}: expected a function of (shape, dtype), or "
+                           "one of graphd.distributed.init, as init.Constant(1)")
     initializer = init_func if isinstance(init_func, Initializer) else Constant(0)
     dtype_name = backend.name_of(dtype)
     make = None
@@ -170,6 +211,7 @@ def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
 
         def make(some):
             return init_func(some, of_dtype)
-    return {"name": name, "persistent": persistent, "policy": policy.kind, "type": policy.type_id,
-            "rows": shape[0], "dtype": dtype_name, "row_shape": list(shape[1:]),
+    return {"name": checked_name(name), "persistent": persistent,
+            "policy": policy.kind, "type": policy.type_id, "rows": shape[0],
+            "dtype": dtype_name, "row_shape": list(shape[1:]),
             "initializer": initializer.fields(), "many_writers": many_writers}, make
