@@ -145,7 +145,7 @@ class RocksLog final : public rocksdb::Logger {
 };
 
 // Buffers, of which one is filled while the others are written.
-constexpr uint64_t kLeastBuffer = uint64_t{4} << 20, kLargestBuffer = uint64_t{256} << 20;
+constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
 
 rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
   rocksdb::Options options;
@@ -156,8 +156,9 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
   // each compaction: with 64 KiB values the memtable's own costs are nothing.
   const int buffers = memory == 0 ? 3 : 2;
   options.max_write_buffer_number = buffers;
+  // Writers wait when so many are full; one more, begun, is there beside them.
   options.write_buffer_size = memory == 0 ? kLargestBuffer
-                                          : std::clamp(memory / static_cast<uint64_t>(buffers),
+                                          : std::clamp(memory / static_cast<uint64_t>(buffers + 1),
                                                        kLeastBuffer, kLargestBuffer);
   options.target_file_size_base = uint64_t{256} << 20;
   options.max_bytes_for_level_base = uint64_t{2} << 30;

@@ -10,6 +10,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -17,6 +22,30 @@
 #include "client/control.h"
 
 namespace graphd::testing {
+namespace {
+
+std::mutex g_running_mutex;
+std::set<const GraphdProcess*> g_running;  // guarded by g_running_mutex
+std::terminate_handler g_default_terminate = nullptr;
+
+// An exception that leaves a thread is most often told a daemon's end: its log says why.
+[[noreturn]] void TellLogsAndAbort() {
+  {
+    const std::lock_guard lock(g_running_mutex);
+    for (const GraphdProcess* daemon : g_running) {
+      if (daemon->pid() <= 0) continue;
+      siginfo_t ended{};
+      ::waitid(P_PID, static_cast<id_t>(daemon->pid()), &ended, WEXITED | WNOHANG | WNOWAIT);
+      std::cerr << "graphd " << daemon->pid();
+      if (ended.si_pid != 0) std::cerr << " ended (" << ended.si_status << ")";
+      std::cerr << ":\n" << daemon->Log();
+    }
+  }
+  g_default_terminate();
+  std::abort();
+}
+
+}  // namespace
 
 GraphdProcess::GraphdProcess(std::vector<std::string> arguments, std::string log_path)
     : log_path_(std::move(log_path)) {
@@ -33,20 +62,39 @@ GraphdProcess::GraphdProcess(std::vector<std::string> arguments, std::string log
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
+  const std::lock_guard lock(g_running_mutex);
+  if (g_default_terminate == nullptr) g_default_terminate = std::set_terminate(TellLogsAndAbort);
+  g_running.insert(this);
 }
 
 GraphdProcess::~GraphdProcess() {
+  {
+    const std::lock_guard lock(g_running_mutex);
+    g_running.erase(this);
+  }
   if (pid_ <= 0) return;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+    const bool wanted = WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : status == 0;
+    EXPECT_TRUE(wanted) << "graphd ended by itself, status " << status << ": " << Log();
+    return;
+  }
   Signal(SIGKILL);
   Wait();
 }
 
 GraphdProcess::GraphdProcess(GraphdProcess&& o) noexcept
-    : pid_(std::exchange(o.pid_, -1)), log_path_(std::move(o.log_path_)) {}
+    : pid_(std::exchange(o.pid_, -1)), log_path_(std::move(o.log_path_)) {
+  const std::lock_guard lock(g_running_mutex);
+  g_running.erase(&o);
+  g_running.insert(this);
+}
 
 GraphdProcess& GraphdProcess::operator=(GraphdProcess&& o) noexcept {
   std::swap(pid_, o.pid_);
   std::swap(log_path_, o.log_path_);
+  const std::lock_guard lock(g_running_mutex);
+  g_running.insert(this);
   return *this;
 }
 
