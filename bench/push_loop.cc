@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "base/huge_array.h"
 #include "base/rng.h"
+#include "base/row_access.h"
 
 namespace graphd::bench {
 
@@ -57,12 +59,34 @@ double CpuSeconds(clockid_t clock) {
 
 namespace {
 
-// One pass over all pushes.
-LoopCost PassOver(const std::vector<std::vector<int64_t>>& pushes, const UpdateRule& rule,
-                  size_t floats, HugeArray<float>& values, HugeArray<float>& states) {
-  const double cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
-  const auto begin = std::chrono::steady_clock::now();
-  for (const std::vector<int64_t>& rows : pushes) {
+// A table and pushes to it.
+struct Loop {
+  Loop(OptimizerState state, bool zipf)
+      : rule(RuleOf(state)),
+        floats(StateFloats(state, kElements)),
+        drawn(DrawRows(zipf)),
+        sorted(drawn),
+        values(static_cast<size_t>(kTableRows) * kElements, "values"),
+        states(static_cast<size_t>(kTableRows) * floats, "state"),
+        pulled(kPushRows * kElements, "pulled rows") {
+    std::fill_n(values.data(), values.size(), 1.0F);
+    std::fill_n(states.data(), states.size(), 0.0F);
+    for (auto& rows : sorted) std::sort(rows.begin(), rows.end());
+  }
+
+  void Pull(const std::vector<int64_t>& rows) {
+    constexpr size_t kBytes = kElements * sizeof(float), kLines = kBytes / kLine;
+    constexpr size_t kAhead = RowsAhead(kBytes);
+    const auto row = [&](size_t i) {
+      return reinterpret_cast<const std::byte*>(values.data() +
+                                                static_cast<size_t>(rows[i]) * kElements);
+    };
+    for (size_t i = 0; i < kPushRows; i++) {
+      if (i + kAhead < kPushRows) PrefetchBytes<kLines>(row(i + kAhead), kBytes);
+      CopyRow(row(i), reinterpret_cast<std::byte*>(pulled.data() + i * kElements), kBytes);
+    }
+  }
+  void StepRows(const std::vector<int64_t>& rows) {
     for (size_t i = 0; i < kPushRows; i++) {
       if (i + 4 < kPushRows) {
         const auto ahead = static_cast<size_t>(rows[i + 4]);
@@ -78,30 +102,45 @@ LoopCost PassOver(const std::vector<std::vector<int64_t>>& pushes, const UpdateR
            states.data() + static_cast<size_t>(rows[i]) * floats);
     }
   }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  const double rows = kPushes * kPushRows;
-  return {rows / took.count(), (CpuSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu) / rows};
+  // One pass over all pushes.
+  LoopCost Pass(bool pull) {
+    const double cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
+    const auto begin = std::chrono::steady_clock::now();
+    for (size_t i = 0; i < kPushes; i++) {
+      if (pull) Pull(drawn[i]);
+      StepRows(sorted[i]);
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const double rows = kPushes * kPushRows;
+    return {rows / took.count(), (CpuSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu) / rows};
+  }
+
+  const UpdateRule rule;
+  const size_t floats;
+  const std::vector<std::vector<int64_t>> drawn;
+  std::vector<std::vector<int64_t>> sorted;
+  HugeArray<float> values, states, pulled;
+};
+
+LoopCost MedianOf(std::vector<LoopCost> passes) {
+  const auto slower = [](const LoopCost& a, const LoopCost& b) {
+    return a.rows_per_second < b.rows_per_second;
+  };
+  const auto middle = passes.begin() + static_cast<ptrdiff_t>(passes.size() / 2);
+  std::nth_element(passes.begin(), middle, passes.end(), slower);
+  return *middle;
 }
 
 }  // namespace
 
-LoopCost MeasureLoop(OptimizerState state, bool zipf) {
-  const size_t floats = StateFloats(state, kElements);
-  HugeArray<float> values(static_cast<size_t>(kTableRows) * kElements, "values");
-  HugeArray<float> states(static_cast<size_t>(kTableRows) * floats, "state");
-  std::fill_n(values.data(), values.size(), 1.0F);
-  std::fill_n(states.data(), states.size(), 0.0F);
-  std::vector<std::vector<int64_t>> pushes = DrawRows(zipf);
-  for (auto& rows : pushes) std::sort(rows.begin(), rows.end());
-  std::vector<LoopCost> passes;
-  for (int i = 0; i < 7; i++) {
-    passes.push_back(PassOver(pushes, RuleOf(state), floats, values, states));
+LoopCosts MeasureLoops(OptimizerState state, bool zipf) {
+  Loop loop(state, zipf);
+  std::vector<LoopCost> steps, cycles;
+  for (int i = 0; i < 5; i++) {
+    steps.push_back(loop.Pass(/*pull=*/false));
+    cycles.push_back(loop.Pass(/*pull=*/true));
   }
-  const auto slower = [](const LoopCost& a, const LoopCost& b) {
-    return a.rows_per_second < b.rows_per_second;
-  };
-  std::nth_element(passes.begin(), passes.begin() + 3, passes.end(), slower);
-  return passes[3];
+  return {MedianOf(std::move(steps)), MedianOf(std::move(cycles))};
 }
 
 }  // namespace graphd::bench

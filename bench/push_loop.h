@@ -33,8 +33,12 @@ struct LoopCost {
   double rows_per_second = 0;
   double cpu_per_row = 0;  // seconds
 };
-// The arithmetic alone: one thread, memory on large pages, nothing kept. Measured anew each time,
-// because other machines on the same host make a difference of a third from one minute to the next.
-LoopCost MeasureLoop(OptimizerState state, bool zipf);
+struct LoopCosts {
+  LoopCost step;   // rows that are sorted already are read, stepped and written
+  LoopCost cycle;  // the rows are read into a tensor first, in the order in which they were drawn
+};
+// Bare loops: one thread, memory on large pages, nothing kept. Measured anew each time, because
+// other machines on the same host make a difference of a third from one minute to the next.
+LoopCosts MeasureLoops(OptimizerState state, bool zipf);
 
 }  // namespace graphd::bench

@@ -144,7 +144,7 @@ void Submit(Served& served, const Push& push, const Pipeline::Done& done) {
 void BM_StorePush(benchmark::State& state) {
   const bool zipf = state.range(0) != 0;
   const auto kind = static_cast<OptimizerState>(state.range(1));
-  const LoopCost loop = MeasureLoop(kind, zipf);
+  const LoopCost loop = MeasureLoops(kind, zipf).step;
   Served& served = ServedFor(kind, static_cast<Durability>(state.range(2)));
   const std::vector<std::vector<int64_t>> pushes = DrawRows(zipf);
   Push& push = served.push;
