@@ -75,13 +75,25 @@ class Backoff {
   int rounds_ = 0;
 };
 
-// Acquire and release cost nothing on x86-64, and make the words' order that of the values. Only
-// the arena's side is aligned.
+// ThreadSanitizer can't see that a sequence lock tells a torn row: for it, rows are copied in
+// pieces that the language knows to be whole.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kWholeRows = false;
+#else
+constexpr bool kWholeRows = true;
+#endif
+
+// Acquire and release cost nothing on x86-64, and make the words' order that of the values.
+// ThreadSanitizer, which moves nothing, would keep a clock of its own for each piece: gigabytes.
+constexpr int kPieceLoad = kWholeRows ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
+constexpr int kPieceStore = kWholeRows ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
+
+// Only the arena's side is aligned.
 template <class T>
 void LoadPieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   const T* source = reinterpret_cast<const T*>(from);
   for (size_t i = 0; i < bytes / sizeof(T); i++) {
-    const T piece = __atomic_load_n(source + i, __ATOMIC_ACQUIRE);
+    const T piece = __atomic_load_n(source + i, kPieceLoad);
     std::memcpy(to + i * sizeof(T), &piece, sizeof(T));
   }
 }
@@ -92,17 +104,9 @@ void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   for (size_t i = 0; i < bytes / sizeof(T); i++) {
     T piece;
     std::memcpy(&piece, from + i * sizeof(T), sizeof(T));
-    __atomic_store_n(target + i, piece, __ATOMIC_RELEASE);
+    __atomic_store_n(target + i, piece, kPieceStore);
   }
 }
-
-// ThreadSanitizer can't see that a sequence lock tells a torn row: for it, rows are copied in
-// pieces that the language knows to be whole.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kWholeRows = false;
-#else
-constexpr bool kWholeRows = true;
-#endif
 
 inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   if (kWholeRows && bytes >= kLeastRowCopy) {
