@@ -2,6 +2,7 @@
 """Blocks as the objects of DGL and PyG. Imported when one of them is asked for."""
 import importlib
 
+from .block import Block
 from .errors import InvalidError
 from .names import EID, NID
 
@@ -55,6 +56,9 @@ def to_pyg(blocks):
         seeds, "label" as ``y``, too. Of a `TemporalSampler` also ``batch``, the seed of each
         node, and ``seed_time``.
     """
+    if not isinstance(blocks, (list, tuple)) or not all(isinstance(b, Block) for b in blocks):
+        raise InvalidError(f"blocks {type(blocks)}: expected the list of blocks that a loader "
+                           "yields last; block.to_pyg() is for a single one")
     pyg = _import("torch_geometric.data", "torch_geometric")
     types = blocks[0].types
     if types.is_homogeneous:
@@ -98,17 +102,17 @@ def _put_edges(store, blocks, e):
 
     types = blocks[0].types
     etype, dst_type = types.canonical_etypes[e], types.ntypes[types.dst_types[e]]
-    indices, ids, counts, known = [], [], [], 0
+    indices, data, counts, known = [], {}, [], 0
     for block in reversed(blocks):
         u, v = block.coo(etype)
         begin = int(block.csc(etype)[0][known])  # rows of nodes that this hop has met first
         indices.append(torch.stack([u[begin:], v[begin:]]))
-        edge_ids = block.edge_frames[e][EID]
-        if len(edge_ids) == len(u):
-            ids.append(edge_ids[begin:])
+        for name, rows in _whole(block.edge_frames[e], len(u)).items():
+            data.setdefault(name, []).append(rows[begin:])
         counts.append(len(u) - begin)
         known = block.num_dst_nodes(dst_type)
     store.edge_index = torch.cat(indices, dim=1)
     store.num_sampled_edges = counts
-    if len(ids) == len(blocks):
-        store.e_id = torch.cat(ids)
+    for name, parts in data.items():
+        if len(parts) == len(blocks):
+            store["e_id" if name == EID else name] = torch.cat(parts)

@@ -13,8 +13,10 @@ from torch_geometric.utils import k_hop_subgraph
 import graphd
 import jobs
 import support
-from graphd.distributed import DistGraph, DistNodeDataLoader, partition_graph
-from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler, TemporalSampler
+from graphd.distributed import (DistEdgeDataLoader, DistGraph, DistNodeDataLoader,
+                                partition_graph)
+from graphd.sampling import (MultiLayerFullNeighborSampler, NeighborSampler, TemporalSampler,
+                             negative_sampler)
 
 COUNTS = {"user": 60, "item": 40}
 ETYPES = [("user", "buys", "item"), ("item", "sold_to", "user"), ("user", "knows", "user")]
@@ -120,6 +122,23 @@ class FromPyg(support.GraphTest):
             with torch.no_grad():
                 torch.testing.assert_close(model(batch.x, batch.edge_index)[:30],
                                            model(data.x, data.edge_index)[nodes[seeds]])
+
+    def test_edges_bring_what_was_asked_for(self):
+        g = self.cut(homogeneous())
+        sampler = NeighborSampler([4, 4], prefetch_edge_feats=["edge_attr"])
+        for _, _, blocks in DistNodeDataLoader(g, torch.arange(90), sampler, batch_size=30):
+            batch = graphd.to_pyg(blocks)
+            self.assertTrue(torch.equal(batch.edge_attr, g.edata["edge_attr"][batch.e_id]))
+
+    def test_pairs_of_a_batch_of_edges_are_an_edge_label_index(self):
+        g = self.cut(homogeneous())
+        loader = DistEdgeDataLoader(g, torch.arange(100), NeighborSampler([4, 4]), batch_size=16,
+                                    negative_sampler=negative_sampler.Uniform(2))
+        for _, pos, neg, blocks in loader:
+            batch = graphd.to_pyg(blocks)
+            u, v = g.find_edges(pos.edata[graphd.EID])
+            self.assertTrue(torch.equal(batch.n_id[torch.stack(pos.edges())], torch.stack([u, v])))
+            self.assertTrue(torch.equal(batch.n_id[neg.edges()[0]], u.repeat_interleave(2)))
 
     def test_a_batch_of_several_types_feeds_a_model_of_several_types(self):
         g = self.cut(heterogeneous())
