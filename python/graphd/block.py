@@ -3,6 +3,7 @@
 import functools
 
 from . import backend
+from .errors import FORMS, InvalidError, one_of
 from .frame import Frame, TypedFrame
 from .names import EID, NID
 
@@ -35,6 +36,7 @@ class _EdgeView:
 
     def __call__(self, form="uv", order="eid", etype=None):
         u, v = self._block.coo(etype)
+        one_of(form, "form", FORMS)
         if form == "uv":
             return u, v
         ids = self._block.place(_arange(len(u)))
@@ -257,8 +259,8 @@ def to_block(g, dst_nodes=None, include_dst_in_src=True, src_nodes=None):
     -------
     Block
     """
-    from .errors import InvalidError
-
+    if not hasattr(g, "to_block"):
+        raise InvalidError(f"g {g!r}: expected a SampledGraph, as sample_neighbors gives it")
     if not include_dst_in_src:
         raise InvalidError("to_block: sources always include the destinations; leave "
                            "include_dst_in_src at True")

@@ -4,13 +4,13 @@ state included, with what a trainer wants to keep beside them. The same as ``gra
 
 Make and restore them in one trainer, while the others of the job wait in `DistGraph.barrier`.
 """
-import builtins
+import collections.abc
 import dataclasses
 
 from . import _graphd
 from .distributed.current_graph import graph_of
 from .distributed.tensor import checked_name
-from .errors import InvalidError
+from .errors import InvalidError, text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,9 @@ def create(g, name, tensors=(), files=None):
 def _names(tensors):
     if isinstance(tensors, str):
         raise InvalidError(f"tensors {tensors!r}: expected a list of names; put [] around it")
-    return builtins.list(tensors)
+    if not isinstance(tensors, collections.abc.Iterable):
+        raise InvalidError(f"tensors {tensors!r}: expected a list of names")
+    return [text(name, "tensors: name") for name in tensors]
 
 
 def list(g):
@@ -105,7 +107,8 @@ def restore(g, name, tensors=()):
 
 def read_file(g, name, file):
     """What was kept under this name, as bytes."""
-    return _graphd.read_checkpoint_file(graph_of(g).handle, checked_name(name), file)
+    return _graphd.read_checkpoint_file(graph_of(g).handle, checked_name(name),
+                                        text(file, "file", "the name that it was kept under"))
 
 
 def delete(g, name):

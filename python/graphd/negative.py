@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Negative edges. Names and arguments are those of ``dgl.dataloading.negative_sampler``."""
 from . import _graphd, backend, seeds
-from .errors import whole_number
+from .distributed.current_graph import graph_of
+from .errors import not_negative, whole_number
 
 
 class _Negatives:
@@ -20,7 +21,8 @@ class _Negatives:
         (src, dst), or a dict of canonical edge type to such a pair
         """
         backend.chosen()
-        seed = seeds.next_seed() if seed is None else seed
+        graph_of(g)
+        seed = seeds.given_or_next(seed)
         if not isinstance(eids, dict):
             return self._of_type(g, g.types.etype_id(None), eids, seed)
         numbers = {g.types.etype_id(name): ids for name, ids in eids.items()}
@@ -60,5 +62,6 @@ class negative_sampler:  # a namespace, as DGL has it
         """
 
         def __init__(self, k, exclude_self_loops=True, replace=False, redundancy=None):
-            super().__init__(_graphd.global_uniform(whole_number(k, "k"), exclude_self_loops,
-                                                    replace, redundancy or 0.0))
+            redundancy = 0.0 if redundancy is None else not_negative(redundancy, "redundancy")
+            super().__init__(_graphd.global_uniform(
+                whole_number(k, "k"), bool(exclude_self_loops), bool(replace), redundancy))

@@ -2,7 +2,7 @@
 """Neighbours by other rules than chance alone. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
 from .distributed.current_graph import graph_of
-from .errors import InvalidError
+from .errors import InvalidError, not_negative, one_of, whole_number
 from .sampled import SampledGraph
 from .schema import Types
 
@@ -33,17 +33,16 @@ def select_topk(g, k, weight, nodes=None, edge_dir="in", ascending=False, copy_n
     SampledGraph
         Edges of one node stand together, best first; ties by edge id.
     """
-    from .distributed.queries import fanouts_of, vectors
+    from .distributed.queries import fanouts_of, needed_column, vectors
 
     backend.chosen()
     graph_of(g)
-    if edge_dir not in ("in", "out"):
-        raise InvalidError(f"edge_dir {edge_dir!r}: use 'in' or 'out'")
+    is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"
+    weight = needed_column(weight, "weight")
     if nodes is None:
         nodes = {ntype: range(g.num_nodes(ntype)) for ntype in g.ntypes}
-    is_out = edge_dir == "out"
     lists = vectors(g.types.by_ntype(nodes, "nodes"))
-    found = _graphd.select_topk(g.handle, lists, fanouts_of(g.types, k), weight, is_out,
+    found = _graphd.select_topk(g.handle, lists, fanouts_of(g.types, k, "k"), weight, is_out,
                                 bool(ascending))
     return SampledGraph(g, lists, found, is_out)
 
@@ -75,8 +74,11 @@ class RandomWalkNeighborSampler:
     def __init__(self, G, num_traversals, termination_prob, num_random_walks, num_neighbors,
                  metapath=None, weight_column="weights"):
         self.g, self.weight_column = graph_of(G), weight_column
-        self._walks = (num_traversals, float(termination_prob), num_random_walks, num_neighbors)
-        self._metapath = [G.types.etype_id(e) for e in (metapath or [None])]
+        self._walks = (whole_number(num_traversals, "num_traversals"),
+                       not_negative(termination_prob, "termination_prob"),
+                       whole_number(num_random_walks, "num_random_walks"),
+                       whole_number(num_neighbors, "num_neighbors"))
+        self._metapath = G.types.steps(metapath or [None])
         ntype = G.types.canonical_etypes[self._metapath[0]][0]
         self._types = Types(_graphd.Schema([ntype], [(ntype, "_E", ntype)]))
 

@@ -40,9 +40,26 @@ def raw_graph(g, num_nodes=None, ndata=None, edata=None):
     else:
         raise InvalidError(f"partition_graph can't read a {type(g)}; give (src, dst), a dict of "
                            "edge type to (src, dst), or a graph of SciPy, NetworkX, PyG or DGL")
+    if not raw.edges:
+        raise InvalidError("g has no edge types; a graph needs one, even if it has no edges")
     _merge(raw.ndata, ndata, NTYPE)
     _merge(raw.edata, edata, ETYPE)
+    _check_features(raw.ndata)
+    _check_features(raw.edata)
     return raw
+
+
+def _check_features(by_type):
+    import numpy
+
+    for of, features in by_type.items():
+        for name, values in features.items():
+            if not isinstance(values, numpy.ndarray) and not hasattr(values, "detach"):
+                raise InvalidError(f"feature {name!r} of {of!r}: expected a tensor of torch or an "
+                                   f"array of NumPy, got {type(values)}")
+            if isinstance(values, numpy.ndarray) and values.dtype.kind not in "biuf":
+                raise InvalidError(f"feature {name!r} of {of!r} has the dtype {values.dtype}; "
+                                   "expected numbers or bool")
 
 
 def _merge(known, more, only_type):
@@ -80,6 +97,12 @@ def _from_coo(g, num_nodes):
     for (src_type, _, dst_type), ends in edges.items():
         for ntype, ids in ((src_type, ends[0]), (dst_type, ends[1])):
             seen[ntype] = max(seen.get(ntype, 0), int(ids.max()) + 1 if len(ids) else 0)
+    for ntype, count in counts.items():
+        if whole_number(count, f"num_nodes of {ntype!r}") < seen.get(ntype, 0):
+            raise InvalidError(f"num_nodes of {ntype!r} is {count}, and an edge ends in node "
+                               f"{seen[ntype] - 1}; give {seen[ntype]} or more")
+        if count < 0:
+            raise InvalidError(f"num_nodes of {ntype!r} is {count}; give 0 or more")
     return RawGraph({ntype: counts.get(ntype, seen.get(ntype))
                      for ntype in sorted(counts.keys() | seen.keys())}, edges)
 
@@ -101,6 +124,9 @@ def _ends(etype, pair):
     if src.ndim != 1 or src.shape != dst.shape:
         raise InvalidError(f"edges of {etype!r}: src has the shape {src.shape} and dst "
                            f"{dst.shape}; expected two vectors of the same length")
+    if len(src) and min(src.min(), dst.min()) < 0:
+        raise InvalidError(f"edges of {etype!r} end in node {min(src.min(), dst.min())}; node ids "
+                           "are 0 or more")
     return src, dst
 
 
@@ -148,7 +174,7 @@ def _from_pyg(data):
         features = {name: value for name, value in data.items() if name != "edge_index"}
         return RawGraph(
             {NTYPE: data.num_nodes},
-            {ETYPE: (_int64(data.edge_index[0]), _int64(data.edge_index[1]))},
+            {ETYPE: _pyg_ends(data, ETYPE)},
             {NTYPE: _pyg_names({n: v for n, v in features.items() if data.is_node_attr(n)})},
             {ETYPE: {n: v for n, v in features.items() if data.is_edge_attr(n)}})
     ndata = {ntype: _pyg_names({n: v for n, v in data[ntype].items()
@@ -157,8 +183,15 @@ def _from_pyg(data):
                      if n != "edge_index" and data[etype].is_edge_attr(n)}
              for etype in data.edge_types}
     return RawGraph({ntype: data[ntype].num_nodes for ntype in data.node_types},
-                    {etype: tuple(map(_int64, data[etype].edge_index)) for etype in data.edge_types},
+                    {etype: _pyg_ends(data[etype], etype) for etype in data.edge_types},
                     ndata, edata)
+
+
+def _pyg_ends(store, etype):
+    if getattr(store, "edge_index", None) is None:
+        raise InvalidError(f"edges of {etype!r}: there is no edge_index; give one (of an adj_t, "
+                           "leave the transform ToSparseTensor away)")
+    return tuple(map(_int64, store.edge_index))
 
 
 def _pyg_names(features):

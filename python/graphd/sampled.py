@@ -5,7 +5,7 @@ import functools
 from . import _graphd, backend
 from .batch_data import layers_of
 from .block import Block
-from .errors import InvalidError
+from .errors import FORMS, InvalidError, one_of
 from .frame import Frame, TypedFrame
 from .names import EID
 
@@ -62,7 +62,7 @@ class SampledGraph:
         e = self._types.etype_id(etype)
         u, v = (backend.from_numpy(ends) for ends in self._ends(e))
         ids = self._edge_ids(e)
-        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[form]
+        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[one_of(form, "form", FORMS)]
 
     all_edges = edges
 
@@ -137,5 +137,8 @@ def _empty():
 def _as_numpy(ids):
     import numpy
 
-    return numpy.asarray(ids, numpy.int64) if isinstance(ids, (list, tuple)) else (
-        backend.to_numpy(ids))
+    if isinstance(ids, (list, tuple)):
+        return numpy.asarray(ids, numpy.int64)
+    if not hasattr(ids, "dtype"):
+        raise InvalidError(f"dst_nodes {ids!r}: expected an int64 tensor, or a list")
+    return backend.to_numpy(ids)

@@ -9,6 +9,7 @@ from .batch_data import layers_of
 from .block import Block
 from .distributed.current_graph import graph_of
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from .distributed.queries import column_of, needed_column
 from .errors import InvalidError, draws, whole_number
 from .names import EID
 from .negative import negative_sampler
@@ -244,7 +245,7 @@ class NeighborSampler(_NativeSampler):
         if prob is not None and mask is not None:
             raise InvalidError("prob and mask: give one of them")
         self.fanouts, self.replace, self.edge_ids = _layers(fanouts), replace, edge_ids
-        self.column = prob or mask or ""
+        self.column = column_of(prob) or column_of(mask, "mask")
 
     def _make(self, types):
         method = self._method or ("weighted" if self.column else "uniform")
@@ -315,7 +316,8 @@ class TopKSampler(NeighborSampler):
     _method = "topk"
 
     def __init__(self, fanouts, weight, ascending=False, *, edge_ids=True, **prefetch):
-        super().__init__(fanouts, prob=weight, edge_ids=edge_ids, **prefetch)
+        super().__init__(fanouts, prob=needed_column(weight, "weight"), edge_ids=edge_ids,
+                         **prefetch)
         self._largest = not ascending
 
 
@@ -334,7 +336,7 @@ class LayerSampler(_NativeSampler):
 
     def __init__(self, fanouts, prob=None, *, edge_ids=True, **prefetch):
         super().__init__(**prefetch)
-        self.fanouts, self.column, self.edge_ids = _layers(fanouts), prob or "", edge_ids
+        self.fanouts, self.column, self.edge_ids = _layers(fanouts), column_of(prob), edge_ids
 
     def _make(self, types):
         return _graphd.layer_sampler(_typed_fanouts(types, self.fanouts), self.column,
@@ -354,7 +356,7 @@ class ShadowSampler(_NativeSampler):
 
     def __init__(self, fanouts, replace=False, prob=None, *, edge_ids=True, **prefetch):
         super().__init__(**prefetch)
-        self.fanouts, self.replace, self.column = _layers(fanouts), replace, prob or ""
+        self.fanouts, self.replace, self.column = _layers(fanouts), replace, column_of(prob)
         self.edge_ids = edge_ids
 
     def _make(self, types):
@@ -394,7 +396,8 @@ class TemporalSampler(_NativeSampler):
     def __init__(self, fanouts, column, recent=True, replace=False, inclusive=False, *,
                  edge_ids=True, **prefetch):
         super().__init__(**prefetch)
-        self.fanouts, self.column, self.recent = _layers(fanouts), column, recent
+        self.fanouts, self.recent = _layers(fanouts), recent
+        self.column = needed_column(column, "column")
         self.replace, self.inclusive, self.edge_ids = replace, inclusive, edge_ids
 
     def _make(self, types):

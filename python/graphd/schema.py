@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of node and edge types, and their numbers in the extension module."""
+import collections.abc
+
 from .errors import InvalidError
+
+
+def checked_ids(ids, what):
+    """`ids`, unless they are a mask: as numbers it would be nodes 0 and 1."""
+    if str(getattr(ids, "dtype", "")) in ("bool", "torch.bool"):
+        raise InvalidError(f"{what}: expected ids, got a mask; node_split and edge_split give the "
+                           "ids of a mask's ones, those of this trainer")
+    if hasattr(ids, "part_policy"):
+        raise InvalidError(f"{what}: expected ids, got {ids!r}; if its rows are ids, read them: "
+                           "tensor[:]")
+    return ids
 
 
 class Types:
@@ -51,6 +64,13 @@ class Types:
                                f"there are {self.canonical_etypes}")
         return self.handle.etype_id(":".join(triple))
 
+    def steps(self, metapath):
+        """The numbers of a metapath's edge types."""
+        if isinstance(metapath, str) or not isinstance(metapath, collections.abc.Iterable):
+            raise InvalidError(f"metapath {metapath!r}: expected a list of edge types, one for "
+                               "each step")
+        return [self.etype_id(etype) for etype in metapath]
+
     def by_ntype(self, ids, what):
         """[type] lists of ids out of a dict by type name, or a tensor if there is one type."""
         return self._by_type(ids, self.ntype_id, len(self.ntypes), "node", what)
@@ -63,11 +83,14 @@ class Types:
         lists = [None] * count
         if isinstance(ids, dict):
             for name, some in ids.items():
-                lists[number_of(name)] = some
+                lists[number_of(name)] = checked_ids(some, what)
+        elif isinstance(ids, tuple) and len(ids) == 2 and isinstance(ids[0], str):
+            raise InvalidError(f"{what}: got a pair of type and ids, as PyG has it; give a dict: "
+                               f"{{{ids[0]!r}: ids}}")
         elif ids is None:
             raise InvalidError(f"{what}: expected ids: a tensor, or a dict of {kind} type to ids")
         elif count == 1:
-            lists[0] = ids
+            lists[0] = checked_ids(ids, what)
         else:
             raise InvalidError(f"{what}: the graph has {count} {kind} types; give a dict of "
                                f"{kind} type to ids")

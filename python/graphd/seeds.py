@@ -19,6 +19,7 @@ def seed(val):
     ----------
     val : int
     """
+    val = whole_number(val, "seed")
     with _lock:
         _source.seed(val)
 
@@ -27,9 +28,10 @@ def given_or_next(given):
     """The seed of a call: its argument, or the next."""
     if given is None:
         return next_seed()
-    if whole_number(given, "seed") < 0:
-        raise InvalidError(f"seed {given}: expected 0 or more")
-    return given
+    number = whole_number(given, "seed")
+    if number < 0:
+        raise InvalidError(f"seed {number}: expected 0 or more")
+    return number
 
 
 def next_seed():

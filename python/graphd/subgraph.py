@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small graphs cut out of the large one, whole."""
+from .errors import FORMS, one_of
 from .frame import Frame, TypedFrame
 from .names import EID, NID
 
@@ -51,7 +52,7 @@ class Subgraph:
     def edges(self, form="uv", order="eid", etype=None):
         """Sources and destinations."""
         src, dst, ids = self._edges[self._types.etype_id(etype)]
-        return {"uv": (src, dst), "eid": ids, "all": (src, dst, ids)}[form]
+        return {"uv": (src, dst), "eid": ids, "all": (src, dst, ids)}[one_of(form, "form", FORMS)]
 
     all_edges = edges
 

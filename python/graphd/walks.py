@@ -3,7 +3,7 @@
 from . import _graphd, backend, seeds
 from .distributed.current_graph import graph_of
 from .distributed.queries import column_of
-from .errors import InvalidError, draws, whole_number
+from .errors import InvalidError, draws, not_negative, whole_number
 from .schema import Types
 
 
@@ -48,8 +48,7 @@ def random_walk(g, nodes, metapath=None, length=None, prob=None, restart_prob=No
         length = whole_number(length, "length")
         _check_size(nodes, length)
         return _traces(_graphd.walk_length(g.handle, nodes, length, *rest))
-    steps = [g.types.etype_id(etype) for etype in metapath]
-    return _traces(_graphd.walk_metapath(g.handle, nodes, steps, *rest))
+    return _traces(_graphd.walk_metapath(g.handle, nodes, g.types.steps(metapath), *rest))
 
 
 def node2vec_random_walk(g, nodes, p, q, walk_length, prob=None, return_eids=False, *, seed=None):
@@ -74,7 +73,8 @@ def node2vec_random_walk(g, nodes, p, q, walk_length, prob=None, return_eids=Fal
     backend.chosen()
     walk_length = whole_number(walk_length, "walk_length")
     _check_size(nodes, walk_length)
-    traces, eids, _ = _graphd.walk_node2vec(graph_of(g).handle, nodes, p, q, walk_length,
+    traces, eids, _ = _graphd.walk_node2vec(graph_of(g).handle, nodes, not_negative(p, "p"),
+                                            not_negative(q, "q"), walk_length,
                                             column_of(prob), bool(return_eids),
                                             seeds.given_or_next(seed))
     return (traces, eids) if return_eids else traces
@@ -87,8 +87,9 @@ def _check_size(nodes, length):
 def _probabilities(given):
     if given is None:
         return []
-    return given.tolist() if hasattr(given, "tolist") else (
-        [given] if isinstance(given, (int, float)) else list(given))
+    given = given.tolist() if hasattr(given, "tolist") else given
+    each = given if isinstance(given, (list, tuple)) else [given]
+    return [not_negative(one, "restart_prob") for one in each]
 
 
 def _traces(found):

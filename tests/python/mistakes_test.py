@@ -2,19 +2,23 @@
 """Arguments that make no sense, given to real servers: each is an error of graphd's that says what
 to do, and none ends the process or the servers."""
 import io
+import tempfile
 
 import numpy as np
 import torch
 
 import graphd
 import support
-from graphd.distributed import (DistEdgeDataLoader, DistEmbedding, DistNodeDataLoader, DistTensor,
-                                PartitionPolicy, SparseAdagrad, SparseAdam, SparseSGD,
-                                edge_subgraph, find_edges, in_subgraph, node_subgraph,
-                                partition_graph, sample_neighbors)
-from graphd.sampling import (MultiLayerFullNeighborSampler, NeighborSampler, PinSAGESampler,
-                             RandomWalkNeighborSampler, node2vec_random_walk, random_walk,
-                             select_topk)
+from graphd.distributed import (DistDataLoader, DistEdgeDataLoader, DistEmbedding,
+                                DistNodeDataLoader, DistTensor, PartitionPolicy, SparseAdagrad,
+                                SparseAdam, SparseSGD, edge_split, edge_subgraph, find_edges,
+                                in_subgraph, init, load_partition, load_partition_book,
+                                load_partition_feats, node_split, node_subgraph, partition_graph,
+                                sample_neighbors)
+from graphd.sampling import (LayerSampler, MultiLayerFullNeighborSampler, NeighborSampler,
+                             PinSAGESampler, RandomWalkNeighborSampler, ShadowSampler,
+                             TemporalSampler, TopKSampler, negative_sampler, node2vec_random_walk,
+                             random_walk, select_topk)
 
 A = np.arange(5)
 
@@ -132,11 +136,161 @@ class Mistakes(support.GraphTest):
         for arguments in ((None, 2, "p"), ("b", "2", "p"), ("b", 2**40, "p"), ("b", 2, None)):
             self.refused("expected", partition_graph, (A, A), *arguments)
 
+    def test_partitioning_speaks_of_its_arguments(self):
+        features = {"f": np.arange(5)}
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ((A, A), "b", 2, folder)
+            for classes in (3, "ff", [1, 2], A.reshape(5, 1), A * 0.5, {"_N": object()}):
+                self.refused("balance_ntypes.*for each", partition_graph, *arguments,
+                             ndata=features, balance_ntypes=classes)
+            self.refused(r"balance_ntypes: no node type 'a'; there are \['_N'\]", partition_graph,
+                         *arguments, balance_ntypes={"a": "f"})
+            for name, value, expected in (
+                    ("num_trainers_per_machine", 0, "1 to"),
+                    ("num_trainers_per_machine", "a", "whole"),
+                    ("part_method", "file", "'metis', .* or 'hash'"),
+                    ("objtype", 3, "'cut' or 'vol'"),
+                    ("num_nodes", 4, "give 5 or more"), ("num_nodes", -1, "give 5 or more")):
+                self.refused(f"{name}.*{expected}", partition_graph, *arguments, **{name: value})
+            for wrong in ([1, 2], 3, np.array(list("abcde"))):
+                self.refused("feature 'f' of '_N'", partition_graph, *arguments, ndata={"f": wrong})
+            self.refused("node -1; node ids are 0 or more", partition_graph, (A - 1, A),
+                         *arguments[1:])
+            self.refused("no edge types", partition_graph, {}, *arguments[1:])
+            classes = [True, False, True, False, True]
+            config = partition_graph(*arguments, balance_ntypes=classes)
+            self.assertEqual(config, f"{folder}/b.json")
+            with self.assertRaisesRegex(graphd.errors.ExistsError, "out_path, or force=True"):
+                partition_graph(*arguments)
+            partition_graph(*arguments, force=True)
+
+    def test_partitions_and_books(self):
+        config = support.fixture(self.fixture).config
+        for read in (load_partition, load_partition_feats, load_partition_book,
+                     lambda given, _: graphd.distributed.DistGraph(part_config=given)):
+            self.refused("part_config 3: expected the path", read, 3, 0)
+            with self.assertRaisesRegex(graphd.errors.NotFoundError, "'no.json' does not exist"):
+                read("no.json", 0)
+        for given in (None, ""):
+            self.refused("part_config", load_partition, given, 0)
+        self.refused("neither servers nor a part_config; .* give part_config=",
+                     graphd.distributed.DistGraph, "mine")
+        book = load_partition_book(config)[0]
+        for ids_of in (book.partid2nids, book.partid2eids):
+            for partid in ("a", None, 1.5):
+                self.refused(f"partid {partid!r}: expected a whole number", ids_of, partid)
+            for partid in (2, -1):
+                self.refused(f"partid {partid}: expected 0 to 1", ids_of, partid)
+
+    def test_splits(self):
+        g = self.standalone()
+        book, mask = g.get_partition_book(), torch.ones(g.num_nodes("user"), dtype=torch.bool)
+        for given in (None, 3, "train_mask", [True]):
+            self.refused('nodes .* expected a mask.*g.ndata', node_split, given, book)
+        self.refused("g.edata", edge_split, None, book)
+        for given in (None, 3):
+            self.refused(r"give g.get_partition_book\(\)", node_split, mask, given, "user")
+        for rank in ("a", 1, -1):
+            self.refused(f"rank {rank!r}: expected", node_split, mask, book, "user", rank)
+        self.refused("node_trainer_ids 3: expected a DistTensor", node_split, mask, book,
+                     node_trainer_ids=3)
+        mask = DistTensor((g.num_nodes("user"),), "bool",
+                          part_policy=g.get_node_partition_policy("user"))
+        self.refused("one of nodes; use node_split", edge_split, mask)
+
+    def test_masks_are_no_ids(self):
+        g = self.standalone()
+        mask = torch.ones(g.num_nodes("user"), dtype=torch.bool)
+        held = DistTensor((g.num_nodes("user"), 2),
+                          part_policy=g.get_node_partition_policy("user"))
+        for ids in (mask, mask.numpy()):
+            for wanted in ({"user": ids}, {"post": [1], "user": ids}):
+                self.refused("got a mask; node_split", sample_neighbors, g, wanted, 3)
+            self.refused("nids: .* got a mask", DistNodeDataLoader, g, {"user": ids},
+                         NeighborSampler([2]), batch_size=3)
+            self.refused("rows: .* got a mask", held.__getitem__, ids)
+        self.refused("got DistTensor", sample_neighbors, g, {"user": held}, 3)
+        self.refused(r"give a dict: \{'user': ids\}", DistNodeDataLoader, g,
+                     ("user", torch.arange(3)), NeighborSampler([2]), batch_size=3)
+        for seed in ([], None, "a", 1.5):
+            self.refused(r"seed .*: expected a whole number", graphd.seed, seed)
+        graphd.seed(np.int64(3))
+
+    def test_walks_columns_and_forms(self):
+        g = self.standalone()
+        for name in (3, ["w"]):
+            for make in (NeighborSampler, LayerSampler, ShadowSampler):
+                self.refused("prob .*name of an edge feature", make, [2], prob=name)
+            self.refused("mask .*name of an edge feature", NeighborSampler, [2], mask=name)
+            self.refused("prob .*name of an edge feature", random_walk, g, [1], ["follows"],
+                         prob=name)
+        for name in (None, 3):
+            self.refused("weight .*name of an edge feature", TopKSampler, [2], name)
+            self.refused("weight .*name of an edge feature", select_topk, g, 2, name, {"user": [1]})
+            self.refused("column .*name of an edge feature", TemporalSampler, [2], name)
+        self.refused("k 'a'", select_topk, g, "a", "w")
+        for at, name in enumerate(("num_traversals", "termination_prob", "num_random_walks",
+                                   "num_neighbors")):
+            arguments = [2, 0.5, 10, 3]
+            arguments[at] = "a"
+            self.refused(f"{name} 'a': expected", RandomWalkNeighborSampler, g, *arguments)
+        for metapath in ("follows", 3):
+            self.refused("metapath .*one for each step", random_walk, g, [1], metapath)
+            self.refused("metapath .*one for each step", RandomWalkNeighborSampler, g, 2, 0.5, 10,
+                         3, metapath)
+        for wrong in ("a", [0.1, "a"], {}):
+            self.refused("restart_prob .*a number", random_walk, g, [1], ["follows"],
+                         restart_prob=wrong)
+        self.refused("p 'a'", node2vec_random_walk, g, [1], "a", 1, 3)
+        self.refused("q None", node2vec_random_walk, g, [1], 1, None, 3)
+        found = sample_neighbors(g, {"user": [1, 2]}, 2)
+        for of in (found, graphd.to_block(found), g.local_partition):
+            self.refused("form 'xy': use 'uv', 'eid' or 'all'", of.edges, form="xy",
+                         etype="follows")
+        for nodes in ("a", 3):
+            self.refused("dst_nodes", graphd.to_block, found, {"user": nodes})
+        self.refused("g None: expected a SampledGraph", graphd.to_block, None)
+        self.refused("blocks .*list of blocks", graphd.to_pyg, graphd.to_block(found))
+
+    def test_tensors_and_negatives(self):
+        g = self.standalone()
+        name = sorted(g.nodes["user"].data)[0]
+        feature = g.nodes["user"].data[name]
+        for change in (feature.__setitem__, feature.add):
+            with self.assertRaisesRegex(graphd.errors.DeniedError, "make a DistTensor"):
+                change([1], feature[[1]])
+        self.refused("no type .* has 7 objects; .*range", DistTensor, (7, 2))
+        self.refused("each 0 or more", DistTensor, (-1, 2))
+        for make in (lambda: init.Constant("a"), lambda: init.Uniform(0, None),
+                     lambda: init.Normal(0, 1, seed="a")):
+            self.refused("expected a", make)
+        for type_id in ("a", 9):
+            self.refused("type_id .*expected", PartitionPolicy, "node", g, type_id)
+        self.refused("redundancy 'a'", negative_sampler.GlobalUniform, 2, redundancy="a")
+        self.refused("seed 'a'", negative_sampler.Uniform(2), g, {"follows": [1]}, seed="a")
+        self.refused("expected a DistGraph", negative_sampler.Uniform(2), None, {"follows": [1]})
+        self.refused(r"as graphd.sampling.negative_sampler.Uniform\(5\)", DistEdgeDataLoader, g,
+                     {"follows": [1]}, NeighborSampler([2]), batch_size=1,
+                     negative_sampler=lambda g, eids: eids)
+        for name, value in (("dataset", None), ("queue_size", "a"), ("collate_fn", 3),
+                            ("seed", "a")):
+            self.refused(f"{name} {value!r}", DistDataLoader,
+                         **{"dataset": A, "batch_size": 1, name: value})
+
+    def test_initialize(self):
+        for name, value in (("ip_config", 3), ("server_name", 3), ("part_config", 3),
+                            ("state_dir", 3), ("num_workers", "a"), ("num_workers", -1),
+                            ("timeout", "a"), ("timeout", -1)):
+            self.refused(f"{name} {value!r}: expected", graphd.distributed.initialize,
+                         **{"server_name": "mine", name: value})
+
     def test_what_a_checkpoint_keeps_are_bytes(self):
         g = self.served()
         self.refused("content as bytes", graphd.checkpoint.create, g, "c", files={"m": "m.pt"})
         self.refused("dict of name to bytes", graphd.checkpoint.create, g, "c", files=["m"])
-        self.refused("list of names", graphd.checkpoint.create, g, "c", tensors="t")
+        for names in ("t", 3, [3]):
+            self.refused("tensors", graphd.checkpoint.create, g, "c", tensors=names)
+        self.refused("file 3", graphd.checkpoint.read_file, g, "c", 3)
         DistTensor((300, 2), name="kept", persistent=True)
         content = io.BytesIO()
         torch.save({"a": 1}, content)

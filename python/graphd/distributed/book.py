@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which partition owns what."""
 from .. import _graphd, backend
-from ..errors import InvalidError, whole_number
+from ..errors import part_config_file, whole_number_in
 from ..schema import Types
 
 DEFAULT_NTYPE = "_N"
@@ -80,10 +80,13 @@ class GraphPartitionBook:
 
     def partid2nids(self, partid, ntype=DEFAULT_NTYPE):
         """The nodes that a partition owns, ascending."""
-        return self.handle.ids_of(False, self.ntype_id(ntype), partid)
+        return self.handle.ids_of(False, self.ntype_id(ntype), self._part(partid))
 
     def partid2eids(self, partid, etype=DEFAULT_ETYPE):
-        return self.handle.ids_of(True, self.etype_id(etype), partid)
+        return self.handle.ids_of(True, self.etype_id(etype), self._part(partid))
+
+    def _part(self, partid):
+        return whole_number_in(partid, "partid", 0, self.num_partitions() - 1)
 
     def nid2localnid(self, nids, partid=None, ntype=DEFAULT_NTYPE):
         """Rows of nodes among those that their owner has (of any partition; in DGL the own one)."""
@@ -133,10 +136,8 @@ def load_partition_book(part_config, part_id=0):
     dict, dict
         Numbers of node types and of canonical edge types, by name.
     """
-    handle = _graphd.load_book(str(part_config))
-    if not 0 <= whole_number(part_id, "part_id") < handle.num_partitions:
-        raise InvalidError(f"part_id {part_id}: there are partitions 0 to "
-                           f"{handle.num_partitions - 1}")
+    handle = _graphd.load_book(part_config_file(part_config))
+    part_id = whole_number_in(part_id, "part_id", 0, handle.num_partitions - 1)
     book = GraphPartitionBook(handle, part_id)
     return (book, handle.graph_name, {name: i for i, name in enumerate(book.ntypes)},
             {name: i for i, name in enumerate(book.canonical_etypes)})

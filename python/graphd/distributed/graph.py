@@ -4,7 +4,7 @@ from collections import namedtuple
 from collections.abc import MutableMapping
 
 from .. import _graphd, backend
-from ..errors import InvalidError
+from ..errors import InvalidError, part_config_path
 from ..names import ALL
 from ..schema import Types
 from . import current_graph, session
@@ -83,7 +83,9 @@ class DistGraph:
         if not isinstance(graph_name, str):
             raise InvalidError(f"graph_name {graph_name!r}: expected a name; \"\" takes what the "
                                "servers serve")
-        self.session = session.current(part_config and str(part_config))
+        if part_config:
+            part_config = part_config_path(part_config)
+        self.session = session.current(part_config)
         self.handle = _graphd.Graph(self.session, graph_name)
         self.types = Types(self.handle.schema)
         current_graph.set(self)

@@ -3,6 +3,9 @@
 not depend on partitions, nor on when a row is first touched."""
 
 
+from ..errors import finite, whole_number
+
+
 class Initializer:
     """The base of all of them."""
 
@@ -22,7 +25,7 @@ class Constant(Initializer):
     """
 
     def __init__(self, value):
-        self.a = value
+        self.a = finite(value, "value")
 
 
 class Uniform(Initializer):
@@ -37,7 +40,8 @@ class Uniform(Initializer):
     kind = "uniform"
 
     def __init__(self, low=-1.0, high=1.0, seed=0):
-        self.a, self.b, self.seed = low, high, seed
+        self.a, self.b = finite(low, "low"), finite(high, "high")
+        self.seed = whole_number(seed, "seed")
 
 
 class Normal(Initializer):
@@ -52,4 +56,5 @@ class Normal(Initializer):
     kind = "normal"
 
     def __init__(self, mean=0.0, std=1.0, seed=0):
-        self.a, self.b, self.seed = mean, std, seed
+        self.a, self.b = finite(mean, "mean"), finite(std, "std")
+        self.seed = whole_number(seed, "seed")

@@ -40,13 +40,18 @@ class DistDataLoader:
                  queue_size=None, *, num_workers=None, seed=None):
         if whole_number(batch_size, "batch_size") < 1:
             raise InvalidError(f"batch_size {batch_size}: expected 1 or more")
+        if not hasattr(dataset, "__len__"):
+            raise InvalidError(f"dataset {dataset!r}: expected a tensor, an array or a list")
+        if collate_fn is not None and not callable(collate_fn):
+            raise InvalidError(f"collate_fn {collate_fn!r}: expected a function of a list of items")
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
         self.collate_fn, self.drop_last = collate_fn or list, drop_last
         self.num_workers = _workers(num_workers)
         if self.num_workers < 0:
             raise InvalidError(f"num_workers {self.num_workers}: expected 0 or more")
-        self.queue_size = queue_size or max(2 * self.num_workers, 1)
-        self._seed, self._epoch = seeds.next_seed() if seed is None else seed, 0
+        self.queue_size = (whole_number(queue_size or 0, "queue_size")
+                           or max(2 * self.num_workers, 1))
+        self._seed, self._epoch = seeds.given_or_next(seed), 0
 
     def __len__(self):
         """Batches in an epoch."""
@@ -265,10 +270,13 @@ class DistEdgeDataLoader(_Loader):
                                "'reverse_types'")
         if eids is None:
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
-        for what, given in (("graph_sampler", graph_sampler),
-                            ("negative_sampler", negative_sampler)):
+        for what, given, example in (
+                ("graph_sampler", graph_sampler, "NeighborSampler([10, 25])"),
+                ("negative_sampler", negative_sampler, "negative_sampler.Uniform(5)")):
             if given is not None and not hasattr(given, "handle"):
-                raise InvalidError(f"{what} {given!r}: expected one of graphd.sampling")
+                raise InvalidError(f"{what} {given!r}: expected one of graphd.sampling, as "
+                                   f"graphd.sampling.{example}; batches of edges are made without "
+                                   "the interpreter")
         if not isinstance(reverse_etypes, (dict, type(None))):
             raise InvalidError(f"reverse_etypes {reverse_etypes!r}: expected a dict of edge type "
                                "to its reverse")

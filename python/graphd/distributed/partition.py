@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cutting graphs into partitions, and looking at one."""
+import contextlib
 import os
+import re
 import tempfile
 
 from .. import _graphd, backend, seeds
-from ..errors import InvalidError, whole_number
+from ..errors import (FORMS, GraphdError, InvalidError, one_of, part_config_file, path, text,
+                      whole_number, whole_number_in)
 from ..raw import raw_graph
 from ..schema import Types
 from .book import GraphPartitionBook
+
+
+_METHODS = ("metis", "ldg", "fennel", "random", "hash")
 
 
 def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method="metis",
@@ -58,35 +64,46 @@ def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method=
         Path of the part config; with return_mapping a tuple of it, original node ids and original
         edge ids (tensors, or dicts by type; of reverses: the edge's plus the number of edges).
     """
-    if not isinstance(graph_name, str):
-        raise InvalidError(f"graph_name {graph_name!r}: expected a str")
-    if not isinstance(part_method, str):
-        raise InvalidError(f"part_method {part_method!r}: expected a str, as 'metis'")
-    if not isinstance(out_path, (str, os.PathLike)):
-        raise InvalidError(f"out_path {out_path!r}: expected the path of a directory")
-    num_parts = whole_number(num_parts, "num_parts")
-    if not 1 <= num_parts <= 1 << 14:
-        raise InvalidError(f"num_parts {num_parts}: expected 1 to {1 << 14}")
+    options = {
+        "graph_name": text(graph_name, "graph_name"),
+        "output": path(out_path, "out_path", "the path of a directory"),
+        "num_parts": whole_number_in(num_parts, "num_parts", 1, 1 << 14),
+        "part_method": one_of(part_method, "part_method", _METHODS),
+        "objtype": one_of(objtype, "objtype", ("cut", "vol")),
+        "balance_edges": bool(balance_edges), "force": bool(force),
+        "num_trainers_per_machine": whole_number_in(
+            num_trainers_per_machine, "num_trainers_per_machine", 1, 1 << 14)}
     raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, raw.ndata[ntype]) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, raw.edata[etype]) for etype, ends in raw.edges.items()]
-    with tempfile.TemporaryDirectory() as scratch:
-        classes = _classes(balance_ntypes, list(raw.num_nodes), scratch)
+    with tempfile.TemporaryDirectory() as scratch, _arguments_named():
         part_config, _ = _graphd.partition_graph(nodes, edges, bool(add_reverse), {
-            "graph_name": graph_name, "output": os.fspath(out_path), "num_parts": num_parts,
-            "part_method": part_method, "objtype": objtype, "balance_ntypes": classes,
-            "balance_edges": bool(balance_edges), "seed": seeds.given_or_next(seed),
-            "force": bool(force),
-            "num_trainers_per_machine": num_trainers_per_machine})
+            **options, "balance_ntypes": _classes(balance_ntypes, raw, scratch),
+            "seed": seeds.given_or_next(seed)})
     return (part_config, *_original_ids(part_config)) if return_mapping else part_config
 
 
-def _classes(given, ntypes, scratch):
+@contextlib.contextmanager
+def _arguments_named():
+    """The partitioner's errors speak of graphctl's options; here these are arguments."""
+    try:
+        yield
+    except GraphdError as error:
+        words = (("--output", "out_path"), ("--force", "force=True"),
+                 (r"--(part_method|num_hops) (\w+)", r"\1='\2'"), (r"--(\w+)", r"\1"))
+        message = str(error)
+        for option, argument in words:
+            message = re.sub(option, argument, message)
+        raise type(error)(message) from None
+
+
+def _classes(given, raw, scratch):
     """balance_ntypes as the partitioner takes it: names of features, and files for tensors."""
     import numpy
 
     if given is None:
         return []
+    ntypes = list(raw.num_nodes)
     if not isinstance(given, dict):
         if len(ntypes) != 1:
             raise InvalidError(f"balance_ntypes: the graph has the node types {ntypes}; give a "
@@ -94,19 +111,29 @@ def _classes(given, ntypes, scratch):
         given = {ntypes[0]: given}
     classes = []
     for i, (ntype, value) in enumerate(given.items()):
+        if ntype not in raw.num_nodes:
+            raise InvalidError(f"balance_ntypes: no node type {ntype!r}; there are {ntypes}")
         if isinstance(value, str):
+            if value not in raw.ndata[ntype]:
+                raise InvalidError(f"balance_ntypes {value!r}: nodes of type {ntype!r} have the "
+                                   f"features {list(raw.ndata[ntype])}; name one, or give a class "
+                                   "for each node")
             classes.append(f"{ntype}/{value}" if len(ntypes) > 1 else value)
         else:
-            path = os.path.join(scratch, f"{i}.npy")
-            numpy.save(path, _as_integers(value))
-            classes.append(f"{ntype}={path}")
+            file = os.path.join(scratch, f"{i}.npy")
+            numpy.save(file, _class_numbers(value, ntype, raw.num_nodes[ntype]))
+            classes.append(f"{ntype}={file}")
     return classes
 
 
-def _as_integers(values):
+def _class_numbers(values, ntype, count):
     import numpy
 
-    array = backend.to_numpy(values)
+    array = backend.to_numpy(values) if hasattr(values, "detach") else numpy.asarray(values)
+    if array.shape != (count,) or array.dtype.kind not in "biu":
+        got = f"{array.dtype} of the shape {array.shape}" if array.shape else repr(values)
+        raise InvalidError(f"balance_ntypes: got {got} for nodes of type {ntype!r}; expected the "
+                           f"name of a feature, or integers or bool, one for each of the {count}")
     return array.astype(numpy.uint8) if array.dtype.kind == "b" else array
 
 
@@ -165,7 +192,7 @@ class Partition:
     def edges(self, form="uv", order="eid", etype=None):
         """Sources, destinations and ids of the edges that it owns."""
         u, v, ids = self.handle.edges(self.types.etype_id(etype))
-        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[form]
+        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[one_of(form, "form", FORMS)]
 
     def __repr__(self):
         return f"Partition({self.part_id}, nodes={self.num_nodes()}, edges={self.num_edges()})"
@@ -190,7 +217,8 @@ def load_partition(part_config, part_id, load_feats=True):
         Edge types.
     """
     backend.chosen()
-    handle = _graphd.load_partition(os.fspath(part_config), whole_number(part_id, "part_id"))
+    handle = _graphd.load_partition(part_config_file(part_config),
+                                    whole_number(part_id, "part_id"))
     part = Partition(handle, part_id)
     nodes, edges = handle.features() if load_feats else ({}, {})
     return (part, nodes, edges, GraphPartitionBook(handle.book, part_id), handle.book.graph_name,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How rows are spread over partitions."""
-from ..errors import InvalidError
+from ..errors import InvalidError, one_of, whole_number_in
 from .current_graph import graph_of
 
 
@@ -18,9 +18,9 @@ class PartitionPolicy:
     """
 
     def __init__(self, kind, g, type_id=0):
-        if kind not in ("node", "edge", "range"):
-            raise InvalidError(f"kind {kind!r}: use 'node', 'edge' or 'range'")
-        self.kind, self.g, self.type_id = kind, graph_of(g), type_id
+        self.kind, self.g = one_of(kind, "kind", ("node", "edge", "range")), graph_of(g)
+        types = g.etypes if kind == "edge" else g.ntypes
+        self.type_id = whole_number_in(type_id, "type_id", 0, len(types) - 1)
 
     @classmethod
     def of_size(cls, size, g):
@@ -28,7 +28,11 @@ class PartitionPolicy:
         found = [cls(kind, g, t)
                  for kind, count in (("node", len(g.ntypes)), ("edge", len(g.etypes)))
                  for t in range(count) if cls(kind, g, t).get_size() == size]
-        if len(found) != 1:
+        if not found:
+            raise InvalidError(
+                f"no type of nodes or edges has {size} objects; give as many rows as one has, or "
+                "part_policy=PartitionPolicy(\"range\", g) for rows that belong to neither")
+        if len(found) > 1:
             raise InvalidError(
                 f"{len(found)} types of nodes and edges have {size} objects; say with part_policy "
                 "where the rows go: g.get_node_partition_policy(ntype)")

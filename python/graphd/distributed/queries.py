@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling one hop, and small graphs cut out of the large one."""
 from .. import _graphd, backend, seeds
-from ..errors import InvalidError, draws, whole_number
+from ..errors import InvalidError, draws, one_of, text, whole_number
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
 from .current_graph import graph_of
@@ -53,9 +53,7 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     """
     backend.chosen()
     graph_of(g)
-    if edge_dir not in ("in", "out"):
-        raise InvalidError(f"edge_dir {edge_dir!r}: use 'in' or 'out'")
-    is_out = edge_dir == "out"
+    is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"
     lists = vectors(g.types.by_ntype(nodes, "nodes"))
     exclude = () if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
     numbers = fanouts_of(g.types, fanout)
@@ -66,34 +64,35 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     return SampledGraph(g, lists, found, is_out)
 
 
-def column_of(prob):
-    """The name of an edge feature, or ""."""
-    if prob is None:
-        return ""
-    if not isinstance(prob, str):
-        raise InvalidError(f"prob {prob!r}: expected the name of an edge feature")
-    return prob
+def column_of(name, what="prob"):
+    """The name of an edge feature, or "" for None."""
+    return "" if name is None else needed_column(name, what)
 
 
-def fanout_number(fanout):
+def needed_column(name, what):
+    """The name of an edge feature."""
+    return text(name, what, "the name of an edge feature")
+
+
+def fanout_number(fanout, what="fanout"):
     """As the extension takes it."""
-    number = whole_number(fanout, "fanout")
-    if abs(number) >> 31:
-        raise InvalidError(f"fanout {number}: expected -1 (all neighbours), or 0 to {2**31 - 1}")
+    number = whole_number(fanout, what)
+    if not -1 <= number < 1 << 31:
+        raise InvalidError(f"{what} {number}: expected -1 (all neighbours), or 0 to {2**31 - 1}")
     return number
 
 
-def fanouts_of(types, fanout):
+def fanouts_of(types, fanout, what="fanout"):
     """[etype] fanouts, out of one number or a dict."""
     if isinstance(fanout, dict):
-        by_type = {types.etype_id(name): fanout_number(number)
+        by_type = {types.etype_id(name): fanout_number(number, what)
                    for name, number in fanout.items()}
         missing = [c for e, c in enumerate(types.canonical_etypes) if e not in by_type]
         if missing:
-            raise InvalidError(f"fanout: no number for the edge types {missing}; name every edge "
+            raise InvalidError(f"{what}: no number for the edge types {missing}; name every edge "
                                "type (0: none of its edges)")
         return [by_type[e] for e in range(len(types.canonical_etypes))]
-    return [fanout_number(fanout)] * len(types.canonical_etypes)
+    return [fanout_number(fanout, what)] * len(types.canonical_etypes)
 
 
 def vectors(lists):
@@ -139,7 +138,7 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
     if not store_ids:
         raise InvalidError("edge_subgraph: store_ids=False is not supported; leave it at True")
     lists = graph_of(g).types.by_etype(edges, "edges")
-    return Subgraph(g.types, *_graphd.edge_subgraph(g.handle, lists, relabel_nodes),
+    return Subgraph(g.types, *_graphd.edge_subgraph(g.handle, lists, bool(relabel_nodes)),
                     None if relabel_nodes else g)
 
 

@@ -4,7 +4,8 @@ import atexit
 import os
 
 from .. import _graphd
-from ..errors import InvalidError
+from ..errors import (InvalidError, not_negative, part_config_file, part_config_path, path, text,
+                      whole_number_in)
 
 _session = None
 _part_config = None  # of standalone mode
@@ -47,6 +48,18 @@ def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_
         raise InvalidError("initialize: this process is connected already; call exit_client() first")
     if len(legacy) >= 2 and all(isinstance(each, int) for each in legacy[:2]):
         num_workers = legacy[1] if num_workers is None else num_workers
+    if part_config:
+        part_config = part_config_path(part_config)
+    if ip_config:
+        ip_config = path(ip_config, "ip_config", "the path of a file with a line per partition")
+    if state_dir:
+        state_dir = path(state_dir, "state_dir", "the path of a directory")
+    if server_name:
+        server_name = text(server_name, "server_name", "a name, as 'mine'")
+    if num_workers is not None:
+        num_workers = whole_number_in(num_workers, "num_workers", 0, 1024)
+    if timeout is not None:
+        timeout = not_negative(timeout, "timeout")
     chosen = {"server_name": server_name, "state_dir": state_dir, "part_config": part_config,
               "timeout": timeout}
     if not os.environ.get("GRAPHD_IP_CONFIG"):
@@ -76,6 +89,12 @@ def current(part_config=None):
     if _session is None:
         if os.environ.get("GRAPHD_SERVER_NAME"):
             raise InvalidError("graphd is not connected; call graphd.distributed.initialize() first")
+        if not part_config and not os.environ.get("GRAPHD_PART_CONFIG"):
+            raise InvalidError("there are neither servers nor a part_config; run under graphctl "
+                               "launch, or give part_config='parts/mine.json' to look at a graph "
+                               "without servers")
+        if part_config:
+            part_config = part_config_file(part_config)
         _session = _graphd.Session({"part_config": part_config})
         _part_config = part_config
     elif part_config and _part_config and not _is_same(part_config, _part_config):

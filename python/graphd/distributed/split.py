@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dividing nodes or edges among trainers."""
 from .. import backend
-from ..errors import InvalidError, whole_number
+from ..errors import InvalidError, text, whole_number_in
 from . import session
-from .book import DEFAULT_ETYPE, DEFAULT_NTYPE
+from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
 from .tensor import DistTensor
 
 
@@ -44,16 +44,32 @@ def edge_split(edges, partition_book=None, etype=DEFAULT_ETYPE, rank=None, force
 
 def _split(mask, book, is_edge, type_name, rank, force_even, trainer_ids):
     backend.chosen()
-    rank = -1 if rank is None else whole_number(rank, "rank")
-    trainer_ids = "" if trainer_ids is None else getattr(trainer_ids, "name", trainer_ids)
+    kind = "edge" if is_edge else "node"
+    if trainer_ids is not None:
+        trainer_ids = text(getattr(trainer_ids, "name", trainer_ids), f"{kind}_trainer_ids",
+                           "a DistTensor, as g.ndata[\"trainer_id\"], or its name")
     if isinstance(mask, DistTensor):
-        return mask.g.handle.split_feature(mask.handle, is_edge, rank, -1, force_even, trainer_ids)
-    if book is None:
-        raise InvalidError("a mask that is no DistTensor needs a partition_book; give "
+        if mask.handle.is_edge != is_edge:
+            other = "node" if is_edge else "edge"
+            raise InvalidError(f"{kind}_split: mask {mask.name!r} is one of {other}s; use "
+                               f"{other}_split")
+        rank = -1 if rank is None else _rank(rank, mask.g.session)
+        return mask.g.handle.split_feature(mask.handle, is_edge, rank, -1, bool(force_even),
+                                           trainer_ids or "")
+    if not hasattr(mask, "dtype"):
+        raise InvalidError(f"{kind}s {mask!r}: expected a mask: a DistTensor, as "
+                           f"g.{kind[0]}data[\"train_mask\"], or a tensor of bool")
+    if not isinstance(book, GraphPartitionBook):
+        raise InvalidError(f"partition_book {book!r}: a mask that is no DistTensor needs one; give "
                            "g.get_partition_book()")
     if trainer_ids:
-        raise InvalidError("trainer ids need a mask that is a DistTensor; give g.ndata[...]")
+        raise InvalidError("trainer ids need a mask that is a DistTensor; give "
+                           f"g.{kind[0]}data[...]")
     here = session.current()
     number = book.etype_id(type_name) if is_edge else book.ntype_id(type_name)
-    return book.handle.split(is_edge, number, mask, here.rank if rank < 0 else rank,
-                             here.world_size, force_even)
+    rank = here.rank if rank is None else _rank(rank, here)
+    return book.handle.split(is_edge, number, mask, rank, here.world_size, bool(force_even))
+
+
+def _rank(rank, here):
+    return whole_number_in(rank, "rank", 0, here.world_size - 1)

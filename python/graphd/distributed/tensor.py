@@ -4,7 +4,8 @@ import collections.abc
 import itertools
 
 from .. import _graphd, backend
-from ..errors import InvalidError, whole_number
+from ..errors import DeniedError, InvalidError, text, whole_number
+from ..schema import checked_ids
 from . import current_graph
 from .current_graph import graph_of
 from .init import Constant, Initializer
@@ -122,16 +123,23 @@ class DistTensor:
     def __setitem__(self, rows, values):
         """Sets rows, the last of duplicates; returns when it is as durable as the servers are
         configured. `values` has the tensor's dtype and a row for each id."""
+        self._check_writable()
         self.handle.write(self._ids(rows), values)
 
     def add(self, rows, values):
         """Adds to rows, for every one of duplicates. No addition is lost, whoever else adds."""
+        self._check_writable()
         self.handle.add(self._ids(rows), values)
+
+    def _check_writable(self):
+        if self.handle.is_feature:
+            raise DeniedError(f"feature {self.name!r} came with the graph and can't be changed; "
+                              "make a DistTensor of its shape and dtype, and assign to its rows")
 
     def _ids(self, rows):
         if isinstance(rows, slice):
             return list(range(*rows.indices(len(self))))
-        return whole_number(rows, "row") if isinstance(rows, int) else rows
+        return whole_number(rows, "row") if isinstance(rows, int) else checked_ids(rows, "rows")
 
     @property
     def local_partition(self):
@@ -172,9 +180,7 @@ class DistTensor:
 
 def checked_name(name):
     """`name`, if it is one."""
-    if not isinstance(name, str):
-        raise InvalidError(f"name {name!r}: expected a str")
-    return name
+    return text(name, "name")
 
 
 def extents(shape):
@@ -183,8 +189,9 @@ def extents(shape):
         raise InvalidError(f"shape {shape!r}: expected a tuple of whole numbers, as (1000, 16); "
                            "(1000,) for one number per row")
     shape = tuple(whole_number(extent, "shape: the extent") for extent in shape)
-    if not shape:
-        raise InvalidError("shape (): expected one extent or more; the first is the number of rows")
+    if not shape or min(shape) < 0:
+        raise InvalidError(f"shape {shape}: expected one extent or more, each 0 or more; the first "
+                           "is the number of rows")
     return shape
 
 
@@ -211,7 +218,7 @@ def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
 
         def make(some):
             return init_func(some, of_dtype)
-    return {"name": checked_name(name), "persistent": persistent,
+    return {"name": checked_name(name), "persistent": bool(persistent),
             "policy": policy.kind, "type": policy.type_id, "rows": shape[0],
             "dtype": dtype_name, "row_shape": list(shape[1:]),
-            "initializer": initializer.fields(), "many_writers": many_writers}, make
+            "initializer": initializer.fields(), "many_writers": bool(many_writers)}, make
