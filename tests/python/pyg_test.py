@@ -2,8 +2,10 @@
 """Together with PyG: its graphs are cut into partitions, batches become its objects, its models learn.
 Run with the environment that scripts/setup makes."""
 import os
+import re
 import shutil
 import tempfile
+import unittest
 
 import torch
 from torch_geometric.data import Data, HeteroData
@@ -97,6 +99,23 @@ class FromPyg(support.GraphTest):
             edges += len(u)
         self.assertGreater(edges, 10)
 
+    def test_times_of_nodes_are_times_of_their_edges(self):
+        data = homogeneous()
+        data.time = torch.arange(100)
+        data.edge_time = data.time[data.edge_index[0]]
+        g = self.cut(data)
+        seeds = torch.arange(20)
+        times = g.ndata["time"][seeds]
+        sampler = TemporalSampler([-1], "edge_time", inclusive=True)
+        (batch,) = [graphd.to_pyg(blocks) for _, _, blocks in DistNodeDataLoader(
+            g, seeds, sampler, batch_size=20, seed_times=times)]
+        nodes = g.ndata["orig_id"][:]
+        for i, (seed, time) in enumerate(zip(nodes[seeds].tolist(), times.tolist())):
+            u, v = data.edge_index
+            met = u[(v == seed) & (u <= time)]  # nodes of PyG are as old as their number
+            found = batch.n_id[batch.edge_index[0, batch.edge_index[1] == i]]
+            self.assertEqual(sorted(nodes[found].tolist()), sorted(met.tolist()))
+
     def test_a_batch_has_what_two_layers_need_of_the_whole_graph(self):
         data = homogeneous()
         g = self.cut(data)
@@ -163,6 +182,37 @@ class FromPyg(support.GraphTest):
                 self.assertEqual(data[etype[2]].n_id[local[1]].tolist(), v.tolist())
             out = model(data.x_dict, data.edge_index_dict)
             self.assertEqual(out["item"].shape, (len(inputs["item"]), 3))
+
+
+class Page(unittest.TestCase):
+    """What docs/python.md tells those who come from PyG, on the graph of its tutorial."""
+
+    def test_it_is_true(self):
+        with open(os.path.join(jobs.ROOT, "docs", "python.md"), encoding="utf-8") as file:
+            page = file.read()
+        make_graph = re.search(r"^```python file=make_graph.py\n(.*?)^```$", page, re.M | re.S)
+        here = page.partition("## Coming from PyG")[2]
+        blocks = re.findall(r"^```python norun\n(.*?)^```$", here, re.M | re.S)
+        self.assertEqual(len(blocks), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            self.addCleanup(os.chdir, os.getcwd())
+            self.addCleanup(graphd.distributed.exit_client)
+            os.chdir(folder)
+            exec(make_graph.group(1), {})
+            torch.manual_seed(0)
+            graphd.seed(0)
+            names = {}
+            exec(blocks[0], names)
+            data, model = names["data"], names["model"]
+            self.assertGreater((names["out"].argmax(1) == data.y).float().mean(), 0.8)
+            with torch.no_grad():
+                whole = model(data.x, data.edge_index)[:data.batch_size]
+                trimmed = model(data.x, data.edge_index,
+                                num_sampled_nodes_per_hop=data.num_sampled_nodes,
+                                num_sampled_edges_per_hop=data.num_sampled_edges)
+            torch.testing.assert_close(trimmed[:data.batch_size], whole)
+            exec(blocks[1], names)
+            self.assertEqual(names["edge_label_index"].shape[1], len(names["edge_label"]))
 
 
 class Train(jobs.JobTest):
