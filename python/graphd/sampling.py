@@ -132,6 +132,13 @@ class BoundSampler:
         return self.sampler.sample(self.g, seeds)[2]
 
 
+def check_times(sampler, seed_times):
+    """Refuses a sampler of the past that is not told when seeds ask."""
+    if seed_times is None and getattr(sampler, "needs_times", False):
+        raise InvalidError("seed_times None: a TemporalSampler needs the time at which each seed "
+                           "asks; give a tensor of as many")
+
+
 def of_node_types(types, names):
     """[(type number, feature)] of what a sampler's prefetch arguments say."""
     return _of_types(types.ntype_id, names)
@@ -393,6 +400,8 @@ class TemporalSampler(_NativeSampler):
         See `BlockSampler`.
     """
 
+    needs_times = True
+
     def __init__(self, fanouts, column, recent=True, replace=False, inclusive=False, *,
                  edge_ids=True, **prefetch):
         super().__init__(**prefetch)
@@ -413,6 +422,7 @@ class TemporalSampler(_NativeSampler):
         seed_times : int64 or float64 tensor, or dict of node type to tensor
             When each seed asks. Whole numbers also do for a column of floating-point ones.
         """
+        check_times(self, seed_times)
         return self._sample(g, seed_nodes, exclude_eids, seed, seed_times)
 
     def sample(self, g, seed_nodes, exclude_eids=None, *, seed_times=None):

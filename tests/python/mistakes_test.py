@@ -228,6 +228,10 @@ class Mistakes(support.GraphTest):
             self.refused("weight .*name of an edge feature", TopKSampler, [2], name)
             self.refused("weight .*name of an edge feature", select_topk, g, 2, name, {"user": [1]})
             self.refused("column .*name of an edge feature", TemporalSampler, [2], name)
+        past = TemporalSampler([2], "w")
+        self.refused("seed_times None: .* each seed", past.sample, g, {"user": [1]})
+        self.refused("seed_times None: .* each seed", DistNodeDataLoader, g, {"user": [1]}, past,
+                     batch_size=1)
         self.refused("k 'a'", select_topk, g, "a", "w")
         for at, name in enumerate(("num_traversals", "termination_prob", "num_random_walks",
                                    "num_neighbors")):

@@ -112,9 +112,10 @@ class _Loader:
 
     def _options(self, batch_size, shuffle, drop_last, num_workers, queue_size, seed, seed_times):
         """What the extension takes; ``seed_times`` by type."""
-        from ..sampling import of_edge_types, of_node_types
+        from ..sampling import check_times, of_edge_types, of_node_types
 
         types, sampler = self.g.types, self.sampler
+        check_times(sampler, seed_times)
         inputs = of_node_types(types, sampler.prefetch_node_feats)
         labels = of_node_types(types, sampler.prefetch_labels)
         edges = of_edge_types(types, sampler.prefetch_edge_feats)
