@@ -16,6 +16,11 @@ def use(library):
     ----------
     library : {"torch", "numpy"}
         Without a call it is "torch" where PyTorch is installed.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        For another library.
     """
     global _chosen
     from . import _graphd

@@ -3,7 +3,8 @@
 import functools
 
 from . import backend
-from .errors import FORMS, InvalidError, one_of
+from .arguments import FORMS, one_of
+from .errors import InvalidError
 from .frame import Frame, TypedFrame
 from .names import EID, NID
 
@@ -107,33 +108,78 @@ class Block:
         return self._edge_frames
 
     def place(self, tensor):
-        """The tensor on this block's device."""
+        """Brings a tensor to where the block is.
+
+        Parameters
+        ----------
+        tensor : tensor
+
+        Returns
+        -------
+        tensor
+            On this block's device.
+        """
         return tensor if self._device is None else tensor.to(self._device)
 
     # Types, as in a DGLGraph.
     @property
     def ntypes(self):
+        """Names of the node types."""
         return self.types.ntypes
 
     srctypes = dsttypes = ntypes
 
     @property
     def etypes(self):
+        """Relations of the edge types."""
         return self.types.etypes
 
     @property
     def canonical_etypes(self):
+        """(source type, relation, destination type) of each edge type."""
         return self.types.canonical_etypes
 
     # Sizes.
     def num_src_nodes(self, ntype=None):
-        """Source nodes of a type, or of all."""
+        """How many source nodes there are.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         return self._sum(self._batch.num_src, self.types.ntype_id, len(self.ntypes), ntype)
 
     def num_dst_nodes(self, ntype=None):
+        """How many destination nodes there are.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         return self._sum(self._batch.num_dst, self.types.ntype_id, len(self.ntypes), ntype)
 
     def num_edges(self, etype=None):
+        """How many edges there are.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         return self._sum(self._batch.num_edges, self.types.etype_id, len(self.etypes), etype)
 
     number_of_src_nodes, number_of_dst_nodes, number_of_edges = (
@@ -148,6 +194,11 @@ class Block:
     def csc(self, etype=None):
         """Edges by destination.
 
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
         Returns
         -------
         indptr : int64 tensor, [destinations + 1]
@@ -158,18 +209,43 @@ class Block:
         return pair if self._device is None else tuple(map(self.place, pair))
 
     def coo(self, etype=None):
-        """Local ids of sources and destinations, edge by edge: two int64 tensors."""
+        """Ends of the edges, as local ids.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        src, dst : int64 tensor, [edges]
+        """
         u, v = self._batch.coo(self._of.layer, self.types.etype_id(etype))
         return self.place(u), self.place(v)
 
     @property
     def edges(self):
+        """``edges(form="uv", etype=None)`` are ends, ids or both; ``edges[etype].data`` is
+        ``edata`` of a type.
+        """
         return _EdgeView(self)
 
     all_edges = edges
 
     def in_degrees(self, v=None, etype=None):
-        """Numbers of sampled in-edges of destinations, all of them unless told which."""
+        """Numbers of sampled in-edges of destinations.
+
+        Parameters
+        ----------
+        v : int64 tensor, optional
+            Local ids of destinations. Default: all.
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        tensor of int64
+        """
         indptr = self.csc(etype)[0]
         degrees = indptr[1:] - indptr[:-1]
         return degrees if v is None else degrees[v]
@@ -177,32 +253,51 @@ class Block:
     # Data.
     @property
     def srcdata(self):
+        """Data of the sources by name."""
         frames = self._src_frames or self.src_frames
         return frames[0] if len(frames) == 1 else TypedFrame(self.ntypes, frames)
 
     @property
     def dstdata(self):
+        """Data of the destinations by name."""
         frames = self._dst_frames or self.dst_frames
         return frames[0] if len(frames) == 1 else TypedFrame(self.ntypes, frames)
 
     @property
     def edata(self):
+        """Data of the edges by name."""
         frames = self.edge_frames
         return frames[0] if len(frames) == 1 else TypedFrame(self.canonical_etypes, frames)
 
     @property
     def srcnodes(self):
+        """``srcnodes(ntype)`` are local ids of sources, ``srcnodes[ntype].data`` is ``srcdata`` of
+        a type.
+        """
         counts = [self._batch.num_src(self._of.layer, t) for t in range(len(self.ntypes))]
         return _NodeView(self.types, counts, self.src_frames, self.place)
 
     @property
     def dstnodes(self):
+        """``dstnodes(ntype)`` are local ids of destinations, ``dstnodes[ntype].data`` is
+        ``dstdata`` of a type.
+        """
         counts = [self._batch.num_dst(self._of.layer, t) for t in range(len(self.ntypes))]
         return _NodeView(self.types, counts, self.dst_frames, self.place)
 
     # Elsewhere.
     def to(self, device):
-        """The block with its tensors on another device; itself, for the CPU."""
+        """The block with its tensors on another device.
+
+        Parameters
+        ----------
+        device : torch.device or str
+
+        Returns
+        -------
+        Block
+            Itself, for the CPU.
+        """
         if str(device) == "cpu" and self._device is None:
             return self
         moved = Block(self._batch, self._of, device)
@@ -212,17 +307,33 @@ class Block:
         return moved
 
     def int(self):
-        """DGL's conversion of a graph's ids; ours are int64 outside, so that it is refused."""
+        """DGL's conversion of a graph's ids; ours are int64 outside, so that it is refused.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
         raise NotImplementedError("blocks have int64 ids; take csc()[1], which is int32")
 
     def to_dgl(self):
-        """A `dgl.DGLBlock` with the same nodes, edges and data. Needs DGL."""
+        """The block with the same nodes, edges and data, for DGL's layers. Needs DGL.
+
+        Returns
+        -------
+        dgl.DGLBlock
+        """
         from .convert import block_to_dgl
 
         return block_to_dgl(self)
 
     def to_pyg(self):
-        """This layer as a `torch_geometric.data.Data` (or HeteroData). See `graphd.to_pyg`."""
+        """This layer alone, as `graphd.to_pyg` has it for several.
+
+        Returns
+        -------
+        torch_geometric.data.Data or HeteroData
+        """
         from .convert import to_pyg
 
         return to_pyg([self])
@@ -258,6 +369,11 @@ def to_block(g, dst_nodes=None, include_dst_in_src=True, src_nodes=None):
     Returns
     -------
     Block
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an edge ends in none of `dst_nodes`, or these hold duplicates.
     """
     if not hasattr(g, "to_block"):
         raise InvalidError(f"g {g!r}: expected a SampledGraph, as sample_neighbors gives it")

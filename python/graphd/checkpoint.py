@@ -8,9 +8,10 @@ import collections.abc
 import dataclasses
 
 from . import _graphd
+from .arguments import text
 from .distributed.current_graph import graph_of
 from .distributed.tensor import checked_name
-from .errors import InvalidError, text
+from .errors import InvalidError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +63,8 @@ def create(g, name, tensors=(), files=None):
     ------
     graphd.errors.ExistsError
         If there is one of this name.
+    graphd.errors.InvalidError
+        If `files` are no bytes by name.
     """
     files = {} if files is None else files
     if not isinstance(files, dict):
@@ -84,7 +87,11 @@ def _names(tensors):
 
 
 def list(g):
-    """All whole ones, by name.
+    """All whole checkpoints, by name.
+
+    Parameters
+    ----------
+    g : DistGraph
 
     Returns
     -------
@@ -99,18 +106,54 @@ def restore(g, name, tensors=()):
 
     Parameters
     ----------
+    g : DistGraph
+    name : str
     tensors : list of str, optional
         Default: all of the checkpoint.
+
+    Raises
+    ------
+    graphd.errors.NotFoundError
+        If there is none of this name.
     """
     _graphd.restore_checkpoint(graph_of(g).handle, checked_name(name), _names(tensors))
 
 
 def read_file(g, name, file):
-    """What was kept under this name, as bytes."""
+    """What was kept under a name beside the tensors.
+
+    Parameters
+    ----------
+    g : DistGraph
+    name : str
+        Of the checkpoint.
+    file : str
+        As `create` was told.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    graphd.errors.NotFoundError
+        If there is none of this name.
+    """
     return _graphd.read_checkpoint_file(graph_of(g).handle, checked_name(name),
                                         text(file, "file", "the name that it was kept under"))
 
 
 def delete(g, name):
-    """Removes a checkpoint from all machines."""
+    """Removes a checkpoint from all machines.
+
+    Parameters
+    ----------
+    g : DistGraph
+    name : str
+
+    Raises
+    ------
+    graphd.errors.NotFoundError
+        If there is none of this name.
+    """
     _graphd.delete_checkpoint(graph_of(g).handle, checked_name(name))

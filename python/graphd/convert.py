@@ -55,6 +55,11 @@ def to_pyg(blocks):
         ``num_sampled_edges``; data of the input nodes by name, "feat" as ``x``, too; labels of the
         seeds, "label" as ``y``, too. Of a `TemporalSampler` also ``batch``, the seed of each
         node, and ``seed_time``.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `blocks` is no list of them, or PyG is not installed.
     """
     if not isinstance(blocks, (list, tuple)) or not all(isinstance(b, Block) for b in blocks):
         raise InvalidError(f"blocks {type(blocks)}: expected the list of blocks that a loader "

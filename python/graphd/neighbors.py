@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neighbours by other rules than chance alone. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
+from .arguments import not_negative, one_of, whole_number
 from .distributed.current_graph import graph_of
-from .errors import InvalidError, not_negative, one_of, whole_number
+from .errors import InvalidError
 from .sampled import SampledGraph
 from .schema import Types
 

@@ -38,7 +38,12 @@ class SAGEConv(nn.Module):
         Only "mean".
     feat_drop : float
     bias : bool
-    activation : callable, optional
+    norm, activation : callable, optional
+
+    Raises
+    ------
+    ValueError
+        For another aggregator.
     """
 
     def __init__(self, in_feats, out_feats, aggregator_type="mean", feat_drop=0.0, bias=True,
@@ -56,6 +61,17 @@ class SAGEConv(nn.Module):
         nn.init.xavier_uniform_(self.fc_neigh.weight, gain=gain)
 
     def forward(self, block, feat):
+        """New features of the destinations.
+
+        Parameters
+        ----------
+        block : Block
+        feat : tensor, [source nodes, in_feats]
+
+        Returns
+        -------
+        tensor, [destination nodes, out_feats]
+        """
         feat = self.feat_drop(feat)
         here = feat[:block.num_dst_nodes()]
         # Whichever order makes the smaller rows to be averaged.
@@ -92,7 +108,17 @@ class RelGraphConv(nn.Module):
         self.activation = activation
 
     def forward(self, block, feats):
-        """`feats` and the result: dicts of node type to tensor."""
+        """New features of the destinations.
+
+        Parameters
+        ----------
+        block : Block
+        feats : dict of node type to tensor, [source nodes, in_feats]
+
+        Returns
+        -------
+        dict of node type to tensor, [destination nodes, out_feats]
+        """
         out = {ntype: self.self_loops[ntype](feat[:block.num_dst_nodes(ntype)])
                for ntype, feat in feats.items()}
         for etype, weight in zip(self.etypes, self.weights):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs of other libraries, as the partitioner takes them."""
 from . import backend
-from .errors import InvalidError, whole_number
+from .arguments import whole_number
+from .errors import InvalidError
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
 

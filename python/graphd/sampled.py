@@ -3,9 +3,10 @@
 import functools
 
 from . import _graphd, backend
+from .arguments import FORMS, one_of
 from .batch_data import layers_of
 from .block import Block
-from .errors import FORMS, InvalidError, one_of
+from .errors import InvalidError
 from .frame import Frame, TypedFrame
 from .names import EID
 
@@ -32,22 +33,45 @@ class SampledGraph:
 
     @property
     def ntypes(self):
+        """Names of the node types."""
         return self._types.ntypes
 
     @property
     def etypes(self):
+        """Relations of the edge types."""
         return self._types.etypes
 
     @property
     def canonical_etypes(self):
+        """(source type, relation, destination type) of each edge type."""
         return self._types.canonical_etypes
 
     def num_nodes(self, ntype=None):
-        """Nodes of the large graph."""
+        """How many nodes the large graph has.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         return self._g.num_nodes(ntype or (self.ntypes[0] if len(self.ntypes) == 1 else None))
 
     def num_edges(self, etype=None):
-        """Edges that were found, of a type or of all."""
+        """How many edges were found.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if etype is None:
             return sum(len(neighbors) for _, neighbors, _ in self._found.values())
         return len(self._edge_ids(self._types.etype_id(etype)))
@@ -55,9 +79,23 @@ class SampledGraph:
     number_of_nodes, number_of_edges = num_nodes, num_edges
 
     def edges(self, form="uv", order="eid", etype=None):
-        """Sources and destinations, as ids of the large graph.
+        """The edges, as ids of the large graph.
 
-        Edges of one node stand together, in the order in which the nodes were given.
+        Those of one node stand together, in the order in which the nodes were given.
+
+        Parameters
+        ----------
+        form : {"uv", "eid", "all"}
+            Ends, ids, or both.
+        order
+            DGL's; without effect.
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        tensor, or tuple of tensors
+            Sources and destinations, ids, or all three.
         """
         e = self._types.etype_id(etype)
         u, v = (backend.from_numpy(ends) for ends in self._ends(e))
@@ -68,6 +106,7 @@ class SampledGraph:
 
     @property
     def edata(self):
+        """Data of the edges by name."""
         frames = [Frame({EID: functools.partial(SampledGraph._edge_ids, e=e)}, self)
                   for e in range(len(self.canonical_etypes))]
         frames[0].update(self._edata)
@@ -87,7 +126,16 @@ class SampledGraph:
         return (seeds, neighbors) if self._is_out else (neighbors, seeds)
 
     def to_block(self, dst_nodes=None):
-        """See `graphd.to_block`."""
+        """The edges as a block. See `graphd.to_block`.
+
+        Parameters
+        ----------
+        dst_nodes : tensor, or dict of node type to tensor, optional
+
+        Returns
+        -------
+        Block
+        """
         import numpy
 
         backend.chosen()

@@ -5,12 +5,13 @@ import collections.abc
 import functools
 
 from . import _graphd, backend, seeds
+from .arguments import draws, whole_number
 from .batch_data import layers_of
 from .block import Block
 from .distributed.current_graph import graph_of
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .distributed.queries import column_of, needed_column
-from .errors import InvalidError, draws, whole_number
+from .errors import InvalidError
 from .names import EID
 from .negative import negative_sampler
 from .neighbors import PinSAGESampler, RandomWalkNeighborSampler, select_topk
@@ -40,6 +41,11 @@ class BlockSampler:
         In ``edata`` of every block.
     output_device
         DGL's; blocks are in host memory, and `Block.to` moves them.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `output_device` is not the CPU.
     """
 
     def __init__(self, prefetch_node_feats=None, prefetch_labels=None, prefetch_edge_feats=None,
@@ -67,11 +73,31 @@ class BlockSampler:
         input_nodes, output_nodes : tensor, or dict of node type to tensor
         blocks : list of Block
             Input layer first.
+
+        Raises
+        ------
+        NotImplementedError
+            In this class.
         """
         raise NotImplementedError
 
     def sample(self, g, seed_nodes, exclude_eids=None):
-        """`sample_blocks`, with the features that were asked for. DGL's loaders call it."""
+        """`sample_blocks`, with the features that were asked for. DGL's loaders call it.
+
+        Parameters
+        ----------
+        g : DistGraph
+        seed_nodes : int64 tensor, or dict of node type to tensor
+            Duplicates are dropped.
+        exclude_eids : int64 tensor, or dict of edge type to tensor, optional
+            Edges never to sample.
+
+        Returns
+        -------
+        input_nodes, output_nodes : tensor, or dict of node type to tensor
+        blocks : list of Block
+            Input layer first.
+        """
         found = self.sample_blocks(g, seed_nodes, exclude_eids)
         self.assign_lazy_features(g, found)
         return found
@@ -91,7 +117,13 @@ class BlockSampler:
         return BoundSampler(self, graph_of(g))
 
     def assign_lazy_features(self, g, found):
-        """Puts functions into the blocks that read what was asked for, when it is looked at."""
+        """Puts functions into the blocks that read what was asked for, when it is looked at.
+
+        Parameters
+        ----------
+        g : DistGraph
+        found : (input_nodes, output_nodes, blocks)
+        """
         input_nodes, output_nodes, blocks = found
         for names, ids, frames in ((self.prefetch_node_feats, input_nodes, blocks[0].src_frames),
                                    (self.prefetch_labels, output_nodes, blocks[-1].dst_frames)):
@@ -171,7 +203,12 @@ class _NativeSampler(BlockSampler):
         raise NotImplementedError
 
     def check_draws(self, num_seeds):
-        """Refuses batches of so many seeds with replacement that memory would not hold."""
+        """Refuses batches of so many seeds with replacement that memory would not hold.
+
+        Parameters
+        ----------
+        num_seeds : int
+        """
         if not getattr(self, "replace", False):
             return
         for fanout in self.fanouts:
@@ -179,12 +216,41 @@ class _NativeSampler(BlockSampler):
                 draws(num_seeds, whole_number(each, "fanout"), "fanout")
 
     def handle(self, types):
+        """What the extension samples with.
+
+        Parameters
+        ----------
+        types : Types
+            Of the graph.
+
+        Returns
+        -------
+        The extension's sampler.
+        """
         key = tuple(types.canonical_etypes)
         if key not in self._handles:
             self._handles[key] = self._make(types)
         return self._handles[key]
 
     def sample_blocks(self, g, seed_nodes, exclude_eids=None, *, seed=None):
+        """Samples the blocks of one mini-batch.
+
+        Parameters
+        ----------
+        g : DistGraph
+        seed_nodes : int64 tensor, or dict of node type to tensor
+            Duplicates are dropped.
+        exclude_eids : int64 tensor, or dict of edge type to tensor, optional
+            Edges never to sample.
+        seed : int, optional
+            The same seed gives the same blocks, wherever the partitions are.
+
+        Returns
+        -------
+        input_nodes, output_nodes : tensor, or dict of node type to tensor
+        blocks : list of Block
+            Input layer first.
+        """
         return self._sample(g, seed_nodes, exclude_eids, seed)
 
     def _sample(self, g, seed_nodes, exclude_eids, seed, seed_times=None):
@@ -238,6 +304,11 @@ class NeighborSampler(_NativeSampler):
         DGL's; without effect.
     edge_ids : bool
         Whether blocks tell ``edata[graphd.EID]``.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If fanouts or features are none, or options do not go together.
     """
 
     _method, _largest = None, True
@@ -289,6 +360,11 @@ class LaborSampler(NeighborSampler):
         DGL's; only as they are by default.
     edge_ids : bool
         Whether blocks tell ``edata[graphd.EID]``.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If it is not LABOR-0.
     """
 
     _method = "labor"
@@ -339,6 +415,10 @@ class LayerSampler(_NativeSampler):
         Per layer, input layer first.
     prob : str, optional
         Edge feature with the adjacency matrix's entries; default 1 / in-degree.
+    edge_ids : bool
+        Whether blocks tell ``edata[graphd.EID]``.
+    **prefetch
+        Those of `BlockSampler`.
     """
 
     def __init__(self, fanouts, prob=None, *, edge_ids=True, **prefetch):
@@ -357,8 +437,14 @@ class ShadowSampler(_NativeSampler):
     ----------
     fanouts : list of int
         Per hop, last hop first.
-    replace, prob
+    replace : bool
         Of the hops.
+    prob : str, optional
+        Edge feature with weights of the hops.
+    edge_ids : bool
+        Whether blocks tell ``edata[graphd.EID]``.
+    **prefetch
+        Those of `BlockSampler`.
     """
 
     def __init__(self, fanouts, replace=False, prob=None, *, edge_ids=True, **prefetch):
@@ -396,8 +482,10 @@ class TemporalSampler(_NativeSampler):
         Only without `recent`.
     inclusive : bool
         Also edges at the seed's time itself.
-    prefetch_node_feats, prefetch_labels, prefetch_edge_feats
-        See `BlockSampler`.
+    edge_ids : bool
+        Whether blocks tell ``edata[graphd.EID]``.
+    **prefetch
+        Those of `BlockSampler`.
     """
 
     needs_times = True
@@ -415,17 +503,43 @@ class TemporalSampler(_NativeSampler):
             bool(self.replace), bool(self.inclusive), bool(self.edge_ids))
 
     def sample_blocks(self, g, seed_nodes, exclude_eids=None, *, seed_times=None, seed=None):
-        """As `BlockSampler.sample_blocks`.
+        """Samples the blocks of one mini-batch, as each seed's time has them.
 
         Parameters
         ----------
+        g : DistGraph
+        seed_nodes : int64 tensor, or dict of node type to tensor
+            Each has a tree of its own, duplicates too.
+        exclude_eids : int64 tensor, or dict of edge type to tensor, optional
+            Edges never to sample.
         seed_times : int64 or float64 tensor, or dict of node type to tensor
             When each seed asks. Whole numbers also do for a column of floating-point ones.
+        seed : int, optional
+            The same seed gives the same blocks, wherever the partitions are.
+
+        Returns
+        -------
+        input_nodes, output_nodes : tensor, or dict of node type to tensor
+        blocks : list of Block
+            Input layer first.
         """
         check_times(self, seed_times)
         return self._sample(g, seed_nodes, exclude_eids, seed, seed_times)
 
     def sample(self, g, seed_nodes, exclude_eids=None, *, seed_times=None):
+        """`sample_blocks`, with the features that were asked for.
+
+        Parameters
+        ----------
+        g, seed_nodes, exclude_eids, seed_times
+            As `sample_blocks` has them.
+
+        Returns
+        -------
+        input_nodes, output_nodes : tensor, or dict of node type to tensor
+        blocks : list of Block
+            Input layer first.
+        """
         found = self.sample_blocks(g, seed_nodes, exclude_eids, seed_times=seed_times)
         self.assign_lazy_features(g, found)
         return found

@@ -3,7 +3,8 @@
 import random
 import threading
 
-from .errors import InvalidError, whole_number
+from .arguments import whole_number
+from .errors import InvalidError
 
 _source = random.Random()
 _lock = threading.Lock()
@@ -18,6 +19,11 @@ def seed(val):
     Parameters
     ----------
     val : int
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `val` is no whole number.
     """
     val = whole_number(val, "seed")
     with _lock:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small graphs cut out of the large one, whole."""
-from .errors import FORMS, one_of
+from .arguments import FORMS, one_of
 from .frame import Frame, TypedFrame
 from .names import EID, NID
 
@@ -24,18 +24,31 @@ class Subgraph:
 
     @property
     def ntypes(self):
+        """Names of the node types."""
         return self._types.ntypes
 
     @property
     def etypes(self):
+        """Relations of the edge types."""
         return self._types.etypes
 
     @property
     def canonical_etypes(self):
+        """(source type, relation, destination type) of each edge type."""
         return self._types.canonical_etypes
 
     def num_nodes(self, ntype=None):
-        """Nodes of a type, or of all; those of the large graph if they were not relabelled."""
+        """How many nodes there are; as many as the large graph has if they were not relabelled.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if self._g:
             return self._g.num_nodes(ntype)
         if ntype is None:
@@ -43,6 +56,17 @@ class Subgraph:
         return len(self._nodes[self._types.ntype_id(ntype)])
 
     def num_edges(self, etype=None):
+        """How many edges there are.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if etype is None:
             return sum(len(src) for src, _, _ in self._edges)
         return len(self._edges[self._types.etype_id(etype)][0])
@@ -50,7 +74,22 @@ class Subgraph:
     number_of_nodes, number_of_edges = num_nodes, num_edges
 
     def edges(self, form="uv", order="eid", etype=None):
-        """Sources and destinations."""
+        """The edges.
+
+        Parameters
+        ----------
+        form : {"uv", "eid", "all"}
+            Ends, ids, or both.
+        order
+            DGL's; without effect.
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        tensor, or tuple of tensors
+            Sources and destinations, ids, or all three.
+        """
         src, dst, ids = self._edges[self._types.etype_id(etype)]
         return {"uv": (src, dst), "eid": ids, "all": (src, dst, ids)}[one_of(form, "form", FORMS)]
 

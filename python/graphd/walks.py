@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random walks. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
+from .arguments import draws, not_negative, whole_number
 from .distributed.current_graph import graph_of
 from .distributed.queries import column_of
-from .errors import InvalidError, draws, not_negative, whole_number
+from .errors import InvalidError
 from .schema import Types
 
 
@@ -37,6 +38,11 @@ def random_walk(g, nodes, metapath=None, length=None, prob=None, restart_prob=No
         Only with return_eids; -1 behind the end.
     types : int64 tensor, [steps + 1]
         The node type of each column of traces.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If both of metapath and length are given, or neither.
     """
     backend.chosen()
     graph_of(g)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which partition owns what."""
 from .. import _graphd, backend
-from ..errors import part_config_file, whole_number_in
+from ..arguments import part_config_file, whole_number_in
 from ..schema import Types
 
 DEFAULT_NTYPE = "_N"
@@ -23,9 +23,20 @@ class GraphPartitionBook:
         self._partid = partid
 
     def shared_memory(self, graph_name):
-        """DGL's: nothing to do here."""
+        """DGL's: nothing to do here.
+
+        Parameters
+        ----------
+        graph_name : str
+        """
 
     def num_partitions(self):
+        """How many partitions there are.
+
+        Returns
+        -------
+        int
+        """
         return self.handle.num_partitions
 
     @property
@@ -35,14 +46,17 @@ class GraphPartitionBook:
 
     @property
     def ntypes(self):
+        """Names of the node types."""
         return self.types.ntypes
 
     @property
     def etypes(self):
+        """Relations of the edge types."""
         return self.types.etypes
 
     @property
     def canonical_etypes(self):
+        """(source type, relation, destination type) of each edge type."""
         return self.types.canonical_etypes
 
     @property
@@ -51,68 +65,237 @@ class GraphPartitionBook:
         return self.types.is_homogeneous
 
     def to_canonical_etype(self, etype):
-        """The triple that a relation stands for."""
+        """The triple that a relation stands for.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        (str, str, str)
+        """
         return self.types.canonical_etypes[self.types.etype_id(etype)]
 
     def metadata(self):
-        """For each partition a dict of machine_id, num_nodes and num_edges."""
+        """What each partition owns.
+
+        Returns
+        -------
+        list of dict
+            machine_id, num_nodes and num_edges.
+        """
         return [{"machine_id": p, "num_nodes": self.handle.count_in(False, _HOMOGENEOUS, p),
                  "num_edges": self.handle.count_in(True, _HOMOGENEOUS, p)}
                 for p in range(self.num_partitions())]
 
     def ntype_id(self, ntype):
-        """The type's number; -1 for DGL's default name on a graph that has no type called so."""
+        """The number of a node type.
+
+        Parameters
+        ----------
+        ntype : str
+
+        Returns
+        -------
+        int
+            -1 for DGL's default name on a graph that has no type called so: homogeneous ids.
+        """
         if ntype == DEFAULT_NTYPE and DEFAULT_NTYPE not in self.types.ntypes:
             return _HOMOGENEOUS
         return self.types.ntype_id(ntype)
 
     def etype_id(self, etype):
+        """The number of an edge type.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        int
+            -1 for DGL's default name on a graph that has no type called so: homogeneous ids.
+        """
         if etype in (DEFAULT_ETYPE, "_E") and "_E" not in self.types.etypes:
             return _HOMOGENEOUS
         return self.types.etype_id(etype)
 
     def nid2partid(self, nids, ntype=DEFAULT_NTYPE):
-        """The partitions that own the nodes: an int64 tensor."""
+        """The partitions that own nodes.
+
+        Parameters
+        ----------
+        nids : int64 tensor or list
+            Within the type; homogeneous ids without one.
+        ntype : str
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.handle.owners(False, self.ntype_id(ntype), nids)
 
     def eid2partid(self, eids, etype=DEFAULT_ETYPE):
+        """The partitions that own edges.
+
+        Parameters
+        ----------
+        eids : int64 tensor or list
+            Within the type; homogeneous ids without one.
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.handle.owners(True, self.etype_id(etype), eids)
 
     def partid2nids(self, partid, ntype=DEFAULT_NTYPE):
-        """The nodes that a partition owns, ascending."""
+        """The nodes that a partition owns.
+
+        Parameters
+        ----------
+        partid : int
+        ntype : str
+
+        Returns
+        -------
+        int64 tensor, ascending
+        """
         return self.handle.ids_of(False, self.ntype_id(ntype), self._part(partid))
 
     def partid2eids(self, partid, etype=DEFAULT_ETYPE):
+        """The edges that a partition owns.
+
+        Parameters
+        ----------
+        partid : int
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        int64 tensor, ascending
+        """
         return self.handle.ids_of(True, self.etype_id(etype), self._part(partid))
 
     def _part(self, partid):
         return whole_number_in(partid, "partid", 0, self.num_partitions() - 1)
 
     def nid2localnid(self, nids, partid=None, ntype=DEFAULT_NTYPE):
-        """Rows of nodes among those that their owner has (of any partition; in DGL the own one)."""
+        """Rows of nodes among those that their owner has.
+
+        Parameters
+        ----------
+        nids : int64 tensor or list
+            Within the type; homogeneous ids without one.
+        partid : int, optional
+            DGL's; without effect, for nodes of any partition will do.
+        ntype : str
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.handle.local_rows(False, self.ntype_id(ntype), nids)
 
     def eid2localeid(self, eids, partid=None, etype=DEFAULT_ETYPE):
+        """Rows of edges among those that their owner has.
+
+        Parameters
+        ----------
+        eids : int64 tensor or list
+            Within the type; homogeneous ids without one.
+        partid : int, optional
+            DGL's; without effect, for edges of any partition will do.
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.handle.local_rows(True, self.etype_id(etype), eids)
 
     def map_to_per_ntype(self, ids):
-        """(types' numbers, ids within the types) of homogeneous node ids."""
+        """Types of homogeneous node ids, and ids within these.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+
+        Returns
+        -------
+        types, ids : int64 tensor
+        """
         return self.handle.to_typed(False, ids)
 
     def map_to_per_etype(self, ids):
+        """Types of homogeneous edge ids, and ids within these.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+
+        Returns
+        -------
+        types, ids : int64 tensor
+        """
         return self.handle.to_typed(True, ids)
 
     def map_to_homo_nid(self, ids, ntype):
+        """Homogeneous ids of a type's nodes.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+        ntype : str
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.handle.to_homo(False, self.types.ntype_id(ntype), ids)
 
     def map_to_homo_eid(self, ids, etype):
+        """Homogeneous ids of a type's edges.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.handle.to_homo(True, self.types.etype_id(etype), ids)
 
     def num_nodes(self, ntype=None):
-        """Nodes of a type, or of all together."""
+        """How many nodes there are.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         return self._count(False, ntype, self.types.ntype_id, len(self.ntypes))
 
     def num_edges(self, etype=None):
+        """How many edges there are.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         return self._count(True, etype, self.types.etype_id, len(self.etypes))
 
     def _count(self, is_edge, name, number_of, num_types):
@@ -127,6 +310,12 @@ class GraphPartitionBook:
 
 def load_partition_book(part_config, part_id=0):
     """Reads who owns what from a part config.
+
+    Parameters
+    ----------
+    part_config : str
+    part_id : int
+        The book's own partition.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 import itertools
 
 from .. import _graphd, backend
-from ..errors import whole_number
+from ..arguments import whole_number
 from .tensor import DistTensor, policy_of, tensor_spec
 
 _anonymous = itertools.count()
@@ -73,7 +73,14 @@ class DistEmbedding:
         return rows if device is None else rows.to(device)
 
     def backward(self, idx, gradients):
-        """Hands over gradients of ``emb(idx)`` that were computed without autograd."""
+        """Hands over gradients that were computed without autograd.
+
+        Parameters
+        ----------
+        idx : int64 tensor
+            As ``emb(idx)`` had it.
+        gradients : float32 tensor, [len(idx), embedding_dim]
+        """
         self.handle.backward(idx, gradients)
 
     def reset_trace(self):

@@ -4,7 +4,8 @@ from collections import namedtuple
 from collections.abc import MutableMapping
 
 from .. import _graphd, backend
-from ..errors import InvalidError, part_config_path
+from ..arguments import part_config_path
+from ..errors import InvalidError
 from ..names import ALL
 from ..schema import Types
 from . import current_graph, session
@@ -75,6 +76,11 @@ class DistGraph:
         DGL's; without effect. (A path, as DGL 0.5's examples have it, counts as part_config.)
     part_config : str, optional
         Standalone mode: the part config to open in this process.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `graph_name` or `part_config` is none, or there are neither servers nor a part_config.
     """
 
     def __init__(self, graph_name="", gpb=None, part_config=None):
@@ -92,39 +98,95 @@ class DistGraph:
 
     @property
     def graph_name(self):
+        """The name by which it was partitioned."""
         return self.handle.name
 
     # Types.
     @property
     def ntypes(self):
+        """Names of the node types."""
         return self.types.ntypes
 
     @property
     def etypes(self):
+        """Relations of the edge types."""
         return self.types.etypes
 
     @property
     def canonical_etypes(self):
+        """(source type, relation, destination type) of each edge type."""
         return self.types.canonical_etypes
 
     def to_canonical_etype(self, etype):
-        """The triple that a relation stands for."""
+        """The triple that a relation stands for.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str)
+
+        Returns
+        -------
+        (str, str, str)
+        """
         return self.types.canonical_etypes[self.types.etype_id(etype)]
 
     def get_ntype_id(self, ntype):
+        """The number of a node type.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type.
+
+        Returns
+        -------
+        int
+        """
         return self.types.ntype_id(ntype)
 
     def get_etype_id(self, etype):
+        """The number of an edge type.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        int
+        """
         return self.types.etype_id(etype)
 
     # Sizes.
     def num_nodes(self, ntype=None):
-        """Nodes of a type, or of all."""
+        """How many nodes there are in all partitions.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if ntype is None:
             return sum(map(self.handle.num_nodes, range(len(self.ntypes))))
         return self.handle.num_nodes(self.types.ntype_id(ntype))
 
     def num_edges(self, etype=None):
+        """How many edges there are in all partitions.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if etype is None:
             return sum(map(self.handle.num_edges, range(len(self.etypes))))
         return self.handle.num_edges(self.types.etype_id(etype))
@@ -139,6 +201,7 @@ class DistGraph:
 
     @property
     def edata(self):
+        """Tensors of the edges by name, for a graph with one edge type."""
         return _Data(self, True, self.types.etype_id(None))
 
     @property
@@ -148,13 +211,37 @@ class DistGraph:
 
     @property
     def edges(self):
+        """``g.edges[etype].data`` are the tensors of a type."""
         return _View(self, True)
 
     def node_attr_schemes(self, ntype=None):
-        """name -> Scheme(shape of a row, dtype)."""
+        """What data nodes have.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type.
+
+        Returns
+        -------
+        dict of str to Scheme
+            Shape of a row and dtype, by name.
+        """
         return self._schemes(False, self.types.ntype_id(ntype))
 
     def edge_attr_schemes(self, etype=None):
+        """What data edges have.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        dict of str to Scheme
+            Shape of a row and dtype, by name.
+        """
         return self._schemes(True, self.types.etype_id(etype))
 
     def _schemes(self, is_edge, number):
@@ -163,11 +250,35 @@ class DistGraph:
 
     # Structure.
     def in_degrees(self, v=None, etype=None):
-        """In-degrees of nodes (of all, if v is None or graphd.ALL), an int for an int."""
+        """In-degrees of nodes.
+
+        Parameters
+        ----------
+        v : int, int64 tensor or list, optional
+            Default, as with `graphd.ALL`: all nodes.
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        int64 tensor, or an int for an int
+        """
         return self._degrees(False, v, etype)
 
     def out_degrees(self, u=None, etype=None):
-        """Out-degrees. Every partition is asked, so that all edges count."""
+        """Out-degrees of nodes. Every partition is asked, so that all edges count.
+
+        Parameters
+        ----------
+        u : int, int64 tensor or list, optional
+            Default, as with `graphd.ALL`: all nodes.
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        int64 tensor, or an int for an int
+        """
         return self._degrees(True, u, etype)
 
     def _degrees(self, is_out, nodes, etype):
@@ -180,12 +291,34 @@ class DistGraph:
         return int(degrees[0]) if isinstance(nodes, int) else degrees
 
     def find_edges(self, edges, etype=None):
-        """Sources and destinations of edges, in the order given."""
+        """Ends of edges, in the order given.
+
+        Parameters
+        ----------
+        edges : int64 tensor or list
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        src, dst : int64 tensor
+        """
         backend.chosen()
         return self.handle.find_edges(edges, self.types.etype_id(etype))
 
     def has_edges_between(self, u, v, etype=None):
-        """A bool tensor: whether there is an edge u[i] -> v[i]."""
+        """Whether there is an edge ``u[i] -> v[i]``.
+
+        Parameters
+        ----------
+        u, v : int64 tensor or list
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        bool tensor
+        """
         backend.chosen()
         return self.handle.has_edges_between(u, v, self.types.etype_id(etype))
 
@@ -204,13 +337,40 @@ class DistGraph:
 
     # Partitions and trainers.
     def get_partition_book(self):
+        """Who owns what.
+
+        Returns
+        -------
+        GraphPartitionBook
+        """
         return GraphPartitionBook(self.handle.book, self.handle.local_partition)
 
     def get_node_partition_policy(self, ntype=None):
-        """That of tensors whose rows go with the nodes of a type."""
+        """The policy of tensors whose rows go with the nodes of a type.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type.
+
+        Returns
+        -------
+        PartitionPolicy
+        """
         return PartitionPolicy("node", self, self.types.ntype_id(ntype))
 
     def get_edge_partition_policy(self, etype=None):
+        """The policy of tensors whose rows go with the edges of a type.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        PartitionPolicy
+        """
         return PartitionPolicy("edge", self, self.types.etype_id(etype))
 
     @property
@@ -223,7 +383,12 @@ class DistGraph:
         return Partition(self.handle.mapped_partition(part), part)
 
     def rank(self):
-        """This trainer's number in its job."""
+        """This trainer's number in its job, from 0.
+
+        Returns
+        -------
+        int
+        """
         return self.session.rank
 
     def barrier(self):
@@ -233,10 +398,12 @@ class DistGraph:
     # DGLGraph's, for code that asks.
     @property
     def idtype(self):
+        """Of ids: int64."""
         return backend.dtype_of("int64")
 
     @property
     def device(self):
+        """The CPU."""
         if backend.chosen() == "torch":
             import torch
 
@@ -244,6 +411,12 @@ class DistGraph:
         return "cpu"
 
     def is_pinned(self):
+        """Whether its memory is pinned for a GPU: never.
+
+        Returns
+        -------
+        bool
+        """
         return False
 
     def __repr__(self):

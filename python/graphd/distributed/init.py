@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """First values that the servers compute: a function of the seed and the row's id, so that they do
 not depend on partitions, nor on when a row is first touched."""
+from ..arguments import finite, whole_number
 
 
-from ..errors import finite, whole_number
 
 
 class Initializer:
@@ -12,7 +12,12 @@ class Initializer:
     kind, a, b, seed = "constant", 0.0, 0.0, 0
 
     def fields(self):
-        """For the extension module."""
+        """For the extension module.
+
+        Returns
+        -------
+        kind, a, b, seed
+        """
         return self.kind, float(self.a), float(self.b), int(self.seed)
 
 

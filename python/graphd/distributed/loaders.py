@@ -4,9 +4,10 @@ import collections
 import functools
 
 from .. import _graphd, backend, seeds
+from ..arguments import whole_number
 from ..batch_data import layers_of
 from ..block import Block
-from ..errors import InvalidError, whole_number
+from ..errors import InvalidError
 from . import session
 from .current_graph import graph_of
 
@@ -34,6 +35,11 @@ class DistDataLoader:
         Threads. Default: what ``graphctl launch --num_samplers`` or `initialize` says.
     seed : int, optional
         Of the orders.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument makes no sense.
     """
 
     def __init__(self, dataset, batch_size, shuffle=False, collate_fn=None, drop_last=False,
@@ -171,6 +177,11 @@ class DistNodeDataLoader(_Loader):
         When each of `nids` asks, for a `TemporalSampler`; a node may be listed several times.
     pin_memory, gb_padding, use_ddp
         DGL's; without effect.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument makes no sense for the graph.
     """
 
     def __init__(self, g, nids, graph_sampler, device=None, *, batch_size, shuffle=False,
@@ -259,6 +270,13 @@ class DistEdgeDataLoader(_Loader):
     seed_times : int64 or float64 tensor, or dict of edge type to tensor, optional
         When each of `eids` asks, for a `TemporalSampler`: the ends of an edge, and of its
         negatives, ask at its time, and a node is among the batch's for each time at which it asks.
+    pin_memory, gb_padding, use_ddp
+        DGL's; without effect.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument makes no sense for the graph.
     """
 
     def __init__(self, g, eids, graph_sampler, device=None, *, batch_size, shuffle=False,

@@ -5,25 +5,12 @@ A step sends each gradient once, to the server that has the row and the optimise
 lasts with it. Differences: SparseAdagrad keeps the sum of squares (DGL keeps its root by mistake);
 a step forgets the gradients that it applied, so that `zero_grad` is needed only for batches that
 are thrown away; no collective, unless ``synchronous``.
-
-Common parameters
------------------
-params : list of DistEmbedding
-lr : float
-weight_decay : float
-sum_duplicates : bool
-    A row that occurs several times in a step gets the sum of its gradients, as dense autograd has
-    it, instead of their mean, as DGL has it.
-synchronous : bool
-    The gradients of one step of all trainers are applied together, and every trainer has to call
-    `step` equally often, as in DGL. False: each trainer's as they come.
-staleness : int
-    Steps that may be under way when `step` returns.
 """
 import collections.abc
 
 from .. import _graphd
-from ..errors import InvalidError, not_negative, whole_number
+from ..arguments import not_negative, whole_number
+from ..errors import InvalidError
 from .embedding import DistEmbedding
 
 
@@ -68,7 +55,27 @@ class _Optimizer:
 
 
 class SparseSGD(_Optimizer):
-    """w -= lr g. Parameters: see `graphd.distributed.optim`."""
+    """w -= lr g.
+
+    Parameters
+    ----------
+    params : list of DistEmbedding
+    lr : float
+    weight_decay : float
+    sum_duplicates : bool
+        A row that occurs several times in a step gets the sum of its gradients, as dense autograd
+        has it, instead of their mean, as DGL has it.
+    synchronous : bool
+        The gradients of one step of all trainers are applied together, and every trainer has to
+        call `step` equally often, as in DGL. False: each trainer's as they come.
+    staleness : int
+        Steps that may be under way when `step` returns.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `params` is no list of DistEmbedding, or a number makes no sense.
+    """
 
     def __init__(self, params, lr, *, weight_decay=0.0, sum_duplicates=False, synchronous=False,
                  staleness=0):
@@ -78,11 +85,23 @@ class SparseSGD(_Optimizer):
 
 
 class SparseAdagrad(_Optimizer):
-    """G += g^2; w -= lr g / (sqrt(G) + eps). Parameters: see `graphd.distributed.optim`, and
+    """G += g^2; w -= lr g / (sqrt(G) + eps). Matches DGL's class of this name,
+    which keeps G's root by mistake.
 
+    Parameters
+    ----------
+    params : list of DistEmbedding
+    lr : float
     eps : float
     row_wise : bool
         One G per row, as DGL 0.6 had it.
+    weight_decay, sum_duplicates, synchronous, staleness
+        As `SparseSGD` has them.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `params` is no list of DistEmbedding, or a number makes no sense.
     """
 
     def __init__(self, params, lr, eps=1e-10, *, row_wise=False, weight_decay=0.0,
@@ -95,10 +114,21 @@ class SparseAdagrad(_Optimizer):
 
 class SparseAdam(_Optimizer):
     """Adam whose moments and count of steps are the row's own: rows without gradient do not move.
-    Parameters: see `graphd.distributed.optim`, and
+    Matches DGL's class of this name.
 
+    Parameters
+    ----------
+    params : list of DistEmbedding
+    lr : float
     betas : (float, float)
     eps : float
+    weight_decay, sum_duplicates, synchronous, staleness
+        As `SparseSGD` has them.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `params` is no list of DistEmbedding, or a number makes no sense.
     """
 
     def __init__(self, params, lr, betas=(0.9, 0.999), eps=1e-8, *, weight_decay=0.0,

@@ -6,8 +6,8 @@ import re
 import tempfile
 
 from .. import _graphd, backend, seeds
-from ..errors import (FORMS, GraphdError, InvalidError, one_of, part_config_file, path, text,
-                      whole_number, whole_number_in)
+from ..arguments import FORMS, one_of, part_config_file, path, text, whole_number, whole_number_in
+from ..errors import GraphdError, InvalidError
 from ..raw import raw_graph
 from ..schema import Types
 from .book import GraphPartitionBook
@@ -63,6 +63,13 @@ def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method=
     str
         Path of the part config; with return_mapping a tuple of it, original node ids and original
         edge ids (tensors, or dicts by type; of reverses: the edge's plus the number of edges).
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument makes no sense, or `g` is no graph.
+    graphd.errors.ExistsError
+        If there is a part config already, without `force`.
     """
     options = {
         "graph_name": text(graph_name, "graph_name"),
@@ -167,30 +174,77 @@ class Partition:
 
     @property
     def ntypes(self):
+        """Names of the node types."""
         return self.types.ntypes
 
     @property
     def canonical_etypes(self):
+        """(source type, relation, destination type) of each edge type."""
         return self.types.canonical_etypes
 
     def num_nodes(self, ntype=None):
-        """Nodes that the partition owns, of a type or of all."""
+        """How many nodes the partition owns.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if ntype is None:
             return sum(map(self.handle.num_nodes, range(len(self.ntypes))))
         return self.handle.num_nodes(self.types.ntype_id(ntype))
 
     def num_edges(self, etype=None):
-        """Edges that it owns: those that end in its nodes."""
+        """How many edges it owns: those that end in its nodes.
+
+        Parameters
+        ----------
+        etype : str or (str, str, str), optional
+            Default: the only type, or all of them together.
+
+        Returns
+        -------
+        int
+        """
         if etype is None:
             return sum(map(self.handle.num_edges, range(len(self.canonical_etypes))))
         return self.handle.num_edges(self.types.etype_id(etype))
 
     def nodes(self, ntype=None):
-        """The nodes that it owns, ascending."""
+        """The nodes that it owns.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type.
+
+        Returns
+        -------
+        int64 tensor, ascending
+        """
         return self.handle.nodes(self.types.ntype_id(ntype))
 
     def edges(self, form="uv", order="eid", etype=None):
-        """Sources, destinations and ids of the edges that it owns."""
+        """The edges that it owns.
+
+        Parameters
+        ----------
+        form : {"uv", "eid", "all"}
+            Ends, ids, or both.
+        order
+            DGL's; without effect.
+        etype : str or (str, str, str), optional
+            Default: the only type.
+
+        Returns
+        -------
+        tensor, or tuple of tensors
+            Sources and destinations, ids, or all three.
+        """
         u, v, ids = self.handle.edges(self.types.etype_id(etype))
         return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[one_of(form, "form", FORMS)]
 
@@ -200,6 +254,13 @@ class Partition:
 
 def load_partition(part_config, part_id, load_feats=True):
     """Reads one partition from its files, of any format. Matches ``dgl.distributed.load_partition``.
+
+    Parameters
+    ----------
+    part_config : str
+    part_id : int
+    load_feats : bool
+        Whether features are wanted, too.
 
     Returns
     -------
@@ -226,6 +287,21 @@ def load_partition(part_config, part_id, load_feats=True):
 
 
 def load_partition_feats(part_config, part_id, load_nodes=True, load_edges=True):
-    """Features of one partition: those of its nodes and those of its edges, or None."""
+    """Features of one partition. Matches ``dgl.distributed.load_partition_feats``.
+
+    Parameters
+    ----------
+    part_config : str
+    part_id : int
+    load_nodes, load_edges : bool
+        Of which features are wanted.
+
+    Returns
+    -------
+    dict of str to tensor, or None
+        Of its nodes: "type/name".
+    dict of str to tensor, or None
+        Of its edges: "src:rel:dst/name".
+    """
     _, nodes, edges, *_ = load_partition(part_config, part_id)
     return (nodes if load_nodes else None), (edges if load_edges else None)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How rows are spread over partitions."""
-from ..errors import InvalidError, one_of, whole_number_in
+from ..arguments import one_of, whole_number_in
+from ..errors import InvalidError
 from .current_graph import graph_of
 
 
@@ -24,7 +25,22 @@ class PartitionPolicy:
 
     @classmethod
     def of_size(cls, size, g):
-        """The only policy with so many objects."""
+        """The only policy with so many objects.
+
+        Parameters
+        ----------
+        size : int
+        g : DistGraph
+
+        Returns
+        -------
+        PartitionPolicy
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If there is none, or several.
+        """
         found = [cls(kind, g, t)
                  for kind, count in (("node", len(g.ntypes)), ("edge", len(g.etypes)))
                  for t in range(count) if cls(kind, g, t).get_size() == size]
@@ -45,38 +61,74 @@ class PartitionPolicy:
 
     @property
     def type_name(self):
+        """Name of the node type, or triple of the edge type with colons."""
         if self.kind == "node":
             return self.g.ntypes[self.type_id]
         return ":".join(self.g.canonical_etypes[self.type_id]) if self.kind == "edge" else ""
 
     @property
     def part_id(self):
+        """This trainer's partition."""
         return self.g.handle.local_partition
 
     @property
     def partition_book(self):
+        """The graph's `GraphPartitionBook`."""
         return self.g.get_partition_book()
 
     def get_size(self):
-        """Objects in all partitions."""
+        """How many objects there are in all partitions.
+
+        Returns
+        -------
+        int
+        """
         if self.kind == "node":
             return self.g.handle.num_nodes(self.type_id)
         return self.g.handle.num_edges(self.type_id)
 
     def get_part_size(self):
-        """Objects in this trainer's partition."""
+        """How many there are in this trainer's partition.
+
+        Returns
+        -------
+        int
+        """
         return len(self.local_ids())
 
     def local_ids(self):
-        """Those objects."""
+        """The objects of this trainer's partition.
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.g.handle.book.ids_of(self.kind == "edge", self.type_id, self.part_id)
 
     def to_partid(self, ids):
-        """Which partitions own them."""
+        """Which partitions own objects.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.g.handle.book.owners(self.kind == "edge", self.type_id, ids)
 
     def to_local(self, ids):
-        """Their rows among those that their partition owns."""
+        """Rows of objects among those that their partition owns.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+
+        Returns
+        -------
+        int64 tensor
+        """
         return self.g.handle.book.local_rows(self.kind == "edge", self.type_id, ids)
 
     def __repr__(self):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling one hop, and small graphs cut out of the large one."""
 from .. import _graphd, backend, seeds
-from ..errors import InvalidError, draws, one_of, text, whole_number
+from ..arguments import draws, one_of, text, whole_number
+from ..errors import InvalidError
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
 from .current_graph import graph_of
@@ -24,6 +25,8 @@ def sample_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=N
     exclude_edges : int64 tensor, or dict of edge type to tensor, optional
         Edges never to choose.
     replace : bool
+    use_graphbolt
+        DGL's; without effect.
     seed : int, optional
         The same seed gives the same sample, wherever the partitions are.
 
@@ -46,10 +49,17 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
         A dict has to name every edge type, by relation or by canonical type.
     etype_sorted, use_graphbolt
         DGL's; without effect.
+    g, nodes, edge_dir, prob, exclude_edges, replace, seed
+        As `sample_neighbors` has them.
 
     Returns
     -------
     SampledGraph
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `edge_dir` is neither "in" nor "out".
     """
     backend.chosen()
     graph_of(g)
@@ -107,6 +117,11 @@ def vectors(lists):
 def in_subgraph(g, nodes):
     """All in-edges of nodes. Matches ``dgl.distributed.in_subgraph``, for any number of types.
 
+    Parameters
+    ----------
+    g : DistGraph
+    nodes : int64 tensor, or dict of node type to tensor
+
     Returns
     -------
     SampledGraph
@@ -115,7 +130,19 @@ def in_subgraph(g, nodes):
 
 
 def find_edges(g, edge_ids, etype=None):
-    """Sources and destinations of edges. Matches ``dgl.distributed.find_edges``."""
+    """Ends of edges, in the order given. Matches ``dgl.distributed.find_edges``.
+
+    Parameters
+    ----------
+    g : DistGraph
+    edge_ids : int64 tensor or list
+    etype : str or (str, str, str), optional
+        Default: the only type.
+
+    Returns
+    -------
+    src, dst : int64 tensor
+    """
     return graph_of(g).find_edges(edge_ids, etype)
 
 
@@ -124,6 +151,7 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
 
     Parameters
     ----------
+    g : DistGraph
     edges : int64 tensor, or dict of edge type to tensor
     relabel_nodes : bool
         True: nodes of the result are the ends, in order of appearance, and numbered anew.
@@ -133,6 +161,11 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
     Returns
     -------
     Subgraph
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `store_ids` is False.
     """
     backend.chosen()
     if not store_ids:
@@ -143,7 +176,17 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
 
 
 def node_subgraph(g, nodes):
-    """Every edge between two of the nodes. Matches ``dgl.node_subgraph``."""
+    """Every edge between two of the nodes. Matches ``dgl.node_subgraph``.
+
+    Parameters
+    ----------
+    g : DistGraph
+    nodes : int64 tensor, or dict of node type to tensor
+
+    Returns
+    -------
+    Subgraph
+    """
     backend.chosen()
     lists = graph_of(g).types.by_ntype(nodes, "nodes")
     return Subgraph(g.types, *_graphd.node_subgraph(g.handle, lists))

@@ -4,8 +4,9 @@ import atexit
 import os
 
 from .. import _graphd
-from ..errors import (InvalidError, not_negative, part_config_file, part_config_path, path, text,
-                      whole_number_in)
+from ..arguments import (not_negative, part_config_file, part_config_path, path, text,
+                         whole_number_in)
+from ..errors import InvalidError
 
 _session = None
 _part_config = None  # of standalone mode

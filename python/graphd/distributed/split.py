@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dividing nodes or edges among trainers."""
 from .. import backend
-from ..errors import InvalidError, text, whole_number_in
+from ..arguments import text, whole_number_in
+from ..errors import InvalidError
 from . import session
 from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
 from .tensor import DistTensor
@@ -38,7 +39,24 @@ def node_split(nodes, partition_book=None, ntype=DEFAULT_NTYPE, rank=None, force
 
 def edge_split(edges, partition_book=None, etype=DEFAULT_ETYPE, rank=None, force_even=True,
                edge_trainer_ids=None):
-    """This trainer's share of the edges that a mask chooses. See `node_split`."""
+    """This trainer's share of the edges that a mask chooses. Matches
+    ``dgl.distributed.edge_split``.
+
+    Parameters
+    ----------
+    edges : DistTensor or tensor
+        The mask, bool or uint8, one element per edge of the type.
+    partition_book, rank, force_even
+        As `node_split` has them.
+    etype : str or (str, str, str)
+        Of a mask that is no DistTensor. The default stands for homogeneous ids.
+    edge_trainer_ids : DistTensor, optional
+        A feature that says for which trainer each edge was cut out ("trainer_id").
+
+    Returns
+    -------
+    int64 tensor, ascending
+    """
     return _split(edges, partition_book, True, etype, rank, force_even, edge_trainer_ids)
 
 

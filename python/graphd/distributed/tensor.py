@@ -4,7 +4,8 @@ import collections.abc
 import itertools
 
 from .. import _graphd, backend
-from ..errors import DeniedError, InvalidError, text, whole_number
+from ..arguments import text, whole_number
+from ..errors import DeniedError, InvalidError
 from ..schema import checked_ids
 from . import current_graph
 from .current_graph import graph_of
@@ -40,6 +41,11 @@ class DistTensor:
         DGL's; without effect.
     many_writers : bool
         Of a persistent tensor: whether several jobs may write it at once.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If shape, dtype, name or policy make no sense, or differ from an existing tensor's.
     """
 
     def __init__(self, shape, dtype=None, name=None, init_func=None, part_policy=None,
@@ -59,43 +65,93 @@ class DistTensor:
 
     @classmethod
     def of(cls, handle, g):
-        """One that exists."""
+        """A tensor that exists, by the extension's handle.
+
+        Parameters
+        ----------
+        handle
+        g : DistGraph
+
+        Returns
+        -------
+        DistTensor
+        """
         self = cls.__new__(cls)
         self.handle, self.g, self._policy = handle, g, None
         return self
 
     @classmethod
     def open(cls, g, name):
-        """The persistent tensor of this name, or this job's."""
+        """The persistent tensor of this name, or this job's.
+
+        Parameters
+        ----------
+        g : DistGraph
+        name : str
+
+        Returns
+        -------
+        DistTensor
+
+        Raises
+        ------
+        graphd.errors.NotFoundError
+            If there is none.
+        """
         return cls.of(_graphd.open_tensor(graph_of(g).handle, checked_name(name)), g)
 
     @staticmethod
     def list(g):
-        """What there is for this job: a list of dicts of name, shape, dtype, persistent, state (of
-        an optimiser) and holder (the job that may write it)."""
+        """What tensors there are for this job.
+
+        Parameters
+        ----------
+        g : DistGraph
+
+        Returns
+        -------
+        list of dict
+            name, shape, dtype, persistent, state (of an optimiser) and holder: the job that may
+            write.
+        """
         return _graphd.list_tensors(graph_of(g).handle)
 
     @staticmethod
     def drop(g, name):
-        """Its rows are gone for good, in all partitions."""
+        """Ends a tensor: its rows are gone for good, in all partitions.
+
+        Parameters
+        ----------
+        g : DistGraph
+        name : str
+
+        Raises
+        ------
+        graphd.errors.NotFoundError
+            If there is none.
+        """
         _graphd.drop_tensor(graph_of(g).handle, checked_name(name))
 
     @property
     def name(self):
+        """By which it is opened."""
         return self.handle.name
 
     tensor_name = name
 
     @property
     def shape(self):
+        """Of all partitions' rows together."""
         return tuple(self.handle.shape)
 
     @property
     def dtype(self):
+        """Of PyTorch or NumPy, whichever is in use."""
         return backend.dtype_of(self.handle.dtype)
 
     @property
     def persistent(self):
+        """Whether it outlives the job."""
         return self.handle.persistent
 
     @property
@@ -127,7 +183,19 @@ class DistTensor:
         self.handle.write(self._ids(rows), values)
 
     def add(self, rows, values):
-        """Adds to rows, for every one of duplicates. No addition is lost, whoever else adds."""
+        """Adds to rows, for every one of duplicates. No addition is lost, whoever else adds.
+
+        Parameters
+        ----------
+        rows : int, slice, int64 tensor or list
+        values : tensor
+            Of the tensor's dtype, a row for each id.
+
+        Raises
+        ------
+        graphd.errors.DeniedError
+            If it is a feature of the graph.
+        """
         self._check_writable()
         self.handle.add(self._ids(rows), values)
 
@@ -168,7 +236,12 @@ class DistTensor:
         return union
 
     def count_nonzero(self):
-        """Elements that are not zero, in all partitions."""
+        """How many elements of all partitions are not zero.
+
+        Returns
+        -------
+        int
+        """
         count = 0
         for begin in range(0, len(self), 1 << 20):
             count += int((backend.to_numpy(self[begin:begin + (1 << 20)]) != 0).sum())

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every public function, class and method says what it takes, gives and refuses, in NumPy's style:
+sections Parameters, which names each of them, Returns or Yields, and Raises."""
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+import unittest
+
+MODULES = ("graphd", "graphd.distributed", "graphd.sampling", "graphd.checkpoint", "graphd.errors",
+           "graphd.distributed.optim", "graphd.distributed.init", "graphd.nn", "graphd.sampled",
+           "graphd.subgraph")
+FOUND = {"Block", "GraphPartitionBook", "Partition", "SampledGraph", "Subgraph"}  # made by others
+
+
+def public(module):
+    """(name, function or class) of what the module offers and graphd has made."""
+    names = getattr(module, "__all__", None) or [
+        name for name, thing in vars(module).items() if not name.startswith("_")
+        and getattr(thing, "__module__", "") == module.__name__]
+    for name in names:
+        thing = getattr(module, name)
+        if inspect.isfunction(thing) or inspect.isclass(thing):
+            yield f"{module.__name__}.{name}", thing
+
+
+def functions(where, thing):
+    """(name, function or None, its documentation) of a function, or of a class and its methods."""
+    if inspect.isfunction(thing):
+        yield where, thing, inspect.getdoc(thing)
+        return
+    own = [each for each in thing.__mro__ if each.__module__.startswith("graphd")]
+    made = next((vars(each)["__init__"] for each in own if "__init__" in vars(each)), None)
+    yield where, None if thing.__name__ in FOUND else made, inspect.getdoc(thing)
+    for name, held in {name: held for each in own for name, held in vars(each).items()}.items():
+        method = getattr(held, "__func__", held)
+        if name.startswith("_"):
+            continue
+        if inspect.isclass(method):
+            yield from functions(f"{where}.{name}", method)
+        elif isinstance(held, property):
+            yield f"{where}.{name}", None, inspect.getdoc(held)
+        elif inspect.isfunction(method):
+            yield f"{where}.{name}", method, inspect.getdoc(method)
+
+
+def sections(doc):
+    """{title: lines} of a docstring."""
+    parts = re.split(r"^(\w+)\n-{3,}\n", doc, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def documented(section):
+    """The names that a section explains: those before a colon, at the margin."""
+    lines = re.findall(r"^(\S.*?)(?: :.*)?$", section, re.MULTILINE)
+    return {name.strip("* ") for line in lines for name in line.split(",")}
+
+
+def has(function, kinds):
+    """Whether the function itself, not one inside it, raises, or returns or yields a value."""
+    def statements(node):
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.FunctionDef, ast.Lambda)):
+                yield child
+                yield from statements(child)
+
+    try:
+        source = inspect.getsource(function)
+    except OSError:  # a dataclass's
+        return False
+    tree = ast.parse(textwrap.dedent(source)).body[0]
+    return any(isinstance(node, kinds) and getattr(node, "value", True) is not None
+               for node in statements(tree))
+
+
+def lacking(function, doc):
+    """What the documentation of a function, or of a class that it makes, does not say."""
+    if not doc:
+        return ["a docstring"]
+    if function is None or doc.startswith("See `"):
+        return []
+    there = sections(doc)
+    explained = documented(there.get("Parameters", "") + there.get("Attributes", ""))
+    missing = sorted(set(inspect.signature(function).parameters) - {"self", "cls"} - explained)
+    if (has(function, (ast.Return, ast.Yield)) and not function.__name__.startswith("__")
+            and not there.keys() & {"Returns", "Yields"}):
+        missing.append("Returns")
+    if has(function, ast.Raise) and "Raises" not in there:
+        missing.append("Raises")
+    return missing
+
+
+class Docstrings(unittest.TestCase):
+    maxDiff = None
+
+    def test_they_are_whole(self):
+        found = {}
+        for module in map(importlib.import_module, MODULES):
+            for where, thing in public(module):
+                for name, function, doc in functions(where, thing):
+                    missing = lacking(function, doc)
+                    if missing:
+                        found[name] = missing
+        self.assertEqual(found, {})
+
+
+if __name__ == "__main__":
+    unittest.main()
