@@ -276,8 +276,8 @@ class Mistakes(support.GraphTest):
         self.refused(r"as graphd.sampling.negative_sampler.Uniform\(5\)", DistEdgeDataLoader, g,
                      {"follows": [1]}, NeighborSampler([2]), batch_size=1,
                      negative_sampler=lambda g, eids: eids)
-        for name, value in (("dataset", None), ("queue_size", "a"), ("collate_fn", 3),
-                            ("seed", "a")):
+        for name, value in (("dataset", None), ("queue_size", "a"), ("queue_size", -1),
+                            ("collate_fn", 3), ("seed", "a")):
             self.refused(f"{name} {value!r}", DistDataLoader,
                          **{"dataset": A, "batch_size": 1, name: value})
 

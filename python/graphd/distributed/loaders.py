@@ -4,7 +4,7 @@ import collections
 import functools
 
 from .. import _graphd, backend, seeds
-from ..arguments import whole_number
+from ..arguments import whole_number, whole_number_in
 from ..batch_data import layers_of
 from ..block import Block
 from ..errors import InvalidError
@@ -55,7 +55,7 @@ class DistDataLoader:
         self.num_workers = _workers(num_workers)
         if self.num_workers < 0:
             raise InvalidError(f"num_workers {self.num_workers}: expected 0 or more")
-        self.queue_size = (whole_number(queue_size or 0, "queue_size")
+        self.queue_size = (whole_number_in(queue_size or 0, "queue_size", 0, 1 << 20)
                            or max(2 * self.num_workers, 1))
         self._seed, self._epoch = seeds.given_or_next(seed), 0
 
