@@ -66,6 +66,18 @@ class Tensors(support.GraphTest):
             DistTensor((17, 2), torch.float32)
         tensor = DistTensor((17, 2), torch.float32, part_policy=PartitionPolicy("range", g))
         self.assertEqual(tensor[:].shape, (17, 2))
+        tensor[range(17)] = torch.arange(34.0).reshape(17, 2)
+        for found in (tensor, DistTensor.of(tensor.handle, g)):
+            policy = found.part_policy
+            self.assertEqual((policy.kind, policy.get_size(), policy.get_part_size()),
+                             ("range", 17, 8))
+            self.assertTrue(torch.equal(found.local_partition, tensor[:8]))
+            self.assertEqual(policy.to_partid([0, 7, 8, 16]).tolist(), [0, 0, 1, 1])
+            self.assertEqual(policy.to_local([7, 8, 16]).tolist(), [7, 0, 8])
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "expected 0 to 16"):
+                policy.to_local([17])
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "tensor.part_policy"):
+            PartitionPolicy("range", g).get_size()
         policy = g.get_edge_partition_policy("follows")
         edges = DistTensor((1200,), torch.uint8, part_policy=policy)
         self.assertEqual(edges.part_policy.policy_str, "edge~user:follows:user")

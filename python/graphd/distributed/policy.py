@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How rows are spread over partitions."""
+from .. import backend
 from ..arguments import one_of, whole_number_in
 from ..errors import InvalidError
 from .current_graph import graph_of
@@ -18,10 +19,48 @@ class PartitionPolicy:
         The number of the node or edge type.
     """
 
+    _rows = None  # of "range": how many its tensor has
+
     def __init__(self, kind, g, type_id=0):
         self.kind, self.g = one_of(kind, "kind", ("node", "edge", "range")), graph_of(g)
         types = g.etypes if kind == "edge" else g.ntypes
         self.type_id = whole_number_in(type_id, "type_id", 0, len(types) - 1)
+
+    def with_rows(self, rows):
+        """The policy of a tensor with so many rows.
+
+        Parameters
+        ----------
+        rows : int
+
+        Returns
+        -------
+        PartitionPolicy
+        """
+        policy = PartitionPolicy(self.kind, self.g, self.type_id)
+        policy._rows = rows
+        return policy
+
+    def _bounds(self):
+        """[partition] where its rows begin, and the end; of "range"."""
+        import numpy
+
+        if self._rows is None:
+            raise InvalidError("a PartitionPolicy(\"range\", g) knows no rows before it has a "
+                               "tensor; ask tensor.part_policy")
+        parts = self.partition_book.num_partitions()
+        return numpy.arange(parts + 1, dtype=numpy.int64) * self._rows // parts
+
+    def _range_owners(self, ids):
+        """(ids, their partitions) as arrays; of "range"."""
+        import numpy
+
+        bounds = self._bounds()
+        ids = numpy.asarray(backend.to_numpy(ids) if hasattr(ids, "dtype") else ids)
+        if len(ids) and not (ids.min() >= 0 and ids.max() < self._rows):
+            raise InvalidError(f"ids from {ids.min()} to {ids.max()}: expected 0 to "
+                               f"{self._rows - 1}")
+        return ids, numpy.searchsorted(bounds, ids, side="right") - 1
 
     @classmethod
     def of_size(cls, size, g):
@@ -83,6 +122,8 @@ class PartitionPolicy:
         -------
         int
         """
+        if self.kind == "range":
+            return int(self._bounds()[-1])
         if self.kind == "node":
             return self.g.handle.num_nodes(self.type_id)
         return self.g.handle.num_edges(self.type_id)
@@ -103,6 +144,11 @@ class PartitionPolicy:
         -------
         int64 tensor
         """
+        if self.kind == "range":
+            import numpy
+
+            begin, end = self._bounds()[self.part_id:self.part_id + 2]
+            return backend.from_numpy(numpy.arange(begin, end, dtype=numpy.int64))
         return self.g.handle.book.ids_of(self.kind == "edge", self.type_id, self.part_id)
 
     def to_partid(self, ids):
@@ -116,6 +162,8 @@ class PartitionPolicy:
         -------
         int64 tensor
         """
+        if self.kind == "range":
+            return backend.from_numpy(self._range_owners(ids)[1])
         return self.g.handle.book.owners(self.kind == "edge", self.type_id, ids)
 
     def to_local(self, ids):
@@ -129,6 +177,9 @@ class PartitionPolicy:
         -------
         int64 tensor
         """
+        if self.kind == "range":
+            ids, owners = self._range_owners(ids)
+            return backend.from_numpy(ids - self._bounds()[owners])
         return self.g.handle.book.local_rows(self.kind == "edge", self.type_id, ids)
 
     def __repr__(self):
