@@ -99,11 +99,11 @@ def _from_coo(g, num_nodes):
         for ntype, ids in ((src_type, ends[0]), (dst_type, ends[1])):
             seen[ntype] = max(seen.get(ntype, 0), int(ids.max()) + 1 if len(ids) else 0)
     for ntype, count in counts.items():
-        if whole_number(count, f"num_nodes of {ntype!r}") < seen.get(ntype, 0):
+        if whole_number(count, f"num_nodes of {ntype!r}") < 0:
+            raise InvalidError(f"num_nodes of {ntype!r} is {count}; give 0 or more")
+        if count < seen.get(ntype, 0):
             raise InvalidError(f"num_nodes of {ntype!r} is {count}, and an edge ends in node "
                                f"{seen[ntype] - 1}; give {seen[ntype]} or more")
-        if count < 0:
-            raise InvalidError(f"num_nodes of {ntype!r} is {count}; give 0 or more")
     return RawGraph({ntype: counts.get(ntype, seen.get(ntype))
                      for ntype in sorted(counts.keys() | seen.keys())}, edges)
 

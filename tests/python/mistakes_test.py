@@ -46,6 +46,9 @@ class Mistakes(support.GraphTest):
         for lr in (-1, "a"):
             self.refused("lr .*0 or more", setattr, optimizer, "lr", lr)
         self.assertEqual(optimizer.lr, 0.5)
+        for name in ("save", "load"):  # as DGL's have
+            with self.assertRaisesRegex(AttributeError, "graphd.checkpoint"):
+                getattr(optimizer, name)
         self.assertEqual(g.num_nodes("user"), 300)
 
     def test_shapes_dtypes_names_and_policies_of_tensors(self):
@@ -150,7 +153,7 @@ class Mistakes(support.GraphTest):
                     ("num_trainers_per_machine", "a", "whole"),
                     ("part_method", "file", "'metis', .* or 'hash'"),
                     ("objtype", 3, "'cut' or 'vol'"),
-                    ("num_nodes", 4, "give 5 or more"), ("num_nodes", -1, "give 5 or more")):
+                    ("num_nodes", 4, "give 5 or more"), ("num_nodes", -1, "give 0 or more")):
                 self.refused(f"{name}.*{expected}", partition_graph, *arguments, **{name: value})
             for wrong in ([1, 2], 3, np.array(list("abcde"))):
                 self.refused("feature 'f' of '_N'", partition_graph, *arguments, ndata={"f": wrong})

@@ -44,6 +44,12 @@ class _Optimizer:
         """Waits for steps under way (staleness); raises what went wrong with them."""
         self.handle.wait()
 
+    def __getattr__(self, name):
+        if name in ("save", "load"):  # DGL's
+            raise AttributeError(f"{type(self).__name__} has no {name}: the servers keep its state "
+                                 "with the rows; graphd.checkpoint.create and restore take both")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     @property
     def lr(self):
         """May be set; counts from the next step on."""
@@ -85,8 +91,8 @@ class SparseSGD(_Optimizer):
 
 
 class SparseAdagrad(_Optimizer):
-    """G += g^2; w -= lr g / (sqrt(G) + eps). Matches DGL's class of this name,
-    which keeps G's root by mistake.
+    """G += g^2; w -= lr g / (sqrt(G) + eps). Matches DGL's class of this name, but for a mistake:
+    that one keeps G's root.
 
     Parameters
     ----------
