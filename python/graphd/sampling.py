@@ -165,8 +165,12 @@ class BoundSampler:
 
 
 def check_times(sampler, seed_times):
-    """Refuses a sampler of the past that is not told when seeds ask."""
-    if seed_times is None and getattr(sampler, "needs_times", False):
+    """Refuses a sampler of the past that is not told when seeds ask, and any other that is."""
+    needs_times = getattr(sampler, "needs_times", False)
+    if seed_times is not None and not needs_times:
+        raise InvalidError(f"seed_times: a {type(sampler).__name__} has no use for them; take a "
+                           "TemporalSampler, or leave them away")
+    if seed_times is None and needs_times:
         raise InvalidError("seed_times None: a TemporalSampler needs the time at which each seed "
                            "asks; give a tensor of as many")
 

@@ -133,12 +133,13 @@ class Temporal(support.GraphTest):
                                                                          seed_times=seeds)
         with self.assertRaises(graphd.errors.NotFoundError):
             TemporalSampler([2], "never").sample(g, seeds, seed_times=seeds)
-        with self.assertRaises(graphd.errors.InvalidError):
-            DistNodeDataLoader(g, seeds, Own(), batch_size=1, seed_times=seeds)
-        loader = DistNodeDataLoader(g, {"user": [1, 1]}, NeighborSampler([2]), batch_size=2,
-                                    seed_times=seeds)
-        with self.assertRaises(graphd.errors.InvalidError):  # which of its times is meant?
-            next(iter(loader))
+        for sampler in (Own(), NeighborSampler([2])):
+            with self.assertRaisesRegex(graphd.errors.InvalidError,
+                                        f"seed_times: a {type(sampler).__name__} .*Temporal"):
+                DistNodeDataLoader(g, seeds, sampler, batch_size=1, seed_times=seeds)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "seed_times: a NeighborSampler"):
+            DistEdgeDataLoader(g, {FOLLOWS: [1]}, NeighborSampler([2]), batch_size=1,
+                               seed_times={FOLLOWS: [1]})
 
 
 if __name__ == "__main__":

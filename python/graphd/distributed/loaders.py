@@ -204,9 +204,6 @@ class DistNodeDataLoader(_Loader):
 
     def _loader_of_python(self, nids, options):
         """For samplers that are written in Python."""
-        if options["seed_times"] is not None:
-            raise InvalidError("seed_times: a sampler written in Python has no use for them; take "
-                               "a TemporalSampler")
         if isinstance(nids, dict):
             items = [(ntype, node) for ntype, ids in nids.items()
                      for node in backend.to_numpy(ids).tolist()]
