@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistGraph: sizes, types, data, degrees, edges, splits, however the graph is reached."""
 import collections
+import os
+import unittest.mock
 
 import torch
 
@@ -39,6 +41,17 @@ class Graph(support.GraphTest):
         self.assertEqual(DistGraph(part_config=config).num_nodes(), one.num_nodes())
         with self.assertRaisesRegex(graphd.errors.InvalidError, "exit_client"):
             DistGraph(part_config=config + "2")
+
+    def test_the_environment_s_graph_is_the_session_s(self):
+        config = support.fixture(self.fixture).config
+        with unittest.mock.patch.dict(os.environ, GRAPHD_PART_CONFIG=config):
+            g = DistGraph()
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "exit_client"):
+                DistGraph(part_config=config + "2")
+            self.addCleanup(os.chdir, os.getcwd())
+            os.chdir(os.path.dirname(config))
+            self.assertEqual(DistGraph(part_config=os.path.basename(config)).num_nodes(),
+                             g.num_nodes())
 
     def test_schemes(self):
         g = self.standalone()

@@ -71,7 +71,7 @@ def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_
         _session = _graphd.Session(chosen)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
         _session = _graphd.Session(chosen)
-        _part_config = part_config or os.environ["GRAPHD_PART_CONFIG"]
+        _part_config = _opened(part_config)
     # Otherwise standalone: DistGraph brings the part config.
 
 
@@ -97,15 +97,16 @@ def current(part_config=None):
         if part_config:
             part_config = part_config_file(part_config)
         _session = _graphd.Session({"part_config": part_config})
-        _part_config = part_config
-    elif part_config and _part_config and not _is_same(part_config, _part_config):
+        _part_config = _opened(part_config)
+    elif part_config and _part_config and os.path.realpath(part_config) != _part_config:
         raise InvalidError(f"part_config {part_config}: this process has {_part_config} open; call "
                            "graphd.distributed.exit_client() first")
     return _session
 
 
-def _is_same(one, other):
-    return os.path.realpath(one) == os.path.realpath(other)
+def _opened(part_config):
+    """What a session of standalone mode has open, wherever the process goes from here."""
+    return os.path.realpath(part_config or os.environ["GRAPHD_PART_CONFIG"])
 
 
 def peek():
