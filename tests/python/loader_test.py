@@ -9,7 +9,8 @@ import torch
 
 import graphd
 import support
-from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from graphd.distributed import (DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader,
+                                sample_neighbors)
 from graphd.sampling import (BlockSampler, LaborSampler, LayerSampler, MultiLayerFullNeighborSampler,
                              NeighborSampler, RandomWalkNeighborSampler, ShadowSampler,
                              negative_sampler)
@@ -150,8 +151,9 @@ class NodeLoader(support.GraphTest):
                      {"batch_dependency": 2}):
             with self.assertRaises(graphd.errors.InvalidError):
                 LaborSampler([2], **more)
-        with self.assertRaises(graphd.errors.InvalidError):
-            graphd.to_block(None, src_nodes=[1])
+        found = sample_neighbors(self.standalone(), {"user": [1]}, 2)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "leave src_nodes away"):
+            graphd.to_block(found, src_nodes=[1])
 
     def test_arguments_are_refused_not_changed(self):
         g = self.standalone()

@@ -282,11 +282,13 @@ class DistGraph:
         return self._degrees(True, u, etype)
 
     def _degrees(self, is_out, nodes, etype):
+        import numpy
+
         backend.chosen()
         e = self.types.etype_id(etype)
         if nodes is None or isinstance(nodes, str) and nodes == ALL:
             end = (self.types.src_types if is_out else self.types.dst_types)[e]
-            nodes = list(range(self.handle.num_nodes(end)))
+            nodes = numpy.arange(self.handle.num_nodes(end), dtype=numpy.int64)
         degrees = self.handle.degrees(is_out, nodes, e)
         return int(degrees[0]) if isinstance(nodes, int) else degrees
 

@@ -4,8 +4,6 @@ not depend on partitions, nor on when a row is first touched."""
 from ..arguments import finite, whole_number
 
 
-
-
 class Initializer:
     """The base of all of them."""
 

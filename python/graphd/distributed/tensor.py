@@ -176,7 +176,6 @@ class DistTensor:
             begin, end, step = rows.indices(len(self))
             if step == 1:
                 return self.handle.slice(begin, max(begin, end))
-            return self.handle.read(list(range(begin, end, step)))
         return self.handle.read(self._ids(rows))
 
     def __setitem__(self, rows, values):
@@ -209,7 +208,9 @@ class DistTensor:
 
     def _ids(self, rows):
         if isinstance(rows, slice):
-            return list(range(*rows.indices(len(self))))
+            import numpy
+
+            return numpy.arange(*rows.indices(len(self)), dtype=numpy.int64)
         return whole_number(rows, "row") if isinstance(rows, int) else checked_ids(rows, "rows")
 
     @property
