@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments as they are needed: each function returns one, or says by name what is wrong with it."""
+"""Arguments as they are needed: a function returns one, or says by name what is wrong with it."""
 import math
 import operator
 import os
 
 from .errors import InvalidError, NotFoundError
+
+FORMS = ("uv", "eid", "all")  # of edges()
+_PART_CONFIG = "the path of a part config, as 'parts/mine.json', which partition_graph returns"
+_MOST_DRAWS = 1 << 27  # 2 GiB of neighbours and their edges' ids
 
 
 def whole_number(value, what):
@@ -53,9 +57,6 @@ def one_of(value, what, choices):
     return value
 
 
-FORMS = ("uv", "eid", "all")  # of edges()
-
-
 def text(value, what, expected="a str"):
     """`value`, if it is a str."""
     if not isinstance(value, str):
@@ -74,9 +75,6 @@ def path(value, what, expected):
     return given
 
 
-_PART_CONFIG = "the path of a part config, as 'parts/mine.json', which partition_graph returns"
-
-
 def part_config_path(value):
     """A part config's path as a str; with servers it need not be there."""
     return path(value, "part_config", _PART_CONFIG)
@@ -90,11 +88,33 @@ def part_config_file(value):
     return given
 
 
-def draws(count, each, what):
+def graph_of(g):
+    """`g`, if it is a DistGraph."""
+    if not hasattr(g, "types") or not hasattr(g, "session"):
+        raise InvalidError(f"g {g!r}: expected a DistGraph, as DistGraph(\"products\") gives it")
+    return g
+
+
+def column_of(name, what="prob"):
+    """The name of an edge feature, or "" for None."""
+    return "" if name is None else needed_column(name, what)
+
+
+def needed_column(name, what):
+    """The name of an edge feature."""
+    return text(name, what, "the name of an edge feature")
+
+
+def fanout_number(fanout, what="fanout"):
+    """As the extension takes it."""
+    number = whole_number(fanout, what)
+    if not -1 <= number < 1 << 31:
+        raise InvalidError(f"{what} {number}: expected -1 (all neighbours), or 0 to {2**31 - 1}")
+    return number
+
+
+def check_draws(count, each, what):
     """Refuses what would have to draw so much that memory ends before it does."""
     if each > 0 and count * each > _MOST_DRAWS:
         raise InvalidError(f"{what} {each} for {count} seeds: {count * each} draws at once, of "
                            f"{_MOST_DRAWS} at most; take a smaller {what}, or fewer seeds")
-
-
-_MOST_DRAWS = 1 << 27  # 2 GiB of neighbours and their edges' ids

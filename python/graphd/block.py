@@ -6,7 +6,6 @@ from . import backend
 from .arguments import FORMS, one_of
 from .errors import InvalidError
 from .frame import Frame, TypedFrame
-from .names import EID, NID
 
 
 class _Space:

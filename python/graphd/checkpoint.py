@@ -8,9 +8,7 @@ import collections.abc
 import dataclasses
 
 from . import _graphd
-from .arguments import text
-from .distributed.current_graph import graph_of
-from .distributed.tensor import checked_name
+from .arguments import graph_of, text
 from .errors import InvalidError
 
 
@@ -74,7 +72,7 @@ def create(g, name, tensors=(), files=None):
             raise InvalidError(f"files: {file!r} is {type(content)}, expected its content as "
                                "bytes; read it, or let torch.save write to an io.BytesIO()")
     files = {file: bytes(content) for file, content in files.items()}
-    return Checkpoint(**_graphd.create_checkpoint(graph_of(g).handle, checked_name(name),
+    return Checkpoint(**_graphd.create_checkpoint(graph_of(g).handle, text(name, "name"),
                                                   _names(tensors), files))
 
 
@@ -116,7 +114,7 @@ def restore(g, name, tensors=()):
     graphd.errors.NotFoundError
         If there is none of this name.
     """
-    _graphd.restore_checkpoint(graph_of(g).handle, checked_name(name), _names(tensors))
+    _graphd.restore_checkpoint(graph_of(g).handle, text(name, "name"), _names(tensors))
 
 
 def read_file(g, name, file):
@@ -139,7 +137,7 @@ def read_file(g, name, file):
     graphd.errors.NotFoundError
         If there is none of this name.
     """
-    return _graphd.read_checkpoint_file(graph_of(g).handle, checked_name(name),
+    return _graphd.read_checkpoint_file(graph_of(g).handle, text(name, "name"),
                                         text(file, "file", "the name that it was kept under"))
 
 
@@ -156,4 +154,4 @@ def delete(g, name):
     graphd.errors.NotFoundError
         If there is none of this name.
     """
-    _graphd.delete_checkpoint(graph_of(g).handle, checked_name(name))
+    _graphd.delete_checkpoint(graph_of(g).handle, text(name, "name"))

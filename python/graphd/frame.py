@@ -8,8 +8,8 @@ _NOTHING = {}
 class Frame(MutableMapping):
     """A dict of tensors, some of which are made when they are asked for.
 
-    What makes them must not refer to whatever refers to the frame: batches are large, and have to go
-    with the last reference, not when the garbage collector comes by.
+    What makes them must not refer to whatever refers to the frame: batches are large, and have to
+    go with the last reference, not when the garbage collector comes by.
 
     Parameters
     ----------

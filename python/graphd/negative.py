@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Negative edges. Names and arguments are those of ``dgl.dataloading.negative_sampler``."""
 from . import _graphd, backend, seeds
-from .arguments import not_negative, whole_number
-from .distributed.current_graph import graph_of
+from .arguments import graph_of, not_negative, whole_number
 
 
 class _Negatives:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neighbours by other rules than chance alone. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
-from .arguments import not_negative, one_of, whole_number
-from .distributed.current_graph import graph_of
+from .arguments import graph_of, needed_column, not_negative, one_of, whole_number
+from .distributed.queries import fanouts_of, vectors
 from .errors import InvalidError
 from .sampled import SampledGraph
 from .schema import Types
@@ -34,8 +34,6 @@ def select_topk(g, k, weight, nodes=None, edge_dir="in", ascending=False, copy_n
     SampledGraph
         Edges of one node stand together, best first; ties by edge id.
     """
-    from .distributed.queries import fanouts_of, needed_column, vectors
-
     backend.chosen()
     graph_of(g)
     is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"

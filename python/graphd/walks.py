@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random walks. Names and arguments are those of ``dgl.sampling``."""
 from . import _graphd, backend, seeds
-from .arguments import draws, not_negative, whole_number
-from .distributed.current_graph import graph_of
-from .distributed.queries import column_of
+from .arguments import check_draws, column_of, graph_of, not_negative, whole_number
 from .errors import InvalidError
 from .schema import Types
 
@@ -87,7 +85,7 @@ def node2vec_random_walk(g, nodes, p, q, walk_length, prob=None, return_eids=Fal
 
 
 def _check_size(nodes, length):
-    draws(Types.count([nodes]), length, "length")
+    check_draws(Types.count([nodes]), length, "length")
 
 
 def _probabilities(given):

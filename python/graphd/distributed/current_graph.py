@@ -12,13 +12,6 @@ def set(g):
     _latest = weakref.ref(g)
 
 
-def graph_of(g):
-    """`g`, if it is a DistGraph."""
-    if not hasattr(g, "types") or not hasattr(g, "session"):
-        raise InvalidError(f"g {g!r}: expected a DistGraph, as DistGraph(\"products\") gives it")
-    return g
-
-
 def get():
     g = _latest and _latest()
     if g is None:

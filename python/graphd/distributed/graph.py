@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """A graph that lies in several servers, seen as one."""
-from collections import namedtuple
-from collections.abc import MutableMapping
-
 from .. import _graphd, backend
 from ..arguments import part_config_path
 from ..errors import InvalidError
@@ -10,56 +7,8 @@ from ..names import ALL
 from ..schema import Types
 from . import current_graph, session
 from .book import GraphPartitionBook
+from .graph_data import Data, Scheme, View
 from .policy import PartitionPolicy
-from .tensor import DistTensor, checked_name
-
-Scheme = namedtuple("Scheme", ["shape", "dtype"])
-
-
-class _Data(MutableMapping):
-    """Tensors of one type by name: features, and what was assigned."""
-
-    def __init__(self, g, is_edge, type_id):
-        self._g, self._is_edge, self._type = g, is_edge, type_id
-
-    def __getitem__(self, name):
-        found = self._g.handle.data(self._is_edge, self._type, checked_name(name))
-        return DistTensor.of(found, self._g)
-
-    def __setitem__(self, name, tensor):
-        if not isinstance(tensor, DistTensor):
-            raise InvalidError(f"data {name!r}: expected a DistTensor, got {type(tensor)}; make "
-                               "one of the tensor's shape and dtype, and assign to its rows")
-        self._g.handle.attach(checked_name(name), tensor.handle)
-
-    def __delitem__(self, name):
-        self._g.handle.detach(self._is_edge, self._type, checked_name(name))
-
-    def __iter__(self):
-        return iter(self._g.handle.data_names(self._is_edge, self._type))
-
-    def __len__(self):
-        return len(self._g.handle.data_names(self._is_edge, self._type))
-
-    def __repr__(self):
-        return f"Data({list(self)})"
-
-
-class _Space:
-    def __init__(self, data):
-        self.data = data
-
-
-class _View:
-    """``g.nodes["user"].data``, ``g.edges[etype].data``."""
-
-    def __init__(self, g, is_edge):
-        self._g, self._is_edge = g, is_edge
-
-    def __getitem__(self, name):
-        types = self._g.types
-        number = types.etype_id(name) if self._is_edge else types.ntype_id(name)
-        return _Space(_Data(self._g, self._is_edge, number))
 
 
 class DistGraph:
@@ -197,22 +146,22 @@ class DistGraph:
     @property
     def ndata(self):
         """Tensors of the nodes by name, for a graph with one node type."""
-        return _Data(self, False, self.types.ntype_id(None))
+        return Data(self, False, self.types.ntype_id(None))
 
     @property
     def edata(self):
         """Tensors of the edges by name, for a graph with one edge type."""
-        return _Data(self, True, self.types.etype_id(None))
+        return Data(self, True, self.types.etype_id(None))
 
     @property
     def nodes(self):
         """``g.nodes["user"].data`` are the tensors of a type."""
-        return _View(self, False)
+        return View(self, False)
 
     @property
     def edges(self):
         """``g.edges[etype].data`` are the tensors of a type."""
-        return _View(self, True)
+        return View(self, True)
 
     def node_attr_schemes(self, ntype=None):
         """What data nodes have.

@@ -4,12 +4,13 @@ import collections
 import functools
 
 from .. import _graphd, backend, seeds
-from ..arguments import whole_number, whole_number_in
+from ..arguments import graph_of, whole_number, whole_number_in
 from ..batch_data import layers_of
 from ..block import Block
+from ..block_sampler import check_times, of_edge_types, of_node_types
 from ..errors import InvalidError
+from ..subgraph import Subgraph
 from . import session
-from .current_graph import graph_of
 
 
 class DistDataLoader:
@@ -118,8 +119,6 @@ class _Loader:
 
     def _options(self, batch_size, shuffle, drop_last, num_workers, queue_size, seed, seed_times):
         """What the extension takes; ``seed_times`` by type."""
-        from ..sampling import check_times, of_edge_types, of_node_types
-
         types, sampler = self.g.types, self.sampler
         check_times(sampler, seed_times)
         inputs = of_node_types(types, sampler.prefetch_node_feats)
@@ -313,8 +312,6 @@ class DistEdgeDataLoader(_Loader):
         self._loader = _graphd.EdgeLoader(g.handle, lists, graph_sampler.handle(g.types), options)
 
     def _unpack(self, batch):
-        from ..subgraph import Subgraph
-
         types = self.g.types
         input_nodes, nodes = batch.nodes(types.ntypes)
         nodes = list(nodes.values()) if isinstance(nodes, dict) else [nodes]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How rows are spread over partitions."""
 from .. import backend
-from ..arguments import one_of, whole_number_in
+from ..arguments import graph_of, one_of, whole_number_in
 from ..errors import InvalidError
-from .current_graph import graph_of
 
 
 class PartitionPolicy:

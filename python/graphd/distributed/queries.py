@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling one hop, and small graphs cut out of the large one."""
 from .. import _graphd, backend, seeds
-from ..arguments import draws, one_of, text, whole_number
+from ..arguments import check_draws, column_of, fanout_number, graph_of, one_of
 from ..errors import InvalidError
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
-from .current_graph import graph_of
 
 
 def sample_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=None, replace=False,
@@ -68,28 +67,10 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     exclude = () if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
     numbers = fanouts_of(g.types, fanout)
     if replace:
-        draws(g.types.count(lists), max(numbers), "fanout")
+        check_draws(g.types.count(lists), max(numbers), "fanout")
     found = _graphd.sample_edges(g.handle, lists, numbers, column_of(prob), bool(replace), is_out,
                                  seeds.given_or_next(seed), exclude)
     return SampledGraph(g, lists, found, is_out)
-
-
-def column_of(name, what="prob"):
-    """The name of an edge feature, or "" for None."""
-    return "" if name is None else needed_column(name, what)
-
-
-def needed_column(name, what):
-    """The name of an edge feature."""
-    return text(name, what, "the name of an edge feature")
-
-
-def fanout_number(fanout, what="fanout"):
-    """As the extension takes it."""
-    number = whole_number(fanout, what)
-    if not -1 <= number < 1 << 31:
-        raise InvalidError(f"{what} {number}: expected -1 (all neighbours), or 0 to {2**31 - 1}")
-    return number
 
 
 def fanouts_of(types, fanout, what="fanout"):

@@ -4,11 +4,10 @@ import collections.abc
 import itertools
 
 from .. import _graphd, backend
-from ..arguments import text, whole_number
+from ..arguments import graph_of, text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..schema import checked_ids
 from . import current_graph
-from .current_graph import graph_of
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
 
@@ -98,7 +97,7 @@ class DistTensor:
         graphd.errors.NotFoundError
             If there is none.
         """
-        return cls.of(_graphd.open_tensor(graph_of(g).handle, checked_name(name)), g)
+        return cls.of(_graphd.open_tensor(graph_of(g).handle, text(name, "name")), g)
 
     @staticmethod
     def list(g):
@@ -130,7 +129,7 @@ class DistTensor:
         graphd.errors.NotFoundError
             If there is none.
         """
-        _graphd.drop_tensor(graph_of(g).handle, checked_name(name))
+        _graphd.drop_tensor(graph_of(g).handle, text(name, "name"))
 
     @property
     def name(self):
@@ -255,11 +254,6 @@ class DistTensor:
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"
 
 
-def checked_name(name):
-    """`name`, if it is one."""
-    return text(name, "name")
-
-
 def extents(shape):
     """`shape` as a tuple of ints, of one extent or more."""
     if isinstance(shape, str) or not isinstance(shape, collections.abc.Iterable):
@@ -295,7 +289,7 @@ def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
 
         def make(some):
             return init_func(some, of_dtype)
-    return {"name": checked_name(name), "persistent": bool(persistent),
+    return {"name": text(name, "name"), "persistent": bool(persistent),
             "policy": policy.kind, "type": policy.type_id, "rows": shape[0],
             "dtype": dtype_name, "row_shape": list(shape[1:]),
             "initializer": initializer.fields(), "many_writers": bool(many_writers)}, make
