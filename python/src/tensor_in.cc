@@ -174,7 +174,9 @@ Ids::Ids(py::handle object, const char* what) {
     for (int64_t extent : tensor_.shape()) shape += StrCat(shape.empty() ? "" : ", ", extent);
     Throw(ErrorCode::kInvalid, what, ": expected a one-dimensional int64 tensor, got ",
           DTypeName(tensor_.dtype()), " of shape [", shape,
-          "]; convert it where it is made (.long(), .astype('int64'))");
+          tensor_.dtype() == DType::kBool
+              ? "]; make ids of a mask (mask.nonzero().flatten(), numpy.flatnonzero(mask))"
+              : "]; convert it where it is made (.long(), .astype('int64'))");
   }
 }
 
