@@ -111,7 +111,7 @@ void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const Edge
     if (!IsTemporal(pick.method)) continue;
     const NodeTypeId t = SeedType(schema, pick);
     if (Index(t) >= seeds.size() || seeds[Index(t)].ids.empty()) continue;
-    const bool real = TakesRealTimes(pick, features);
+    const bool real = TakesRealTimes(schema, pick, features);
     if (real ? seeds[Index(t)].real_times.empty() : seeds[Index(t)].times.empty()) {
       Throw(ErrorCode::kInvalid, "the seeds of node type '", schema.ntype(t), "' have no times; '",
             pick.column, "' takes ", real ? "floating-point" : "whole", " ones");
@@ -195,7 +195,7 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
                                     0);
       continue;
     }
-    const bool real = TakesRealTimes(pick, edge_features_[Index(pick.etype)]);
+    const bool real = TakesRealTimes(schema, pick, edge_features_[Index(pick.etype)]);
     const size_t list = list_of(SeedType(schema, pick), IsIn(pick), real);
     if (list == kNone) continue;
     work.hop.picks.push_back({list,

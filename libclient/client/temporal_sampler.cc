@@ -186,7 +186,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   for (size_t l = 0; l < num_layers(); l++) {
     picks.push_back(EtypePicks(graph, fanouts_, l, how));
     for (const EdgePick& pick : picks[l]) {
-      wants_real_times |= TakesRealTimes(pick, access.features(true, pick.etype));
+      wants_real_times |= TakesRealTimes(schema, pick, access.features(true, pick.etype));
     }
   }
   const Trees trees(graph, request, wants_real_times);

@@ -12,13 +12,15 @@ bool NeedsColumn(PickMethod method) {
   return method != PickMethod::kUniform && method != PickMethod::kLabor;
 }
 
-const FeatureInfo& ColumnOf(const EdgePick& pick, const std::vector<FeatureInfo>& features) {
+const FeatureInfo& ColumnOf(const Schema& schema, const EdgePick& pick,
+                            const std::vector<FeatureInfo>& features) {
   std::vector<std::string> names;
   for (const FeatureInfo& info : features) {
     if (info.name == pick.column) return info;
     names.push_back(info.name);
   }
-  Throw(ErrorCode::kNotFound, "edge type ", pick.etype, " has no feature '", pick.column,
+  Throw(ErrorCode::kNotFound, "edge type ", schema.etype(pick.etype).ToString(),
+        " has no feature '", pick.column,
         "'; there are: ", names.empty() ? "none" : Join(names, ", "));
 }
 
@@ -73,7 +75,7 @@ void CheckEdgePick(const Schema& schema, const EdgePick& pick,
     Throw(ErrorCode::kInvalid, "edge type ", name, ": uniform picks take no column ('", pick.column,
           "'); use weighted picks");
   }
-  const FeatureInfo& info = ColumnOf(pick, features);
+  const FeatureInfo& info = ColumnOf(schema, pick, features);
   if (!info.row_shape.empty()) {
     Throw(ErrorCode::kInvalid, "feature '", info.name, "' of edge type ", name, " has ",
           info.row_shape.size() + 1, " dimensions; sampling takes one number per edge");
@@ -85,8 +87,9 @@ void CheckEdgePick(const Schema& schema, const EdgePick& pick,
   }
 }
 
-bool TakesRealTimes(const EdgePick& pick, const std::vector<FeatureInfo>& features) {
-  return IsTemporal(pick.method) && IsReal(ColumnOf(pick, features).dtype);
+bool TakesRealTimes(const Schema& schema, const EdgePick& pick,
+                    const std::vector<FeatureInfo>& features) {
+  return IsTemporal(pick.method) && IsReal(ColumnOf(schema, pick, features).dtype);
 }
 
 std::vector<EdgeIndexSpec> IndexesOf(const EdgePick& pick) {
@@ -158,7 +161,8 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Part
   }
   SeedTimes times;
   if (IsTemporal(pick.method)) {
-    const bool real = TakesRealTimes(pick, partition.edge_features(pick.etype));
+    const bool real =
+        TakesRealTimes(partition.meta().schema, pick, partition.edge_features(pick.etype));
     times = real ? SeedTimes(seeds.real_times) : SeedTimes(seeds.times);
   }
   const size_t total = picker_.Pick(source, rows_, streams, params, times);

@@ -49,7 +49,8 @@ void CheckEdgePick(const Schema& schema, const EdgePick& pick,
                    const std::vector<FeatureInfo>& features);
 bool IsTemporal(PickMethod method) noexcept;
 // Whether times of a temporal pick are floating-point numbers; as above.
-bool TakesRealTimes(const EdgePick& pick, const std::vector<FeatureInfo>& features);
+bool TakesRealTimes(const Schema& schema, const EdgePick& pick,
+                    const std::vector<FeatureInfo>& features);
 
 // Node type of the seeds of a pick, and of the neighbours that it gives.
 NodeTypeId SeedType(const Schema& schema, const EdgePick& pick);

@@ -232,6 +232,9 @@ class Mistakes(support.GraphTest):
             self.refused("weight .*name of an edge feature", TopKSampler, [2], name)
             self.refused("weight .*name of an edge feature", select_topk, g, 2, name, {"user": [1]})
             self.refused("column .*name of an edge feature", TemporalSampler, [2], name)
+        with self.assertRaisesRegex(graphd.errors.NotFoundError,
+                                    r"edge type \w+:\w+:\w+ has no feature 'nope'; there are"):
+            select_topk(g, 2, "nope", {"user": [1]})
         past = TemporalSampler([2], "w")
         self.refused("seed_times None: .* each seed", past.sample, g, {"user": [1]})
         self.refused("seed_times None: .* each seed", DistNodeDataLoader, g, {"user": [1]}, past,
