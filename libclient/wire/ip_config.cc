@@ -44,6 +44,10 @@ std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& 
 }
 
 std::vector<HostLine> ReadIpConfig(const std::string& path) {
+  if (!FileExists(path)) {
+    Throw(ErrorCode::kNotFound, "ip_config '", path, "' can't be found; give the path of a file ",
+          "with a line 'address [port]' per partition");
+  }
   return ParseIpConfig(ReadTextFile(path, size_t{1} << 20), path);
 }
 

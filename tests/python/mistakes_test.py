@@ -294,6 +294,9 @@ class Mistakes(support.GraphTest):
                             ("timeout", "a"), ("timeout", -1)):
             self.refused(f"{name} {value!r}: expected", graphd.distributed.initialize,
                          **{"server_name": "mine", name: value})
+        with self.assertRaisesRegex(graphd.errors.NotFoundError,
+                                    "ip_config 'no.txt' can't be found; give .* per partition"):
+            graphd.distributed.initialize("no.txt", server_name="mine")
 
     def test_what_a_checkpoint_keeps_are_bytes(self):
         g = self.served()
