@@ -31,7 +31,9 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                        .then([what, timeout]() -> kj::Promise<void> {
                          return ToKj(Error(ErrorCode::kDeadline,
                                            StrCat(what, ": no answer within ", timeout.count(),
-                                                  " ms (GRAPHD_TIMEOUT)")));
+                                                  " ms; see with graphctl server status whether "
+                                                  "it is up, or wait longer (GRAPHD_TIMEOUT, or "
+                                                  "--timeout of graphctl checkpoint: seconds)")));
                        });
     auto dropped = kj::newPromiseAndFulfiller<void>();
     *drop = kj::mv(dropped.fulfiller);
