@@ -104,6 +104,11 @@ void DefineSession(py::module_& m) {
       .def("barrier", [](const SessionHandle& self) { Call([&] { self.session->Barrier(); }); });
 }
 
+const char* PolicyName(const DistTensor& tensor) {
+  if (tensor.spec().policy == TensorPolicy::kRange) return "range";
+  return tensor.is_edge() ? "edge" : "node";
+}
+
 void DefineDistTensor(py::module_& m) {
   py::class_<DistTensor, Holder<DistTensor>>(m, "DistTensor")
       .def_property_readonly("name", &DistTensor::name)
@@ -111,6 +116,7 @@ void DefineDistTensor(py::module_& m) {
                              [](const DistTensor& self) { return DTypeName(self.dtype()); })
       .def_property_readonly("shape", &DistTensor::shape)
       .def_property_readonly("is_edge", &DistTensor::is_edge)
+      .def_property_readonly("policy", &PolicyName)
       .def_property_readonly("type", &DistTensor::type)
       .def_property_readonly("is_feature", &DistTensor::is_feature)
       .def_property_readonly("persistent",

@@ -76,6 +76,8 @@ class Tensors(support.GraphTest):
             self.assertEqual(policy.to_local([7, 8, 16]).tolist(), [7, 0, 8])
             with self.assertRaisesRegex(graphd.errors.InvalidError, "expected 0 to 16"):
                 policy.to_local([17])
+        as_many = DistTensor((g.num_nodes("user"),), part_policy=PartitionPolicy("range", g))
+        self.assertEqual(DistTensor.of(as_many.handle, g).part_policy.kind, "range")
         with self.assertRaisesRegex(graphd.errors.InvalidError, "tensor.part_policy"):
             PartitionPolicy("range", g).get_size()
         policy = g.get_edge_partition_policy("follows")

@@ -26,7 +26,7 @@ class PartitionPolicy:
         self.type_id = whole_number_in(type_id, "type_id", 0, len(types) - 1)
 
     def with_rows(self, rows):
-        """The policy of a tensor with so many rows.
+        """The policy of a tensor with so many rows: of "range" one that knows them.
 
         Parameters
         ----------
@@ -36,7 +36,9 @@ class PartitionPolicy:
         -------
         PartitionPolicy
         """
-        policy = PartitionPolicy(self.kind, self.g, self.type_id)
+        if self.kind != "range":
+            return self
+        policy = PartitionPolicy(self.kind, self.g)
         policy._rows = rows
         return policy
 

@@ -157,11 +157,8 @@ class DistTensor:
     def part_policy(self):
         """Which nodes or edges the rows go with."""
         if self._policy is None:
-            kind = "edge" if self.handle.is_edge else "node"
-            policy = PartitionPolicy(kind, self.g, self.handle.type)
-            if policy.get_size() != len(self):
-                policy = PartitionPolicy("range", self.g).with_rows(len(self))
-            self._policy = policy
+            of_type = PartitionPolicy(self.handle.policy, self.g, self.handle.type)
+            self._policy = of_type.with_rows(len(self))
         return self._policy
 
     def __len__(self):
@@ -273,7 +270,7 @@ def policy_of(part_policy, rows):
     if not isinstance(part_policy, PartitionPolicy):
         raise InvalidError(f"part_policy {part_policy!r}: expected a PartitionPolicy, as "
                            "g.get_node_partition_policy(ntype) gives it")
-    return part_policy.with_rows(rows) if part_policy.kind == "range" else part_policy
+    return part_policy.with_rows(rows)
 
 
 def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers):
