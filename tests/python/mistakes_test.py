@@ -212,7 +212,7 @@ class Mistakes(support.GraphTest):
             self.refused("nids: .* got a mask", DistNodeDataLoader, g, {"user": ids},
                          NeighborSampler([2]), batch_size=3)
             self.refused("rows: .* got a mask", held.__getitem__, ids)
-            self.refused("got bool .* nonzero", g.find_edges, ids, "follows")
+            self.refused("got bool .*nonzero", g.find_edges, ids, "follows")
         self.refused("got DistTensor", sample_neighbors, g, {"user": held}, 3)
         self.refused(r"give a dict: \{'user': ids\}", DistNodeDataLoader, g,
                      ("user", torch.arange(3)), NeighborSampler([2]), batch_size=3)
