@@ -9,8 +9,9 @@
 namespace graphd {
 namespace {
 
-// Linux 6.1's; Debian 12's C library does not name it.
-constexpr int kCollapse = 25;
+// Linux 5.14's and 6.1's; Debian 12's C library does not name the second.
+constexpr int kPopulateWrite = 23, kCollapse = 25;
+constexpr size_t kSmallPage = 4096;
 
 constexpr uintptr_t RoundUp(uintptr_t value, uintptr_t to) { return (value + to - 1) / to * to; }
 
@@ -45,6 +46,18 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept 
     ::munmap(reinterpret_cast<void*>(end), begin + reserve - end);
   }
   return static_cast<std::byte*>(mapped);
+}
+
+bool TakePages(std::byte* data, size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  for (uintptr_t at = RoundUp(begin, kLargePage); at + kLargePage <= begin + bytes;
+       at += kLargePage) {
+    void* const page = reinterpret_cast<void*>(at);
+    if (::madvise(page, kSmallPage, kPopulateWrite) != 0) break;
+    ::madvise(page, kLargePage, kCollapse);
+  }
+  // A kernel that does not know it takes them when they are first written.
+  return ::madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;
 }
 
 void JoinPages(std::byte* data, size_t bytes) noexcept {

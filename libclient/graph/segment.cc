@@ -159,14 +159,12 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (!base_) ThrowErrno("can't map", name);
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
-#ifdef MADV_POPULATE_WRITE
-  if (::madvise(base_, mapped_, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
+  if (!TakePages(base_, mapped_)) {
     const int error = errno;
     ::munmap(std::exchange(base_, nullptr), mapped_);  // no destructor will
     Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(wanted), " for segment ", name,
           ": ", std::strerror(error), "; free memory or serve fewer partitions here");
   }
-#endif
 }
 
 SegmentWriter::~SegmentWriter() {

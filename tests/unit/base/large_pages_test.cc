@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,6 +38,32 @@ TEST(LargePages, JoiningKeepsWhatIsThere) {
   }
   ::munmap(data, kBytes);
   ::munmap(other, kBytes);
+}
+
+TEST(LargePages, TakenPagesAreThereAndZero) {
+  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+  ASSERT_TRUE(fd);
+  constexpr size_t kBytes = 2 * kLargePage + 5 * 4096;
+  ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
+  std::byte* data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_NE(data, nullptr);
+  ASSERT_TRUE(TakePages(data, kBytes));
+  struct stat status {};
+  ASSERT_EQ(::fstat(fd.get(), &status), 0);
+  EXPECT_EQ(static_cast<size_t>(status.st_blocks) * 512, kBytes);
+  for (size_t i = 0; i < kBytes; i++) ASSERT_EQ(data[i], std::byte{0}) << i;
+  ::munmap(data, kBytes);
+}
+
+TEST(LargePages, WhatCantBeTakenIsSaid) {
+  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+  ASSERT_TRUE(fd);
+  ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
+  std::byte* data = MapAligned(fd.get(), 2 * kLargePage, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_NE(data, nullptr);
+  EXPECT_FALSE(TakePages(data, 2 * kLargePage));  // there is less than that
+  EXPECT_EQ(errno, EFAULT);
+  ::munmap(data, 2 * kLargePage);
 }
 
 TEST(LargePages, WhatCantBeMappedIsNull) {
