@@ -22,21 +22,31 @@ Tensor FeatureRows::NewRows(const FeatureOfType& feature, size_t count) const {
   return access_.NewTensor(info.dtype, std::move(shape));
 }
 
+Tensor FeatureRows::Ask(const FeatureOfType& feature, size_t begin, size_t end,
+                        std::vector<HopRows>& rows) const {
+  Tensor piece = NewRows(feature, end - begin);
+  rows.push_back({feature.ntype, feature.name, begin, piece.data()});
+  return piece;
+}
+
+void FeatureRows::AskOfSeeds(const std::vector<std::vector<int64_t>>& seeds,
+                             std::vector<HopRows>& rows) {
+  if (has_seeds_) return;
+  for (Wanted& wanted : seed_) {
+    const auto t = static_cast<size_t>(wanted.feature.ntype);
+    wanted.of_seeds = Ask(wanted.feature, 0, seeds[t].size(), rows);
+  }
+  has_seeds_ = true;
+}
+
 std::vector<HopRows> FeatureRows::With(const std::vector<std::vector<int64_t>>& frontier) {
   std::vector<HopRows> rows;
-  const auto ask = [&](const FeatureOfType& feature, size_t begin) {
-    Tensor piece = NewRows(feature, frontier[static_cast<size_t>(feature.ntype)].size() - begin);
-    rows.push_back({feature.ntype, feature.name, begin, piece.data()});
-    return piece;
-  };
-  if (!has_seeds_) {
-    for (Wanted& wanted : seed_) wanted.of_seeds = ask(wanted.feature, 0);
-    has_seeds_ = true;
-  }
+  if (access_.all_mapped()) return rows;  // no message to travel with, and pieces are copied
+  AskOfSeeds(frontier, rows);
   for (Wanted& wanted : input_) {
     const auto t = static_cast<size_t>(wanted.feature.ntype);
     if (frontier[t].size() == known_[t]) continue;
-    wanted.pieces.push_back(ask(wanted.feature, known_[t]));
+    wanted.pieces.push_back(Ask(wanted.feature, known_[t], frontier[t].size(), rows));
   }
   for (size_t t = 0; t < known_.size(); t++) known_[t] = frontier[t].size();
   return rows;
@@ -45,10 +55,11 @@ std::vector<HopRows> FeatureRows::With(const std::vector<std::vector<int64_t>>& 
 void FeatureRows::Finish(MiniBatch& batch) {
   std::vector<HopRows> rows;
   std::vector<HopSeeds> rest(known_.size());
-  if (!has_seeds_) {  // no hop went before
+  AskOfSeeds(batch.seeds, rows);
+  if (!rows.empty()) {
     for (size_t t = 0; t < rest.size(); t++) rest[t].ids = batch.seeds[t];
-    auto first = With(batch.seeds);
-    access_.Hop(rest, {}, {}, first);
+    access_.Hop(rest, {}, {}, rows);
+    rows.clear();
   }
   for (size_t t = 0; t < rest.size(); t++) {
     rest[t].ids = std::span(batch.input_nodes(static_cast<NodeTypeId>(t))).subspan(known_[t]);

@@ -16,10 +16,9 @@ class FeatureRows {
               std::vector<FeatureOfType> seed);
 
   // Rows to ask for with a hop on `frontier` ([ntype], beginning with the frontier before): those
-  // of nodes that are new in it. The first frontier is the seeds.
+  // of nodes that are new in it. The first frontier is the seeds. None where all are mapped.
   std::vector<HopRows> With(const std::vector<std::vector<int64_t>>& frontier);
-  // Reads what is missing and hands all to the batch. Also does a batch of which nothing was read
-  // yet.
+  // Reads what is missing, which may be all, and hands it to the batch.
   void Finish(MiniBatch& batch);
 
  private:
@@ -29,6 +28,10 @@ class FeatureRows {
     std::vector<Tensor> pieces;  // input features, frontier by frontier
   };
   Tensor NewRows(const FeatureOfType& feature, size_t count) const;
+  Tensor Ask(const FeatureOfType& feature, size_t begin, size_t end,
+             std::vector<HopRows>& rows) const;
+  void AskOfSeeds(const std::vector<std::vector<int64_t>>& seeds, std::vector<HopRows>& rows);
+
   GraphAccess& access_;
   std::vector<Wanted> input_, seed_;
   std::vector<size_t> known_;  // [ntype] nodes whose rows are read or under way

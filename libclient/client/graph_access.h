@@ -61,6 +61,7 @@ class GraphAccess {
   const std::vector<std::shared_ptr<TensorPort>>& ports() const noexcept { return ports_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   bool is_mapped(PartId part) const { return mapped(part) != nullptr; }
+  bool all_mapped() const noexcept { return all_mapped_; }
   // Null if the partition is reached by RPC.
   const std::shared_ptr<const Partition>& mapped(PartId part) const {
     return mapped_.at(static_cast<size_t>(part));
@@ -139,6 +140,7 @@ class GraphAccess {
   std::shared_ptr<const GraphMeta> meta_;
   std::vector<std::vector<FeatureInfo>> node_features_, edge_features_;
   std::vector<std::shared_ptr<const Partition>> mapped_;
+  bool all_mapped_;
   std::vector<std::shared_ptr<DaemonLink>> links_;
   std::vector<std::shared_ptr<TensorPort>> ports_;
   std::vector<std::unique_ptr<EdgeIndexes>> indexes_;  // [part], null: not mapped

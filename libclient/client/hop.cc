@@ -357,10 +357,7 @@ std::vector<Neighbors> GraphAccess::HopOnce(const HopCall& call) {
 }
 
 size_t GraphAccess::SeedsPerMessage(std::span<const EdgePick> picks) const {
-  if (std::all_of(mapped_.begin(), mapped_.end(),
-                  [](const auto& part) { return part != nullptr; })) {
-    return SIZE_MAX;
-  }
+  if (all_mapped()) return SIZE_MAX;
   size_t bytes = 0;  // of one seed's answer
   for (const EdgePick& pick : picks) {
     if (pick.fanout < 0) return kSeedsOfUnknownDegree;
