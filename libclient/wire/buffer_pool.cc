@@ -94,7 +94,8 @@ void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
     std::lock_guard lock(state_->mutex);
     state_->loaned_bytes -= capacity;
     if (state_->idle_bytes + capacity <= state_->max_idle_bytes) {
-      state_->idle.emplace(capacity, data);
+      // Before those of its size: the one that was used last, and may be in a cache, comes first.
+      state_->idle.emplace_hint(state_->idle.lower_bound(capacity), capacity, data);
       state_->idle_bytes += capacity;
       return;
     }
