@@ -2,11 +2,12 @@
 // One side of bench/python_bench.py: loads mini-batches of the graph that the environment names
 // (GRAPHD_SERVER_NAME and so on), with edge ids, as Python's have them. For each line of its input
 // it runs an epoch and prints the seconds that it took, so that the other side can take turns with
-// it.
+// it. For a line "hold", each batch lives until the next one is there, as in Python's `for`.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -31,8 +32,13 @@ int Run(int workers, int64_t batch_size, int64_t num_seeds, std::vector<int> fan
   for (int epoch = 0; std::getline(std::cin, line); epoch++) {
     const Clock::time_point begin = Clock::now();
     int64_t rows = 0;
+    const bool hold = line == "hold";
     loader.StartEpoch(epoch);
-    while (auto batch = loader.Next()) rows += batch->input_features[0].num_rows();
+    std::optional<NodeBatch> held;
+    while (auto batch = loader.Next()) {
+      rows += batch->input_features[0].num_rows();
+      if (hold) held = std::move(batch);
+    }
     std::printf("%.9f %lld\n", SecondsSince(begin), static_cast<long long>(rows));
     std::fflush(stdout);
   }

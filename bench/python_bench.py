@@ -3,13 +3,17 @@
 """What Python costs: the same epochs of the same served graph by bench/loader_bench (C++) and by the
 package, in turn, in one run.
 
-    bench/python_bench.py [--build build/release] [--seconds 10] [--transport auto]
+    bench/python_bench.py [--build build/release] [--seconds 4] [--processes 5] [--transport auto]
 
 Lines "workers" are throughput with sampler threads, to which the caller does nothing but look at what
 a trainer needs: features, labels, the structure of each block. Lines "no workers" are what a batch
-costs more in Python, where everything is done in turn. The two take turns epoch by epoch and load the
-same batches; what stands here are medians, of the differences between neighbouring epochs too, so
-that what else goes on in the machine falls on both. "allowed" is what is asked of the difference.
+costs more in Python, where everything is done in turn. Python's "for" holds a batch while the next one
+is made, so that the two lie in different memory; C++ stands here with a loop that does the same
+("holding"), which "more" is compared with and "allowed" is asked of, and with one that does not.
+
+They take turns epoch by epoch and load the same batches. Where a process's memory happens to lie makes
+more of a difference than what is looked for: a line is the median of several processes of each, and
+each of those of its epochs.
 """
 import argparse
 import os
@@ -63,39 +67,16 @@ def serve(build, folder, config):
     return process
 
 
-class OfPython:
-    def __init__(self, case):
-        import torch
+class Epochs:
+    """A process that runs an epoch for each line that it gets."""
 
-        from graphd.distributed import DistGraph, DistNodeDataLoader
-        from graphd.sampling import NeighborSampler
-
-        _, workers, batch_size, seeds, fanouts = case
-        sampler = NeighborSampler(list(fanouts), prefetch_node_feats=["feat"],
-                                  prefetch_labels=["label"])
-        self.loader = DistNodeDataLoader(DistGraph(), torch.arange(seeds), sampler, shuffle=True,
-                                         batch_size=batch_size, num_workers=workers, seed=0)
+    def __init__(self, command, line=""):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, bufsize=1)
+        self.line = line + "\n"
 
     def epoch(self):
-        begin, rows = time.perf_counter(), 0
-        for input_nodes, seeds, blocks in self.loader:
-            rows += len(blocks[0].srcdata["feat"])
-            blocks[-1].dstdata["label"]
-            for block in blocks:
-                block.csc()
-        return time.perf_counter() - begin, rows
-
-
-class OfCpp:
-    def __init__(self, case, build):
-        _, workers, batch_size, seeds, fanouts = case
-        self.process = subprocess.Popen(
-            [os.path.join(build, "bin", "loader_bench"),
-             *map(str, (workers, batch_size, seeds, *fanouts))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def epoch(self):
-        self.process.stdin.write("\n")
+        self.process.stdin.write(self.line)
         seconds, rows = self.process.stdout.readline().split()
         return float(seconds), int(rows)
 
@@ -104,52 +85,87 @@ class OfCpp:
         self.process.wait()
 
 
-def compare(case, build, seconds):
-    """Seconds of each epoch: (those of C++, those of Python)."""
-    sides, found = (OfCpp(case, build), OfPython(case)), ([], [])
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or len(found[0]) < 4:
-        rows = {}
-        for i in (0, 1) if len(found[0]) % 2 else (1, 0):
-            taken, rows[i] = sides[i].epoch()
-            found[i].append(taken)
-        if rows[0] != rows[1]:
-            sys.exit(f"the two did not load the same: {rows}")
-    sides[0].close()
-    return found[0][1:], found[1][1:]  # the first ones were to warm up
+def run_epochs(case):
+    """Python's side, in a process of its own: what loader_bench does."""
+    import torch
+
+    import graphd
+    from graphd.distributed import DistGraph, DistNodeDataLoader
+    from graphd.sampling import NeighborSampler
+
+    graphd.distributed.initialize()
+    _, workers, batch_size, seeds, fanouts = case
+    sampler = NeighborSampler(list(fanouts), prefetch_node_feats=["feat"],
+                              prefetch_labels=["label"])
+    loader = DistNodeDataLoader(DistGraph(), torch.arange(seeds), sampler, shuffle=True,
+                                batch_size=batch_size, num_workers=workers, seed=0)
+    for _ in sys.stdin:
+        begin, rows = time.perf_counter(), 0
+        for input_nodes, seeds, blocks in loader:
+            rows += len(blocks[0].srcdata["feat"])
+            blocks[-1].dstdata["label"]
+            for block in blocks:
+                block.csc()
+        print(time.perf_counter() - begin, rows, flush=True)
+    graphd.distributed.exit_client()
 
 
-def report(case, cpp, python):
-    batches = -(-case[3] // case[2])
-    more = statistics.median(b - a for a, b in zip(cpp, python)) / batches * 1e6
-    cpp, python = (statistics.median(side) / batches * 1e6 for side in (cpp, python))
-    allowed = f"{60 + 0.05 * cpp:9.1f} us" if case[1] == 0 else ""
-    print(f"{case[0]:32}{cpp:7.0f} us{python:7.0f} us{cpp / python:8.3f}{more:+9.1f} us{allowed}",
-          flush=True)
+def measure(number, build, seconds):
+    """Microseconds of a batch: C++, C++ holding, Python, and what Python takes more than the second;
+    medians of the epochs of one process of each."""
+    _, workers, batch_size, seeds, fanouts = CASES[number]
+    cpp = [os.path.join(build, "bin", "loader_bench"),
+           *map(str, (workers, batch_size, seeds, *fanouts))]
+    sides = (Epochs(cpp), Epochs(cpp, "hold"),
+             Epochs([sys.executable, os.path.abspath(__file__), "--build", build, "--side",
+                     str(number)]))
+    for side in sides:
+        side.epoch()  # to warm up
+    found, end = [], time.monotonic() + seconds
+    while time.monotonic() < end or len(found) < 4:
+        taken = [side.epoch() for side in (sides if len(found) % 2 else sides[::-1])]
+        if len({rows for _, rows in taken}) != 1:
+            sys.exit(f"they did not load the same: {taken}")
+        found.append([each for each, _ in (taken if len(found) % 2 else taken[::-1])])
+    for side in sides:
+        side.close()
+    scale = 1e6 / -(-seeds // batch_size)
+    medians = [statistics.median(side) * scale for side in zip(*found)]
+    more = statistics.median(python - holding for _, holding, python in found) * scale
+    return *medians, more
+
+
+def report(number, build, seconds, processes):
+    cpp, holding, python, more = map(
+        statistics.median, zip(*(measure(number, build, seconds) for _ in range(processes))))
+    allowed = f"{60 + 0.05 * holding:9.1f} us" if CASES[number][1] == 0 else ""
+    print(f"{CASES[number][0]:32}{cpp:7.0f} us{holding:7.0f} us{python:7.0f} us{cpp / python:8.3f}"
+          f"{more:+9.1f} us{allowed}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build", "release"))
-    parser.add_argument("--seconds", type=float, default=10, help="of each case")
+    parser.add_argument("--seconds", type=float, default=4, help="of each process of a case")
+    parser.add_argument("--processes", type=int, default=5, help="of each kind, for a case")
     parser.add_argument("--transport", default="auto", choices=["auto", "tcp"])
+    parser.add_argument("--side", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     sys.path.insert(0, os.path.join(args.build, "python"))
-    import graphd
-
+    if args.side is not None:
+        return run_epochs(CASES[args.side])
     with tempfile.TemporaryDirectory(prefix="graphd-bench-") as folder:
         daemon = serve(args.build, folder, make_graph(folder))
         try:
             os.environ.update(GRAPHD_SERVER_NAME="bench", GRAPHD_TRANSPORT=args.transport,
                               GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
                               GRAPHD_IP_CONFIG=os.path.join(folder, "ip_config.txt"))
-            graphd.distributed.initialize()
-            print(f"{'':32}{'C++':>10}{'Python':>10}{'ratio':>8}{'more':>12}{'allowed':>12}")
-            for case in CASES:
-                report(case, *compare(case, args.build, args.seconds))
+            print(f"{'':32}{'C++':>10}{'holding':>10}{'Python':>10}{'ratio':>8}{'more':>12}"
+                  f"{'allowed':>12}")
+            for number in range(len(CASES)):
+                report(number, args.build, args.seconds, args.processes)
         finally:
-            graphd.distributed.exit_client()
             daemon.terminate()
             daemon.wait()
 
