@@ -75,11 +75,7 @@ class Block:
 
     def __init__(self, batch, of, device=None):
         self._batch, self._of, self._device = batch, of, device  # of: LayerData
-
-    @property
-    def types(self):
-        """The graph's `Types`."""
-        return self._of.types
+        self.types = of.types  # the graph's `Types`
 
     @property
     def src_frames(self):
