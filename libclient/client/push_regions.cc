@@ -13,7 +13,7 @@ uint64_t RoundUp(uint64_t bytes) {
 }  // namespace
 
 PushRegions::PushRegions(UniqueFd fd, uint64_t id)
-    : memory_(std::move(fd)), id_(id), process_(::getpid()) {}
+    : id_(id), process_(::getpid()), memory_(std::move(fd)) {}
 
 std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken) {
   if (bytes == 0 || bytes > PushMemory::kBytes || ::getpid() != process_) return {};
@@ -28,6 +28,7 @@ std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken
   if (offset > room || bytes > room - offset) return {};
   taken.end = offset + bytes;
   taken_.emplace(offset, taken);
+  memory_.TakeUpTo(taken.end);
   return Region{offset, memory_.data() + offset};
 }
 

@@ -34,6 +34,7 @@ void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
     from += sizeof(__m128i);
   }
   std::memcpy(to, from, bytes);
+  _mm_sfence();  // or it would be in no order with what is written next
 }
 
 }  // namespace
@@ -91,7 +92,6 @@ void MappedSegment::PutLast(uint64_t offset, const void* from, size_t bytes) noe
   constexpr size_t kMark = sizeof(uint32_t);
   uint32_t mark;
   std::memcpy(&mark, from, kMark);
-  _mm_sfence();  // what was streamed is in no order otherwise
   std::memcpy(data_ + offset + kMark, static_cast<const std::byte*>(from) + kMark, bytes - kMark);
   __atomic_store_n(reinterpret_cast<uint32_t*>(data_ + offset), mark, __ATOMIC_RELEASE);
 }

@@ -9,7 +9,7 @@
 namespace graphd::store {
 
 // A segment of a push log in a tmpfs, written as memory: a record costs one copy, past the
-// processor's caches, and no call of the system. One thread.
+// processor's caches, and no call of the system. One thread, but for Put.
 class MappedSegment {
  public:
   // Opens the file, or makes it, with memory for at least so many bytes, on large pages if there
@@ -30,10 +30,10 @@ class MappedSegment {
   // Has memory for so many, if it has less. Throws likewise; then it is as before.
   void Grow(uint64_t bytes);
 
-  // Copies to `offset`, which is a multiple of 8.
+  // Copies to `offset`, which is a multiple of 8. Several threads may, to different places.
   void Put(uint64_t offset, const void* from, size_t bytes) noexcept;
-  // The same, behind all that was put before: should the process end in between, its first four
-  // bytes are not there.
+  // The same, behind all that was put before, as the caller saw it: should the process end in
+  // between, its first four bytes are not there.
   void PutLast(uint64_t offset, const void* from, size_t bytes) noexcept;
 
  private:

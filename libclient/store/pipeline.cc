@@ -62,10 +62,12 @@ void Pipeline::Refuse(const Push& push) const {
 void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   // What can fail comes before what can't be undone.
   table->CheckPush(push);
-  RowOrder order(push.rows, table->spec().rows);
-  Table::Pins pins = table->Pin(push, order);
+  const int64_t num_rows = table->spec().rows;
+  RowOrder order(push.rows.size());
+  if (!log_first()) order.Sort(push.rows, num_rows);
+  Table::Pins pins = table->Pin(push, order);  // memory that lasts has no bound
   auto job = std::make_shared<Job>(Job{std::move(table), push, std::move(done), std::move(order),
-                                       std::move(pins), 0, false, nullptr});
+                                       std::move(pins), /*ordered=*/!log_first()});
   std::unique_lock lock(mutex_);
   // Also for one that is sent again: that it was taken does not mean that it was logged.
   if (!failed_.empty()) Refuse(push);
@@ -83,12 +85,30 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   pending_bytes_ += BytesOf(push);
   pending_.push_back(job);
   if (log_ != nullptr) to_log_.push_back(job);
-  if (!log_first()) Deal(job);
+  to_deal_.push_back(job);
   logging_.notify_one();
+  if (!job->ordered) {
+    lock.unlock();
+    job->order.Sort(push.rows, num_rows);
+    lock.lock();
+    job->ordered = true;
+  }
+  DealInOrder();
   if (job->lanes_left == 0) Finish(lock);
 }
 
-// To those who apply it. Under the lock, in the order of numbers.
+// Those whose turn it is, in the order of numbers. Under the lock.
+void Pipeline::DealInOrder() {
+  while (!to_deal_.empty()) {
+    Job& next = *to_deal_.front();
+    if (!next.ordered || (log_first() && !next.logged)) return;
+    if (next.error == nullptr) Deal(to_deal_.front());
+    next.dealt = true;
+    to_deal_.pop_front();
+  }
+}
+
+// To those who apply it. Under the lock.
 void Pipeline::Deal(const std::shared_ptr<Job>& job) {
   for (size_t lane = 0; lane < kLanes; lane++) {
     if (job->order.lane(lane).empty()) continue;
@@ -103,6 +123,7 @@ void Pipeline::Work(size_t thread) {
   scratch.undo = options_.undo(thread);
   std::unique_lock lock(mutex_);
   for (;;) {
+    RunPieces(lock);
     size_t lane = 0;
     uint64_t oldest = UINT64_MAX;
     for (size_t i = 0; i < kLanes; i++) {
@@ -153,12 +174,9 @@ void Pipeline::WriteLog() {
     const bool written = AppendOrWait(batch, lock);
     for (const auto& job : jobs) {
       job->logged = true;
-      if (!written) {
-        job->error = std::make_unique<Error>(NotLogged());
-      } else if (log_first()) {
-        Deal(job);
-      }
+      if (!written) job->error = std::make_unique<Error>(NotLogged());
     }
+    DealInOrder();
     Finish(lock);
     if (log_first() && log_bytes_ > options_.trim_bytes) {
       lock.unlock();
@@ -168,14 +186,38 @@ void Pipeline::WriteLog() {
   }
 }
 
+// The log thread's: with those who have nothing to apply.
+void Pipeline::RunTogether(size_t count, const std::function<void(size_t)>& run) {
+  std::unique_lock lock(mutex_);
+  shared_ = {&run, count, 0, count};
+  if (count > 1) work_.notify_one();
+  RunPieces(lock);
+  together_.wait(lock, [this] { return shared_.left == 0; });
+}
+
+// Gives the lock back meanwhile.
+void Pipeline::RunPieces(std::unique_lock<std::mutex>& lock) {
+  while (shared_.next < shared_.count) {
+    const size_t piece = shared_.next++;
+    lock.unlock();
+    (*shared_.run)(piece);
+    lock.lock();
+    if (--shared_.left == 0) together_.notify_one();
+  }
+}
+
 void Pipeline::TrimLog() {
   StoreState state;
   {
     std::lock_guard lock(mutex_);
-    {
-      std::lock_guard log_lock(log_mutex_);
-      if (!log_->CanTruncate(done_lsn_)) return;
-    }
+    state.lsn = done_lsn_;
+  }
+  {
+    std::lock_guard log_lock(log_mutex_);
+    if (!log_->CanTruncate(state.lsn)) return;
+  }
+  {
+    std::lock_guard lock(mutex_);
     state.lsn = done_lsn_;
     state.clients = done_clients_.all();
   }
@@ -199,7 +241,9 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
     {
       std::lock_guard log_lock(log_mutex_);
       try {
-        log_->Append(batch);
+        log_->Append(batch, [this](size_t count, const std::function<void(size_t)>& run) {
+          RunTogether(count, run);
+        });
       } catch (const Error& why) {
         error = std::make_unique<Error>(why);
       }
@@ -234,7 +278,7 @@ Error Pipeline::NotLogged() const {
 void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
   std::vector<std::shared_ptr<Job>> jobs;
   std::vector<Done> repeated;
-  while (!pending_.empty() && pending_.front()->logged && pending_.front()->lanes_left == 0) {
+  while (!pending_.empty() && IsDone(*pending_.front())) {
     const Push& push = pending_.front()->push;
     done_lsn_ = push.lsn;
     if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});

@@ -18,7 +18,8 @@
 
 // The way of a push: it gets the next number; is written to the log and applied to its table, both
 // at the same time; and is done when both are, and every push before it is. Where memory outlasts
-// the process it is logged first, or rows could be left with a push that nothing knows of. Pages
+// the process it is logged first, or rows could be left with a push that nothing knows of; it is
+// put in order meanwhile, and threads that have nothing to apply help with writing it. Pages
 // are dealt out to lanes, and a lane is worked on by one thread at a time in the order of numbers,
 // so each row sees its pushes in that order whatever the number of threads. Thread-safe; one lock,
 // `mutex_`.
@@ -86,9 +87,15 @@ class Pipeline {
     Done done;
     RowOrder order;
     Table::Pins pins;
-    uint32_t lanes_left = 0;  // 0 also until it is dealt out
-    bool logged = false;
-    std::unique_ptr<Error> error;  // why it was not logged
+    bool ordered = false, logged = false;
+    bool dealt = false;  // to the lanes, or never will be
+    uint32_t lanes_left = 0;
+    std::unique_ptr<Error> error = nullptr;  // why it was not logged
+  };
+  // What several threads do together, in pieces.
+  struct Shared {
+    const std::function<void(size_t)>* run = nullptr;
+    size_t count = 0, next = 0, left = 0;
   };
   struct Lane {
     std::deque<std::shared_ptr<Job>> jobs;
@@ -100,8 +107,14 @@ class Pipeline {
     Done done;
   };
 
+  static bool IsDone(const Job& job) noexcept {
+    return job.logged && job.dealt && job.lanes_left == 0;
+  }
   bool log_first() const noexcept { return options_.save_state != nullptr; }
+  void DealInOrder();
   void Deal(const std::shared_ptr<Job>& job);
+  void RunTogether(size_t count, const std::function<void(size_t)>& run);
+  void RunPieces(std::unique_lock<std::mutex>& lock);
   void Work(size_t thread);
   void TrimLog();
   void WriteLog();
@@ -115,9 +128,10 @@ class Pipeline {
   mutable std::mutex log_mutex_;
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable work_, logging_, done_;
+  mutable std::condition_variable work_, logging_, done_, together_;
   std::deque<std::shared_ptr<Job>> pending_;  // pushes done_lsn_ + 1 ... last_lsn_
-  std::deque<std::shared_ptr<Job>> to_log_;
+  std::deque<std::shared_ptr<Job>> to_log_, to_deal_;
+  Shared shared_;  // the log thread's
   std::deque<Waiter> waiters_;
   Lane lanes_[kLanes];
   ClientTable clients_;       // as of last_lsn_

@@ -51,6 +51,8 @@ static_assert(sizeof(RecordHeader) == 96);
 constexpr uint16_t kBarePayload = 1;  // no checksum of it
 // A part of a second-level cache.
 constexpr size_t kCopyBytes = size_t{128} << 10;
+// Of a payload, for one thread: takes longer than waking another one.
+constexpr size_t kPieceBytes = size_t{256} << 10;
 
 constexpr uint64_t Padding(uint64_t bytes) { return (8 - bytes % 8) % 8; }
 
@@ -353,13 +355,13 @@ void PushLog::StartSegment() {
       {last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header), std::move(memory)});
 }
 
-void PushLog::Append(std::span<const Push* const> pushes) {
+void PushLog::Append(std::span<const Push* const> pushes, const Share& share) {
   if (pushes.empty()) return;
   if (!is_open() || segments_.back().bytes >= options_.segment_bytes) {
     file_.reset();
     StartSegment();
   }
-  const uint64_t total = memory() != nullptr ? WriteToMemory(pushes) : WriteToFile(pushes);
+  const uint64_t total = memory() != nullptr ? WriteToMemory(pushes, share) : WriteToFile(pushes);
   Segment& segment = segments_.back();
   segment.bytes += total;
   segment.file_bytes = std::max(segment.file_bytes, segment.bytes);
@@ -389,7 +391,7 @@ uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
 }
 
 // A record's header comes last: without it the record is not there.
-uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes) {
+uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes, const Share& share) {
   const auto bytes_of = [](const Push& push) {
     return sizeof(RecordHeader) + push.rows.size_bytes() + push.payload.size() +
            Padding(push.payload.size());
@@ -404,7 +406,10 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes) {
     header.checksum = SeedOf(header, salt_, push->rows.data());
     const uint64_t rows = at + sizeof header, payload = rows + push->rows.size_bytes();
     memory.Put(rows, push->rows.data(), push->rows.size_bytes());
-    memory.Put(payload, push->payload.data(), push->payload.size());
+    share((push->payload.size() + kPieceBytes - 1) / kPieceBytes, [&](size_t i) {
+      const auto piece = push->payload.subspan(i * kPieceBytes);
+      memory.Put(payload + i * kPieceBytes, piece.data(), std::min(piece.size(), kPieceBytes));
+    });
     memory.PutLast(at, &header, sizeof header);
     at += bytes_of(*push);
   }

@@ -57,11 +57,15 @@ class PushLog {
   // Removes every segment: what they hold is safe elsewhere.
   void Clear();
 
-  // Writes the records, whose numbers go on from last_lsn(). Payloads are read once, and may be
+  // Calls run(0) ... run(count - 1), on whichever threads, and returns when all have returned.
+  using Share = std::function<void(size_t count, const std::function<void(size_t)>& run)>;
+
+  // Writes the records, whose numbers go on from last_lsn(). In memory, large payloads are copied
+  // in pieces that `share` gets. Payloads are read once, and may be
   // changed meanwhile by whoever shares their memory: what is read then is written. On Error
   // nothing counts as written, and the same call may be tried again; a full disk is
   // Error(kOverloaded).
-  void Append(std::span<const Push* const> pushes);
+  void Append(std::span<const Push* const> pushes, const Share& share = RunAll);
   // In memory, after Recover: has memory for so many segments now and keeps it, so that what takes
   // all other memory does not stop the log. Throws Error(kOverloaded).
   void KeepSegments(size_t count);
@@ -91,6 +95,9 @@ class PushLog {
     uint64_t bytes = 0;
     std::unique_ptr<MappedSegment> memory = nullptr;
   };
+  static void RunAll(size_t count, const std::function<void(size_t)>& run) {
+    for (size_t i = 0; i < count; i++) run(i);
+  }
   std::string PathOf(uint64_t first_lsn) const;
   std::vector<std::string> SegmentNames() const;
   void StartSegment();
@@ -99,7 +106,7 @@ class PushLog {
   }
   bool is_open() const noexcept { return file_ || memory() != nullptr; }
   uint64_t WriteToFile(std::span<const Push* const> pushes);
-  uint64_t WriteToMemory(std::span<const Push* const> pushes);
+  uint64_t WriteToMemory(std::span<const Push* const> pushes, const Share& share);
 
   std::string directory_;
   Options options_;

@@ -27,8 +27,7 @@ constexpr size_t kDigits = size_t{1} << kBits;
 
 }  // namespace
 
-RowOrder::RowOrder(std::span<const int64_t> rows, int64_t num_rows) : picks_(rows.size()) {
-  std::vector<uint32_t> other(rows.size());
+void RowOrder::Sort(std::span<const int64_t> rows, int64_t num_rows) noexcept {
   for (uint32_t i = 0; i < rows.size(); i++) picks_[i] = i;
   const auto bits = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(num_rows - 1, 0)));
   for (size_t shift = 0; shift < static_cast<size_t>(bits); shift += kBits) {
@@ -36,15 +35,15 @@ RowOrder::RowOrder(std::span<const int64_t> rows, int64_t num_rows) : picks_(row
     const auto digit = [&](uint32_t pick) {
       return static_cast<size_t>(rows[pick] >> shift) % kDigits;
     };
-    Pass<kDigits>(picks_, other, digit, begins);
-    picks_.swap(other);
+    Pass<kDigits>(picks_, other_, digit, begins);
+    picks_.swap(other_);
   }
   std::array<uint32_t, kLanes + 1> begins;
   const auto lane = [&](uint32_t pick) {
     return static_cast<size_t>(rows[pick] / kPageRows) % kLanes;
   };
-  Pass<kLanes>(picks_, other, lane, begins);
-  picks_.swap(other);
+  Pass<kLanes>(picks_, other_, lane, begins);
+  picks_.swap(other_);
   std::copy(begins.begin(), begins.end(), begins_);
 }
 

@@ -13,15 +13,17 @@ class RowOrder {
  public:
   static constexpr size_t kLanes = 8;
 
-  // Rows are below `num_rows`. A radix sort: some ten nanoseconds per row.
-  RowOrder(std::span<const int64_t> rows, int64_t num_rows);
+  // Takes the memory for so many rows; none has a place yet.
+  explicit RowOrder(size_t count) : picks_(count), other_(count) {}
+  // Of that many rows, which are below `num_rows`. A radix sort: some ten nanoseconds per row.
+  void Sort(std::span<const int64_t> rows, int64_t num_rows) noexcept;
 
   std::span<const uint32_t> lane(size_t i) const noexcept {
     return std::span(picks_).subspan(begins_[i], begins_[i + 1] - begins_[i]);
   }
 
  private:
-  std::vector<uint32_t> picks_;
+  std::vector<uint32_t> picks_, other_;
   uint32_t begins_[kLanes + 1] = {};
 };
 

@@ -229,7 +229,8 @@ void Store::StartPipeline(ClientTable clients) {
 
 // Nobody else is there. Where memory is bounded, its pages need not all fit.
 void Store::Replay(Table& table, const Push& push, Table::Scratch& scratch) {
-  const RowOrder order(push.rows, table.spec().rows);
+  RowOrder order(push.rows.size());
+  order.Sort(push.rows, table.spec().rows);
   for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
     std::span<const uint32_t> picks = order.lane(lane);
     while (!picks.empty()) {

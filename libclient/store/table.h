@@ -115,8 +115,8 @@ class Table : public Evictable {
   // throws.
   void Touch(std::span<const int64_t> rows);
   // Brings the pages of a push into memory and keeps them there. Waits for memory where it is
-  // bounded. Any thread but those that apply pushes. Throws what loading a page and
-  // MemoryBound::Pledge throw.
+  // bounded, and only then looks at the order. Any thread but those that apply pushes. Throws what
+  // loading a page and MemoryBound::Pledge throw.
   Pins Pin(const Push& push, const RowOrder& order);
 
   // Applies the push to those of its rows that `picks` names, positions in the order of RowOrder.

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/large_pages.h"
 #include "base/strings.h"
 
@@ -38,6 +40,13 @@ PushMemory::PushMemory(UniqueFd fd) : fd_(std::move(fd)) {
 }
 
 PushMemory::~PushMemory() { ::munmap(data_, kBytes); }
+
+void PushMemory::TakeUpTo(uint64_t end) noexcept {
+  if (end <= taken_) return;
+  end = std::min((end + kLargePage - 1) / kLargePage * kLargePage, kBytes);
+  TakePages(data_ + taken_, end - taken_);  // if it fails, pages come when they are written
+  taken_ = end;
+}
 
 void PushMemory::Map(int protection) {
   data_ = MapAligned(fd_.get(), kBytes, protection, MAP_SHARED);

@@ -10,7 +10,7 @@ namespace graphd {
 // Memory that a trainer and a daemon of the same machine share for one session: the trainer writes
 // the rows of a push there and sends only where they lie, so they are not copied through a socket.
 // The daemon makes it, and sees what is written; it trusts nothing of it but that it is there.
-// Pages come when they are first written.
+// The trainer takes pages of it before it first writes to them.
 class PushMemory {
  public:
   static constexpr uint64_t kBytes = uint64_t{64} << 20;
@@ -27,11 +27,15 @@ class PushMemory {
   int fd() const noexcept { return fd_.get(); }
   std::byte* data() const noexcept { return data_; }
 
+  // The trainer's, one thread at a time: has memory up to `end`, on large pages if there are any.
+  void TakeUpTo(uint64_t end) noexcept;
+
  private:
   void Map(int protection);
 
   UniqueFd fd_;
   std::byte* data_ = nullptr;
+  uint64_t taken_ = 0;
 };
 
 }  // namespace graphd
