@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "tests/unit/store/store_helpers.h"
 
@@ -123,6 +124,31 @@ TEST_F(LastingMemoryTest, RowsOutliveTheProcessThoughTheLogIsShort) {
   options_.memory_dir = "";
   Store store(options_);
   EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(60));
+}
+
+// Copied to the log and applied by several threads.
+TEST_F(LastingMemoryTest, LargePushesOfSeveralClientsOutliveTheProcess) {
+  const auto apply = [](Store& store, uint64_t client) {
+    const auto begin = static_cast<int64_t>(client - 1) * kRows / 2;
+    const auto table = store.OpenTable(Spec());
+    for (uint64_t i = 1; i <= 8; i++) {
+      // 24 KB each, or 600.
+      const size_t count = i % 2 == 0 ? 1000 : 25000;
+      store.Apply(table,
+                  MadePush(client, i, kAdagrad, count, begin, begin + kRows / 2, kElements).push());
+    }
+  };
+  InKilledProcess([&] {
+    Store store(options_);
+    std::thread other(apply, std::ref(store), 2);
+    apply(store, 1);
+    other.join();
+    Kill();
+  });
+  const ScratchDirectory scratch;
+  Store store(options_), one_by_one(Options(scratch));
+  for (const uint64_t client : {1, 2}) apply(one_by_one, client);
+  EXPECT_EQ(AllRows(*store.FindTable("emb")), AllRows(*one_by_one.FindTable("emb")));
 }
 
 TEST_F(LastingMemoryTest, WhatWasBeingChangedIsTakenBack) {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "graphd/error.h"
@@ -171,6 +172,46 @@ TEST(PushLog, InMemoryARecordWithoutItsHeaderIsNotThere) {
   PushLog again(scratch / "log", options);
   RecoverAll(again, numbers);
   EXPECT_EQ(numbers, Range(1, 12));
+}
+
+// Whoever copies them, in whatever order.
+TEST(PushLog, InMemoryLargePayloadsAreCopiedInPieces) {
+  const ScratchDirectory scratch;
+  const PushLog::Options options{.in_memory = true};
+  const std::vector<int64_t> rows = {1, 2, 3};
+  std::vector<std::byte> payload(800'001);
+  for (size_t i = 0; i < payload.size(); i++)
+    payload[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+  Push push;
+  push.rows = rows;
+  push.payload = payload;
+  size_t pieces = 0;
+  const PushLog::Share share = [&](size_t count, const std::function<void(size_t)>& run) {
+    pieces = count;
+    std::thread odd([&] {
+      for (size_t i = count; i-- > 0;) {
+        if (i % 2 == 1) run(i);
+      }
+    });
+    for (size_t i = 0; i < count; i += 2) run(i);
+    odd.join();
+  };
+  {
+    PushLog log(scratch / "log", options);
+    for (push.lsn = 1; push.lsn <= 3; push.lsn++) {
+      const Push* one = &push;
+      log.Append({&one, 1}, share);
+    }
+  }
+  EXPECT_EQ(pieces, 4U);
+  PushLog log(scratch / "log", options);
+  size_t found = 0;
+  log.Recover([&](const Push& read) {
+    found++;
+    EXPECT_TRUE(
+        std::equal(payload.begin(), payload.end(), read.payload.begin(), read.payload.end()));
+  });
+  EXPECT_EQ(found, 3U);
 }
 
 // What else fills the tmpfs does not stop it.
