@@ -7,23 +7,24 @@
 #include <cstring>
 #include <memory>
 
+#include "base/large_pages.h"
 #include "base/strings.h"
 
 namespace graphd::python {
 namespace {
 
 std::shared_ptr<std::byte> MapPrivately(const Segment& segment) {
-  constexpr size_t kHugePage = size_t{2} << 20;  // descriptors on hugetlbfs map whole ones
-  const size_t unit = segment.pages() == PageKind::kHugetlb ? kHugePage : 1;
+  // Descriptors on hugetlbfs map whole large pages.
+  const size_t unit = segment.pages() == PageKind::kHugetlb ? kLargePage : 1;
   const size_t size = (segment.size() + unit - 1) / unit * unit;
   // Copies are reserved for huge pages, where a shortage would be a signal at the write.
   const int flags = MAP_PRIVATE | (unit == 1 ? MAP_NORESERVE : 0);
-  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, segment.fd(), 0);
-  if (at == MAP_FAILED) {
+  std::byte* at = MapAligned(segment.fd(), size, PROT_READ | PROT_WRITE, flags);
+  if (at == nullptr) {
     Throw(ErrorCode::kIo, "can't map ", size, " bytes of features: ", std::strerror(errno),
           "; read the rows by id instead");
   }
-  return {static_cast<std::byte*>(at), [size](std::byte* mapped) { ::munmap(mapped, size); }};
+  return {at, [size](std::byte* mapped) { ::munmap(mapped, size); }};
 }
 
 }  // namespace
