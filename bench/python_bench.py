@@ -147,8 +147,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build", "release"))
-    parser.add_argument("--seconds", type=float, default=4, help="of each process of a case")
-    parser.add_argument("--processes", type=int, default=5, help="of each kind, for a case")
+    parser.add_argument("--seconds", type=float, default=4, help="of each round of the three")
+    parser.add_argument("--processes", type=int, default=5, help="of each kind, for a case: rounds")
     parser.add_argument("--transport", default="auto", choices=["auto", "tcp"])
     parser.add_argument("--side", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()

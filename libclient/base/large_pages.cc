@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace graphd {
@@ -49,12 +50,18 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept 
 }
 
 bool TakePages(std::byte* data, size_t bytes) noexcept {
-  const auto begin = reinterpret_cast<uintptr_t>(data);
-  for (uintptr_t at = RoundUp(begin, kLargePage); at + kLargePage <= begin + bytes;
-       at += kLargePage) {
-    void* const page = reinterpret_cast<void*>(at);
-    if (::madvise(page, kSmallPage, kPopulateWrite) != 0) break;
-    ::madvise(page, kLargePage, kCollapse);
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
+  // Several in a call, for each call has all processors give back the pages that they hold; not
+  // all, so that a system without large pages is not asked for long.
+  constexpr size_t kAtOnce = 32 * kLargePage;
+  for (uintptr_t at = RoundUp(end - bytes, kLargePage); at + kLargePage <= end;) {
+    const size_t some = std::min<size_t>(kAtOnce, (end - at) / kLargePage * kLargePage);
+    for (size_t page = 0; page < some; page += kLargePage) {
+      ::madvise(reinterpret_cast<void*>(at + page), kSmallPage, kPopulateWrite);
+    }
+    const int result = ::madvise(reinterpret_cast<void*>(at), some, kCollapse);
+    if (result != 0 && (errno == ENOMEM || errno == EINVAL)) break;  // else a page was in use
+    at += some;
   }
   // A kernel that does not know it takes them when they are first written.
   return ::madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;

@@ -15,14 +15,13 @@ constexpr size_t kLargePage = size_t{2} << 20;
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 
 // Takes memory for all of a mapping that can be written, on large pages where there are any: one
-// small page is taken of each large one and made large, whatever the system's settings for large
-// pages say, which costs less than half of taking the small ones. False, with errno, if there is
-// too little.
+// small page is taken of each large one and made large, which costs less than half of taking the
+// small ones, and which only the setting "deny" forbids. False, with errno, if there is too little.
 bool TakePages(std::byte* data, size_t bytes) noexcept;
 
 // Has the kernel make large pages of the small ones in [data, data + bytes), where all of one is in
-// memory, whatever the system's settings for large pages say. A millisecond or more for each;
-// whoever reads or writes it waits. A kernel that has no way to (before 6.1), or no large page to
+// memory, unless the system's setting is "deny". A millisecond or more for each; whoever reads or
+// writes it waits. A kernel that has no way to (before 6.1), or no large page to
 // give, leaves it as it is.
 void JoinPages(std::byte* data, size_t bytes) noexcept;
 

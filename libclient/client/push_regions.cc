@@ -13,13 +13,13 @@ uint64_t RoundUp(uint64_t bytes) {
 }  // namespace
 
 PushRegions::PushRegions(UniqueFd fd, uint64_t id)
-    : id_(id), process_(::getpid()), memory_(std::move(fd)) {}
+    : memory_(std::move(fd)), id_(id), process_(::getpid()) {}
 
 std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken) {
   if (bytes == 0 || bytes > PushMemory::kBytes || ::getpid() != process_) return {};
   bytes = RoundUp(bytes);
-  std::lock_guard lock(mutex_);
   uint64_t offset = 0;
+  std::unique_lock lock(mutex_);
   for (const auto& [begin, other] : taken_) {
     if (begin - offset >= bytes) break;
     offset = other.end;
@@ -28,6 +28,7 @@ std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken
   if (offset > room || bytes > room - offset) return {};
   taken.end = offset + bytes;
   taken_.emplace(offset, taken);
+  lock.unlock();
   memory_.TakeUpTo(taken.end);
   return Region{offset, memory_.data() + offset};
 }

@@ -53,10 +53,10 @@ class PushRegions {
   };
   std::optional<Region> Find(uint64_t bytes, Taken taken);
 
+  PushMemory memory_;  // what lies in it: each part its taker
   const uint64_t id_;
   const int process_;
-  std::mutex mutex_;                 // guards the rest
-  PushMemory memory_;                // what lies in it: each part its taker
+  std::mutex mutex_;
   std::map<uint64_t, Taken> taken_;  // by offset
 };
 

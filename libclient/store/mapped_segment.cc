@@ -66,11 +66,9 @@ void MappedSegment::Map(uint64_t bytes) {
   if (data_ != nullptr) ::munmap(data_, bytes_);
   data_ = data;
   bytes_ = bytes;
-  JoinPages(data_, bytes_);  // once for each file; nothing is to be done for one that served before
-#ifdef MADV_POPULATE_WRITE
-  // So that what is written meets no page that is not mapped.
-  ::madvise(data_, bytes_, MADV_POPULATE_WRITE);
-#endif
+  // The file has its memory: this is for large pages, and so that no write meets one that is not
+  // mapped.
+  TakePages(data_, bytes_);
 }
 
 void MappedSegment::Grow(uint64_t bytes) {

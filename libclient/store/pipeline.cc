@@ -123,7 +123,6 @@ void Pipeline::Work(size_t thread) {
   scratch.undo = options_.undo(thread);
   std::unique_lock lock(mutex_);
   for (;;) {
-    RunPieces(lock);
     size_t lane = 0;
     uint64_t oldest = UINT64_MAX;
     for (size_t i = 0; i < kLanes; i++) {
@@ -135,6 +134,7 @@ void Pipeline::Work(size_t thread) {
       }
     }
     if (oldest == UINT64_MAX) {
+      if (RunPiece(lock)) continue;
       if (stopping_ && pending_.empty()) return;
       work_.wait(lock);
       continue;
@@ -186,24 +186,27 @@ void Pipeline::WriteLog() {
   }
 }
 
-// The log thread's: with those who have nothing to apply.
+// The log thread's: with those who have nothing to apply. Two copy about as fast as memory can.
 void Pipeline::RunTogether(size_t count, const std::function<void(size_t)>& run) {
+  if (count == 1) run(0);
+  if (count <= 1) return;
   std::unique_lock lock(mutex_);
   shared_ = {&run, count, 0, count};
-  if (count > 1) work_.notify_one();
-  RunPieces(lock);
+  work_.notify_one();
+  while (RunPiece(lock)) {
+  }
   together_.wait(lock, [this] { return shared_.left == 0; });
 }
 
-// Gives the lock back meanwhile.
-void Pipeline::RunPieces(std::unique_lock<std::mutex>& lock) {
-  while (shared_.next < shared_.count) {
-    const size_t piece = shared_.next++;
-    lock.unlock();
-    (*shared_.run)(piece);
-    lock.lock();
-    if (--shared_.left == 0) together_.notify_one();
-  }
+// False if there is none. Gives the lock back meanwhile.
+bool Pipeline::RunPiece(std::unique_lock<std::mutex>& lock) {
+  if (shared_.next == shared_.count) return false;
+  const size_t piece = shared_.next++;
+  lock.unlock();
+  (*shared_.run)(piece);
+  lock.lock();
+  if (--shared_.left == 0) together_.notify_one();
+  return true;
 }
 
 void Pipeline::TrimLog() {

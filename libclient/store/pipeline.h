@@ -19,7 +19,7 @@
 // The way of a push: it gets the next number; is written to the log and applied to its table, both
 // at the same time; and is done when both are, and every push before it is. Where memory outlasts
 // the process it is logged first, or rows could be left with a push that nothing knows of; it is
-// put in order meanwhile, and threads that have nothing to apply help with writing it. Pages
+// put in order meanwhile, and a thread that has nothing to apply helps with writing it. Pages
 // are dealt out to lanes, and a lane is worked on by one thread at a time in the order of numbers,
 // so each row sees its pushes in that order whatever the number of threads. Thread-safe; one lock,
 // `mutex_`.
@@ -114,7 +114,7 @@ class Pipeline {
   void DealInOrder();
   void Deal(const std::shared_ptr<Job>& job);
   void RunTogether(size_t count, const std::function<void(size_t)>& run);
-  void RunPieces(std::unique_lock<std::mutex>& lock);
+  bool RunPiece(std::unique_lock<std::mutex>& lock);
   void Work(size_t thread);
   void TrimLog();
   void WriteLog();

@@ -45,6 +45,7 @@ void RowOrder::Sort(std::span<const int64_t> rows, int64_t num_rows) noexcept {
   Pass<kLanes>(picks_, other_, lane, begins);
   picks_.swap(other_);
   std::copy(begins.begin(), begins.end(), begins_);
+  other_ = {};
 }
 
 }  // namespace graphd::store

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "base/file.h"
 
@@ -27,7 +28,7 @@ class PushMemory {
   int fd() const noexcept { return fd_.get(); }
   std::byte* data() const noexcept { return data_; }
 
-  // The trainer's, one thread at a time: has memory up to `end`, on large pages if there are any.
+  // The trainer's: has memory up to `end`, on large pages if there are any. Thread-safe.
   void TakeUpTo(uint64_t end) noexcept;
 
  private:
@@ -35,7 +36,8 @@ class PushMemory {
 
   UniqueFd fd_;
   std::byte* data_ = nullptr;
-  uint64_t taken_ = 0;
+  std::mutex mutex_;
+  uint64_t taken_ = 0;  // bytes, guarded by mutex_
 };
 
 }  // namespace graphd
