@@ -21,8 +21,8 @@ bool TakePages(std::byte* data, size_t bytes) noexcept;
 
 // Has the kernel make large pages of the small ones in [data, data + bytes), where all of one is in
 // memory, unless the system's setting is "deny". A millisecond or more for each; whoever reads or
-// writes it waits. A kernel that has no way to (before 6.1), or no large page to
-// give, leaves it as it is.
+// writes it waits. A kernel that has no way to (before 6.1), or no large page to give, leaves it as
+// it is.
 void JoinPages(std::byte* data, size_t bytes) noexcept;
 
 }  // namespace graphd

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -61,7 +62,9 @@ class GraphAccess {
   const std::vector<std::shared_ptr<TensorPort>>& ports() const noexcept { return ports_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   bool is_mapped(PartId part) const { return mapped(part) != nullptr; }
-  bool all_mapped() const noexcept { return all_mapped_; }
+  bool all_mapped() const noexcept {
+    return std::find(mapped_.begin(), mapped_.end(), nullptr) == mapped_.end();
+  }
   // Null if the partition is reached by RPC.
   const std::shared_ptr<const Partition>& mapped(PartId part) const {
     return mapped_.at(static_cast<size_t>(part));
@@ -140,7 +143,6 @@ class GraphAccess {
   std::shared_ptr<const GraphMeta> meta_;
   std::vector<std::vector<FeatureInfo>> node_features_, edge_features_;
   std::vector<std::shared_ptr<const Partition>> mapped_;
-  bool all_mapped_;
   std::vector<std::shared_ptr<DaemonLink>> links_;
   std::vector<std::shared_ptr<TensorPort>> ports_;
   std::vector<std::unique_ptr<EdgeIndexes>> indexes_;  // [part], null: not mapped

@@ -131,7 +131,7 @@ class Pipeline {
   mutable std::condition_variable work_, logging_, done_, together_;
   std::deque<std::shared_ptr<Job>> pending_;  // pushes done_lsn_ + 1 ... last_lsn_
   std::deque<std::shared_ptr<Job>> to_log_, to_deal_;
-  Shared shared_;  // the log thread's
+  Shared shared_;  // of the record that is being written
   std::deque<Waiter> waiters_;
   Lane lanes_[kLanes];
   ClientTable clients_;       // as of last_lsn_
