@@ -61,9 +61,9 @@ class PushLog {
   using Share = std::function<void(size_t count, const std::function<void(size_t)>& run)>;
 
   // Writes the records, whose numbers go on from last_lsn(). In memory, payloads are copied in
-  // pieces that `share` gets. Payloads are read once, and may be changed meanwhile by whoever shares
-  // their memory: what is read then is written. On Error nothing counts as written, and the same
-  // call may be tried again; a full disk is Error(kOverloaded).
+  // pieces that `share` gets. Payloads are read once, and may be changed meanwhile by whoever
+  // shares their memory: what is read then is written. On Error nothing counts as written, and the
+  // same call may be tried again; a full disk is Error(kOverloaded).
   void Append(std::span<const Push* const> pushes, const Share& share = RunAll);
   // In memory, after Recover: has memory for so many segments now and keeps it, so that what takes
   // all other memory does not stop the log. Throws Error(kOverloaded).
