@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "ctl/unknown_words.h"
-#include "ctl/verbs.h"
+#include "ctl/verbs/unknown_words.h"
+#include "ctl/verbs/verbs.h"
 #include "graphd/error.h"
 
 namespace graphd::ctl {

@@ -15,12 +15,13 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
-#include "daemon/data_thread.h"
-#include "daemon/listener.h"
 #include "daemon/options.h"
-#include "daemon/uv_bridge.h"
+#include "daemon/serving/data_thread.h"
+#include "daemon/serving/listener.h"
+#include "daemon/serving/uv_bridge.h"
 #include "format/load.h"
-#include "store/memory_dir.h"
+#include "format/load_part_config.h"
+#include "store/rows/memory_dir.h"
 #include "wire/ip_config.h"
 
 namespace graphd {

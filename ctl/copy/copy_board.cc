@@ -12,7 +12,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr double kSayEvery = 10;  // seconds, where there is no terminal
+constexpr double kPrintSeconds = 10;  // seconds, where there is no terminal
 
 winsize ScreenSize() {
   winsize size{};
@@ -71,7 +71,7 @@ void CopyBoard::Show(size_t host, const HostProgress& progress) {
   row.live = LiveLine(host, row, progress);
   if (fresh && step == Step::kDone) Say(name, Summary(progress));
   if (terminal_ || row.live.empty()) return;
-  if ((fresh && step == Step::kSending) || SecondsSince(row.said) > kSayEvery) {
+  if ((fresh && step == Step::kSending) || SecondsSince(row.said) > kPrintSeconds) {
     row.said = Clock::now();
     if (step != Step::kConnecting) Say(name, row.live);
   }

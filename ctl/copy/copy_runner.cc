@@ -6,7 +6,8 @@
 
 #include "base/strings.h"
 #include "ctl/copy/sources.h"
-#include "ctl/progress.h"
+#include "ctl/ssh/ssh_stream.h"
+#include "ctl/terminal/progress.h"
 
 namespace graphd::ctl {
 

@@ -9,7 +9,7 @@
 
 #include "ctl/copy/copy_board.h"
 #include "ctl/copy/host_copy.h"
-#include "ctl/crew.h"
+#include "ctl/hosts/crew.h"
 
 // Carries out a CopyPlan: a thread per machine asks it what it has; when all have answered, and
 // none has said why not, what is missing is sent, to at most `jobs` machines at a time. A machine

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "format/checksum.h"
+#include "format/io/checksum.h"
 
 namespace graphd::ctl {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "ctl/hosts/frames.h"
 #include "ctl/hosts/host_stream.h"
+#include "ctl/hosts/line_splitter.h"
 #include "ctl/plan/copy_plan.h"
-#include "ctl/supervise/frames.h"
-#include "ctl/supervise/line_splitter.h"
 
 // The sending half of the conversation in ctl/copy/protocol.h with one machine. Belongs to one
 // thread; only `progress` may be read by others meanwhile. What the machine says is not trusted.

@@ -11,16 +11,16 @@
 #include "base/strings.h"
 #include "ctl/copy/hash_file.h"
 #include "ctl/copy/protocol.h"
+#include "ctl/hosts/frames.h"
 #include "ctl/plan/relative_path.h"
-#include "ctl/supervise/frames.h"
 
 namespace graphd::ctl {
 namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kWriteBack = uint64_t{64} << 20;  // bytes; two such windows are under way
-constexpr uint64_t kSayEvery = uint64_t{64} << 20;   // bytes read between two words about it
+constexpr uint64_t kWriteBack = uint64_t{64} << 20;    // bytes; two such windows are under way
+constexpr uint64_t kReportBytes = uint64_t{64} << 20;  // bytes read between two words about it
 
 uint64_t Number(const json& header, const char* key, uint64_t max) {
   const auto found = header.find(key);
@@ -279,7 +279,7 @@ std::unique_ptr<Checksum> Receiver::Hash(const UniqueFd& fd, uint64_t size,
                                          const Workspace::Place& place) {
   return HashBytes(fd.get(), size, place.shown, [this](uint64_t, std::span<const std::byte> piece) {
     checked_ += piece.size();
-    if (checked_ - said_ < kSayEvery) return;
+    if (checked_ - said_ < kReportBytes) return;
     said_ = checked_;
     say_(EncodeFrame({{"t", "checking"}, {"bytes", checked_}}));
   });

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ctl/copy/workspace.h"
-#include "format/checksum.h"
+#include "format/io/checksum.h"
 
 // The receiving half of the conversation in ctl/copy/protocol.h: compares what a workspace has with
 // what it shall have, and stores what comes. It trusts nothing it is told: not the order of the

@@ -15,9 +15,10 @@
 #include "ctl/copy/hash_file.h"
 #include "ctl/copy/protocol.h"
 #include "ctl/plan/relative_path.h"
-#include "format/json_field.h"
+#include "format/io/json_field.h"
 #include "format/load.h"
-#include "format/native.h"
+#include "format/load_part_config.h"
+#include "format/native/reader.h"
 #include "format/node_names.h"
 
 namespace graphd::ctl {

@@ -32,8 +32,5 @@ class HostLink {
 // `graphctl` is the path of the program on that host. `queue` must outlive the link.
 std::unique_ptr<HostLink> OpenLocalLink(size_t host, const std::string& graphctl,
                                         EventQueue& queue);
-std::unique_ptr<HostLink> OpenSshLink(size_t host, const std::string& address,
-                                      const std::string& graphctl, const SshOptions& options,
-                                      EventQueue& queue);
 
 }  // namespace graphd::ctl

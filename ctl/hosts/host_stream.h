@@ -29,9 +29,5 @@ class HostStream {
 };
 
 std::unique_ptr<HostStream> OpenLocalStream(const std::string& graphctl, const std::string& verb);
-// `cancelled` is asked while the connection is being made; when true, Error(kUnavailable).
-std::unique_ptr<HostStream> OpenSshStream(const std::string& address, const std::string& graphctl,
-                                          const std::string& verb, const SshOptions& options,
-                                          const std::function<bool()>& cancelled);
 
 }  // namespace graphd::ctl

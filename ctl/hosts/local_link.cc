@@ -8,9 +8,9 @@
 
 #include "base/strings.h"
 #include "ctl/hosts/child.h"
+#include "ctl/hosts/frames.h"
 #include "ctl/hosts/host_link.h"
-#include "ctl/supervise/frames.h"
-#include "ctl/supervise/line_splitter.h"
+#include "ctl/hosts/line_splitter.h"
 
 namespace graphd::ctl {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "client/control.h"
+#include "client/link/control.h"
 #include "ctl/plan/host_order.h"
 
 // Attaching to the daemon of a ServerSpec, or starting it where none lives. Poll() is called until

@@ -15,7 +15,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "ctl/supervise/frames.h"
+#include "ctl/hosts/frames.h"
 #include "ctl/supervise/process_tree.h"
 
 namespace graphd::ctl {

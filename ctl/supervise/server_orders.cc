@@ -11,10 +11,10 @@
 #include <set>
 
 #include "base/strings.h"
-#include "client/control.h"
-#include "ctl/server_status.h"
+#include "client/link/control.h"
+#include "ctl/hosts/frames.h"
+#include "ctl/hosts/server_status.h"
 #include "ctl/supervise/daemon.h"
-#include "ctl/supervise/frames.h"
 #include "wire/ip_config.h"
 
 namespace graphd::ctl {

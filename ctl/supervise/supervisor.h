@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "ctl/hosts/frames.h"
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/daemon.h"
-#include "ctl/supervise/frames.h"
 #include "ctl/supervise/guard.h"
 #include "ctl/supervise/output.h"
 #include "ctl/supervise/trainer_group.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ctl/hosts/line_splitter.h"
 #include "ctl/plan/host_order.h"
-#include "ctl/supervise/line_splitter.h"
 #include "ctl/supervise/trainer.h"
 
 // The trainers of one host: their processes, their output line by line, their exits, their end.

@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-#include "base/large_pages.h"
+#include "base/huge_pages.h"
 #include "base/strings.h"
 
 namespace graphd {

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/strings.h"
-#include "client/graph_access.h"
-#include "client/tensor_source.h"
+#include "client/routing/graph_access.h"
+#include "client/tensors/tensor_source.h"
 
 namespace graphd {
 namespace {

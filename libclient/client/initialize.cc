@@ -6,10 +6,11 @@
 #include <random>
 
 #include "base/strings.h"
-#include "client/graph_access.h"
-#include "client/link_port.h"
-#include "client/local_port.h"
+#include "client/link/link_port.h"
+#include "client/routing/graph_access.h"
+#include "client/tensors/local_port.h"
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "wire/ip_config.h"
 
 namespace graphd {

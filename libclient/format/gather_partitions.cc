@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "format/load.h"
 #include "format/node_names.h"
-#include "format/partition_plan.h"
+#include "format/partition/plan.h"
 
 namespace graphd {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "format/part_config.h"
-#include "format/raw_graph.h"
-#include "format/step_progress.h"
+#include "format/config/part_config.h"
+#include "format/input/raw_graph.h"
+#include "format/io/step_progress.h"
 
 namespace graphd {
 

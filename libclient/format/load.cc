@@ -2,8 +2,8 @@
 #include "format/load.h"
 
 #include "base/strings.h"
-#include "format/dgl_partition.h"
-#include "format/native.h"
+#include "format/dgl/import.h"
+#include "format/native/reader.h"
 
 namespace graphd {
 namespace {

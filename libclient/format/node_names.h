@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "format/part_config.h"
-#include "format/raw_graph.h"
+#include "format/config/part_config.h"
+#include "format/input/raw_graph.h"
 
 namespace graphd {
 

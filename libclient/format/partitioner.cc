@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
-#include "format/balance.h"
-#include "format/native_header.h"
+#include "format/native/header.h"
+#include "format/native/write_partition.h"
 #include "format/node_names.h"
-#include "format/partition_plan.h"
-#include "format/trainer_ids.h"
+#include "format/partition/balance.h"
+#include "format/partition/plan.h"
+#include "format/partition/trainer_ids.h"
 #include "format/write_part_config.h"
-#include "format/write_partition.h"
 
 namespace graphd {
 namespace {

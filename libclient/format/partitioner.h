@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "format/assign_nodes.h"
-#include "format/balance.h"
-#include "format/dgl_writer.h"
-#include "format/part_config.h"
-#include "format/raw_graph.h"
-#include "format/step_progress.h"
-#include "format/write_partition.h"
+#include "format/config/part_config.h"
+#include "format/dgl/export.h"
+#include "format/input/raw_graph.h"
+#include "format/io/step_progress.h"
+#include "format/native/write_partition.h"
+#include "format/partition/assign_nodes.h"
+#include "format/partition/balance.h"
 #include "graph/partition.h"
 
 // Cuts a graph into partitions, in our native format or in DGL's.
@@ -57,7 +57,7 @@ void CheckPartitionOptions(const PartitionOptions& options);
 void ClearOutput(const PartitionOptions& options);
 
 // Throws Error(kInvalid) also for an input that has a feature named "orig_id", or "trainer_id" with
-// several trainers per machine, and for what DGL's format can't hold (dgl_writer.h).
+// several trainers per machine, and for what DGL's format can't hold (format/dgl/export.h).
 PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options);
 
 }  // namespace graphd

@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/load.h"
-#include "format/native.h"
-#include "format/write_partition.h"
+#include "format/native/reader.h"
+#include "format/native/write_partition.h"
 
 namespace graphd {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "format/part_config.h"
-#include "format/step_progress.h"
+#include "format/config/part_config.h"
+#include "format/io/step_progress.h"
 
 // Checks every file of a partitioned graph, and goes on after the first fault. One partition is in
 // memory at a time.

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "format/native_header.h"
+#include "format/native/header.h"
 
 namespace graphd {
 namespace {

@@ -2,12 +2,12 @@
 #pragma once
 #include <string>
 
-#include "format/part_config.h"
+#include "format/config/part_config.h"
 #include "graph/partition.h"
 
 namespace graphd {
 
-// Writes directory/<graph_name>.json, with DGL's keys (part_config.h), for partitions of that
+// Writes directory/<graph_name>.json, with DGL's keys (config/part_config.h), for partitions of that
 // format, which are expected in part<i>/ beside it. Atomic, and on the disk when it returns.
 // Requires: a range book.
 void WritePartConfig(const std::string& directory, const GraphMeta& meta, PartFormat format);

@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/large_pages.h"
+#include "base/huge_pages.h"
 #include "base/strings.h"
 
 namespace graphd {

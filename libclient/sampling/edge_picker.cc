@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "base/strings.h"
-#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {

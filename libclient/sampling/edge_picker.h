@@ -7,11 +7,11 @@
 #include "base/rng.h"
 #include "graph/partition.h"
 #include "graphd/pick.h"
-#include "sampling/alias_index.h"
+#include "sampling/arrival_key.h"
 #include "sampling/distinct_draws.h"
 #include "sampling/edge_set.h"
-#include "sampling/order_index.h"
-#include "sampling/race.h"
+#include "sampling/index/alias_index.h"
+#include "sampling/index/order_index.h"
 #include "sampling/smallest_keys.h"
 
 // Picks edges of rows by every method there is. What is picked is a function of (key, stream of the
@@ -80,7 +80,7 @@ class EdgePicker {
               const SeedTimes& times = {});
 
   // Results, until the next Pick. Edges per row; the slots, row after row; and with params.races
-  // one race per slot, ascending within a row except with replacement (race.h).
+  // one race per slot, ascending within a row except with replacement (arrival_key.h).
   std::span<const uint32_t> counts() const noexcept { return counts_; }
   std::span<const uint64_t> slots() const noexcept { return {slots_.data(), num_slots_}; }
   std::span<const Race> races() const noexcept {

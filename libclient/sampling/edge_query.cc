@@ -5,9 +5,9 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "base/rng.h"
 #include "base/strings.h"
-#include "sampling/prefetch.h"
 
 namespace graphd {
 namespace {

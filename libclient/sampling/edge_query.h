@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/partition.h"
-#include "sampling/slot_index.h"
+#include "sampling/index/slot_index.h"
 
 // Questions about edges, answered from one partition's rows. Rows must be in range, or -1 for a
 // node without edges here. Thread-safe: no state beyond the caller's.

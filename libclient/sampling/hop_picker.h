@@ -7,8 +7,8 @@
 
 #include "graph/partition.h"
 #include "graphd/pick.h"
-#include "sampling/edge_indexes.h"
 #include "sampling/edge_picker.h"
+#include "sampling/index/edge_indexes.h"
 #include "sampling/slots.h"
 #include "sampling/uniform.h"
 

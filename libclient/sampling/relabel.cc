@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/prefetch.h"
 #include "base/rng.h"
-#include "sampling/prefetch.h"
 
 namespace graphd {
 

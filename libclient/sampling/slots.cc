@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sampling/slots.h"
 
-#include "sampling/prefetch.h"
+#include "base/prefetch.h"
 
 namespace graphd {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
-#include "sampling/prefetch.h"
+#include "base/prefetch.h"
 
 namespace graphd {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "store/store_keys.h"
+#include "store/rows/store_keys.h"
 
 namespace graphd::store {
 namespace {

@@ -14,14 +14,14 @@
 #include <thread>
 #include <vector>
 
-#include "store/lasting_memory.h"
-#include "store/memory_bound.h"
-#include "store/page_db.h"
-#include "store/page_joiner.h"
-#include "store/pipeline.h"
-#include "store/push_gate.h"
-#include "store/push_log.h"
-#include "store/table.h"
+#include "store/log/pipeline.h"
+#include "store/log/push_log.h"
+#include "store/log/write_barrier.h"
+#include "store/persistent_arena.h"
+#include "store/rows/huge_page_collapser.h"
+#include "store/rows/memory_budget.h"
+#include "store/rows/page_db.h"
+#include "store/rows/table.h"
 
 // The tables of one server: rows in memory, changes in a push log, pages in RocksDB. A directory:
 //

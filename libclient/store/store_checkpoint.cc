@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/strings.h"
-#include "store/checkpoint_tables.h"
+#include "store/checkpoint/tables.h"
 #include "store/store.h"
 
 namespace graphd::store {

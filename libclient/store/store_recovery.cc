@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
-#include "store/memory_dir.h"
+#include "store/rows/memory_dir.h"
+#include "store/rows/store_keys.h"
 #include "store/store.h"
-#include "store/store_keys.h"
 
 namespace graphd::store {
 namespace {

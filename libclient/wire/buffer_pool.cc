@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/large_pages.h"
+#include "base/huge_pages.h"
 #include "base/strings.h"
 
 namespace graphd {

@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "base/interruptible.h"
+#include "base/interrupt.h"
 #include "base/strings.h"
 #include "wire/ip_config.h"
 

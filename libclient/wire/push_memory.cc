@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "base/large_pages.h"
+#include "base/huge_pages.h"
 #include "base/strings.h"
 
 namespace graphd {

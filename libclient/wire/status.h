@@ -7,7 +7,7 @@
 
 #include "graphd/schema.h"
 #include "wire/graphd.capnp.h"
-#include "wire/tensor_share.h"
+#include "wire/tensor_messages.h"
 
 // What a daemon tells of itself, and how clients say who they are. Plain values.
 

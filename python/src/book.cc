@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "graphd/node_split.h"
 #include "module.h"
 #include "tensor.h"

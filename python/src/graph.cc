@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "book.h"
-#include "client/graph_access.h"
+#include "client/routing/graph_access.h"
 #include "graphd/node_split.h"
 #include "local_partition.h"
 #include "module.h"

@@ -6,6 +6,7 @@
 #include "book.h"
 #include "call.h"
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "module.h"
 #include "private_view.h"
 #include "tensor.h"

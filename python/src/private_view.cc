@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/large_pages.h"
+#include "base/huge_pages.h"
 #include "base/strings.h"
 
 namespace graphd::python {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/format/fixture_files.h"
 #include "tests/unit/format/hand_made.h"

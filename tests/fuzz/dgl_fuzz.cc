@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/dgl_edges.h"
-#include "format/dgl_graph.h"
+#include "format/dgl/edges.h"
+#include "format/dgl/graph.h"
 
 // libFuzzer's entry (clang only): graph files and tensor dictionaries from memory. The first byte
 // chooses which. Seeds: any graph.dgl or *_feat.dgl behind a byte 'g' or 'd'.

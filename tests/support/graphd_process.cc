@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "client/control.h"
+#include "client/link/control.h"
 
 namespace graphd::testing {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "format/dgl_writer.h"
+#include "format/dgl/export.h"
 #include "format/write_part_config.h"
 
 namespace graphd {

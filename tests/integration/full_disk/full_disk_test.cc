@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "client/control.h"
+#include "client/link/control.h"
 #include "graphd/dist_graph.h"
 #include "tests/support/served_graph_fixture.h"
 

@@ -9,8 +9,9 @@
 #include <tuple>
 
 #include "base/strings.h"
-#include "format/byte_reader.h"
+#include "format/io/byte_reader.h"
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "tests/unit/format/fixture_files.h"
 
 namespace graphd::test {

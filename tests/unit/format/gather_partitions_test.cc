@@ -9,8 +9,9 @@
 
 #include "base/file.h"
 #include "fixture_files.h"
-#include "format/convert_partitions.h"
+#include "format/convert.h"
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "format/partitioner.h"
 #include "format/verify.h"
 #include "hand_made.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/part_config.h"
+#include "format/load_part_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,8 @@
 #include <tuple>
 
 #include "base/file.h"
-#include "format/native.h"
+#include "format/load_part_config.h"
+#include "format/native/reader.h"
 #include "raw_graph_samples.h"
 #include "whole_graph.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/raw_graph.h"
+#include "format/input/raw_graph.h"
 #include "graphd/error.h"
 
 // What the tests of input readers ask of a graph and of an error.

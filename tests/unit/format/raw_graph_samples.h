@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/raw_graph.h"
+#include "format/input/raw_graph.h"
 #include "scratch_directory.h"
 
 // Graphs that the tests of the native format and of partitioning share.

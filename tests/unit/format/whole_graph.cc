@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/load.h"
+#include "format/load_part_config.h"
 #include "raw_graph_samples.h"
 
 namespace graphd::testing {

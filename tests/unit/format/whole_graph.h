@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "format/input/raw_graph.h"
 #include "format/partitioner.h"
-#include "format/raw_graph.h"
 
 namespace graphd::testing {
 

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/rng.h"
-#include "sampling/edge_index.h"
 #include "sampling/edge_set.h"
+#include "sampling/index/edge_index.h"
 #include "sampling/slots.h"
 #include "tests/unit/sampling/tiny_partition.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "sampling/edge_index.h"
+#include "sampling/index/edge_index.h"
 #include "tests/unit/sampling/tiny_partition.h"
 #include "tests/unit/sampling/trials.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "store/push.h"
+#include "store/rows/push.h"
 
 namespace graphd::store {
 

@@ -11,7 +11,7 @@
 
 #include "base/strings.h"
 #include "graphd/error.h"
-#include "store/checkpoint_reader.h"
+#include "store/checkpoint/reader.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
 #include "tests/unit/store/push_maker.h"

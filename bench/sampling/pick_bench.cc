@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way to pick edges, with the neighbours written out: edges per second of one core, beside
+// what one random memory access per edge would allow.
+#include <benchmark/benchmark.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "bench/support/bench_graph.h"
+#include "bench/support/report.h"
+#include "sampling/edge_picker.h"
+#include "sampling/edge_query.h"
+#include "sampling/index/edge_index.h"
+#include "sampling/index/out_index.h"
+#include "sampling/slots.h"
+
+namespace graphd::bench {
+namespace {
+
+// A graph with the indexes that were asked for so far.
+class Graph {
+ public:
+  static Graph& Of(const Shape& shape) {
+    static std::map<Shape, std::unique_ptr<Graph>> known;
+    auto& graph = known[shape];
+    if (!graph) graph = std::make_unique<Graph>(shape);
+    return *graph;
+  }
+  explicit Graph(const Shape& shape) : partition_(LocalPartition(shape)) {}
+
+  const Partition& partition() const { return partition_; }
+  const Csc& csc(EdgeTypeId e) const { return partition_.csc(e); }
+  const AliasIndex& alias(EdgeTypeId e) {
+    if (!alias_.contains(e)) {
+      alias_.emplace(e, AliasIndex(Build({EdgeIndexKind::kAlias, false, e, "weight"}), csc(e),
+                                   partition_.edge_feature(e, "weight")));
+    }
+    return alias_.at(e);
+  }
+  const OrderIndex& order(EdgeTypeId e) {
+    if (!order_.contains(e)) {
+      order_.emplace(e, OrderIndex(Build({EdgeIndexKind::kOrder, false, e, "weight"}), csc(e)));
+    }
+    return order_.at(e);
+  }
+  const OutIndex& out() {
+    if (!out_) out_.emplace(Build({EdgeIndexKind::kOut, false, 0, ""}));
+    return *out_;
+  }
+  const SortedIndex& sorted() {
+    if (!sorted_) sorted_.emplace(Build({EdgeIndexKind::kSorted, false, 0, ""}), csc(0));
+    return *sorted_;
+  }
+
+ private:
+  std::shared_ptr<const Segment> Build(const EdgeIndexSpec& spec) const {
+    return BuildEdgeIndex(partition_, spec);
+  }
+  const Partition& partition_;
+  std::map<EdgeTypeId, AliasIndex> alias_;
+  std::map<EdgeTypeId, OrderIndex> order_;
+  std::optional<OutIndex> out_;
+  std::optional<SortedIndex> sorted_;
+};
+
+struct Variant {
+  PickMethod method = PickMethod::kUniform;
+  bool replace = false;
+  bool races = false;
+  size_t excluded = 0;
+  int fanout = 10;
+};
+
+void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
+  Graph& graph = Graph::Of(shape);
+  const auto rows =
+      RandomIds(shape.etypes == 1 ? 20000 : 1000, shape.hubs ? shape.hubs : shape.nodes, 5);
+  const std::vector<double> now(rows.size(), 8);  // about two thirds of the edges are earlier
+  const EdgeSet exclude(RandomIds(variant.excluded, static_cast<int64_t>(shape.etype_edges()), 6));
+  std::vector<PickSource> sources;
+  const bool ordered = variant.method == PickMethod::kTopK ||
+                       variant.method == PickMethod::kTemporalUniform ||
+                       variant.method == PickMethod::kTemporalRecent;
+  for (EdgeTypeId e = 0; e < shape.etypes; e++) {
+    sources.push_back({&graph.csc(e),
+                       variant.method == PickMethod::kWeighted ? &graph.alias(e) : nullptr,
+                       ordered ? &graph.order(e) : nullptr, &exclude});
+  }
+  PickParams params;
+  params.method = variant.method;
+  params.fanout = variant.fanout;
+  params.replace = variant.replace;
+  params.races = variant.races;
+  EdgePicker picker;
+  std::vector<uint32_t> neighbors(rows.size() * static_cast<size_t>(variant.fanout));
+  size_t edges = 0;
+  for (auto _ : state) {
+    for (EdgeTypeId e = 0; e < shape.etypes; e++) {
+      params.key++;
+      edges += picker.Pick(sources[static_cast<size_t>(e)], rows, rows, params, std::span(now));
+      WriteNeighbors(graph.csc(e), picker.slots(), neighbors.data());
+      benchmark::DoNotOptimize(neighbors.data());
+    }
+  }
+  Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
+}
+
+void BM_OutPick(benchmark::State& state, const Shape& shape) {
+  const OutIndex& out = Graph::Of(shape).out();
+  const auto sources = RandomIds(20000, shape.nodes, 5);
+  std::vector<int64_t> rows(sources.size());
+  EdgePicker picker;
+  PickParams params;
+  params.fanout = 10;
+  params.races = true;
+  std::vector<uint32_t> neighbors(rows.size() * 10);
+  size_t edges = 0;
+  for (auto _ : state) {
+    out.RowsOf(sources, rows);
+    params.key++;
+    edges += picker.Pick({&out.csc(), nullptr, nullptr, nullptr}, rows, sources, params);
+    WriteNeighbors(out.csc(), picker.slots(), neighbors.data());
+    benchmark::DoNotOptimize(neighbors.data());
+  }
+  Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
+}
+
+// Two parts' picks of fanout 10 for each of 20,000 seeds, merged.
+void BM_MergeRaces(benchmark::State& state) {
+  EdgePicker pickers[2];
+  std::vector<RacePart> parts;
+  PickParams params;
+  params.fanout = 10;
+  params.races = true;
+  const auto rows = RandomIds(20000, kSmall.nodes, 5);
+  for (uint32_t p = 0; p < 2; p++) {
+    params.key = PartKey(params.method, 1, p);
+    pickers[p].Pick({&Graph::Of(kSmall).csc(0), nullptr, nullptr, nullptr}, rows, rows, params);
+    parts.push_back({pickers[p].counts(), pickers[p].races()});
+  }
+  std::vector<uint32_t> counts;
+  std::vector<RaceWinner> winners;
+  size_t edges = 0;
+  for (auto _ : state) {
+    MergeRaces(parts, 10, false, counts, winners);
+    edges += winners.size();
+  }
+  state.counters["edges/s"] =
+      benchmark::Counter(static_cast<double>(edges), benchmark::Counter::kIsRate);
+}
+
+void BM_HasEdges(benchmark::State& state, const Shape& shape) {
+  Graph& graph = Graph::Of(shape);
+  const auto rows = RandomIds(20000, shape.nodes, 5);
+  const auto others = RandomIds(20000, shape.nodes, 6);
+  std::vector<uint8_t> found(rows.size());
+  size_t asked = 0;
+  const SortedIndex& sorted = graph.sorted();
+  for (auto _ : state) {
+    HasEdges(graph.csc(0), &sorted, rows, others, found);
+    asked += found.size();
+  }
+  Report(state, "edges/s", static_cast<double>(asked), shape.table_bytes());
+}
+
+// The edges among 2,000 nodes.
+void BM_InducedEdges(benchmark::State& state, const Shape& shape) {
+  Graph& graph = Graph::Of(shape);
+  auto rows = RandomIds(2000, shape.nodes, 5);
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  InducedEdges edges;
+  const SortedIndex& sorted = graph.sorted();
+  size_t looked_at = 0;
+  for (auto _ : state) {
+    FindInducedEdges(graph.csc(0), &sorted, rows, rows, edges);
+    looked_at += rows.size() * static_cast<size_t>(shape.degree);
+  }
+  Report(state, "edges/s", static_cast<double>(looked_at), shape.table_bytes());
+}
+
+// Edges indexed per second.
+void BM_BuildIndex(benchmark::State& state, EdgeIndexKind kind, const char* column) {
+  const Partition& partition = Graph::Of(kSmall).partition();
+  size_t edges = 0;
+  for (auto _ : state) {
+    BuildEdgeIndex(partition, {kind, false, 0, column});
+    edges += partition.csc(0).indices.size();
+  }
+  state.counters["edges/s"] =
+      benchmark::Counter(static_cast<double>(edges), benchmark::Counter::kIsRate);
+}
+
+const int registered = [] {
+  using M = PickMethod;
+  const std::pair<const char*, Variant> variants[] = {
+      {"uniform", {}},
+      {"uniform_replace", {M::kUniform, true}},
+      {"uniform_races", {M::kUniform, false, true}},
+      {"uniform_exclude_1000", {M::kUniform, false, false, 1000}},
+      {"weighted", {M::kWeighted}},
+      {"weighted_replace", {M::kWeighted, true}},
+      {"weighted_races", {M::kWeighted, false, true}},
+      {"top_k", {M::kTopK}},
+      {"temporal_uniform", {M::kTemporalUniform}},
+      {"temporal_recent", {M::kTemporalRecent}},
+      {"labor", {M::kLabor}},
+  };
+  const std::pair<const char*, Shape> shapes[] = {{"small", kSmall},
+                                                  {"large", kLarge},
+                                                  {"typed_small", kTypedSmall},
+                                                  {"typed_large", kTypedLarge},
+                                                  {"hubs", kHubs}};
+  const auto add = [](const std::string& name, auto run) {
+    benchmark::RegisterBenchmark(name.c_str(), run)->Unit(benchmark::kMillisecond)->MinTime(0.1);
+  };
+  for (const auto& [where, shape] : shapes) {
+    for (const auto& [what, variant] : variants) {
+      if (shape.hubs && variant.method == M::kLabor) continue;  // 4 billion numbers a call
+      add("BM_Pick/" + std::string(where) + "/" + what,
+          [=](benchmark::State& state) { Pick(state, shape, variant); });
+    }
+    if (shape.etypes > 1 || shape.hubs) continue;
+    const std::string suffix = "/" + std::string(where);
+    add("BM_OutPick" + suffix, [=](benchmark::State& state) { BM_OutPick(state, shape); });
+    add("BM_HasEdges" + suffix, [=](benchmark::State& state) { BM_HasEdges(state, shape); });
+    add("BM_InducedEdges" + suffix,
+        [=](benchmark::State& state) { BM_InducedEdges(state, shape); });
+  }
+  add("BM_MergeRaces", BM_MergeRaces);
+  const std::pair<EdgeIndexKind, const char*> kinds[] = {{EdgeIndexKind::kOut, ""},
+                                                         {EdgeIndexKind::kAlias, "weight"},
+                                                         {EdgeIndexKind::kOrder, "weight"},
+                                                         {EdgeIndexKind::kSorted, ""}};
+  for (const auto& [kind, column] : kinds) {
+    add(std::string("BM_BuildIndex/") + EdgeIndexKindName(kind),
+        [=](benchmark::State& state) { BM_BuildIndex(state, kind, column); });
+  }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace graphd::bench

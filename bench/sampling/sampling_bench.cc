@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels below every sampler, alone: one hop of uniform sampling, and relabelling. How near
+// they come to one random memory access per edge (or id).
+#include <benchmark/benchmark.h>
+
+#include "bench/support/bench_graph.h"
+#include "bench/support/report.h"
+#include "sampling/relabel.h"
+#include "sampling/uniform.h"
+
+namespace graphd::bench {
+namespace {
+
+// args: nodes, fanout
+void BM_UniformHop(benchmark::State& state) {
+  const Shape shape{.nodes = state.range(0), .degree = 50, .weights = false};
+  const Csc& csc = LocalPartition(shape).csc(0);
+  const auto seeds = RandomIds(100000, shape.nodes, 5);
+  const int fanout = static_cast<int>(state.range(1));
+  UniformSampler sampler;
+  std::vector<uint32_t> out(seeds.size() * static_cast<size_t>(fanout));
+  size_t edges = 0;
+  uint64_t key = 0;
+  for (auto _ : state) {
+    edges += sampler.Plan(csc, seeds, seeds, {fanout, false, key++}, {});
+    sampler.Pick(out.data(), nullptr);
+    benchmark::DoNotOptimize(out.data());
+  }
+  Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
+}
+BENCHMARK(BM_UniformHop)
+    ->ArgNames({"nodes", "fanout"})
+    ->Args({20000, 10})
+    ->Args({8000000, 10})
+    ->Args({8000000, 25})
+    ->Unit(benchmark::kMillisecond);
+
+// args: ids of the type, dense table or hashed
+void BM_Relabel(benchmark::State& state) {
+  const int64_t nodes = state.range(0);
+  RelabelTable table(nodes, state.range(1) ? size_t{1} << 40 : 0);
+  const auto ids = RandomIds(1000000, nodes, 9);
+  std::vector<int32_t> local(ids.size());
+  std::vector<int64_t> unique;
+  for (auto _ : state) {
+    unique.clear();
+    table.Start(ids.size());
+    table.Add(ids, unique, local.data());
+    benchmark::DoNotOptimize(local.data());
+  }
+  const double done = static_cast<double>(state.iterations()) * static_cast<double>(ids.size());
+  Report(state, "ids/s", done, static_cast<size_t>(nodes) * 8);
+}
+BENCHMARK(BM_Relabel)
+    ->ArgNames({"nodes", "dense"})
+    ->Args({8000000, 1})
+    ->Args({8000000, 0})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace graphd::bench
+
+BENCHMARK_MAIN();

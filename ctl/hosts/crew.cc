@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/hosts/crew.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "base/clock.h"
+#include "base/strings.h"
+#include "ctl/terminal/signals.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr int kTick = 100;               // milliseconds
+constexpr double kThreadEndSeconds = 3;  // seconds that threads may take to end after a signal
+
+double Now() { return SecondsSince(Clock::time_point{}); }
+
+}  // namespace
+
+Crew::Crew() : signals_(WatchSignals()), ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!ended_) ThrowErrno("can't make", "an eventfd");
+}
+
+Crew::~Crew() { Wait({}); }
+
+void Crew::Start(std::function<void()> work) {
+  running_++;
+  try {
+    threads_.emplace_back([this, work = std::move(work)] {
+      work();
+      running_--;
+      const uint64_t one = 1;
+      [[maybe_unused]] ssize_t written = ::write(ended_.get(), &one, sizeof one);
+    });
+  } catch (const std::system_error& error) {
+    const size_t others = --running_;
+    cancelled_ = true;
+    Wait({});
+    Throw(ErrorCode::kOverloaded, "can't start a thread beside ", others, " others: ", error.what(),
+          "; raise the limit of processes (ulimit -u, or the container's)");
+  }
+}
+
+void Crew::Wait(const std::function<void()>& tick) {
+  while (running_ > 0) {
+    pollfd inputs[2] = {{signals_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}};
+    ::poll(inputs, 2, kTick);
+    uint64_t count;
+    [[maybe_unused]] ssize_t got = ::read(ended_.get(), &count, sizeof count);
+    ReadSignals();
+    if (tick) tick();
+    if (signal_ != 0 && Now() - cancelled_at_ > kThreadEndSeconds) ::_exit(128 + signal_);
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  if (tick) tick();
+}
+
+void Crew::ReadSignals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (signal_ != 0) ::_exit(128 + signal_);
+    signal_ = static_cast<int>(info.ssi_signo);
+    cancelled_at_ = Now();
+    cancelled_ = true;
+  }
+}
+
+}  // namespace graphd::ctl

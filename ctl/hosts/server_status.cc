@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/hosts/server_status.h"
+
+#include <cstdio>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+using nlohmann::json;
+
+const char* RoleName(JobRole role) { return role == JobRole::kLauncher ? "launcher" : "trainer"; }
+
+json JobToJson(const JobStatus& job) {
+  json members = json::array();
+  for (const MemberStatus& member : job.members) {
+    members.push_back({{"role", RoleName(member.role)},
+                       {"rank", member.rank},
+                       {"pid", member.pid},
+                       {"peer", member.peer}});
+  }
+  return {{"job", job.job_id},
+          {"command", job.command},
+          {"world_size", job.world_size},
+          {"seconds", job.seconds},
+          {"members", members}};
+}
+
+json TensorToJson(const TensorShare& share) {
+  const TensorSpec& spec = share.info.spec;
+  return {{"name", spec.name},
+          {"part", share.part},
+          {"dtype", DTypeName(spec.dtype)},
+          {"shape", spec.shape()},
+          {"persistent", spec.persistent},
+          {"writers", spec.writers == TensorWriters::kMany ? "many" : "exclusive"},
+          {"optimizer_state", OptimizerStateName(share.info.state)},
+          {"job", share.info.job_id},
+          {"holder", share.info.holder},
+          {"rows", share.stored_rows},
+          {"resident_bytes", share.resident_bytes},
+          {"trouble", share.trouble}};
+}
+
+json StoreToJson(const StoreStatus& store) {
+  return {{"directory", store.directory},
+          {"durability", store.durability},
+          {"memory", store.memory},
+          {"memory_bytes", store.memory_bytes},
+          {"resident_bytes", store.resident_bytes},
+          {"page_bytes", store.page_bytes},
+          {"log_bytes", store.log_bytes},
+          {"pushes", store.pushes},
+          {"trouble", store.trouble},
+          {"damage", store.damage}};
+}
+
+std::string TensorToText(const json& tensor) {
+  std::vector<std::string> extents;
+  for (const json& extent : tensor.value("shape", json::array())) extents.push_back(extent.dump());
+  const std::string job = tensor.value("job", ""), holder = tensor.value("holder", "");
+  const std::string state = tensor.value("optimizer_state", "none");
+  const std::string trouble = tensor.value("trouble", "");
+  std::string text =
+      StrCat("  tensor '", tensor.value("name", "?"), "', partition ", tensor.value("part", 0),
+             ": ", tensor.value("dtype", "?"), " [", Join(extents, ", "), "]");
+  if (state != "none") text += ", state of " + state;
+  text += StrCat(", ", HumanBytes(tensor.value("resident_bytes", uint64_t{0})), " in memory");
+  if (!job.empty()) text += ", of job " + job;
+  if (!holder.empty()) text += ", written by job " + holder;
+  if (tensor.value("writers", "") == "many") text += ", written by all jobs";
+  if (!trouble.empty()) text += "\n    TROUBLE: " + trouble;
+  return text + "\n";
+}
+
+std::string StoreToText(const json& store) {
+  std::string text = StrCat("  store ", store.value("directory", "?"), ", durability ",
+                            store.value("durability", "?"), ": ",
+                            HumanBytes(store.value("page_bytes", uint64_t{0})), " of pages, ",
+                            HumanBytes(store.value("log_bytes", uint64_t{0})), " of log");
+  if (const std::string memory = store.value("memory", ""); !memory.empty()) {
+    text += ", memory in " + memory;
+  }
+  text += "\n";
+  if (const std::string trouble = store.value("trouble", ""); !trouble.empty()) {
+    text += "    TROUBLE: " + trouble + "\n";
+  }
+  for (const json& damage : store.value("damage", json::array())) {
+    text += "    DAMAGE: " + damage.get<std::string>() + "\n";
+  }
+  return text;
+}
+
+std::string Duration(double seconds) {
+  char text[48];
+  const auto whole = static_cast<long long>(seconds);
+  if (seconds < 120) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else if (seconds < 2 * 3600) {
+    std::snprintf(text, sizeof text, "%lld min", whole / 60);
+  } else {
+    std::snprintf(text, sizeof text, "%lld h %lld min", whole / 3600, whole / 60 % 60);
+  }
+  return text;
+}
+
+std::string JobToText(const json& job) {
+  int trainers = 0;
+  for (const json& member : job.value("members", json::array())) {
+    trainers += member.value("role", "") == "trainer" ? 1 : 0;
+  }
+  return StrCat("  job ", job.value("job", "?"), ", ", Duration(job.value("seconds", 0.0)), ", ",
+                trainers, " of ", job.value("world_size", 0),
+                " trainers attached here: ", job.value("command", "?"), "\n");
+}
+
+}  // namespace
+
+json StatusToJson(const ServerStatus& status) {
+  json partitions = json::array(), jobs = json::array(), tensors = json::array();
+  for (const TensorShare& share : status.tensors) tensors.push_back(TensorToJson(share));
+  for (const PartitionStatus& part : status.partitions) {
+    partitions.push_back({{"part", part.part},
+                          {"nodes", part.num_nodes},
+                          {"edges", part.num_edges},
+                          {"bytes", part.bytes},
+                          {"pages", part.pages},
+                          {"index_bytes", part.index_bytes}});
+  }
+  for (const JobStatus& job : status.jobs) jobs.push_back(JobToJson(job));
+  return {{"server_name", status.server_name},
+          {"version", status.version},
+          {"protocol", status.protocol},
+          {"graph_name", status.graph_name},
+          {"part_config", status.part_config},
+          {"state", status.state},
+          {"pid", status.pid},
+          {"uptime_seconds", status.uptime_seconds},
+          {"listening", status.listening},
+          {"insecure", status.insecure},
+          {"ends_with_jobs", status.ends_with_jobs},
+          {"num_parts", status.num_parts},
+          {"partitions", partitions},
+          {"jobs", jobs},
+          {"tensors", tensors},
+          {"store", status.store ? StoreToJson(*status.store) : json()},
+          {"requests", status.requests},
+          {"rows_served", status.rows_served},
+          {"edges_sampled", status.edges_sampled},
+          {"bytes_sent", status.bytes_sent},
+          {"rss_bytes", status.rss_bytes}};
+}
+
+std::string StatusToText(const std::string& host, const json& status) {
+  std::string text = StrCat(
+      host, ": server '", status.value("server_name", "?"), "' ", status.value("state", "?"),
+      ", graph '", status.value("graph_name", "?"), "', pid ", status.value("pid", int64_t{0}),
+      ", up ", Duration(status.value("uptime_seconds", 0.0)), ", ",
+      HumanBytes(status.value("rss_bytes", uint64_t{0})), " resident",
+      status.value("ends_with_jobs", false) ? ", ends with its last job" : "", "\n");
+  for (const json& part : status.value("partitions", json::array())) {
+    text += StrCat(
+        "  partition ", part.value("part", 0), " of ", status.value("num_parts", 0), ": ",
+        part.value("nodes", int64_t{0}), " nodes, ", part.value("edges", int64_t{0}), " edges, ",
+        HumanBytes(part.value("bytes", uint64_t{0})), " in ", part.value("pages", "?"), " pages");
+    const auto indexes = part.value("index_bytes", uint64_t{0});
+    text += indexes ? StrCat(", indexes ", HumanBytes(indexes), "\n") : "\n";
+  }
+  for (const json& tensor : status.value("tensors", json::array())) text += TensorToText(tensor);
+  if (const json store = status.value("store", json()); store.is_object()) {
+    text += StoreToText(store);
+  }
+  const json jobs = status.value("jobs", json::array());
+  for (const json& job : jobs) text += JobToText(job);
+  if (jobs.empty()) text += "  no job\n";
+  return text;
+}
+
+}  // namespace graphd::ctl

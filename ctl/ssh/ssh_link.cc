@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/strings.h"
+#include "ctl/hosts/frames.h"
+#include "ctl/hosts/line_splitter.h"
+#include "ctl/plan/command.h"
+#include "ctl/ssh/ssh_link.h"
+#include "ctl/ssh/ssh_session.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr int kFullPause = 10;  // milliseconds between two looks at a full queue
+
+// One thread, which alone touches the session. Others hand it lines through `outbox_`.
+class SshLink : public HostLink {
+ public:
+  SshLink(size_t host, std::string address, std::string graphctl, const SshOptions& options,
+          EventQueue& queue)
+      : host_(host),
+        address_(std::move(address)),
+        graphctl_(std::move(graphctl)),
+        options_(options),
+        queue_(queue),
+        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!wake_) ThrowErrno("can't make", "an eventfd");
+    thread_ = std::thread([this] { Run(); });
+  }
+
+  ~SshLink() override {
+    closing_ = true;
+    Wake();
+    thread_.join();
+  }
+
+  void Send(const std::string& line) override {
+    {
+      std::lock_guard lock(mutex_);
+      outbox_ += line + "\n";
+      // Before the connection stands there is no supervisor to tell: it is given up instead.
+      if (!connected_ && line.find("\"end\"") != std::string::npos) closing_ = true;
+    }
+    Wake();
+  }
+
+ private:
+  void Wake() {
+    const uint64_t one = 1;
+    [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof one);
+  }
+
+  void Run() {
+    HostEvent closed{host_, HostEvent::Kind::kClosed, {}, "", ErrorCode::kUnavailable};
+    try {
+      SshSession session(address_, options_, [this] { return closing_.load(); });
+      SshChannel channel(session, "exec " + ShellQuote(graphctl_) + " supervise");
+      connected_ = true;
+      Converse(session, channel);
+      const int status = channel.ExitStatus();
+      if (!answered_) {
+        closed.code = ErrorCode::kNotFound;
+        closed.text = StrCat("its graphctl, ", graphctl_, ", could not be run (exit code ", status,
+                             "); install it there, or name it with --graphctl");
+      }
+    } catch (const Error& error) {
+      closed.code = error.code();
+      closed.text = error.what();
+    }
+    queue_.Push(std::move(closed));
+  }
+
+  // Until the channel's end. The session's socket and our own wake-ups are waited for together;
+  // what libssh has taken off the socket already is read before waiting. While the queue is full
+  // nothing is read, but what we have to say, pings above all, still leaves.
+  void Converse(SshSession& session, SshChannel& channel) {
+    FrameReader frames(
+        [this](const nlohmann::json& header, std::string payload) {
+          answered_ = true;
+          queue_.Push({host_, HostEvent::Kind::kFrame, header, std::move(payload), {}});
+        },
+        [this](const std::string& line) { PushNoise(line); });
+    LineSplitter noise([this](std::string_view line) { PushNoise(std::string(line)); });
+    bool input_closed = false;
+    while (true) {
+      const std::string outgoing = TakeOutbox();
+      if (!outgoing.empty()) channel.Write(outgoing);
+      if (closing_ && !input_closed) {
+        channel.CloseInput();
+        input_closed = true;
+      }
+      if (!queue_.HasRoom()) {
+        ::poll(nullptr, 0, kFullPause);
+        continue;
+      }
+      if (ReadAll(channel, frames, noise)) continue;
+      if (channel.AtEnd()) break;  // never while something of it is unread
+      pollfd ready[2] = {{session.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+      ::poll(ready, 2, 200);
+      uint64_t count;
+      [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof count);
+    }
+    noise.Finish();
+  }
+
+  // Whether there was anything.
+  static bool ReadAll(SshChannel& channel, FrameReader& frames, LineSplitter& noise) {
+    char bytes[65536];
+    const size_t out = channel.Read(false, bytes, sizeof bytes);
+    if (out > 0) frames.Feed({bytes, out});
+    const size_t err = channel.Read(true, bytes, sizeof bytes);
+    if (err > 0) noise.Feed({bytes, err});
+    return out + err > 0;
+  }
+
+  std::string TakeOutbox() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(outbox_, {});
+  }
+
+  void PushNoise(const std::string& line) {
+    queue_.Push({host_, HostEvent::Kind::kNoise, {}, line, {}});
+  }
+
+  const size_t host_;
+  const std::string address_, graphctl_;
+  const SshOptions options_;
+  EventQueue& queue_;
+  UniqueFd wake_;
+  std::atomic<bool> closing_{false}, connected_{false};
+  bool answered_ = false;
+  std::mutex mutex_;
+  std::string outbox_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostLink> OpenSshLink(size_t host, const std::string& address,
+                                      const std::string& graphctl, const SshOptions& options,
+                                      EventQueue& queue) {
+  return std::make_unique<SshLink>(host, address, graphctl, options, queue);
+}
+
+}  // namespace graphd::ctl

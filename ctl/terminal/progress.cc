@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/terminal/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace graphd::ctl {
+namespace {
+constexpr int kBarWidth = 30;
+// Where nobody watches, a step of unknown length says every so often that it lives.
+constexpr uint64_t kQuietSeconds = 60;
+}  // namespace
+
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() { Finish(); }
+
+void ProgressLine::Finish() {
+  if (open_) std::fputc('\n', stderr);
+  open_ = false;
+  step_.clear();
+}
+
+StepProgress ProgressLine::Callback() {
+  return
+      [this](const std::string& step, uint64_t done, uint64_t total) { Show(step, done, total); };
+}
+
+void ProgressLine::Show(const std::string& step, uint64_t done, uint64_t total) {
+  const bool fresh = step != step_;
+  const auto seconds = static_cast<unsigned long long>(done);
+  if (!terminal_) {
+    if (fresh) std::fprintf(stderr, "%s\n", step.c_str());
+    if (!fresh && total == 0 && done > 0 && done % kQuietSeconds == 0) {
+      std::fprintf(stderr, "%s: %llu s\n", step.c_str(), seconds);
+    }
+    step_ = step;
+    return;
+  }
+  if (!fresh && done < total && SecondsSince(drawn_) < 0.1) return;
+  if (fresh && open_) std::fputc('\n', stderr);
+  step_ = step;
+  drawn_ = Clock::now();
+  if (total == 0) {
+    std::fprintf(stderr, "\r%*llu s  %s\x1b[K", kBarWidth + 5, seconds, step.c_str());
+    std::fflush(stderr);
+    open_ = true;
+    return;
+  }
+  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+  const int filled = static_cast<int>(share * kBarWidth);
+  std::fprintf(stderr, "\r[%s%s] %3d %%  %s\x1b[K",
+               std::string(static_cast<size_t>(filled), '#').c_str(),
+               std::string(static_cast<size_t>(kBarWidth - filled), '.').c_str(),
+               static_cast<int>(share * 100), step.c_str());
+  std::fflush(stderr);
+  open_ = true;
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "client/checkpoints/client.h"
+#include "ctl/terminal/progress.h"
+#include "ctl/verbs/checkpoint_export.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr const char* kCheckpointExamples = R"(
+Examples:
+  graphctl checkpoint create epoch-7 --server_name products --ip_config ip_config.txt
+  graphctl checkpoint create weights-1 --tensors emb --file model.pt --ip_config ip_config.txt
+  graphctl checkpoint list --server_name products --ip_config ip_config.txt --json
+  graphctl checkpoint restore epoch-7 --server_name products --ip_config ip_config.txt
+  graphctl checkpoint export epoch-7 --output /tmp/epoch-7 --ip_config ip_config.txt
+)";
+
+struct CheckpointArgs {
+  std::string server_name = "default", ip_config, name, output;
+  std::vector<std::string> tensors, files;
+  double timeout = 30;
+  bool json = false;
+};
+
+std::unique_ptr<CheckpointClient> ConnectTo(const CheckpointArgs& args) {
+  Options options;
+  options.server_name = args.server_name;
+  options.ip_config = args.ip_config;
+  options.job_id = StrCat("graphctl-checkpoint-", ::getpid());
+  options.timeout = std::chrono::milliseconds(static_cast<int64_t>(args.timeout * 1000));
+  return std::make_unique<CheckpointClient>(options);
+}
+
+nlohmann::json ToJson(const Checkpoint& checkpoint) {
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const CheckpointTensor& tensor : checkpoint.tensors) {
+    tensors.push_back({{"name", tensor.spec.name},
+                       {"dtype", DTypeName(tensor.spec.dtype)},
+                       {"shape", tensor.spec.shape()},
+                       {"state", OptimizerStateName(tensor.state)}});
+  }
+  return {{"name", checkpoint.name},           {"graph", checkpoint.graph_name},
+          {"num_parts", checkpoint.num_parts}, {"created", checkpoint.created},
+          {"bytes", checkpoint.bytes},         {"tensors", tensors},
+          {"files", checkpoint.files}};
+}
+
+void PrintCheckpoint(const Checkpoint& checkpoint) {
+  std::printf("%s: %s, graph '%s', %d partitions, %s\n", checkpoint.name.c_str(),
+              checkpoint.created.c_str(), checkpoint.graph_name.c_str(), checkpoint.num_parts,
+              HumanBytes(checkpoint.bytes).c_str());
+}
+
+void PrintDetails(const Checkpoint& checkpoint) {
+  PrintCheckpoint(checkpoint);
+  for (const CheckpointTensor& tensor : checkpoint.tensors) {
+    std::vector<std::string> extents;
+    for (const int64_t extent : tensor.spec.shape()) extents.push_back(std::to_string(extent));
+    std::printf("  tensor %s: %s [%s], state %s\n", tensor.spec.name.c_str(),
+                DTypeName(tensor.spec.dtype), Join(extents, ", ").c_str(),
+                OptimizerStateName(tensor.state));
+  }
+  for (const auto& [file, bytes] : checkpoint.files) {
+    std::printf("  file %s: %s\n", file.c_str(), HumanBytes(bytes).c_str());
+  }
+}
+
+void Show(const CheckpointArgs& args, const Checkpoint& checkpoint) {
+  if (args.json) {
+    std::puts(
+        ToJson(checkpoint).dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    PrintDetails(checkpoint);
+  }
+}
+
+void Create(const CheckpointArgs& args) {
+  CheckpointOptions options;
+  options.tensors = args.tensors;
+  for (const std::string& path : args.files) {
+    const std::string file = std::filesystem::path(path).filename();
+    if (options.files.contains(file)) {
+      Throw(ErrorCode::kInvalid, "two files are called '", file, "'; rename one");
+    }
+    options.files[file] = ReadTextFile(path, size_t{1} << 30);
+  }
+  const auto client = ConnectTo(args);
+  client->Create(args.name, options);
+  Show(args, client->Find(args.name));
+}
+
+void List(const CheckpointArgs& args) {
+  const std::vector<Checkpoint> all = ConnectTo(args)->List();
+  if (args.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const Checkpoint& checkpoint : all) list.push_back(ToJson(checkpoint));
+    std::puts(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  for (const Checkpoint& checkpoint : all) PrintCheckpoint(checkpoint);
+  if (all.empty()) std::puts("no checkpoint is there");
+}
+
+void Restore(const CheckpointArgs& args) {
+  const auto client = ConnectTo(args);
+  {
+    ProgressLine progress;
+    client->on_progress = [&](const std::string& tensor, int64_t rows, int64_t of) {
+      progress.Show("tensor " + tensor, static_cast<uint64_t>(rows), static_cast<uint64_t>(of));
+    };
+    client->Restore(args.name, args.tensors, /*keep_leases=*/false);
+  }
+  Show(args, client->Find(args.name));
+}
+
+void Export(const CheckpointArgs& args) {
+  const auto client = ConnectTo(args);
+  ProgressLine progress;
+  client->on_progress = [&](const std::string& tensor, int64_t rows, int64_t of) {
+    progress.Show("tensor " + tensor, static_cast<uint64_t>(rows), static_cast<uint64_t>(of));
+  };
+  const std::vector<std::string> files =
+      ExportCheckpoint(*client, args.name, args.tensors, args.output);
+  progress.Finish();
+  if (args.json) {
+    std::puts(nlohmann::json({{"files", files}})
+                  .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                  .c_str());
+    return;
+  }
+  for (const std::string& file : files) std::puts(file.c_str());
+}
+
+using Action = void (*)(const CheckpointArgs&);
+
+CLI::App* AddAction(CLI::App& verb, const std::shared_ptr<CheckpointArgs>& args, const char* name,
+                    const char* what, Action action) {
+  CLI::App* added = verb.add_subcommand(name, what);
+  added->footer(kCheckpointExamples);
+  added->add_option(Flags("server_name"), args->server_name, "Name of the servers")
+      ->default_val("default");
+  added
+      ->add_option(Flags("ip_config"), args->ip_config,
+                   "File with a line 'address [port [trainers]]' per partition")
+      ->required()
+      ->check(CLI::ExistingFile);
+  added->add_option("--timeout", args->timeout, "Seconds to wait for an answer")
+      ->default_val(30)
+      ->check(CLI::Range(1.0, 86400.0));
+  added->add_flag("--json", args->json, "Print JSON");
+  added->callback([args, action] { action(*args); });
+  return added;
+}
+
+void AddName(CLI::App& action, CheckpointArgs& args) {
+  action.add_option("name", args.name, "The checkpoint's name")->required();
+}
+
+void AddTensors(CLI::App& action, CheckpointArgs& args) {
+  action.add_option("--tensors", args.tensors, "Only these, separated by commas; otherwise all")
+      ->delimiter(',');
+}
+
+}  // namespace
+
+void AddCheckpoint(CLI::App& app) {
+  auto args = std::make_shared<CheckpointArgs>();
+  CLI::App* verb =
+      app.add_subcommand("checkpoint", "Keeps tensors as they are, and brings them back");
+  verb->require_subcommand(1);
+  verb->footer(kCheckpointExamples);
+  CLI::App* create = AddAction(*verb, args, "create", "Makes one while training goes on", Create);
+  AddName(*create, *args);
+  AddTensors(*create, *args);
+  create->add_option("--file", args->files, "Keep this file with it; may be given several times")
+      ->check(CLI::ExistingFile);
+  AddAction(*verb, args, "list", "Lists those that are whole", List);
+  AddName(*AddAction(
+              *verb, args, "show", "Shows what is in one",
+              [](const CheckpointArgs& given) { Show(given, ConnectTo(given)->Find(given.name)); }),
+          *args);
+  CLI::App* restore =
+      AddAction(*verb, args, "restore", "Gives tensors the rows and states that they had", Restore);
+  AddName(*restore, *args);
+  AddTensors(*restore, *args);
+  AddName(*AddAction(*verb, args, "delete", "Removes one",
+                     [](const CheckpointArgs& given) { ConnectTo(given)->Delete(given.name); }),
+          *args);
+  CLI::App* exported =
+      AddAction(*verb, args, "export", "Writes tensors to .npy files, and the kept files", Export);
+  AddName(*exported, *args);
+  AddTensors(*exported, *args);
+  exported->add_option("--output", args->output, "Directory to make")->required();
+}
+
+}  // namespace graphd::ctl

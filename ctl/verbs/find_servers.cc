@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/find_servers.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "client/link/control.h"
+#include "ctl/hosts/server_status.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr std::chrono::milliseconds kConnectTimeout{3000};
+
+// Sockets are <runtime_dir>/<server_name>/<port>.sock.
+std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const std::string& only) {
+  std::vector<std::filesystem::path> sockets;
+  std::error_code ignored;
+  for (const auto& server : std::filesystem::directory_iterator(runtime_dir, ignored)) {
+    if (!only.empty() && server.path().filename() != only) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(server.path(), ignored)) {
+      if (entry.path().extension() == ".sock") sockets.push_back(entry.path());
+    }
+  }
+  std::sort(sockets.begin(), sockets.end());
+  std::vector<FoundServer> all;
+  for (const auto& socket : sockets) {
+    const std::string host = StrCat("port ", socket.stem().string());
+    try {
+      auto client = ControlClient::ConnectUnix(socket.string(), kConnectTimeout);
+      all.push_back({host, StatusToJson(client->Status()), ""});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable) all.push_back({host, {}, error.what()});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
+                                     const std::string& only) {
+  if (options.lines.empty()) return ScanThisMachine(runtime_dir, only);
+  const auto hosts = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStatus);
+  const std::vector<HostAnswer> answers = AskHosts(hosts, options);
+  std::vector<FoundServer> all;
+  for (size_t i = 0; i < hosts.size(); i++) {
+    FoundServer found{HostPort(hosts[i].order.server.address, hosts[i].order.server.port), {}, ""};
+    if (answers[i].ok && !answers[i].frames.empty()) {
+      found.status = answers[i].frames[0].value("status", nlohmann::json::object());
+    } else {
+      found.error = answers[i].error;
+    }
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+std::string RuntimeDirOf(const HostOptions& options) {
+  return options.server.runtime_dir.empty() ? RuntimeDir() : options.server.runtime_dir;
+}
+
+}  // namespace graphd::ctl

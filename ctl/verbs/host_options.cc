@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/host_options.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "ctl/ssh/ssh_link.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+namespace {
+
+// As DGL's launcher: relative to the workspace; also, for reading here, to the working directory.
+std::string FindForReading(const std::string& path, const std::string& workspace) {
+  const std::string first = JoinPath(workspace, path);
+  if (FileExists(first)) return first;
+  const std::string second = std::filesystem::absolute(path).string();
+  if (FileExists(second)) return second;
+  Throw(ErrorCode::kNotFound, "ip_config ", path, " does not exist (looked for ", first,
+        first == second ? "" : " and " + second,
+        "); it has a line 'address [port [trainers]]' for each partition");
+}
+
+void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, bool& closed) {
+  if (event.kind == HostEvent::Kind::kNoise) {
+    std::fprintf(stderr, "[%s] %s\n", host.name.c_str(), event.text.c_str());
+  } else if (event.kind == HostEvent::Kind::kClosed) {
+    closed = true;
+    if (!answer.ok && answer.error.empty()) {
+      answer.code = event.code;
+      answer.error = event.text.empty() ? "its graphctl ended without an answer" : event.text;
+    }
+  } else {
+    const std::string kind = event.header.value("t", "");
+    if (kind == "done") {
+      answer.ok = answer.error.empty();
+    } else if (kind == "error") {
+      answer.code = ErrorCodeFromName(event.header.value("code", ""));
+      answer.error = event.header.value("text", "it failed");
+    } else if (kind == "notice") {
+      std::fprintf(stderr, "graphctl: %s: %s\n", host.name.c_str(),
+                   event.header.value("text", "").c_str());
+    } else if (kind == "hello") {
+      if (event.header.value("version", "?") == GRAPHD_VERSION) return;
+      answer.code = ErrorCode::kVersion;
+      answer.error = StrCat("it has graphctl ", event.header.value("version", "?"), " and this is ",
+                            GRAPHD_VERSION, "; install the same version on both");
+    } else {
+      answer.frames.push_back(event.header);
+    }
+  }
+}
+
+}  // namespace
+
+std::string OwnPath() {
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) Throw(ErrorCode::kIo, "can't read /proc/self/exe: ", error.message());
+  return path;
+}
+
+void AddServerName(CLI::App& verb, HostOptions& options) {
+  verb.add_option(Flags("server_name"), options.server.server_name,
+                  "Name of the server; jobs that give the same name share it")
+      ->default_val("default");
+}
+
+void AddHostOptions(CLI::App& verb, HostOptions& options) {
+  verb.add_option(Flags("ip_config"), options.ip_config,
+                  "File with a line 'address [port [trainers]]' per partition; relative to the "
+                  "workspace");
+  verb.add_option(Flags("workspace"), options.workspace,
+                  "Directory, on every host, of the job's files; trainers run in it (default: the "
+                  "working directory)");
+  verb.add_option(Flags("runtime_dir"), options.server.runtime_dir,
+                  "Where sockets and logs are, on every host (default: $GRAPHD_RUNTIME_DIR, else "
+                  "/run/graphd or the user's own)");
+  AddSshOptions(verb, options.graphctl, options.ssh);
+}
+
+void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh) {
+  const CLI::Range seconds(0.1, 86400.0);
+  verb.add_option(Flags("graphctl"), graphctl,
+                  "Path of graphctl on remote hosts (default: the same as here)");
+  verb.add_option(Flags("ssh_port"), ssh.port,
+                  "Port of the hosts' sshd (default: as in ssh_config)")
+      ->check(CLI::Range(1, 65535));
+  verb.add_option(Flags("ssh_username"), ssh.username, "User on the hosts (default: likewise)");
+  verb.add_option(Flags("ssh_config"), ssh.config_file,
+                  "Configuration to use instead of ~/.ssh/config and /etc/ssh/ssh_config");
+  verb.add_flag(Flags("ssh_accept_new"), ssh.accept_new,
+                "Add hosts that known_hosts does not know to it (a changed key is always refused)");
+  verb.add_option(Flags("connect_timeout"), ssh.connect_timeout, "Seconds to wait for a host")
+      ->default_val(10)
+      ->check(seconds);
+  verb.add_option(Flags("host_timeout"), ssh.host_timeout,
+                  "Seconds of silence after which a remote host, or there its launcher, is lost")
+      ->default_val(20)
+      ->check(seconds);
+}
+
+void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
+  ServerSpec& server = options.server;
+  verb.add_option(Flags("part_config"), server.part_config,
+                  "Part config (<graph>.json) on every host; relative to the workspace");
+  verb.add_option(Flags("num_servers"), server.num_servers,
+                  "Worker threads of each daemon (default: its own choice)")
+      ->check(CLI::Range(1, 4096));
+  verb.add_option(Flags("state_dir"), server.state_dir,
+                  "Where daemons keep tensors and embeddings, on every host (default: "
+                  "/var/lib/graphd, or ~/.local/state/graphd)");
+  verb.add_option("--durability", server.durability,
+                  "What changes of tensors survive: none, process (kill -9 of the daemon; the "
+                  "default) or power (loss of power, too)")
+      ->check(CLI::IsMember({"none", "process", "power"}));
+  verb.add_option(
+      Flags("memory_dir"), server.memory_dir,
+      "The tmpfs, on every host, where the memory of tensors outlasts a daemon that was "
+      "killed (default: its own choice)");
+  verb.add_option(Flags("embedding_memory"), server.embedding_memory,
+                  "Memory for tensors and optimisers' state of each daemon, e.g. 64GiB (default: "
+                  "no limit)")
+      ->transform(CLI::AsSizeValue(false));
+  verb.add_option(Flags("graphd"), server.graphd,
+                  "Path of graphd on every host (default: beside graphctl)");
+  verb.add_flag(Flags("insecure"), server.insecure,
+                "Let daemons listen beyond loopback, to anyone who can reach them");
+  verb.add_option(Flags("start_timeout"), server.start_timeout,
+                  "Seconds that a daemon may take to load its partitions")
+      ->default_val(600)
+      ->check(CLI::PositiveNumber);
+}
+
+void Resolve(HostOptions& options) {
+  options.own_path = OwnPath();
+  if (options.graphctl.empty()) options.graphctl = options.own_path;
+  options.workspace = std::filesystem::absolute(options.workspace.empty() ? "." : options.workspace)
+                          .lexically_normal()
+                          .string();
+  if (options.workspace.size() > 1 && options.workspace.back() == '/') options.workspace.pop_back();
+  ServerSpec& server = options.server;
+  CheckServerName(server.server_name);
+  // A host where none is given runs the one beside its own graphctl.
+  if (!server.graphd.empty()) server.graphd = std::filesystem::absolute(server.graphd).string();
+  if (server.runtime_dir.empty()) {
+    if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR")) server.runtime_dir = given;
+  }
+  if (!server.runtime_dir.empty()) {
+    server.runtime_dir = std::filesystem::absolute(server.runtime_dir).string();
+  }
+  if (!server.state_dir.empty()) {
+    server.state_dir = std::filesystem::absolute(server.state_dir).string();
+  }
+  if (!server.memory_dir.empty()) {
+    server.memory_dir = std::filesystem::absolute(server.memory_dir).string();
+  }
+  if (!server.part_config.empty()) {
+    const std::string in_workspace = JoinPath(options.workspace, server.part_config);
+    const std::string here = std::filesystem::absolute(server.part_config).string();
+    // On other hosts it can't be looked for from here; the workspace is where it belongs.
+    server.part_config = !FileExists(in_workspace) && FileExists(here) ? here : in_workspace;
+  }
+  if (options.ip_config.empty()) return;
+  const std::string found = FindForReading(options.ip_config, options.workspace);
+  options.ip_config_text = ReadTextFile(found, size_t{1} << 20);
+  options.lines = ParseIpConfig(options.ip_config_text, found);
+  options.ip_config = found;
+}
+
+std::vector<HostAnswer> AskHosts(const std::vector<HostPlan>& hosts, const HostOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  EventQueue queue;
+  std::vector<std::unique_ptr<HostLink>> links;
+  for (size_t i = 0; i < hosts.size(); i++) {
+    HostOrder order = hosts[i].order;
+    order.version = GRAPHD_VERSION;
+    links.push_back(hosts[i].is_local ? OpenLocalLink(i, options.own_path, queue)
+                                      : OpenSshLink(i, order.server.address, options.graphctl,
+                                                    options.ssh, queue));
+    links.back()->Send(EncodeOrder(order));
+  }
+  std::vector<HostAnswer> answers(hosts.size());
+  size_t open = hosts.size();
+  while (open > 0) {
+    pollfd ready{queue.fd(), POLLIN, 0};
+    ::poll(&ready, 1, 1000);
+    for (const HostEvent& event : queue.TakeAll()) {
+      bool closed = false;
+      OnEvent(event, hosts[event.host], answers[event.host], closed);
+      open -= closed ? 1 : 0;
+    }
+  }
+  return answers;
+}
+
+}  // namespace graphd::ctl

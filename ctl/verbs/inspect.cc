@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "ctl/terminal/progress.h"
+#include "ctl/verbs/part_config_path.h"
+#include "ctl/verbs/verbs.h"
+#include "format/load.h"
+#include "format/load_part_config.h"
+
+namespace graphd::ctl {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct InspectArgs {
+  std::string path;
+  PartId part = -1;
+  bool json = false;
+};
+
+ordered_json DescribeConfig(const PartConfig& config) {
+  const GraphMeta& meta = *config.meta;
+  const PartitionBook& book = meta.book;
+  ordered_json root;
+  root["part_config"] = config.path;
+  root["format"] = config.format == PartFormat::kNative ? "graphd-1" : "dgl";
+  root["graph_name"] = meta.graph_name;
+  root["part_method"] = meta.part_method;
+  root["halo_hops"] = meta.halo_hops;
+  root["book"] = book.nodes().is_range() ? "range" : "mapped";
+  root["num_parts"] = book.num_partitions();
+  root["num_nodes"] = book.nodes().total();
+  root["num_edges"] = book.edges().total();
+  root["ntypes"] = ordered_json::array();
+  for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
+    root["ntypes"].push_back({{"name", meta.schema.ntype(t)}, {"nodes", book.nodes().count(t)}});
+  }
+  root["etypes"] = ordered_json::array();
+  for (EdgeTypeId e = 0; e < meta.schema.num_etypes(); e++) {
+    root["etypes"].push_back(
+        {{"name", meta.schema.etype(e).ToString()}, {"edges", book.edges().count(e)}});
+  }
+  for (PartId p = 0; p < book.num_partitions(); p++) {
+    const PartFiles& files = config.parts[static_cast<size_t>(p)];
+    root["parts"].push_back({{"part", p},
+                             {"nodes", book.nodes().count_in(p)},
+                             {"edges", book.edges().count_in(p)},
+                             {"part_graph", files.part_graph}});
+  }
+  return root;
+}
+
+ordered_json DescribeFeatures(const std::vector<FeatureInfo>& infos) {
+  ordered_json list = ordered_json::array();
+  for (const FeatureInfo& info : infos) {
+    list.push_back(
+        {{"name", info.name}, {"dtype", DTypeName(info.dtype)}, {"row_shape", info.row_shape}});
+  }
+  return list;
+}
+
+ordered_json DescribePartition(const Partition& partition) {
+  const Schema& schema = partition.meta().schema;
+  ordered_json root;
+  root["graph_name"] = partition.meta().graph_name;
+  root["part"] = partition.id();
+  root["bytes"] = partition.bytes();
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+    root["ntypes"].push_back({{"name", schema.ntype(t)},
+                              {"nodes", partition.num_inner_nodes(t)},
+                              {"features", DescribeFeatures(partition.node_features(t))}});
+  }
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    const Csc& csc = partition.csc(e);
+    int64_t largest = 0, remote = 0;
+    for (size_t v = 0; v + 1 < csc.indptr.size(); v++) {
+      largest = std::max(largest, static_cast<int64_t>(csc.indptr[v + 1] - csc.indptr[v]));
+    }
+    const IdMap& nodes = partition.meta().book.nodes();
+    for (size_t i = 0; i < csc.indices.size(); i++) {
+      remote +=
+          nodes.Owner(schema.src_type(e), static_cast<int64_t>(csc.indices[i])) != partition.id();
+    }
+    root["etypes"].push_back({{"name", schema.etype(e).ToString()},
+                              {"edges", partition.num_inner_edges(e)},
+                              {"remote_sources", remote},
+                              {"largest_in_degree", largest},
+                              {"id_bytes", csc.indices.is_narrow() ? 4 : 8},
+                              {"edge_rows", csc.edge_rows.has_value()},
+                              {"features", DescribeFeatures(partition.edge_features(e))}});
+  }
+  return root;
+}
+
+std::string Text(const ordered_json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string FeatureText(const ordered_json& feature) {
+  std::string text = Text(feature["name"]) + " " + Text(feature["dtype"]);
+  for (const ordered_json& extent : feature["row_shape"]) text += " x " + extent.dump();
+  return text;
+}
+
+// Plain members as "key  value", lists of objects as one line each.
+void Print(const ordered_json& root) {
+  for (const auto& [key, value] : root.items()) {
+    if (!value.is_array()) {
+      std::printf("%-12s %s\n", key.c_str(), Text(value).c_str());
+      continue;
+    }
+    std::printf("%s\n", key.c_str());
+    for (const ordered_json& entry : value) {
+      std::vector<std::string> pieces;
+      for (const auto& [name, field] : entry.items()) {
+        if (name == "features") continue;
+        pieces.push_back(name == "name" ? Text(field) : name + " " + Text(field));
+      }
+      std::printf("  %s\n", Join(pieces, ", ").c_str());
+      if (!entry.contains("features")) continue;
+      for (const ordered_json& feature : entry["features"]) {
+        std::printf("    %s\n", FeatureText(feature).c_str());
+      }
+    }
+  }
+}
+
+void Run(const InspectArgs& args) {
+  const PartConfig config = LoadPartConfig(FindPartConfig(args.path));
+  ordered_json root;
+  if (args.part < 0) {
+    root = DescribeConfig(config);
+  } else {
+    ProgressLine progress;
+    LoadOptions options;
+    options.progress = [&](uint64_t done, uint64_t total) {
+      progress.Show("loading partition " + std::to_string(args.part), done, total);
+    };
+    root = DescribePartition(*LoadPartition(config, args.part, options));
+  }
+  if (args.json) {
+    std::printf("%s\n", root.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+  } else {
+    Print(root);
+  }
+}
+
+}  // namespace
+
+void AddInspect(CLI::App& app) {
+  auto args = std::make_shared<InspectArgs>();
+  CLI::App* verb =
+      app.add_subcommand("inspect", "Show a partitioned graph, or one partition of it");
+  verb->add_option("path", args->path, "Part config (ours or DGL's), or the directory that has it")
+      ->required();
+  verb->add_option(Flags("part"), args->part, "Load this partition and show it")
+      ->check(CLI::Range(0, 16383));
+  verb->add_flag(Flags("json"), args->json, "Print JSON");
+  verb->footer(
+      "Examples:\n"
+      "  graphctl inspect data/products.json\n"
+      "  graphctl inspect data --part 0 --json");
+  verb->callback([args] { Run(*args); });
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/job_runner.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "ctl/ssh/ssh_link.h"
+#include "ctl/terminal/signals.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr std::chrono::seconds kEndTimeout{10};  // for hosts to say that nothing remains
+
+// How much output may wait for its reader while the job ends; what comes beyond it is dropped.
+constexpr size_t kMostAtEnd = size_t{16} << 20;
+
+}  // namespace
+
+JobRunner::JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_graphctl,
+                     SshOptions ssh)
+    : plan_(std::move(plan)),
+      graphctl_(std::move(graphctl)),
+      remote_graphctl_(std::move(remote_graphctl)),
+      ssh_(std::move(ssh)),
+      hosts_(plan_.hosts.size()),
+      labels_(static_cast<size_t>(plan_.world_size)),
+      master_port_(plan_.master_port) {
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    hosts_[i].trainers_left = static_cast<int>(plan_.hosts[i].order.trainers.size());
+    for (const TrainerPlan& trainer : plan_.hosts[i].order.trainers) {
+      labels_[static_cast<size_t>(trainer.rank)] = "[" + trainer.label + "] ";
+    }
+  }
+}
+
+int JobRunner::Run() {
+  const UniqueFd signals = WatchSignals();
+  OpenLinks();
+  while (!AllClosed() || (!console_.empty() && signals_ == 0)) {
+    // While its reader is slow, the trainers wait with their output, except at the end.
+    const bool take = ending_ || !console_.full();
+    pollfd inputs[3] = {{take ? queue_.fd() : -1, POLLIN, 0},
+                        {signals.get(), POLLIN, 0},
+                        {console_.fd(), POLLOUT, 0}};
+    ::poll(inputs, 3, 250);
+    signalfd_siginfo info{};
+    while (::read(signals.get(), &info, sizeof info) == sizeof info) {
+      OnSignal(static_cast<int>(info.ssi_signo));
+    }
+    if (take) {
+      for (const HostEvent& event : queue_.TakeAll()) Handle(event);
+    }
+    console_.WriteSome();
+    if (console_.out_is_broken()) End(128 + SIGPIPE, "");
+    SendPings();
+    if (ending_ && !AllClosed() && Clock::now() > end_deadline_) GiveUp();
+  }
+  Finish();
+  return exit_code_;
+}
+
+// What has not been read by now stays unread.
+void JobRunner::Finish() {
+  if (dropped_) Say("some output at the job's end was dropped, because nobody read it");
+  console_.WriteOrDrop();
+}
+
+// Without waiting for the hosts' threads.
+void JobRunner::GiveUp() {
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    if (!hosts_[i].closed) {
+      Say(StrCat(plan_.hosts[i].name, " has not confirmed that nothing of the job remains; ",
+                 "look there with `graphctl ps`"));
+    }
+  }
+  Finish();
+  ::_exit(exit_code_ == 0 ? ExitCode(ErrorCode::kUnavailable) : exit_code_);
+}
+
+void JobRunner::OpenLinks() {
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    const HostPlan& host = plan_.hosts[i];
+    hosts_[i].link =
+        host.is_local ? OpenLocalLink(i, graphctl_, queue_)
+                      : OpenSshLink(i, host.order.server.address, remote_graphctl_, ssh_, queue_);
+    hosts_[i].link->Send(EncodeOrder(host.order));
+  }
+}
+
+void JobRunner::Handle(const HostEvent& event) {
+  const std::string& name = plan_.hosts[event.host].name;
+  switch (event.kind) {
+    case HostEvent::Kind::kFrame:
+      OnFrame(event.host, event);
+      break;
+    case HostEvent::Kind::kNoise:
+      console_.Add(STDERR_FILENO, StrCat("[", name, "] ", event.text, "\n"));
+      break;
+    case HostEvent::Kind::kClosed:
+      hosts_[event.host].closed = true;
+      if (!ending_ || !event.text.empty()) {
+        End(ExitCode(event.code),
+            StrCat(name, ": ", event.text.empty() ? "its supervisor has ended" : event.text));
+      }
+      break;
+  }
+}
+
+void JobRunner::OnFrame(size_t index, const HostEvent& event) {
+  const std::string& name = plan_.hosts[index].name;
+  const std::string kind = event.header.value("t", "");
+  if (kind == "out") {
+    PrintLines(event.header, event.text);
+  } else if (kind == "hello") {
+    const std::string version = event.header.value("version", "?");
+    if (version != GRAPHD_VERSION) {
+      End(ExitCode(ErrorCode::kVersion),
+          StrCat(name, " has graphctl ", version, " and this is ", GRAPHD_VERSION,
+                 "; install the same version on both, or name another with --graphctl"));
+    }
+  } else if (kind == "notice") {
+    Say(StrCat(name, ": ", event.header.value("text", "")));
+  } else if (kind == "ready") {
+    OnReady(index, event.header);
+  } else if (kind == "exit") {
+    OnExit(index, event.header);
+  } else if (kind == "stopped") {
+    const int signal = event.header.value("signal", SIGTERM);
+    End(128 + signal, StrCat("the job was stopped on ", name));
+  } else if (kind == "error") {
+    End(ExitCode(ErrorCodeFromName(event.header.value("code", ""))),
+        StrCat(name, ": ", event.header.value("text", "it failed")));
+  }
+}
+
+void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
+  Host& host = hosts_[index];
+  const HostPlan& plan = plan_.hosts[index];
+  host.ready = true;
+  const int port = header.value("port", 0);
+  if (plan.order.is_master && master_port_ == 0) master_port_ = port;
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.3f s", header.value("seconds", 0.0));
+  Say(StrCat(plan.name, ": ", header.value("started", false) ? "started" : "attached to",
+             " server '", plan.order.server.server_name, "' in ", seconds));
+  const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.ready; });
+  if (!all || started_ || ending_) return;
+  started_ = true;
+  const std::string go = nlohmann::json({{"t", "go"}, {"port", master_port_}}).dump();
+  for (Host& each : hosts_) each.link->Send(go);
+}
+
+void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
+  hosts_[index].trainers_left--;
+  const int rank = header.value("rank", -1);
+  const int code = header.value("code", 0);
+  const int signal = header.value("signal", 0);
+  if (ending_) return;
+  if (code != 0 && !header.value("ending", false)) {
+    const std::string how =
+        signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
+    End(code,
+        StrCat("trainer ", rank, " on ", plan_.hosts[index].name, " ", how, "; ended the job"));
+    return;
+  }
+  int left = 0;
+  for (const Host& host : hosts_) left += host.trainers_left;
+  if (left == 0) End(0, "");
+}
+
+void JobRunner::OnSignal(int number) {
+  signals_++;
+  if (signals_ == 1) {
+    End(128 + number, number == SIGINT ? "interrupted; ending the job (again: kill it)"
+                                       : StrCat("got signal ", number, "; ending the job"));
+    return;
+  }
+  for (Host& host : hosts_) {
+    if (!host.closed && host.link) host.link->Send("{\"t\":\"kill\"}");
+  }
+  end_deadline_ = std::min(end_deadline_, Clock::now() + std::chrono::seconds(2));
+}
+
+void JobRunner::End(int code, const std::string& why) {
+  if (ending_) return;
+  ending_ = true;
+  exit_code_ = code;
+  if (!why.empty()) Say(why);
+  end_deadline_ = Clock::now() + kEndTimeout;
+  for (Host& host : hosts_) {
+    if (host.link) host.link->Send("{\"t\":\"end\"}");
+  }
+}
+
+void JobRunner::PrintLines(const nlohmann::json& header, std::string_view lines) {
+  if (ending_ && console_.size() > kMostAtEnd) {
+    dropped_ = true;
+    return;
+  }
+  const int fd = header.value("fd", 1) == 2 ? STDERR_FILENO : STDOUT_FILENO;
+  const std::string& label = LabelOf(header.value("rank", -1));
+  std::string labelled;
+  while (!lines.empty()) {
+    const size_t end = std::min(lines.find('\n'), lines.size() - 1);
+    labelled.append(label).append(lines.substr(0, end + 1));
+    lines.remove_prefix(end + 1);
+  }
+  console_.Add(fd, labelled);
+}
+
+void JobRunner::Say(const std::string& text) {
+  console_.Add(STDERR_FILENO, "graphctl: " + text + "\n");
+}
+
+void JobRunner::SendPings() {
+  if (ending_ || SecondsSince(last_ping_) < ssh_.host_timeout / 4) return;
+  last_ping_ = Clock::now();
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    if (!plan_.hosts[i].is_local && !hosts_[i].closed) hosts_[i].link->Send("{\"t\":\"ping\"}");
+  }
+}
+
+bool JobRunner::AllClosed() const {
+  return std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.closed; });
+}
+
+const std::string& JobRunner::LabelOf(int rank) const {
+  static const std::string unknown = "[?] ";
+  const auto index = static_cast<size_t>(rank);
+  return rank >= 0 && index < labels_.size() ? labels_[index] : unknown;
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "ctl/hosts/host_link.h"
+#include "ctl/terminal/console.h"
+
+// Runs a LaunchPlan: a link per host; when every daemon is ready the trainers start everywhere;
+// the first failure, signal or lost host ends them everywhere. Prints the trainers' lines with
+// their prefixes. Main thread only, with SIGINT, SIGTERM and SIGHUP blocked in every thread.
+
+namespace graphd::ctl {
+
+class JobRunner {
+ public:
+  JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_graphctl, SshOptions ssh);
+
+  // Returns the job's exit code: 0, the first failing trainer's, 128 + signal, or ExitCode of what
+  // went wrong.
+  int Run();
+
+ private:
+  struct Host {
+    std::unique_ptr<HostLink> link;
+    bool ready = false, closed = false;
+    int trainers_left = 0;
+  };
+
+  void OpenLinks();
+  void Handle(const HostEvent& event);
+  void OnFrame(size_t index, const HostEvent& event);
+  void OnReady(size_t index, const nlohmann::json& header);
+  void OnExit(size_t index, const nlohmann::json& header);
+  void OnSignal(int number);
+  void PrintLines(const nlohmann::json& header, std::string_view lines);
+  void Say(const std::string& text);
+  void Finish();
+  [[noreturn]] void GiveUp();
+  void SendPings();
+  // The first call decides the exit code.
+  void End(int code, const std::string& why);
+  bool AllClosed() const;
+  const std::string& LabelOf(int rank) const;
+
+  LaunchPlan plan_;
+  std::string graphctl_, remote_graphctl_;
+  SshOptions ssh_;
+  EventQueue queue_;
+  std::vector<Host> hosts_;
+  std::vector<std::string> labels_;  // by rank
+  Console console_;
+  int master_port_ = 0;
+  int signals_ = 0;
+  bool started_ = false, ending_ = false, dropped_ = false;
+  int exit_code_ = 0;
+  Clock::time_point end_deadline_{}, last_ping_ = Clock::now();
+};
+
+}  // namespace graphd::ctl

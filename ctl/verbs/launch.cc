@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
+
+#include "base/strings.h"
+#include "ctl/verbs/host_options.h"
+#include "ctl/verbs/job_runner.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr const char* kLaunchExamples = R"(
+  graphctl launch [OPTIONS] "COMMAND"
+  graphctl launch [OPTIONS] [--] PROGRAM ARGUMENTS...
+
+The trainers' command comes last: one word is a program for /bin/sh, exactly as it is; several
+words, or words after --, are run as they are. Trainers find RANK, LOCAL_RANK, WORLD_SIZE,
+LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, OMP_NUM_THREADS and GRAPHD_* in their environment.
+The first trainer that fails ends the job everywhere, and its exit code is graphctl's.
+
+Examples:
+  graphctl launch --server_name products --workspace ~/ws --num_trainers 2 \
+      --ip_config ip_config.txt --part_config data/ogb-product.json \
+      "python3 train.py --graph_name ogb-product --num_epochs 10"
+  graphctl launch ... --keep_alive -- python3 train.py     # the servers outlive the job
+  graphctl launch ... --num_trainers 1 "python3 other.py"  # attaches to the living servers
+  graphctl launch ... --dry_run "python3 train.py"         # shows what it would do
+)";
+
+struct LaunchArguments {
+  HostOptions hosts;
+  LaunchOptions launch;
+  std::string graph_format;
+  bool dry_run = false, json = false;
+};
+
+void CheckAssignments(const std::vector<std::string>& assignments) {
+  for (const std::string& word : assignments) {
+    if (!IsAssignment(word)) {
+      Throw(ErrorCode::kInvalid, "--extra_envs: '", word, "' is not NAME=VALUE");
+    }
+  }
+}
+
+void Launch(LaunchArguments& arguments, const UserCommand& command) {
+  HostOptions& hosts = arguments.hosts;
+  if (hosts.ip_config.empty()) {
+    Throw(ErrorCode::kInvalid, "launch: --ip_config is missing; it names the hosts");
+  }
+  Resolve(hosts);
+  CheckAssignments(arguments.launch.extra_envs);
+  LaunchOptions launch = arguments.launch;
+  launch.server = hosts.server;
+  launch.workspace = hosts.workspace;
+  launch.ip_config = hosts.ip_config;
+  launch.host_timeout = hosts.ssh.host_timeout;
+  launch.command = command;
+  LaunchPlan plan =
+      MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(), IsLocalAddress);
+  if (arguments.dry_run) {
+    const std::string text = arguments.json ? PlanToJson(plan) + "\n" : PlanToText(plan);
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  for (HostPlan& host : plan.hosts) host.order.version = GRAPHD_VERSION;
+  SetExitCode(JobRunner(std::move(plan), hosts.own_path, hosts.graphctl, hosts.ssh).Run());
+}
+
+}  // namespace
+
+void AddLaunch(CLI::App& app, const UserCommand& command) {
+  auto arguments = std::make_shared<LaunchArguments>();
+  CLI::App* verb = app.add_subcommand("launch", "Runs a training job on the hosts of ip_config");
+  verb->footer(kLaunchExamples);
+  AddServerName(*verb, arguments->hosts);
+  AddHostOptions(*verb, arguments->hosts);
+  AddServerStartOptions(*verb, arguments->hosts);
+  LaunchOptions& launch = arguments->launch;
+  verb->add_option(Flags("num_trainers"), launch.num_trainers,
+                   "Trainers per ip_config line (a third column there overrides)")
+      ->default_val(1)
+      ->check(CLI::Range(0, 4096));
+  verb->add_option(Flags("num_samplers"), launch.num_samplers,
+                   "Sampler threads of each trainer's data loaders")
+      ->default_val(0)
+      ->check(CLI::Range(0, 4096));
+  verb->add_option(Flags("num_omp_threads"), launch.num_omp_threads,
+                   "OMP_NUM_THREADS of each trainer (default: cores / trainers of its machine)")
+      ->check(CLI::Range(1, 4096));
+  verb->add_option(Flags("extra_envs"), launch.extra_envs,
+                   "Environment variables for the trainers: NAME=VALUE NAME=VALUE ...")
+      ->type_name("NAME=VALUE ...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option(Flags("master_port"), launch.master_port,
+                   "MASTER_PORT of the trainers (default: a free one of rank 0's host)")
+      ->check(CLI::Range(1, 65535));
+  verb->add_flag(Flags("keep_alive"), arguments->hosts.server.keep_alive,
+                 "Servers that this starts outlive the job");
+  verb->add_option(Flags("graph_format"), arguments->graph_format,
+                   "Accepted for DGL's sake; graphd serves every query from one format");
+  verb->add_flag(Flags("dry_run"), arguments->dry_run, "Show the plan and do nothing");
+  verb->add_flag("--json", arguments->json, "With --dry_run: as JSON");
+  verb->callback([arguments, &command] { Launch(*arguments, command); });
+}
+
+SplitArguments SplitLaunchArguments(const CLI::App& launch,
+                                    const std::vector<std::string>& arguments) {
+  return SplitCommandLine(
+      arguments, [&launch](const std::string& word) -> std::optional<OptionKind> {
+        const CLI::Option* option = launch.get_option_no_throw(word);
+        if (!option) return std::nullopt;
+        if (option->check_name("--extra_envs")) return OptionKind::kAssignments;
+        return option->get_items_expected_max() == 0 ? OptionKind::kFlag : OptionKind::kOneValue;
+      });
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "base/clock.h"
+#include "ctl/terminal/progress.h"
+#include "ctl/verbs/partition_assign.h"
+#include "ctl/verbs/partition_input.h"
+#include "ctl/verbs/partition_output.h"
+#include "ctl/verbs/partition_summary.h"
+#include "ctl/verbs/verbs.h"
+#include "format/partitioner.h"
+
+namespace graphd::ctl {
+namespace {
+
+struct PartitionArgs {
+  PartitionInput input;
+  PartitionOutput output;
+  PartitionOptions partition;
+  PartitionAssign assign;
+  bool json = false;
+};
+
+void Run(PartitionArgs& args) {
+  const auto start = Clock::now();
+  args.assign.Apply(args.partition);
+  args.output.Apply(args.partition);
+  CheckPartitionOptions(args.partition);
+  PartitionCost cost;
+  PartitionSummary summary;
+  {
+    ProgressLine progress;
+    args.partition.progress = progress.Callback();
+    const RawGraph graph = args.input.Read(args.partition.output, args.partition.progress);
+    cost.read_seconds = SecondsSince(start);
+    summary = PartitionGraph(graph, args.partition);
+  }
+  cost.seconds = SecondsSince(start);
+  cost.peak_bytes = PeakMemory();
+  if (args.json) {
+    PrintPartitionJson(summary, cost);
+  } else {
+    PrintPartitionTable(summary, cost);
+  }
+}
+
+}  // namespace
+
+void AddPartition(CLI::App& app) {
+  auto args = std::make_shared<PartitionArgs>();
+  CLI::App* verb = app.add_subcommand("partition", "Cut a graph into partitions for graphd or DGL");
+  args->input.AddOptions(*verb);
+  verb->add_option(Flags("graph_name"), args->partition.graph_name, "Name of the graph")
+      ->required();
+  verb->add_option(Flags("output"), args->partition.output,
+                   "Directory for <graph_name>.json and part<i>/")
+      ->required();
+  args->output.AddOptions(*verb);
+  args->assign.AddOptions(*verb);
+  verb->add_flag(Flags("force"), args->partition.force, "Replace a graph that is in --output");
+  verb->add_flag(Flags("json"), args->json, "Print the summary as JSON");
+  verb->footer(
+      "Examples:\n"
+      "  graphctl partition --input ogbn_products --graph_name products --num_parts 2 \\\n"
+      "      --add_reverse --output data\n"
+      "  graphctl partition --input my_graph --graph_name mine --num_parts 8 \\\n"
+      "      --part_method random --output data --json > summary.json\n"
+      "  graphctl partition --input huge.npy --graph_name huge --num_parts 8 \\\n"
+      "      --part_method fennel --balance_ntypes train_mask --balance_edges --output data\n"
+      "  graphctl partition --input my_graph --graph_name mine --num_parts 2 --num_hops 2 \\\n"
+      "      --format dgl --graph_formats csc --output for_dgl");
+  verb->callback([args] { Run(*args); });
+}
+
+}  // namespace graphd::ctl

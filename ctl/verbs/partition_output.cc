@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/partition_output.h"
+
+#include <cstdio>
+
+#include "base/strings.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+
+void PartitionOutput::AddOptions(CLI::App& verb) {
+  verb.add_option(Flags("format"), format_,
+                  "native, or dgl: files that DGL's load_partition and servers read")
+      ->capture_default_str();
+  verb.add_option(Flags("num_hops"), num_hops_,
+                  "dgl: depth of the halo around each partition; native partitions need none")
+      ->capture_default_str();
+  verb.add_option(Flags("graph_formats"), graph_formats_,
+                  "dgl: matrices to store, some of coo,csc,csr; coo if not given");
+}
+
+void PartitionOutput::Apply(PartitionOptions& options) const {
+  options.dgl = {.num_hops = num_hops_, .formats = DglFormatsFromNames(graph_formats_)};
+  if (format_ == "dgl") {
+    options.format = PartFormat::kDgl;
+    return;
+  }
+  if (format_ != "native") {
+    Throw(ErrorCode::kInvalid, "--format '", format_, "', expected native or dgl");
+  }
+  options.format = PartFormat::kNative;
+  if (num_hops_ < 0) Throw(ErrorCode::kInvalid, "--num_hops ", num_hops_, " is below 0");
+  if (num_hops_ != 1) {
+    std::fprintf(stderr,
+                 "graphctl: --num_hops %d changes nothing: native partitions store no halo nodes, "
+                 "as a node's id tells which partition owns it\n",
+                 num_hops_);
+  }
+  if (!graph_formats_.empty()) {
+    std::fprintf(stderr,
+                 "graphctl: --graph_formats %s changes nothing: native partitions store the "
+                 "in-edges of each node and need no other matrix\n",
+                 graph_formats_.c_str());
+  }
+}
+
+}  // namespace graphd::ctl

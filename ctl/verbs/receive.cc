@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "base/strings.h"
+#include "ctl/copy/receiver.h"
+#include "ctl/hosts/frames.h"
+#include "ctl/verbs/verbs.h"
+
+// The hidden verb by which graphctl copy works on a machine; see ctl/copy/protocol.h.
+
+namespace graphd::ctl {
+namespace {
+
+constexpr size_t kRead = size_t{256} << 10;
+// For an older copy's receiver to notice that its sender has gone.
+constexpr double kLockSeconds = 20;
+
+void Say(const std::string& frame) {
+  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
+}
+
+// False at the end of standard input.
+bool FeedSome(FrameReader& frames, std::vector<char>& buffer, double timeout) {
+  pollfd ready{STDIN_FILENO, POLLIN, 0};
+  const int got = ::poll(&ready, 1, timeout > 0 ? static_cast<int>(timeout * 1000) : -1);
+  if (got == 0) {
+    Throw(ErrorCode::kUnavailable, "nothing was heard of the sender for ", timeout,
+          " s; ended the copy");
+  }
+  const ssize_t count = got < 0 ? -1 : ::read(STDIN_FILENO, buffer.data(), buffer.size());
+  if (count < 0 && errno != EINTR) ThrowErrno("can't read", "standard input");
+  if (count > 0) frames.Feed({buffer.data(), static_cast<size_t>(count)});
+  return count != 0;
+}
+
+int Receive() {
+  const auto fail = [](ErrorCode code, const char* text) {
+    Say(EncodeFrame({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}}));
+    return ExitCode(code);
+  };
+  try {
+    Say(EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}}));
+    Receiver receiver(Say, kLockSeconds);
+    FrameReader frames([&](const nlohmann::json& header,
+                           std::string payload) { receiver.OnFrame(header, payload); },
+                       [](const std::string& line) {
+                         Throw(ErrorCode::kInvalid, "receive: '", line.substr(0, 64),
+                               "' is no message; it is started by `graphctl copy`, not by hand");
+                       });
+    std::vector<char> buffer(kRead);
+    while (!receiver.finished()) {
+      if (!FeedSome(frames, buffer, receiver.timeout())) return ExitCode(ErrorCode::kUnavailable);
+    }
+    return 0;
+  } catch (const Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::exception& error) {  // a header that is no message of ours
+    return fail(ErrorCode::kInvalid, error.what());
+  }
+}
+
+}  // namespace
+
+void AddReceive(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("receive", "receives one machine's part of a copy");
+  verb->group("");  // hidden
+  verb->callback([] { SetExitCode(Receive()); });
+}
+
+}  // namespace graphd::ctl

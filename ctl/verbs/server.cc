@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+#include "base/strings.h"
+#include "ctl/hosts/server_status.h"
+#include "ctl/verbs/host_options.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr const char* kServerExamples = R"(
+Without --ip_config it is the server of this machine at 127.0.0.1:30050 with partition 0.
+
+Examples:
+  graphctl server start --server_name products --ip_config ip_config.txt \
+      --part_config data/ogb-product.json
+  graphctl server status --server_name products --ip_config ip_config.txt
+  graphctl server stop --server_name products --ip_config ip_config.txt --force
+)";
+
+struct ServerArguments {
+  HostOptions hosts;
+  bool force = false, json = false;
+};
+
+std::vector<HostPlan> Plan(HostOptions& options, HostAction action) {
+  Resolve(options);
+  if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
+  options.server.keep_alive = true;
+  return PlanHosts(options.server, options.lines, IsLocalAddress, action);
+}
+
+// Asks all hosts, shows each answer, and makes the first failure graphctl's exit code.
+void AskAndShow(
+    const std::vector<HostPlan>& plan, const ServerArguments& arguments,
+    const std::function<std::string(const std::string& host, const HostAnswer&)>& show) {
+  const std::vector<HostAnswer> answers = AskHosts(plan, arguments.hosts);
+  nlohmann::json list = nlohmann::json::array();
+  int code = 0;
+  for (size_t i = 0; i < plan.size(); i++) {
+    const ServerSpec& server = plan[i].order.server;
+    const std::string host = HostPort(server.address, server.port);
+    if (arguments.json) {
+      nlohmann::json entry = {{"host", host}, {"ok", answers[i].ok}};
+      if (!answers[i].ok) entry["error"] = answers[i].error;
+      for (const nlohmann::json& frame : answers[i].frames) {
+        if (frame.contains("status")) entry["status"] = frame["status"];
+      }
+      list.push_back(std::move(entry));
+    } else if (answers[i].ok) {
+      std::fputs(show(host, answers[i]).c_str(), stdout);
+    } else {
+      std::fprintf(stderr, "graphctl: %s: %s\n", host.c_str(), answers[i].error.c_str());
+    }
+    if (!answers[i].ok && code == 0) code = ExitCode(answers[i].code);
+  }
+  if (arguments.json) {
+    std::puts(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  }
+  SetExitCode(code);
+}
+
+void Start(ServerArguments& arguments) {
+  const auto plan = Plan(arguments.hosts, HostAction::kStart);
+  AskAndShow(plan, arguments, [](const std::string& host, const HostAnswer& answer) {
+    bool started = false;
+    double seconds = 0;
+    for (const nlohmann::json& frame : answer.frames) {
+      started = frame.value("started", started);
+      seconds = frame.value("seconds", seconds);
+    }
+    char text[64];
+    std::snprintf(text, sizeof text, "ready in %.3f s", seconds);
+    return StrCat(host, ": ", started ? text : "was already there", "\n");
+  });
+}
+
+void Stop(ServerArguments& arguments) {
+  auto plan = Plan(arguments.hosts, HostAction::kStopServer);
+  for (HostPlan& host : plan) host.order.force = arguments.force;
+  AskAndShow(plan, arguments,
+             [](const std::string& host, const HostAnswer&) { return host + ": stopped\n"; });
+}
+
+void Status(ServerArguments& arguments) {
+  const auto plan = Plan(arguments.hosts, HostAction::kStatus);
+  AskAndShow(plan, arguments, [](const std::string& host, const HostAnswer& answer) {
+    std::string text;
+    for (const nlohmann::json& frame : answer.frames) {
+      text += StatusToText(host, frame.value("status", nlohmann::json::object()));
+    }
+    return text;
+  });
+}
+
+}  // namespace
+
+void AddServer(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("server", "Starts, stops and shows the daemons of a server");
+  verb->require_subcommand(1);
+  verb->footer(kServerExamples);
+  struct Action {
+    const char *name, *help;
+    void (*run)(ServerArguments&);
+  };
+  for (const Action& action :
+       {Action{"start", "Starts the daemons that don't live yet", Start},
+        Action{"stop", "Ends the daemons; refuses while jobs are attached, unless --force", Stop},
+        Action{"status", "Shows the daemons; exit code 0 if all live, 5 if not", Status}}) {
+    auto arguments = std::make_shared<ServerArguments>();
+    CLI::App* sub = verb->add_subcommand(action.name, action.help);
+    sub->footer(kServerExamples);
+    AddServerName(*sub, arguments->hosts);
+    AddHostOptions(*sub, arguments->hosts);
+    AddServerStartOptions(*sub, arguments->hosts);
+    sub->add_flag("--json", arguments->json, "As JSON");
+    if (action.run == Stop) {
+      sub->add_flag("--force", arguments->force, "Also while jobs are attached");
+    }
+    sub->callback([arguments, run = action.run] { run(*arguments); });
+  }
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "base/strings.h"
+#include "ctl/verbs/host_options.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr const char* kStopExamples = R"(
+The server lives on; `graphctl server stop` ends it. `graphctl ps` shows jobs.
+
+Examples:
+  graphctl stop --server_name products --ip_config ip_config.txt            # every job
+  graphctl stop --server_name products --ip_config ip_config.txt --job 1120-130501-4711
+)";
+
+struct StopArguments {
+  HostOptions hosts;
+  std::string job;
+};
+
+void Stop(StopArguments& arguments) {
+  HostOptions& options = arguments.hosts;
+  Resolve(options);
+  if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
+  auto plan = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStopJobs);
+  for (HostPlan& host : plan) host.order.stop_job = arguments.job;
+  const std::vector<HostAnswer> answers = AskHosts(plan, options);
+  std::set<std::string> stopped;
+  int code = 0;
+  std::string absent;  // why a host has no server
+  for (size_t i = 0; i < plan.size(); i++) {
+    if (!answers[i].ok) {
+      std::fprintf(stderr, "graphctl: %s: %s\n", plan[i].name.c_str(), answers[i].error.c_str());
+      if (code == 0) code = ExitCode(answers[i].code);
+    }
+    for (const nlohmann::json& frame : answers[i].frames) {
+      if (frame.value("t", "") == "stopped_job") stopped.insert(frame.value("job", "?"));
+      if (frame.value("t", "") == "no_server") absent = frame.value("text", "no server");
+    }
+  }
+  for (const std::string& job : stopped) std::printf("stopped job %s\n", job.c_str());
+  if (stopped.empty() && code == 0) {
+    if (!absent.empty()) Throw(ErrorCode::kUnavailable, absent);
+    if (!arguments.job.empty()) {
+      Throw(ErrorCode::kNotFound, "server '", options.server.server_name, "' has no job '",
+            arguments.job, "'; `graphctl ps` shows its jobs");
+    }
+    std::printf("server '%s' has no job\n", options.server.server_name.c_str());
+  }
+  SetExitCode(code);
+}
+
+}  // namespace
+
+void AddStop(CLI::App& app) {
+  auto arguments = std::make_shared<StopArguments>();
+  CLI::App* verb = app.add_subcommand("stop", "Ends jobs");
+  verb->footer(kStopExamples);
+  AddServerName(*verb, arguments->hosts);
+  AddHostOptions(*verb, arguments->hosts);
+  verb->add_option("--job", arguments->job, "Only this job");
+  verb->callback([arguments] { Stop(*arguments); });
+}
+
+}  // namespace graphd::ctl

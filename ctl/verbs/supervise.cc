@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/strings.h"
+#include "ctl/hosts/frames.h"
+#include "ctl/supervise/guard.h"
+#include "ctl/supervise/server_orders.h"
+#include "ctl/supervise/supervisor.h"
+#include "ctl/verbs/verbs.h"
+
+// The hidden verb by which graphctl works on a host: reads one order from standard input and
+// carries it out. See supervise/frames.h for the conversation.
+
+namespace graphd::ctl {
+namespace {
+
+constexpr size_t kMaxOrder = size_t{8} << 20;
+
+// The first line of standard input, and what of the rest has come with it.
+std::pair<std::string, std::string> ReadOrderLine() {
+  std::string text;
+  char bytes[65536];
+  while (true) {
+    const size_t end = text.find('\n');
+    if (end != std::string::npos) return {text.substr(0, end), text.substr(end + 1)};
+    const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || text.size() > kMaxOrder) {
+      Throw(ErrorCode::kInvalid,
+            "supervise: standard input ended before its order; it is started by `graphctl "
+            "launch`, not by hand");
+    }
+    text.append(bytes, static_cast<size_t>(got));
+  }
+}
+
+int Supervise(GuardedState& guard) {
+  const std::string hello = EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}});
+  WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(hello)), "standard output");
+  try {
+    auto [line, rest] = ReadOrderLine();
+    HostOrder order = DecodeOrder(line);
+    if (order.version != GRAPHD_VERSION) {
+      Throw(ErrorCode::kVersion, "this host has graphctl ", GRAPHD_VERSION,
+            " and the launching one is ", order.version, "; install the same version on both");
+    }
+    if (order.action != HostAction::kRun) return CarryOutServerOrder(order, guard);
+    return Supervisor(std::move(order), std::move(rest), guard).Run();
+  } catch (const Error& error) {
+    const std::string frame = EncodeFrame(
+        {{"t", "error"}, {"code", ErrorCodeName(error.code())}, {"text", error.what()}});
+    WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
+    return ExitCode(error.code());
+  }
+}
+
+}  // namespace
+
+void AddSupervise(CLI::App& app) {
+  CLI::App* verb = app.add_subcommand("supervise", "runs one host's part of a job");
+  verb->group("");  // hidden
+  verb->callback([] { SetExitCode(RunGuarded(Supervise)); });
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <memory>
+
+#include "base/strings.h"
+#include "ctl/plan/server_rates.h"
+#include "ctl/terminal/signals.h"
+#include "ctl/verbs/find_servers.h"
+#include "ctl/verbs/verbs.h"
+
+namespace graphd::ctl {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTopExamples = R"(
+Rows and edges are those that graphd answered with; trainers of its own machine read most from mapped
+memory, without asking.
+
+Examples:
+  graphctl top                                    # every server of this machine
+  graphctl top --server_name products --ip_config ip_config.txt --interval 5
+  graphctl top --once --json                      # for a script: what was done in two seconds
+)";
+
+struct TopArguments {
+  HostOptions hosts;
+  double interval = 2;
+  bool once = false, json = false;
+};
+
+using Sample = std::vector<FoundServer>;  // of one time
+
+Sample Ask(const TopArguments& arguments, bool named) {
+  return FindServers(arguments.hosts, RuntimeDirOf(arguments.hosts),
+                     named ? arguments.hosts.server.server_name : "");
+}
+
+// The status of the same daemon's place in an earlier sample, or null.
+json StatusIn(const Sample& sample, const FoundServer& server) {
+  for (const FoundServer& found : sample) {
+    // On one machine servers of several names may have the same port, at different addresses.
+    if (found.error.empty() && found.host == server.host &&
+        found.status.value("server_name", "") == server.status.value("server_name", "")) {
+      return found.status;
+    }
+  }
+  return {};
+}
+
+json Machines(const Sample& before, const Sample& after) {
+  json machines = json::array();
+  for (const FoundServer& found : after) {
+    machines.push_back(found.error.empty()
+                           ? MachineRates(found.host, StatusIn(before, found), found.status)
+                           : json({{"host", found.host}, {"error", found.error}}));
+  }
+  return machines;
+}
+
+// A job has trainers on several machines, and is shown once.
+std::vector<std::string> JobLines(const Sample& sample) {
+  std::map<std::string, std::string> jobs;
+  for (const FoundServer& found : sample) {
+    if (!found.error.empty()) continue;
+    for (const json& job : found.status.value("jobs", json::array())) {
+      const std::string id = job.value("job", "?");
+      jobs[id] = StrCat("job ", id, ", ", job.value("world_size", 0), " trainers, ",
+                        static_cast<int64_t>(job.value("seconds", 0.0)),
+                        " s: ", job.value("command", "?"));
+    }
+  }
+  std::vector<std::string> lines;
+  for (auto& [id, line] : jobs) {
+    std::replace_if(
+        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> Lines(const Sample& before, const Sample& after) {
+  char now[32];
+  const std::time_t seconds = std::time(nullptr);
+  std::tm local{};
+  std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
+  std::vector<std::string> lines{StrCat("graphctl top, ", now)};
+  if (after.empty()) lines.push_back("no server lives here");
+  if (!after.empty()) {
+    for (std::string& line : RatesTable(Machines(before, after))) lines.push_back(std::move(line));
+  }
+  for (std::string& line : JobLines(after)) lines.push_back(std::move(line));
+  return lines;
+}
+
+// In place of what the terminal shows; what it has no room for is left out.
+void Draw(const std::vector<std::string>& lines) {
+  winsize window{};
+  ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
+  const size_t rows = window.ws_row > 1 ? window.ws_row - 1u : 24;
+  const size_t columns = window.ws_col > 0 ? window.ws_col : 80;
+  std::fputs("\x1b[H", stdout);
+  for (size_t i = 0; i < std::min(rows, lines.size()); i++) {
+    std::printf("%s\x1b[K\n", lines[i].substr(0, columns).c_str());
+  }
+  std::fputs("\x1b[J", stdout);
+}
+
+void Show(const TopArguments& arguments, const Sample& before, const Sample& after, bool terminal) {
+  if (arguments.json) {
+    const json machines = Machines(before, after);
+    std::puts(machines.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+  } else if (const std::vector<std::string> lines = Lines(before, after); terminal) {
+    Draw(lines);
+  } else {
+    std::puts((Join(lines, "\n") + "\n").c_str());
+  }
+  std::fflush(stdout);
+}
+
+void Top(TopArguments& arguments, bool named) {
+  Resolve(arguments.hosts);
+  const UniqueFd signals = WatchSignals();
+  const bool terminal = !arguments.json && !arguments.once && ::isatty(STDOUT_FILENO) == 1;
+  if (terminal) std::fputs("\x1b[2J", stdout);
+  Sample before;
+  Sample after = Ask(arguments, named);
+  for (;;) {
+    // One screen without rates, at once, where somebody waits for the first.
+    if (!arguments.once) Show(arguments, before, after, terminal);
+    if (std::ferror(stdout)) return;  // its reader has gone
+    pollfd told{signals.get(), POLLIN, 0};
+    if (::poll(&told, 1, static_cast<int>(arguments.interval * 1000)) > 0) return;
+    before = std::move(after);
+    after = Ask(arguments, named);
+    if (arguments.once) break;
+  }
+  Show(arguments, before, after, false);
+  for (const FoundServer& found : after) {
+    if (!found.error.empty()) SetExitCode(ExitCode(ErrorCode::kUnavailable));
+  }
+}
+
+}  // namespace
+
+void AddTop(CLI::App& app) {
+  auto arguments = std::make_shared<TopArguments>();
+  CLI::App* verb = app.add_subcommand("top", "Shows what servers do, again and again");
+  verb->footer(kTopExamples);
+  AddServerName(*verb, arguments->hosts);
+  AddHostOptions(*verb, arguments->hosts);
+  verb->add_option("--interval", arguments->interval, "Seconds between two looks")
+      ->default_val(2)
+      ->check(CLI::Range(0.1, 86400.0));
+  verb->add_flag("--once", arguments->once, "What was done in one interval, then end");
+  verb->add_flag("--json", arguments->json, "A JSON array of machines per line");
+  verb->callback(
+      [arguments, verb] { Top(*arguments, verb->get_option("--server_name")->count() > 0); });
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/unknown_words.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+// Letters to insert, remove or change to make one of the other (Levenshtein).
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); i++) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); j++) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// ", did you mean 'x'", if something is near.
+std::string Guess(const std::string& word, const std::vector<std::string>& names) {
+  const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
+    return Distance(word, a) < Distance(word, b);
+  });
+  if (nearest == names.end() || Distance(word, *nearest) > word.size() / 3 + 1) return "";
+  return ", did you mean '" + *nearest + "'";
+}
+
+// All of them, the hidden ones too.
+std::vector<const CLI::App*> Verbs(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+}  // namespace
+
+void RefuseUnknownWords(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* verb = &app;
+  std::string said = app.get_name();
+  for (const std::string& word : arguments) {
+    if (word == "--") return;
+    if (word.starts_with("--")) {
+      const std::string name = word.substr(0, word.find('='));
+      std::vector<std::string> names;
+      for (const CLI::Option* option : verb->get_options()) {
+        for (const std::string& each : option->get_lnames()) names.push_back("--" + each);
+      }
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      Throw(ErrorCode::kInvalid, "unknown option '", name, "'", Guess(name, names), "; see ", said,
+            " --help");
+    }
+    const std::vector<const CLI::App*> verbs = Verbs(*verb);
+    if (verbs.empty() || word.starts_with("-")) continue;
+    const auto found = std::find_if(verbs.begin(), verbs.end(),
+                                    [&](const CLI::App* each) { return each->get_name() == word; });
+    if (found == verbs.end()) {
+      std::vector<std::string> names;
+      for (const CLI::App* each : verbs) {
+        if (!each->get_group().empty()) names.push_back(each->get_name());
+      }
+      Throw(ErrorCode::kInvalid, "unknown verb '", word, "'", Guess(word, names), "; ", said,
+            " has: ", Join(names, ", "));
+    }
+    verb = *found;
+    said += " " + word;
+  }
+}
+
+}  // namespace graphd::ctl

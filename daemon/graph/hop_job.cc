@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/graph/hop_job.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/strings.h"
+#include "sampling/gather.h"
+#include "wire/connection.h"
+#include "wire/graph_messages.h"
+
+namespace graphd {
+namespace {
+
+void CheckCount(size_t count, const char* what) {
+  if (count > HopJob::kMaxLists) {
+    Throw(ErrorCode::kOverloaded, count, " ", what, " in one hop, at most ", HopJob::kMaxLists,
+          " are taken; cut it");
+  }
+}
+
+template <class T>
+std::vector<T> CopyNumbers(capnp::Data::Reader data, size_t count, const char* what) {
+  if (data.size() == 0) return {};
+  if (data.size() != count * sizeof(T)) {
+    Throw(ErrorCode::kInvalid, data.size(), " bytes of ", what, " for ", count, " seeds, expected ",
+          count * sizeof(T));
+  }
+  std::vector<T> numbers(count);
+  std::memcpy(numbers.data(), data.begin(), data.size());
+  return numbers;
+}
+
+}  // namespace
+
+HopJob::HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
+               std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params)
+    : partition_(std::move(partition)), indexes_(std::move(indexes)), buffers_(std::move(buffers)) {
+  ReadSeeds(params);
+  ReadPicks(params);
+  ReadRows(params);
+}
+
+void HopJob::ReadSeeds(wire::Session::HopParams::Reader params) {
+  const GraphMeta& meta = partition_->meta();
+  CheckCount(params.getSeeds().size(), "lists of seeds");
+  size_t total = 0;
+  for (auto list : params.getSeeds()) {
+    const NodeTypeId ntype = list.getNtype();
+    CheckType(ntype, meta.schema.num_ntypes(), "node");
+    SeedList seeds{
+        ntype, WireIds(list.getIds(), meta.book.nodes().count(ntype), *buffers_), {}, {}};
+    seeds.streams = CopyNumbers<uint32_t>(list.getStreams(), seeds.ids.size(), "streams");
+    seeds.times = CopyNumbers<uint64_t>(list.getTimes(), seeds.ids.size(), "times");
+    total += seeds.ids.size();
+    seeds_.push_back(std::move(seeds));
+  }
+  if (total > kMaxIds) {
+    Throw(ErrorCode::kOverloaded, total, " seeds in one hop, at most ", kMaxIds,
+          " are taken; cut it");
+  }
+}
+
+void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
+  const GraphMeta& meta = partition_->meta();
+  CheckCount(params.getPicks().size(), "picks");
+  size_t counts = 0;
+  for (auto in : params.getPicks()) {
+    PickWork work{};
+    EdgePick& pick = work.pick;
+    pick.etype = in.getEtype();
+    pick.direction = in.getOutward() ? Direction::kOut : Direction::kIn;
+    pick.method = static_cast<PickMethod>(in.getMethod());
+    pick.fanout = in.getFanout();
+    pick.replace = in.getReplace();
+    pick.column = in.getColumn().cStr();
+    pick.largest = in.getLargest();
+    pick.inclusive = in.getInclusive();
+    CheckType(pick.etype, meta.schema.num_etypes(), "edge");
+    CheckEdgePick(meta.schema, pick, partition_->edge_features(pick.etype));
+    work.seeds = in.getSeeds();
+    if (work.seeds >= seeds_.size()) {
+      Throw(ErrorCode::kInvalid, "a pick names list ", work.seeds, " of ", seeds_.size());
+    }
+    const SeedList& seeds = seeds_[work.seeds];
+    if (seeds.ntype != SeedType(meta.schema, pick)) {
+      Throw(ErrorCode::kInvalid, "edge type ", pick.etype, " does not touch seeds of node type ",
+            seeds.ntype);
+    }
+    work.key = in.getKey();
+    work.edge_ids = in.getEdgeIds();
+    const NodeTypeId neighbors = NeighborType(meta.schema, pick);
+    work.narrow = IdBytes(meta.book.nodes().count(neighbors)) == 4;
+    work.edge_width = IdBytes(meta.book.edges().count(pick.etype));
+    WireIds exclude(in.getExclude(), meta.book.edges().count(pick.etype), *buffers_);
+    exclude.CopyRows(0, exclude.size(), meta.book.edges(), partition_->id(), pick.etype,
+                     work.exclude);
+    exclude.Copy(0, exclude.size(), meta.book.edges().count(pick.etype), work.exclude);
+    if (!std::is_sorted(work.exclude.begin(), work.exclude.end())) {
+      Throw(ErrorCode::kInvalid, "excluded edges must ascend");
+    }
+    const size_t count = seeds.ids.size();
+    // Each seed has a count in the answer, whatever is found: bounded before slices are made.
+    counts += count;
+    CheckResponse(counts * sizeof(uint32_t));
+    const auto fanout = static_cast<size_t>(std::max(pick.fanout, 0));
+    // With replacement a row may grow to any fanout: bounded before anything is planned.
+    if (pick.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
+      Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", count,
+            " seeds exceeds what one answer may hold; ask for fewer seeds at once");
+    }
+    // How many neighbours "all" will be is not known before somebody has looked.
+    const bool unknown = pick.fanout < 0 || pick.method != PickMethod::kUniform;
+    if (IsTemporal(pick.method) && count > 0 && seeds.times.empty()) {
+      Throw(ErrorCode::kInvalid, "temporal picks need the seeds' times");
+    }
+    if (unknown && count > 0) {
+      work_ = SIZE_MAX;
+    } else if (work_ != SIZE_MAX) {
+      work_ += count * (std::min(fanout, size_t{1} << 20) + 1) * 64;
+    }
+    work.first_slice = slices_.size();
+    const size_t step = pick.fanout < 0 ? kSliceSeeds / 4 : kSliceSeeds;
+    for (size_t begin = 0; begin < count; begin += step) {
+      slices_.push_back({false, picks_.size(), begin, std::min(count, begin + step), {}, {}});
+    }
+    work.num_slices = slices_.size() - work.first_slice;
+    picks_.push_back(std::move(work));
+  }
+}
+
+void HopJob::ReadRows(wire::Session::HopParams::Reader params) {
+  CheckCount(params.getRows().size(), "features");
+  for (auto in : params.getRows()) {
+    const size_t list = in.getSeeds(), begin = in.getBegin();
+    if (list >= seeds_.size() || begin > seeds_[list].ids.size()) {
+      Throw(ErrorCode::kInvalid, "rows of list ", list, " from seed ", begin,
+            " on are asked for; there are ", seeds_.size(), " lists",
+            list < seeds_.size() ? StrCat(", of ", seeds_[list].ids.size(), " seeds") : "");
+    }
+    const Tensor& table = FindFeature(*partition_, false, seeds_[list].ntype, in.getName().cStr());
+    const size_t count = seeds_[list].ids.size() - begin;
+    const size_t bytes = count * table.row_bytes();
+    CheckResponse(bytes);
+    row_bytes_ += bytes;
+    num_rows_ += count;
+    CheckResponse(row_bytes_);
+    if (work_ != SIZE_MAX) work_ += bytes + count * 64;
+    const size_t step =
+        std::max<size_t>(1, kSliceRowBytes / std::max<size_t>(table.row_bytes(), 1));
+    for (size_t at = begin; at < begin + count; at += step) {
+      slices_.push_back({true, rows_.size(), at, std::min(begin + count, at + step), {}, {}});
+    }
+    rows_.push_back({list, begin, &table, buffers_->Get(bytes + 8), bytes});
+  }
+}
+
+std::vector<EdgeIndexSpec> HopJob::MissingIndexes() const {
+  std::vector<EdgeIndexSpec> missing;
+  for (const PickWork& work : picks_) {
+    for (const EdgeIndexSpec& spec : IndexesOf(work.pick)) {
+      if (work.num_slices > 0 && !indexes_->Has(spec)) missing.push_back(spec);
+    }
+  }
+  return missing;
+}
+
+void HopJob::RunSlice(size_t index, WorkerScratch& scratch) {
+  Slice& slice = slices_[index];
+  if (slice.is_rows) return RunRows(slice, scratch);
+  if (picks_[slice.work].narrow) {
+    RunPick(slice, slice.narrow, scratch);
+  } else {
+    RunPick(slice, slice.wide, scratch);
+  }
+}
+
+void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
+  const RowWork& work = rows_[slice.work];
+  const SeedList& seeds = seeds_[work.seeds];
+  seeds.ids.CopyRows(slice.begin, slice.end, partition_->meta().book.nodes(), partition_->id(),
+                     seeds.ntype, scratch.rows);
+  const size_t row_bytes = work.table->row_bytes();
+  // The buffer is this slice's alone from here to the next slice's begin.
+  std::byte* out = const_cast<std::byte*>(work.out.data()) + (slice.begin - work.begin) * row_bytes;
+  GatherRows(work.table->data(), row_bytes, scratch.rows, {}, out);
+}
+
+template <class Id>
+void HopJob::RunPick(Slice& slice, PickedEdges<Id>& out, WorkerScratch& scratch) {
+  const PickWork& work = picks_[slice.work];
+  const SeedList& seeds = seeds_[work.seeds];
+  const IdMap& nodes = partition_->meta().book.nodes();
+  if (work.pick.direction == Direction::kIn) {  // checks that they are its own
+    seeds.ids.CopyRows(slice.begin, slice.end, nodes, partition_->id(), seeds.ntype, scratch.rows);
+  }
+  seeds.ids.Copy(slice.begin, slice.end, nodes.count(seeds.ntype), scratch.ids);
+  PartSeeds part{scratch.ids};
+  if (!seeds.streams.empty()) {
+    scratch.streams.assign(seeds.streams.begin() + static_cast<ptrdiff_t>(slice.begin),
+                           seeds.streams.begin() + static_cast<ptrdiff_t>(slice.end));
+    part.streams = scratch.streams;
+  }
+  if (!seeds.times.empty()) {
+    const uint64_t* times = seeds.times.data() + slice.begin;
+    const size_t count = slice.end - slice.begin;
+    // Which of the two the bits are, the column's dtype tells.
+    part.times = {reinterpret_cast<const int64_t*>(times), count};
+    scratch.real_times.resize(count);
+    std::memcpy(scratch.real_times.data(), times, count * sizeof(double));
+    part.real_times = scratch.real_times;
+  }
+  const size_t edge_bytes = sizeof(Id) + (work.edge_ids ? work.edge_width : 0) +
+                            (work.pick.direction == Direction::kOut ? sizeof(Race) : 0);
+  // The most that there may be is counted until it is known: slices of one job run side by side.
+  size_t counted = 0;
+  const auto admit = [&](uint64_t edges) {
+    counted = edges * edge_bytes;
+    CheckResponse(answer_bytes_.fetch_add(counted) + counted + row_bytes_);
+  };
+  scratch.picker.Run(*partition_, *indexes_,
+                     {work.pick, work.key, work.edge_ids, work.exclude, admit}, part, out);
+  answer_bytes_ -= counted - out.neighbors.size() * edge_bytes;
+  const size_t counts = out.counts.size() * sizeof(uint32_t);
+  CheckResponse(answer_bytes_.fetch_add(counts) + counts + row_bytes_);
+}
+
+template <class Id>
+void HopJob::WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked,
+                       wire::Sampled::Builder out, const AnswerWriter::Send& send) {
+  size_t seeds = 0, edges = 0, races = 0;
+  uint32_t largest = 0;
+  const std::span<Slice> slices(slices_.data() + work.first_slice, work.num_slices);
+  for (const Slice& slice : slices) {
+    seeds += (slice.*picked).counts.size();
+    edges += (slice.*picked).neighbors.size();
+    races += (slice.*picked).races.size();
+    for (uint32_t count : (slice.*picked).counts) largest = std::max(largest, count);
+  }
+  const uint8_t width = WidthFor(largest);
+  AnswerWriter counts(*buffers_, seeds * width), neighbors(*buffers_, edges * sizeof(Id)),
+      ids(*buffers_, work.edge_ids ? edges * work.edge_width : 0),
+      races_of(*buffers_, races * sizeof(Race));
+  for (const Slice& slice : slices) {
+    const PickedEdges<Id>& some = slice.*picked;
+    WriteNarrow(some.counts, width, reinterpret_cast<kj::byte*>(counts.next()));
+    counts.Advance(some.counts.size() * width);
+    neighbors.Append(some.neighbors.data(), some.neighbors.size() * sizeof(Id));
+    races_of.Append(some.races.data(), some.races.size() * sizeof(Race));
+    if (!work.edge_ids) continue;
+    if (work.edge_width == 8) {
+      ids.Append(some.edge_ids.data(), some.edge_ids.size() * 8);
+    } else {
+      auto* to = reinterpret_cast<uint32_t*>(ids.next());
+      for (int64_t id : some.edge_ids) *to++ = static_cast<uint32_t>(id);
+      ids.Advance(some.edge_ids.size() * 4);
+    }
+  }
+  edges_ += edges;
+  out.setCountBytes(width);
+  std::move(counts).Finish([&](kj::uint n) { return out.initCounts(n); },
+                           [&](auto orphan) { out.adoptCounts(kj::mv(orphan)); }, send);
+  std::move(neighbors).Finish([&](kj::uint n) { return out.initNeighbors(n); },
+                              [&](auto orphan) { out.adoptNeighbors(kj::mv(orphan)); }, send);
+  std::move(ids).Finish([&](kj::uint n) { return out.initEdges(n); },
+                        [&](auto orphan) { out.adoptEdges(kj::mv(orphan)); }, send);
+  std::move(races_of).Finish([&](kj::uint n) { return out.initRaces(n); },
+                             [&](auto orphan) { out.adoptRaces(kj::mv(orphan)); }, send);
+}
+
+capnp::MessageSize HopJob::message_size() const {
+  return {std::min<uint64_t>(answer_bytes_ / 8 + 64, uint64_t{1} << 16) +
+              picks_.size() * (4 * AnswerWriter::kCopyBytes / 64 + 16) + rows_.size() * 4,
+          0};
+}
+
+void HopJob::Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send) {
+  auto samples = results.initSamples(static_cast<kj::uint>(picks_.size()));
+  for (kj::uint i = 0; i < samples.size(); i++) {
+    if (picks_[i].narrow) {
+      WritePick(picks_[i], &Slice::narrow, samples[i], send);
+    } else {
+      WritePick(picks_[i], &Slice::wide, samples[i], send);
+    }
+  }
+  auto rows = results.initRows(static_cast<kj::uint>(rows_.size()));
+  for (kj::uint i = 0; i < rows.size(); i++) {
+    if (rows_[i].bytes > 0) rows.adopt(i, send(std::move(rows_[i].out), rows_[i].bytes));
+  }
+}
+
+}  // namespace graphd

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/graph/served_graph.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory_limit.h"
+#include "base/strings.h"
+#include "daemon/requests/wire_ids.h"
+
+namespace graphd {
+namespace {
+
+// Builds a derived array if there is memory for it.
+EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexSpec& spec,
+                                    const EdgeIndexes::Made& by_source) {
+  const std::string what = StrCat("the ", spec.ToString(), ", partition ", partition.id());
+  CheckMemory(EstimateEdgeIndexBytes(partition, spec), AvailableMemory(), what);
+  const auto start = Clock::now();
+  auto made = BuildEdgeIndex(partition, spec, by_source);
+  LogInfo("made ", what, ": ", HumanBytes(made->size()), " in ", SecondsSince(start), " s");
+  return made;
+}
+
+}  // namespace
+
+ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions)
+    : partitions_(std::move(partitions)) {
+  GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
+  meta_ = partitions_[0]->shared_meta();
+  for (const auto& partition : partitions_) {
+    const PartId id = partition->id();
+    indexes_[id] = std::make_shared<EdgeIndexes>(
+        partition, [partition](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
+          return BuildWithinMemory(*partition, spec, by_source);
+        });
+    // The pages of the largest segment stand for all.
+    const Segment* largest = partition->segments()[0].get();
+    for (const auto& segment : partition->segments()) {
+      if (segment->size() > largest->size()) largest = segment.get();
+    }
+    status_.push_back({id, meta_->book.nodes().count_in(id), meta_->book.edges().count_in(id),
+                       partition->bytes(), PageKindName(largest->pages()), 0});
+  }
+}
+
+std::shared_ptr<const Partition> ServedGraph::Find(PartId part) const {
+  std::vector<std::string> served;
+  for (const auto& partition : partitions_) {
+    if (partition->id() == part) return partition;
+    served.push_back(std::to_string(partition->id()));
+  }
+  Throw(ErrorCode::kNotFound, "partition ", part, " is not served here, only ", Join(served, ", "),
+        "; check the order of lines in ip_config");
+}
+
+ServedGraph::Found ServedGraph::Find(PartId part, EdgeTypeId etype) const {
+  Found found{Find(part), nullptr};
+  CheckType(etype, meta_->schema.num_etypes(), "edge");
+  found.indexes = indexes(part);
+  return found;
+}
+
+std::vector<PartitionStatus> ServedGraph::status() const {
+  std::vector<PartitionStatus> status = status_;
+  for (PartitionStatus& partition : status) {
+    partition.index_bytes = indexes(partition.part)->bytes();
+  }
+  return status;
+}
+
+std::shared_ptr<EdgeIndexes> ServedGraph::indexes(PartId part) const {
+  auto found = indexes_.find(part);
+  GRAPHD_CHECK(found != indexes_.end(), "Find has found the partition");
+  return found->second;
+}
+
+EdgeIndexSpec ParseIndex(const Schema& schema, const std::string& text) {
+  const size_t colon = text.find(':'), slash = text.rfind('/');
+  const std::string kind = text.substr(0, colon);
+  const bool is_out = kind == "out";
+  const bool has_feature = slash != std::string::npos && slash + 1 < text.size();
+  if (colon == std::string::npos || (!is_out && kind != "alias" && kind != "order") ||
+      is_out == has_feature) {
+    Throw(ErrorCode::kInvalid, "--index ", text, ": expected out:EDGE_TYPE, ",
+          "alias:EDGE_TYPE/WEIGHT or order:EDGE_TYPE/FEATURE");
+  }
+  const size_t begin = colon + 1, end = is_out ? text.size() : slash;
+  EdgeIndexSpec spec;
+  spec.kind = is_out            ? EdgeIndexKind::kOut
+              : kind == "alias" ? EdgeIndexKind::kAlias
+                                : EdgeIndexKind::kOrder;
+  spec.etype = schema.EdgeTypeIdOf(text.substr(begin, end - begin));
+  if (!is_out) spec.column = text.substr(slash + 1);
+  return spec;
+}
+
+}  // namespace graphd

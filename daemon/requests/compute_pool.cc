@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/compute_pool.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/strings.h"
+#include "wire/connection.h"
+
+namespace graphd {
+
+// Slices of one request. `next` is guarded by the pool's mutex; the rest by its own.
+struct ComputePool::Request {
+  Slice run;
+  size_t num_slices = 0, next = 0;
+  std::mutex mutex;
+  size_t done = 0;
+  kj::Maybe<kj::Exception> failure;
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;
+
+  void Finish(size_t slices, kj::Maybe<kj::Exception> error) {
+    std::lock_guard lock(mutex);
+    done += slices;
+    if (failure == nullptr) failure = kj::mv(error);
+    if (done < num_slices) return;
+    KJ_IF_MAYBE (exception, failure) {
+      fulfiller->reject(kj::mv(*exception));
+    } else {
+      fulfiller->fulfill();
+    }
+  }
+};
+
+ComputePool::ComputePool(size_t num_threads, size_t max_queued) : max_queued_(max_queued) {
+  for (size_t i = 0; i < num_threads; i++) threads_.emplace_back([this] { Work(); });
+}
+
+ComputePool::~ComputePool() { Stop(); }
+
+kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
+  if (num_slices == 0) return kj::READY_NOW;
+  auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+  auto request = std::make_shared<Request>();
+  request->run = std::move(run);
+  request->num_slices = num_slices;
+  request->fulfiller = kj::mv(pair.fulfiller);
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
+    if (queue_.size() >= max_queued_) {
+      Throw(ErrorCode::kOverloaded, "this graphd has ", queue_.size(),
+            " requests waiting; try again, or raise --num_servers");
+    }
+    queue_.push_back(request);
+  }
+  num_slices == 1 ? wake_.notify_one() : wake_.notify_all();
+  // Taking the lock orders what the slices wrote before what the caller does next, also for tools
+  // that can't see into KJ's own synchronisation.
+  return pair.promise.then([request] { std::lock_guard lock(request->mutex); });
+}
+
+void ComputePool::Work() {
+  WorkerScratch scratch;
+  for (;;) {
+    std::shared_ptr<Request> request;
+    size_t slice;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (stopping_) return;
+      request = std::move(queue_.front());
+      queue_.pop_front();
+      slice = request->next++;
+      if (request->next < request->num_slices) queue_.push_back(request);  // in turns
+    }
+    kj::Maybe<kj::Exception> failure;
+    try {
+      request->run(slice, scratch);
+    } catch (const Error& error) {
+      failure = ToKj(error);
+    } catch (const std::exception& error) {
+      failure = ToKj(Error(ErrorCode::kInternal, error.what()));
+    }
+    request->Finish(1, kj::mv(failure));
+  }
+}
+
+void ComputePool::Stop() {
+  std::deque<std::shared_ptr<Request>> dropped;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    dropped.swap(queue_);
+  }
+  wake_.notify_all();
+  for (const auto& request : dropped) {
+    request->Finish(request->num_slices - request->next,
+                    ToKj(Error(ErrorCode::kUnavailable, "this graphd is shutting down")));
+  }
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+}  // namespace graphd

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/job_registry.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "wire/connection.h"
+
+namespace graphd {
+
+std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int64_t pid,
+                                                           std::string peer) {
+  if (member.job_id.size() > kMaxJobId) {
+    Throw(ErrorCode::kInvalid, "a job id of ", member.job_id.size(), " bytes, at most ", kMaxJobId,
+          " are taken");
+  }
+  if (member.world_size < 1) {
+    Throw(ErrorCode::kInvalid, "a job of ", member.world_size, " trainers; expected 1 or more");
+  }
+  if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
+  std::lock_guard lock(mutex_);
+  if (closed_) Throw(ErrorCode::kUnavailable, "this graphd is ending");
+  const uint64_t key = next_key_++;
+  if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
+  auto found = jobs_.find(member.job_id);
+  const bool is_trainer = member.role == JobRole::kTrainer;
+  if (member.role != JobRole::kLauncher && (member.rank < 0 || member.rank >= member.world_size)) {
+    Throw(ErrorCode::kInvalid, "rank ", member.rank, " is outside the world of ", member.world_size,
+          " trainers");
+  }
+  if (found == jobs_.end()) {
+    if (jobs_.size() >= kMaxJobs) {
+      Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
+    }
+    found = jobs_.try_emplace(member.job_id).first;
+    found->second.world_size = member.world_size;
+    found->second.command = member.command;
+    if (observer_ != nullptr) observer_->JobCame(member.job_id);
+  }
+  Job& job = found->second;
+  if (job.members.size() >= kMaxMembers) {
+    Throw(ErrorCode::kOverloaded, "job ", member.job_id, " has ", kMaxMembers, " members already");
+  }
+  if (job.world_size != member.world_size) {
+    Throw(ErrorCode::kInvalid, "job ", member.job_id, " has ", job.world_size,
+          " trainers; one attaches that believes in ", member.world_size);
+  }
+  if (job.command.empty()) job.command = member.command;
+  if (is_trainer) {
+    for (const auto& [other, status] : job.members) {
+      if (status.role == JobRole::kTrainer && status.rank == member.rank) {
+        Throw(ErrorCode::kExists, "rank ", member.rank, " of job ", member.job_id,
+              " is attached already (pid ", status.pid, ")");
+      }
+    }
+    job.left.erase(member.rank);
+  }
+  job.members[key] = {member.role, member.rank, pid, std::move(peer)};
+  return std::unique_ptr<Membership>(new Membership(*this, member, key));
+}
+
+void JobRegistry::FailAll(Waiting waiting, int rank) {
+  for (auto& [key, waiter] : waiting) {
+    waiter.fulfiller->reject(ToKj(
+        Error(ErrorCode::kUnavailable, StrCat("barrier: trainer ", rank, " has left the job"))));
+  }
+}
+
+void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
+  Waiting failed;
+  int rank = 0;
+  bool empty = false;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = jobs_.find(job_id);
+    Job& job = found->second;
+    const MemberStatus member = job.members.at(key);
+    job.members.erase(key);
+    job.waiting.erase(key);
+    if (member.role == JobRole::kTrainer) {
+      rank = member.rank;
+      job.left.insert(rank);
+      failed.swap(job.waiting);
+      if (observer_ != nullptr) observer_->TrainerLeft(job_id, rank);
+    }
+    if (job.members.empty()) {
+      jobs_.erase(found);
+      if (observer_ != nullptr) observer_->JobLeft(job_id);
+    }
+    empty = end_with_jobs_ && jobs_.empty() && !closed_;
+    if (empty) closed_ = true;
+  }
+  FailAll(std::move(failed), rank);
+  if (empty) on_empty_();
+}
+
+kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
+  auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+  Waiting complete;
+  uint64_t ticket;
+  {
+    std::lock_guard lock(mutex_);
+    Job& job = jobs_.at(job_id);
+    if (job.members.at(key).role != JobRole::kTrainer) {
+      Throw(ErrorCode::kInvalid, "only trainers take part in barriers");
+    }
+    if (!job.left.empty()) {
+      Throw(ErrorCode::kUnavailable, "barrier: trainer ", *job.left.begin(), " has left the job");
+    }
+    ticket = next_key_++;
+    if (!job.waiting.try_emplace(key, Job::Waiter{ticket, kj::mv(pair.fulfiller)}).second) {
+      Throw(ErrorCode::kInvalid, "this trainer waits in the barrier already");
+    }
+    if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
+  }
+  for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill();
+  // A trainer that gives up, or dies, waits no longer.
+  return pair.promise.attach(
+      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket); }));
+}
+
+void JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  auto job = jobs_.find(job_id);
+  if (job == jobs_.end()) return;
+  auto waiter = job->second.waiting.find(key);
+  if (waiter == job->second.waiting.end() || waiter->second.ticket != ticket) return;
+  job->second.waiting.erase(waiter);
+}
+
+void JobRegistry::Close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+bool JobRegistry::is_closed() const {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+std::vector<JobStatus> JobRegistry::Jobs() const {
+  std::lock_guard lock(mutex_);
+  std::vector<JobStatus> all;
+  for (const auto& [id, job] : jobs_) {
+    JobStatus status{id, job.command, job.world_size, SecondsSince(job.since), {}};
+    for (const auto& [key, member] : job.members) {
+      if (member.role != JobRole::kBulk) status.members.push_back(member);
+    }
+    all.push_back(std::move(status));
+  }
+  return all;
+}
+
+size_t JobRegistry::num_jobs() const {
+  std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+JobRegistry::Membership::~Membership() { registry_.Leave(job_id_, key_); }
+
+kj::Promise<void> JobRegistry::Membership::Barrier() { return registry_.Wait(job_id_, key_); }
+
+}  // namespace graphd

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/serving/daemon_service.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "daemon/requests/segment_handle.h"
+#include "wire/graph_messages.h"
+#include "wire/status.h"
+
+namespace graphd {
+namespace {
+
+uint64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, wire::Feature::Builder out) {
+  out.setIsEdge(is_edge);
+  out.setType(type);
+  out.setName(info.name);
+  out.setDtype(static_cast<uint8_t>(info.dtype));
+  auto shape = out.initRowShape(static_cast<kj::uint>(info.row_shape.size()));
+  for (kj::uint d = 0; d < shape.size(); d++) shape.set(d, info.row_shape[d]);
+}
+
+void WriteFeatures(const Partition& partition, wire::PartitionInfo::Builder out) {
+  const Schema& schema = partition.meta().schema;
+  size_t count = 0;
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) count += partition.node_features(t).size();
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) count += partition.edge_features(e).size();
+  auto features = out.initFeatures(static_cast<kj::uint>(count));
+  kj::uint i = 0;
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+    for (const auto& info : partition.node_features(t)) WriteFeature(false, t, info, features[i++]);
+  }
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    for (const auto& info : partition.edge_features(e)) WriteFeature(true, e, info, features[i++]);
+  }
+}
+
+}  // namespace
+
+DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer,
+                             WorkerScratch& scratch, kj::Timer& timer)
+    : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch), timer_(timer) {}
+
+void DaemonService::WritePartitions(bool want_segments,
+                                    wire::Daemon::AttachResults::Builder results) {
+  const auto& partitions = context_.graph.partitions();
+  auto out = results.initPartitions(static_cast<kj::uint>(partitions.size()));
+  for (kj::uint p = 0; p < out.size(); p++) {
+    out[p].setPart(partitions[p]->id());
+    WriteFeatures(*partitions[p], out[p]);
+    if (!want_segments) continue;
+    const auto& segments = partitions[p]->segments();
+    auto infos = out[p].initSegments(static_cast<kj::uint>(segments.size()));
+    for (kj::uint s = 0; s < infos.size(); s++) {
+      WriteLayout(segments[s]->layout(), infos[s]);
+      infos[s].setHandle(kj::heap<SegmentHandleImpl>(segments[s], segments[s]->fd()));
+    }
+  }
+}
+
+void DaemonService::CheckDescriptors() const {
+  size_t segments = 0;
+  for (const auto& partition : context_.graph.partitions())
+    segments += partition->segments().size();
+  if (segments > kMaxDescriptors) {
+    Throw(ErrorCode::kOverloaded, "this graphd's partitions lie in ", segments,
+          " segments, at most ", kMaxDescriptors,
+          " can be handed to a trainer; serve fewer partitions by one daemon");
+  }
+}
+
+kj::Promise<void> DaemonService::attach(AttachContext context) {
+  try {
+    auto params = context.getParams();
+    CheckHello(params.getHello(), "the client at " + peer_.text);
+    const std::string name = params.getServerName().cStr();
+    if (!name.empty() && name != info_.server_name) {
+      Throw(ErrorCode::kNotFound, "this graphd serves under the name '", info_.server_name,
+            "', not '", name, "'; check --server_name and the ports in ip_config");
+    }
+    if (params.getWantSegments() && !peer_.is_unix) {
+      Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
+    }
+    if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
+    if (params.getWantSegments()) CheckDescriptors();
+    auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_.pid, peer_.text);
+    auto results = context.getResults();
+    WriteHello(results.initHello());
+    WriteGraph(context_.graph.meta(), results.initGraph());
+    WritePartitions(params.getWantSegments(), results);
+    results.setSession(kj::heap<GraphSession>(context_, *stream_, scratch_, timer_,
+                                              std::move(membership), peer_.is_unix));
+    attached_ = true;
+    return kj::READY_NOW;
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
+kj::Promise<void> DaemonService::status(StatusContext context) {
+  try {
+    CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
+    const ServedGraph& graph = context_.graph;
+    ServerStatus status;
+    status.version = GRAPHD_VERSION;
+    status.protocol = wire::PROTOCOL_VERSION;
+    status.server_name = info_.server_name;
+    status.graph_name = graph.meta().graph_name;
+    status.part_config = info_.part_config;
+    status.state = context_.jobs.is_closed() ? "draining" : "ready";
+    status.pid = ::getpid();
+    status.uptime_seconds = SecondsSince(info_.started);
+    status.listening = info_.listening;
+    status.insecure = info_.insecure;
+    status.ends_with_jobs = info_.ends_with_jobs;
+    status.num_parts = graph.meta().book.num_partitions();
+    status.partitions = graph.status();
+    status.jobs = context_.jobs.Jobs();
+    status.requests = graph.requests;
+    status.rows_served = graph.rows_served;
+    status.edges_sampled = graph.edges_sampled;
+    status.bytes_sent = graph.bytes_sent;
+    status.rss_bytes = ResidentBytes();
+    status.tensors = context_.tensors.ListAll();
+    status.store = context_.tensors.status();
+    WriteStatus(status, context.getResults().initStatus());
+    return kj::READY_NOW;
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
+kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
+  try {
+    if (!peer_.is_unix) {
+      Throw(ErrorCode::kDenied, "a graphd is stopped over its Unix socket only; run graphctl on ",
+            "its machine");
+    }
+    const size_t jobs = context_.jobs.num_jobs();
+    if (jobs > 0 && !context.getParams().getForce()) {
+      Throw(ErrorCode::kExists, jobs, jobs == 1 ? " job is" : " jobs are",
+            " attached; stop them first (graphctl stop), or use --force");
+    }
+    LogInfo("asked to stop by pid ", peer_.pid);
+    info_.request_stop();
+    return kj::READY_NOW;
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
+}  // namespace graphd

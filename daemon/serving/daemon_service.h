@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+
+#include "daemon/serving/graph_session.h"
+
+namespace graphd {
+
+// Who is at the other end of a connection, as the kernel says.
+struct Peer {
+  bool is_unix = false;
+  int64_t pid = 0;   // Unix sockets only
+  std::string text;  // "unix" or the address
+};
+
+// What the daemon says of itself; unchanging while it serves. `request_stop` may be called from any
+// thread.
+struct DaemonInfo {
+  std::string server_name, part_config;
+  std::vector<std::string> listening;
+  bool insecure = false, ends_with_jobs = false;
+  Clock::time_point started = Clock::now();
+  std::function<void()> request_stop;
+};
+
+// The bootstrap interface: one object per connection, on its data thread.
+class DaemonService final : public wire::Daemon::Server {
+ public:
+  DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
+                kj::Timer& timer);
+  // The connection's stream; set once, before the first call can come.
+  void SetStream(TensorStream& stream) { stream_ = &stream; }
+
+ protected:
+  kj::Promise<void> attach(AttachContext context) override;
+  kj::Promise<void> status(StatusContext context) override;
+  kj::Promise<void> shutdown(ShutdownContext context) override;
+
+ private:
+  void CheckDescriptors() const;
+  void WritePartitions(bool want_segments, wire::Daemon::AttachResults::Builder results);
+  ServiceContext& context_;
+  const DaemonInfo& info_;
+  Peer peer_;
+  WorkerScratch& scratch_;
+  kj::Timer& timer_;
+  TensorStream* stream_ = nullptr;
+  bool attached_ = false;  // one session per connection, so that its limits mean something
+};
+
+}  // namespace graphd

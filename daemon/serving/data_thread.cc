@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/serving/data_thread.h"
+
+namespace graphd {
+namespace {
+
+// A connection and the service behind it.
+struct Served {
+  Served(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, ServiceContext& context,
+         kj::Own<DaemonService> service, bool is_unix)
+      : impl(*service),
+        connection(provider, std::move(fd), is_unix, context.buffers,
+                   capnp::rpc::twoparty::Side::SERVER,
+                   capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))) {
+    impl.SetStream(connection.stream());
+  }
+  DaemonService& impl;
+  Connection connection;
+};
+
+}  // namespace
+
+kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
+  return loop_.executor().executeAsync(
+      [this, fd = std::move(fd), peer = std::move(peer)]() mutable -> kj::Promise<void> {
+        const bool is_unix = peer.is_unix;
+        auto service =
+            kj::heap<DaemonService>(context_, info_, std::move(peer), scratch_, loop_.timer());
+        auto served =
+            kj::heap<Served>(loop_.provider(), std::move(fd), context_, kj::mv(service), is_unix);
+        auto gone = served->connection.OnDisconnect();
+        return gone.attach(kj::mv(served));
+      });
+}
+
+}  // namespace graphd

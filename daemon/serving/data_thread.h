@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include "daemon/serving/daemon_service.h"
+#include "wire/loop_thread.h"
+
+namespace graphd {
+
+// A thread with its own KJ event loop, serving the connections handed to it; their capabilities
+// never leave it. Constructed, used and destroyed by the main thread.
+class DataThread {
+ public:
+  DataThread(ServiceContext& context, const DaemonInfo& info) : context_(context), info_(info) {}
+  DataThread(const DataThread&) = delete;
+  DataThread& operator=(const DataThread&) = delete;
+
+  // Takes over an accepted, non-blocking socket. The promise, on the caller's event loop, is done
+  // when the peer has gone. Call on a thread with an event loop.
+  kj::Promise<void> Serve(UniqueFd fd, Peer peer);
+
+ private:
+  ServiceContext& context_;
+  const DaemonInfo& info_;
+  WorkerScratch scratch_;  // used on the loop's thread only
+  LoopThread loop_;        // last: its thread uses the others
+};
+
+}  // namespace graphd

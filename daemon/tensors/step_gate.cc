@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tensors/step_gate.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+// The client in whose name a job's steps are pushed: its sequence numbers are the steps, so that
+// each is applied once.
+store::ClientId ClientOf(const std::string& job, uint32_t table) {
+  uint64_t high = CombineKeys(0x73746570, table), low = ~high;
+  for (const char c : job) {
+    high = CombineKeys(high, static_cast<unsigned char>(c));
+    low = CombineKeys(low, static_cast<unsigned char>(c));
+  }
+  return {high, low};
+}
+
+}  // namespace
+
+// The parts of a step one behind another, and who waits for it.
+struct StepGate::Joined {
+  std::vector<int64_t> rows;
+  std::vector<std::byte> payload;
+  std::string job;
+  store::TensorHost::SharePtr share;
+  store::Push push;
+  std::mutex mutex;  // guards the rest
+  std::vector<store::Pipeline::Done> waiting;
+  bool over = false;
+
+  // False if the push is over.
+  bool Add(store::Pipeline::Done& done) {
+    std::lock_guard lock(mutex);
+    if (!over) waiting.push_back(std::move(done));
+    return !over;
+  }
+  bool IsOver() {
+    std::lock_guard lock(mutex);
+    return over;
+  }
+  void Done(const Error* error) {
+    std::vector<store::Pipeline::Done> told;
+    {
+      std::lock_guard lock(mutex);
+      over = true;
+      told.swap(waiting);
+    }
+    for (const auto& done : told) done(error);
+  }
+};
+
+uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
+                            const std::string& job) const {
+  return host_.LastSequence(ClientOf(job, share->table->id()));
+}
+
+std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
+  std::lock_guard lock(mutex_);
+  if (!jobs_.contains(job)) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
+  auto& gate = gates_[{job, table}];
+  if (!gate) gate = std::make_shared<Gate>();
+  return gate;
+}
+
+void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
+                     int world_size, const store::UpdateRule& rule, uint64_t number, Part part,
+                     store::Pipeline::Done done) {
+  store::Push push;
+  push.rule = rule;
+  push.rows = part.rows;
+  push.payload = part.payload;
+  share->table->CheckPush(push);
+  const auto gate = Find(job, share->table->id());
+  std::unique_lock lock(gate->mutex);
+  if (gate->over) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
+  // One that is on its way, perhaps behind a checkpoint, may fail yet: only the store's own number
+  // says that a step is there.
+  const auto pushed = gate->pushed.lock();
+  if (pushed && pushed->push.sequence == number && pushed->Add(done)) return;
+  const uint64_t under_way = pushed && !pushed->IsOver() ? pushed->push.sequence : 0;
+  const uint64_t last = LastStep(share, job);
+  if (number <= last) {
+    // Pushed before, but perhaps not done: an empty push of that number waits for it.
+    Step repeated{share, rule, {}};
+    repeated.parts[rank] = {{}, std::move(done), 0};
+    lock.unlock();
+    return Push(Join(job, number, repeated));
+  }
+  const uint64_t next =
+      gate->steps.empty() ? std::max(last, under_way) + 1 : gate->steps.rbegin()->first + 1;
+  if (number > next) {
+    Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
+          "' can't come yet: the next one is ", next);
+  }
+  Step& step = gate->steps[number];
+  if (step.parts.empty()) {
+    step.share = share;
+    step.rule = rule;
+  } else if (!(step.rule == rule)) {
+    Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
+          "': trainer ", rank, " has another optimiser or other settings than the others");
+  }
+  const size_t bytes = part.payload.size() + part.rows.size() * sizeof(int64_t);
+  const auto before = step.parts.find(rank);
+  const size_t freed = before == step.parts.end() ? 0 : before->second.bytes;
+  if (waiting_bytes_ - freed + bytes > kMaxWaitingBytes) {
+    Throw(ErrorCode::kOverloaded, "parts of steps of ", HumanBytes(waiting_bytes_),
+          " wait for other trainers already; try again");
+  }
+  waiting_bytes_ += bytes - freed;
+  step.parts[rank] = {std::move(part), std::move(done), bytes};
+  if (step.parts.size() < static_cast<size_t>(world_size)) return;
+  Step complete = std::move(step);
+  gate->steps.erase(number);
+  const auto joined = Join(job, number, complete);
+  gate->pushed = joined;
+  // Not under the gate's mutex, which a trainer that leaves waits for: it may wait for memory.
+  std::lock_guard pushing(gate->pushing);
+  lock.unlock();
+  Push(joined);
+}
+
+std::shared_ptr<StepGate::Joined> StepGate::Join(const std::string& job, uint64_t number,
+                                                 Step& step) {
+  auto joined = std::make_shared<Joined>();
+  size_t rows = 0, bytes = 0;
+  for (const auto& [rank, waiting] : step.parts) {
+    rows += waiting.part.rows.size();
+    bytes += waiting.part.payload.size();
+  }
+  joined->rows.reserve(rows);
+  joined->payload.reserve(bytes);
+  for (auto& [rank, waiting] : step.parts) {
+    const Part& part = waiting.part;
+    joined->rows.insert(joined->rows.end(), part.rows.begin(), part.rows.end());
+    joined->payload.insert(joined->payload.end(), part.payload.begin(), part.payload.end());
+    joined->waiting.push_back(std::move(waiting.done));
+    waiting_bytes_ -= waiting.bytes;
+  }
+  joined->job = job;
+  joined->share = step.share;
+  store::Push& push = joined->push;
+  push.rule = step.rule;
+  push.client = ClientOf(job, step.share->table->id());
+  push.sequence = number;
+  push.rows = joined->rows;
+  push.payload = joined->payload;
+  return joined;
+}
+
+void StepGate::Push(const std::shared_ptr<Joined>& joined) {
+  try {
+    host_.Submit(joined->job, joined->share, joined->push,
+                 [joined](const Error* error) { joined->Done(error); });
+  } catch (const Error& error) {
+    joined->Done(&error);
+  }
+}
+
+void StepGate::JobCame(const std::string& job) {
+  std::lock_guard lock(mutex_);
+  jobs_.insert(job);
+}
+
+// With mutex_ held.
+void StepGate::Forget(Gate& gate, bool for_good, std::vector<store::Pipeline::Done>& waiting) {
+  std::lock_guard lock(gate.mutex);
+  gate.over = for_good;
+  for (auto& [number, step] : gate.steps) {
+    for (auto& [rank, part] : step.parts) {
+      waiting_bytes_ -= part.bytes;
+      waiting.push_back(std::move(part.done));
+    }
+  }
+  gate.steps.clear();
+}
+
+void StepGate::TrainerLeft(const std::string& job, int rank) {
+  std::vector<store::Pipeline::Done> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto at = gates_.lower_bound({job, 0}); at != gates_.end() && at->first.first == job;
+         ++at) {
+      Forget(*at->second, /*for_good=*/false, waiting);
+    }
+  }
+  const Error error(ErrorCode::kUnavailable, StrCat("step: trainer ", rank, " has left the job"));
+  for (const auto& done : waiting) done(&error);
+}
+
+void StepGate::JobLeft(const std::string& job) {
+  std::vector<store::Pipeline::Done> nobodys;
+  std::lock_guard lock(mutex_);
+  jobs_.erase(job);
+  std::erase_if(gates_, [&](const auto& entry) {
+    if (entry.first.first != job) return false;
+    Forget(*entry.second, /*for_good=*/true, nobodys);
+    return true;
+  });
+}
+
+}  // namespace graphd

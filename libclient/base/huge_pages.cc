@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/huge_pages.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace graphd {
+namespace {
+
+// Linux 5.14's and 6.1's; Debian 12's C library does not name the second.
+constexpr int kPopulateWrite = 23, kCollapse = 25;
+constexpr size_t kSmallPage = 4096;
+
+constexpr uintptr_t RoundUp(uintptr_t value, uintptr_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept {
+  if (bytes < kLargePage) {
+    void* data = ::mmap(nullptr, bytes, protection, flags, fd, 0);
+    return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
+  }
+  size_t reserve = 0;
+  if (__builtin_add_overflow(bytes, kLargePage, &reserve)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* area =
+      ::mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (area == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<uintptr_t>(area);
+  const uintptr_t aligned = RoundUp(begin, kLargePage);
+  void* mapped =
+      ::mmap(reinterpret_cast<void*>(aligned), bytes, protection, flags | MAP_FIXED, fd, 0);
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(area, reserve);
+    errno = error;
+    return nullptr;
+  }
+  if (aligned > begin) ::munmap(area, aligned - begin);
+  const uintptr_t end = aligned + RoundUp(bytes, static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE)));
+  if (begin + reserve > end) {
+    ::munmap(reinterpret_cast<void*>(end), begin + reserve - end);
+  }
+  return static_cast<std::byte*>(mapped);
+}
+
+bool TakePages(std::byte* data, size_t bytes) noexcept {
+  const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
+  // Several in a call, for each call has all processors give back the pages that they hold; not
+  // all, so that a system without large pages is not asked for long.
+  constexpr size_t kAtOnce = 32 * kLargePage;
+  for (uintptr_t at = RoundUp(end - bytes, kLargePage); at + kLargePage <= end;) {
+    const size_t some = std::min<size_t>(kAtOnce, (end - at) / kLargePage * kLargePage);
+    for (size_t page = 0; page < some; page += kLargePage) {
+      ::madvise(reinterpret_cast<void*>(at + page), kSmallPage, kPopulateWrite);
+    }
+    const int result = ::madvise(reinterpret_cast<void*>(at), some, kCollapse);
+    if (result != 0 && (errno == ENOMEM || errno == EINVAL)) break;  // else a page was in use
+    at += some;
+  }
+  // A kernel that does not know it takes them when they are first written.
+  return ::madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;
+}
+
+void JoinPages(std::byte* data, size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  for (uintptr_t at = RoundUp(begin, kLargePage); at + kLargePage <= begin + bytes;
+       at += kLargePage) {
+    ::madvise(reinterpret_cast<void*>(at), kLargePage, kCollapse);
+  }
+}
+
+}  // namespace graphd

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/checkpoints/client.h"
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <set>
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "client/checkpoints/peer.h"
+#include "store/checkpoint/set.h"
+#include "wire/graph_messages.h"
+#include "wire/tensor_messages.h"
+
+namespace graphd {
+namespace {
+
+constexpr size_t kFilePiece = size_t{8} << 20;
+// A little more than a daemon holds pushes.
+constexpr std::chrono::seconds kHoldLimit{90};
+
+std::string TimeNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+std::string RandomId() {
+  std::random_device random;
+  return StrCat(std::hex, random(), "-", random());
+}
+
+}  // namespace
+
+CheckpointClient::CheckpointClient(const Options& options, Empty) : options_(options) {}
+
+// What the other constructor has made is destroyed by the destructor, on the thread, also if this
+// one throws.
+CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(options, Empty()) {
+  if (options_.server_name.empty() || options_.ip_config.empty()) {
+    Throw(ErrorCode::kInvalid, "checkpoints lie with servers: give a server name and an ip_config");
+  }
+  CheckServerName(options_.server_name);
+  const auto buffers = BufferPool::Create();
+  const int timeout_ms = static_cast<int>(options_.timeout.count());
+  for (const DaemonAddress& address : DaemonsOf(ReadIpConfig(options_.ip_config))) {
+    const bool local = options_.transport == Transport::kUnix ||
+                       (options_.transport == Transport::kAuto && IsLocalAddress(address.address));
+    const std::string socket = FindSocket(options_.server_name, address.port);
+    UniqueFd fd = local ? ConnectUnix(socket, timeout_ms)
+                        : ConnectTcp(address.address, address.port, timeout_ms);
+    Peer* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
+    peer->name = local ? socket : HostPort(address.address, address.port);
+    peer->parts = address.parts;
+    peer->index = static_cast<int>(peers_.size()) - 1;
+    thread_.Run([&] {
+      peer->connection =
+          std::make_unique<Connection>(thread_.provider(), std::move(fd), local, buffers,
+                                       capnp::rpc::twoparty::Side::CLIENT, nullptr);
+      peer->daemon = peer->connection->Bootstrap();
+    });
+  }
+  OnAll("attaching", options_.timeout, [this](Peer& peer) {
+    auto request = KJ_ASSERT_NONNULL(peer.daemon).attachRequest();
+    WriteHello(request.initHello());
+    request.setServerName(options_.server_name);
+    JobMember member;
+    member.job_id = options_.job_id;
+    member.role = JobRole::kBulk;
+    member.rank = options_.rank;
+    member.world_size = options_.world_size;
+    member.command = "checkpoint";
+    WriteMember(member, request.initMember());
+    return request.send().then([this, &peer](auto&& response) {
+      AsKj([&] {
+        CheckHello(response.getHello(), "the graphd at " + peer.name);
+        meta_ = ReadGraph(response.getGraph(), "the graphd at " + peer.name);
+      });
+      peer.session = response.getSession();
+      return peer.graph().checkpointsRequest().send().then(
+          [&peer](auto&& answer) { peer.service = answer.getService(); });
+    });
+  });
+}
+
+CheckpointClient::~CheckpointClient() {
+  thread_.Run([this] { peers_.clear(); });
+}
+
+void CheckpointClient::On(Peer& peer, const std::string& what, std::chrono::milliseconds limit,
+                          const Call& call) {
+  thread_.Start([&] { return call(peer); }, limit, StrCat("the graphd at ", peer.name, ", ", what))
+      .Wait();
+}
+
+// All at the same time. If it fails for several, the first tells why.
+void CheckpointClient::OnAll(const std::string& what, std::chrono::milliseconds limit,
+                             const Call& call) {
+  std::vector<RpcThread::Pending> pending;
+  for (const auto& peer : peers_) {
+    pending.push_back(thread_.Start([&call, &peer = *peer] { return call(peer); }, limit,
+                                    StrCat("the graphd at ", peer->name, ", ", what)));
+  }
+  std::exception_ptr first;
+  for (RpcThread::Pending& each : pending) {
+    try {
+      each.Wait();
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+CheckpointClient::Peer& CheckpointClient::FirstPeer() {
+  for (const auto& peer : peers_) {
+    if (std::count(peer->parts.begin(), peer->parts.end(), 0) != 0) return *peer;
+  }
+  Throw(ErrorCode::kInvalid, options_.ip_config, " has no line for partition 0");
+}
+
+std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
+  struct Entry {
+    std::string name, id, manifest, trouble;
+    std::vector<PartId> parts;
+    Peer* peer;
+  };
+  std::vector<Entry> entries;  // filled on the RPC thread
+  OnAll("listing checkpoints", options_.timeout, [&entries](Peer& peer) {
+    return peer.checkpoints().listRequest().send().then([&entries, &peer](auto&& response) {
+      for (auto each : response.getCheckpoints()) {
+        Entry entry{each.getName().cStr(),
+                    each.getId().cStr(),
+                    each.getManifest().cStr(),
+                    each.getTrouble().cStr(),
+                    {},
+                    &peer};
+        for (const PartId part : each.getParts()) entry.parts.push_back(part);
+        entries.push_back(std::move(entry));
+      }
+    });
+  });
+  std::map<std::string, Found> by_name;
+  for (const Entry& entry : entries) {
+    Found& found = by_name[entry.name];
+    found.name = entry.name;
+    if (std::count(found.all.begin(), found.all.end(), entry.peer) == 0) {
+      found.all.push_back(entry.peer);
+    }
+    if (!entry.trouble.empty()) {
+      found.trouble = StrCat("the graphd at ", entry.peer->name, ": ", entry.trouble);
+      LogWarning("checkpoint '", entry.name, "' is damaged: ", found.trouble);
+    }
+    if (entry.manifest.empty() || found.with_manifest != nullptr) continue;
+    try {
+      found.manifest = DecodeManifest(entry.manifest, meta_->schema);
+      if (found.manifest.id == entry.id) found.with_manifest = entry.peer;
+    } catch (const Error& error) {
+      LogWarning("checkpoint '", entry.name, "' at ", entry.peer->name, ": ", error.what());
+    }
+  }
+  for (const Entry& entry : entries) {
+    Found& found = by_name[entry.name];
+    if (found.with_manifest == nullptr || found.manifest.id != entry.id) continue;
+    for (const PartId part : entry.parts) found.places.try_emplace(part, entry.peer);
+  }
+  std::vector<Found> all;
+  for (auto& [name, found] : by_name) {
+    const Checkpoint& checkpoint = found.manifest.checkpoint;
+    // Without tensors there is nothing but the manifest's part.
+    if (found.with_manifest != nullptr && !checkpoint.tensors.empty() &&
+        found.places.size() != static_cast<size_t>(checkpoint.num_parts)) {
+      found.with_manifest = nullptr;
+    }
+    all.push_back(std::move(found));
+  }
+  return all;
+}
+
+CheckpointClient::Found CheckpointClient::FindOne(const std::string& name) {
+  store::CheckCheckpointName(name);
+  std::vector<std::string> names;
+  for (Found& found : FindAll()) {
+    if (found.name == name && !found.trouble.empty()) {
+      Throw(ErrorCode::kCorrupt, "checkpoint '", name, "' is damaged: ", found.trouble,
+            "; take another one, or delete it");
+    }
+    if (found.with_manifest == nullptr) continue;
+    if (found.name == name) return std::move(found);
+    names.push_back(found.name);
+  }
+  Throw(ErrorCode::kNotFound, "there is no checkpoint '", name, "'; there ",
+        names.empty() ? "are none" : (names.size() == 1 ? "is " : "are ") + Join(names, ", "));
+}
+
+std::vector<Checkpoint> CheckpointClient::List() {
+  std::vector<Checkpoint> all;
+  for (Found& found : FindAll()) {
+    if (found.with_manifest == nullptr || !found.trouble.empty()) continue;
+    all.push_back(std::move(found.manifest.checkpoint));
+  }
+  return all;
+}
+
+Checkpoint CheckpointClient::Find(const std::string& name) {
+  return FindOne(name).manifest.checkpoint;
+}
+
+void CheckpointClient::Delete(const std::string& name) {
+  store::CheckCheckpointName(name);
+  const std::vector<Found> all = FindAll();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Found& each) { return each.name == name; });
+  if (found == all.end()) {
+    FindOne(name);  // says what there is
+    return;
+  }
+  const Call remove = [&name](Peer& peer) {
+    auto request = peer.checkpoints().deleteRequest();
+    request.setName(name);
+    return request.send().ignoreResult();
+  };
+  // Without its manifest it is not there any more, whatever comes then.
+  if (found->with_manifest != nullptr) {
+    On(*found->with_manifest, "deleting a checkpoint", kDiskLimit, remove);
+  }
+  OnAll("deleting a checkpoint", kDiskLimit, remove);
+}
+
+void CheckpointClient::Create(const std::string& name, const CheckpointOptions& options) {
+  store::CheckCheckpointName(name);
+  for (const auto& [file, contents] : options.files) store::CheckKeptFileName(file);
+  for (const Found& found : FindAll()) {
+    if (found.name != name) continue;
+    if (found.with_manifest != nullptr || !found.trouble.empty()) {
+      Throw(ErrorCode::kExists, "there is a checkpoint '", name,
+            "' already; choose another name, or delete it");
+    }
+    Delete(name);  // parts of one whose making was cut off
+  }
+  Manifest manifest;
+  manifest.id = RandomId();
+  Checkpoint& checkpoint = manifest.checkpoint;
+  checkpoint.name = name;
+  checkpoint.graph_name = meta_->graph_name;
+  checkpoint.num_parts = meta_->book.num_partitions();
+  checkpoint.created = TimeNow();
+  try {
+    OnAll("preparing a checkpoint", kDiskLimit, [&](Peer& peer) {
+      auto request = peer.checkpoints().prepareRequest();
+      request.setName(name);
+      request.setId(manifest.id);
+      auto names = request.initTensors(static_cast<kj::uint>(options.tensors.size()));
+      for (kj::uint i = 0; i < names.size(); i++) names.set(i, options.tensors[i]);
+      return request.send().then([&peer](auto&& answer) { peer.making = answer.getMaking(); });
+    });
+    Peer& first = FirstPeer();
+    for (const auto& [file, contents] : options.files) {
+      for (size_t at = 0; at == 0 || at < contents.size(); at += kFilePiece) {
+        const size_t size = std::min(kFilePiece, contents.size() - at);
+        On(first, "keeping file '" + file + "'", options_.timeout, [&](Peer& peer) {
+          auto request = peer.current().addFileRequest();
+          request.setFile(file);
+          request.setOffset(at);
+          request.setData(
+              capnp::Data::Reader(reinterpret_cast<const kj::byte*>(contents.data()) + at, size));
+          return request.send().ignoreResult();
+        });
+      }
+      checkpoint.files[file] = contents.size();
+      checkpoint.bytes += contents.size();
+    }
+    OnAll("holding pushes", kHoldLimit,
+          [](Peer& peer) { return peer.current().holdRequest().send().ignoreResult(); });
+    std::map<std::string, CheckpointTensor> tensors;
+    OnAll("taking a checkpoint", kHoldLimit, [&](Peer& peer) {
+      return peer.current().takeRequest().send().then([&](auto&& answer) {
+        checkpoint.bytes += answer.getBytes();
+        for (auto each : answer.getTensors()) {
+          const TensorShare share = ReadShare(each);
+          CheckpointTensor& tensor = tensors[share.info.spec.name];
+          tensor.spec = share.info.spec;
+          tensor.state = std::max(tensor.state, share.info.state);
+        }
+      });
+    });
+    for (auto& [tensor_name, tensor] : tensors) checkpoint.tensors.push_back(std::move(tensor));
+    const std::string text = EncodeManifest(manifest, meta_->schema);
+    const auto commit = [&](Peer& peer) {
+      auto request = peer.current().commitRequest();
+      if (&peer == &first) request.setManifest(text);
+      return request.send().ignoreResult();
+    };
+    OnAll("keeping a checkpoint", kDiskLimit, [&](Peer& peer) -> kj::Promise<void> {
+      if (&peer == &first) return kj::READY_NOW;
+      return commit(peer);
+    });
+    On(first, "keeping a checkpoint", kDiskLimit, commit);
+  } catch (const Error&) {
+    thread_.Run([this] {
+      for (const auto& peer : peers_) peer->making = nullptr;
+    });
+    throw;
+  }
+  thread_.Run([this] {
+    for (const auto& peer : peers_) peer->making = nullptr;
+  });
+}
+
+std::string CheckpointClient::ReadFileOf(const Found& found, const std::string& file) {
+  const auto known = found.manifest.checkpoint.files.find(file);
+  if (known == found.manifest.checkpoint.files.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, bytes] : found.manifest.checkpoint.files) names.push_back(name);
+    Throw(ErrorCode::kNotFound, "checkpoint '", found.name, "' keeps no file '", file, "'; it has ",
+          names.empty() ? "none" : Join(names, ", "));
+  }
+  std::string contents;
+  while (contents.size() < known->second) {
+    const size_t before = contents.size();
+    On(*found.with_manifest, "reading file '" + file + "'", options_.timeout, [&](Peer& peer) {
+      auto request = peer.checkpoints().readFileRequest();
+      request.setName(found.name);
+      request.setFile(file);
+      request.setOffset(before);
+      request.setCount(kFilePiece);
+      return request.send().then([&contents](auto&& answer) {
+        const auto data = answer.getData();
+        contents.append(reinterpret_cast<const char*>(data.begin()), data.size());
+      });
+    });
+    if (contents.size() == before) break;
+  }
+  if (contents.size() != known->second) {
+    Throw(ErrorCode::kCorrupt, "file '", file, "' of checkpoint '", found.name, "' has ",
+          contents.size(), " bytes, not the ", known->second, " of the manifest");
+  }
+  return contents;
+}
+
+std::string CheckpointClient::ReadFile(const std::string& name, const std::string& file) {
+  return ReadFileOf(FindOne(name), file);
+}
+
+}  // namespace graphd

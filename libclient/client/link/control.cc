@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/link/control.h"
+
+#include <kj/async-io.h>
+
+#include "base/strings.h"
+#include "wire/connection.h"
+#include "wire/graph_messages.h"
+#include "wire/ip_config.h"
+
+namespace graphd {
+
+struct ControlClient::Impl {
+  Impl(UniqueFd fd, bool is_unix, std::string where, std::chrono::milliseconds limit)
+      : peer(std::move(where)),
+        timeout(limit),
+        io(kj::setupAsyncIo()),
+        connection(*io.lowLevelProvider, std::move(fd), is_unix, BufferPool::Create(),
+                   capnp::rpc::twoparty::Side::CLIENT, nullptr),
+        daemon(connection.Bootstrap()) {}
+
+  // Waits for an answer no longer than the timeout; errors of the RPC become ours.
+  template <class T>
+  T Wait(kj::Promise<T> promise) {
+    try {
+      auto& timer = io.provider->getTimer();
+      return timer.timeoutAfter(timeout.count() * kj::MILLISECONDS, kj::mv(promise))
+          .wait(io.waitScope);
+    } catch (const kj::Exception& exception) {
+      if (exception.getType() == kj::Exception::Type::OVERLOADED &&
+          std::string(exception.getDescription().cStr()).find("[graphd:") == std::string::npos) {
+        Throw(ErrorCode::kDeadline, "the graphd at ", peer, " did not answer within ",
+              timeout.count(), " ms");
+      }
+      throw FromKj(exception, "the graphd at " + peer);
+    }
+  }
+
+  std::string peer;
+  std::chrono::milliseconds timeout;
+  kj::AsyncIoContext io;
+  Connection connection;
+  wire::Daemon::Client daemon;
+  kj::Maybe<wire::Session::Client> session;
+};
+
+ControlClient::ControlClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ControlClient::~ControlClient() = default;
+
+std::unique_ptr<ControlClient> ControlClient::ConnectUnix(const std::string& socket_path,
+                                                          std::chrono::milliseconds timeout) {
+  UniqueFd fd = graphd::ConnectUnix(socket_path, static_cast<int>(timeout.count()));
+  return std::unique_ptr<ControlClient>(
+      new ControlClient(std::make_unique<Impl>(std::move(fd), true, socket_path, timeout)));
+}
+
+std::unique_ptr<ControlClient> ControlClient::ConnectTcp(const std::string& address, uint16_t port,
+                                                         std::chrono::milliseconds timeout) {
+  UniqueFd fd = graphd::ConnectTcp(address, port, static_cast<int>(timeout.count()));
+  return std::unique_ptr<ControlClient>(new ControlClient(
+      std::make_unique<Impl>(std::move(fd), false, HostPort(address, port), timeout)));
+}
+
+void ControlClient::SetTimeout(std::chrono::milliseconds timeout) { impl_->timeout = timeout; }
+
+ServerStatus ControlClient::Status() {
+  auto request = impl_->daemon.statusRequest();
+  WriteHello(request.initHello());
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Daemon::StatusResults>&& response) {
+        return ReadStatus(response.getStatus());
+      }));
+}
+
+void ControlClient::JoinJob(const JobMember& member) {
+  auto request = impl_->daemon.attachRequest();
+  WriteHello(request.initHello());
+  WriteMember(member, request.initMember());
+  impl_->session =
+      impl_->Wait(request.send().then([](capnp::Response<wire::Daemon::AttachResults>&& response) {
+        return response.getSession();
+      }));
+}
+
+void ControlClient::Shutdown(bool force) {
+  auto request = impl_->daemon.shutdownRequest();
+  request.setForce(force);
+  try {
+    impl_->Wait(request.send().ignoreResult());
+  } catch (const Error& error) {
+    // It may be gone before its answer is out: that is what was asked for.
+    if (error.code() != ErrorCode::kUnavailable) throw;
+  }
+}
+
+}  // namespace graphd

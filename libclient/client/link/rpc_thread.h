@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async-io.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "base/interrupt.h"
+#include "wire/connection.h"
+#include "wire/loop_thread.h"
+#include "wire/status.h"
+
+namespace graphd {
+
+// The thread of a trainer on which all its connections live. Other threads hand it functions that
+// return promises, and wait for them. Thread-safe.
+class RpcThread {
+ public:
+  RpcThread();
+  RpcThread(const RpcThread&) = delete;
+  RpcThread& operator=(const RpcThread&) = delete;
+
+  // A started call. The memory that the call writes to must live until Wait has returned or thrown;
+  // the destructor waits too, and first drops the call if its thread is interrupted.
+  class Pending {
+   public:
+    Pending() = default;
+    explicit Pending(std::future<void> done, std::function<void()> drop = {})
+        : done_(std::move(done)), drop_(std::move(drop)) {}
+    Pending(Pending&&) = default;
+    Pending& operator=(Pending&&) = default;
+    ~Pending() {
+      if (!done_.valid()) return;
+      if (Interruptions::Happened() && drop_) drop_();
+      done_.wait();
+    }
+    void Wait() {
+      if (!done_.valid()) return;
+      AwaitFuture(done_);
+      done_.get();
+    }
+
+   private:
+    std::future<void> done_;
+    std::function<void()> drop_;
+  };
+
+  // Runs `call` on the thread. After `timeout` its promise is dropped and Wait throws
+  // Error(kDeadline, what). Exceptions of the RPC come out of Wait as graphd::Error.
+  // Throws Error(kInvalid) in a process that was forked: the thread is not in it.
+  Pending Start(std::function<kj::Promise<void>()> call, std::chrono::milliseconds timeout,
+                std::string what);
+  // Runs a plain function there and waits for it.
+  void Run(std::function<void()> function);
+
+  // For use on the thread itself.
+  kj::LowLevelAsyncIoProvider& provider() { return loop_.provider(); }
+
+ private:
+  struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
+    void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
+  };
+  const int process_;  // that has the thread
+  IgnoreErrors ignore_errors_;
+  kj::Own<kj::TaskSet> tasks_;  // touched on the loop only
+  LoopThread loop_;             // last: its thread uses the others
+};
+
+}  // namespace graphd

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/batch_queue.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/interrupt.h"
+#include "base/strings.h"
+
+namespace graphd::detail {
+
+struct BatchQueueCore::State {
+  // A batch that is made, or why it could not be. Assigning one never throws.
+  struct Slot {
+    bool full = false;
+    std::shared_ptr<void> batch;
+    std::exception_ptr failure;
+  };
+
+  Slot Run(int64_t index) const noexcept;
+  void Work();
+  void Stop();
+
+  int64_t num_batches = 0;
+  Make make;
+  bool ordered = true;
+  std::stop_source stop;
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable room, ready;
+  // A ring: the next to be delivered is slots[delivered % size].
+  std::vector<Slot> slots;
+  int64_t started = 0, finished = 0, delivered = 0;
+
+  std::vector<std::thread> workers;
+};
+
+BatchQueueCore::State::Slot BatchQueueCore::State::Run(int64_t index) const noexcept {
+  Slot slot;
+  slot.full = true;
+  try {
+    slot.batch = make(index, stop.get_token());
+  } catch (...) {
+    slot.failure = std::current_exception();
+  }
+  return slot;
+}
+
+void BatchQueueCore::State::Work() {
+  struct NobodyWaits {};
+  const InterruptCheck check([this] {
+    if (stop.stop_requested()) throw NobodyWaits{};
+  });
+  const auto size = static_cast<int64_t>(slots.size());
+  std::unique_lock lock(mutex);
+  for (;;) {
+    room.wait(lock, [&] {
+      return stop.stop_requested() || started == num_batches || started < delivered + size;
+    });
+    if (stop.stop_requested() || started == num_batches) return;
+    const int64_t index = started++;
+    if (started == num_batches) room.notify_all();  // the others have nothing left to wait for
+    lock.unlock();
+    Slot slot = Run(index);
+    lock.lock();
+    const int64_t place = ordered ? index : finished;
+    finished++;
+    slots[static_cast<size_t>(place % size)] = std::move(slot);
+    ready.notify_one();
+  }
+}
+
+void BatchQueueCore::State::Stop() {
+  stop.request_stop();
+  // Whoever saw no stop holds the mutex, or waits by the time we have had it.
+  { std::lock_guard lock(mutex); }
+  room.notify_all();
+  for (std::thread& worker : workers) worker.join();
+  workers.clear();
+}
+
+BatchQueueCore::BatchQueueCore(int64_t num_batches, Make make, const QueueOptions& options) {
+  if (num_batches < 0) Throw(ErrorCode::kInvalid, num_batches, " batches: expected 0 or more");
+  if (options.num_workers < 0 || options.num_workers > kMaxWorkers) {
+    Throw(ErrorCode::kInvalid, "num_workers ", options.num_workers, ": expected 0..", kMaxWorkers);
+  }
+  if (options.queue_size < 1 || options.queue_size > kMaxQueueSize) {
+    Throw(ErrorCode::kInvalid, "queue_size ", options.queue_size, ": expected 1..", kMaxQueueSize);
+  }
+  state_ = std::make_unique<State>();
+  state_->num_batches = num_batches;
+  state_->make = std::move(make);
+  state_->ordered = options.ordered;
+  state_->slots.resize(static_cast<size_t>(std::min(options.queue_size, num_batches)));
+  const int64_t useful = static_cast<int64_t>(state_->slots.size());
+  const int64_t count = std::min<int64_t>(options.num_workers, useful);
+  try {
+    for (int64_t i = 0; i < count; i++) {
+      state_->workers.emplace_back([state = state_.get()] { state->Work(); });
+    }
+  } catch (const std::system_error& error) {
+    const size_t running = state_->workers.size();
+    state_->Stop();
+    Throw(ErrorCode::kOverloaded, "no thread for sampler ", running, " of ", count, ": ",
+          error.what(), "; ask for fewer (num_workers, --num_samplers)");
+  }
+}
+
+BatchQueueCore::~BatchQueueCore() {
+  if (state_) state_->Stop();
+}
+
+std::shared_ptr<void> BatchQueueCore::Next() {
+  State& state = *state_;
+  if (state.delivered == state.num_batches) return nullptr;
+  if (state.workers.empty()) return state.make(state.delivered++, state.stop.get_token());
+  std::unique_lock lock(state.mutex);
+  State::Slot& next = state.slots[static_cast<size_t>(state.delivered) % state.slots.size()];
+  Await(state.ready, lock, [&] { return next.full; });
+  const State::Slot slot = std::exchange(next, {});
+  state.delivered++;
+  lock.unlock();
+  state.room.notify_one();
+  if (slot.failure) std::rethrow_exception(slot.failure);
+  return slot.batch;
+}
+
+}  // namespace graphd::detail

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/routing/graph_access.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/strings.h"
+#include "sampling/gather.h"
+#include "wire/graph_messages.h"
+
+namespace graphd {
+
+GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
+                         std::vector<std::vector<FeatureInfo>> node_features,
+                         std::vector<std::vector<FeatureInfo>> edge_features,
+                         std::vector<std::shared_ptr<const Partition>> mapped,
+                         std::vector<std::shared_ptr<DaemonLink>> links,
+                         std::vector<std::shared_ptr<TensorPort>> ports,
+                         std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout)
+    : meta_(std::move(meta)),
+      node_features_(std::move(node_features)),
+      edge_features_(std::move(edge_features)),
+      mapped_(std::move(mapped)),
+      links_(std::move(links)),
+      ports_(std::move(ports)),
+      traffic_(std::move(traffic)),
+      timeout_(timeout),
+      buffers_(BufferPool::Create()) {
+  indexes_.resize(mapped_.size());
+  for (size_t p = 0; p < mapped_.size(); p++) {
+    if (!mapped_[p]) continue;
+    if (!links_[p]) {
+      indexes_[p] = std::make_unique<EdgeIndexes>(mapped_[p]);
+      continue;
+    }
+    // The daemon makes what it serves, once for all trainers.
+    indexes_[p] = std::make_unique<EdgeIndexes>(
+        mapped_[p], [this, p](const EdgeIndexSpec& spec, const EdgeIndexes::Made&) {
+          return MapIndex(static_cast<PartId>(p), spec);
+        });
+  }
+}
+
+const std::vector<FeatureInfo>& GraphAccess::features(bool is_edge, int32_t type) const {
+  const auto& all = is_edge ? edge_features_ : node_features_;
+  if (type < 0 || static_cast<size_t>(type) >= all.size()) {
+    Throw(ErrorCode::kInvalid, is_edge ? "edge" : "node", " type ", type, " is outside 0..",
+          static_cast<int64_t>(all.size()) - 1);
+  }
+  return all[static_cast<size_t>(type)];
+}
+
+const FeatureInfo& GraphAccess::feature(const FeatureRef& ref) const {
+  std::vector<std::string> names;
+  for (const FeatureInfo& info : features(ref.is_edge, ref.type)) {
+    if (info.name == ref.name) return info;
+    names.push_back(info.name);
+  }
+  Throw(ErrorCode::kNotFound, ref.is_edge ? "edge" : "node", " type '",
+        ref.is_edge ? meta_->schema.etype(ref.type).ToString() : meta_->schema.ntype(ref.type),
+        "' has no feature '", ref.name,
+        "'; there are: ", names.empty() ? "none" : Join(names, ", "));
+}
+
+size_t GraphAccess::RowBytes(const FeatureInfo& info) const {
+  size_t bytes = DTypeSize(info.dtype);
+  for (int64_t extent : info.row_shape) bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
+void GraphAccess::ForParts(
+    const OwnerSplit& split,
+    const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
+    const std::function<void(PartId, const OwnerSplit::Part&)>& local) {
+  Retry([&] {
+    std::vector<RpcThread::Pending> pending;
+    for (size_t p = 0; p < split.parts.size(); p++) {
+      const auto part = static_cast<PartId>(p);
+      if (split.parts[p].ids.empty() || is_mapped(part)) continue;
+      pending.push_back(remote(part, split.parts[p]));
+    }
+    for (size_t p = 0; p < split.parts.size(); p++) {
+      const auto part = static_cast<PartId>(p);
+      if (!split.parts[p].ids.empty() && is_mapped(part)) local(part, split.parts[p]);
+    }
+    for (auto& call : pending) call.Wait();
+  });
+}
+
+void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
+                         std::span<std::byte> out) {
+  const FeatureInfo& info = feature(ref);
+  const size_t row_bytes = RowBytes(info);
+  if (out.size() != ids.size() * row_bytes) {
+    Throw(ErrorCode::kInvalid, "output of ", out.size(), " bytes for ", ids.size(), " rows of ",
+          row_bytes);
+  }
+  if (ids.empty()) return;
+  const IdMap& map = ref.is_edge ? meta_->book.edges() : meta_->book.nodes();
+  Loan loan(*this);
+  loan->splits.resize(std::max<size_t>(loan->splits.size(), 1));
+  OwnerSplit& split = loan->splits[0];
+  split.Assign(map, ref.type, ids, "id");
+  ForParts(
+      split,
+      [&](PartId p, const OwnerSplit::Part& some) {
+        return links_[static_cast<size_t>(p)]->Gather(
+            p, ref,
+            {some.ids, some.positions, out.data(), row_bytes, IdBytes(map.count(ref.type))});
+      },
+      [&](PartId p, const OwnerSplit::Part& some) {
+        LocalRows(map, ref.type, p, some.ids, loan->rows);
+        const Partition& partition = *mapped_[static_cast<size_t>(p)];
+        const Tensor& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
+                                          : partition.node_feature(ref.type, ref.name);
+        const bool all = some.ids.size() == ids.size();
+        GatherRows(table.data(), row_bytes, loan->rows,
+                   all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
+                   out.data());
+      });
+}
+
+void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
+                        std::span<std::byte> out) {
+  const IdMap& map = ref.is_edge ? meta_->book.edges() : meta_->book.nodes();
+  if (begin < 0 || end < begin || end > map.count(ref.type)) {
+    Throw(ErrorCode::kInvalid, "rows [", begin, ", ", end, ") are outside 0..",
+          map.count(ref.type));
+  }
+  if (!map.is_range()) {  // a partition's ids are not consecutive
+    std::vector<int64_t> ids(static_cast<size_t>(end - begin));
+    for (size_t i = 0; i < ids.size(); i++) ids[i] = begin + static_cast<int64_t>(i);
+    return Gather(ref, ids, out);
+  }
+  const size_t row_bytes = end > begin ? out.size() / static_cast<size_t>(end - begin) : 0;
+  Retry([&] {
+    std::vector<RpcThread::Pending> pending;
+    for (PartId p = 0; p < map.num_parts(); p++) {
+      const int64_t first = map.type_begin(p, ref.type);
+      const int64_t from = std::max(begin, first);
+      const int64_t to = std::min(end, first + map.count_in(p, ref.type));
+      if (from >= to || row_bytes == 0) continue;
+      auto target = out.subspan(static_cast<size_t>(from - begin) * row_bytes,
+                                static_cast<size_t>(to - from) * row_bytes);
+      if (!is_mapped(p)) {
+        pending.push_back(
+            links_[static_cast<size_t>(p)]->Slice(p, ref, row_bytes, from - first, target));
+        continue;
+      }
+      const Partition& partition = *mapped_[static_cast<size_t>(p)];
+      const Tensor& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
+                                        : partition.node_feature(ref.type, ref.name);
+      std::memcpy(target.data(), table.data() + static_cast<size_t>(from - first) * row_bytes,
+                  target.size());
+    }
+    for (auto& call : pending) call.Wait();
+  });
+}
+
+void GraphAccess::Barrier() {
+  // The daemon of partition 0 counts for the whole job.
+  if (links_.empty() || !links_[0]) return;
+  const auto start = Clock::now();
+  for (;;) {
+    links_[0]->ReconnectIfBroken();
+    const uint64_t generation = links_[0]->generation();
+    try {
+      return links_[0]->Barrier().Wait();
+    } catch (const Error& error) {
+      // A trainer that has left fails the barrier; a daemon that restarts only interrupts it.
+      const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;
+      if (error.code() != ErrorCode::kUnavailable || !interrupted ||
+          Clock::now() - start > timeout_) {
+        throw;
+      }
+    }
+  }
+}
+
+void GraphAccess::Retry(const std::function<void()>& f) {
+  WhileAway(
+      timeout_,
+      [this] {
+        for (size_t p = 0; p < links_.size(); p++) {
+          if (links_[p] && !mapped_[p]) links_[p]->ReconnectIfBroken();
+        }
+      },
+      f);
+}
+
+std::shared_ptr<const Segment> GraphAccess::MapIndex(PartId part, const EdgeIndexSpec& spec) {
+  DaemonLink& link = *links_[static_cast<size_t>(part)];
+  std::shared_ptr<const Segment> segment;
+  link.Persevere([&] { segment = link.MapIndex(part, spec); });
+  return segment;
+}
+
+Tensor GraphAccess::NewTensor(DType dtype, std::vector<int64_t> shape) const {
+  Tensor measured(dtype, shape, nullptr, nullptr);
+  auto buffer = std::make_shared<PooledBuffer>(buffers_->Get(measured.num_bytes()));
+  std::byte* data = buffer->data();
+  return Tensor(dtype, std::move(shape), data, std::move(buffer));
+}
+
+GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
+  std::lock_guard lock(access.mutex_);
+  if (access.idle_.empty()) {
+    scratch_ = std::make_unique<AccessScratch>();
+  } else {
+    scratch_ = std::move(access.idle_.back());
+    access.idle_.pop_back();
+  }
+}
+
+GraphAccess::Loan::~Loan() {
+  std::lock_guard lock(access_.mutex_);
+  access_.idle_.push_back(std::move(scratch_));
+}
+
+RelabelTable& GraphAccess::relabel(AccessScratch& scratch, NodeTypeId ntype) const {
+  const auto index = static_cast<size_t>(ntype);
+  if (scratch.relabel.size() <= index) scratch.relabel.resize(index + 1);
+  if (!scratch.relabel[index]) {
+    scratch.relabel[index] = std::make_unique<RelabelTable>(meta_->book.nodes().count(ntype));
+  }
+  return *scratch.relabel[index];
+}
+
+}  // namespace graphd

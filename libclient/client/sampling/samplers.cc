@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/samplers.h"
+#include "client/routing/graph_access.h"
+#include "client/sampling/block_maker.h"
+#include "client/sampling/etype_rules.h"
+#include "client/sampling/feature_rows.h"
+
+namespace graphd {
+
+NeighborSampler::NeighborSampler(std::vector<int> fanouts, bool replace, bool edge_ids)
+    : NeighborSampler(LayerFanouts(fanouts), NeighborOptions{replace, edge_ids}) {}
+
+NeighborSampler::NeighborSampler(std::vector<int> fanouts, NeighborOptions options)
+    : NeighborSampler(LayerFanouts(fanouts), std::move(options)) {}
+
+NeighborSampler::NeighborSampler(LayerFanouts fanouts, NeighborOptions options)
+    : fanouts_(std::move(fanouts)), options_(std::move(options)) {}
+
+MiniBatch NeighborSampler::Sample(const DistGraph& graph, BatchRequest request) const {
+  GraphAccess& access = *graph.access();
+  GraphAccess::Loan loan(access);
+  const auto table = [&](NodeTypeId t) -> RelabelTable& { return access.relabel(*loan, t); };
+  MiniBatch batch;
+  batch.seeds = UniqueSeeds(graph, request.seeds, table);
+  batch.blocks.resize(fanouts_.num_layers());
+  EdgePick how;
+  how.method = options_.method;
+  how.replace = options_.replace;
+  how.column = options_.column;
+  how.largest = options_.largest;
+  FeatureRows rows(access, request.input_features, request.seed_features);
+  for (size_t l = fanouts_.num_layers(); l-- > 0;) {
+    auto frontier = l + 1 == fanouts_.num_layers() ? batch.seeds : batch.blocks[l + 1].src_nodes;
+    std::vector<HopSeeds> seeds(frontier.size());
+    for (size_t t = 0; t < frontier.size(); t++) seeds[t].ids = frontier[t];
+    const HopOptions options{request.seed, static_cast<uint32_t>(l), options_.edge_ids,
+                             request.exclude};
+    // What the hop before found is asked for now, in the same messages.
+    auto samples =
+        access.Hop(seeds, EtypePicks(graph, fanouts_, l, how), options, rows.With(frontier));
+    batch.blocks[l] = MakeBlock(graph.schema(), std::move(frontier), std::move(samples), table);
+  }
+  rows.Finish(batch);
+  return batch;
+}
+
+}  // namespace graphd

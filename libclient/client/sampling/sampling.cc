@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/sampling.h"
+
+#include "base/strings.h"
+#include "client/routing/graph_access.h"
+
+namespace graphd {
+namespace {
+
+// The pick that `options` mean for one edge type. DGL: an edge type without the probabilities is
+// sampled uniformly.
+EdgePick PickOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions& options,
+                bool& found_prob) {
+  EdgePick pick{etype, options.direction};
+  pick.fanout = options.fanout;
+  pick.replace = options.replace;
+  for (const FeatureInfo& info : access.features(true, etype)) {
+    if (options.prob.empty() || info.name != options.prob) continue;
+    pick.method = PickMethod::kWeighted;
+    pick.column = options.prob;
+    found_prob = true;
+  }
+  return pick;
+}
+
+}  // namespace
+
+std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeeds> seeds,
+                                 std::span<const EdgePick> picks, const HopOptions& options) {
+  return graph.access()->Hop(seeds, picks, options);
+}
+
+Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
+                          const SampleOptions& options, EdgeTypeId etype) {
+  GraphAccess& access = *graph.access();
+  bool found_prob = options.prob.empty();
+  const EdgePick pick = PickOf(access, etype, options, found_prob);
+  if (!found_prob) access.feature({true, etype, options.prob});  // throws, naming those there are
+  std::vector<HopSeeds> by_type(static_cast<size_t>(graph.schema().num_ntypes()));
+  by_type[static_cast<size_t>(SeedType(graph.schema(), pick))].ids = seeds;
+  std::vector<std::vector<int64_t>> exclude;
+  if (!options.exclude.empty()) {
+    exclude.resize(static_cast<size_t>(graph.schema().num_etypes()));
+    exclude[static_cast<size_t>(etype)].assign(options.exclude.begin(), options.exclude.end());
+  }
+  const HopOptions hop{options.seed, options.layer, options.edge_ids, exclude};
+  return std::move(access.Hop(by_type, std::span(&pick, 1), hop)[0]);
+}
+
+std::vector<Neighbors> SampleEtypeNeighbors(const DistGraph& graph,
+                                            const std::vector<std::vector<int64_t>>& seeds,
+                                            std::span<const int> fanouts,
+                                            const SampleOptions& options) {
+  GraphAccess& access = *graph.access();
+  const Schema& schema = graph.schema();
+  if (fanouts.size() != static_cast<size_t>(schema.num_etypes())) {
+    Throw(ErrorCode::kInvalid, fanouts.size(), " fanouts, the graph has ", schema.num_etypes(),
+          " edge types; give one for each");
+  }
+  std::vector<HopSeeds> by_type(seeds.size());
+  for (size_t t = 0; t < seeds.size(); t++) by_type[t].ids = seeds[t];
+  bool found_prob = options.prob.empty();
+  std::vector<EdgePick> picks;
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    SampleOptions of_type = options;
+    of_type.fanout = fanouts[static_cast<size_t>(e)];
+    picks.push_back(PickOf(access, e, of_type, found_prob));
+  }
+  if (!found_prob) {
+    Throw(ErrorCode::kNotFound, "no edge type has a feature '", options.prob, "'");
+  }
+  return access.Hop(by_type, picks, {options.seed, options.layer, options.edge_ids});
+}
+
+}  // namespace graphd

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graphd/sparse_optim.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "client/tensors/step_queue.h"
+#include "client/tensors/table_source.h"
+
+namespace graphd {
+namespace {
+
+std::shared_ptr<TableSource> TableOf(const DistEmbedding& embedding) {
+  auto table = std::dynamic_pointer_cast<TableSource>(embedding.weight().source());
+  GRAPHD_CHECK(table != nullptr, "an embedding is made as a table");
+  return table;
+}
+
+store::UpdateRule RuleOf(store::UpdateKind kind, const StepOptions& options) {
+  store::UpdateRule rule;
+  rule.kind = kind;
+  rule.mean_of_duplicates = options.sum_duplicates ? 0 : 1;
+  rule.lr = options.lr;
+  rule.weight_decay = options.weight_decay;
+  return rule;
+}
+
+}  // namespace
+
+struct SparseOptimizer::Impl {
+  // One embedding.
+  struct Target {
+    std::shared_ptr<TableSource> table;
+    PushChannels channels;
+    std::vector<uint64_t> next_steps;  // synchronous: their numbers, by partition
+  };
+
+  Impl(std::vector<DistEmbedding*> of, const StepOptions& with, const store::UpdateRule& by,
+       OptimizerState state)
+      : embeddings(std::move(of)), options(with), rule(by), steps(with.staleness) {
+    store::CheckRule(rule, DType::kFloat32, state);
+    if (options.staleness < 0) {
+      Throw(ErrorCode::kInvalid, "staleness ", options.staleness, " is negative");
+    }
+    std::set<DistEmbedding*> seen;
+    for (DistEmbedding* embedding : embeddings) {
+      if (embedding == nullptr) Throw(ErrorCode::kInvalid, "an optimiser got no embedding");
+      if (!seen.insert(embedding).second) {
+        Throw(ErrorCode::kInvalid, "embedding '", embedding->name(),
+              "' is named twice; an optimiser takes each once");
+      }
+    }
+    for (DistEmbedding* embedding : embeddings) Prepare(*embedding, state);
+  }
+
+  void Prepare(const DistEmbedding& embedding, OptimizerState state) {
+    auto table = TableOf(embedding);
+    table->PrepareState(state);
+    std::vector<uint64_t> next(table->num_parts());
+    if (is_synchronous()) {
+      for (size_t p = 0; p < next.size(); p++) {
+        const auto part = static_cast<PartId>(p);
+        next[p] = table->port(part).LastStep(table->table(part)) + 1;
+      }
+    }
+    PushChannels channels(table->num_parts());
+    targets.push_back({std::move(table), std::move(channels), std::move(next)});
+  }
+
+  bool is_synchronous() const noexcept { return options.mode == StepMode::kSynchronous; }
+
+  // What the embeddings have, on its way. If it throws, they have it still, or again.
+  std::unique_ptr<PendingStep> TakeStep() {
+    auto step = std::make_unique<PendingStep>();
+    try {
+      for (size_t e = 0; e < embeddings.size(); e++) {
+        DistEmbedding::Gradients gradients = embeddings[e]->Take();
+        if (gradients.ids.empty() && !is_synchronous()) continue;
+        step->gradients.push_back(std::move(gradients));
+        step->of.push_back(embeddings[e]);
+        step->changes.push_back(ChangeOf(targets[e], step->gradients.back()));
+      }
+    } catch (...) {
+      for (size_t i = 0; i < step->of.size(); i++) {
+        step->of[i]->PutBack(std::move(step->gradients[i]));
+      }
+      throw;
+    }
+    for (Target& target : targets) {
+      for (uint64_t& next : target.next_steps) next++;
+      step->timeout = target.table->access().timeout();
+    }
+    return step;
+  }
+
+  TableChange ChangeOf(Target& target, const DistEmbedding::Gradients& gradients) {
+    const auto* payload = reinterpret_cast<const std::byte*>(gradients.all().data());
+    if (is_synchronous()) {
+      return MakeStagedChange(*target.table, rule, gradients.ids, payload, target.next_steps);
+    }
+    return MakeChange(*target.table, target.channels, rule, gradients.ids, payload);
+  }
+
+  const std::vector<DistEmbedding*> embeddings;
+  const StepOptions options;
+  store::UpdateRule rule;
+  std::deque<Target> targets;  // does not move: changes on their way refer to it
+  StepQueue steps;             // last: its thread uses the others
+};
+
+SparseOptimizer::SparseOptimizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SparseOptimizer::~SparseOptimizer() = default;
+
+void SparseOptimizer::Step() {
+  const bool had_failed = impl_->steps.Resume();
+  // All trainers of a synchronous job call Step equally often: this call is the failed one's.
+  if (had_failed && impl_->is_synchronous()) return;
+  impl_->steps.Add(impl_->TakeStep());
+}
+
+void SparseOptimizer::ZeroGrad() {
+  for (DistEmbedding* embedding : impl_->embeddings) embedding->ZeroGrad();
+}
+
+void SparseOptimizer::Wait() { impl_->steps.Wait(); }
+
+float SparseOptimizer::lr() const noexcept { return impl_->rule.lr; }
+
+void SparseOptimizer::set_lr(float lr) {
+  if (!std::isfinite(lr)) Throw(ErrorCode::kInvalid, "the learning rate can't be ", lr);
+  impl_->rule.lr = lr;
+}
+
+const std::vector<DistEmbedding*>& SparseOptimizer::embeddings() const noexcept {
+  return impl_->embeddings;
+}
+
+SparseSGD::SparseSGD(std::vector<DistEmbedding*> embeddings, const StepOptions& options)
+    : SparseOptimizer(std::make_unique<Impl>(std::move(embeddings), options,
+                                             RuleOf(store::UpdateKind::kSgd, options),
+                                             OptimizerState::kNone)) {}
+
+SparseAdagrad::SparseAdagrad(std::vector<DistEmbedding*> embeddings, const StepOptions& options,
+                             float eps, bool row_wise)
+    : SparseOptimizer([&] {
+        store::UpdateRule rule = RuleOf(
+            row_wise ? store::UpdateKind::kRowAdagrad : store::UpdateKind::kAdagrad, options);
+        rule.eps = eps;
+        return std::make_unique<Impl>(
+            std::move(embeddings), options, rule,
+            row_wise ? OptimizerState::kRowAdagrad : OptimizerState::kAdagrad);
+      }()) {}
+
+SparseAdam::SparseAdam(std::vector<DistEmbedding*> embeddings, const StepOptions& options,
+                       float beta1, float beta2, float eps)
+    : SparseOptimizer([&] {
+        store::UpdateRule rule = RuleOf(store::UpdateKind::kAdam, options);
+        rule.beta1 = beta1;
+        rule.beta2 = beta2;
+        rule.eps = eps;
+        return std::make_unique<Impl>(std::move(embeddings), options, rule, OptimizerState::kAdam);
+      }()) {}
+
+}  // namespace graphd

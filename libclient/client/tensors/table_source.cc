@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/tensors/table_source.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <utility>
+
+#include "base/index.h"
+#include "base/interrupt.h"
+#include "base/strings.h"
+#include "client/routing/owner_split.h"
+
+namespace graphd {
+namespace {
+
+// Ids of a slice that are made at a time.
+constexpr int64_t kSliceIds = int64_t{1} << 20;
+// How long a tensor that was dropped may be read from memory that was mapped before.
+constexpr auto kAskAgain = std::chrono::seconds(1);
+
+}  // namespace
+
+TableSource::TableSource(std::shared_ptr<GraphAccess> access, TensorSpec spec,
+                         std::vector<uint32_t> tables)
+    : TensorSource(access, spec), rows_(RowsOf(access->shared_meta(), spec)) {
+  for (const uint32_t table : tables) {
+    shares_.push_back(std::make_unique<Share>());
+    shares_.back()->table = table;
+  }
+}
+
+// The share's memory as it is now; null if it can't be mapped.
+std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
+  Share& share = *shares_[Index(part)];
+  TensorPort& port = this->port(part);
+  // What is mapped of a daemon that died stays as it was, and would be read for ever.
+  port.Reconnect();
+  const auto lock = AwaitLock(share.mutex);
+  const uint64_t generation = port.generation();
+  const auto now = Clock::now();
+  if (share.generation == generation && (!share.reader || now - share.asked < kAskAgain)) {
+    return share.reader;
+  }
+  const bool mapped = share.generation == generation;
+  auto reader = std::exchange(share.reader, nullptr);
+  share.generation = 0;  // should the tensor be gone
+  if (mapped) {
+    port.LastStep(share.table);
+  } else {
+    reader = port.Map(share.table, rows_.count_in(part), spec().row_bytes());
+  }
+  share.reader = std::move(reader);
+  share.generation = generation;
+  share.asked = now;
+  return share.reader;
+}
+
+void TableSource::ReadOnce(const OwnerSplit& split, std::vector<int64_t>& scratch, std::byte* out) {
+  const size_t row_bytes = spec().row_bytes(), id_bytes = rows_.id_bytes();
+  std::vector<std::shared_ptr<const store::ArenaReader>> readers(split.parts.size());
+  std::deque<OwnerSplit::Part> not_in_memory;  // outlives what is pending
+  std::vector<RpcThread::Pending> pending;
+  const auto start = [&](size_t p, const OwnerSplit::Part& some) {
+    const auto part = static_cast<PartId>(p);
+    pending.push_back(
+        port(part).ReadRows(table(part), {some.ids, some.positions, out, row_bytes, id_bytes}));
+  };
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    if (split.parts[p].ids.empty()) continue;
+    readers[p] = Reader(static_cast<PartId>(p));
+    if (!readers[p]) start(p, split.parts[p]);
+  }
+  for (size_t p = 0; p < split.parts.size(); p++) {
+    if (!readers[p]) continue;
+    const OwnerSplit::Part& some = split.parts[p];
+    LocalRows(*rows_.map, rows_.type, static_cast<PartId>(p), some.ids, scratch);
+    std::vector<uint32_t> missing;
+    readers[p]->Read(scratch, some.positions, out, missing);
+    if (missing.empty()) continue;
+    OwnerSplit::Part& rest = not_in_memory.emplace_back();
+    for (const uint32_t i : missing) {
+      rest.ids.push_back(some.ids[i]);
+      rest.positions.push_back(some.positions[i]);
+    }
+    start(p, rest);
+  }
+  for (RpcThread::Pending& call : pending) call.Wait();
+}
+
+void TableSource::Read(std::span<const int64_t> ids, std::span<std::byte> out) {
+  GraphAccess::Loan loan(access());
+  loan->splits.resize(std::max<size_t>(loan->splits.size(), 1));
+  OwnerSplit& split = loan->splits[0];
+  split.Assign(*rows_.map, rows_.type, ids, "id");
+  try {
+    WhileAway(
+        access().timeout(),
+        [&] {
+          for (size_t p = 0; p < split.parts.size(); p++) {
+            if (!split.parts[p].ids.empty()) port(static_cast<PartId>(p)).Reconnect();
+          }
+        },
+        [&] { ReadOnce(split, loan->rows, out.data()); });
+  } catch (const Error& error) {
+    throw Explain(error);
+  }
+}
+
+void TableSource::Slice(int64_t begin, int64_t end, std::span<std::byte> out) {
+  std::vector<int64_t> ids;
+  for (int64_t from = begin; from < end; from += kSliceIds) {
+    const int64_t to = std::min(from + kSliceIds, end);
+    ids.resize(Index(to - from));
+    std::iota(ids.begin(), ids.end(), from);
+    const size_t row_bytes = spec().row_bytes();
+    Read(ids, out.subspan(Index(from - begin) * row_bytes, ids.size() * row_bytes));
+  }
+}
+
+std::unique_ptr<PushChannels> TableSource::TakeChannels() {
+  std::lock_guard lock(channels_mutex_);
+  if (idle_channels_.empty()) return std::make_unique<PushChannels>(num_parts());
+  // The one that was used last: a push of it that came to nothing in time can't be applied behind
+  // a later one.
+  auto channels = std::move(idle_channels_.back());
+  idle_channels_.pop_back();
+  return channels;
+}
+
+void TableSource::Write(store::UpdateKind kind, std::span<const int64_t> ids,
+                        std::span<const std::byte> rows) {
+  store::UpdateRule rule;
+  rule.kind = kind;
+  store::CheckRule(rule, spec().dtype, OptimizerState::kNone);
+  AcquireForWriting();
+  std::unique_ptr<PushChannels> channels = TakeChannels();
+  const auto give_back = [&] {
+    std::lock_guard lock(channels_mutex_);
+    idle_channels_.push_back(std::move(channels));
+  };
+  try {
+    TableChange change = MakeChange(*this, *channels, rule, ids, rows.data());
+    TableChange* const changes[] = {&change};
+    SendChanges(changes, access().timeout());
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  give_back();
+}
+
+void TableSource::AcquireForWriting() {
+  if (needs_lease() && !has_lease_) Acquire();
+}
+
+void TableSource::Acquire() {
+  if (!needs_lease()) return;
+  std::lock_guard lock(lease_mutex_);
+  // In the order of partitions: two jobs can't have half of it each.
+  std::vector<PartId> taken;
+  try {
+    for (size_t p = 0; p < num_parts(); p++) {
+      const auto part = static_cast<PartId>(p);
+      if (port(part).Lease(table(part), true)) taken.push_back(part);
+    }
+  } catch (const Error& error) {
+    // Not what another trainer of this job had taken before.
+    for (; !taken.empty(); taken.pop_back()) {
+      try {
+        port(taken.back()).Lease(table(taken.back()), false);
+      } catch (const Error&) {  // it ends with the job
+      }
+    }
+    throw Explain(error);
+  }
+  has_lease_ = true;
+}
+
+void TableSource::Release() {
+  if (!needs_lease()) return;
+  std::lock_guard lock(lease_mutex_);
+  has_lease_ = false;
+  // Partition 0 last: who has it has all, or soon will.
+  for (size_t p = num_parts(); p-- > 0;) {
+    const auto part = static_cast<PartId>(p);
+    port(part).Lease(table(part), false);
+  }
+}
+
+void TableSource::PrepareState(OptimizerState state) {
+  AcquireForWriting();
+  for (size_t p = 0; p < num_parts(); p++) {
+    const auto part = static_cast<PartId>(p);
+    try {
+      port(part).PrepareState(table(part), state);
+    } catch (const Error& error) {
+      throw Explain(error);
+    }
+  }
+}
+
+Error TableSource::Explain(const Error& error) const {
+  if (error.code() != ErrorCode::kNotFound) return error;
+  return Error(ErrorCode::kNotFound,
+               StrCat("tensor '", spec().name, "' is gone: ", error.what(),
+                      spec().persistent ? ". Make it again"
+                                        : "; one that is not persistent ends with its job, or is "
+                                          "dropped. Make it again, or make it persistent"));
+}
+
+}  // namespace graphd

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/dgl/graph.h"
+
+// Both ends of every edge of a DGL graph by local edge id, whichever format it is stored in.
+
+namespace graphd {
+
+class DglEdges {
+ public:
+  // Views the coordinate arrays if they are stored (`graph` must then outlive this); otherwise
+  // expands a compressed matrix, 8 or 16 bytes per edge. Throws Error(kCorrupt) if its offsets
+  // fall or an edge id is missing or doubled. `path` names the file in messages.
+  DglEdges(const DglGraph& graph, const std::string& path);
+
+  int64_t num_nodes() const noexcept { return num_nodes_; }
+  size_t size() const noexcept { return size_; }
+
+  // Calls f(src, dst) with two UnalignedSpan of int32 or int64 local node ids. Those of coordinate
+  // arrays are as the file has them: anything.
+  template <class F>
+  decltype(auto) Visit(F&& f) const {
+    if (wide_) return f(UnalignedSpan<int64_t>(src_), UnalignedSpan<int64_t>(dst_));
+    return f(UnalignedSpan<int32_t>(src_), UnalignedSpan<int32_t>(dst_));
+  }
+  // Where in the file the end of an edge lies, for messages; of a compressed matrix, where its
+  // column of ends begins.
+  uint64_t SrcOffset(size_t edge) const noexcept { return src_offset_ + edge * stride_; }
+  uint64_t DstOffset(size_t edge) const noexcept { return dst_offset_ + edge * stride_; }
+
+ private:
+  template <class Id>
+  void Expand(const DglCompressed& matrix, bool rows_are_sources, const std::string& path);
+
+  int64_t num_nodes_;
+  size_t size_;
+  bool wide_ = true;
+  std::span<const std::byte> src_, dst_;
+  uint64_t src_offset_ = 0, dst_offset_ = 0, stride_ = 0;
+  std::vector<std::byte> src_memory_, dst_memory_;
+};
+
+}  // namespace graphd

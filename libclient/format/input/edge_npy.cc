@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "format/input/edge_files.h"
+#include "format/io/npy.h"
+
+namespace graphd {
+namespace {
+
+// Ids in a mapped array, `stride` elements apart.
+struct IdColumn {
+  const NpyFile& file;
+  size_t first = 0, stride = 1;
+
+  // Where an element stands, for messages.
+  struct Place {
+    const IdColumn& column;
+    size_t i;
+    template <class... Args>
+    [[noreturn]] void Fail(const Args&... args) const {
+      const size_t element = column.first + i * column.stride;
+      Throw(ErrorCode::kCorrupt, column.file.path(), ", offset ",
+            column.file.data_offset() + element * DTypeSize(column.file.dtype()), ": ", args...);
+    }
+  };
+
+  template <class T>
+  uint64_t Resolve(NodeIds& ids, size_t i) const {
+    T value;
+    std::memcpy(&value, file.data().data() + (first + i * stride) * sizeof(T), sizeof(T));
+    const Place place{*this, i};
+    if (std::is_signed_v<T> && value < 0) {
+      place.Fail("node ", value, ", expected 0 or more");
+    }
+    return ids.ResolveNumber(static_cast<uint64_t>(value), place);
+  }
+};
+
+// f(a value of the array's type).
+template <class F>
+void VisitIdType(const NpyFile& file, F&& f) {
+  switch (file.dtype()) {
+    case DType::kInt32:
+      return f(int32_t{});
+    case DType::kInt64:
+      return f(int64_t{});
+    case DType::kUInt32:
+      return f(uint32_t{});
+    case DType::kUInt64:
+      return f(uint64_t{});
+    default:
+      Throw(ErrorCode::kCorrupt, file.path(), ": holds ", DTypeName(file.dtype()),
+            ", expected node ids in int32, int64, uint32 or uint64");
+  }
+}
+
+void ReadColumns(const IdColumn& src, const IdColumn& dst, size_t count, EdgesBeingRead& edges,
+                 const StepProgress& progress) {
+  VisitIdType(src.file, [&](auto src_zero) {
+    VisitIdType(dst.file, [&](auto dst_zero) {
+      for (size_t i = 0; i < count; i++) {
+        const uint64_t u = src.Resolve<decltype(src_zero)>(edges.src, i);
+        edges.ends.Add(u, dst.Resolve<decltype(dst_zero)>(edges.dst, i));
+        if (i % 65536 == 0 && progress) progress("reading " + src.file.path(), i, count);
+      }
+    });
+  });
+  if (progress) progress("reading " + src.file.path(), count, count);
+}
+
+std::string ShapeText(const NpyFile& file) {
+  std::vector<std::string> extents;
+  for (int64_t extent : file.shape()) extents.push_back(std::to_string(extent));
+  return "[" + Join(extents, ", ") + "]";
+}
+
+}  // namespace
+
+void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& edges,
+                  const StepProgress& progress) {
+  const NpyFile file(path, NpyOrder::kAny);
+  const auto& shape = file.shape();
+  if (shape.size() != 2 || (shape[0] != 2 && shape[1] != 2)) {
+    Throw(ErrorCode::kCorrupt, path, ": the shape is ", ShapeText(file), ", expected [2, E] or ",
+          "[E, 2]; sources and destinations in two files are given as SRC.npy,DST.npy");
+  }
+  const bool rows_are_ends =
+      shape[0] == 2 && (shape[1] != 2 || two_by_two == TwoByTwo::kEndsInRows);
+  const auto count = static_cast<size_t>(rows_are_ends ? shape[1] : shape[0]);
+  // [2, E] in C order and [E, 2] in Fortran order have all sources first.
+  const bool sources_first = rows_are_ends != file.fortran_order();
+  const IdColumn src{file, 0, sources_first ? size_t{1} : size_t{2}};
+  const IdColumn dst{file, sources_first ? count : size_t{1}, src.stride};
+  ReadColumns(src, dst, count, edges, progress);
+}
+
+void ReadNpyEdges(const std::string& src_path, const std::string& dst_path, EdgesBeingRead& edges,
+                  const StepProgress& progress) {
+  const NpyFile src(src_path), dst(dst_path);
+  for (const NpyFile* file : {&src, &dst}) {
+    if (file->shape().size() == 1) continue;
+    Throw(ErrorCode::kCorrupt, file->path(), ": the shape is ", ShapeText(*file),
+          ", expected [E]: one end of each edge");
+  }
+  if (src.shape() != dst.shape()) {
+    Throw(ErrorCode::kCorrupt, dst_path, ": ", dst.shape()[0], " destinations, but ", src_path,
+          " has ", src.shape()[0], " sources");
+  }
+  ReadColumns({src}, {dst}, static_cast<size_t>(src.shape()[0]), edges, progress);
+}
+
+}  // namespace graphd

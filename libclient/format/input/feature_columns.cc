@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/input/feature_columns.h"
+
+#include <algorithm>
+
+namespace graphd {
+
+bool FeatureSelection::Takes(const std::string& name) {
+  if (!wanted_) return true;
+  if (std::find(wanted_->begin(), wanted_->end(), name) == wanted_->end()) return false;
+  seen_.insert(name);
+  return true;
+}
+
+void FeatureSelection::CheckAllSeen() const {
+  if (!wanted_) return;
+  for (const std::string& name : *wanted_) {
+    if (seen_.contains(name)) continue;
+    Throw(ErrorCode::kInvalid, "--feat_cols: no table has a feature column '", name, "'");
+  }
+}
+
+std::vector<FeatureColumns::Group> FeatureColumns::GroupColumns(const TableFormat& format,
+                                                                const std::vector<size_t>& taken,
+                                                                FeatureSelection& selection) const {
+  std::vector<Group> groups;
+  for (size_t c = 0; c < format.columns.size(); c++) {
+    if (std::find(taken.begin(), taken.end(), c) != taken.end()) continue;
+    const std::string& column = format.columns[c];
+    if (!format.header) {
+      if (!selection.Takes(column)) continue;
+      if (groups.empty()) groups.push_back({single_, {}});
+      groups[0].columns.push_back(c);
+      continue;
+    }
+    const size_t dot = column.rfind('.');
+    const std::string name = column.substr(0, dot);
+    const bool indexed = dot != column.npos && dot > 0;
+    if (indexed && !groups.empty() && groups.back().name == name &&
+        column.substr(dot + 1) == std::to_string(groups.back().columns.size())) {
+      groups.back().columns.push_back(c);
+    } else if (indexed && column.substr(dot + 1) == "0") {
+      if (selection.Takes(name)) groups.push_back({name, {c}});
+    } else if (selection.Takes(column)) {
+      groups.push_back({column, {c}});
+    }
+  }
+  if (!format.header && !groups.empty() && groups[0].columns.size() > 1) groups[0].name = "feat";
+  return groups;
+}
+
+void FeatureColumns::Open(const std::string& path, const TableFormat& format,
+                          const std::vector<size_t>& taken, FeatureSelection& selection) {
+  std::vector<Group> groups = GroupColumns(format, taken, selection);
+  columns_ = format.columns;
+  if (first_path_.empty()) {
+    first_path_ = path;
+    values_.resize(groups.size());
+  } else {
+    const auto describe = [](const std::vector<Group>& all) {
+      std::vector<std::string> names;
+      for (const Group& g : all) names.push_back(StrCat(g.name, " of ", g.columns.size()));
+      return names.empty() ? std::string("none") : Join(names, ", ");
+    };
+    if (describe(groups) != describe(groups_)) {
+      Throw(ErrorCode::kInvalid, path, " has the feature columns ", describe(groups),
+            ", expected those of ", first_path_, ": ", describe(groups_),
+            "; --feat_cols can leave some out");
+    }
+  }
+  groups_ = std::move(groups);
+}
+
+std::string FeatureColumns::NotANumber(std::string_view cell, size_t column) const {
+  return StrCat("'", cell.substr(0, 40), "' in column '", columns_[column],
+                "' is not a number; --feat_cols can leave the column out");
+}
+
+void FeatureColumns::Finish(int64_t rows, std::vector<RawFeature>& features) && {
+  for (size_t g = 0; g < groups_.size(); g++) {
+    std::vector<int64_t> shape{rows};
+    if (groups_[g].columns.size() > 1) {
+      shape.push_back(static_cast<int64_t>(groups_[g].columns.size()));
+    }
+    const bool mask = groups_[g].name.ends_with("_mask");
+    AddFeature(features, groups_[g].name, std::move(values_[g]).Finish(std::move(shape), mask),
+               first_path_);
+  }
+}
+
+void AddFeature(std::vector<RawFeature>& features, const std::string& name, Tensor values,
+                const std::string& source) {
+  for (const RawFeature& feature : features) {
+    if (feature.name == name) {
+      Throw(ErrorCode::kInvalid, source, ": there is another feature '", name, "'; remove one");
+    }
+  }
+  features.push_back({name, std::move(values)});
+}
+
+}  // namespace graphd

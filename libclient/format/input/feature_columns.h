@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/input/raw_graph.h"
+#include "format/io/number_column.h"
+#include "format/io/table_reader.h"
+
+// The columns of a table that become features of its nodes or edges.
+//
+// With a header, a column makes a feature of its name, and columns that are called NAME.0, NAME.1
+// ... make one feature NAME of several numbers. Without a header a single column is called `single`
+// and several make one feature "feat".
+
+namespace graphd {
+
+// Which columns a user wants: all, or those of some names or positions.
+class FeatureSelection {
+ public:
+  FeatureSelection() = default;
+  explicit FeatureSelection(std::optional<std::vector<std::string>> wanted)
+      : wanted_(std::move(wanted)) {}
+  bool Takes(const std::string& name);
+  // Throws Error(kInvalid) naming what was wanted and never there.
+  void CheckAllSeen() const;
+
+ private:
+  std::optional<std::vector<std::string>> wanted_;
+  std::set<std::string> seen_;
+};
+
+class FeatureColumns {
+ public:
+  explicit FeatureColumns(std::string single) : single_(std::move(single)) {}
+
+  // Before the rows of each file. `taken`: columns that are ids. Throws Error(kInvalid) if a file
+  // does not have the features of those before.
+  void Open(const std::string& path, const TableFormat& format, const std::vector<size_t>& taken,
+            FeatureSelection& selection);
+  // The features of a row. `where` has Fail(...), which is called for a cell that is no number.
+  template <class Where>
+  void Append(std::span<const std::string_view> cells, const Where& where) {
+    for (size_t g = 0; g < groups_.size(); g++) {
+      for (size_t c : groups_[g].columns) {
+        if (!values_[g].Append(cells[c])) where.Fail(NotANumber(cells[c], c));
+      }
+    }
+  }
+  // Adds them to `features`; those whose name ends in "_mask" become uint8 if they are 0 and 1.
+  // Throws Error(kInvalid) if there is one of that name.
+  void Finish(int64_t rows, std::vector<RawFeature>& features) &&;
+
+ private:
+  struct Group {
+    std::string name;
+    std::vector<size_t> columns;
+  };
+  std::string NotANumber(std::string_view cell, size_t column) const;
+  std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
+                                  FeatureSelection& selection) const;
+
+  std::string single_, first_path_;
+  std::vector<Group> groups_;
+  std::vector<NumberColumn> values_;
+  std::vector<std::string> columns_;  // of the open file, for messages
+};
+
+// Throws Error(kInvalid) naming `source` if there is a feature of that name.
+void AddFeature(std::vector<RawFeature>& features, const std::string& name, Tensor values,
+                const std::string& source);
+
+}  // namespace graphd

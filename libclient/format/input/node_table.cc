@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/input/node_table.h"
+
+#include <cstring>
+
+namespace graphd {
+namespace {
+
+// rows[id]: where the table has node `id`.
+std::vector<uint64_t> RowsById(const std::string& path, const std::string& ntype,
+                               std::span<const uint64_t> ids) {
+  constexpr uint64_t kNone = UINT64_MAX;
+  std::vector<uint64_t> rows(ids.size(), kNone);
+  for (uint64_t row = 0; row < ids.size(); row++) {
+    if (ids[row] >= ids.size()) {
+      Throw(ErrorCode::kCorrupt, path, ": row ", row, " (from 0) is node ", ids[row], " of type '",
+            ntype, "', but the table has ", ids.size(), " rows, expected nodes 0..", ids.size() - 1,
+            "; --map_ids numbers them anew");
+    }
+    if (rows[ids[row]] != kNone) {
+      Throw(ErrorCode::kCorrupt, path, ": node ", ids[row], " of type '", ntype,
+            "' stands in rows ", rows[ids[row]], " and ", row, " (from 0)");
+    }
+    rows[ids[row]] = row;
+  }
+  return rows;
+}
+
+Tensor Reorder(const Tensor& values, const std::vector<uint64_t>& rows) {
+  Tensor ordered = Tensor::Empty(values.dtype(), values.shape());
+  const size_t bytes = values.row_bytes();
+  for (size_t i = 0; i < rows.size(); i++) {
+    std::memcpy(ordered.data() + i * bytes, values.data() + rows[i] * bytes, bytes);
+  }
+  return ordered;
+}
+
+}  // namespace
+
+void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
+                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress) {
+  TableReader table(path, format);
+  FeatureColumns columns("feat");
+  columns.Open(path, format, {0}, selection);
+  TensorBuilder order(DType::kUInt64);
+  uint64_t rows = 0;
+  bool in_order = true;
+  for (; table.Next(); rows++) {
+    const uint64_t id = ids.Resolve(table.cells()[0], table);
+    if (ids.named() && id != rows) table.Fail("node '", table.cells()[0], "' stands above already");
+    in_order = in_order && id == rows;
+    order.Append(id);
+    columns.Append(table.cells(), table);
+    if (rows % 65536 == 0 && progress) {
+      progress("reading " + path, table.bytes_read(), table.file_bytes());
+    }
+  }
+  ids.Close(static_cast<int64_t>(rows), path);
+  const size_t before = nodes.features.size();
+  std::move(columns).Finish(static_cast<int64_t>(rows), nodes.features);
+  if (!in_order) {
+    const std::vector<uint64_t> by_id = RowsById(path, ids.ntype(), order.as<uint64_t>());
+    for (size_t i = before; i < nodes.features.size(); i++) {
+      nodes.features[i].values = Reorder(nodes.features[i].values, by_id);
+    }
+  }
+  if (progress) progress("reading " + path, table.file_bytes(), table.file_bytes());
+}
+
+}  // namespace graphd

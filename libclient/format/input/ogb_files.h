@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/input/raw_graph.h"
+#include "format/io/step_progress.h"
+
+// The files of which Open Graph Benchmark's layouts consist: numbers as CSV without header, each
+// gzip-compressed (.csv.gz) or plain (.csv). Missing files are Error(kNotFound), bad contents
+// Error(kCorrupt) "file:line: ...".
+
+namespace graphd {
+
+// directory/base.csv.gz, or directory/base.csv.
+std::optional<std::string> FindOgbCsv(const std::string& directory, const std::string& base);
+std::string RequireOgbCsv(const std::string& directory, const std::string& base);
+
+// The number that is all of directory/base.
+int64_t ReadOgbCount(const std::string& directory, const std::string& base);
+
+// directory/edge: `count` lines source,destination.
+void ReadOgbEdges(const std::string& directory, int64_t src_nodes, int64_t dst_nodes, int64_t count,
+                  const StepProgress& progress, RawEdges& edges);
+
+// Every directory/<kind>-NAME and directory/<kind>_NAME, in alphabetical order, `rows` lines each.
+void ReadOgbFeatures(const std::string& directory, const std::string& kind, int64_t rows,
+                     const StepProgress& progress, std::vector<RawFeature>& features);
+
+// The directory of the scheme to use, split/<wanted> or the only one; nothing if the data set has
+// no split. Throws Error(kInvalid) if a choice is needed, or names none that exists.
+std::optional<std::string> ChooseOgbSplit(const std::string& directory, const std::string& wanted);
+
+// directory/{train,valid,test}, node ids, as train_mask, val_mask and test_mask.
+void ReadOgbMasks(const std::string& directory, int64_t nodes, std::vector<RawFeature>& features);
+
+}  // namespace graphd

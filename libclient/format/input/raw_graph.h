@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "format/io/name_table.h"
+#include "graph/partition.h"
+#include "graphd/schema.h"
+#include "graphd/tensor.h"
+
+// A whole graph in memory, as its owner numbered it: what the readers of raw inputs make and the
+// partitioner takes. Edges cost 8 bytes (two 32-bit ids) while every node type has < 2^32 nodes.
+// A value without threads of its own.
+
+namespace graphd {
+
+// Inputs that claim more nodes or edges of one type are damaged.
+constexpr int64_t kMaxRawCount = int64_t{1} << 40;
+
+struct RawFeature {
+  std::string name;
+  Tensor values;  // [nodes or stored edges, ...]
+};
+
+struct RawNodes {
+  int64_t count = 0;
+  std::vector<RawFeature> features;
+  // What the input called each node; null if it used the ids themselves.
+  std::shared_ptr<const NameTable> names;
+  // Where an earlier run wrote these names, if they were not read: orig_id is the line. Empty:
+  // none.
+  std::string names_file;
+  // int64 [count]: ids from before this input, which stand in its place as orig_id.
+  std::optional<Tensor> orig_id;
+
+  int64_t OriginalId(uint64_t i) const {
+    return orig_id ? orig_id->as<int64_t>()[i] : static_cast<int64_t>(i);
+  }
+};
+
+struct RawEdges {
+  Tensor src, dst;  // both uint32 or both uint64, [stored edges]: type-wise ids, checked
+  // Each stored edge stands for itself (edge id i) and for its reverse (id stored() + i), which
+  // shares its features, unless the feature has count() rows. Self loops and multi-edges are
+  // reversed like any other edge. Requires one type at both ends.
+  bool add_reverse = false;
+  std::vector<RawFeature> features;
+  std::optional<Tensor> orig_id;  // as of nodes: int64 [stored edges]
+
+  // A reverse has that of its edge plus the number of stored edges.
+  int64_t OriginalId(uint64_t edge) const {
+    if (!orig_id) return static_cast<int64_t>(edge);
+    const auto original = orig_id->as<int64_t>();
+    const bool reverse = edge >= original.size();
+    return original[reverse ? edge - original.size() : edge] + (reverse ? stored() : 0);
+  }
+  int64_t stored() const { return src.num_rows(); }
+  int64_t count() const { return add_reverse ? 2 * stored() : stored(); }
+
+  // f(edge id, source, destination) for each stored edge by ascending id.
+  template <class F>
+  void ForEachStored(F&& f) const {
+    Visit([&](auto from, auto to) {
+      for (size_t i = 0; i < from.size(); i++) f(i, uint64_t{from[i]}, uint64_t{to[i]});
+    });
+  }
+  // The same for each edge, reverses included.
+  template <class F>
+  void ForEach(F&& f) const {
+    ForEachIn(0, static_cast<size_t>(count()), f);
+  }
+  // The same for the edges begin <= id < end.
+  template <class F>
+  void ForEachIn(size_t begin, size_t end, F&& f) const {
+    Visit([&](auto from, auto to) {
+      const size_t stored = from.size();
+      for (size_t i = begin; i < std::min(end, stored); i++) {
+        f(i, uint64_t{from[i]}, uint64_t{to[i]});
+      }
+      for (size_t i = std::max(begin, stored); i < end; i++) {
+        f(i, uint64_t{to[i - stored]}, uint64_t{from[i - stored]});
+      }
+    });
+  }
+
+ private:
+  template <class F>
+  void Visit(F&& f) const {
+    IdSpan(src).Visit([&](auto from) {
+      f(from, dst.as<std::remove_const_t<typename decltype(from)::value_type>>());
+    });
+  }
+};
+
+struct RawGraph {
+  Schema schema;
+  std::vector<RawNodes> nodes;  // by NodeTypeId
+  std::vector<RawEdges> edges;  // by EdgeTypeId
+};
+
+// Edges within a node type are reversed in their own edge type (RawEdges::add_reverse); for each
+// edge type src:rel:dst between two, a type dst:rev_rel:src is added behind the others. It shares
+// memory and features. Throws Error(kInvalid) if there is one of that name.
+void AddReverseEdges(RawGraph& graph);
+
+}  // namespace graphd

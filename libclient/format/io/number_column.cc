@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/io/number_column.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace graphd {
+namespace {
+
+// What a float32 keeps: a decimal number of 9 digits names one.
+constexpr int kFloat32Digits = 9;
+
+bool SameWord(std::string_view cell, std::string_view word) noexcept {
+  return cell.size() == word.size() && ::strncasecmp(cell.data(), word.data(), word.size()) == 0;
+}
+
+std::optional<int64_t> ParseWord(std::string_view cell) noexcept {
+  if (cell.empty() || (cell[0] | 0x20) < 'f') return std::nullopt;
+  if (SameWord(cell, "true")) return 1;
+  if (SameWord(cell, "false")) return 0;
+  return std::nullopt;
+}
+
+template <class T>
+bool ParseNumber(std::string_view cell, T& value) noexcept {
+  if (cell.size() > 1 && cell[0] == '+' && cell[1] != '-') cell.remove_prefix(1);
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return error == std::errc() && end == cell.data() + cell.size() && !cell.empty();
+}
+
+int SignificantDigits(std::string_view cell) noexcept {
+  int digits = 0, zeros = 0;
+  for (char c : cell) {
+    if (c == 'e' || c == 'E') break;
+    if (c < '0' || c > '9') continue;
+    if (c == '0') {
+      if (digits > 0) zeros++;
+      continue;
+    }
+    digits += zeros + 1;
+    zeros = 0;
+  }
+  return digits;
+}
+
+bool FitsFloat32(double value) noexcept {
+  const double size = std::fabs(value);
+  return !std::isfinite(value) || size == 0 ||
+         (size <= std::numeric_limits<float>::max() && size >= std::numeric_limits<float>::min());
+}
+
+}  // namespace
+
+bool IsNumberCell(std::string_view cell) noexcept {
+  double value = 0;
+  return cell.empty() || ParseNumber(cell, value) || ParseWord(cell).has_value();
+}
+
+bool NumberColumn::Append(std::string_view cell) {
+  int64_t value = 0;
+  if (ParseNumber(cell, value)) {
+    all_words_ = false;
+  } else if (const auto word = ParseWord(cell)) {
+    value = *word;
+  } else {
+    return AppendFloat(cell);
+  }
+  all_bits_ = all_bits_ && (value == 0 || value == 1);
+  if (floating_) {
+    wide_ = wide_ || SignificantDigits(cell) > kFloat32Digits;
+    floats_.Append(static_cast<double>(value));
+  } else {
+    ints_.Append(value);
+  }
+  return true;
+}
+
+bool NumberColumn::AppendFloat(std::string_view cell) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  if (!cell.empty() && !ParseNumber(cell, value)) return false;
+  all_words_ = all_bits_ = false;
+  if (!floating_) MakeFloating();
+  if (!wide_) wide_ = SignificantDigits(cell) > kFloat32Digits || !FitsFloat32(value);
+  floats_.Append(value);
+  return true;
+}
+
+void NumberColumn::MakeFloating() {
+  constexpr int64_t kLimit = 1'000'000'000;  // of kFloat32Digits digits
+  for (int64_t value : ints_.as<int64_t>()) {
+    wide_ = wide_ || value >= kLimit || value <= -kLimit;
+    floats_.Append(static_cast<double>(value));
+  }
+  ints_ = TensorBuilder(DType::kInt64);
+  floating_ = true;
+}
+
+Tensor NumberColumn::Finish(std::vector<int64_t> shape, bool mask) && {
+  if (floating_ && wide_) return std::move(floats_).Finish(std::move(shape));
+  const auto narrow = [&](auto values, auto zero) {
+    using To = decltype(zero);
+    TensorBuilder builder(DTypeOf<To>());
+    for (auto value : values) builder.Append(static_cast<To>(value));
+    return std::move(builder).Finish(std::move(shape));
+  };
+  if (floating_) return narrow(floats_.as<double>(), float{});
+  const bool any = ints_.num_elements() > 0;
+  if ((any && all_words_) || (mask && all_bits_)) return narrow(ints_.as<int64_t>(), uint8_t{});
+  return std::move(ints_).Finish(std::move(shape));
+}
+
+}  // namespace graphd

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/io/tensor_builder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace graphd {
+
+TensorBuilder::TensorBuilder(TensorBuilder&& o) noexcept
+    : dtype_(o.dtype_),
+      data_(std::exchange(o.data_, nullptr)),
+      bytes_(std::exchange(o.bytes_, 0)),
+      capacity_(std::exchange(o.capacity_, 0)) {}
+
+TensorBuilder& TensorBuilder::operator=(TensorBuilder&& o) noexcept {
+  std::swap(dtype_, o.dtype_);
+  std::swap(data_, o.data_);
+  std::swap(bytes_, o.bytes_);
+  std::swap(capacity_, o.capacity_);
+  return *this;
+}
+
+TensorBuilder::~TensorBuilder() { std::free(data_); }
+
+void TensorBuilder::Append(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  if (bytes_ + bytes.size() > capacity_) Grow(bytes.size());
+  std::memcpy(data_ + bytes_, bytes.data(), bytes.size());
+  bytes_ += bytes.size();
+}
+
+void TensorBuilder::Grow(size_t more) {
+  const size_t capacity = std::max({bytes_ + more, capacity_ * 2, size_t{4096}});
+  void* grown = std::realloc(data_, capacity);
+  if (!grown) Throw(ErrorCode::kOverloaded, "no memory for a column of ", HumanBytes(capacity));
+  data_ = static_cast<std::byte*>(grown);
+  capacity_ = capacity;
+}
+
+Tensor TensorBuilder::Finish(std::vector<int64_t> shape) && {
+  // One byte at least: realloc to nothing would free the block.
+  void* trimmed = std::realloc(data_, std::max(bytes_, size_t{1}));
+  if (!trimmed) Throw(ErrorCode::kOverloaded, "no memory for a column of ", HumanBytes(bytes_));
+  data_ = nullptr;
+  std::shared_ptr<void> owner(trimmed, std::free);
+  Tensor tensor(dtype_, std::move(shape), static_cast<std::byte*>(trimmed), std::move(owner));
+  if (tensor.num_bytes() != bytes_) {
+    Throw(ErrorCode::kInvalid, "a column of ", bytes_, " bytes can't have a shape of ",
+          tensor.num_bytes());
+  }
+  bytes_ = capacity_ = 0;
+  return tensor;
+}
+
+}  // namespace graphd

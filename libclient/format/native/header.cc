@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/native/header.h"
+
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/strings.h"
+#include "format/io/json_field.h"
+
+namespace graphd {
+namespace {
+
+constexpr int64_t kVersion = 1;
+// A layout looks names up by scanning; a header may not make that expensive.
+constexpr size_t kMaxSegments = 16, kMaxArrays = 4096, kMaxDimensions = 16;
+
+size_t BoundedSize(const JsonField& list, size_t max) {
+  if (list.size() > max) list.Fail(StrCat("a list of at most ", max));
+  return list.size();
+}
+
+ArraySpec ReadArray(const JsonField& object) {
+  ArraySpec spec;
+  spec.name = object["name"].String();
+  try {
+    spec.dtype = DTypeFromName(object["dtype"].String());
+  } catch (const Error&) {
+    object["dtype"].Fail("the name of a dtype");
+  }
+  const JsonField shape = object["shape"];
+  for (size_t i = 0; i < BoundedSize(shape, kMaxDimensions); i++) {
+    spec.shape.push_back(shape[i].Int(0, INT64_MAX));
+  }
+  spec.offset = static_cast<uint64_t>(object["offset"].Int(0, INT64_MAX));
+  spec.bytes = static_cast<uint64_t>(object["bytes"].Int(0, INT64_MAX));
+  return spec;
+}
+
+uint64_t ReadChecksum(const JsonField& field) {
+  const std::string text = field.String();
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || text.size() != 16 || end != text.data() + text.size()) {
+    field.Fail("16 hexadecimal digits");
+  }
+  return value;
+}
+
+NativeSegmentInfo ReadSegment(const JsonField& object, const std::string& directory) {
+  NativeSegmentInfo segment;
+  segment.file = object["file"].String();
+  if (segment.file.empty() || segment.file[0] == '.' ||
+      segment.file.find_first_of(std::string_view("/\0", 2)) != std::string::npos) {
+    object["file"].Fail("the name of a file in the same directory");
+  }
+  const auto total = static_cast<uint64_t>(object["total_bytes"].Int(0, INT64_MAX));
+  const std::string path = JoinPath(directory, segment.file);
+  const uint64_t size = FileSize(path);
+  if (size != total) {
+    Throw(ErrorCode::kCorrupt, path, ": ends at offset ", size, ", expected ", total, " bytes as ",
+          kNativeHeaderFile, " says; copy or partition it again");
+  }
+  const JsonField arrays = object["arrays"];
+  std::vector<ArraySpec> table;
+  for (size_t i = 0; i < BoundedSize(arrays, kMaxArrays); i++) {
+    table.push_back(ReadArray(arrays[i]));
+    segment.checksums.push_back(ReadChecksum(arrays[i]["xxh3"]));
+  }
+  segment.layout =
+      SegmentLayout::FromTable(table, total, StrCat(object.file(), ": ", object.name()));
+  return segment;
+}
+
+}  // namespace
+
+uint64_t NativeHeader::total_bytes() const noexcept {
+  uint64_t sum = 0;
+  for (const NativeSegmentInfo& segment : segments) sum += segment.layout.total_bytes();
+  return sum;
+}
+
+NativeHeader ReadNativeHeader(const std::string& directory) {
+  const std::string path = JoinPath(directory, kNativeHeaderFile);
+  const nlohmann::json document = ParseJsonFile(path);
+  const JsonField root(document, path);
+  const std::string format = root["format"].String();
+  const int64_t version = root["version"].Int(0, INT64_MAX);
+  if (format != kNativeFormatName || version != kVersion) {
+    Throw(ErrorCode::kVersion, path, ": format '", format, "', version ", version,
+          "; this program reads '", kNativeFormatName, "', version ", kVersion,
+          "; use the graphd that wrote it, or partition again");
+  }
+  if (root["byte_order"].String() != "little") root["byte_order"].Fail("\"little\"");
+  NativeHeader header;
+  header.graph_name = root["graph_name"].String();
+  header.part = static_cast<PartId>(root["part_id"].Int(0, INT32_MAX));
+  const JsonField segments = root["segments"];
+  for (size_t i = 0; i < BoundedSize(segments, kMaxSegments); i++) {
+    header.segments.push_back(ReadSegment(segments[i], directory));
+  }
+  return header;
+}
+
+std::string NativeHeaderText(const NativeHeader& header) {
+  nlohmann::ordered_json root;
+  root["format"] = kNativeFormatName;
+  root["version"] = kVersion;
+  root["byte_order"] = "little";
+  root["graph_name"] = header.graph_name;
+  root["part_id"] = header.part;
+  root["segments"] = nlohmann::ordered_json::array();
+  for (const NativeSegmentInfo& segment : header.segments) {
+    nlohmann::ordered_json entry;
+    entry["file"] = segment.file;
+    entry["total_bytes"] = segment.layout.total_bytes();
+    entry["arrays"] = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < segment.checksums.size(); i++) {
+      const ArraySpec& spec = segment.layout.arrays()[i];
+      char hex[17];
+      std::snprintf(hex, sizeof hex, "%016llx",
+                    static_cast<unsigned long long>(segment.checksums[i]));
+      entry["arrays"].push_back({{"name", spec.name},
+                                 {"dtype", DTypeName(spec.dtype)},
+                                 {"shape", spec.shape},
+                                 {"offset", spec.offset},
+                                 {"bytes", spec.bytes},
+                                 {"xxh3", hex}});
+    }
+    root["segments"].push_back(std::move(entry));
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace graphd

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "format/input/raw_graph.h"
+#include "format/partition/assign_nodes.h"
+#include "graphd/partition_book.h"
+
+// New ids for the nodes of a graph that have owners (partitioner.h has the rules).
+
+namespace graphd {
+
+// New ids of one node type.
+struct NodeNumbering {
+  Tensor new_ids;              // uint32 or uint64 [nodes]: type-wise new id of each original id
+  std::vector<int64_t> first;  // [partitions + 1]: partition p owns new ids first[p]..first[p+1]-1
+};
+
+NodeNumbering NumberNodes(const std::vector<PartId>& owners, PartId num_parts);
+
+// The original ids of the nodes that `part` owns, ascending: the order of their new ids.
+std::vector<int64_t> OriginalIds(const std::vector<PartId>& owners, PartId part, int64_t count);
+
+}  // namespace graphd

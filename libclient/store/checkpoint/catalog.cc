@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/checkpoint/catalog.h"
+
+#include <filesystem>
+
+namespace graphd::store {
+
+CheckpointShelf::CheckpointShelf(std::string root, std::string own)
+    : root_(std::move(root)), own_(std::move(own)) {
+  if (FileExists(root_ + "/" + own_)) this->own();  // removes what a crash left
+}
+
+CheckpointSet& CheckpointShelf::own() {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<CheckpointSet>& set = sets_[own_];
+  if (!set) set = std::make_shared<CheckpointSet>(root_ + "/" + own_);
+  return *set;
+}
+
+std::vector<std::shared_ptr<CheckpointSet>> CheckpointShelf::All() {
+  std::lock_guard lock(mutex_);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(root_, none)) {
+    const std::string name = entry.path().filename();
+    if (sets_.contains(name)) continue;
+    using Role = CheckpointSet::Role;
+    sets_[name] =
+        std::make_shared<CheckpointSet>(entry.path(), name == own_ ? Role::kOwner : Role::kGuest);
+  }
+  std::vector<std::shared_ptr<CheckpointSet>> all;
+  if (const auto own = sets_.find(own_); own != sets_.end()) all.push_back(own->second);
+  for (const auto& [name, set] : sets_) {
+    if (name != own_ && std::filesystem::exists(root_ + "/" + name, none)) all.push_back(set);
+  }
+  return all;
+}
+
+}  // namespace graphd::store

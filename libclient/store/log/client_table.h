@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "store/rows/push.h"
+
+namespace graphd::store {
+
+// The last push of each client: what tells one that is sent again from a new one. A bounded number
+// of clients is remembered; beyond it, whoever pushed longest ago is forgotten, and could have a
+// push applied again that it sends again. Not thread-safe.
+class ClientTable {
+ public:
+  static constexpr size_t kMaxClients = 65536;
+  struct Client {
+    uint64_t sequence = 0;
+    uint64_t lsn = 0;
+  };
+  // All clients, as they are kept.
+  struct Entry {
+    ClientId id;
+    Client client;
+  };
+  using Entries = std::vector<Entry>;
+
+  ClientTable() = default;
+  explicit ClientTable(const Entries& all) {
+    for (const auto& [id, client] : all) {
+      clients_.emplace(id, client);
+      by_lsn_.emplace(client.lsn, id);
+    }
+  }
+  Entries all() const {
+    Entries all;
+    all.reserve(clients_.size());
+    for (const auto& [id, client] : clients_) all.push_back({id, client});
+    return all;
+  }
+  // Null for one that is not known.
+  const Client* Find(const ClientId& id) const {
+    const auto found = clients_.find(id);
+    return found == clients_.end() ? nullptr : &found->second;
+  }
+  // `lsn` is larger than any before.
+  void Remember(const ClientId& id, const Client& client) {
+    if (const auto found = clients_.find(id); found != clients_.end()) {
+      by_lsn_.erase(found->second.lsn);
+    } else if (clients_.size() >= kMaxClients) {
+      clients_.erase(by_lsn_.begin()->second);
+      by_lsn_.erase(by_lsn_.begin());
+    }
+    clients_[id] = client;
+    by_lsn_.emplace(client.lsn, id);
+  }
+
+ private:
+  std::map<ClientId, Client> clients_;
+  std::map<uint64_t, ClientId> by_lsn_;
+};
+
+}  // namespace graphd::store

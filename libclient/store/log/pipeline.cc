@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/log/pipeline.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr auto kRetry = std::chrono::milliseconds(200);  // while the disk is full
+constexpr uint64_t kLogBatchBytes = uint64_t{32} << 20;  // written and synced together
+
+uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size_bytes() + 256; }
+
+}  // namespace
+
+Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable clients)
+    : log_(log),
+      options_(std::move(options)),
+      clients_(std::move(clients)),
+      done_clients_(clients_),
+      last_lsn_(last_lsn),
+      done_lsn_(last_lsn),
+      log_bytes_(log != nullptr ? log->bytes() : 0) {
+  for (size_t i = 0; i < std::max<size_t>(options_.threads, 1); i++) {
+    threads_.emplace_back([this, i] { Work(i); });
+  }
+  if (log_ != nullptr) threads_.emplace_back([this] { WriteLog(); });
+}
+
+void Pipeline::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  logging_.notify_all();
+}
+
+Pipeline::~Pipeline() {
+  Stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Pipeline::Refuse(const Push& push) const {
+  if (!failed_.empty()) {
+    Throw(ErrorCode::kIo, "nothing can be written: ", failed_,
+          "; rows can be read. Mend the disk and restart the server");
+  }
+  if (pending_bytes_ > 0 && pending_bytes_ + BytesOf(push) > options_.max_pending_bytes) {
+    Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(pending_bytes_),
+          " wait already; try again", waiting_for_.empty() ? "" : ": ", waiting_for_);
+  }
+  if (log_bytes_ > options_.max_log_bytes) {
+    Throw(ErrorCode::kOverloaded, "the push log has ", HumanBytes(log_bytes_),
+          ", because the disk can't keep up with writing pages back; try again");
+  }
+}
+
+void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
+  // What can fail comes before what can't be undone.
+  table->CheckPush(push);
+  const int64_t num_rows = table->spec().rows;
+  RowOrder order(push.rows.size());
+  if (!log_first()) order.Sort(push.rows, num_rows);
+  Table::Pins pins = table->Pin(push, order);  // memory that lasts has no bound
+  auto job = std::make_shared<Job>(Job{std::move(table), push, std::move(done), std::move(order),
+                                       std::move(pins), /*ordered=*/!log_first()});
+  std::unique_lock lock(mutex_);
+  // Also for one that is sent again: that it was taken does not mean that it was logged.
+  if (!failed_.empty()) Refuse(push);
+  if (const auto* known = clients_.Find(push.client);
+      known != nullptr && push.sequence <= known->sequence) {
+    // Its exact number is not known any more; that of the client's last push is later.
+    waiters_.push_back({known->lsn, std::move(job->done)});
+    Finish(lock);
+    return;
+  }
+  Refuse(push);
+  job->push.lsn = ++last_lsn_;
+  job->logged = log_ == nullptr;
+  clients_.Remember(push.client, {push.sequence, last_lsn_});
+  pending_bytes_ += BytesOf(push);
+  pending_.push_back(job);
+  if (log_ != nullptr) to_log_.push_back(job);
+  to_deal_.push_back(job);
+  logging_.notify_one();
+  if (!job->ordered) {
+    lock.unlock();
+    job->order.Sort(push.rows, num_rows);
+    lock.lock();
+    job->ordered = true;
+  }
+  DealInOrder();
+  if (job->lanes_left == 0) Finish(lock);
+}
+
+// Those whose turn it is, in the order of numbers. Under the lock.
+void Pipeline::DealInOrder() {
+  while (!to_deal_.empty()) {
+    Job& next = *to_deal_.front();
+    if (!next.ordered || (log_first() && !next.logged)) return;
+    if (next.error == nullptr) Deal(to_deal_.front());
+    next.dealt = true;
+    to_deal_.pop_front();
+  }
+}
+
+// To those who apply it. Under the lock.
+void Pipeline::Deal(const std::shared_ptr<Job>& job) {
+  for (size_t lane = 0; lane < kLanes; lane++) {
+    if (job->order.lane(lane).empty()) continue;
+    lanes_[lane].jobs.push_back(job);
+    job->lanes_left++;
+  }
+  work_.notify_all();
+}
+
+void Pipeline::Work(size_t thread) {
+  Table::Scratch scratch;
+  scratch.undo = options_.undo(thread);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    size_t lane = 0;
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < kLanes; i++) {
+      if (lanes_[i].jobs.empty()) continue;
+      const uint64_t lsn = lanes_[i].jobs.front()->push.lsn;
+      if (!lanes_[i].busy && lsn < oldest) {
+        oldest = lsn;
+        lane = i;
+      }
+    }
+    if (oldest == UINT64_MAX) {
+      if (RunPiece(lock)) continue;
+      if (stopping_ && pending_.empty()) return;
+      work_.wait(lock);
+      continue;
+    }
+    const std::shared_ptr<Job> job = lanes_[lane].jobs.front();
+    lanes_[lane].jobs.pop_front();
+    lanes_[lane].busy = true;
+    lock.unlock();
+    job->table->Apply(job->push, job->order.lane(lane), scratch);
+    lock.lock();
+    lanes_[lane].busy = false;
+    if (!lanes_[lane].jobs.empty()) work_.notify_one();
+    if (--job->lanes_left == 0) {
+      job->pins.Release();
+      Finish(lock);
+    }
+  }
+}
+
+void Pipeline::WriteLog() {
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<const Push*> batch;
+  for (;;) {
+    while (to_log_.empty()) {
+      if (stopping_) return;
+      logging_.wait(lock);
+    }
+    jobs.clear();
+    batch.clear();
+    for (uint64_t bytes = 0; !to_log_.empty() && bytes < kLogBatchBytes;) {
+      jobs.push_back(std::move(to_log_.front()));
+      to_log_.pop_front();
+      batch.push_back(&jobs.back()->push);
+      bytes += BytesOf(*batch.back());
+    }
+    const bool written = AppendOrWait(batch, lock);
+    for (const auto& job : jobs) {
+      job->logged = true;
+      if (!written) job->error = std::make_unique<Error>(NotLogged());
+    }
+    DealInOrder();
+    Finish(lock);
+    if (log_first() && log_bytes_ > options_.trim_bytes) {
+      lock.unlock();
+      TrimLog();
+      lock.lock();
+    }
+  }
+}
+
+// The log thread's: with those who have nothing to apply. Two copy about as fast as memory can.
+void Pipeline::RunTogether(size_t count, const std::function<void(size_t)>& run) {
+  if (count == 1) run(0);
+  if (count <= 1) return;
+  std::unique_lock lock(mutex_);
+  shared_ = {&run, count, 0, count};
+  work_.notify_one();
+  while (RunPiece(lock)) {
+  }
+  together_.wait(lock, [this] { return shared_.left == 0; });
+}
+
+// False if there is none. Gives the lock back meanwhile.
+bool Pipeline::RunPiece(std::unique_lock<std::mutex>& lock) {
+  if (shared_.next == shared_.count) return false;
+  const size_t piece = shared_.next++;
+  lock.unlock();
+  (*shared_.run)(piece);
+  lock.lock();
+  if (--shared_.left == 0) together_.notify_one();
+  return true;
+}
+
+void Pipeline::TrimLog() {
+  StoreState state;
+  {
+    std::lock_guard lock(mutex_);
+    state.lsn = done_lsn_;
+  }
+  {
+    std::lock_guard log_lock(log_mutex_);
+    if (!log_->CanTruncate(state.lsn)) return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    state.lsn = done_lsn_;
+    state.clients = done_clients_.all();
+  }
+  try {
+    options_.save_state(state);
+  } catch (const Error& error) {
+    if (trim_trouble_ != error.what()) LogError("the push log can't be cut: ", error.what());
+    trim_trouble_ = error.what();
+    return;
+  }
+  trim_trouble_.clear();
+  TruncateLog(state.lsn);
+}
+
+// False if it can't be written, now or later. On a full disk, pushes wait until there is room.
+bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock) {
+  while (failed_.empty()) {
+    lock.unlock();
+    std::unique_ptr<Error> error;
+    uint64_t bytes = 0;
+    {
+      std::lock_guard log_lock(log_mutex_);
+      try {
+        log_->Append(batch, [this](size_t count, const std::function<void(size_t)>& run) {
+          RunTogether(count, run);
+        });
+      } catch (const Error& why) {
+        error = std::make_unique<Error>(why);
+      }
+      bytes = log_->bytes();
+    }
+    if (bytes > options_.max_log_bytes / 2) options_.log_half_full();
+    lock.lock();
+    log_bytes_ = bytes;
+    if (error == nullptr) {
+      if (!waiting_for_.empty()) LogInfo("the push log goes on");
+      waiting_for_.clear();
+      return true;
+    }
+    if (error->code() == ErrorCode::kOverloaded && !stopping_) {
+      if (waiting_for_.empty()) LogError("pushes wait: ", error->what());
+      waiting_for_ = error->what();
+      done_.notify_all();
+      logging_.wait_for(lock, kRetry, [this] { return stopping_; });
+    } else {
+      failed_ = error->what();
+      LogError("nothing can be written any more: ", failed_);
+    }
+  }
+  return false;
+}
+
+Error Pipeline::NotLogged() const {
+  return Error(ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", failed_));
+}
+
+// Tells those whose turn it is. Gives the lock back meanwhile.
+void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
+  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<Done> repeated;
+  while (!pending_.empty() && IsDone(*pending_.front())) {
+    const Push& push = pending_.front()->push;
+    done_lsn_ = push.lsn;
+    if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});
+    pending_bytes_ -= BytesOf(push);
+    jobs.push_back(std::move(pending_.front()));
+    pending_.pop_front();
+  }
+  const auto waits = std::stable_partition(waiters_.begin(), waiters_.end(),
+                                           [this](const Waiter& w) { return w.lsn <= done_lsn_; });
+  for (auto it = waiters_.begin(); it != waits; ++it) repeated.push_back(std::move(it->done));
+  waiters_.erase(waiters_.begin(), waits);
+  if (!jobs.empty()) done_.notify_all();
+  if (stopping_ && pending_.empty()) work_.notify_all();
+  if (jobs.empty() && repeated.empty()) return;
+  std::unique_ptr<Error> lost;
+  if (!failed_.empty()) lost = std::make_unique<Error>(NotLogged());
+  lock.unlock();
+  for (const auto& job : jobs) job->done(job->error.get());
+  for (const Done& done : repeated) done(lost.get());
+  lock.lock();
+}
+
+uint64_t Pipeline::LastSequence(const ClientId& client) const {
+  std::lock_guard lock(mutex_);
+  const auto* known = clients_.Find(client);
+  return known == nullptr ? 0 : known->sequence;
+}
+
+uint64_t Pipeline::Cut(ClientTable::Entries* clients) const {
+  std::lock_guard lock(mutex_);
+  if (clients != nullptr) *clients = clients_.all();
+  return last_lsn_;
+}
+
+void Pipeline::WaitDone(uint64_t lsn) const {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return done_lsn_ >= lsn || !waiting_for_.empty(); });
+  if (!failed_.empty()) Throw(ErrorCode::kIo, failed_);
+  if (done_lsn_ < lsn) Throw(ErrorCode::kOverloaded, waiting_for_);
+}
+
+void Pipeline::TruncateLog(uint64_t lsn) {
+  if (log_ == nullptr) return;
+  uint64_t bytes = 0;
+  {
+    std::lock_guard log_lock(log_mutex_);
+    log_->TruncateThrough(lsn);
+    bytes = log_->bytes();
+  }
+  std::lock_guard lock(mutex_);
+  log_bytes_ = bytes;
+}
+
+uint64_t Pipeline::log_bytes() const {
+  std::lock_guard lock(mutex_);
+  return log_bytes_;
+}
+
+std::string Pipeline::trouble() const {
+  std::lock_guard lock(mutex_);
+  return failed_.empty() ? waiting_for_ : failed_;
+}
+
+}  // namespace graphd::store

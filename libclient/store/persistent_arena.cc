@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/persistent_arena.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "store/rows/memory_dir.h"
+
+namespace graphd::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "graphd-";
+
+std::string NamePath(const std::string& store_directory) { return store_directory + "/memory"; }
+std::string OwnerPath(const std::string& directory) { return directory + "/owner"; }
+std::string StatePath(const std::string& directory) { return directory + "/state"; }
+
+// Nothing if a process has it.
+UniqueFd TryLock(const std::string& directory) {
+  UniqueFd fd = OpenFile(OwnerPath(directory), O_RDONLY);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) ThrowErrno("can't lock", OwnerPath(directory));
+    return {};
+  }
+  return fd;
+}
+
+bool IsOf(const std::string& directory, const std::string& store_directory) {
+  const std::string path = OwnerPath(directory);
+  return FileExists(path) && ReadTextFile(path) == fs::canonical(store_directory).string();
+}
+
+// What f throws if the tmpfs that holds `path` is full says what to do then.
+template <class F>
+void WriteToMemory(const std::string& path, const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOverloaded) throw;
+    Throw(error.code(), error.what(), ": ", FullMemoryDir(path));
+  }
+}
+
+void RemoveWhole(const std::string& directory) {
+  std::error_code error;
+  fs::remove_all(directory, error);
+  if (error) {
+    Throw(ErrorCode::kIo, "can't remove ", directory, ": ", error.message());
+  }
+}
+
+void RemoveLitter(const std::string& parent, const std::string& store_directory) {
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    const std::string path = entry.path();
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    try {
+      if (IsOf(path, store_directory) && TryLock(path)) RemoveWhole(path);
+    } catch (const Error&) {
+      // Of another user, or gone meanwhile.
+    }
+  }
+}
+
+}  // namespace
+
+LastingMemory::LastingMemory(std::string directory, std::string store_directory, size_t threads,
+                             bool kept)
+    : directory_(std::move(directory)),
+      store_directory_(std::move(store_directory)),
+      kept_(kept),
+      lock_(TryLock(directory_)) {
+  if (!lock_) {
+    Throw(ErrorCode::kExists, directory_, " is in use by another process; is a server of ",
+          store_directory_, " still running?");
+  }
+  // As many as there were, for what they say.
+  for (size_t i = 0; i < threads || FileExists(StrCat(directory_, "/undo-", i)); i++) {
+    undos_.push_back(std::make_unique<Undo>(StrCat(directory_, "/undo-", i)));
+  }
+}
+
+std::unique_ptr<LastingMemory> LastingMemory::Make(const std::string& parent,
+                                                   const std::string& store_directory,
+                                                   size_t threads) {
+  RemoveLitter(parent, store_directory);
+  std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
+  WriteToMemory(parent, [&] {
+    if (::mkdtemp(directory.data()) == nullptr) {
+      ThrowErrno("can't make a directory like", directory);
+    }
+    WriteFileAtomically(OwnerPath(directory), fs::canonical(store_directory).string());
+  });
+  return std::unique_ptr<LastingMemory>(
+      new LastingMemory(directory, store_directory, threads, /*kept=*/false));
+}
+
+std::unique_ptr<LastingMemory> LastingMemory::Find(const std::string& store_directory,
+                                                   size_t threads, std::string* gone) {
+  const std::string name = NamePath(store_directory);
+  if (!FileExists(name)) return nullptr;
+  const std::string directory = ReadTextFile(name);
+  if (!FileExists(OwnerPath(directory)) || !FileExists(StatePath(directory))) {
+    *gone = directory;
+    return nullptr;
+  }
+  if (!IsOf(directory, store_directory)) {
+    Throw(ErrorCode::kExists, store_directory, ": the memory of its last server, ", directory,
+          ", is that of ", ReadTextFile(OwnerPath(directory)), "; serve it from there, or remove ",
+          name, " to go on with what was written back last");
+  }
+  return std::unique_ptr<LastingMemory>(
+      new LastingMemory(directory, store_directory, threads, /*kept=*/true));
+}
+
+Arena::Files LastingMemory::FilesOf(uint32_t table, bool kept) const {
+  return {StrCat(directory_, "/table-", table), kept};
+}
+
+void LastingMemory::RemoveTable(uint32_t table) {
+  const std::string prefix = StrCat("table-", table, ".");
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    if (entry.path().filename().string().starts_with(prefix)) RemoveWhole(entry.path());
+  }
+}
+
+void LastingMemory::ReserveUndo(uint64_t page_bytes) {
+  for (const auto& undo : undos_) undo->Reserve(page_bytes);
+}
+
+StoreState LastingMemory::ReadState() const {
+  return DecodeState(ReadTextFile(StatePath(directory_)));
+}
+
+void LastingMemory::WriteState(const StoreState& state) {
+  std::lock_guard lock(mutex_);
+  if (state.lsn < state_lsn_) return;
+  WriteToMemory(directory_,
+                [&] { WriteFileAtomically(StatePath(directory_), EncodeState(state)); });
+  state_lsn_ = state.lsn;
+}
+
+void LastingMemory::Announce() { WriteFileAtomically(NamePath(store_directory_), directory_); }
+
+void LastingMemory::Remove() {
+  RemoveWhole(NamePath(store_directory_));
+  SyncDirectory(store_directory_);
+  RemoveWhole(directory_);
+}
+
+}  // namespace graphd::store

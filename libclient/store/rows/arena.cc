@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/arena.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "base/check.h"
+#include "base/huge_pages.h"
+#include "base/strings.h"
+#include "store/rows/memory_dir.h"
+
+namespace graphd::store {
+namespace {
+
+// Memory that ends with those who have it, and never shrinks.
+UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
+  UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) ThrowErrno("can't make memory for", name);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) {
+    ThrowErrno("can't size the memory of", name);
+  }
+  if (::fchmod(fd.get(), 0400) != 0) ThrowErrno("can't protect the memory of", name);
+  return fd;
+}
+
+}  // namespace
+
+Arena::Arena(const std::string& name, Shape shape, const Files* files)
+    : shape_(shape),
+      name_(name),
+      path_(files != nullptr ? files->path : ""),
+      value_blocks_(ArenaBytes(shape.rows, shape.row_bytes).value_or(0)),
+      state_blocks_(0) {
+  const uint64_t offset = ArenaValuesOffset(shape.rows);
+  const std::optional<uint64_t> bytes = ArenaBytes(shape.rows, shape.row_bytes);
+  if (!bytes) {
+    Throw(ErrorCode::kOverloaded, name, ": ", shape.rows, " rows of ", shape.row_bytes,
+          " bytes do not fit this machine's address space");
+  }
+  mapped_ = *bytes;
+  const bool kept = files != nullptr && files->kept;
+  if (files != nullptr) {
+    fd_ = OpenPart(".rows", mapped_, kept);
+    const size_t lsns = num_pages() * sizeof(uint64_t);
+    const UniqueFd fd = OpenPart(".lsns", lsns, kept);
+    Take(fd.get(), 0, lsns);
+    lsns_ = HugeArray<uint64_t>(fd.get(), num_pages(), "the numbers of pages");
+  } else {
+    fd_ = MakeMemory(name, mapped_);
+    lsns_ = HugeArray<uint64_t>(num_pages(), "the numbers of pages");
+  }
+  reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
+  // The words are touched by every reader; they are small.
+  Take(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
+  std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
+  if (base == nullptr) {
+    Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
+  }
+  // Large pages where the kernel has them for shared memory; elsewhere JoinOnePage makes them.
+  ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+  words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
+  values_ = base + offset;
+  states_ = OpenStates(shape.state_floats, kept);
+  state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
+  if (!shape.small_pages) {
+    full_values_ = FullPages(mapped_ - offset);
+    CountStates();
+  }
+}
+
+void Arena::Take(int fd, uint64_t offset, uint64_t bytes) const {
+  TakeMemory(fd, offset, bytes, path_,
+             StrCat(name_, ": no memory for another ", HumanBytes(bytes), " of a table"));
+}
+
+// Anonymous memory comes in large pages if it can.
+void Arena::CountStates() {
+  const bool counts = states_.fd && !shape_.small_pages;
+  full_states_ = FullPages(counts ? states_.floats.size() * sizeof(float) : 0);
+}
+
+// A file of the table. One that was kept must be there and have this size.
+UniqueFd Arena::OpenPart(const char* suffix, size_t bytes, bool kept) const {
+  const std::string path = path_ + suffix;
+  UniqueFd fd = OpenFile(path, kept ? O_RDWR : O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (!kept && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
+    ThrowErrno("can't size", path);
+  }
+  if (kept && FileSize(path) != bytes) {
+    Throw(ErrorCode::kCorrupt, path, " has ", FileSize(path), " bytes and should have ", bytes);
+  }
+  return fd;
+}
+
+Arena::States Arena::OpenStates(size_t state_floats, bool kept) const {
+  const size_t floats = static_cast<size_t>(shape_.rows) * state_floats;
+  constexpr const char* kWhat = "the state of an optimiser";
+  States states;
+  if (floats == 0) return states;
+  if (path_.empty()) {
+    states.floats = HugeArray<float>(floats, kWhat);
+  } else {
+    const std::string suffix = StrCat(".state", state_floats);
+    // A process that ended just before it made the file has not used it.
+    const bool there = kept && FileExists(path_ + suffix);
+    states.fd = OpenPart(suffix.c_str(), RoundUp(floats * sizeof(float), BlockUses::kBlock), there);
+    states.floats = HugeArray<float>(states.fd.get(), floats, kWhat);
+  }
+  if (shape_.small_pages) {
+    ::madvise(states.floats.data(), floats * sizeof(float), MADV_NOHUGEPAGE);
+  }
+  return states;
+}
+
+Arena::States Arena::MakeStates(size_t state_floats) const {
+  return OpenStates(state_floats, /*kept=*/false);
+}
+
+template <class F>
+void Arena::EachResident(const F& f) const {
+  for (uint64_t page = 0; page < num_pages(); page++) {
+    if ((words_[page].load(std::memory_order_relaxed) & kPageResident) != 0) f(page);
+  }
+}
+
+uint64_t Arena::AdoptStates(size_t state_floats, States states) {
+  if (states.fd) {
+    EachResident([&](uint64_t page) {
+      const Range range = StatesOf(page, state_floats);
+      Take(states.fd.get(), range.begin, range.end - range.begin);
+    });
+  }
+  shape_.state_floats = state_floats;
+  states_ = std::move(states);
+  std::lock_guard lock(blocks_mutex_);
+  state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
+  CountStates();
+  uint64_t taken = 0;
+  EachResident([&](uint64_t page) {
+    const Range range = StatesOf(page, state_floats);
+    taken += state_blocks_.Add(range.begin, range.end, [](uint64_t, uint64_t) {});
+    Count({}, range);
+  });
+  return taken;
+}
+
+Arena::~Arena() {
+  if (words_ != nullptr) ::munmap(words_, mapped_);
+}
+
+int64_t Arena::rows_of(uint64_t page) const noexcept {
+  return std::min(kPageRows, shape_.rows - static_cast<int64_t>(page) * kPageRows);
+}
+
+uint64_t Arena::Lock(uint64_t page) noexcept {
+  Backoff backoff;
+  std::atomic<uint64_t>& word = words_[page];
+  uint64_t before = word.load(std::memory_order_relaxed);
+  while ((before & kPageLocked) != 0 ||
+         !word.compare_exchange_weak(before, before | kPageLocked, std::memory_order_acquire,
+                                     std::memory_order_relaxed)) {
+    backoff.Wait();
+    before = word.load(std::memory_order_relaxed);
+  }
+  return before;
+}
+
+bool Arena::TryLock(uint64_t page, uint64_t& word_before) noexcept {
+  word_before = words_[page].load(std::memory_order_relaxed);
+  return (word_before & kPageLocked) == 0 &&
+         words_[page].compare_exchange_strong(word_before, word_before | kPageLocked,
+                                              std::memory_order_seq_cst, std::memory_order_relaxed);
+}
+
+Arena::Range Arena::ValuesOf(uint64_t page) const noexcept {
+  const uint64_t begin = page * kPageRows * shape_.row_bytes;
+  return {begin, begin + static_cast<uint64_t>(rows_of(page)) * shape_.row_bytes};
+}
+
+Arena::Range Arena::StatesOf(uint64_t page, size_t state_floats) const noexcept {
+  const uint64_t row_bytes = state_floats * sizeof(float);
+  const uint64_t begin = page * kPageRows * row_bytes;
+  return {begin, begin + static_cast<uint64_t>(rows_of(page)) * row_bytes};
+}
+
+uint64_t Arena::MostOf(uint64_t page) const noexcept {
+  const auto blocks = [](const Range& range) {
+    return RoundUp(range.end, BlockUses::kBlock) -
+           range.begin / BlockUses::kBlock * BlockUses::kBlock;
+  };
+  return blocks(ValuesOf(page)) + blocks(StatesOf(page, shape_.state_floats));
+}
+
+void Arena::Punch(uint64_t begin, uint64_t bytes) noexcept {
+  const auto offset = static_cast<off_t>(ArenaValuesOffset(shape_.rows) + begin);
+  int result = 0;
+  do {
+    result = ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                         static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  GRAPHD_CHECK(result == 0, "memory of our own can be given back");
+}
+
+// The page is in memory now.
+void Arena::Count(const Range& values, const Range& states) {
+  full_values_.Add(values.begin, values.end,
+                   [this](uint64_t at) { to_join_.push_back(values_ + at); });
+  full_states_.Add(states.begin, states.end, [this](uint64_t at) {
+    to_join_.push_back(reinterpret_cast<std::byte*>(states_.floats.data()) + at);
+  });
+}
+
+bool Arena::JoinOnePage() {
+  std::byte* page = nullptr;
+  {
+    std::lock_guard lock(blocks_mutex_);
+    if (to_join_.empty()) return false;
+    page = to_join_.back();
+    to_join_.pop_back();
+  }
+  JoinPages(page, kLargePage);
+  return true;
+}
+
+uint64_t Arena::Reserve(uint64_t page) {
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+  std::lock_guard lock(blocks_mutex_);
+  uint64_t taken = 0;
+  bool states_added = false;
+  try {
+    taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
+      Take(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
+    });
+    states_added = true;
+    taken += state_blocks_.Add(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
+      if (states_.fd) Take(states_.fd.get(), begin, bytes);
+    });
+  } catch (const Error&) {
+    value_blocks_.Drop(values.begin, values.end,
+                       [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
+    if (states_added) state_blocks_.Drop(states.begin, states.end, [](uint64_t, uint64_t) {});
+    throw;
+  }
+  Count(values, states);
+  return taken;
+}
+
+uint64_t Arena::TakeOver(uint64_t page) noexcept {
+  const uint64_t word = words_[page].load(std::memory_order_relaxed) & ~kPageLocked;
+  if ((word & kPageResident) == 0) {
+    UnlockAbsent(page, word);
+    return 0;
+  }
+  // As if it had changed: a reader may have begun before.
+  Unlock(page, word);
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+  std::lock_guard lock(blocks_mutex_);
+  const auto nothing = [](uint64_t, uint64_t) {};
+  Count(values, states);
+  return value_blocks_.Add(values.begin, values.end, nothing) +
+         state_blocks_.Add(states.begin, states.end, nothing);
+}
+
+uint64_t Arena::Release(uint64_t page) noexcept {
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+  std::lock_guard lock(blocks_mutex_);
+  const uint64_t given = value_blocks_.Drop(
+      values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
+  return given + state_blocks_.Drop(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
+    ::madvise(reinterpret_cast<std::byte*>(states_.floats.data()) + begin, bytes, MADV_DONTNEED);
+  });
+}
+
+bool Arena::TryRead(int64_t row, std::byte* out) noexcept {
+  return ReadRow(words_[static_cast<uint64_t>(row / kPageRows)], value(row), shape_.row_bytes, out,
+                 INT_MAX);
+}
+
+void Arena::Write(int64_t row, const std::byte* from) noexcept {
+  StoreRow(from, value(row), shape_.row_bytes);
+}
+
+}  // namespace graphd::store

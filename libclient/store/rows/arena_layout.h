@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "base/huge_pages.h"
+#include "base/row_access.h"
+
+// How a table's rows lie in memory that several processes map, and how a row is read there: what
+// Arena, which writes, and ArenaReader, which only reads, have in common.
+//
+// First a word per page of 64 rows and one of the whole table, then the values, row after row. A
+// page's word is a sequence lock (Boehm, "Can seqlocks get along with programming language memory
+// models?", 2012): bit 0 is set while somebody changes the page, bit 1 says that the page is in
+// memory, and the rest counts changes. Who reads a row compares the word before and after, and so
+// never sees a row half changed. The table's word is odd while the rows of a checkpoint come in:
+// who has read rows compares it, too, and so never sees some of them.
+
+namespace graphd::store {
+
+constexpr int64_t kPageRows = 64;
+
+constexpr uint64_t kPageLocked = 1;
+constexpr uint64_t kPageResident = 2;
+constexpr uint64_t kPageChange = 4;
+
+constexpr uint64_t ArenaPages(int64_t rows) noexcept {
+  return static_cast<uint64_t>((rows + kPageRows - 1) / kPageRows);
+}
+
+constexpr uint64_t RoundUp(uint64_t bytes, uint64_t to) noexcept {
+  return (bytes + to - 1) / to * to;
+}
+
+// Where the values begin; the words begin at 0.
+constexpr uint64_t ArenaValuesOffset(int64_t rows) noexcept {
+  return RoundUp((ArenaPages(rows) + 1) * sizeof(uint64_t), kLargePage);
+}
+
+// The whole; nothing if no machine has that much.
+constexpr std::optional<uint64_t> ArenaBytes(int64_t rows, size_t row_bytes) noexcept {
+  uint64_t values = 0;
+  if (rows < 0 || __builtin_mul_overflow(static_cast<uint64_t>(rows), row_bytes, &values) ||
+      values > (uint64_t{1} << 46) || static_cast<uint64_t>(rows) > (uint64_t{1} << 46)) {
+    return {};
+  }
+  return RoundUp(ArenaValuesOffset(rows) + values, kLargePage);
+}
+
+// Pages are locked for microseconds, or while one comes from the disk.
+class Backoff {
+ public:
+  static constexpr int kSpins = 80;  // Wait calls before the first that sleeps, for 50 microseconds
+
+  void Wait() noexcept {
+    if (rounds_ < 64) {
+      __builtin_ia32_pause();
+    } else if (rounds_ < kSpins) {
+      ::sched_yield();
+    } else {
+      const timespec pause{0, 50'000};
+      ::nanosleep(&pause, nullptr);
+    }
+    rounds_++;
+  }
+  int rounds() const noexcept { return rounds_; }
+
+ private:
+  int rounds_ = 0;
+};
+
+// ThreadSanitizer can't see that a sequence lock tells a torn row: for it, rows are copied in
+// pieces that the language knows to be whole.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kWholeRows = false;
+#else
+constexpr bool kWholeRows = true;
+#endif
+
+// Acquire and release cost nothing on x86-64, and make the words' order that of the values.
+// ThreadSanitizer, which moves nothing, would keep a clock of its own for each piece: gigabytes.
+constexpr int kPieceLoad = kWholeRows ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
+constexpr int kPieceStore = kWholeRows ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
+
+// Only the arena's side is aligned.
+template <class T>
+void LoadPieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  const T* source = reinterpret_cast<const T*>(from);
+  for (size_t i = 0; i < bytes / sizeof(T); i++) {
+    const T piece = __atomic_load_n(source + i, kPieceLoad);
+    std::memcpy(to + i * sizeof(T), &piece, sizeof(T));
+  }
+}
+
+template <class T>
+void StorePieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  T* target = reinterpret_cast<T*>(to);
+  for (size_t i = 0; i < bytes / sizeof(T); i++) {
+    T piece;
+    std::memcpy(&piece, from + i * sizeof(T), sizeof(T));
+    __atomic_store_n(target + i, piece, kPieceStore);
+  }
+}
+
+inline void LoadRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  if (kWholeRows && bytes >= kLeastRowCopy) {
+    CopyRow(from, to, bytes);
+  } else if (bytes % 8 == 0) {
+    LoadPieces<uint64_t>(from, to, bytes);
+  } else if (bytes % 4 == 0) {
+    LoadPieces<uint32_t>(from, to, bytes);
+  } else {
+    LoadPieces<uint8_t>(from, to, bytes);
+  }
+}
+
+inline void StoreRow(const std::byte* from, std::byte* to, size_t bytes) noexcept {
+  if (kWholeRows && bytes >= kLeastRowCopy) {
+    CopyRow(from, to, bytes);
+  } else if (bytes % 8 == 0) {
+    StorePieces<uint64_t>(from, to, bytes);
+  } else if (bytes % 4 == 0) {
+    StorePieces<uint32_t>(from, to, bytes);
+  } else {
+    StorePieces<uint8_t>(from, to, bytes);
+  }
+}
+
+// Copies a row of the word's page, whole and unchanged meanwhile. False if the page is not in
+// memory, or somebody keeps it locked for longer than `most_waits` of Backoff.
+inline bool ReadRow(const std::atomic<uint64_t>& word, const std::byte* from, size_t row_bytes,
+                    std::byte* out, int most_waits) noexcept {
+  Backoff backoff;
+  for (;;) {
+    const uint64_t before = word.load(std::memory_order_acquire);
+    if ((before & kPageResident) == 0) return false;
+    if ((before & kPageLocked) != 0) {
+      if (backoff.rounds() >= most_waits) return false;
+      backoff.Wait();
+      continue;
+    }
+    LoadRow(from, out, row_bytes);
+    if (word.load(std::memory_order_relaxed) == before) return true;
+  }
+}
+
+}  // namespace graphd::store

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/memory_budget.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kLook = std::chrono::milliseconds(20);  // pages that were touched may go now
+
+}  // namespace
+
+void MemoryBound::CleanDone(const Error* error) {
+  std::lock_guard lock(mutex_);
+  failure_ = error == nullptr ? nullptr : std::make_unique<Error>(*error);
+  if (error != nullptr) failures_++;
+  changed_.notify_all();
+}
+
+void MemoryBound::Changed() noexcept {
+  std::lock_guard lock(mutex_);
+  changes_++;
+  changed_.notify_all();
+}
+
+void MemoryBound::Add(Evictable* table) {
+  std::lock_guard lock(clock_mutex_);
+  tables_.push_back(table);
+}
+
+void MemoryBound::Remove(Evictable* table) {
+  std::lock_guard lock(clock_mutex_);
+  std::erase(tables_, table);
+}
+
+void MemoryBound::Room::Use(uint64_t bytes) noexcept {
+  if (bytes > bytes_) bound_->Force(bytes - bytes_);
+  bytes_ -= std::min(bytes, bytes_);
+}
+
+void MemoryBound::Give(uint64_t bytes) noexcept {
+  if (bytes == 0) return;
+  std::lock_guard lock(mutex_);
+  used_ -= bytes;
+  changes_++;
+  changed_.notify_all();
+}
+
+void MemoryBound::Force(uint64_t bytes) noexcept {
+  std::lock_guard lock(mutex_);
+  used_ += bytes;
+}
+
+bool MemoryBound::Fits(uint64_t bytes) const noexcept {
+  return limit_ == 0 || used() + bytes <= limit_ || used() == 0;
+}
+
+std::optional<MemoryBound::Room> MemoryBound::TryTake(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (limit_ != 0 && used() + bytes > limit_ - limit_ / 8) return {};
+  used_ += bytes;
+  return Room(this, bytes);
+}
+
+MemoryBound::Room MemoryBound::Take(uint64_t bytes, const std::string& table) {
+  using Clock = std::chrono::steady_clock;
+  std::unique_lock lock(mutex_);
+  const uint64_t failures = failures_;
+  std::optional<uint64_t> asked_at;
+  auto deadline = Clock::now() + kPatience;
+  while (!Fits(bytes)) {
+    const uint64_t seen = changes_;
+    lock.unlock();
+    if (!Evict(bytes) && asked_at != seen) {
+      asked_at = seen;
+      clean_();
+    }
+    lock.lock();
+    changed_.wait_for(lock, kLook,
+                      [&] { return changes_ != seen || failures_ != failures || Fits(bytes); });
+    if (changes_ != seen) {
+      deadline = Clock::now() + kPatience;
+    } else if (failures_ != failures && failure_ != nullptr) {
+      Throw(failure_->code(), table, ": its memory is full, ", HumanBytes(limit_),
+            " for all tables, and changed pages can't be written back: ", failure_->what());
+    } else if (Clock::now() > deadline) {
+      Throw(ErrorCode::kOverloaded, table, ": no memory for another ", HumanBytes(bytes),
+            " under the bound of ", HumanBytes(limit_),
+            ": everything is in use; try again, or raise the bound");
+    }
+  }
+  used_ += bytes;
+  return {this, bytes};
+}
+
+// True if it freed something. Goes round twice at most: once to clear what was touched.
+bool MemoryBound::Evict(uint64_t bytes) {
+  std::lock_guard clock(clock_mutex_);
+  uint64_t pages = 0, freed = 0, dirty = 0, evicted = 0;
+  for (const Evictable* table : tables_) pages += table->evictable_pages();
+  // Some more than is wanted, so that not each page that comes must look for one that goes.
+  const uint64_t ahead = bytes + limit_ / 64;
+  for (uint64_t left = 2 * pages; left > 0 && used() + ahead > limit_; left--) {
+    while (hand_table_ >= tables_.size() || hand_page_ >= tables_[hand_table_]->evictable_pages()) {
+      hand_page_ = 0;
+      hand_table_ = hand_table_ + 1 < tables_.size() ? hand_table_ + 1 : 0;
+    }
+    uint64_t given = 0;
+    const Evictable::Outcome outcome = tables_[hand_table_]->Evict(hand_page_++, given);
+    if (outcome == Evictable::Outcome::kDirty) dirty++;
+    if (outcome == Evictable::Outcome::kEvicted) evicted++;
+    Give(given);
+    freed += given;
+  }
+  if (dirty > evicted && evicted != 0) clean_();  // before somebody must wait for it
+  return freed != 0;
+}
+
+void MemoryBound::Pledge(uint64_t bytes, size_t pages, const std::string& table) {
+  if (bytes > limit_ && pages > 1) {
+    Throw(ErrorCode::kOverloaded, table, ": a push to ", pages, " pages needs ", HumanBytes(bytes),
+          " at once, more than all tables may have (", HumanBytes(limit_),
+          "); send fewer rows at once, or raise the bound");
+  }
+  std::unique_lock lock(mutex_);
+  const uint64_t ticket = next_ticket_++;
+  tickets_.insert(ticket);
+  const auto mine = [&] {
+    return *tickets_.begin() == ticket && (pledged_ + bytes <= limit_ || pledged_ == 0);
+  };
+  while (!mine()) {
+    const uint64_t seen = changes_;
+    if (!changed_.wait_for(lock, kPatience, [&] { return changes_ != seen || mine(); })) {
+      tickets_.erase(ticket);
+      changed_.notify_all();
+      Throw(ErrorCode::kOverloaded, table, ": pushes in work take all the memory, ",
+            HumanBytes(limit_), ", and do not end; try again");
+    }
+  }
+  tickets_.erase(ticket);
+  pledged_ += bytes;
+  changed_.notify_all();
+}
+
+void MemoryBound::Unpledge(uint64_t bytes) noexcept {
+  if (bytes == 0) return;
+  std::lock_guard lock(mutex_);
+  pledged_ -= bytes;
+  changes_++;
+  changed_.notify_all();
+}
+
+}  // namespace graphd::store

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/page_db.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_checksum.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
+#include <rocksdb/write_batch.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "store/rows/file_checksum.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr char kPagePrefix = 'p';
+constexpr char kTextPrefix = 't';
+
+struct ValueHeader {
+  uint64_t checksum;  // of the rest of the value, seeded by the key
+  uint64_t lsn;
+};
+
+// Big endian, so that a table's pages lie together and in order.
+struct PageKey {
+  PageKey(uint32_t table, uint64_t page) {
+    const uint32_t big_table = htobe32(table);
+    const uint64_t big_page = htobe64(page);
+    bytes[0] = kPagePrefix;
+    std::memcpy(bytes + 1, &big_table, sizeof big_table);
+    std::memcpy(bytes + 5, &big_page, sizeof big_page);
+  }
+  rocksdb::Slice slice() const { return {bytes, sizeof bytes}; }
+  char bytes[13];
+};
+
+uint64_t PageOf(const rocksdb::Slice& key) {
+  uint64_t big = 0;
+  std::memcpy(&big, key.data() + 5, sizeof big);
+  return be64toh(big);
+}
+
+uint64_t ChecksumOf(const rocksdb::Slice& key, const char* behind_checksum, size_t size) {
+  return XXH3_64bits_withSeed(behind_checksum, size, XXH3_64bits(key.data(), key.size()));
+}
+
+void Check(const rocksdb::Status& status, const std::string& directory) {
+  if (status.ok()) return;
+  ErrorCode code = ErrorCode::kIo;
+  if (status.IsCorruption()) code = ErrorCode::kCorrupt;
+  if (status.IsNoSpace()) code = ErrorCode::kOverloaded;
+  // Another process's lock has no code of its own.
+  if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
+    code = ErrorCode::kExists;
+  }
+  Throw(code, directory, ": ", status.ToString());
+}
+
+// Why the value is no good, or an empty text.
+std::string Verify(const rocksdb::Slice& key, const rocksdb::Slice& value) {
+  if (value.size() < sizeof(ValueHeader)) return StrCat("it has ", value.size(), " bytes");
+  uint64_t checksum;
+  std::memcpy(&checksum, value.data(), sizeof checksum);
+  const size_t rest = value.size() - sizeof checksum;
+  if (checksum != ChecksumOf(key, value.data() + sizeof checksum, rest)) {
+    return "its checksum is wrong";
+  }
+  return {};
+}
+
+uint64_t LsnOf(const rocksdb::Slice& value) {
+  uint64_t lsn;
+  std::memcpy(&lsn, value.data() + offsetof(ValueHeader, lsn), sizeof lsn);
+  return lsn;
+}
+
+std::span<const std::byte> BytesOf(const rocksdb::Slice& value) {
+  return {reinterpret_cast<const std::byte*>(value.data()) + sizeof(ValueHeader),
+          value.size() - sizeof(ValueHeader)};
+}
+
+rocksdb::WriteOptions Unlogged() {
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return options;
+}
+
+constexpr const char* kChecksumName = "graphd-xxh3";
+
+// A table's checksum is taken while it is written.
+class TableChecksum final : public rocksdb::FileChecksumGenerator {
+ public:
+  void Update(const char* data, size_t bytes) override { checksum_.Add(data, bytes); }
+  void Finalize() override { digits_ = checksum_.Digits(); }
+  std::string GetChecksum() const override { return digits_; }
+  const char* Name() const override { return kChecksumName; }
+
+ private:
+  FileChecksum checksum_;
+  std::string digits_;
+};
+
+class ChecksumFactory final : public rocksdb::FileChecksumGenFactory {
+ public:
+  std::unique_ptr<rocksdb::FileChecksumGenerator> CreateFileChecksumGenerator(
+      const rocksdb::FileChecksumGenContext&) override {
+    return std::make_unique<TableChecksum>();
+  }
+  const char* Name() const override { return kChecksumName; }
+};
+
+// Not every file system has it.
+bool HasDirectIo(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
+// Its own log is a file beside the pages, and the first line of it that finds no room on the disk
+// ends the process at the next one: an assertion in Debian's build of 7.8. Its warnings are of
+// writers that wait for a flush, as a write-back cycle means to.
+class RocksLog final : public rocksdb::Logger {
+ public:
+  RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char text[1000];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    LogError("RocksDB: ", text);
+  }
+};
+
+// Buffers, of which one is filled while the others are written.
+constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
+
+rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  // Trained floats do not compress.
+  options.compression = rocksdb::kNoCompression;
+  // A write-back cycle should be a few large files, since a page's older values are in the way of
+  // each compaction: with 64 KiB values the memtable's own costs are nothing.
+  const int buffers = memory == 0 ? 3 : 2;
+  options.max_write_buffer_number = buffers;
+  // Writers wait when so many are full; one more, begun, is there beside them.
+  options.write_buffer_size = memory == 0 ? kLargestBuffer
+                                          : std::clamp(memory / static_cast<uint64_t>(buffers + 1),
+                                                       kLeastBuffer, kLargestBuffer);
+  options.target_file_size_base = uint64_t{256} << 20;
+  options.max_bytes_for_level_base = uint64_t{2} << 30;
+  options.max_background_jobs = 2;
+  options.atomic_flush = true;
+  // Nobody reads these files soon: they would only take the page cache, and copying into it takes a
+  // processor from those who train.
+  options.use_direct_io_for_flush_and_compaction = HasDirectIo(directory);
+  options.max_open_files = 512;
+  options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();
+  options.info_log = std::make_shared<RocksLog>();
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
+  table.no_block_cache = true;          // the arena is the cache
+  table.filter_policy.reset(
+      rocksdb::NewBloomFilterPolicy(10));  // pages never written are asked for
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+}  // namespace
+
+PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
+    : directory_(std::move(directory)) {
+  rocksdb::DB* db = nullptr;
+  if (mode == Mode::kReadOnly) {
+    if (!FileExists(directory_ + "/CURRENT")) {
+      Throw(ErrorCode::kNotFound, directory_, " is not there, or not whole");
+    }
+    rocksdb::Options options = DbOptions(directory_, memory);
+    options.create_if_missing = false;
+    Check(rocksdb::DB::OpenForReadOnly(options, directory_, &db), directory_);
+  } else {
+    MakeDirectories(directory_);
+    Check(rocksdb::DB::Open(DbOptions(directory_, memory), directory_, &db), directory_);
+  }
+  db_.reset(db);
+}
+
+PageDb::~PageDb() = default;
+
+void PageDb::PutPages(std::span<const Page> pages) {
+  rocksdb::WriteBatch batch;
+  std::string value;
+  for (const Page& page : pages) {
+    const PageKey key(page.table, page.page);
+    value.resize(sizeof(ValueHeader));
+    std::memcpy(value.data() + offsetof(ValueHeader, lsn), &page.lsn, sizeof page.lsn);
+    value.append(reinterpret_cast<const char*>(page.bytes.data()), page.bytes.size());
+    const uint64_t checksum =
+        ChecksumOf(key.slice(), value.data() + sizeof checksum, value.size() - sizeof checksum);
+    std::memcpy(value.data(), &checksum, sizeof checksum);
+    Check(batch.Put(key.slice(), value), directory_);
+  }
+  Check(db_->Write(Unlogged(), &batch), directory_);
+}
+
+std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
+                                        size_t shorter) const {
+  const PageKey key(table, page);
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), key.slice(), &value);
+  if (status.IsNotFound()) return {};
+  Check(status, directory_);
+  std::string why = Verify(key.slice(), value);
+  const size_t size = BytesOf(value).size();
+  if (why.empty() && size != out.size() && size != shorter) {
+    why = StrCat("it has ", size, " bytes and should have ", out.size());
+  }
+  if (!why.empty()) Throw(ErrorCode::kCorrupt, directory_, ": page ", page, ": ", why);
+  std::memcpy(out.data(), BytesOf(value).data(), size);
+  std::memset(out.data() + size, 0, out.size() - size);
+  return LsnOf(value);
+}
+
+void PageDb::EachPage(uint32_t table,
+                      const std::function<void(uint64_t, uint64_t, std::span<const std::byte>)>& f,
+                      const std::function<void(uint64_t, const std::string&)>& bad) const {
+  const PageKey first(table, 0), last(table, UINT64_MAX);
+  const rocksdb::Slice end = last.slice();
+  rocksdb::ReadOptions options;
+  options.readahead_size = size_t{8} << 20;
+  options.iterate_upper_bound = &end;
+  std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(options));
+  for (it->Seek(first.slice()); it->Valid(); it->Next()) {
+    const std::string why = Verify(it->key(), it->value());
+    if (why.empty()) {
+      f(PageOf(it->key()), LsnOf(it->value()), BytesOf(it->value()));
+    } else {
+      bad(PageOf(it->key()), why);
+    }
+  }
+  Check(it->status(), directory_);
+}
+
+void PageDb::RemoveTable(uint32_t table) {
+  const PageKey first(table, 0), last(table, UINT64_MAX);
+  Check(db_->DeleteRange(Unlogged(), db_->DefaultColumnFamily(), first.slice(), last.slice()),
+        directory_);
+}
+
+void PageDb::PutText(const std::string& name, const std::string& text) {
+  const std::string key = kTextPrefix + name;
+  std::string value(sizeof(uint64_t), '\0');
+  value += text;
+  const uint64_t checksum = ChecksumOf(key, text.data(), text.size());
+  std::memcpy(value.data(), &checksum, sizeof checksum);
+  Check(db_->Put(Unlogged(), key, value), directory_);
+}
+
+std::optional<std::string> PageDb::GetText(const std::string& name) const {
+  const std::string key = kTextPrefix + name;
+  std::string value;
+  const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), key, &value);
+  if (status.IsNotFound()) return {};
+  Check(status, directory_);
+  uint64_t checksum = 0;
+  if (value.size() < sizeof checksum) Throw(ErrorCode::kCorrupt, directory_, ": ", name, " is cut");
+  std::memcpy(&checksum, value.data(), sizeof checksum);
+  value.erase(0, sizeof checksum);
+  if (checksum != ChecksumOf(key, value.data(), value.size())) {
+    Throw(ErrorCode::kCorrupt, directory_, ": the checksum of ", name, " is wrong");
+  }
+  return value;
+}
+
+std::vector<std::string> PageDb::TextNames(const std::string& prefix) const {
+  const std::string first = kTextPrefix + prefix;
+  std::vector<std::string> names;
+  std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
+  for (it->Seek(first); it->Valid() && it->key().starts_with(first); it->Next()) {
+    names.push_back(it->key().ToString().substr(1));
+  }
+  Check(it->status(), directory_);
+  return names;
+}
+
+void PageDb::RemoveText(const std::string& name) {
+  Check(db_->Delete(Unlogged(), kTextPrefix + name), directory_);
+}
+
+std::map<std::string, std::string> PageDb::FileChecksums() const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  std::map<std::string, std::string> checksums;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.file_checksum_func_name != kChecksumName) continue;
+    checksums[file.name.substr(file.name.rfind('/') + 1)] = file.file_checksum;
+  }
+  return checksums;
+}
+
+void PageDb::Flush() {
+  rocksdb::FlushOptions options;
+  options.wait = true;
+  Check(db_->Flush(options), directory_);
+}
+
+void PageDb::LinkTo(const std::string& directory) {
+  if (FileExists(directory)) Throw(ErrorCode::kExists, directory, " exists already");
+  rocksdb::Checkpoint* made = nullptr;
+  Check(rocksdb::Checkpoint::Create(db_.get(), &made), directory_);
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  Check(checkpoint->CreateCheckpoint(std::filesystem::absolute(directory)), directory);
+  SyncDirectory(directory);
+}
+
+uint64_t PageDb::memory() const {
+  uint64_t bytes = 0;
+  db_->GetIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &bytes);
+  return bytes;
+}
+
+uint64_t PageDb::bytes() const {
+  uint64_t live = 0;
+  db_->GetIntProperty("rocksdb.live-sst-files-size", &live);
+  return live;
+}
+
+}  // namespace graphd::store

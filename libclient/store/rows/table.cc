@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/index.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+// Rows of which all that is needed is fetched: with value, state and gradient each is more than a
+// core fetches at once.
+constexpr size_t kApplyAhead = 2;
+constexpr size_t kPagesAhead = 8;  // of a row's page, what stands beside its rows
+
+uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
+
+TableSpec WithoutAttributes(TableSpec spec) {
+  spec.attributes.clear();
+  return spec;
+}
+
+}  // namespace
+
+Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids,
+             const Arena::Files* files)
+    : id_(id),
+      first_spec_(WithoutAttributes(spec)),
+      ids_(std::move(ids)),
+      named_(NamedTable(spec.name)),
+      db_(db),
+      memory_(memory),
+      elements_(spec.row_elements()),
+      row_bytes_(spec.row_bytes()),
+      arena_("graphd " + named_.substr(0, 200),
+             {spec.rows, row_bytes_, StateFloats(spec.state, elements_), memory.bounded()}, files),
+      dirty_(arena_.num_pages()),
+      pins_(memory.bounded() ? arena_.num_pages() : 0),
+      touched_(memory.bounded() ? arena_.num_pages() : 0),
+      attributes_(std::move(spec.attributes)) {
+  const size_t have = ids_ == nullptr ? 0 : ids_->size();
+  if (first_spec_.first_id == -1 && have != Index(first_spec_.rows)) {
+    Throw(ErrorCode::kInvalid, named_, " has ", first_spec_.rows, " rows here and ids for ", have,
+          " of them; is its graph another one?");
+  }
+  memory_.Add(this);
+}
+
+Table::~Table() {
+  memory_.Remove(this);
+  memory_.Give(used_);
+}
+
+std::string Table::attributes() const {
+  std::lock_guard lock(attributes_mutex_);
+  return attributes_;
+}
+
+void Table::SetAttributes(const std::string& attributes) {
+  std::lock_guard lock(attributes_mutex_);
+  attributes_ = attributes;
+}
+
+Arena::States Table::MakeStates(OptimizerState state) const {
+  return arena_.MakeStates(StateFloats(state, elements_));
+}
+
+void Table::AdoptStates(OptimizerState state, Arena::States states) {
+  std::unique_lock lock(states_mutex_);
+  const uint64_t taken = arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
+  later_spec_ = first_spec_;
+  later_spec_.state = state;
+  used_ += taken;
+  memory_.Force(taken);
+  spec_.store(&later_spec_, std::memory_order_release);
+}
+
+void Table::CheckRow(int64_t row) const {
+  if (row < 0 || row >= first_spec_.rows) {
+    Throw(ErrorCode::kInvalid, named_, " has no row ", row, " here; it has ", first_spec_.rows);
+  }
+}
+
+void Table::CheckPush(const Push& push) const {
+  const TableSpec& spec = this->spec();
+  CheckRule(push.rule, spec.dtype, spec.state);
+  if (push.rows.size() >= UINT32_MAX) {
+    Throw(ErrorCode::kOverloaded, named_, ": ", push.rows.size(),
+          " rows in one push; send fewer at once");
+  }
+  const size_t state = StateFloats(spec.state, elements_) * sizeof(float);
+  const auto suits = [&](size_t row_bytes) {
+    uint64_t wanted = 0;
+    return !__builtin_mul_overflow(push.rows.size(), row_bytes, &wanted) &&
+           wanted == push.payload.size();
+  };
+  if (!suits(row_bytes_) && !(push.rule.kind == UpdateKind::kLoad && suits(row_bytes_ + state))) {
+    Throw(ErrorCode::kInvalid, named_, ": ", push.rows.size(), " rows of ", row_bytes_,
+          " bytes came with ", push.payload.size(), " bytes");
+  }
+  for (const int64_t row : push.rows) CheckRow(row);
+}
+
+size_t Table::BytesOf(uint64_t page) const noexcept {
+  return Index(arena_.rows_of(page)) * (row_bytes_ + state_bytes());
+}
+
+// The page's lock, with the page in memory. The caller holds no lock that Take could wait for.
+uint64_t Table::LockLoaded(uint64_t page) {
+  for (;;) {
+    const uint64_t word = arena_.Lock(page);
+    if ((word & kPageResident) != 0) return word;
+    arena_.UnlockUnchanged(page, word);
+    BringIn(page);
+  }
+}
+
+// Memory first, while nothing is locked.
+void Table::BringIn(uint64_t page) {
+  MemoryBound::Room room = memory_.Take(MostOf(page), named_);
+  std::shared_lock states(states_mutex_);
+  const uint64_t word = arena_.Lock(page);
+  if ((word & kPageResident) != 0) {
+    arena_.UnlockUnchanged(page, word);
+    return;
+  }
+  try {
+    Load(page, room);
+  } catch (...) {
+    arena_.UnlockUnchanged(page, word);
+    throw;
+  }
+  arena_.Unlock(page, word);
+}
+
+uint64_t Table::MostOf(uint64_t page) {
+  std::shared_lock states(states_mutex_);
+  return arena_.MostOf(page);
+}
+
+void Table::Reserve(uint64_t page, MemoryBound::Room& room) {
+  const uint64_t taken = arena_.Reserve(page);
+  room.Use(taken);
+  used_ += taken;
+  Touched(page);
+}
+
+void Table::Load(uint64_t page, MemoryBound::Room& room) {
+  std::vector<std::byte> bytes(BytesOf(page));
+  std::optional<uint64_t> lsn;
+  try {
+    // It may be of the time before the table had a state.
+    lsn = db_.GetPage(id_, page, bytes, Index(arena_.rows_of(page)) * row_bytes_);
+  } catch (const Error& error) {
+    Throw(error.code(), named_, ": ", error.what(),
+          "; restore a checkpoint, or write these rows anew after dropping the table");
+  }
+  if (!lsn) {
+    const TableSpec& spec = first_spec_;
+    const int64_t begin = static_cast<int64_t>(page) * kPageRows;
+    for (int64_t i = 0; i < arena_.rows_of(page); i++) {
+      const int64_t id = ids_ != nullptr ? (*ids_)[Index(begin + i)] : spec.first_id + begin + i;
+      FillRow(spec.initializer, spec.dtype, id, {bytes.data() + Index(i) * row_bytes_, row_bytes_});
+    }
+  }
+  Reserve(page, room);
+  arena_.SetLsn(page, lsn.value_or(0));
+  FillPage(page, bytes);
+}
+
+void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
+  const int64_t begin = static_cast<int64_t>(page) * kPageRows;
+  const int64_t rows = arena_.rows_of(page);
+  for (int64_t i = 0; i < rows; i++) {
+    arena_.Write(begin + i, bytes.data() + Index(i) * row_bytes_);
+  }
+  const size_t values = Index(rows) * row_bytes_;
+  if (const size_t size = Index(rows) * state_bytes(); size != 0) {
+    // Nothing there: it is of the time before the table had a state.
+    const size_t there = std::min(size, bytes.size() - values);
+    std::memcpy(arena_.state(begin), bytes.data() + values, there);
+    std::memset(reinterpret_cast<std::byte*>(arena_.state(begin)) + there, 0, size - there);
+  }
+}
+
+uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>& bad) {
+  uint64_t last = 0;
+  db_.EachPage(
+      id_,
+      [&](uint64_t page, uint64_t lsn, std::span<const std::byte> bytes) {
+        std::shared_lock states(states_mutex_);
+        if (page >= arena_.num_pages() ||
+            (bytes.size() != BytesOf(page) &&
+             bytes.size() != Index(arena_.rows_of(page)) * row_bytes_)) {
+          bad(page, "it is not a page of this table");
+          return;
+        }
+        last = std::max(last, lsn);
+        std::optional<MemoryBound::Room> room = memory_.TryTake(arena_.MostOf(page));
+        if (!room) return;
+        const uint64_t word = arena_.Lock(page);
+        Reserve(page, *room);
+        arena_.SetLsn(page, lsn);
+        FillPage(page, bytes);
+        arena_.Unlock(page, word);
+      },
+      bad);
+  return last;
+}
+
+void Table::RollBack(const Undo& undo) {
+  const uint64_t page = undo.page();
+  if (page >= arena_.num_pages() || (arena_.word(page).load() & kPageLocked) == 0) return;
+  undo.EachRow(row_bytes_, state_bytes(),
+               [&](int64_t row, const std::byte* value, const std::byte* state) {
+                 if (PageOf(row) != page || row >= first_spec_.rows) return;
+                 arena_.Write(row, value);
+                 if (state_bytes() != 0) std::memcpy(arena_.state(row), state, state_bytes());
+               });
+  arena_.SetLsn(page, undo.lsn());
+}
+
+void Table::TakeOver(uint64_t written_lsn) {
+  for (uint64_t page = 0; page < arena_.num_pages(); page++) {
+    const uint64_t taken = arena_.TakeOver(page);
+    used_ += taken;
+    memory_.Force(taken);
+    if (arena_.lsn(page) > written_lsn) dirty_[page].store(kChanged, std::memory_order_relaxed);
+  }
+}
+
+void Table::Read(std::span<const int64_t> rows, std::byte* out) {
+  for (const int64_t row : rows) CheckRow(row);
+  const size_t ahead = RowsAhead(row_bytes_);
+  WithLines(row_bytes_, [&](auto lines) {
+    for (size_t i = 0; i < rows.size(); i++) {
+      if (i + ahead < rows.size()) {
+        PrefetchBytes<lines>(arena_.value(rows[i + ahead]), row_bytes_);
+      }
+      while (!arena_.TryRead(rows[i], out + i * row_bytes_)) BringIn(PageOf(rows[i]));
+      Touched(PageOf(rows[i]));
+    }
+  });
+}
+
+void Table::Touch(std::span<const int64_t> rows) {
+  for (const int64_t row : rows) {
+    const uint64_t page = PageOf(row);
+    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0) BringIn(page);
+  }
+}
+
+// The pin comes before the look at the word, and Evict's lock before its look at the pins: one of
+// them sees the other.
+void Table::PinPage(uint64_t page) {
+  pins_[page].fetch_add(1, std::memory_order_seq_cst);
+  const uint64_t word = arena_.word(page).load(std::memory_order_seq_cst);
+  if ((word & (kPageResident | kPageLocked)) == kPageResident) return;
+  arena_.UnlockUnchanged(page, LockLoaded(page));
+}
+
+Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
+  Pins pins;
+  if (!memory_.bounded()) {
+    Touch(push.rows);
+    return pins;
+  }
+  std::vector<uint64_t> pages;
+  uint64_t bytes = 0;
+  {
+    std::shared_lock states(states_mutex_);
+    for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
+      for (const uint32_t pick : order.lane(lane)) {
+        const uint64_t page = PageOf(push.rows[pick]);
+        if (!pages.empty() && pages.back() == page) continue;
+        pages.push_back(page);
+        bytes += arena_.MostOf(page);
+      }
+    }
+  }
+  memory_.Pledge(bytes, pages.size(), named_);
+  pins.table_ = this;
+  pins.pledged_ = bytes;
+  pins.pages_.reserve(pages.size());
+  for (const uint64_t page : pages) {
+    pins.pages_.push_back(page);
+    PinPage(page);
+    Touched(page);
+  }
+  return pins;
+}
+
+void Table::Pins::Release() noexcept {
+  if (table_ == nullptr) return;
+  for (const uint64_t page : pages_) table_->pins_[page].fetch_sub(1, std::memory_order_release);
+  pages_.clear();
+  table_->memory_.Unpledge(std::exchange(pledged_, 0));
+  table_ = nullptr;
+}
+
+Table::Outcome Table::Evict(uint64_t page, uint64_t& freed) noexcept {
+  if ((arena_.word(page).load(std::memory_order_relaxed) & kPageResident) == 0) {
+    return Outcome::kKept;
+  }
+  if (touched_[page].load(std::memory_order_relaxed) != 0) {
+    touched_[page].store(0, std::memory_order_relaxed);
+    return Outcome::kKept;
+  }
+  std::shared_lock states(states_mutex_);
+  uint64_t word = 0;
+  if (!arena_.TryLock(page, word)) return Outcome::kKept;
+  Outcome outcome = Outcome::kKept;
+  if (dirty_[page].load(std::memory_order_acquire) != kClean) {
+    outcome = Outcome::kDirty;
+  } else if ((word & kPageResident) != 0 && pins_[page].load(std::memory_order_seq_cst) == 0) {
+    outcome = Outcome::kEvicted;
+  }
+  if (outcome != Outcome::kEvicted) {
+    arena_.UnlockUnchanged(page, word);
+    return outcome;
+  }
+  freed = arena_.Release(page);
+  used_ -= freed;
+  arena_.UnlockAbsent(page, word);
+  return outcome;
+}
+
+void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
+  std::shared_lock states(states_mutex_);
+  scratch.gradient.resize(elements_);
+  scratch.row.resize(row_bytes_);
+  WithLines(row_bytes_, [&](auto lines) { ApplyEach<lines>(push, picks, scratch); });
+}
+
+template <size_t kLines>
+void Table::ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
+  const auto row_of = [&](size_t i) { return push.rows[picks[i]]; };
+  const size_t payload_bytes = push.rows.empty() ? 0 : push.payload.size() / push.rows.size();
+  for (size_t i = 0; i < picks.size();) {
+    const auto page = PageOf(row_of(i));
+    const uint64_t word = arena_.Lock(page);
+    GRAPHD_CHECK((word & kPageResident) != 0, "pages were brought in before");
+    const bool seen = arena_.lsn(page) >= push.lsn;
+    Undo* const undo = seen ? nullptr : scratch.undo;
+    if (undo != nullptr) undo->Begin(id_, page, arena_.lsn(page), row_bytes_, state_bytes());
+    while (i < picks.size() && PageOf(row_of(i)) == page) {
+      size_t end = i + 1;
+      while (end < picks.size() && row_of(end) == row_of(i)) end++;
+      if (end - 1 + kPagesAhead < picks.size()) {
+        const uint64_t ahead = PageOf(push.rows[picks[end - 1 + kPagesAhead]]);
+        arena_.PrefetchPage(ahead);
+        __builtin_prefetch(&dirty_[ahead], 1);
+      }
+      if (end - 1 + kApplyAhead < picks.size()) {
+        const uint32_t ahead = picks[end - 1 + kApplyAhead];
+        const int64_t row = push.rows[ahead];
+        PrefetchBytesToWrite<kLines>(arena_.value(row), row_bytes_);
+        PrefetchBytes<kLines>(push.payload.data() + ahead * payload_bytes, payload_bytes);
+        const auto* const state = reinterpret_cast<const std::byte*>(arena_.state(row));
+        if (state_bytes() == row_bytes_) {
+          PrefetchBytesToWrite<kLines>(state, row_bytes_);
+        } else {
+          PrefetchBytesToWrite(state, state_bytes());
+        }
+      }
+      if (undo != nullptr) {
+        undo->Keep(row_of(i), arena_.value(row_of(i)),
+                   reinterpret_cast<const std::byte*>(arena_.state(row_of(i))));
+      }
+      if (!seen) ApplyRow(push, picks.subspan(i, end - i), scratch);
+      i = end;
+    }
+    if (seen) {
+      arena_.UnlockUnchanged(page, word);
+    } else {
+      arena_.SetLsn(page, push.lsn);
+      if (undo != nullptr) undo->End();
+      dirty_[page].store(kChanged, std::memory_order_relaxed);
+      arena_.Unlock(page, word);
+    }
+  }
+}
+
+void Table::LoadRowAndState(const Push& push, uint32_t pick) {
+  const int64_t row = push.rows[pick];
+  const size_t bytes = push.payload.size() / push.rows.size();
+  const std::byte* from = push.payload.data() + pick * bytes;
+  arena_.Write(row, from);
+  if (bytes > row_bytes_) {
+    std::memcpy(arena_.state(row), from + row_bytes_, bytes - row_bytes_);
+  } else if (state_bytes() != 0) {
+    std::memset(arena_.state(row), 0, state_bytes());
+  }
+}
+
+// `same`: the positions that name one row.
+void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch) {
+  if (push.rule.kind == UpdateKind::kLoad) return LoadRowAndState(push, same.back());
+  const int64_t row = push.rows[same.front()];
+  const auto payload = [&](uint32_t pick) {
+    return push.payload.data() + size_t{pick} * row_bytes_;
+  };
+  if (push.rule.kind == UpdateKind::kSet) {
+    arena_.Write(row, payload(same.back()));
+    return;
+  }
+  std::span<std::byte> value{arena_.value(row), row_bytes_};
+  if (!kWholeRows) {
+    std::ranges::copy(value, scratch.row.begin());
+    value = scratch.row;
+  }
+  if (push.rule.kind == UpdateKind::kAdd) {
+    for (const uint32_t pick : same) AddRow(first_spec_.dtype, payload(pick), value);
+  } else {
+    Step(push.rule, elements_, Gradient(push, same, scratch),
+         reinterpret_cast<float*>(value.data()), arena_.state(row));
+  }
+  if (!kWholeRows) arena_.Write(row, value.data());
+}
+
+const float* Table::Gradient(const Push& push, std::span<const uint32_t> same,
+                             Scratch& scratch) const {
+  const auto* all = reinterpret_cast<const float*>(push.payload.data());
+  const auto gradient = [&](uint32_t pick) { return all + pick * elements_; };
+  if (same.size() == 1) return gradient(same.front());
+  std::copy_n(gradient(same.front()), elements_, scratch.gradient.data());
+  for (const uint32_t pick : same.subspan(1)) {
+    const float* more = gradient(pick);
+    for (size_t k = 0; k < elements_; k++) scratch.gradient[k] += more[k];
+  }
+  if (push.rule.mean_of_duplicates != 0) {
+    const auto count = static_cast<float>(same.size());
+    for (float& sum : scratch.gradient) sum /= count;
+  }
+  return scratch.gradient.data();
+}
+
+uint64_t Table::NextDirty(uint64_t page) const noexcept {
+  while (page < dirty_.size() && dirty_[page].load(std::memory_order_relaxed) != kChanged) page++;
+  return page;
+}
+
+void Table::Written(uint64_t page) noexcept {
+  uint8_t taken = kTaken;  // or it has changed again
+  dirty_[page].compare_exchange_strong(taken, kClean, std::memory_order_release,
+                                       std::memory_order_relaxed);
+}
+
+uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
+  const int64_t begin = static_cast<int64_t>(page) * kPageRows;
+  const size_t values = Index(arena_.rows_of(page)) * row_bytes_;
+  std::shared_lock states(states_mutex_);
+  bytes.resize(BytesOf(page));
+  const uint64_t word = arena_.Lock(page);
+  dirty_[page].store(kTaken, std::memory_order_relaxed);
+  const uint64_t lsn = arena_.lsn(page);
+  std::memcpy(bytes.data(), arena_.value(begin), values);
+  if (bytes.size() > values) {
+    std::memcpy(bytes.data() + values, arena_.state(begin), bytes.size() - values);
+  }
+  arena_.UnlockUnchanged(page, word);
+  return lsn;
+}
+
+}  // namespace graphd::store

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/undo.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/check.h"
+#include "base/strings.h"
+#include "store/rows/memory_dir.h"
+
+namespace graphd::store {
+
+Undo::Undo(const std::string& path) : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
+  Reserve(0);
+  // All that it may ever have, so that it never moves; memory comes with Reserve.
+  void* base = ::mmap(nullptr, kHeaderBytes + kMostBytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
+  if (base == MAP_FAILED) ThrowErrno("can't map", path);
+  base_ = static_cast<std::byte*>(base);
+}
+
+Undo::~Undo() { ::munmap(base_, kHeaderBytes + kMostBytes); }
+
+void Undo::Reserve(uint64_t page_bytes) {
+  const uint64_t bytes = page_bytes + kPageRows * sizeof(int64_t);
+  GRAPHD_CHECK(bytes <= kMostBytes, "a page fits");
+  TakeMemory(fd_.get(), 0, kHeaderBytes + bytes, path_,
+             StrCat("no memory for ", HumanBytes(bytes), " of rows in work"));
+}
+
+}  // namespace graphd::store

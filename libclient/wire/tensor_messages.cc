@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/tensor_messages.h"
+
+namespace graphd {
+
+void WriteTensorSpec(const TensorSpec& spec, wire::TensorSpec::Builder out) {
+  out.setName(spec.name);
+  out.setPersistent(spec.persistent);
+  out.setPolicy(static_cast<uint8_t>(spec.policy));
+  out.setType(spec.type);
+  out.setRows(spec.rows);
+  out.setDtype(static_cast<uint8_t>(spec.dtype));
+  auto shape = out.initRowShape(static_cast<kj::uint>(spec.row_shape.size()));
+  for (kj::uint d = 0; d < shape.size(); d++) shape.set(d, spec.row_shape[d]);
+  auto initializer = out.initInitializer();
+  initializer.setKind(static_cast<uint8_t>(spec.initializer.kind));
+  initializer.setA(spec.initializer.a);
+  initializer.setB(spec.initializer.b);
+  initializer.setSeed(spec.initializer.seed);
+  out.setWriters(static_cast<uint8_t>(spec.writers));
+}
+
+TensorSpec ReadTensorSpec(wire::TensorSpec::Reader in) {
+  TensorSpec spec;
+  spec.name = in.getName().cStr();
+  spec.persistent = in.getPersistent();
+  spec.policy = static_cast<TensorPolicy>(in.getPolicy());
+  spec.type = in.getType();
+  spec.rows = in.getRows();
+  spec.dtype = static_cast<DType>(in.getDtype());
+  for (const int64_t extent : in.getRowShape()) spec.row_shape.push_back(extent);
+  const auto initializer = in.getInitializer();
+  spec.initializer = {static_cast<InitKind>(initializer.getKind()), initializer.getA(),
+                      initializer.getB(), initializer.getSeed()};
+  spec.writers = static_cast<TensorWriters>(in.getWriters());
+  return spec;
+}
+
+void WriteShare(const TensorShare& share, wire::TensorInfo::Builder out) {
+  out.setTable(share.table);
+  out.setPart(share.part);
+  WriteTensorSpec(share.info.spec, out.initSpec());
+  out.setState(static_cast<uint8_t>(share.info.state));
+  out.setJobId(share.info.job_id);
+  out.setHolder(share.info.holder);
+  out.setResidentBytes(share.resident_bytes);
+  out.setStoredRows(share.stored_rows);
+  out.setTrouble(share.trouble);
+}
+
+TensorShare ReadShare(wire::TensorInfo::Reader in) {
+  TensorShare share;
+  share.table = in.getTable();
+  share.part = in.getPart();
+  share.info = {ReadTensorSpec(in.getSpec()), static_cast<OptimizerState>(in.getState()),
+                in.getJobId().cStr(), in.getHolder().cStr()};
+  share.resident_bytes = in.getResidentBytes();
+  share.stored_rows = in.getStoredRows();
+  share.trouble = in.getTrouble().cStr();
+  return share;
+}
+
+void WriteStoreStatus(const StoreStatus& status, wire::StoreStatus::Builder out) {
+  out.setDirectory(status.directory);
+  out.setDurability(status.durability);
+  out.setMemory(status.memory);
+  out.setMemoryBytes(status.memory_bytes);
+  out.setResidentBytes(status.resident_bytes);
+  out.setPageBytes(status.page_bytes);
+  out.setLogBytes(status.log_bytes);
+  out.setPushes(status.pushes);
+  out.setTrouble(status.trouble);
+  auto damage = out.initDamage(static_cast<kj::uint>(status.damage.size()));
+  for (kj::uint i = 0; i < damage.size(); i++) damage.set(i, status.damage[i]);
+}
+
+StoreStatus ReadStoreStatus(wire::StoreStatus::Reader in) {
+  StoreStatus status;
+  status.directory = in.getDirectory().cStr();
+  status.durability = in.getDurability().cStr();
+  status.memory = in.getMemory().cStr();
+  status.memory_bytes = in.getMemoryBytes();
+  status.resident_bytes = in.getResidentBytes();
+  status.page_bytes = in.getPageBytes();
+  status.log_bytes = in.getLogBytes();
+  status.pushes = in.getPushes();
+  status.trouble = in.getTrouble().cStr();
+  for (const auto text : in.getDamage()) status.damage.emplace_back(text.cStr());
+  return status;
+}
+
+}  // namespace graphd

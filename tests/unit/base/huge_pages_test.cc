@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/huge_pages.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "base/file.h"
+
+namespace graphd {
+namespace {
+
+// What lies there stays, in this mapping and in others, joined or not.
+TEST(LargePages, JoiningKeepsWhatIsThere) {
+  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+  ASSERT_TRUE(fd);
+  constexpr size_t kBytes = 3 * kLargePage + 4096;
+  ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
+  std::byte* data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_NE(data, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kLargePage, 0U);
+  std::byte* other = MapAligned(fd.get(), kBytes, PROT_READ, MAP_SHARED);
+  ASSERT_NE(other, nullptr);
+  const auto value = [](size_t i) { return static_cast<std::byte>(i * 2654435761U >> 13); };
+  // All of the first large page, little of the second, nothing of the third.
+  for (size_t i = 0; i < kLargePage + 5000; i++) data[i] = value(i);
+  JoinPages(data + 10, 10);  // not one is in there
+  JoinPages(data, kBytes);
+  data[kBytes - 1] = std::byte{7};
+  for (const std::byte* all : {data, other}) {
+    for (size_t i = 0; i < kLargePage + 5000; i++) ASSERT_EQ(all[i], value(i)) << i;
+    for (size_t i = kLargePage + 5000; i < kBytes - 1; i++) ASSERT_EQ(all[i], std::byte{0}) << i;
+    EXPECT_EQ(all[kBytes - 1], std::byte{7});
+  }
+  ::munmap(data, kBytes);
+  ::munmap(other, kBytes);
+}
+
+TEST(LargePages, TakenPagesAreThereAndZero) {
+  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+  ASSERT_TRUE(fd);
+  constexpr size_t kBytes = 2 * kLargePage + 5 * 4096;
+  ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
+  std::byte* data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_NE(data, nullptr);
+  ASSERT_TRUE(TakePages(data, kBytes));
+  struct stat status {};
+  ASSERT_EQ(::fstat(fd.get(), &status), 0);
+  EXPECT_GE(static_cast<size_t>(status.st_blocks) * 512, kBytes);
+  for (size_t i = 0; i < kBytes; i++) ASSERT_EQ(data[i], std::byte{0}) << i;
+  ::munmap(data, kBytes);
+}
+
+TEST(LargePages, WhatCantBeTakenIsSaid) {
+  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+  ASSERT_TRUE(fd);
+  ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
+  std::byte* data = MapAligned(fd.get(), 2 * kLargePage, PROT_READ | PROT_WRITE, MAP_SHARED);
+  ASSERT_NE(data, nullptr);
+  EXPECT_FALSE(TakePages(data, 2 * kLargePage));  // there is less than that
+  EXPECT_EQ(errno, EFAULT);
+  ::munmap(data, 2 * kLargePage);
+}
+
+TEST(LargePages, WhatCantBeMappedIsNull) {
+  EXPECT_EQ(MapAligned(-1, SIZE_MAX - 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(MapAligned(-1, 4096, PROT_READ, MAP_SHARED), nullptr);
+  EXPECT_EQ(errno, EBADF);
+}
+
+}  // namespace
+}  // namespace graphd

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/hosts/crew.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include "graphd/error.h"
+
+namespace graphd::ctl {
+namespace {
+
+// While one lives, no thread can be started: no address space has room for its stack.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    ::pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    ::pthread_attr_init(&huge);
+    ::pthread_attr_setstacksize(&huge, size_t{1} << 47);
+    works_ = ::pthread_setattr_default_np(&huge) == 0;
+    ::pthread_attr_destroy(&huge);
+  }
+  ~NoMoreThreads() {
+    ::pthread_setattr_default_np(&before_);
+    ::pthread_attr_destroy(&before_);
+  }
+  bool works() const { return works_; }
+
+ private:
+  pthread_attr_t before_;
+  bool works_ = false;
+};
+
+TEST(Crew, WaitReturnsWhenAllHaveEndedAndTicksAtTheEnd) {
+  Crew crew;
+  std::atomic<int> done{0};
+  int seen = -1;
+  for (int i = 0; i < 8; i++) crew.Start([&] { done++; });
+  crew.Wait([&] { seen = done; });
+  EXPECT_EQ(seen, 8);
+  EXPECT_FALSE(crew.cancelled());
+  EXPECT_EQ(crew.signal(), 0);
+}
+
+TEST(Crew, WhenAThreadCannotBeStartedTheOthersEndAndItIsSaid) {
+  Crew crew;
+  std::atomic<bool> ended{false};
+  crew.Start([&] {
+    while (!crew.cancelled()) std::this_thread::yield();
+    ended = true;
+  });
+  const NoMoreThreads none;
+  ASSERT_TRUE(none.works());
+  try {
+    crew.Start([] { ADD_FAILURE() << "it was started"; });
+    crew.Wait({});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("ulimit -u"));
+  }
+  EXPECT_TRUE(ended);
+  crew.Wait({});
+}
+
+}  // namespace
+}  // namespace graphd::ctl

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/compute_pool.h"
+
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+
+#include <atomic>
+#include <future>
+
+#include "wire/connection.h"
+
+namespace graphd {
+namespace {
+
+class Pool : public ::testing::Test {
+ protected:
+  // Behind a pointer: its destructor may throw, a test's may not.
+  std::unique_ptr<kj::AsyncIoContext> io_ =
+      std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo());
+  ErrorCode CodeOf(kj::Promise<void> promise) {
+    try {
+      promise.wait(io_->waitScope);
+    } catch (const kj::Exception& exception) {
+      return FromKj(exception, "pool").code();
+    }
+    ADD_FAILURE() << "no error";
+    return ErrorCode::kInternal;
+  }
+};
+
+TEST_F(Pool, RunsEverySliceOnce) {
+  ComputePool pool(3, 100);
+  std::vector<std::atomic<int>> ran(1000);
+  pool.Run(1000, [&](size_t slice, WorkerScratch&) { ran[slice]++; }).wait(io_->waitScope);
+  for (const auto& count : ran) EXPECT_EQ(count, 1);
+  pool.Run(0, [](size_t, WorkerScratch&) { FAIL(); }).wait(io_->waitScope);
+}
+
+TEST_F(Pool, AnErrorOfASliceIsTheRequests) {
+  ComputePool pool(2, 100);
+  EXPECT_EQ(CodeOf(pool.Run(10,
+                            [](size_t slice, WorkerScratch&) {
+                              if (slice == 5) throw Error(ErrorCode::kNotFound, "five");
+                            })),
+            ErrorCode::kNotFound);
+}
+
+TEST_F(Pool, ASmallRequestPassesALargeOne) {
+  ComputePool pool(1, 100);
+  std::promise<void> go;
+  auto gate = go.get_future().share();
+  std::atomic<int> large{0};
+  auto first = pool.Run(1000, [&](size_t, WorkerScratch&) {
+    gate.wait();
+    large++;
+  });
+  int seen = -1;
+  auto second = pool.Run(1, [&](size_t, WorkerScratch&) { seen = large; });
+  go.set_value();
+  second.wait(io_->waitScope);
+  EXPECT_LE(seen, 3);
+  first.wait(io_->waitScope);
+  EXPECT_EQ(large, 1000);
+}
+
+TEST_F(Pool, RefusesWhatDoesNotFitItsQueue) {
+  ComputePool pool(1, 2);
+  std::promise<void> go;
+  auto gate = go.get_future().share();
+  std::promise<void> busy;
+  auto running = pool.Run(1, [&](size_t, WorkerScratch&) {
+    busy.set_value();
+    gate.wait();
+  });
+  busy.get_future().wait();
+  const auto nothing = [](size_t, WorkerScratch&) {};
+  auto a = pool.Run(1, nothing), b = pool.Run(1, nothing);
+  try {
+    pool.Run(1, nothing);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+  }
+  go.set_value();
+  running.wait(io_->waitScope);
+}
+
+TEST_F(Pool, StopFailsWhatWaitsAndADroppedPromiseHarmsNobody) {
+  ComputePool pool(1, 100);
+  std::promise<void> go, busy;
+  auto gate = go.get_future().share();
+  {
+    auto dropped = pool.Run(1, [&](size_t, WorkerScratch&) {
+      busy.set_value();
+      gate.wait();
+    });
+  }
+  busy.get_future().wait();
+  auto waiting = pool.Run(1, [](size_t, WorkerScratch&) {});
+  std::thread stopper([&] { pool.Stop(); });
+  EXPECT_EQ(CodeOf(kj::mv(waiting)), ErrorCode::kUnavailable);
+  go.set_value();
+  stopper.join();
+  EXPECT_THROW(pool.Run(1, [](size_t, WorkerScratch&) {}), Error);
+}
+
+}  // namespace
+}  // namespace graphd

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tensors/step_gate.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd {
+namespace {
+
+using store::TensorHost;
+using testing::ScratchDirectory;
+
+class StepGateTest : public ::testing::Test {
+ protected:
+  StepGateTest() {
+    GraphMeta meta{"small", Schema::Homogeneous(),
+                   PartitionBook(IdMap::FromRanges("node", {{{0, 10}}}),
+                                 IdMap::FromRanges("edge", {{{0, 6}}})),
+                   "", 1};
+    TensorHost::Options options;
+    options.store.directory = scratch_.path() + "/store";
+    host_ = std::make_unique<TensorHost>(std::make_shared<const GraphMeta>(std::move(meta)),
+                                         std::vector<PartId>{0}, std::move(options));
+    TensorSpec spec;
+    spec.name = "x";
+    const uint32_t table = host_->Open({"job", 1}, 0, spec, true, false).share.table;
+    share_ = host_->FindToWrite("job", table);
+    gate_ = std::make_unique<StepGate>(*host_);
+    gate_->JobCame("job");
+    rule_.kind = store::UpdateKind::kSgd;
+    rule_.lr = 1;
+  }
+
+  // A trainer's part: this gradient for one row.
+  std::future<std::string> Bring(int rank, uint64_t step, int64_t row, float gradient,
+                                 int world_size = 2) {
+    auto told = std::make_shared<std::promise<std::string>>();
+    auto values = std::make_shared<std::vector<float>>(1, gradient);
+    const auto bytes = std::as_bytes(std::span<const float>(*values));
+    gate_->Bring(share_, "job", rank, world_size, rule_, step, {{row}, bytes, values},
+                 [told](const Error* error) { told->set_value(error ? error->what() : "done"); });
+    return told->get_future();
+  }
+  float Row(int64_t row) {
+    float value = 0;
+    share_->table->Read(std::span(&row, 1), reinterpret_cast<std::byte*>(&value));
+    return value;
+  }
+  static bool IsOpen(const std::future<std::string>& future) {
+    return future.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
+  }
+
+  ScratchDirectory scratch_;
+  std::unique_ptr<TensorHost> host_;
+  TensorHost::SharePtr share_;
+  std::unique_ptr<StepGate> gate_;
+  store::UpdateRule rule_;
+};
+
+TEST_F(StepGateTest, AStepWaitsForAllAndCountsDuplicatesOverAll) {
+  auto second = Bring(1, 1, 3, 4.0F);
+  EXPECT_TRUE(IsOpen(second));
+  EXPECT_EQ(Row(3), 0.0F);
+  auto first = Bring(0, 1, 3, 2.0F);
+  EXPECT_EQ(first.get(), "done");
+  EXPECT_EQ(second.get(), "done");
+  EXPECT_EQ(Row(3), -3.0F);  // the mean of both
+  EXPECT_EQ(gate_->LastStep(share_, "job"), 1U);
+}
+
+TEST_F(StepGateTest, AStepThatWasPushedIsDoneAtOnce) {
+  Bring(0, 1, 0, 1.0F, 1).get();
+  EXPECT_EQ(Bring(0, 1, 0, 1.0F, 1).get(), "done");
+  EXPECT_EQ(Row(0), -1.0F);
+}
+
+TEST_F(StepGateTest, APartThatIsBroughtAgainCountsOnce) {
+  auto lost = Bring(0, 1, 0, 1.0F);
+  auto again = Bring(0, 1, 0, 1.0F);
+  Bring(1, 1, 1, 1.0F).get();
+  EXPECT_EQ(again.get(), "done");
+  EXPECT_EQ(Row(0), -1.0F);
+}
+
+TEST_F(StepGateTest, StepsComeOneAfterAnotherWithOneRule) {
+  EXPECT_THROW(Bring(0, 2, 0, 1.0F), Error);
+  auto waiting = Bring(0, 1, 0, 1.0F);
+  rule_.lr = 2;
+  EXPECT_THROW(Bring(1, 1, 0, 1.0F), Error);
+  rule_.lr = 1;
+  Bring(1, 1, 0, 1.0F).get();
+  EXPECT_EQ(waiting.get(), "done");
+}
+
+TEST_F(StepGateTest, WhenATrainerLeavesTheOthersAreTold) {
+  auto waiting = Bring(0, 1, 0, 1.0F);
+  gate_->TrainerLeft("other", 1);
+  EXPECT_TRUE(IsOpen(waiting));
+  gate_->TrainerLeft("job", 1);
+  EXPECT_EQ(waiting.get(), "step: trainer 1 has left the job");
+  EXPECT_EQ(Row(0), 0.0F);
+  auto again = Bring(0, 1, 0, 1.0F);
+  Bring(1, 1, 0, 3.0F).get();
+  EXPECT_EQ(again.get(), "done");
+  EXPECT_EQ(Row(0), -2.0F);
+}
+
+TEST_F(StepGateTest, APartThatIsBroughtAgainWhileACheckpointHoldsItsStepWaitsForThat) {
+  auto hold = host_->store().HoldPushes();
+  auto first = Bring(0, 1, 0, 2.0F), lost = Bring(1, 1, 0, 4.0F);
+  gate_->TrainerLeft("job", 1);
+  auto again = Bring(1, 1, 0, 4.0F);
+  EXPECT_TRUE(IsOpen(first));
+  EXPECT_TRUE(IsOpen(again));
+  hold = nullptr;
+  ASSERT_EQ(again.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_EQ(again.get(), "done");
+  EXPECT_EQ(first.get(), "done");
+  EXPECT_EQ(lost.get(), "done");
+  EXPECT_EQ(Row(0), -3.0F);
+}
+
+TEST_F(StepGateTest, WhatComesWhenItsJobHasLeftIsRefused) {
+  gate_->JobLeft("job");
+  EXPECT_THROW(Bring(0, 1, 0, 1.0F), Error);
+  gate_->JobCame("job");
+  EXPECT_EQ(Bring(0, 1, 0, 1.0F, 1).get(), "done");
+}
+
+}  // namespace
+}  // namespace graphd

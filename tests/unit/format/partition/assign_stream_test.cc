@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "format/partition/assign_nodes.h"
+#include "format/partition/balance.h"
+#include "tests/unit/format/raw_graph_samples.h"
+
+namespace graphd {
+namespace {
+
+using testing::EdgeList;
+using testing::HomogeneousGraph;
+
+// Clusters of `size` nodes, scattered over the ids; an edge leaves its cluster once in ten.
+RawGraph Clusters(uint32_t clusters, uint32_t size, uint64_t seed) {
+  CounterRng rng(seed);
+  const uint32_t nodes = clusters * size;
+  EdgeList edges;
+  for (uint32_t u = 0; u < nodes; u++) {
+    for (int i = 0; i < 8; i++) {
+      const auto draw = static_cast<uint32_t>(rng.Below(nodes));
+      edges.emplace_back(u, rng.Below(10) ? draw - draw % clusters + u % clusters : draw);
+    }
+  }
+  return HomogeneousGraph(nodes, edges);
+}
+
+double CutShare(const RawGraph& graph, const NodeOwners& owners) {
+  double cut = 0;
+  graph.edges[0].ForEach(
+      [&](size_t, uint64_t u, uint64_t v) { cut += owners[0][u] != owners[0][v]; });
+  return cut / static_cast<double>(graph.edges[0].count());
+}
+
+class AssignStream : public ::testing::TestWithParam<PartMethod> {
+ protected:
+  NodeOwners Assign(const RawGraph& graph, PartId parts, const StepProgress& progress = {}) {
+    AssignOptions options;
+    options.num_parts = parts;
+    options.method = GetParam();
+    return AssignNodes(graph, options, progress).owners;
+  }
+};
+
+TEST_P(AssignStream, ClustersScatteredOverTheIdsAreFound) {
+  const RawGraph graph = Clusters(64, 100, 1);
+  // Whole clusters in every partition cut one edge in ten; chance cuts seven of eight.
+  EXPECT_LT(CutShare(graph, Assign(graph, 8)), 0.2);
+}
+
+TEST_P(AssignStream, PartitionsAreNoLargerThanTheyMay) {
+  const RawGraph graph = Clusters(5, 1000, 2);  // no multiple of the partitions
+  const NodeOwners owners = Assign(graph, 8);
+  std::vector<int64_t> shares(8);
+  for (PartId owner : owners[0]) shares[static_cast<size_t>(owner)]++;
+  EXPECT_LE(*std::max_element(shares.begin(), shares.end()), 5000 / 8 * 1.03 + 1);
+}
+
+TEST_P(AssignStream, AHubHasAPlaceThoughItHasMoreEdgesThanAShare) {
+  EdgeList edges;
+  for (uint32_t i = 0; i < 999; i++) edges.emplace_back(i + 1, 0);
+  const RawGraph graph = HomogeneousGraph(1000, edges);
+  AssignOptions options;
+  options.num_parts = 4;
+  options.method = GetParam();
+  options.balance_edges = true;
+  const NodeOwners owners = AssignNodes(graph, options).owners;
+  std::vector<int64_t> shares(4);
+  for (PartId owner : owners[0]) shares[static_cast<size_t>(owner)]++;
+  EXPECT_LE(Imbalance(shares), 1.04);
+}
+
+TEST_P(AssignStream, ProgressCountsThePasses) {
+  uint64_t last_done = 0, last_total = 1;
+  Assign(Clusters(8, 50, 3), 4, [&](const std::string&, uint64_t done, uint64_t total) {
+    last_done = done;
+    last_total = total;
+  });
+  EXPECT_EQ(last_done, last_total);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, AssignStream,
+                         ::testing::Values(PartMethod::kLdg, PartMethod::kFennel),
+                         [](const auto& test) { return PartMethodName(test.param); });
+
+}  // namespace
+}  // namespace graphd

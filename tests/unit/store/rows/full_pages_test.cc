@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/full_pages.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "store/store.h"
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd::store {
+namespace {
+
+using graphd::testing::ScratchDirectory;
+
+TEST(FullPages, NamesALargePageWhenItsLastPartCame) {
+  FullPages pages(2 * kLargePage + 100);
+  std::vector<uint64_t> full;
+  const auto add = [&](uint64_t begin, uint64_t end) {
+    pages.Add(begin, end, [&](uint64_t at) { full.push_back(at); });
+  };
+  add(100, kLargePage - 100);
+  add(kLargePage + 50, 2 * kLargePage + 100);
+  add(0, 100);
+  EXPECT_TRUE(full.empty());
+  add(kLargePage - 100, kLargePage + 50);  // the ends of both
+  EXPECT_EQ(full, (std::vector<uint64_t>{0, kLargePage}));
+}
+
+// 64 rows of 512 bytes are 32 KiB: a large page has 4,096 rows.
+TEST(FullPages, ATableJoinsThoseThatAreThereAndKeepsItsRows) {
+  const ScratchDirectory scratch;
+  const graphd::testing::MemoryDirectory memory;
+  StoreOptions options;
+  options.directory = scratch / "store";
+  options.memory_dir = memory.path();
+  TableSpec spec;
+  spec.name = "rows";
+  spec.row_shape = {128};
+  spec.rows = 10000;
+  spec.initializer = Initializer::Uniform(-1, 1);
+  spec.state = OptimizerState::kAdagrad;
+  Store store(options);
+  const auto table = store.OpenTable(spec);
+  std::vector<int64_t> rows(4090);
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<float> before(rows.size() * 128), after(before.size());
+  table->Read(rows, reinterpret_cast<std::byte*>(before.data()));
+  size_t joined = 0;
+  while (table->JoinOnePage()) joined++;
+  EXPECT_EQ(joined,
+            2U);  // of values, and of states: the page of row 4,090 came with its neighbours
+  EXPECT_FALSE(table->JoinOnePage());
+  table->Read(rows, reinterpret_cast<std::byte*>(after.data()));
+  EXPECT_EQ(after, before);
+}
+
+}  // namespace
+}  // namespace graphd::store

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/page_db.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "graphd/error.h"
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd::store {
+namespace {
+
+namespace fs = std::filesystem;
+using graphd::testing::ScratchDirectory;
+
+std::vector<std::byte> Bytes(size_t size, int value) {
+  return std::vector<std::byte>(size, std::byte(value));
+}
+
+TEST(PageDb, KeepsWhatWasFlushed) {
+  const ScratchDirectory scratch;
+  const auto one = Bytes(100, 1), two = Bytes(70, 2);
+  {
+    PageDb db(scratch / "pages");
+    const PageDb::Page pages[] = {{1, 0, 5, one}, {1, 300, 6, two}, {2, 1, 7, one}};
+    db.PutPages(pages);
+    db.PutText("table/1", "first");
+    db.PutText("table/2", "");
+    db.PutText("state", "s");
+    db.Flush();
+  }
+  PageDb db(scratch / "pages");
+  auto out = Bytes(100, 0);
+  EXPECT_EQ(db.GetPage(1, 0, out), 5U);
+  EXPECT_EQ(out, one);
+  EXPECT_EQ(db.GetPage(1, 1, out), std::nullopt);
+  std::map<uint64_t, uint64_t> lsns;
+  db.EachPage(
+      1, [&](uint64_t page, uint64_t lsn, auto) { lsns[page] = lsn; },
+      [](uint64_t, const std::string& why) { ADD_FAILURE() << why; });
+  EXPECT_EQ(lsns, (std::map<uint64_t, uint64_t>{{0, 5}, {300, 6}}));
+  EXPECT_EQ(db.TextNames("table/"), (std::vector<std::string>{"table/1", "table/2"}));
+  EXPECT_EQ(db.GetText("table/1"), "first");
+  EXPECT_EQ(db.GetText("table/2"), "");
+  EXPECT_EQ(db.GetText("table/3"), std::nullopt);
+  db.RemoveTable(1);
+  db.RemoveText("table/1");
+  EXPECT_EQ(db.GetPage(1, 300, out), std::nullopt);
+  EXPECT_EQ(db.GetPage(2, 1, out), 7U);
+  EXPECT_EQ(db.TextNames("table/"), (std::vector<std::string>{"table/2"}));
+}
+
+TEST(PageDb, IsOpenOnce) {
+  const ScratchDirectory scratch;
+  const PageDb db(scratch / "pages");
+  try {
+    const PageDb other(scratch / "pages");
+    FAIL() << "opened twice";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kExists) << error.what();
+  }
+}
+
+TEST(PageDb, NoticesChangedBytes) {
+  const ScratchDirectory scratch;
+  {
+    PageDb db(scratch / "pages");
+    const auto one = Bytes(5000, 1), two = Bytes(5000, 2);
+    const PageDb::Page pages[] = {{1, 0, 5, one}, {1, 1, 5, two}};
+    db.PutPages(pages);
+    db.Flush();
+  }
+  for (const auto& entry : fs::directory_iterator(scratch / "pages")) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(1000);  // within the first value
+    file << "x";
+  }
+  PageDb db(scratch / "pages");
+  auto out = Bytes(5000, 0);
+  try {
+    db.GetPage(1, 0, out);
+    FAIL() << "a bad page was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace graphd::store
