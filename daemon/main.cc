@@ -188,7 +188,7 @@ class Graphd {
     JobWatch watch(tensors, steps);
     JobRegistry jobs(
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
-    store::CheckpointShelf checkpoints(CheckpointsDirectory(options_), StoreName(options_));
+    store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
     const size_t waiting = tensors.memory_is_bounded() ? options_.compute_threads : 0;
     ComputePool reads(waiting, kMaxQueuedRequests), changes(waiting, kMaxQueuedRequests);

@@ -28,7 +28,8 @@ std::vector<Variant> Variants(const Shape& shape) {
   const std::vector<int> fanouts = shape.etypes == 1 ? std::vector{10, 25} : std::vector{1, 3};
   return {
       {"uniform", NeighborSampler(fanouts)},
-      {"weighted", NeighborSampler(fanouts, {.method = PickMethod::kWeighted, .column = "weight"})},
+      {"weighted",
+       NeighborSampler(fanouts, {.method = SamplingMethod::kWeighted, .column = "weight"})},
       {"labor", LaborSampler(fanouts)},
       {"labor_weighted", LaborSampler(fanouts, {.column = "weight"})},
       {"temporal_recent", TemporalSampler(fanouts, {.column = "weight"})},

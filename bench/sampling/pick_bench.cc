@@ -65,7 +65,7 @@ class Graph {
 };
 
 struct Variant {
-  PickMethod method = PickMethod::kUniform;
+  SamplingMethod method = SamplingMethod::kUniform;
   bool replace = false;
   bool races = false;
   size_t excluded = 0;
@@ -79,12 +79,12 @@ void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
   const std::vector<double> now(rows.size(), 8);  // about two thirds of the edges are earlier
   const EdgeSet exclude(RandomIds(variant.excluded, static_cast<int64_t>(shape.etype_edges()), 6));
   std::vector<PickSource> sources;
-  const bool ordered = variant.method == PickMethod::kTopK ||
-                       variant.method == PickMethod::kTemporalUniform ||
-                       variant.method == PickMethod::kTemporalRecent;
+  const bool ordered = variant.method == SamplingMethod::kTopK ||
+                       variant.method == SamplingMethod::kTemporalUniform ||
+                       variant.method == SamplingMethod::kTemporalRecent;
   for (EdgeTypeId e = 0; e < shape.etypes; e++) {
     sources.push_back({&graph.csc(e),
-                       variant.method == PickMethod::kWeighted ? &graph.alias(e) : nullptr,
+                       variant.method == SamplingMethod::kWeighted ? &graph.alias(e) : nullptr,
                        ordered ? &graph.order(e) : nullptr, &exclude});
   }
   PickParams params;
@@ -193,7 +193,7 @@ void BM_BuildIndex(benchmark::State& state, EdgeIndexKind kind, const char* colu
 }
 
 const int registered = [] {
-  using M = PickMethod;
+  using M = SamplingMethod;
   const std::pair<const char*, Variant> variants[] = {
       {"uniform", {}},
       {"uniform_replace", {M::kUniform, true}},

@@ -101,7 +101,7 @@ struct Place {
   std::shared_ptr<CheckpointSet> set;
   store::TableSpec table;
 };
-Place FindPlace(store::CheckpointShelf& shelf, const std::string& name, PartId part,
+Place FindPlace(store::CheckpointCatalog& shelf, const std::string& name, PartId part,
                 const std::string& tensor) {
   store::CheckCheckpointName(name);
   for (const auto& set : shelf.All()) {
@@ -161,7 +161,7 @@ struct MakingState {
   std::mutex mutex;  // a step at a time
   std::unique_ptr<CheckpointSet::Making> making;
   std::vector<Kept> kept;
-  std::unique_ptr<store::PushHold> hold;
+  std::unique_ptr<store::WriteBarrierHold> hold;
   bool taken = false;
 };
 

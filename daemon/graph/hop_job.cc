@@ -67,17 +67,17 @@ void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
   size_t counts = 0;
   for (auto in : params.getPicks()) {
     PickWork work{};
-    EdgePick& pick = work.pick;
+    SamplingRule& pick = work.pick;
     pick.etype = in.getEtype();
     pick.direction = in.getOutward() ? Direction::kOut : Direction::kIn;
-    pick.method = static_cast<PickMethod>(in.getMethod());
+    pick.method = static_cast<SamplingMethod>(in.getMethod());
     pick.fanout = in.getFanout();
     pick.replace = in.getReplace();
     pick.column = in.getColumn().cStr();
     pick.largest = in.getLargest();
     pick.inclusive = in.getInclusive();
     CheckType(pick.etype, meta.schema.num_etypes(), "edge");
-    CheckEdgePick(meta.schema, pick, partition_->edge_features(pick.etype));
+    CheckSamplingRule(meta.schema, pick, partition_->edge_features(pick.etype));
     work.seeds = in.getSeeds();
     if (work.seeds >= seeds_.size()) {
       Throw(ErrorCode::kInvalid, "a pick names list ", work.seeds, " of ", seeds_.size());
@@ -110,7 +110,7 @@ void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
             " seeds exceeds what one answer may hold; ask for fewer seeds at once");
     }
     // How many neighbours "all" will be is not known before somebody has looked.
-    const bool unknown = pick.fanout < 0 || pick.method != PickMethod::kUniform;
+    const bool unknown = pick.fanout < 0 || pick.method != SamplingMethod::kUniform;
     if (IsTemporal(pick.method) && count > 0 && seeds.times.empty()) {
       Throw(ErrorCode::kInvalid, "temporal picks need the seeds' times");
     }
@@ -187,7 +187,7 @@ void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
 }
 
 template <class Id>
-void HopJob::RunPick(Slice& slice, PickedEdges<Id>& out, WorkerScratch& scratch) {
+void HopJob::RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch) {
   const PickWork& work = picks_[slice.work];
   const SeedList& seeds = seeds_[work.seeds];
   const IdMap& nodes = partition_->meta().book.nodes();
@@ -226,7 +226,7 @@ void HopJob::RunPick(Slice& slice, PickedEdges<Id>& out, WorkerScratch& scratch)
 }
 
 template <class Id>
-void HopJob::WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked,
+void HopJob::WritePick(const PickWork& work, SampledEdges<Id> Slice::*picked,
                        wire::Sampled::Builder out, const AnswerWriter::Send& send) {
   size_t seeds = 0, edges = 0, races = 0;
   uint32_t largest = 0;
@@ -242,7 +242,7 @@ void HopJob::WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked,
       ids(*buffers_, work.edge_ids ? edges * work.edge_width : 0),
       races_of(*buffers_, races * sizeof(Race));
   for (const Slice& slice : slices) {
-    const PickedEdges<Id>& some = slice.*picked;
+    const SampledEdges<Id>& some = slice.*picked;
     WriteNarrow(some.counts, width, reinterpret_cast<kj::byte*>(counts.next()));
     counts.Advance(some.counts.size() * width);
     neighbors.Append(some.neighbors.data(), some.neighbors.size() * sizeof(Id));

@@ -55,7 +55,7 @@ class HopJob {
   };
   struct PickWork {
     size_t seeds;
-    EdgePick pick;
+    SamplingRule pick;
     uint64_t key;
     bool edge_ids, narrow;
     std::vector<int64_t> exclude;
@@ -70,17 +70,17 @@ class HopJob {
   struct Slice {
     bool is_rows;
     size_t work, begin, end;  // index of the PickWork or RowWork; seeds
-    PickedEdges<uint32_t> narrow;
-    PickedEdges<uint64_t> wide;
+    SampledEdges<uint32_t> narrow;
+    SampledEdges<uint64_t> wide;
   };
   void ReadSeeds(wire::Session::HopParams::Reader params);
   void ReadPicks(wire::Session::HopParams::Reader params);
   void ReadRows(wire::Session::HopParams::Reader params);
   template <class Id>
-  void RunPick(Slice& slice, PickedEdges<Id>& out, WorkerScratch& scratch);
+  void RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch);
   void RunRows(const Slice& slice, WorkerScratch& scratch);
   template <class Id>
-  void WritePick(const PickWork& work, PickedEdges<Id> Slice::*picked, wire::Sampled::Builder out,
+  void WritePick(const PickWork& work, SampledEdges<Id> Slice::*picked, wire::Sampled::Builder out,
                  const AnswerWriter::Send& send);
 
   std::shared_ptr<const Partition> partition_;

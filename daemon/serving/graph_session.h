@@ -31,7 +31,7 @@ struct ServiceContext {
   ComputePool& saves;   // for checkpoints, which take as long as the disk needs
   JobRegistry& jobs;
   store::TensorHost& tensors;
-  store::CheckpointShelf& checkpoints;
+  store::CheckpointCatalog& checkpoints;
   StepGate& steps;
   std::shared_ptr<BufferPool> buffers;
 };
@@ -86,7 +86,7 @@ class GraphSession final : public wire::Session::Server {
                                   ComputePool::Slice run);
   // Never done, but fails once the store has taken no pushes for seconds, saying why: a client
   // would only learn that it had no answer.
-  kj::Promise<void> Stuck(std::string tensor);
+  kj::Promise<void> FailIfStalled(std::string tensor);
   store::TensorHost::Caller caller() const;
   // work() on the builds' thread, then answer(results).
   template <class Context, class Work, class Answer>

@@ -141,10 +141,10 @@ kj::Promise<void> GraphSession::ExecuteOnRows(ComputePool& pool, size_t work, si
   return Execute(work, num_slices, std::move(run));
 }
 
-kj::Promise<void> GraphSession::Stuck(std::string tensor) {
+kj::Promise<void> GraphSession::FailIfStalled(std::string tensor) {
   return timer_.afterDelay(kLongPush).then([this, tensor]() -> kj::Promise<void> {
     const std::string why = context_.tensors.trouble();
-    if (why.empty()) return Stuck(tensor);
+    if (why.empty()) return FailIfStalled(tensor);
     return ToKj(Error(ErrorCode::kUnavailable,
                       StrCat("tensor '", tensor, "' can't be changed for now: ", why,
                              "; what was sent is done as soon as it can be")));
@@ -169,7 +169,7 @@ kj::Promise<void> GraphSession::push(PushContext context) {
                                        [change, done](const Error* error) { done(error); });
                          })
         .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
-        .exclusiveJoin(Stuck(tensor));
+        .exclusiveJoin(FailIfStalled(tensor));
   });
 }
 
@@ -194,7 +194,7 @@ kj::Promise<void> GraphSession::stage(StageContext context) {
                                        step, {change->rows, change->push.payload, change}, done);
                          })
         .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
-        .exclusiveJoin(Stuck(tensor));
+        .exclusiveJoin(FailIfStalled(tensor));
   });
 }
 

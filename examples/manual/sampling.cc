@@ -17,9 +17,9 @@ int main() {
   std::cout << two.neighbors.size() << " neighbours\n";
 
   // The three most recent ones, and one whom each of them follows.
-  const std::vector<graphd::EdgePick> picks{
+  const std::vector<graphd::SamplingRule> picks{
       {.etype = follows,
-       .method = graphd::PickMethod::kTopK,
+       .method = graphd::SamplingMethod::kTopK,
        .fanout = 3,
        .column = "ts"},
       {.etype = follows,

@@ -19,12 +19,12 @@ constexpr uintptr_t RoundUp(uintptr_t value, uintptr_t to) { return (value + to 
 }  // namespace
 
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept {
-  if (bytes < kLargePage) {
+  if (bytes < kHugePage) {
     void* data = ::mmap(nullptr, bytes, protection, flags, fd, 0);
     return data == MAP_FAILED ? nullptr : static_cast<std::byte*>(data);
   }
   size_t reserve = 0;
-  if (__builtin_add_overflow(bytes, kLargePage, &reserve)) {
+  if (__builtin_add_overflow(bytes, kHugePage, &reserve)) {
     errno = ENOMEM;
     return nullptr;
   }
@@ -32,7 +32,7 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept 
       ::mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (area == MAP_FAILED) return nullptr;
   const auto begin = reinterpret_cast<uintptr_t>(area);
-  const uintptr_t aligned = RoundUp(begin, kLargePage);
+  const uintptr_t aligned = RoundUp(begin, kHugePage);
   void* mapped =
       ::mmap(reinterpret_cast<void*>(aligned), bytes, protection, flags | MAP_FIXED, fd, 0);
   if (mapped == MAP_FAILED) {
@@ -53,10 +53,10 @@ bool TakePages(std::byte* data, size_t bytes) noexcept {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
   // Several in a call, for each call has all processors give back the pages that they hold; not
   // all, so that a system without large pages is not asked for long.
-  constexpr size_t kAtOnce = 32 * kLargePage;
-  for (uintptr_t at = RoundUp(end - bytes, kLargePage); at + kLargePage <= end;) {
-    const size_t some = std::min<size_t>(kAtOnce, (end - at) / kLargePage * kLargePage);
-    for (size_t page = 0; page < some; page += kLargePage) {
+  constexpr size_t kAtOnce = 32 * kHugePage;
+  for (uintptr_t at = RoundUp(end - bytes, kHugePage); at + kHugePage <= end;) {
+    const size_t some = std::min<size_t>(kAtOnce, (end - at) / kHugePage * kHugePage);
+    for (size_t page = 0; page < some; page += kHugePage) {
       ::madvise(reinterpret_cast<void*>(at + page), kSmallPage, kPopulateWrite);
     }
     const int result = ::madvise(reinterpret_cast<void*>(at), some, kCollapse);
@@ -67,11 +67,10 @@ bool TakePages(std::byte* data, size_t bytes) noexcept {
   return ::madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;
 }
 
-void JoinPages(std::byte* data, size_t bytes) noexcept {
+void CollapsePages(std::byte* data, size_t bytes) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(data);
-  for (uintptr_t at = RoundUp(begin, kLargePage); at + kLargePage <= begin + bytes;
-       at += kLargePage) {
-    ::madvise(reinterpret_cast<void*>(at), kLargePage, kCollapse);
+  for (uintptr_t at = RoundUp(begin, kHugePage); at + kHugePage <= begin + bytes; at += kHugePage) {
+    ::madvise(reinterpret_cast<void*>(at), kHugePage, kCollapse);
   }
 }
 

@@ -7,9 +7,9 @@ namespace graphd {
 
 // Large pages of the processor: random access to gigabytes spends half of its time on finding small
 // ones.
-constexpr size_t kLargePage = size_t{2} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
 
-// mmap at a multiple of kLargePage, so that the file's large pages, or large anonymous ones, can be
+// mmap at a multiple of kHugePage, so that the file's large pages, or large anonymous ones, can be
 // mapped as such; anywhere, if it is less than one. `fd` may be -1, as mmap has it. Null, with
 // errno, if it fails.
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
@@ -23,6 +23,6 @@ bool TakePages(std::byte* data, size_t bytes) noexcept;
 // memory, unless the system's setting is "deny". A millisecond or more for each; whoever reads or
 // writes it waits. A kernel that has no way to (before 6.1), or no large page to give, leaves it as
 // it is.
-void JoinPages(std::byte* data, size_t bytes) noexcept;
+void CollapsePages(std::byte* data, size_t bytes) noexcept;
 
 }  // namespace graphd

@@ -35,7 +35,7 @@ const ArraySpec& SegmentLayout::Add(std::string name, DType dtype, std::vector<i
       Throw(ErrorCode::kInvalid, "array '", name, "' has an impossible extent of ", extent);
     }
   }
-  const uint64_t offset = RoundUp(total_, bytes >= kLargePage ? 4096 : 64);
+  const uint64_t offset = RoundUp(total_, bytes >= kHugePage ? 4096 : 64);
   arrays_.push_back({std::move(name), dtype, std::move(shape), offset, bytes});
   total_ = RoundUp(offset + bytes, 64);
   return arrays_.back();
@@ -143,9 +143,9 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
     : layout_(std::move(layout)) {
   const uint64_t wanted = layout_.total_bytes();
   // Huge pages from the administrator's pool first: they are reserved at mmap, so success is sure.
-  if (wanted >= kLargePage) {
+  if (wanted >= kHugePage) {
     fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
-    mapped_ = RoundUp(wanted, kLargePage);
+    mapped_ = RoundUp(wanted, kHugePage);
     if (fd_ && ::ftruncate(fd_.get(), static_cast<off_t>(mapped_)) == 0) {
       base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
       if (base_) return;

@@ -13,13 +13,13 @@ namespace {
 
 constexpr size_t kRowAhead = 4;
 
-bool IsTemporal(PickMethod method) {
-  return method == PickMethod::kTemporalUniform || method == PickMethod::kTemporalRecent;
+bool IsTemporal(SamplingMethod method) {
+  return method == SamplingMethod::kTemporalUniform || method == SamplingMethod::kTemporalRecent;
 }
 
-bool MayReplace(PickMethod method) {
-  return method == PickMethod::kUniform || method == PickMethod::kWeighted ||
-         method == PickMethod::kTemporalUniform;
+bool MayReplace(SamplingMethod method) {
+  return method == SamplingMethod::kUniform || method == SamplingMethod::kWeighted ||
+         method == SamplingMethod::kTemporalUniform;
 }
 
 // Edges that a row of this degree can give.
@@ -32,19 +32,19 @@ uint64_t MostPicks(uint64_t degree, const PickParams& params) {
 
 }  // namespace
 
-const char* PickMethodName(PickMethod method) noexcept {
+const char* SamplingMethodName(SamplingMethod method) noexcept {
   switch (method) {
-    case PickMethod::kUniform:
+    case SamplingMethod::kUniform:
       return "uniform";
-    case PickMethod::kWeighted:
+    case SamplingMethod::kWeighted:
       return "weighted";
-    case PickMethod::kTopK:
+    case SamplingMethod::kTopK:
       return "top-k";
-    case PickMethod::kTemporalUniform:
+    case SamplingMethod::kTemporalUniform:
       return "temporal uniform";
-    case PickMethod::kTemporalRecent:
+    case SamplingMethod::kTemporalRecent:
       return "temporal recent";
-    case PickMethod::kLabor:
+    case SamplingMethod::kLabor:
       return "labor";
   }
   return "unknown";
@@ -61,12 +61,12 @@ uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParam
   return sum;
 }
 
-void CheckPick(const PickSource& source, const PickParams& params) {
+void CheckRule(const PickSource& source, const PickParams& params) {
   GRAPHD_CHECK(source.csc, "there are rows to pick from");
-  const char* name = PickMethodName(params.method);
-  if (params.method > PickMethod::kLabor) {
+  const char* name = SamplingMethodName(params.method);
+  if (params.method > SamplingMethod::kLabor) {
     Throw(ErrorCode::kInvalid, "sampling method ", static_cast<int>(params.method),
-          "; expected 0..", static_cast<int>(PickMethod::kLabor));
+          "; expected 0..", static_cast<int>(SamplingMethod::kLabor));
   }
   if (params.fanout < -1) {
     Throw(ErrorCode::kInvalid, "fanout ", params.fanout,
@@ -75,10 +75,10 @@ void CheckPick(const PickSource& source, const PickParams& params) {
   if (params.replace && !MayReplace(params.method)) {
     Throw(ErrorCode::kInvalid, name, " sampling has no form with replacement");
   }
-  if (params.method == PickMethod::kWeighted && !source.alias) {
+  if (params.method == SamplingMethod::kWeighted && !source.alias) {
     Throw(ErrorCode::kInvalid, name, " sampling needs an alias index");
   }
-  if ((params.method == PickMethod::kTopK || IsTemporal(params.method)) && !source.order) {
+  if ((params.method == SamplingMethod::kTopK || IsTemporal(params.method)) && !source.order) {
     Throw(ErrorCode::kInvalid, name, " sampling needs an order index");
   }
 }
@@ -86,7 +86,7 @@ void CheckPick(const PickSource& source, const PickParams& params) {
 size_t EdgePicker::Pick(const PickSource& source, std::span<const int64_t> rows,
                         std::span<const int64_t> streams, const PickParams& params,
                         const SeedTimes& times) {
-  CheckPick(source, params);
+  CheckRule(source, params);
   const bool temporal = IsTemporal(params.method);
   GRAPHD_CHECK(rows.size() == streams.size(), "one stream per row");
   GRAPHD_CHECK(!temporal || std::visit([](auto t) { return t.size(); }, times) == rows.size(),
@@ -94,7 +94,7 @@ size_t EdgePicker::Pick(const PickSource& source, std::span<const int64_t> rows,
   source_ = source;
   params_ = params;
   if (source_.exclude && source_.exclude->empty()) source_.exclude = nullptr;
-  order_ = params.method == PickMethod::kTemporalUniform ? source.order : nullptr;
+  order_ = params.method == SamplingMethod::kTemporalUniform ? source.order : nullptr;
   take_all_ = params.fanout < 0;
   replace_ = params.replace && !take_all_;
   fanout_ = take_all_ ? UINT64_MAX : static_cast<uint64_t>(params.fanout);
@@ -144,33 +144,33 @@ void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t
   i += kRowAhead;
   if (i >= rows.size() || plan_[i].degree == 0) return;
   switch (params_.method) {
-    case PickMethod::kWeighted:
+    case SamplingMethod::kWeighted:
       return PrefetchDraws({0, plan_[i].begin, plan_[i].degree, static_cast<uint64_t>(streams[i])});
-    case PickMethod::kTopK:
+    case SamplingMethod::kTopK:
       return source_.order->Prefetch(plan_[i].begin + (params_.largest ? plan_[i].degree - 1 : 0));
-    case PickMethod::kTemporalRecent:
+    case SamplingMethod::kTemporalRecent:
       return source_.order->Prefetch(plan_[i].begin + plan_[i].degree - 1);
-    case PickMethod::kLabor:
+    case SamplingMethod::kLabor:
       return source_.csc->indices.Visit(
           [&](auto neighbors) { __builtin_prefetch(neighbors.data() + plan_[i].begin); });
-    case PickMethod::kUniform:
-    case PickMethod::kTemporalUniform:
+    case SamplingMethod::kUniform:
+    case SamplingMethod::kTemporalUniform:
       return;  // independent loads, which overlap by themselves
   }
 }
 
 void EdgePicker::PickRow(const Row& row) {
   switch (params_.method) {
-    case PickMethod::kUniform:
-    case PickMethod::kTemporalUniform:
+    case SamplingMethod::kUniform:
+    case SamplingMethod::kTemporalUniform:
       return Uniform(row);
-    case PickMethod::kWeighted:
+    case SamplingMethod::kWeighted:
       return Weighted(row);
-    case PickMethod::kTopK:
+    case SamplingMethod::kTopK:
       return Ordered(row, params_.largest);
-    case PickMethod::kTemporalRecent:
+    case SamplingMethod::kTemporalRecent:
       return Ordered(row, true);
-    case PickMethod::kLabor:
+    case SamplingMethod::kLabor:
       return Labor(row);
   }
 }

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "graph/partition.h"
-#include "graphd/pick.h"
+#include "graphd/sampling_rule.h"
 #include "sampling/arrival_key.h"
 #include "sampling/distinct_draws.h"
 #include "sampling/edge_set.h"
@@ -36,10 +36,10 @@
 
 namespace graphd {
 
-const char* PickMethodName(PickMethod method) noexcept;  // "uniform", "weighted", ...
+const char* SamplingMethodName(SamplingMethod method) noexcept;  // "uniform", "weighted", ...
 
 struct PickParams {
-  PickMethod method = PickMethod::kUniform;
+  SamplingMethod method = SamplingMethod::kUniform;
   int fanout = -1;
   bool replace = false;    // kUniform, kWeighted, kTemporalUniform only
   bool largest = true;     // kTopK: largest values; false: smallest
@@ -51,8 +51,8 @@ struct PickParams {
 // The key for one of several parts (partitions, edge types) whose picks for the same seeds are to
 // be merged: their races must be independent, so each has a key of its own. LABOR keeps the key,
 // since a neighbour's number must be the same wherever it is met.
-inline uint64_t PartKey(PickMethod method, uint64_t key, uint32_t part) noexcept {
-  return method == PickMethod::kLabor ? key : CombineKeys(key, uint64_t{part} + 1);
+inline uint64_t PartKey(SamplingMethod method, uint64_t key, uint32_t part) noexcept {
+  return method == SamplingMethod::kLabor ? key : CombineKeys(key, uint64_t{part} + 1);
 }
 
 // What is picked from. Everything pointed to must outlive the call.
@@ -68,13 +68,13 @@ uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParam
 
 // Throws Error(kInvalid) for a fanout below -1, replacement where there is none, and a missing
 // index.
-void CheckPick(const PickSource& source, const PickParams& params);
+void CheckRule(const PickSource& source, const PickParams& params);
 
 class EdgePicker {
  public:
   // Picks edges of each row. Rows must be in range, or -1: a node without edges here. `streams` has
   // one number per row (usually the node's type-wise id); `times` one per row for the temporal
-  // methods. Returns how many edges were picked. Throws what CheckPick throws.
+  // methods. Returns how many edges were picked. Throws what CheckRule throws.
   size_t Pick(const PickSource& source, std::span<const int64_t> rows,
               std::span<const int64_t> streams, const PickParams& params,
               const SeedTimes& times = {});

@@ -8,11 +8,11 @@
 namespace graphd {
 namespace {
 
-bool NeedsColumn(PickMethod method) {
-  return method != PickMethod::kUniform && method != PickMethod::kLabor;
+bool NeedsColumn(SamplingMethod method) {
+  return method != SamplingMethod::kUniform && method != SamplingMethod::kLabor;
 }
 
-const FeatureInfo& ColumnOf(const Schema& schema, const EdgePick& pick,
+const FeatureInfo& ColumnOf(const Schema& schema, const SamplingRule& pick,
                             const std::vector<FeatureInfo>& features) {
   std::vector<std::string> names;
   for (const FeatureInfo& info : features) {
@@ -36,42 +36,43 @@ bool IsReal(DType dtype) {
 
 }  // namespace
 
-bool IsTemporal(PickMethod method) noexcept {
-  return method == PickMethod::kTemporalUniform || method == PickMethod::kTemporalRecent;
+bool IsTemporal(SamplingMethod method) noexcept {
+  return method == SamplingMethod::kTemporalUniform || method == SamplingMethod::kTemporalRecent;
 }
 
-NodeTypeId SeedType(const Schema& schema, const EdgePick& pick) {
+NodeTypeId SeedType(const Schema& schema, const SamplingRule& pick) {
   return pick.direction == Direction::kIn ? schema.dst_type(pick.etype)
                                           : schema.src_type(pick.etype);
 }
 
-NodeTypeId NeighborType(const Schema& schema, const EdgePick& pick) {
+NodeTypeId NeighborType(const Schema& schema, const SamplingRule& pick) {
   return pick.direction == Direction::kIn ? schema.src_type(pick.etype)
                                           : schema.dst_type(pick.etype);
 }
 
-void CheckEdgePick(const Schema& schema, const EdgePick& pick,
-                   const std::vector<FeatureInfo>& features) {
+void CheckSamplingRule(const Schema& schema, const SamplingRule& pick,
+                       const std::vector<FeatureInfo>& features) {
   const std::string name = schema.etype(pick.etype).ToString();
-  if (static_cast<int>(pick.method) >= kNumPickMethods) {
+  if (static_cast<int>(pick.method) >= kNumSamplingMethods) {
     Throw(ErrorCode::kInvalid, "pick method ", static_cast<int>(pick.method), " is outside 0..",
-          kNumPickMethods - 1);
+          kNumSamplingMethods - 1);
   }
   if (pick.fanout < kAllNeighbors) {
     Throw(ErrorCode::kInvalid, "fanout ", pick.fanout, " of edge type ", name,
           ": use -1 for all, or 0 and more");
   }
-  if (pick.replace && (pick.method == PickMethod::kTopK || pick.method == PickMethod::kLabor ||
-                       pick.method == PickMethod::kTemporalRecent)) {
-    Throw(ErrorCode::kInvalid, "edge type ", name, ": ", PickMethodName(pick.method),
+  if (pick.replace &&
+      (pick.method == SamplingMethod::kTopK || pick.method == SamplingMethod::kLabor ||
+       pick.method == SamplingMethod::kTemporalRecent)) {
+    Throw(ErrorCode::kInvalid, "edge type ", name, ": ", SamplingMethodName(pick.method),
           " takes every edge once; ask for it without replacement");
   }
   if (pick.column.empty()) {
     if (!NeedsColumn(pick.method)) return;
-    Throw(ErrorCode::kInvalid, "edge type ", name, ": ", PickMethodName(pick.method),
+    Throw(ErrorCode::kInvalid, "edge type ", name, ": ", SamplingMethodName(pick.method),
           " needs an edge feature; name it");
   }
-  if (pick.method == PickMethod::kUniform) {
+  if (pick.method == SamplingMethod::kUniform) {
     Throw(ErrorCode::kInvalid, "edge type ", name, ": uniform picks take no column ('", pick.column,
           "'); use weighted picks");
   }
@@ -80,24 +81,25 @@ void CheckEdgePick(const Schema& schema, const EdgePick& pick,
     Throw(ErrorCode::kInvalid, "feature '", info.name, "' of edge type ", name, " has ",
           info.row_shape.size() + 1, " dimensions; sampling takes one number per edge");
   }
-  const bool weights = pick.method == PickMethod::kWeighted || pick.method == PickMethod::kLabor;
+  const bool weights =
+      pick.method == SamplingMethod::kWeighted || pick.method == SamplingMethod::kLabor;
   if (weights && !FitsWeights(info.dtype)) {
     Throw(ErrorCode::kInvalid, "feature '", info.name, "' of edge type ", name, " is ",
           DTypeName(info.dtype), "; weights are float32 or float64, masks bool, uint8 or int8");
   }
 }
 
-bool TakesRealTimes(const Schema& schema, const EdgePick& pick,
+bool TakesRealTimes(const Schema& schema, const SamplingRule& pick,
                     const std::vector<FeatureInfo>& features) {
   return IsTemporal(pick.method) && IsReal(ColumnOf(schema, pick, features).dtype);
 }
 
-std::vector<EdgeIndexSpec> IndexesOf(const EdgePick& pick) {
+std::vector<EdgeIndexSpec> IndexesOf(const SamplingRule& pick) {
   const bool out = pick.direction == Direction::kOut;
   std::vector<EdgeIndexSpec> specs;
   if (out) specs.push_back({EdgeIndexKind::kOut, false, pick.etype, ""});
   if (pick.column.empty()) return specs;
-  const bool ordered = pick.method == PickMethod::kTopK || IsTemporal(pick.method);
+  const bool ordered = pick.method == SamplingMethod::kTopK || IsTemporal(pick.method);
   specs.push_back(
       {ordered ? EdgeIndexKind::kOrder : EdgeIndexKind::kAlias, out, pick.etype, pick.column});
   return specs;
@@ -105,8 +107,8 @@ std::vector<EdgeIndexSpec> IndexesOf(const EdgePick& pick) {
 
 template <class Id>
 void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const PartPick& part,
-                    const PartSeeds& seeds, PickedEdges<Id>& out) {
-  const EdgePick& pick = part.pick;
+                    const PartSeeds& seeds, SampledEdges<Id>& out) {
+  const SamplingRule& pick = part.pick;
   const bool outward = pick.direction == Direction::kOut;
   const Csc& csc = indexes.Rows(pick.etype, outward);
   const PartitionBook& book = partition.meta().book;
@@ -129,7 +131,7 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Part
   if (part.admit) part.admit(MaxPicks(csc, rows_, params));
   out.edge_ids.clear();
   out.races.clear();
-  if (!outward && pick.method == PickMethod::kUniform && part.exclude.empty()) {
+  if (!outward && pick.method == SamplingMethod::kUniform && part.exclude.empty()) {
     // The fast path: neighbours are written while edges are chosen.
     out.counts.resize(rows_.size());
     const size_t total =
@@ -145,7 +147,7 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Part
   PickSource source;
   source.csc = &csc;
   if (!pick.column.empty()) {
-    if (pick.method == PickMethod::kTopK || IsTemporal(pick.method)) {
+    if (pick.method == SamplingMethod::kTopK || IsTemporal(pick.method)) {
       source.order = &indexes.Order(pick.etype, outward, pick.column);
     } else {
       source.alias = &indexes.Alias(pick.etype, outward, pick.column);
@@ -176,10 +178,10 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Part
 }
 
 template void HopPicker::Run(const Partition&, EdgeIndexes&, const PartPick&, const PartSeeds&,
-                             PickedEdges<uint32_t>&);
+                             SampledEdges<uint32_t>&);
 template void HopPicker::Run(const Partition&, EdgeIndexes&, const PartPick&, const PartSeeds&,
-                             PickedEdges<uint64_t>&);
+                             SampledEdges<uint64_t>&);
 template void HopPicker::Run(const Partition&, EdgeIndexes&, const PartPick&, const PartSeeds&,
-                             PickedEdges<int64_t>&);
+                             SampledEdges<int64_t>&);
 
 }  // namespace graphd

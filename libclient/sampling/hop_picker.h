@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "graph/partition.h"
-#include "graphd/pick.h"
+#include "graphd/sampling_rule.h"
 #include "sampling/edge_picker.h"
 #include "sampling/index/edge_indexes.h"
 #include "sampling/slots.h"
 #include "sampling/uniform.h"
 
-// One EdgePick on one partition: finds the rows, the indexes and the column that it needs, runs the
-// kernel and turns positions into ids. What trainers do on mapped memory, daemons for the others.
+// One SamplingRule on one partition: finds the rows, the indexes and the column that it needs, runs
+// the kernel and turns positions into ids. What trainers do on mapped memory, daemons for the
+// others.
 
 namespace graphd {
 
@@ -26,7 +27,7 @@ struct PartSeeds {
 };
 
 struct PartPick {
-  EdgePick pick;
+  SamplingRule pick;
   uint64_t key = 0;  // SampleKey
   bool edge_ids = false;
   std::span<const int64_t> exclude = {};  // type-wise ids of the partition's own edges, ascending
@@ -35,7 +36,7 @@ struct PartPick {
 };
 
 template <class Id>
-struct PickedEdges {
+struct SampledEdges {
   std::vector<uint32_t> counts;   // per seed
   std::vector<Id> neighbors;      // type-wise
   std::vector<int64_t> edge_ids;  // type-wise, if asked for
@@ -45,19 +46,19 @@ struct PickedEdges {
 // Checks what can be told without the data: types, fanout, method, that the column exists and has a
 // dtype that the method can use. Throws Error(kInvalid), Error(kNotFound).
 // `features`: those of the edge type.
-void CheckEdgePick(const Schema& schema, const EdgePick& pick,
-                   const std::vector<FeatureInfo>& features);
-bool IsTemporal(PickMethod method) noexcept;
+void CheckSamplingRule(const Schema& schema, const SamplingRule& pick,
+                       const std::vector<FeatureInfo>& features);
+bool IsTemporal(SamplingMethod method) noexcept;
 // Whether times of a temporal pick are floating-point numbers; as above.
-bool TakesRealTimes(const Schema& schema, const EdgePick& pick,
+bool TakesRealTimes(const Schema& schema, const SamplingRule& pick,
                     const std::vector<FeatureInfo>& features);
 
 // Node type of the seeds of a pick, and of the neighbours that it gives.
-NodeTypeId SeedType(const Schema& schema, const EdgePick& pick);
-NodeTypeId NeighborType(const Schema& schema, const EdgePick& pick);
+NodeTypeId SeedType(const Schema& schema, const SamplingRule& pick);
+NodeTypeId NeighborType(const Schema& schema, const SamplingRule& pick);
 
 // The derived arrays that the pick needs.
-std::vector<EdgeIndexSpec> IndexesOf(const EdgePick& pick);
+std::vector<EdgeIndexSpec> IndexesOf(const SamplingRule& pick);
 
 // Memory that a thread reuses. Not thread-safe.
 class HopPicker {
@@ -66,7 +67,7 @@ class HopPicker {
   // Id: uint32_t where ids of the neighbours' type fit, uint64_t or int64_t.
   template <class Id>
   void Run(const Partition& partition, EdgeIndexes& indexes, const PartPick& pick,
-           const PartSeeds& seeds, PickedEdges<Id>& out);
+           const PartSeeds& seeds, SampledEdges<Id>& out);
 
  private:
   UniformSampler uniform_;

@@ -70,8 +70,8 @@ void RemoveLitter(const std::string& parent, const std::string& store_directory)
 
 }  // namespace
 
-LastingMemory::LastingMemory(std::string directory, std::string store_directory, size_t threads,
-                             bool kept)
+PersistentArena::PersistentArena(std::string directory, std::string store_directory, size_t threads,
+                                 bool kept)
     : directory_(std::move(directory)),
       store_directory_(std::move(store_directory)),
       kept_(kept),
@@ -86,9 +86,9 @@ LastingMemory::LastingMemory(std::string directory, std::string store_directory,
   }
 }
 
-std::unique_ptr<LastingMemory> LastingMemory::Make(const std::string& parent,
-                                                   const std::string& store_directory,
-                                                   size_t threads) {
+std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent,
+                                                       const std::string& store_directory,
+                                                       size_t threads) {
   RemoveLitter(parent, store_directory);
   std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
   WriteToMemory(parent, [&] {
@@ -97,12 +97,12 @@ std::unique_ptr<LastingMemory> LastingMemory::Make(const std::string& parent,
     }
     WriteFileAtomically(OwnerPath(directory), fs::canonical(store_directory).string());
   });
-  return std::unique_ptr<LastingMemory>(
-      new LastingMemory(directory, store_directory, threads, /*kept=*/false));
+  return std::unique_ptr<PersistentArena>(
+      new PersistentArena(directory, store_directory, threads, /*kept=*/false));
 }
 
-std::unique_ptr<LastingMemory> LastingMemory::Find(const std::string& store_directory,
-                                                   size_t threads, std::string* gone) {
+std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_directory,
+                                                       size_t threads, std::string* gone) {
   const std::string name = NamePath(store_directory);
   if (!FileExists(name)) return nullptr;
   const std::string directory = ReadTextFile(name);
@@ -115,30 +115,30 @@ std::unique_ptr<LastingMemory> LastingMemory::Find(const std::string& store_dire
           ", is that of ", ReadTextFile(OwnerPath(directory)), "; serve it from there, or remove ",
           name, " to go on with what was written back last");
   }
-  return std::unique_ptr<LastingMemory>(
-      new LastingMemory(directory, store_directory, threads, /*kept=*/true));
+  return std::unique_ptr<PersistentArena>(
+      new PersistentArena(directory, store_directory, threads, /*kept=*/true));
 }
 
-Arena::Files LastingMemory::FilesOf(uint32_t table, bool kept) const {
+Arena::Files PersistentArena::FilesOf(uint32_t table, bool kept) const {
   return {StrCat(directory_, "/table-", table), kept};
 }
 
-void LastingMemory::RemoveTable(uint32_t table) {
+void PersistentArena::RemoveTable(uint32_t table) {
   const std::string prefix = StrCat("table-", table, ".");
   for (const auto& entry : fs::directory_iterator(directory_)) {
     if (entry.path().filename().string().starts_with(prefix)) RemoveWhole(entry.path());
   }
 }
 
-void LastingMemory::ReserveUndo(uint64_t page_bytes) {
+void PersistentArena::ReserveUndo(uint64_t page_bytes) {
   for (const auto& undo : undos_) undo->Reserve(page_bytes);
 }
 
-StoreState LastingMemory::ReadState() const {
+StoreState PersistentArena::ReadState() const {
   return DecodeState(ReadTextFile(StatePath(directory_)));
 }
 
-void LastingMemory::WriteState(const StoreState& state) {
+void PersistentArena::WriteState(const StoreState& state) {
   std::lock_guard lock(mutex_);
   if (state.lsn < state_lsn_) return;
   WriteToMemory(directory_,
@@ -146,9 +146,9 @@ void LastingMemory::WriteState(const StoreState& state) {
   state_lsn_ = state.lsn;
 }
 
-void LastingMemory::Announce() { WriteFileAtomically(NamePath(store_directory_), directory_); }
+void PersistentArena::Announce() { WriteFileAtomically(NamePath(store_directory_), directory_); }
 
-void LastingMemory::Remove() {
+void PersistentArena::Remove() {
   RemoveWhole(NamePath(store_directory_));
   SyncDirectory(store_directory_);
   RemoveWhole(directory_);

@@ -25,17 +25,17 @@
 
 namespace graphd::store {
 
-class LastingMemory {
+class PersistentArena {
  public:
   // A new one in `parent` for the store in `store_directory`, with an Undo for each of `threads`.
   // Removes what ended processes of the same store left there and nothing names. Throws Error.
-  static std::unique_ptr<LastingMemory> Make(const std::string& parent,
-                                             const std::string& store_directory, size_t threads);
+  static std::unique_ptr<PersistentArena> Make(const std::string& parent,
+                                               const std::string& store_directory, size_t threads);
   // What the store's directory names; null if it names nothing. If that is gone, because the
   // machine was restarted, `gone` says so, and it is null, too. Throws Error: kExists if a process
   // has it, or it belongs to a store of another directory; kCorrupt, kIo.
-  static std::unique_ptr<LastingMemory> Find(const std::string& store_directory, size_t threads,
-                                             std::string* gone);
+  static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
+                                               std::string* gone);
 
   const std::string& directory() const noexcept { return directory_; }
   // Whether rows of an earlier process are in it.
@@ -59,7 +59,7 @@ class LastingMemory {
   void Remove();
 
  private:
-  LastingMemory(std::string directory, std::string store_directory, size_t threads, bool kept);
+  PersistentArena(std::string directory, std::string store_directory, size_t threads, bool kept);
 
   const std::string directory_, store_directory_;
   const bool kept_;

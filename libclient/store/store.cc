@@ -72,7 +72,7 @@ Store::Hurry::~Hurry() {
 }
 
 Store::~Store() {
-  joiner_.reset();
+  collapser_.reset();
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -82,7 +82,7 @@ Store::~Store() {
   write_back_.join();
   try {
     Cycle(/*at_once=*/true);
-    if (lasting_ != nullptr) lasting_->Remove();
+    if (persistent_ != nullptr) persistent_->Remove();
   } catch (const Error& error) {
     LogError("not everything could be written back: ", error.what());
   }
@@ -144,7 +144,7 @@ void Store::AddState(const std::shared_ptr<Table>& table, OptimizerState state) 
           OptimizerStateName(spec.state), "' and can't get that of '", OptimizerStateName(state),
           "'; use the optimiser that it was trained with, or another table");
   }
-  if (lasting_ != nullptr) lasting_->ReserveUndo(wanted.page_bytes());
+  if (persistent_ != nullptr) persistent_->ReserveUndo(wanted.page_bytes());
   Arena::States states = table->MakeStates(state);
   PutSpec(*table, state, table->attributes());
   table->AdoptStates(state, std::move(states));
@@ -188,7 +188,7 @@ void Store::DropTable(const std::string& name) {
     by_name_.erase(name);
     by_id_.erase(table->id());
   }
-  if (lasting_ != nullptr) lasting_->RemoveTable(table->id());
+  if (persistent_ != nullptr) persistent_->RemoveTable(table->id());
 }
 
 void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Done done) {
@@ -234,7 +234,7 @@ void Store::WriteAll() {
     db_.PutText(kStateKey, EncodeState(state));
   }
   db_.Flush();
-  if (lasting_ != nullptr) lasting_->WriteState(state);
+  if (persistent_ != nullptr) persistent_->WriteState(state);
   pipeline_->TruncateLog(state.lsn);
 }
 
@@ -282,7 +282,7 @@ void Store::RunWriteBack() {
   using SteadyClock = std::chrono::steady_clock;
   const auto pause = std::chrono::duration_cast<SteadyClock::duration>(
       std::chrono::duration<double>(options_.write_back_seconds != 0 ? options_.write_back_seconds
-                                    : lasting_ != nullptr            ? kLastingSeconds
+                                    : persistent_ != nullptr         ? kLastingSeconds
                                                                      : kUsualSeconds));
   auto next = SteadyClock::now() + pause;
   std::unique_lock lock(mutex_);
@@ -366,7 +366,7 @@ void Store::SayTrouble(const std::string& why) {
 Store::Status Store::status() const {
   Status status;
   status.trouble = trouble();
-  if (lasting_ != nullptr) status.memory = lasting_->directory();
+  if (persistent_ != nullptr) status.memory = persistent_->directory();
   status.last_lsn = pipeline_->Cut(nullptr);
   status.replayed = replayed_;
   status.log_bytes = pipeline_->log_bytes();

@@ -27,7 +27,7 @@
 //
 //   pages/   RocksDB
 //   log/     the push log (PushLog)
-//   memory   while memory lasts: where it is (LastingMemory)
+//   memory   while memory lasts: where it is (PersistentArena)
 //
 // Opening one after a crash loads the pages and replays the log behind them; a page that saw a push
 // knows its number and passes over it, so each acknowledged push is there exactly once, bit for
@@ -126,14 +126,15 @@ class Store {
   // From now on pushes wait, and those that came before are done. It must end before the store, and
   // ends by itself after `limit`. Throws Error(kOverloaded) if there is one, or the disk is full,
   // Error(kIo).
-  std::unique_ptr<PushHold> HoldPushes(std::chrono::milliseconds limit = std::chrono::minutes(1));
+  std::unique_ptr<WriteBarrierHold> HoldPushes(
+      std::chrono::milliseconds limit = std::chrono::minutes(1));
   // Writes these tables as they are into a new directory (CheckpointReader reads it), to the disk;
   // its parent is there, on the store's disk or the files are copied. Returns what they are. Throws
   // Error: kDeadline if the hold ended meanwhile, kNotFound, kCorrupt for a table in trouble, kIo,
   // kOverloaded on a full disk; then the directory may be there in part.
   std::vector<TableSpec> WriteCheckpoint(const std::string& directory,
                                          const std::vector<std::string>& tables,
-                                         const PushHold& hold);
+                                         const WriteBarrierHold& hold);
 
   struct Status {
     std::string memory;   // the directory of memory that lasts; empty if it does not
@@ -183,11 +184,11 @@ class Store {
 
   const StoreOptions options_;
   PageDb db_;
-  MemoryBound memory_;
-  std::unique_ptr<LastingMemory> lasting_;  // null: memory ends with the process
+  MemoryBudget memory_;
+  std::unique_ptr<PersistentArena> persistent_;  // null: memory ends with the process
   std::unique_ptr<PushLog> log_;
   std::unique_ptr<Pipeline> pipeline_;
-  std::unique_ptr<PushGate> gate_;
+  std::unique_ptr<WriteBarrier> gate_;
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
 
@@ -209,7 +210,7 @@ class Store {
   bool stopping_ = false;
   std::string write_back_trouble_;
   std::thread write_back_;
-  std::optional<PageJoiner> joiner_;  // where no page leaves memory
+  std::optional<HugePageCollapser> collapser_;  // where no page leaves memory
 };
 
 }  // namespace graphd::store

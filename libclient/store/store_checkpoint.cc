@@ -28,13 +28,13 @@ void Store::PrepareCheckpoint() {
   }
 }
 
-std::unique_ptr<PushHold> Store::HoldPushes(std::chrono::milliseconds limit) {
-  return std::make_unique<PushHold>(*gate_, limit);
+std::unique_ptr<WriteBarrierHold> Store::HoldPushes(std::chrono::milliseconds limit) {
+  return std::make_unique<WriteBarrierHold>(*gate_, limit);
 }
 
 std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
                                               const std::vector<std::string>& names,
-                                              const PushHold& hold) {
+                                              const WriteBarrierHold& hold) {
   std::vector<std::shared_ptr<Table>> tables;
   for (const std::string& name : names) {
     tables.push_back(FindTable(name));

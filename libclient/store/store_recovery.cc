@@ -20,7 +20,7 @@ constexpr uint64_t kSegmentsToTrim = 2;
 constexpr uint64_t kMemorySegmentBytes = uint64_t{16} << 20;
 constexpr size_t kMemorySegments = kSegmentsToTrim + 2;
 
-bool WantsLasting(const StoreOptions& options) {
+bool WantsPersistentArena(const StoreOptions& options) {
   return options.durability == Durability::kProcess && options.memory_bytes == 0 &&
          !options.memory_dir.empty();
 }
@@ -30,7 +30,7 @@ uint64_t BufferBytes(const StoreOptions& options) { return options.memory_bytes 
 
 // What an earlier process left in memory goes to the disk if it is not to be gone on with there.
 StoreOptions WithoutMemory(StoreOptions options) {
-  if (WantsLasting(options) || !FileExists(options.directory + "/memory")) return options;
+  if (WantsPersistentArena(options) || !FileExists(options.directory + "/memory")) return options;
   StoreOptions before = options;
   before.durability = Durability::kProcess;
   before.memory_bytes = 0;
@@ -48,19 +48,19 @@ Store::Store(StoreOptions options)
   memory_.SetCleaner([this] { AskToClean(); });
   Recover();
   write_back_ = std::thread([this] { RunWriteBack(); });
-  if (!memory_.bounded()) joiner_.emplace([this] { return tables(); });
+  if (!memory_.bounded()) collapser_.emplace([this] { return tables(); });
 }
 
 std::shared_ptr<Table> Store::MakeTable(uint32_t id, TableSpec spec, bool kept) {
   Table::RowIds ids;
   if (spec.first_id == -1 && options_.row_ids) ids = options_.row_ids(spec);
   Arena::Files files;
-  if (lasting_ != nullptr) {
-    lasting_->ReserveUndo(spec.page_bytes());
-    files = lasting_->FilesOf(id, kept);
+  if (persistent_ != nullptr) {
+    persistent_->ReserveUndo(spec.page_bytes());
+    files = persistent_->FilesOf(id, kept);
   }
   return std::make_shared<Table>(id, std::move(spec), db_, memory_, std::move(ids),
-                                 lasting_ != nullptr ? &files : nullptr);
+                                 persistent_ != nullptr ? &files : nullptr);
 }
 
 void Store::AddTable(const std::shared_ptr<Table>& table) {
@@ -70,15 +70,15 @@ void Store::AddTable(const std::shared_ptr<Table>& table) {
 
 // Finds or makes the memory that lasts. Returns whether rows of an earlier process are in it.
 bool Store::OpenMemory() {
-  if (!WantsLasting(options_)) return false;
+  if (!WantsPersistentArena(options_)) return false;
   std::string gone;
-  lasting_ = LastingMemory::Find(options_.directory, options_.threads, &gone);
-  if (lasting_ != nullptr) return true;
+  persistent_ = PersistentArena::Find(options_.directory, options_.threads, &gone);
+  if (persistent_ != nullptr) return true;
   if (!gone.empty()) {
     LogWarning(options_.directory, ": the memory of its last server, ", gone,
                ", is gone; was the machine restarted? Tables are as they were written back last");
   }
-  lasting_ = LastingMemory::Make(options_.memory_dir, options_.directory, options_.threads);
+  persistent_ = PersistentArena::Make(options_.memory_dir, options_.directory, options_.threads);
   return false;
 }
 
@@ -88,7 +88,7 @@ std::unique_ptr<PushLog> Store::OpenLog(bool in_memory) const {
                            in_memory};
   if (in_memory) options.segment_bytes = std::min(options.segment_bytes, kMemorySegmentBytes);
   return std::make_unique<PushLog>(
-      (in_memory ? lasting_->directory() : options_.directory) + "/log", options);
+      (in_memory ? persistent_->directory() : options_.directory) + "/log", options);
 }
 
 // Tables, from memory that was kept or from RocksDB. Returns the largest number of a push that a
@@ -124,7 +124,7 @@ uint64_t Store::RecoverTables(const StoreState& written, bool kept) {
   for (const auto& [id, why] : lost) PutTrouble(id, why);
   if (!lost.empty()) db_.Flush();
   if (!kept) return seen;
-  for (const auto& undo : lasting_->undos()) {
+  for (const auto& undo : persistent_->undos()) {
     const auto found = by_id_.find(undo->table());
     if (undo->any() && found != by_id_.end()) found->second->RollBack(*undo);
     undo->End();
@@ -140,7 +140,7 @@ void Store::Recover() {
   const StoreState written = DecodeState(db_.GetText(kStateKey).value_or(EncodeState({})));
   next_id_ = written.next_id;
   const uint64_t seen = RecoverTables(written, kept);
-  const StoreState state = kept ? lasting_->ReadState() : written;
+  const StoreState state = kept ? persistent_->ReadState() : written;
   std::map<uint32_t, std::string> lost;  // by table
   ClientTable clients(state.clients);
   uint64_t last_lsn = state.lsn;
@@ -150,7 +150,7 @@ void Store::Recover() {
   SyncDirectory(options_.directory);
   SyncDirectory(DirName(options_.directory));
   Table::Scratch scratch;
-  if (lasting_ != nullptr) scratch.undo = &lasting_->undo(0);
+  if (persistent_ != nullptr) scratch.undo = &persistent_->undo(0);
   const PushLog::Tail tail = log_->Recover([&](const Push& push) {
     gap = gap || push.lsn > last_lsn + 1;
     if (gap) return;
@@ -183,12 +183,12 @@ void Store::Recover() {
   if (!lost.empty()) db_.Flush();
   // What was read stays until all of it is in RocksDB.
   std::unique_ptr<PushLog> left;
-  if (lasting_ != nullptr && !kept) {
+  if (persistent_ != nullptr && !kept) {
     left = std::exchange(log_, OpenLog(/*in_memory=*/true));
     log_->AdvanceTo(left->last_lsn());
   }
   PushLog& was_read = left != nullptr ? *left : *log_;
-  if (lasting_ != nullptr) log_->KeepSegments(kMemorySegments);
+  if (persistent_ != nullptr) log_->KeepSegments(kMemorySegments);
   StartPipeline(std::move(clients));
   for (const std::string& what : damage_) LogError(what);
   if (replayed_ != 0) LogInfo("replayed ", replayed_, " pushes");
@@ -200,11 +200,11 @@ void Store::Recover() {
     Cycle(/*at_once=*/true);
     was_read.Clear();
   }
-  if (lasting_ != nullptr && !kept) {
+  if (persistent_ != nullptr && !kept) {
     StoreState now;
     now.lsn = pipeline_->Cut(&now.clients);
-    lasting_->WriteState(now);
-    lasting_->Announce();
+    persistent_->WriteState(now);
+    persistent_->Announce();
   }
 }
 
@@ -213,18 +213,18 @@ void Store::StartPipeline(ClientTable clients) {
   options.threads = options_.threads;
   options.max_pending_bytes = options_.max_pending_bytes;
   options.max_log_bytes = options_.max_log_bytes;
-  if (lasting_ != nullptr) {
-    options.save_state = [this](const StoreState& state) { lasting_->WriteState(state); };
+  if (persistent_ != nullptr) {
+    options.save_state = [this](const StoreState& state) { persistent_->WriteState(state); };
     options.trim_bytes =
         kSegmentsToTrim * std::min(options_.log_segment_bytes, kMemorySegmentBytes);
-    options.undo = [this](size_t thread) { return &lasting_->undo(thread); };
+    options.undo = [this](size_t thread) { return &persistent_->undo(thread); };
   } else {
     options.log_half_full = [this] { WriteBackSoon(); };
   }
   const bool logs = options_.durability != Durability::kNone;
   pipeline_ = std::make_unique<Pipeline>(logs ? log_.get() : nullptr, std::move(options),
                                          log_->last_lsn(), std::move(clients));
-  gate_ = std::make_unique<PushGate>(*pipeline_, options_.max_pending_bytes);
+  gate_ = std::make_unique<WriteBarrier>(*pipeline_, options_.max_pending_bytes);
 }
 
 // Nobody else is there. Where memory is bounded, its pages need not all fit.

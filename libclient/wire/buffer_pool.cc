@@ -20,8 +20,8 @@ constexpr size_t kSmallest = size_t{64} << 10;
 // Powers of two below 2 MiB, multiples of 2 MiB above: few classes, little waste.
 size_t ClassOf(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
-  if (bytes < kLargePage) return std::bit_ceil(bytes);
-  return (bytes + kLargePage - 1) / kLargePage * kLargePage;
+  if (bytes < kHugePage) return std::bit_ceil(bytes);
+  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ PooledBuffer BufferPool::Get(size_t bytes) {
   if (data == nullptr) {
     Throw(ErrorCode::kOverloaded, "no memory for a buffer of ", HumanBytes(wanted));
   }
-  if (wanted >= kLargePage) ::madvise(data, wanted, MADV_HUGEPAGE);
+  if (wanted >= kHugePage) ::madvise(data, wanted, MADV_HUGEPAGE);
   std::lock_guard lock(state_->mutex);
   state_->loaned_bytes += wanted;
   return PooledBuffer(shared_from_this(), data, wanted);

@@ -184,12 +184,12 @@ struct Seeds {
   times @3 :Data;     # 8 bytes per id, int64 or float64 as the column of the temporal picks is
 }
 
-# graphd::EdgePick, applied to one of the hop's seed lists.
+# graphd::SamplingRule, applied to one of the hop's seed lists.
 struct Pick {
   seeds @0 :UInt16;   # index into the hop's seeds
   etype @1 :Int32;
   outward @2 :Bool;
-  method @3 :UInt8;   # graphd::PickMethod
+  method @3 :UInt8;   # graphd::SamplingMethod
   fanout @4 :Int32;
   replace @5 :Bool;
   column @6 :Text;

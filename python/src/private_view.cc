@@ -15,7 +15,7 @@ namespace {
 
 std::shared_ptr<std::byte> MapPrivately(const Segment& segment) {
   // Descriptors on hugetlbfs map whole large pages.
-  const size_t unit = segment.pages() == PageKind::kHugetlb ? kLargePage : 1;
+  const size_t unit = segment.pages() == PageKind::kHugetlb ? kHugePage : 1;
   const size_t size = (segment.size() + unit - 1) / unit * unit;
   // Copies are reserved for huge pages, where a shortage would be a signal at the write.
   const int flags = MAP_PRIVATE | (unit == 1 ? MAP_NORESERVE : 0);

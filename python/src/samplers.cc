@@ -20,11 +20,11 @@ namespace {
 
 using IdLists = std::vector<std::vector<int64_t>>;
 
-PickMethod MethodFromName(const std::string& name) {
-  if (name == "uniform") return PickMethod::kUniform;
-  if (name == "weighted") return PickMethod::kWeighted;
-  if (name == "topk") return PickMethod::kTopK;
-  if (name == "labor") return PickMethod::kLabor;
+SamplingMethod MethodFromName(const std::string& name) {
+  if (name == "uniform") return SamplingMethod::kUniform;
+  if (name == "weighted") return SamplingMethod::kWeighted;
+  if (name == "topk") return SamplingMethod::kTopK;
+  if (name == "labor") return SamplingMethod::kLabor;
   Throw(ErrorCode::kInvalid, "method '", name, "': use uniform, weighted, topk or labor");
 }
 
@@ -65,10 +65,10 @@ bool HasFeature(const DistGraph& graph, EdgeTypeId etype, const std::string& nam
 }
 
 // What to pick along every edge type that ends (begins, with kOut) in one of the nodes.
-std::vector<EdgePick> PicksOf(const DistGraph& graph, const IdLists& nodes,
-                              const std::vector<int>& fanouts, Direction direction) {
+std::vector<SamplingRule> PicksOf(const DistGraph& graph, const IdLists& nodes,
+                                  const std::vector<int>& fanouts, Direction direction) {
   const Schema& schema = graph.schema();
-  std::vector<EdgePick> picks;
+  std::vector<SamplingRule> picks;
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
     const NodeTypeId end = direction == Direction::kOut ? schema.src_type(e) : schema.dst_type(e);
     if (static_cast<size_t>(end) >= nodes.size() || nodes[static_cast<size_t>(end)].empty()) {
@@ -81,7 +81,7 @@ std::vector<EdgePick> PicksOf(const DistGraph& graph, const IdLists& nodes,
 }
 
 // A list of picks by edge type, each (edge type, indptr, neighbors, edge ids).
-py::list Picked(const DistGraph& graph, const IdLists& nodes, std::span<const EdgePick> picks,
+py::list Picked(const DistGraph& graph, const IdLists& nodes, std::span<const SamplingRule> picks,
                 uint64_t seed, const IdLists& excluded) {
   std::vector<HopSeeds> hop;
   for (const auto& ids : nodes) hop.push_back({ids});
@@ -102,10 +102,10 @@ py::list SampleEdges(const DistGraph& graph, const py::sequence& seeds,
   const IdLists nodes = IdsByType(seeds, "nodes");
   auto picks = PicksOf(graph, nodes, fanouts, is_out ? Direction::kOut : Direction::kIn);
   bool has_prob = prob.empty();
-  for (EdgePick& pick : picks) {
+  for (SamplingRule& pick : picks) {
     pick.replace = replace;
     if (prob.empty() || !HasFeature(graph, pick.etype, prob)) continue;
-    pick.method = PickMethod::kWeighted;
+    pick.method = SamplingMethod::kWeighted;
     pick.column = prob;
     has_prob = true;
   }
@@ -120,9 +120,9 @@ py::list SelectTopK(const DistGraph& graph, const py::sequence& seeds, const std
                     const std::string& weight, bool is_out, bool ascending) {
   const IdLists nodes = IdsByType(seeds, "nodes");
   auto picks = PicksOf(graph, nodes, k, is_out ? Direction::kOut : Direction::kIn);
-  std::erase_if(picks, [](const EdgePick& pick) { return pick.fanout == 0; });
-  for (EdgePick& pick : picks) {
-    pick.method = PickMethod::kTopK;
+  std::erase_if(picks, [](const SamplingRule& pick) { return pick.fanout == 0; });
+  for (SamplingRule& pick : picks) {
+    pick.method = SamplingMethod::kTopK;
     pick.column = weight;
     pick.largest = !ascending;
   }

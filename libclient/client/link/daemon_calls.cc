@@ -39,9 +39,10 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
   (lane == Lane::kBulk ? traffic_->row_messages : traffic_->messages) += count;
   return thread_->Start(
       [=, this]() -> kj::Promise<void> {
-        Live::Attached* attached = nullptr;
-        if (live_)
-          attached = lane == Lane::kBulk && live_->bulk ? live_->bulk.get() : live_->small.get();
+        Connections::Attached* attached = nullptr;
+        if (connections_)
+          attached = lane == Lane::kBulk && connections_->bulk ? connections_->bulk.get()
+                                                               : connections_->small.get();
         if (!attached || attached->session == nullptr) {
           return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
                                kj::heapString("not attached"));
@@ -52,11 +53,12 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
         auto one = [session, step, gate = attached->gate](size_t i) {
           return gate->Run([session, step, i] { return step(*session, i); });
         };
-        return Pipelined(count, one).catch_([this, live = live_.get()](kj::Exception&& failure) {
-          // Now, so that whoever waits for the call finds the link broken.
-          if (failure.getType() == kj::Exception::Type::DISCONNECTED) Lost(live);
-          kj::throwFatalException(kj::mv(failure));
-        });
+        return Pipelined(count, one)
+            .catch_([this, connections = connections_.get()](kj::Exception&& failure) {
+              // Now, so that whoever waits for the call finds the link broken.
+              if (failure.getType() == kj::Exception::Type::DISCONNECTED) Lost(connections);
+              kj::throwFatalException(kj::mv(failure));
+            });
       },
       options_.timeout, "the graphd at " + peer_);
 }

@@ -61,7 +61,7 @@ inline kj::Promise<void> TakeDescriptor(wire::SegmentHandle::Client handle, Uniq
 }
 
 // The connections of a DaemonLink; touched on the RPC thread only.
-struct DaemonLink::Live {
+struct DaemonLink::Connections {
   // Below what a daemon lets one session have in flight.
   static constexpr size_t kMaxRunning = 128;
 

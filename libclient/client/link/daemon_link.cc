@@ -62,8 +62,8 @@ void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& p
         "part config");
 }
 
-void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& reconnect,
-               const std::function<void()>& f) {
+void RetryWhileUnavailable(std::chrono::milliseconds timeout,
+                           const std::function<void()>& reconnect, const std::function<void()>& f) {
   const auto start = Clock::now();
   auto pause = std::chrono::milliseconds(2);
   for (;;) {
@@ -100,7 +100,7 @@ DaemonLink::~DaemonLink() {
     closing_ = true;
   }
   lost_.notify_all();
-  const auto drop = [this] { live_ = nullptr; };
+  const auto drop = [this] { connections_ = nullptr; };
   thread_->Run(drop);  // ends an attempt that is under way
   if (keeper_.joinable()) keeper_.join();
   thread_->Run(drop);
@@ -159,14 +159,14 @@ void DaemonLink::ReconnectIfBroken() {
   }
 }
 
-void DaemonLink::Persevere(const std::function<void()>& f) {
-  WhileAway(
+void DaemonLink::RetryWhileUnavailable(const std::function<void()>& f) {
+  graphd::RetryWhileUnavailable(
       options_.timeout, [this] { ReconnectIfBroken(); }, f);
 }
 
-void DaemonLink::Lost(Live* live) {
-  if (live != live_.get()) return;
-  live->lost = true;
+void DaemonLink::Lost(Connections* connections) {
+  if (connections != connections_.get()) return;
+  connections->lost = true;
   {
     std::lock_guard lock(keeping_);
     broken_ = true;
@@ -207,10 +207,10 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
     generation_++;
     // Not before: what is mapped of the daemon that was lost would be read as if it were this
     // one's.
-    thread_->Run([this] { broken_ = live_ == nullptr || live_->lost; });
+    thread_->Run([this] { broken_ = connections_ == nullptr || connections_->lost; });
     return info;
   } catch (const Error&) {
-    thread_->Run([this] { live_ = nullptr; });
+    thread_->Run([this] { connections_ = nullptr; });
     throw;
   }
 }
@@ -228,23 +228,24 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
   auto pending = thread_->Start(
       [&]() -> kj::Promise<void> {
         if (closing_) AsKj([] { Throw(ErrorCode::kUnavailable, "the graph is being closed"); });
-        live_ = std::make_unique<Live>();
-        const auto lost = [this, live = live_.get()] { Lost(live); };
-        live_->small = std::make_unique<Live::Attached>(thread_->provider(), std::move(small_fd),
-                                                        use_unix_, buffers_, lost);
+        connections_ = std::make_unique<Connections>();
+        const auto lost = [this, connections = connections_.get()] { Lost(connections); };
+        connections_->small = std::make_unique<Connections::Attached>(
+            thread_->provider(), std::move(small_fd), use_unix_, buffers_, lost);
         kj::Promise<void> bulk_attached = kj::READY_NOW;
         if (bulk_fd) {
-          live_->bulk = std::make_unique<Live::Attached>(thread_->provider(), std::move(bulk_fd),
-                                                         use_unix_, buffers_, lost);
-          bulk_attached = live_->bulk->Attach(options_, JobRole::kBulk, false)
-                              .then([bulk = live_->bulk.get()](auto&& response) {
+          connections_->bulk = std::make_unique<Connections::Attached>(
+              thread_->provider(), std::move(bulk_fd), use_unix_, buffers_, lost);
+          bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false)
+                              .then([bulk = connections_->bulk.get()](auto&& response) {
                                 bulk->session = response.getSession();
                               });
         }
-        auto small_attached = live_->small->Attach(options_, JobRole::kTrainer, want_segments);
+        auto small_attached =
+            connections_->small->Attach(options_, JobRole::kTrainer, want_segments);
         return small_attached.then([&, bulk_attached = kj::mv(bulk_attached)](
                                        auto&& response) mutable -> kj::Promise<void> {
-          live_->small->session = response.getSession();
+          connections_->small->session = response.getSession();
           kj::Vector<kj::Promise<void>> descriptors;
           AsKj([&] {
             CheckHello(response.getHello(), "the graphd at " + peer_);

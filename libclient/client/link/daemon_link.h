@@ -75,8 +75,8 @@ struct InducedPart {
 
 // Calls f. While it throws Error(kUnavailable), and until the timeout, calls `reconnect` and then f
 // again.
-void WhileAway(std::chrono::milliseconds timeout, const std::function<void()>& reconnect,
-               const std::function<void()>& f);
+void RetryWhileUnavailable(std::chrono::milliseconds timeout,
+                           const std::function<void()>& reconnect, const std::function<void()>& f);
 
 // The connections to one daemon (a second one for rows, unless its memory is mapped): attached by
 // Attach, and again when they are lost, by the next call or, if none comes, by a thread of the
@@ -137,16 +137,16 @@ class DaemonLink {
   using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
   RpcThread::Pending StartSteps(Lane lane, size_t count, Step step);
   // Calls f, and again after reconnecting while the daemon is away, until the timeout.
-  void Persevere(const std::function<void()>& f);
+  void RetryWhileUnavailable(const std::function<void()>& f);
   Traffic& traffic() noexcept { return *traffic_; }
 
  private:
-  struct Live;  // connections and sessions, on the RPC thread
+  struct Connections;  // connections and sessions, on the RPC thread
   AttachInfo AttachPatiently();
   AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer);
   AttachInfo AttachTo(UniqueFd small_fd, UniqueFd bulk_fd, std::chrono::milliseconds patience);
   UniqueFd Connect(std::chrono::milliseconds patience) const;
-  void Lost(Live* live);  // on the RPC thread
+  void Lost(Connections* connections);  // on the RPC thread
   void KeepAttached();
   void TakeHop(wire::Session::HopResults::Reader answer, const PartHop& hop, uint64_t asked_bytes);
 
@@ -157,8 +157,8 @@ class DaemonLink {
   const DaemonAddress address_;
   bool use_unix_ = false;
   std::string socket_path_, peer_;
-  std::unique_ptr<Live> live_;      // touched on the RPC thread only
-  std::atomic<bool> broken_{true};  // until attached, and when the peer has gone
+  std::unique_ptr<Connections> connections_;  // touched on the RPC thread only
+  std::atomic<bool> broken_{true};            // until attached, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
   std::mutex reconnecting_;                // one thread at a time attaches
   std::shared_ptr<const GraphMeta> meta_;  // as first attached; guarded by reconnecting_

@@ -23,7 +23,7 @@ void WriteSeeds(const PartHop::Seeds& seeds, wire::Seeds::Builder out) {
 }
 
 void WritePick(const PartHop::Pick& from, wire::Pick::Builder out) {
-  const EdgePick& pick = from.pick.pick;
+  const SamplingRule& pick = from.pick.pick;
   out.setSeeds(static_cast<uint16_t>(from.seeds));
   out.setEtype(pick.etype);
   out.setOutward(pick.direction == Direction::kOut);
@@ -53,7 +53,7 @@ size_t RequestWords(const PartHop& hop) {
 // Checks one pick's answer and unpacks it.
 void TakeSample(wire::Sampled::Reader answer, const std::string& peer, size_t num_seeds,
                 const PartHop::Pick& pick) {
-  PickedEdges<int64_t>& out = *pick.answer;
+  SampledEdges<int64_t>& out = *pick.answer;
   const auto counts = answer.getCounts();
   const size_t width = answer.getCountBytes();
   if ((width != 1 && width != 2 && width != 4) || counts.size() != num_seeds * width) {

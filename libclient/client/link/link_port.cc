@@ -237,7 +237,7 @@ class LinkPort final : public TensorPort {
         [call = std::move(call)](wire::Session::Client& session, size_t) { return call(session); });
   }
   void Call(const CallOnce& call) {
-    link_->Persevere([&] { Start(Lane::kSmall, call).Wait(); });
+    link_->RetryWhileUnavailable([&] { Start(Lane::kSmall, call).Wait(); });
   }
 
   RowsOnTheWay WithMemory(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {

@@ -20,7 +20,7 @@ struct PartHop {
     size_t seeds;  // index of the list
     PartPick pick;
     int64_t neighbor_count, edge_count;  // objects of the types
-    PickedEdges<int64_t>* answer;
+    SampledEdges<int64_t>* answer;
   };
   // A feature of the seeds from `begin` on: its row i goes to row to[i] of `out`.
   struct Rows {

@@ -179,7 +179,7 @@ void GraphAccess::Barrier() {
 }
 
 void GraphAccess::Retry(const std::function<void()>& f) {
-  WhileAway(
+  RetryWhileUnavailable(
       timeout_,
       [this] {
         for (size_t p = 0; p < links_.size(); p++) {
@@ -192,7 +192,7 @@ void GraphAccess::Retry(const std::function<void()>& f) {
 std::shared_ptr<const Segment> GraphAccess::MapIndex(PartId part, const EdgeIndexSpec& spec) {
   DaemonLink& link = *links_[static_cast<size_t>(part)];
   std::shared_ptr<const Segment> segment;
-  link.Persevere([&] { segment = link.MapIndex(part, spec); });
+  link.RetryWhileUnavailable([&] { segment = link.MapIndex(part, spec); });
   return segment;
 }
 

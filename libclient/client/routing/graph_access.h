@@ -24,7 +24,7 @@ struct AccessScratch {
   HopPicker picker;
   struct HopPart {
     PartHop hop;
-    std::vector<PickedEdges<int64_t>> answers;                 // by pick of the call
+    std::vector<SampledEdges<int64_t>> answers;                // by pick of the call
     std::vector<std::vector<int64_t>> streams, times, places;  // owned by lists and rows of the hop
     std::vector<std::vector<double>> real_times;
     std::vector<std::vector<int64_t>> exclude;  // [etype]
@@ -79,7 +79,7 @@ class GraphAccess {
   void Slice(const FeatureRef& ref, int64_t begin, int64_t end, std::span<std::byte> out);
   // graphd/sampling.h's SampleHop, with rows. One message per partition that is not mapped, unless
   // the answer would be too large for one.
-  std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const EdgePick> picks,
+  std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> picks,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
   // Ends of edges, in the order of `ids`; src and dst of that size.
@@ -119,9 +119,9 @@ class GraphAccess {
 
  private:
   // hop.cc
-  void CheckHop(std::span<const HopSeeds> seeds, std::span<const EdgePick> picks,
+  void CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> picks,
                 const HopOptions& options) const;
-  size_t SeedsPerMessage(std::span<const EdgePick> picks) const;
+  size_t SeedsPerMessage(std::span<const SamplingRule> picks) const;
   struct HopCall;
   std::vector<Neighbors> HopOnce(const HopCall& call);
   void SplitHop(const HopCall& call, AccessScratch& scratch) const;

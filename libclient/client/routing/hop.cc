@@ -22,7 +22,7 @@ constexpr size_t kPlannedAnswerBytes = size_t{128} << 20;
 constexpr size_t kSeedsOfUnknownDegree = size_t{1} << 15;
 constexpr size_t kSeedsPerMessage = size_t{1} << 20;
 
-bool IsIn(const EdgePick& pick) { return pick.direction == Direction::kIn; }
+bool IsIn(const SamplingRule& pick) { return pick.direction == Direction::kIn; }
 
 template <class T>
 std::span<const T> Select(std::span<const T> all, std::span<const int64_t> positions,
@@ -52,8 +52,9 @@ void Append(Neighbors& to, Neighbors&& from) {
 // The random key of a pick on one partition. In-edges of a seed lie in one; out-edges in several,
 // whose races must be independent. LABOR's numbers belong to the neighbours, whatever edge leads
 // to them.
-uint64_t KeyOf(const Schema& schema, const EdgePick& pick, const HopOptions& options, PartId part) {
-  const bool labor = pick.method == PickMethod::kLabor;
+uint64_t KeyOf(const Schema& schema, const SamplingRule& pick, const HopOptions& options,
+               PartId part) {
+  const bool labor = pick.method == SamplingMethod::kLabor;
   const int32_t type = labor ? NeighborType(schema, pick) : pick.etype;
   const uint64_t key = SampleKey(options.seed, options.layer, type);
   if (IsIn(pick)) return key;
@@ -70,7 +71,7 @@ void CheckLength(size_t got, size_t seeds, const char* what, const std::string& 
 
 struct GraphAccess::HopCall {
   std::span<const HopSeeds> seeds;
-  std::span<const EdgePick> picks;
+  std::span<const SamplingRule> picks;
   const HopOptions& options;
   std::span<const HopRows> rows;
 
@@ -86,7 +87,7 @@ void GraphAccess::CheckEtype(EdgeTypeId etype) const {
         meta_->schema.num_etypes() - 1);
 }
 
-void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const EdgePick> picks,
+void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> picks,
                            const HopOptions& options) const {
   const Schema& schema = meta_->schema;
   if (seeds.size() > Index(schema.num_ntypes())) {
@@ -104,10 +105,10 @@ void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const Edge
       Throw(ErrorCode::kInvalid, "stream ", stream, " is outside 0..", UINT32_MAX);
     }
   }
-  for (const EdgePick& pick : picks) {
+  for (const SamplingRule& pick : picks) {
     CheckEtype(pick.etype);
     const std::vector<FeatureInfo>& features = edge_features_[Index(pick.etype)];
-    CheckEdgePick(schema, pick, features);
+    CheckSamplingRule(schema, pick, features);
     if (!IsTemporal(pick.method)) continue;
     const NodeTypeId t = SeedType(schema, pick);
     if (Index(t) >= seeds.size() || seeds[Index(t)].ids.empty()) continue;
@@ -137,7 +138,7 @@ void GraphAccess::SplitHop(const HopCall& call, AccessScratch& scratch) const {
   OwnerSplit& edges = scratch.splits[num_ntypes];
   for (size_t e = 0; e < call.options.exclude.size(); e++) {
     const auto type = static_cast<EdgeTypeId>(e);
-    const auto wanted = [type](const EdgePick& pick) { return pick.etype == type; };
+    const auto wanted = [type](const SamplingRule& pick) { return pick.etype == type; };
     if (std::none_of(call.picks.begin(), call.picks.end(), wanted)) continue;
     edges.Assign(meta_->book.edges(), type, call.options.exclude[e], "excluded edge");
     for (size_t p = 0; p < scratch.hop_parts.size(); p++) {
@@ -182,7 +183,7 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     return list;
   };
   for (size_t i = 0; i < call.picks.size(); i++) {
-    const EdgePick& pick = call.picks[i];
+    const SamplingRule& pick = call.picks[i];
     work.answers[i].counts.clear();
     work.answers[i].neighbors.clear();
     if (pick.fanout == 0 || meta_->book.edges().count_in(p, pick.etype) == 0) {
@@ -261,7 +262,7 @@ void GraphAccess::RunHop(PartId p, AccessScratch& scratch) {
 }
 
 Neighbors GraphAccess::AssembleHop(const HopCall& call, size_t i, AccessScratch& scratch) const {
-  const EdgePick& pick = call.picks[i];
+  const SamplingRule& pick = call.picks[i];
   const NodeTypeId t = SeedType(meta_->schema, pick);
   const size_t num_seeds = call.seeds_of(t).ids.size();
   Neighbors out;
@@ -295,7 +296,7 @@ Neighbors GraphAccess::AssembleHop(const HopCall& call, size_t i, AccessScratch&
     std::vector<RaceWinner> winners;
     // All edges: in the order of partitions, unless the method has an order of its own.
     const bool ordered =
-        pick.method == PickMethod::kTopK || pick.method == PickMethod::kTemporalRecent;
+        pick.method == SamplingMethod::kTopK || pick.method == SamplingMethod::kTemporalRecent;
     const int fanout = pick.fanout < 0 && ordered ? INT_MAX : pick.fanout;
     MergeRaces(races, fanout, pick.replace, counts, winners);
     for (size_t s = 0; s < num_seeds; s++) out.indptr[s + 1] = out.indptr[s] + counts[s];
@@ -356,10 +357,10 @@ std::vector<Neighbors> GraphAccess::HopOnce(const HopCall& call) {
   return out;
 }
 
-size_t GraphAccess::SeedsPerMessage(std::span<const EdgePick> picks) const {
+size_t GraphAccess::SeedsPerMessage(std::span<const SamplingRule> picks) const {
   if (all_mapped()) return SIZE_MAX;
   size_t bytes = 0;  // of one seed's answer
-  for (const EdgePick& pick : picks) {
+  for (const SamplingRule& pick : picks) {
     if (pick.fanout < 0) return kSeedsOfUnknownDegree;
     bytes += Index(pick.fanout) * (IsIn(pick) ? 16 : 24);
   }
@@ -367,8 +368,8 @@ size_t GraphAccess::SeedsPerMessage(std::span<const EdgePick> picks) const {
 }
 
 std::vector<Neighbors> GraphAccess::Hop(std::span<const HopSeeds> seeds,
-                                        std::span<const EdgePick> picks, const HopOptions& options,
-                                        std::span<const HopRows> rows) {
+                                        std::span<const SamplingRule> picks,
+                                        const HopOptions& options, std::span<const HopRows> rows) {
   CheckHop(seeds, picks, options);
   const size_t step = SeedsPerMessage(picks);
   size_t most = 0;

@@ -9,8 +9,8 @@
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/sampling/block_maker.h"
-#include "client/sampling/etype_rules.h"
 #include "client/sampling/feature_rows.h"
+#include "client/sampling/rules_by_edge_type.h"
 #include "sampling/arrival_key.h"
 #include "sampling/uniform.h"
 
@@ -190,10 +190,10 @@ MiniBatch LayerSampler::Sample(const DistGraph& graph, BatchRequest request) con
   const Schema& schema = graph.schema();
   GraphAccess::Loan loan(access);
   const auto table = [&](NodeTypeId t) -> RelabelTable& { return access.relabel(*loan, t); };
-  EdgePick how;  // every edge of a weight above 0
-  how.method = options_.column.empty() ? PickMethod::kUniform : PickMethod::kWeighted;
+  SamplingRule how;  // every edge of a weight above 0
+  how.method = options_.column.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
   how.column = options_.column;
-  const auto picks = EtypePicks(graph, LayerFanouts(std::vector<int>{kAllNeighbors}), 0, how);
+  const auto picks = RulesByEdgeType(graph, LayerFanouts(std::vector<int>{kAllNeighbors}), 0, how);
   const bool needs_ids = options_.edge_ids || !options_.column.empty();
   MiniBatch batch;
   batch.seeds = UniqueSeeds(graph, request.seeds, table);

@@ -39,7 +39,7 @@ struct Acceptance {
 
 class SecondOrderSteps {
  public:
-  SecondOrderSteps(GraphAccess& access, const EdgePick& pick, double p, double q, uint64_t seed,
+  SecondOrderSteps(GraphAccess& access, const SamplingRule& pick, double p, double q, uint64_t seed,
                    bool with_edges)
       : access_(access),
         pick_(pick),
@@ -86,7 +86,7 @@ class SecondOrderSteps {
   std::vector<double> Weights(const Neighbors& hop) const;
 
   GraphAccess& access_;
-  EdgePick pick_;
+  SamplingRule pick_;
   Acceptance acceptance_;
   uint64_t seed_;
   bool with_edges_;
@@ -236,7 +236,7 @@ Walks Node2vecWalk(const DistGraph& graph, std::span<const int64_t> seeds, doubl
                    int64_t walk_length, const Node2vecOptions& options) {
   CheckWalkLength(walk_length);
   GraphAccess& access = *graph.access();
-  const EdgePick pick = StepPick(access, options.etype, options.direction, options.prob);
+  const SamplingRule pick = StepPick(access, options.etype, options.direction, options.prob);
   if (!options.prob.empty()) access.feature({true, options.etype, options.prob});
   const NodeTypeId ntype = SeedType(graph.schema(), pick);
   if (ntype != NeighborType(graph.schema(), pick)) {

@@ -8,16 +8,17 @@ namespace {
 constexpr uint64_t kRestart = 0x72657374617274ULL;
 
 // The pick of each edge type of the metapath, by edge type.
-std::vector<EdgePick> PicksOf(const GraphAccess& access, const std::vector<EdgeTypeId>& metapath,
-                              const WalkOptions& options) {
-  std::vector<EdgePick> picks(static_cast<size_t>(access.meta().schema.num_etypes()));
+std::vector<SamplingRule> PicksOf(const GraphAccess& access,
+                                  const std::vector<EdgeTypeId>& metapath,
+                                  const WalkOptions& options) {
+  std::vector<SamplingRule> picks(static_cast<size_t>(access.meta().schema.num_etypes()));
   std::vector<bool> known(picks.size());
   bool found = options.prob.empty();
   for (EdgeTypeId etype : metapath) {
     const auto e = static_cast<size_t>(etype);
     if (e < known.size() && known[e]) continue;
-    EdgePick pick = StepPick(access, etype, options.direction, options.prob);
-    found = found || pick.method == PickMethod::kWeighted;
+    SamplingRule pick = StepPick(access, etype, options.direction, options.prob);
+    found = found || pick.method == SamplingMethod::kWeighted;
     picks[e] = std::move(pick);
     known[e] = true;
   }
@@ -28,10 +29,10 @@ std::vector<EdgePick> PicksOf(const GraphAccess& access, const std::vector<EdgeT
 }
 
 std::vector<NodeTypeId> TypesOf(const Schema& schema, const std::vector<EdgeTypeId>& metapath,
-                                const std::vector<EdgePick>& picks) {
+                                const std::vector<SamplingRule>& picks) {
   std::vector<NodeTypeId> ntypes;
   for (size_t step = 0; step < metapath.size(); step++) {
-    const EdgePick& pick = picks[static_cast<size_t>(metapath[step])];
+    const SamplingRule& pick = picks[static_cast<size_t>(metapath[step])];
     const NodeTypeId from = SeedType(schema, pick);
     if (step == 0) ntypes.push_back(from);
     if (from != ntypes.back()) {
@@ -72,7 +73,7 @@ struct NextNodes {
 };
 
 Walks Walk(const DistGraph& graph, std::span<const int64_t> seeds, std::vector<NodeTypeId> ntypes,
-           const std::vector<EdgeTypeId>& metapath, const std::vector<EdgePick>& picks,
+           const std::vector<EdgeTypeId>& metapath, const std::vector<SamplingRule>& picks,
            const WalkOptions& options) {
   CheckRestart(options.restart_prob, metapath.size());
   GraphAccess& access = *graph.access();
@@ -87,7 +88,7 @@ Walks Walk(const DistGraph& graph, std::span<const int64_t> seeds, std::vector<N
       walkers.EndSome(p, CombineKeys(CombineKeys(seed, kRestart), step));
       if (walkers.done()) break;
     }
-    const EdgePick& pick = picks[static_cast<size_t>(metapath[step])];
+    const SamplingRule& pick = picks[static_cast<size_t>(metapath[step])];
     HopSeeds& from = at[static_cast<size_t>(SeedType(graph.schema(), pick))];
     from = {walkers.nodes(), walkers.walks()};
     const HopOptions hop{seed, static_cast<uint32_t>(step), options.edge_ids};
@@ -106,7 +107,7 @@ Walks RandomWalk(const DistGraph& graph, std::span<const int64_t> seeds,
     Throw(ErrorCode::kInvalid, "the metapath is empty; name the edge type of each step");
   }
   CheckWalkLength(static_cast<int64_t>(metapath.size()));
-  const std::vector<EdgePick> picks = PicksOf(*graph.access(), metapath, options);
+  const std::vector<SamplingRule> picks = PicksOf(*graph.access(), metapath, options);
   return Walk(graph, seeds, TypesOf(graph.schema(), metapath, picks), metapath, picks, options);
 }
 
@@ -119,7 +120,7 @@ Walks RandomWalkOfLength(const DistGraph& graph, std::span<const int64_t> seeds,
           " node types and ", schema.num_etypes(), " edge types; walk along a metapath");
   }
   const std::vector<EdgeTypeId> metapath(static_cast<size_t>(length), 0);
-  const std::vector<EdgePick> picks = PicksOf(*graph.access(), {0}, options);
+  const std::vector<SamplingRule> picks = PicksOf(*graph.access(), {0}, options);
   return Walk(graph, seeds, std::vector<NodeTypeId>(metapath.size() + 1, 0), metapath, picks,
               options);
 }

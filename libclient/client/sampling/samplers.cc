@@ -2,8 +2,8 @@
 #include "graphd/samplers.h"
 #include "client/routing/graph_access.h"
 #include "client/sampling/block_maker.h"
-#include "client/sampling/etype_rules.h"
 #include "client/sampling/feature_rows.h"
+#include "client/sampling/rules_by_edge_type.h"
 
 namespace graphd {
 
@@ -23,7 +23,7 @@ MiniBatch NeighborSampler::Sample(const DistGraph& graph, BatchRequest request) 
   MiniBatch batch;
   batch.seeds = UniqueSeeds(graph, request.seeds, table);
   batch.blocks.resize(fanouts_.num_layers());
-  EdgePick how;
+  SamplingRule how;
   how.method = options_.method;
   how.replace = options_.replace;
   how.column = options_.column;
@@ -37,7 +37,7 @@ MiniBatch NeighborSampler::Sample(const DistGraph& graph, BatchRequest request) 
                              request.exclude};
     // What the hop before found is asked for now, in the same messages.
     auto samples =
-        access.Hop(seeds, EtypePicks(graph, fanouts_, l, how), options, rows.With(frontier));
+        access.Hop(seeds, RulesByEdgeType(graph, fanouts_, l, how), options, rows.With(frontier));
     batch.blocks[l] = MakeBlock(graph.schema(), std::move(frontier), std::move(samples), table);
   }
   rows.Finish(batch);

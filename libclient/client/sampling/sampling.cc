@@ -9,14 +9,14 @@ namespace {
 
 // The pick that `options` mean for one edge type. DGL: an edge type without the probabilities is
 // sampled uniformly.
-EdgePick PickOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions& options,
-                bool& found_prob) {
-  EdgePick pick{etype, options.direction};
+SamplingRule PickOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions& options,
+                    bool& found_prob) {
+  SamplingRule pick{etype, options.direction};
   pick.fanout = options.fanout;
   pick.replace = options.replace;
   for (const FeatureInfo& info : access.features(true, etype)) {
     if (options.prob.empty() || info.name != options.prob) continue;
-    pick.method = PickMethod::kWeighted;
+    pick.method = SamplingMethod::kWeighted;
     pick.column = options.prob;
     found_prob = true;
   }
@@ -26,7 +26,7 @@ EdgePick PickOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions
 }  // namespace
 
 std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeeds> seeds,
-                                 std::span<const EdgePick> picks, const HopOptions& options) {
+                                 std::span<const SamplingRule> picks, const HopOptions& options) {
   return graph.access()->Hop(seeds, picks, options);
 }
 
@@ -34,7 +34,7 @@ Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds
                           const SampleOptions& options, EdgeTypeId etype) {
   GraphAccess& access = *graph.access();
   bool found_prob = options.prob.empty();
-  const EdgePick pick = PickOf(access, etype, options, found_prob);
+  const SamplingRule pick = PickOf(access, etype, options, found_prob);
   if (!found_prob) access.feature({true, etype, options.prob});  // throws, naming those there are
   std::vector<HopSeeds> by_type(static_cast<size_t>(graph.schema().num_ntypes()));
   by_type[static_cast<size_t>(SeedType(graph.schema(), pick))].ids = seeds;
@@ -60,7 +60,7 @@ std::vector<Neighbors> SampleEtypeNeighbors(const DistGraph& graph,
   std::vector<HopSeeds> by_type(seeds.size());
   for (size_t t = 0; t < seeds.size(); t++) by_type[t].ids = seeds[t];
   bool found_prob = options.prob.empty();
-  std::vector<EdgePick> picks;
+  std::vector<SamplingRule> picks;
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
     SampleOptions of_type = options;
     of_type.fanout = fanouts[static_cast<size_t>(e)];

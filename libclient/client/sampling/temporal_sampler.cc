@@ -8,8 +8,8 @@
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/sampling/block_maker.h"
-#include "client/sampling/etype_rules.h"
 #include "client/sampling/feature_rows.h"
+#include "client/sampling/rules_by_edge_type.h"
 
 namespace graphd {
 namespace {
@@ -176,16 +176,16 @@ TemporalSampler::TemporalSampler(LayerFanouts fanouts, TemporalOptions options)
 MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) const {
   GraphAccess& access = *graph.access();
   const Schema& schema = graph.schema();
-  EdgePick how;
-  how.method = options_.recent ? PickMethod::kTemporalRecent : PickMethod::kTemporalUniform;
+  SamplingRule how;
+  how.method = options_.recent ? SamplingMethod::kTemporalRecent : SamplingMethod::kTemporalUniform;
   how.column = options_.column;
   how.replace = options_.replace;
   how.inclusive = options_.inclusive;
   bool wants_real_times = false;
-  std::vector<std::vector<EdgePick>> picks;  // [layer]
+  std::vector<std::vector<SamplingRule>> picks;  // [layer]
   for (size_t l = 0; l < num_layers(); l++) {
-    picks.push_back(EtypePicks(graph, fanouts_, l, how));
-    for (const EdgePick& pick : picks[l]) {
+    picks.push_back(RulesByEdgeType(graph, fanouts_, l, how));
+    for (const SamplingRule& pick : picks[l]) {
       wants_real_times |= TakesRealTimes(schema, pick, access.features(true, pick.etype));
     }
   }

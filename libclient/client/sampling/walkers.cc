@@ -24,22 +24,22 @@ void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length) {
         " seeds; use ", kMostNodes, " nodes at most, by walking from fewer seeds at once");
 }
 
-EdgePick StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
-                  const std::string& prob) {
+SamplingRule StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
+                      const std::string& prob) {
   const Schema& schema = access.meta().schema;
   if (etype < 0 || etype >= schema.num_etypes()) {
     Throw(ErrorCode::kInvalid, "edge type ", etype, " of a walk is outside 0..",
           schema.num_etypes() - 1);
   }
-  EdgePick pick{etype, direction};
+  SamplingRule pick{etype, direction};
   pick.fanout = 1;
   pick.replace = true;
   const std::vector<FeatureInfo>& features = access.features(true, etype);
   for (const FeatureInfo& info : features) {
     if (prob.empty() || info.name != prob) continue;
-    pick.method = PickMethod::kWeighted;
+    pick.method = SamplingMethod::kWeighted;
     pick.column = prob;
-    CheckEdgePick(schema, pick, features);
+    CheckSamplingRule(schema, pick, features);
   }
   return pick;
 }

@@ -26,8 +26,8 @@ void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length);
 
 // Picks for one step along an edge type: weighted by `prob` if the type has that feature. Throws
 // Error(kInvalid).
-EdgePick StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
-                  const std::string& prob);
+SamplingRule StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
+                      const std::string& prob);
 
 // The walks of a call while they are under way. One thread.
 class Walkers {

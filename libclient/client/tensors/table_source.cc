@@ -94,7 +94,7 @@ void TableSource::Read(std::span<const int64_t> ids, std::span<std::byte> out) {
   OwnerSplit& split = loan->splits[0];
   split.Assign(*rows_.map, rows_.type, ids, "id");
   try {
-    WhileAway(
+    RetryWhileUnavailable(
         access().timeout(),
         [&] {
           for (size_t p = 0; p < split.parts.size(); p++) {

@@ -84,7 +84,7 @@ class LayerFanouts {
 struct NeighborOptions {
   bool replace = false;
   bool edge_ids = false;  // tell the sampled edges' ids in the blocks
-  PickMethod method = PickMethod::kUniform;
+  SamplingMethod method = SamplingMethod::kUniform;
   // Edge feature that the method uses. An edge type that does not have it is sampled uniformly, as
   // DGL does with `prob`; a column that no type has is Error(kNotFound).
   std::string column = {};
@@ -113,14 +113,14 @@ class NeighborSampler final : public BlockSampler {
   NeighborOptions options_;
 };
 
-// LABOR-0 (PickMethod::kLabor): like uniform sampling each seed gets min(fanout, degree)
+// LABOR-0 (SamplingMethod::kLabor): like uniform sampling each seed gets min(fanout, degree)
 // neighbours, any set of them equally likely, but seeds of a layer choose the same neighbours where
 // they can, so that a batch has fewer input nodes; the mean over a row stays unbiased. With
 // options.column neighbours of larger weight are favoured. Matches dgl.dataloading.LaborSampler
 // with importance_sampling=0 and layer_dependency=False, except that a row's number of neighbours
 // is exact, not exact on average. options.method is not used.
 inline NeighborSampler LaborSampler(std::vector<int> fanouts, NeighborOptions options = {}) {
-  options.method = PickMethod::kLabor;
+  options.method = SamplingMethod::kLabor;
   return NeighborSampler(std::move(fanouts), std::move(options));
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
-#include "graphd/pick.h"
+#include "graphd/sampling_rule.h"
 
 // Sampling the neighbours of nodes, over all partitions: one hop at a time. Samplers that make the
 // blocks of a whole mini-batch are in graphd/samplers.h.
@@ -55,7 +55,8 @@ struct HopOptions {
 // negative or not finite; Error(kNotFound) on an unknown column; Error(kOverloaded) if the answer
 // of one remote partition would exceed 256 MiB.
 std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeeds> seeds,
-                                 std::span<const EdgePick> picks, const HopOptions& options = {});
+                                 std::span<const SamplingRule> picks,
+                                 const HopOptions& options = {});
 
 struct SampleOptions {
   int fanout = kAllNeighbors;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
-#include "graphd/pick.h"
+#include "graphd/sampling_rule.h"
 
 // Random walks over all partitions. A step of all walks of a call is one message to each partition
 // that is not mapped.

@@ -5,19 +5,19 @@
 
 namespace graphd::store {
 
-CheckpointShelf::CheckpointShelf(std::string root, std::string own)
+CheckpointCatalog::CheckpointCatalog(std::string root, std::string own)
     : root_(std::move(root)), own_(std::move(own)) {
   if (FileExists(root_ + "/" + own_)) this->own();  // removes what a crash left
 }
 
-CheckpointSet& CheckpointShelf::own() {
+CheckpointSet& CheckpointCatalog::own() {
   std::lock_guard lock(mutex_);
   std::shared_ptr<CheckpointSet>& set = sets_[own_];
   if (!set) set = std::make_shared<CheckpointSet>(root_ + "/" + own_);
   return *set;
 }
 
-std::vector<std::shared_ptr<CheckpointSet>> CheckpointShelf::All() {
+std::vector<std::shared_ptr<CheckpointSet>> CheckpointCatalog::All() {
   std::lock_guard lock(mutex_);
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(root_, none)) {

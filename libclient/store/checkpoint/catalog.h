@@ -14,10 +14,10 @@
 
 namespace graphd::store {
 
-class CheckpointShelf {
+class CheckpointCatalog {
  public:
   // `own` names the own set, which is made when it is needed. Throws Error(kIo).
-  CheckpointShelf(std::string root, std::string own);
+  CheckpointCatalog(std::string root, std::string own);
 
   CheckpointSet& own();
   // All there are now, the own first.

@@ -51,7 +51,7 @@ void WriteSums(const std::string& directory, const std::string& pages) {
   WriteFileAtomically(SumsPath(directory), text);
 }
 
-CheckpointSums::CheckpointSums(const std::string& directory) : directory_(directory) {
+CheckpointChecksums::CheckpointChecksums(const std::string& directory) : directory_(directory) {
   const std::string path = SumsPath(directory);
   const std::string text = ReadTextFile(path);
   const size_t end = text.size() - std::min(text.size(), kDigits + 1);
@@ -72,7 +72,7 @@ CheckpointSums::CheckpointSums(const std::string& directory) : directory_(direct
   }
 }
 
-void CheckpointSums::Verify(const std::string& file) const {
+void CheckpointChecksums::Verify(const std::string& file) const {
   const std::string path = StrCat(directory_, "/", file);
   const auto known = sums_.find(file);
   const bool there = FileExists(path);
@@ -89,7 +89,7 @@ void CheckpointSums::Verify(const std::string& file) const {
   }
 }
 
-void CheckpointSums::VerifyAll(const std::string& prefix) const {
+void CheckpointChecksums::VerifyAll(const std::string& prefix) const {
   for (const auto& [file, sum] : sums_) {
     if (file.starts_with(prefix)) Verify(file);
   }

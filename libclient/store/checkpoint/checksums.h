@@ -17,10 +17,10 @@ namespace graphd::store {
 // the disk on return. Throws Error.
 void WriteSums(const std::string& directory, const std::string& pages);
 
-class CheckpointSums {
+class CheckpointChecksums {
  public:
   // Throws Error(kNotFound), Error(kCorrupt) naming the file.
-  explicit CheckpointSums(const std::string& directory);
+  explicit CheckpointChecksums(const std::string& directory);
 
   // Compares a file, by its path below the directory, with what it was; one that there never was
   // must not be there. Throws Error(kCorrupt) naming it, Error(kIo).

@@ -182,7 +182,7 @@ std::vector<CheckpointSet::Entry> CheckpointSet::List() const {
     Entry entry;
     entry.name = name;
     try {
-      const CheckpointSums sums(PathOf(name));
+      const CheckpointChecksums sums(PathOf(name));
       for (const char* const file : {kIdFile, kManifestFile, "data/tables.json"}) {
         sums.Verify(file);
       }
@@ -226,7 +226,7 @@ std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& n
     }
   }
   // For as long as the disk needs; others go on meanwhile.
-  CheckpointSums(PathOf(name)).VerifyAll(kDataDirectory);
+  CheckpointChecksums(PathOf(name)).VerifyAll(kDataDirectory);
   auto reader = std::make_shared<CheckpointReader>(PathOf(name) + "/data");
   std::lock_guard lock(mutex_);
   open_.emplace_front(key, reader);
@@ -239,7 +239,7 @@ std::vector<std::byte> CheckpointSet::ReadFile(const std::string& name, const st
   CheckThere(name);
   CheckKeptFileName(file);
   const std::string path = StrCat(PathOf(name), "/files/", file);
-  if (offset == 0) CheckpointSums(PathOf(name)).Verify(kFilesDirectory + file);
+  if (offset == 0) CheckpointChecksums(PathOf(name)).Verify(kFilesDirectory + file);
   if (!FileExists(path)) {
     Throw(ErrorCode::kNotFound, "checkpoint '", name, "' has no file '", file, "'");
   }

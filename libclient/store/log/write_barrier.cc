@@ -14,7 +14,7 @@ uint64_t WaitingBytes(const Push& push) {
 
 }  // namespace
 
-void PushGate::Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done) {
+void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done) {
   const uint64_t bytes = WaitingBytes(push);
   {
     std::lock_guard lock(mutex_);
@@ -38,7 +38,7 @@ void PushGate::Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::
   pipeline_.Submit(std::move(table), push, std::move(done));
 }
 
-void PushGate::Shut() {
+void WriteBarrier::Shut() {
   {
     std::unique_lock lock(mutex_);
     if (shut_) {
@@ -55,7 +55,7 @@ void PushGate::Shut() {
   }
 }
 
-void PushGate::Open() {
+void WriteBarrier::Open() {
   // New pushes go on waiting until the queue is empty, or a client's next push could overtake one
   // of its own and make it look like a repetition.
   for (;;) {
@@ -78,7 +78,8 @@ void PushGate::Open() {
   }
 }
 
-PushHold::PushHold(PushGate& gate, std::chrono::milliseconds limit) : gate_(gate), limit_(limit) {
+WriteBarrierHold::WriteBarrierHold(WriteBarrier& gate, std::chrono::milliseconds limit)
+    : gate_(gate), limit_(limit) {
   gate_.Shut();
   watch_ = std::thread([this] {
     {
@@ -93,7 +94,7 @@ PushHold::PushHold(PushGate& gate, std::chrono::milliseconds limit) : gate_(gate
   });
 }
 
-PushHold::~PushHold() {
+WriteBarrierHold::~WriteBarrierHold() {
   {
     std::lock_guard lock(mutex_);
     released_ = true;
@@ -102,7 +103,7 @@ PushHold::~PushHold() {
   watch_.join();
 }
 
-void PushHold::CheckHeld() const {
+void WriteBarrierHold::CheckHeld() const {
   std::lock_guard lock(mutex_);
   if (expired_) {
     Throw(ErrorCode::kDeadline, "the checkpoint took longer than the ", limit_.count() / 1000,

@@ -16,10 +16,11 @@
 
 namespace graphd::store {
 
-class PushGate {
+class WriteBarrier {
  public:
   // `max_bytes` of pushes may wait, `pipeline` outlives it.
-  PushGate(Pipeline& pipeline, uint64_t max_bytes) : pipeline_(pipeline), max_bytes_(max_bytes) {}
+  WriteBarrier(Pipeline& pipeline, uint64_t max_bytes)
+      : pipeline_(pipeline), max_bytes_(max_bytes) {}
 
   // As Pipeline::Submit; while the gate is shut the push waits, and what Pipeline::Submit would
   // throw comes to `done`. Throws Error(kOverloaded) if too much waits already.
@@ -50,18 +51,18 @@ class PushGate {
 
 // Keeps a gate shut while it lives, but no longer than `limit`: a checkpoint whose maker is stuck
 // must not stop training.
-class PushHold {
+class WriteBarrierHold {
  public:
-  PushHold(PushGate& gate, std::chrono::milliseconds limit);
-  ~PushHold();
-  PushHold(const PushHold&) = delete;
-  PushHold& operator=(const PushHold&) = delete;
+  WriteBarrierHold(WriteBarrier& gate, std::chrono::milliseconds limit);
+  ~WriteBarrierHold();
+  WriteBarrierHold(const WriteBarrierHold&) = delete;
+  WriteBarrierHold& operator=(const WriteBarrierHold&) = delete;
 
   // Throws Error(kDeadline) if it has let go.
   void CheckHeld() const;
 
  private:
-  PushGate& gate_;
+  WriteBarrier& gate_;
   const std::chrono::milliseconds limit_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;

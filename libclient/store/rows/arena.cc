@@ -225,7 +225,7 @@ bool Arena::JoinOnePage() {
     page = to_join_.back();
     to_join_.pop_back();
   }
-  JoinPages(page, kLargePage);
+  CollapsePages(page, kHugePage);
   return true;
 }
 

@@ -16,7 +16,7 @@
 // The rows of one table in memory that trainers of this machine may map read-only (ArenaReader),
 // and in the daemon's own memory what optimisers keep beside the rows, and the number of the last
 // push that each page has seen. The memory ends with the process, or lies in files of a tmpfs
-// (LastingMemory) and is there for the next one.
+// (PersistentArena) and is there for the next one.
 
 namespace graphd::store {
 

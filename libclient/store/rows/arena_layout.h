@@ -40,7 +40,7 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t to) noexcept {
 
 // Where the values begin; the words begin at 0.
 constexpr uint64_t ArenaValuesOffset(int64_t rows) noexcept {
-  return RoundUp((ArenaPages(rows) + 1) * sizeof(uint64_t), kLargePage);
+  return RoundUp((ArenaPages(rows) + 1) * sizeof(uint64_t), kHugePage);
 }
 
 // The whole; nothing if no machine has that much.
@@ -50,7 +50,7 @@ constexpr std::optional<uint64_t> ArenaBytes(int64_t rows, size_t row_bytes) noe
       values > (uint64_t{1} << 46) || static_cast<uint64_t>(rows) > (uint64_t{1} << 46)) {
     return {};
   }
-  return RoundUp(ArenaValuesOffset(rows) + values, kLargePage);
+  return RoundUp(ArenaValuesOffset(rows) + values, kHugePage);
 }
 
 // Pages are locked for microseconds, or while one comes from the disk.

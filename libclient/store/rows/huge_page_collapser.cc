@@ -11,10 +11,10 @@ constexpr auto kJoinEvery = std::chrono::seconds(1);
 
 }  // namespace
 
-PageJoiner::PageJoiner(std::function<std::vector<std::shared_ptr<Table>>()> tables)
+HugePageCollapser::HugePageCollapser(std::function<std::vector<std::shared_ptr<Table>>()> tables)
     : tables_(std::move(tables)), thread_([this] { Run(); }) {}
 
-PageJoiner::~PageJoiner() {
+HugePageCollapser::~HugePageCollapser() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -23,7 +23,7 @@ PageJoiner::~PageJoiner() {
   thread_.join();
 }
 
-void PageJoiner::Run() {
+void HugePageCollapser::Run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kJoinEvery, [this] { return stopping_; })) {
     lock.unlock();

@@ -13,13 +13,13 @@ namespace graphd::store {
 
 // A thread that makes large pages of the small ones in which rows came into memory, once a second,
 // where all of a large one is there.
-class PageJoiner {
+class HugePageCollapser {
  public:
   // `tables`: those that there are now; called by the thread.
-  explicit PageJoiner(std::function<std::vector<std::shared_ptr<Table>>()> tables);
-  ~PageJoiner();
-  PageJoiner(const PageJoiner&) = delete;
-  PageJoiner& operator=(const PageJoiner&) = delete;
+  explicit HugePageCollapser(std::function<std::vector<std::shared_ptr<Table>>()> tables);
+  ~HugePageCollapser();
+  HugePageCollapser(const HugePageCollapser&) = delete;
+  HugePageCollapser& operator=(const HugePageCollapser&) = delete;
 
  private:
   void Run();

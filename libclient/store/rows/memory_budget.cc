@@ -14,35 +14,35 @@ constexpr auto kLook = std::chrono::milliseconds(20);  // pages that were touche
 
 }  // namespace
 
-void MemoryBound::CleanDone(const Error* error) {
+void MemoryBudget::CleanDone(const Error* error) {
   std::lock_guard lock(mutex_);
   failure_ = error == nullptr ? nullptr : std::make_unique<Error>(*error);
   if (error != nullptr) failures_++;
   changed_.notify_all();
 }
 
-void MemoryBound::Changed() noexcept {
+void MemoryBudget::Changed() noexcept {
   std::lock_guard lock(mutex_);
   changes_++;
   changed_.notify_all();
 }
 
-void MemoryBound::Add(Evictable* table) {
+void MemoryBudget::Add(Evictable* table) {
   std::lock_guard lock(clock_mutex_);
   tables_.push_back(table);
 }
 
-void MemoryBound::Remove(Evictable* table) {
+void MemoryBudget::Remove(Evictable* table) {
   std::lock_guard lock(clock_mutex_);
   std::erase(tables_, table);
 }
 
-void MemoryBound::Room::Use(uint64_t bytes) noexcept {
+void MemoryBudget::Room::Use(uint64_t bytes) noexcept {
   if (bytes > bytes_) bound_->Force(bytes - bytes_);
   bytes_ -= std::min(bytes, bytes_);
 }
 
-void MemoryBound::Give(uint64_t bytes) noexcept {
+void MemoryBudget::Give(uint64_t bytes) noexcept {
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   used_ -= bytes;
@@ -50,23 +50,23 @@ void MemoryBound::Give(uint64_t bytes) noexcept {
   changed_.notify_all();
 }
 
-void MemoryBound::Force(uint64_t bytes) noexcept {
+void MemoryBudget::Force(uint64_t bytes) noexcept {
   std::lock_guard lock(mutex_);
   used_ += bytes;
 }
 
-bool MemoryBound::Fits(uint64_t bytes) const noexcept {
+bool MemoryBudget::Fits(uint64_t bytes) const noexcept {
   return limit_ == 0 || used() + bytes <= limit_ || used() == 0;
 }
 
-std::optional<MemoryBound::Room> MemoryBound::TryTake(uint64_t bytes) {
+std::optional<MemoryBudget::Room> MemoryBudget::TryTake(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (limit_ != 0 && used() + bytes > limit_ - limit_ / 8) return {};
   used_ += bytes;
   return Room(this, bytes);
 }
 
-MemoryBound::Room MemoryBound::Take(uint64_t bytes, const std::string& table) {
+MemoryBudget::Room MemoryBudget::Take(uint64_t bytes, const std::string& table) {
   using Clock = std::chrono::steady_clock;
   std::unique_lock lock(mutex_);
   const uint64_t failures = failures_;
@@ -98,7 +98,7 @@ MemoryBound::Room MemoryBound::Take(uint64_t bytes, const std::string& table) {
 }
 
 // True if it freed something. Goes round twice at most: once to clear what was touched.
-bool MemoryBound::Evict(uint64_t bytes) {
+bool MemoryBudget::Evict(uint64_t bytes) {
   std::lock_guard clock(clock_mutex_);
   uint64_t pages = 0, freed = 0, dirty = 0, evicted = 0;
   for (const Evictable* table : tables_) pages += table->evictable_pages();
@@ -120,7 +120,7 @@ bool MemoryBound::Evict(uint64_t bytes) {
   return freed != 0;
 }
 
-void MemoryBound::Pledge(uint64_t bytes, size_t pages, const std::string& table) {
+void MemoryBudget::Reserve(uint64_t bytes, size_t pages, const std::string& table) {
   if (bytes > limit_ && pages > 1) {
     Throw(ErrorCode::kOverloaded, table, ": a push to ", pages, " pages needs ", HumanBytes(bytes),
           " at once, more than all tables may have (", HumanBytes(limit_),
@@ -130,7 +130,7 @@ void MemoryBound::Pledge(uint64_t bytes, size_t pages, const std::string& table)
   const uint64_t ticket = next_ticket_++;
   tickets_.insert(ticket);
   const auto mine = [&] {
-    return *tickets_.begin() == ticket && (pledged_ + bytes <= limit_ || pledged_ == 0);
+    return *tickets_.begin() == ticket && (reserved_ + bytes <= limit_ || reserved_ == 0);
   };
   while (!mine()) {
     const uint64_t seen = changes_;
@@ -142,14 +142,14 @@ void MemoryBound::Pledge(uint64_t bytes, size_t pages, const std::string& table)
     }
   }
   tickets_.erase(ticket);
-  pledged_ += bytes;
+  reserved_ += bytes;
   changed_.notify_all();
 }
 
-void MemoryBound::Unpledge(uint64_t bytes) noexcept {
+void MemoryBudget::Unreserve(uint64_t bytes) noexcept {
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
-  pledged_ -= bytes;
+  reserved_ -= bytes;
   changes_++;
   changed_.notify_all();
 }

@@ -36,12 +36,12 @@ class Evictable {
   virtual Outcome Evict(uint64_t page, uint64_t& freed) noexcept = 0;
 };
 
-class MemoryBound {
+class MemoryBudget {
  public:
   // 0: no bound.
-  explicit MemoryBound(uint64_t limit) : limit_(limit) {}
-  MemoryBound(const MemoryBound&) = delete;
-  MemoryBound& operator=(const MemoryBound&) = delete;
+  explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   bool bounded() const noexcept { return limit_ != 0; }
   uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
@@ -60,7 +60,7 @@ class MemoryBound {
   // Memory that was taken and is not yet used; what is left is given back.
   class Room {
    public:
-    Room(MemoryBound* bound, uint64_t bytes) : bound_(bound), bytes_(bytes) {}
+    Room(MemoryBudget* bound, uint64_t bytes) : bound_(bound), bytes_(bytes) {}
     Room(Room&& o) noexcept : bound_(o.bound_), bytes_(std::exchange(o.bytes_, 0)) {}
     Room& operator=(Room&&) = delete;
     ~Room() { bound_->Give(bytes_); }
@@ -68,7 +68,7 @@ class MemoryBound {
     void Use(uint64_t bytes) noexcept;
 
    private:
-    MemoryBound* bound_;
+    MemoryBudget* bound_;
     uint64_t bytes_;
   };
   // Waits for memory. What is larger than the bound gets it when nothing else is there. Throws
@@ -83,8 +83,8 @@ class MemoryBound {
 
   // Waits, first come, first served, until the pages of all pushes in work fit together with these.
   // Throws Error(kOverloaded) if they never will, or nothing goes on for a minute.
-  void Pledge(uint64_t bytes, size_t pages, const std::string& table);
-  void Unpledge(uint64_t bytes) noexcept;
+  void Reserve(uint64_t bytes, size_t pages, const std::string& table);
+  void Unreserve(uint64_t bytes) noexcept;
 
  private:
   bool Fits(uint64_t bytes) const noexcept;
@@ -101,7 +101,7 @@ class MemoryBound {
   mutable std::mutex mutex_;  // guards the rest; used_ is changed under it
   std::condition_variable changed_;
   std::atomic<uint64_t> used_ = 0;
-  uint64_t pledged_ = 0;
+  uint64_t reserved_ = 0;
   uint64_t changes_ = 0, failures_ = 0;
   std::unique_ptr<Error> failure_;  // of the last CleanDone
   uint64_t next_ticket_ = 0;

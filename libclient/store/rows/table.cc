@@ -25,7 +25,7 @@ TableSpec WithoutAttributes(TableSpec spec) {
 
 }  // namespace
 
-Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids,
+Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBudget& memory, RowIds ids,
              const Arena::Files* files)
     : id_(id),
       first_spec_(WithoutAttributes(spec)),
@@ -120,7 +120,7 @@ uint64_t Table::LockLoaded(uint64_t page) {
 
 // Memory first, while nothing is locked.
 void Table::BringIn(uint64_t page) {
-  MemoryBound::Room room = memory_.Take(MostOf(page), named_);
+  MemoryBudget::Room room = memory_.Take(MostOf(page), named_);
   std::shared_lock states(states_mutex_);
   const uint64_t word = arena_.Lock(page);
   if ((word & kPageResident) != 0) {
@@ -141,14 +141,14 @@ uint64_t Table::MostOf(uint64_t page) {
   return arena_.MostOf(page);
 }
 
-void Table::Reserve(uint64_t page, MemoryBound::Room& room) {
+void Table::Reserve(uint64_t page, MemoryBudget::Room& room) {
   const uint64_t taken = arena_.Reserve(page);
   room.Use(taken);
   used_ += taken;
   Touched(page);
 }
 
-void Table::Load(uint64_t page, MemoryBound::Room& room) {
+void Table::Load(uint64_t page, MemoryBudget::Room& room) {
   std::vector<std::byte> bytes(BytesOf(page));
   std::optional<uint64_t> lsn;
   try {
@@ -199,7 +199,7 @@ uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>&
           return;
         }
         last = std::max(last, lsn);
-        std::optional<MemoryBound::Room> room = memory_.TryTake(arena_.MostOf(page));
+        std::optional<MemoryBudget::Room> room = memory_.TryTake(arena_.MostOf(page));
         if (!room) return;
         const uint64_t word = arena_.Lock(page);
         Reserve(page, *room);
@@ -281,9 +281,9 @@ Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
       }
     }
   }
-  memory_.Pledge(bytes, pages.size(), named_);
+  memory_.Reserve(bytes, pages.size(), named_);
   pins.table_ = this;
-  pins.pledged_ = bytes;
+  pins.reserved_ = bytes;
   pins.pages_.reserve(pages.size());
   for (const uint64_t page : pages) {
     pins.pages_.push_back(page);
@@ -297,7 +297,7 @@ void Table::Pins::Release() noexcept {
   if (table_ == nullptr) return;
   for (const uint64_t page : pages_) table_->pins_[page].fetch_sub(1, std::memory_order_release);
   pages_.clear();
-  table_->memory_.Unpledge(std::exchange(pledged_, 0));
+  table_->memory_.Unreserve(std::exchange(reserved_, 0));
   table_ = nullptr;
 }
 

@@ -21,7 +21,7 @@
 
 // This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
 // first touched, from RocksDB or, if they were never written, from the initialiser, and go again
-// where memory is bounded (MemoryBound). Thread-safe, as each method says; a page's contents and
+// where memory is bounded (MemoryBudget). Thread-safe, as each method says; a page's contents and
 // number belong to whoever holds its lock in the arena.
 
 namespace graphd::store {
@@ -74,7 +74,7 @@ class Table : public Evictable {
     Pins(Pins&& o) noexcept
         : table_(std::exchange(o.table_, nullptr)),
           pages_(std::move(o.pages_)),
-          pledged_(std::exchange(o.pledged_, 0)) {}
+          reserved_(std::exchange(o.reserved_, 0)) {}
     Pins& operator=(Pins&&) = delete;
     ~Pins() { Release(); }
     void Release() noexcept;
@@ -83,12 +83,12 @@ class Table : public Evictable {
     friend class Table;
     Table* table_ = nullptr;
     std::vector<uint64_t> pages_;
-    uint64_t pledged_ = 0;
+    uint64_t reserved_ = 0;
   };
 
   // `db` and `memory` outlive it. `ids`: of each row, for a spec whose first_id is -1. Throws
   // Error: kInvalid unless there is one for each row, and what Arena's constructor throws.
-  Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBound& memory, RowIds ids,
+  Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBudget& memory, RowIds ids,
         const Arena::Files* files = nullptr);
   ~Table() override;
 
@@ -116,7 +116,7 @@ class Table : public Evictable {
   void Touch(std::span<const int64_t> rows);
   // Brings the pages of a push into memory and keeps them there. Waits for memory where it is
   // bounded, and only then looks at the order. Any thread but those that apply pushes. Throws what
-  // loading a page and MemoryBound::Pledge throw.
+  // loading a page and MemoryBudget::Reserve throw.
   Pins Pin(const Push& push, const RowOrder& order);
 
   // Applies the push to those of its rows that `picks` names, positions in the order of RowOrder.
@@ -166,8 +166,8 @@ class Table : public Evictable {
 
   uint64_t LockLoaded(uint64_t page);
   void BringIn(uint64_t page);
-  void Load(uint64_t page, MemoryBound::Room& room);
-  void Reserve(uint64_t page, MemoryBound::Room& room);
+  void Load(uint64_t page, MemoryBudget::Room& room);
+  void Reserve(uint64_t page, MemoryBudget::Room& room);
   uint64_t MostOf(uint64_t page);
   void PinPage(uint64_t page);
   void Touched(uint64_t page) noexcept {
@@ -193,7 +193,7 @@ class Table : public Evictable {
   const RowIds ids_;
   const std::string named_;  // NamedTable
   PageDb& db_;
-  MemoryBound& memory_;
+  MemoryBudget& memory_;
   const size_t elements_, row_bytes_;
   // Held shared by whoever uses the arena's states, and alone by AdoptStates.
   std::shared_mutex states_mutex_;

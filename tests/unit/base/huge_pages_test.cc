@@ -18,22 +18,22 @@ namespace {
 TEST(LargePages, JoiningKeepsWhatIsThere) {
   const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
   ASSERT_TRUE(fd);
-  constexpr size_t kBytes = 3 * kLargePage + 4096;
+  constexpr size_t kBytes = 3 * kHugePage + 4096;
   ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
   std::byte* data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
   ASSERT_NE(data, nullptr);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kLargePage, 0U);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kHugePage, 0U);
   std::byte* other = MapAligned(fd.get(), kBytes, PROT_READ, MAP_SHARED);
   ASSERT_NE(other, nullptr);
   const auto value = [](size_t i) { return static_cast<std::byte>(i * 2654435761U >> 13); };
   // All of the first large page, little of the second, nothing of the third.
-  for (size_t i = 0; i < kLargePage + 5000; i++) data[i] = value(i);
-  JoinPages(data + 10, 10);  // not one is in there
-  JoinPages(data, kBytes);
+  for (size_t i = 0; i < kHugePage + 5000; i++) data[i] = value(i);
+  CollapsePages(data + 10, 10);  // not one is in there
+  CollapsePages(data, kBytes);
   data[kBytes - 1] = std::byte{7};
   for (const std::byte* all : {data, other}) {
-    for (size_t i = 0; i < kLargePage + 5000; i++) ASSERT_EQ(all[i], value(i)) << i;
-    for (size_t i = kLargePage + 5000; i < kBytes - 1; i++) ASSERT_EQ(all[i], std::byte{0}) << i;
+    for (size_t i = 0; i < kHugePage + 5000; i++) ASSERT_EQ(all[i], value(i)) << i;
+    for (size_t i = kHugePage + 5000; i < kBytes - 1; i++) ASSERT_EQ(all[i], std::byte{0}) << i;
     EXPECT_EQ(all[kBytes - 1], std::byte{7});
   }
   ::munmap(data, kBytes);
@@ -43,7 +43,7 @@ TEST(LargePages, JoiningKeepsWhatIsThere) {
 TEST(LargePages, TakenPagesAreThereAndZero) {
   const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
   ASSERT_TRUE(fd);
-  constexpr size_t kBytes = 2 * kLargePage + 5 * 4096;
+  constexpr size_t kBytes = 2 * kHugePage + 5 * 4096;
   ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
   std::byte* data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
   ASSERT_NE(data, nullptr);
@@ -59,11 +59,11 @@ TEST(LargePages, WhatCantBeTakenIsSaid) {
   const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
   ASSERT_TRUE(fd);
   ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
-  std::byte* data = MapAligned(fd.get(), 2 * kLargePage, PROT_READ | PROT_WRITE, MAP_SHARED);
+  std::byte* data = MapAligned(fd.get(), 2 * kHugePage, PROT_READ | PROT_WRITE, MAP_SHARED);
   ASSERT_NE(data, nullptr);
-  EXPECT_FALSE(TakePages(data, 2 * kLargePage));  // there is less than that
+  EXPECT_FALSE(TakePages(data, 2 * kHugePage));  // there is less than that
   EXPECT_EQ(errno, EFAULT);
-  ::munmap(data, 2 * kLargePage);
+  ::munmap(data, 2 * kHugePage);
 }
 
 TEST(LargePages, WhatCantBeMappedIsNull) {

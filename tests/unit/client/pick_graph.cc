@@ -76,12 +76,12 @@ std::vector<std::vector<KnownEdge>> KnownEdges(const RawGraph& raw, const DistGr
   return known;
 }
 
-std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const EdgePick& pick,
+std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& pick,
                                 int64_t seed, int64_t time, double when,
                                 const std::vector<int64_t>& exclude) {
   std::vector<KnownEdge> eligible;
-  const bool temporal =
-      pick.method == PickMethod::kTemporalUniform || pick.method == PickMethod::kTemporalRecent;
+  const bool temporal = pick.method == SamplingMethod::kTemporalUniform ||
+                        pick.method == SamplingMethod::kTemporalRecent;
   for (const KnownEdge& edge : edges) {
     if ((pick.direction == Direction::kIn ? edge.dst : edge.src) != seed) continue;
     if (std::find(exclude.begin(), exclude.end(), edge.id) != exclude.end()) continue;
@@ -89,7 +89,7 @@ std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const EdgeP
       const bool equal = pick.column == "time" ? edge.time == time : edge.when == when;
       const bool before = pick.column == "time" ? edge.time < time : edge.when < when;
       if (!before && !(equal && pick.inclusive)) continue;
-    } else if (pick.method != PickMethod::kTopK) {
+    } else if (pick.method != SamplingMethod::kTopK) {
       if (pick.column == "w" && edge.w == 0) continue;
       if (pick.column == "mask" && !edge.mask) continue;
     }

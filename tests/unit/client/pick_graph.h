@@ -46,7 +46,7 @@ class ServedPickGraph : public ::testing::Test {
 };
 
 // The edges that a pick may give for a seed, in the order of their ids.
-std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const EdgePick& pick,
+std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& pick,
                                 int64_t seed, int64_t time, double when,
                                 const std::vector<int64_t>& exclude);
 

@@ -100,7 +100,7 @@ Counts CountOutcomes(const std::vector<Outcome>& outcomes) {
   return counts;
 }
 
-PickParams Params(PickMethod method, int fanout, bool replace = false) {
+PickParams Params(SamplingMethod method, int fanout, bool replace = false) {
   PickParams params;
   params.method = method;
   params.fanout = fanout;
@@ -114,9 +114,9 @@ TEST(Races, UniformPicksOfAnySplitAreUniform) {
   for (uint64_t split = 0; split < 4; split++) {
     const auto parts = Split(ones, 1 + split, split);
     for (bool replace : {false, true}) {
-      ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kUniform, 3, replace), kPickTrials)),
-          Successive(ones, 3, replace), "uniform");
+      ExpectDistribution(CountOutcomes(MergeTrials(
+                             parts, Params(SamplingMethod::kUniform, 3, replace), kPickTrials)),
+                         Successive(ones, 3, replace), "uniform");
     }
   }
 }
@@ -126,9 +126,9 @@ TEST(Races, WeightedPicksOfAnySplitFollowTheWeights) {
   for (uint64_t split = 0; split < 4; split++) {
     const auto parts = Split(weights, 1 + split, split);
     for (bool replace : {false, true}) {
-      ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kWeighted, 3, replace), kPickTrials)),
-          Successive(weights, 3, replace), "weighted");
+      ExpectDistribution(CountOutcomes(MergeTrials(
+                             parts, Params(SamplingMethod::kWeighted, 3, replace), kPickTrials)),
+                         Successive(weights, 3, replace), "weighted");
     }
   }
 }
@@ -139,12 +139,12 @@ TEST(Races, ExcludedEdgesDoNotTakePart) {
   for (uint64_t split = 1; split < 3; split++) {
     const auto parts = Split(weights, 1 + split, split, {1, 2, 6});
     for (bool replace : {false, true}) {
-      ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kWeighted, 2, replace), kPickTrials)),
-          Successive(left, 2, replace), "weighted");
-      ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kUniform, 2, replace), kPickTrials)),
-          Successive(ones, 2, replace), "uniform");
+      ExpectDistribution(CountOutcomes(MergeTrials(
+                             parts, Params(SamplingMethod::kWeighted, 2, replace), kPickTrials)),
+                         Successive(left, 2, replace), "weighted");
+      ExpectDistribution(CountOutcomes(MergeTrials(
+                             parts, Params(SamplingMethod::kUniform, 2, replace), kPickTrials)),
+                         Successive(ones, 2, replace), "uniform");
     }
   }
 }
@@ -157,7 +157,7 @@ TEST(Races, TemporalPicksOfAnySplitAreUniformAmongEarlierEdges) {
     const auto parts = Split(edge_times, 1 + split, split);
     for (bool replace : {false, true}) {
       ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(PickMethod::kTemporalUniform, 2, replace),
+          CountOutcomes(MergeTrials(parts, Params(SamplingMethod::kTemporalUniform, 2, replace),
                                     kPickTrials, std::span(seed_times))),
           Successive(eligible, 2, replace), "temporal");
     }
@@ -172,7 +172,7 @@ TEST(Races, DeterministicPicksOfAnySplitAreThoseOfTheWhole) {
     const auto parts = Split(values, 1 + split, split);
     for (int fanout : {-1, 0, 1, 4, 20}) {
       for (bool largest : {false, true}) {
-        PickParams params = Params(PickMethod::kTopK, fanout);
+        PickParams params = Params(SamplingMethod::kTopK, fanout);
         params.largest = largest;
         auto merged = MergeTrials(parts, params, 1), expected = MergeTrials(whole, params, 1);
         if (fanout < 0) {  // all: in the order of the parts
@@ -182,10 +182,10 @@ TEST(Races, DeterministicPicksOfAnySplitAreThoseOfTheWhole) {
         EXPECT_EQ(merged, expected);
       }
       if (fanout < 0) continue;
-      const PickParams recent = Params(PickMethod::kTemporalRecent, fanout);
+      const PickParams recent = Params(SamplingMethod::kTemporalRecent, fanout);
       EXPECT_EQ(MergeTrials(parts, recent, 3, std::span(times)),
                 MergeTrials(whole, recent, 3, std::span(times)));
-      const PickParams labor = Params(PickMethod::kLabor, fanout);
+      const PickParams labor = Params(SamplingMethod::kLabor, fanout);
       EXPECT_EQ(MergeTrials(parts, labor, 3), MergeTrials(whole, labor, 3));
     }
   }
@@ -194,13 +194,13 @@ TEST(Races, DeterministicPicksOfAnySplitAreThoseOfTheWhole) {
 TEST(Races, LargeRowsSplitInTwoArePickedUniformly) {
   const std::vector<double> ones(2000, 1);
   const auto parts = Split(ones, 2, 5);
-  for (PickMethod method : {PickMethod::kUniform, PickMethod::kWeighted}) {
+  for (SamplingMethod method : {SamplingMethod::kUniform, SamplingMethod::kWeighted}) {
     std::vector<uint64_t> hits(ones.size());
     for (const Outcome& outcome : MergeTrials(parts, Params(method, 20), 5000)) {
       ASSERT_EQ(outcome.size(), 20u);
       for (uint64_t edge : outcome) hits[edge]++;
     }
-    ExpectUniform(hits, 1 - 20.0 / 2000, PickMethodName(method));
+    ExpectUniform(hits, 1 - 20.0 / 2000, SamplingMethodName(method));
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 PickParams Labor(int fanout, uint64_t key) {
   PickParams params;
-  params.method = PickMethod::kLabor;
+  params.method = SamplingMethod::kLabor;
   params.fanout = fanout;
   params.key = key;
   return params;

@@ -26,7 +26,7 @@ class OrderedStar {
   }
   PickSource source() const { return {&partition_->csc(0), nullptr, &*order_, &exclude_}; }
 
-  Outcome Pick(PickMethod method, int fanout, bool largest = true, SeedTimes times = {},
+  Outcome Pick(SamplingMethod method, int fanout, bool largest = true, SeedTimes times = {},
                bool inclusive = false) const {
     PickParams params;
     params.method = method;
@@ -41,11 +41,12 @@ class OrderedStar {
     return OutcomesOf(picker, 0)[0];
   }
   Outcome Top(int fanout, bool largest = true) const {
-    return Pick(PickMethod::kTopK, fanout, largest);
+    return Pick(SamplingMethod::kTopK, fanout, largest);
   }
   template <class T>
   Outcome Recent(int fanout, T time, bool inclusive = false) const {
-    return Pick(PickMethod::kTemporalRecent, fanout, true, std::span<const T>(&time, 1), inclusive);
+    return Pick(SamplingMethod::kTemporalRecent, fanout, true, std::span<const T>(&time, 1),
+                inclusive);
   }
 
  private:
@@ -140,7 +141,7 @@ TEST(TemporalRecent, ASeedTimeThatIsNoNumberHasNoEdges) {
 
 PickParams TemporalUniform(int fanout, bool replace, bool races) {
   PickParams params;
-  params.method = PickMethod::kTemporalUniform;
+  params.method = SamplingMethod::kTemporalUniform;
   params.fanout = fanout;
   params.replace = replace;
   params.races = races;
@@ -184,19 +185,20 @@ TEST(OrderedPicks, WhatMakesNoSenseIsRefused) {
   PickSource source = star.source();
   PickParams params;
   params.replace = true;
-  for (PickMethod method : {PickMethod::kTopK, PickMethod::kTemporalRecent, PickMethod::kLabor}) {
+  for (SamplingMethod method :
+       {SamplingMethod::kTopK, SamplingMethod::kTemporalRecent, SamplingMethod::kLabor}) {
     params.method = method;
-    EXPECT_THROW(CheckPick(source, params), Error) << PickMethodName(method);
+    EXPECT_THROW(CheckRule(source, params), Error) << SamplingMethodName(method);
   }
   params.replace = false;
   source.order = nullptr;
-  for (PickMethod method :
-       {PickMethod::kTopK, PickMethod::kTemporalRecent, PickMethod::kTemporalUniform}) {
+  for (SamplingMethod method :
+       {SamplingMethod::kTopK, SamplingMethod::kTemporalRecent, SamplingMethod::kTemporalUniform}) {
     params.method = method;
-    EXPECT_THROW(CheckPick(source, params), Error) << PickMethodName(method);
+    EXPECT_THROW(CheckRule(source, params), Error) << SamplingMethodName(method);
   }
-  params.method = static_cast<PickMethod>(6);
-  EXPECT_THROW(CheckPick(source, params), Error);
+  params.method = static_cast<SamplingMethod>(6);
+  EXPECT_THROW(CheckRule(source, params), Error);
 }
 
 }  // namespace

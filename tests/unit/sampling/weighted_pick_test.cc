@@ -13,7 +13,7 @@ namespace {
 
 PickParams Weighted(int fanout, bool replace = false, bool races = false) {
   PickParams params;
-  params.method = PickMethod::kWeighted;
+  params.method = SamplingMethod::kWeighted;
   params.fanout = fanout;
   params.replace = replace;
   params.races = races;
@@ -120,7 +120,7 @@ TEST(WeightedPick, NeedsAnIndex) {
   const WeightedStar<double> star({1});
   PickSource source = star.source();
   source.alias = nullptr;
-  EXPECT_THROW(CheckPick(source, Weighted(1)), Error);
+  EXPECT_THROW(CheckRule(source, Weighted(1)), Error);
 }
 
 // Chi-square of hits per slot with replacement; without, of the first pick of each trial.

@@ -154,7 +154,7 @@ TEST_F(LastingMemoryTest, LargePushesOfSeveralClientsOutliveTheProcess) {
 TEST_F(LastingMemoryTest, WhatWasBeingChangedIsTakenBack) {
   PushAndKill(20);
   {
-    const auto left = LastingMemory::Find(options_.directory, 1, nullptr);
+    const auto left = PersistentArena::Find(options_.directory, 1, nullptr);
     const Arena::Files files = left->FilesOf(1, /*kept=*/true);
     Arena arena("again", {kRows, kElements * sizeof(float), kElements}, &files);
     const auto spoil = [&](int64_t row) {
@@ -265,7 +265,7 @@ TEST_F(LastingMemoryTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
   Store store(options_);
   EXPECT_FALSE(FileExists(old));
   EXPECT_EQ(store.tables().size(), 0U);
-  EXPECT_THAT(Failure([&] { LastingMemory::Find(options_.directory, 1, nullptr); }),
+  EXPECT_THAT(Failure([&] { PersistentArena::Find(options_.directory, 1, nullptr); }),
               HasSubstr("exists: "));
 }
 

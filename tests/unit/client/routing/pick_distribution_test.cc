@@ -70,17 +70,18 @@ class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>
   int64_t NewId(int64_t original) const {
     return std::find(orig_.begin(), orig_.end(), original) - orig_.begin();
   }
-  EdgePick Pick(PickMethod method, bool replace = false, std::string column = "") const {
+  SamplingRule Pick(SamplingMethod method, bool replace = false, std::string column = "") const {
     return {0, std::get<1>(GetParam()), method, kFanout, replace, std::move(column)};
   }
 
   // What node 0's trials picked, as places 0..5; each trial has a stream of its own.
-  Counts Trials(const EdgePick& pick, bool as_sets, int64_t time = 0,
+  Counts Trials(const SamplingRule& pick, bool as_sets, int64_t time = 0,
                 const std::vector<std::vector<int64_t>>& exclude = {}) const {
     return Outcomes(NewId(0), 1, pick, kTrials, as_sets, time, exclude);
   }
-  Counts Outcomes(int64_t node, int64_t first, const EdgePick& pick, size_t trials, bool as_sets,
-                  int64_t time = 0, const std::vector<std::vector<int64_t>>& exclude = {}) const {
+  Counts Outcomes(int64_t node, int64_t first, const SamplingRule& pick, size_t trials,
+                  bool as_sets, int64_t time = 0,
+                  const std::vector<std::vector<int64_t>>& exclude = {}) const {
     const std::vector<int64_t> ids(trials, node), times(trials, time);
     std::vector<int64_t> streams(trials);
     std::iota(streams.begin(), streams.end(), 0);
@@ -104,7 +105,7 @@ class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>
   }
   // The ids of node 0's edges with some of its neighbours.
   std::vector<std::vector<int64_t>> EdgesWith(const std::set<int64_t>& neighbors) const {
-    EdgePick pick = Pick(PickMethod::kUniform);
+    SamplingRule pick = Pick(SamplingMethod::kUniform);
     pick.fanout = kAllNeighbors;
     const int64_t id = NewId(0);
     const HopSeeds seeds{std::span(&id, 1)};
@@ -131,39 +132,39 @@ std::map<int, std::unique_ptr<DistGraph>> Distributions::graphs_;
 std::vector<double> Doubles(const auto& values) { return {values.begin(), values.end()}; }
 
 TEST_P(Distributions, UniformSetsAndSequencesAreEquallyLikely) {
-  ExpectDistribution(Trials(Pick(PickMethod::kUniform), true),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kUniform), true),
                      UniformSets({0, 1, 2, 3, 4, 5}, kFanout), "sets");
-  ExpectDistribution(Trials(Pick(PickMethod::kUniform, true), false),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kUniform, true), false),
                      Successive(std::vector<double>(kNear, 1), kFanout, true), "sequences");
 }
 
 TEST_P(Distributions, ExcludedEdgesLeaveTheOthersEquallyLikely) {
   const auto exclude = EdgesWith({2, 5});
-  ExpectDistribution(Trials(Pick(PickMethod::kUniform), true, 0, exclude),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kUniform), true, 0, exclude),
                      UniformSets({0, 2, 3, 5}, kFanout), "sets");
   std::vector<double> left{3, 0, 0, 2, 0, 0.5};
-  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, true, "p"), false, 0, exclude),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, true, "p"), false, 0, exclude),
                      Successive(left, kFanout, true), "weighted sequences");
-  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, false, "p"), true, 0, exclude),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, false, "p"), true, 0, exclude),
                      AsSets(Successive(left, kFanout, false)), "weighted sets");
 }
 
 TEST_P(Distributions, WeightedPicksAreSuccessiveDraws) {
   const auto weights = Doubles(kWeights), mask = Doubles(kMask);
-  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, false, "p"), true),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, false, "p"), true),
                      AsSets(Successive(weights, kFanout, false)), "weighted sets");
-  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, true, "p"), false),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, true, "p"), false),
                      Successive(weights, kFanout, true), "weighted sequences");
-  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, false, "mask"), true),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, false, "mask"), true),
                      UniformSets({0, 2, 3, 5}, kFanout), "masked sets");
-  ExpectDistribution(Trials(Pick(PickMethod::kWeighted, true, "mask"), false),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, true, "mask"), false),
                      Successive(mask, kFanout, true), "masked sequences");
 }
 
 TEST_P(Distributions, TemporalPicksAreUniformAmongOlderEdges) {
-  ExpectDistribution(Trials(Pick(PickMethod::kTemporalUniform, false, "time"), true, 5),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kTemporalUniform, false, "time"), true, 5),
                      UniformSets({1, 2, 3, 5}, kFanout), "sets");
-  ExpectDistribution(Trials(Pick(PickMethod::kTemporalUniform, true, "time"), false, 5),
+  ExpectDistribution(Trials(Pick(SamplingMethod::kTemporalUniform, true, "time"), false, 5),
                      Successive({0, 1, 1, 1, 0, 1}, kFanout, true), "sequences");
 }
 
@@ -171,7 +172,7 @@ TEST_P(Distributions, LaborSetsAreEquallyLikelyOverBatches) {
   Counts counts;
   const int64_t id = NewId(0);
   const HopSeeds seeds{std::span(&id, 1)};
-  const EdgePick pick = Pick(PickMethod::kLabor);
+  const SamplingRule pick = Pick(SamplingMethod::kLabor);
   for (uint64_t seed = 0; seed < kTrials / 2; seed++) {
     const auto result =
         SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {seed, 0, false, {}});
@@ -182,7 +183,7 @@ TEST_P(Distributions, LaborSetsAreEquallyLikelyOverBatches) {
 
 TEST_P(Distributions, HubsArePickedEvenly) {
   for (bool replace : {false, true}) {
-    EdgePick pick = Pick(PickMethod::kUniform, replace);
+    SamplingRule pick = Pick(SamplingMethod::kUniform, replace);
     for (int fanout : {10, 900}) {
       pick.fanout = fanout;
       const size_t trials = fanout == 10 ? 20000 : 300;
@@ -205,7 +206,7 @@ TEST_P(Distributions, AHubsNeighborsComeByTheirWeights) {
     expected[{i}] = static_cast<double>(kWeights[i % kNear]) / total;
   }
   for (bool replace : {false, true}) {
-    EdgePick pick = Pick(PickMethod::kWeighted, replace, "p");
+    SamplingRule pick = Pick(SamplingMethod::kWeighted, replace, "p");
     pick.fanout = 1;
     ExpectDistribution(Outcomes(NewId(7), 8, pick, 100000, false), expected, "hub");
   }

@@ -19,33 +19,33 @@ namespace {
 const std::vector<int64_t> kNoEdges;
 
 // Every method, with every kind of column that it takes. Etype and direction are to be set.
-std::vector<EdgePick> EveryPick() {
-  std::vector<EdgePick> picks;
-  const auto add = [&](PickMethod method, int fanout, bool replace, const char* column,
+std::vector<SamplingRule> EveryPick() {
+  std::vector<SamplingRule> picks;
+  const auto add = [&](SamplingMethod method, int fanout, bool replace, const char* column,
                        bool largest = true, bool inclusive = false) {
     picks.push_back({0, Direction::kIn, method, fanout, replace, column, largest, inclusive});
   };
   for (int fanout : {kAllNeighbors, 0, 1, 3, 1000}) {
-    add(PickMethod::kUniform, fanout, false, "");
-    add(PickMethod::kWeighted, fanout, false, "w");
-    add(PickMethod::kWeighted, fanout, false, "mask");
-    add(PickMethod::kLabor, fanout, false, "");
-    add(PickMethod::kLabor, fanout, false, "w");
+    add(SamplingMethod::kUniform, fanout, false, "");
+    add(SamplingMethod::kWeighted, fanout, false, "w");
+    add(SamplingMethod::kWeighted, fanout, false, "mask");
+    add(SamplingMethod::kLabor, fanout, false, "");
+    add(SamplingMethod::kLabor, fanout, false, "w");
     for (const char* column : {"w", "mask", "time", "when"}) {
-      for (bool largest : {true, false}) add(PickMethod::kTopK, fanout, false, column, largest);
+      for (bool largest : {true, false}) add(SamplingMethod::kTopK, fanout, false, column, largest);
     }
     for (const char* column : {"time", "when"}) {
       for (bool inclusive : {true, false}) {
-        add(PickMethod::kTemporalUniform, fanout, false, column, true, inclusive);
-        add(PickMethod::kTemporalRecent, fanout, false, column, true, inclusive);
+        add(SamplingMethod::kTemporalUniform, fanout, false, column, true, inclusive);
+        add(SamplingMethod::kTemporalRecent, fanout, false, column, true, inclusive);
       }
     }
   }
-  add(PickMethod::kUniform, 6, true, "");
-  add(PickMethod::kWeighted, 6, true, "w");
-  add(PickMethod::kWeighted, 6, true, "mask");
-  add(PickMethod::kTemporalUniform, 6, true, "time");
-  add(PickMethod::kTemporalUniform, 6, true, "when", true, true);
+  add(SamplingMethod::kUniform, 6, true, "");
+  add(SamplingMethod::kWeighted, 6, true, "w");
+  add(SamplingMethod::kWeighted, 6, true, "mask");
+  add(SamplingMethod::kTemporalUniform, 6, true, "time");
+  add(SamplingMethod::kTemporalUniform, 6, true, "when", true, true);
   return picks;
 }
 
@@ -81,10 +81,10 @@ class PickMethods : public ServedPickGraph {
     return DistGraph(Initialize(served_->TrainerOptions(transport)), "hubs");
   }
   // Every pick on every edge type that has edges.
-  static std::vector<EdgePick> PicksOf(Direction direction) {
-    std::vector<EdgePick> all;
+  static std::vector<SamplingRule> PicksOf(Direction direction) {
+    std::vector<SamplingRule> all;
     for (EdgeTypeId e = 1; e < 4; e++) {
-      for (EdgePick pick : EveryPick()) {
+      for (SamplingRule pick : EveryPick()) {
         pick.etype = e;
         pick.direction = direction;
         all.push_back(pick);
@@ -92,13 +92,13 @@ class PickMethods : public ServedPickGraph {
     }
     return all;
   }
-  std::vector<Neighbors> Hop(const DistGraph& graph, std::span<const EdgePick> picks,
+  std::vector<Neighbors> Hop(const DistGraph& graph, std::span<const SamplingRule> picks,
                              bool excluding) const {
     HopOptions options{77, 1, true, {}};
     if (excluding) options.exclude = exclude_;
     return SampleHop(graph, seeds_, picks, options);
   }
-  void ExpectRight(const EdgePick& pick, const Neighbors& result, bool excluding) const;
+  void ExpectRight(const SamplingRule& pick, const Neighbors& result, bool excluding) const;
 
   std::vector<int64_t> ids_[2], streams_[2], times_[2];
   std::vector<double> whens_[2];
@@ -106,7 +106,8 @@ class PickMethods : public ServedPickGraph {
   std::vector<std::vector<int64_t>> exclude_;
 };
 
-void PickMethods::ExpectRight(const EdgePick& pick, const Neighbors& result, bool excluding) const {
+void PickMethods::ExpectRight(const SamplingRule& pick, const Neighbors& result,
+                              bool excluding) const {
   const Schema& schema = alone_->schema();
   const bool in = pick.direction == Direction::kIn;
   const size_t t = Index(in ? schema.dst_type(pick.etype) : schema.src_type(pick.etype));
@@ -137,7 +138,8 @@ void PickMethods::ExpectRight(const EdgePick& pick, const Neighbors& result, boo
     }
     ASSERT_EQ(got.size(), std::min(fanout, allowed.size())) << "seed " << ids_[t][i];
     ASSERT_EQ(std::set<int64_t>(got.begin(), got.end()).size(), got.size()) << "an edge twice";
-    if (pick.method != PickMethod::kTopK && pick.method != PickMethod::kTemporalRecent) continue;
+    if (pick.method != SamplingMethod::kTopK && pick.method != SamplingMethod::kTemporalRecent)
+      continue;
     const double sign = pick.largest ? -1 : 1;
     std::stable_sort(eligible.begin(), eligible.end(), [&](const auto& a, const auto& b) {
       return sign * Value(a, pick.column) < sign * Value(b, pick.column);
@@ -202,9 +204,9 @@ TEST_F(PickMethods, ASeedsPicksDoNotDependOnTheOtherSeeds) {
 
 TEST_F(PickMethods, BlocksAreTheSameHoweverPartitionsAreReached) {
   std::vector<NeighborSampler> samplers;
-  for (const EdgePick& pick : EveryPick()) {
-    const bool temporal =
-        pick.method == PickMethod::kTemporalUniform || pick.method == PickMethod::kTemporalRecent;
+  for (const SamplingRule& pick : EveryPick()) {
+    const bool temporal = pick.method == SamplingMethod::kTemporalUniform ||
+                          pick.method == SamplingMethod::kTemporalRecent;
     if (temporal || pick.fanout == 1000) continue;
     const NeighborOptions options{pick.replace, true, pick.method, pick.column, pick.largest};
     samplers.emplace_back(std::vector<int>{pick.fanout, 2}, options);
@@ -261,7 +263,7 @@ TEST_F(PickMethods, EdgeTypesHaveFanoutsOfTheirOwn) {
 
 TEST_F(PickMethods, BadPicksAreRefusedBeforeAnythingIsSent) {
   const DistGraph graph = Connected(Transport::kTcp);
-  const auto code_of = [&](const EdgePick& pick,
+  const auto code_of = [&](const SamplingRule& pick,
                            std::vector<HopSeeds> seeds) -> std::optional<ErrorCode> {
     try {
       SampleHop(graph, seeds, std::span(&pick, 1));
@@ -270,9 +272,9 @@ TEST_F(PickMethods, BadPicksAreRefusedBeforeAnythingIsSent) {
     }
     return std::nullopt;
   };
-  const EdgePick good{2, Direction::kIn, PickMethod::kTemporalRecent, 3, false, "time"};
+  const SamplingRule good{2, Direction::kIn, SamplingMethod::kTemporalRecent, 3, false, "time"};
   const auto with = [&](auto&& change) {
-    EdgePick pick = good;
+    SamplingRule pick = good;
     change(pick);
     return code_of(pick, seeds_);
   };
@@ -281,7 +283,7 @@ TEST_F(PickMethods, BadPicksAreRefusedBeforeAnythingIsSent) {
   EXPECT_EQ(with([](auto& p) { p.replace = true; }), ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto& p) { p.column = "nothing"; }), ErrorCode::kNotFound);
   EXPECT_EQ(with([](auto& p) { p.column = ""; }), ErrorCode::kInvalid);
-  EXPECT_EQ(with([](auto& p) { p.method = PickMethod::kWeighted; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& p) { p.method = SamplingMethod::kWeighted; }), ErrorCode::kInvalid);
   std::vector<HopSeeds> seeds = seeds_;
   seeds[1].times = {};
   EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "real times for a column of whole ones";

@@ -65,10 +65,11 @@ TEST_F(SparsePartition, IsSampledWithColumnsThatItDoesNotHave) {
   std::vector<double> whens(kNodes, 1e9);
   for (size_t i = 0; i < ids.size(); i++) ids[i] = static_cast<int64_t>(i);
   const HopSeeds seeds{ids, {}, times, whens};
-  for (PickMethod method : {PickMethod::kWeighted, PickMethod::kTopK, PickMethod::kLabor,
-                            PickMethod::kTemporalUniform, PickMethod::kTemporalRecent}) {
+  for (SamplingMethod method :
+       {SamplingMethod::kWeighted, SamplingMethod::kTopK, SamplingMethod::kLabor,
+        SamplingMethod::kTemporalUniform, SamplingMethod::kTemporalRecent}) {
     for (Direction direction : {Direction::kIn, Direction::kOut}) {
-      const EdgePick pick{0, direction, method, kAllNeighbors, false, "weight"};
+      const SamplingRule pick{0, direction, method, kAllNeighbors, false, "weight"};
       const auto found = access_->Hop(std::span(&seeds, 1), std::span(&pick, 1), {});
       EXPECT_EQ(found[0].indptr.size(), ids.size() + 1);
       EXPECT_EQ(found[0].neighbors.size(), static_cast<size_t>(kNodes - 1));

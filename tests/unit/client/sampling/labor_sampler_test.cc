@@ -58,7 +58,7 @@ size_t DistinctSources(const Block& block) {
 
 TEST_P(Labor, SeedsShareNeighborsAndRowsAreExact) {
   for (const char* column : {"", "p"}) {
-    const PickMethod method = *column ? PickMethod::kWeighted : PickMethod::kUniform;
+    const SamplingMethod method = *column ? SamplingMethod::kWeighted : SamplingMethod::kUniform;
     size_t labor = 0, independent = 0;
     for (uint64_t seed = 0; seed < 20; seed++) {
       const MiniBatch a =
@@ -81,10 +81,10 @@ TEST_P(Labor, SeedsShareNeighborsAndRowsAreExact) {
 // How often each in-edge of the first ten seeds was picked in `batches` batches: [row][place].
 std::vector<std::vector<uint64_t>> Hits(const DistGraph& graph, std::span<const int64_t> seeds,
                                         const std::string& column, uint64_t batches) {
-  EdgePick pick{0, Direction::kIn, PickMethod::kUniform, kAllNeighbors};
+  SamplingRule pick{0, Direction::kIn, SamplingMethod::kUniform, kAllNeighbors};
   const HopSeeds ten{seeds.first(10)};
   const auto all = SampleHop(graph, std::span(&ten, 1), std::span(&pick, 1), {0, 0, true, {}});
-  pick = {0, Direction::kIn, PickMethod::kLabor, kFanout, false, column};
+  pick = {0, Direction::kIn, SamplingMethod::kLabor, kFanout, false, column};
   std::vector<std::vector<uint64_t>> hits(10, std::vector<uint64_t>(kDegree, 0));
   for (uint64_t seed = 0; seed < batches; seed++) {
     const auto some =
@@ -146,8 +146,8 @@ TEST(LaborOfTypes, EdgeTypesFromOneNodeTypeShareNeighbors) {
   EXPECT_EQ(edges[0].indices, edges[1].indices);
   // Every row has the same 40 neighbours, and so every seed the same 3.
   EXPECT_EQ(batch.blocks[1].src_nodes[0].size(), 3u);
-  const MiniBatch direct =
-      NeighborSampler({3, 3}, {.method = PickMethod::kLabor}).Sample(graph, {{}, {0, 7, 29}}, 4);
+  const MiniBatch direct = NeighborSampler({3, 3}, {.method = SamplingMethod::kLabor})
+                               .Sample(graph, {{}, {0, 7, 29}}, 4);
   ExpectSameBatch(batch, direct);
 }
 

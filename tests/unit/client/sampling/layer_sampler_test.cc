@@ -169,7 +169,7 @@ void ExpectAllEdgesOfSources(const Schema& schema, const Block& block, const std
   for (const BlockEdges& edges : block.edges) {
     const auto& src = block.src_nodes[Index(schema.src_type(edges.etype))];
     const auto dst = block.dst_nodes(schema.dst_type(edges.etype));
-    const EdgePick how{0, Direction::kIn, PickMethod::kWeighted, -1, false, column};
+    const SamplingRule how{0, Direction::kIn, SamplingMethod::kWeighted, -1, false, column};
     ASSERT_EQ(edges.weights.size(), edges.indices.size());
     ASSERT_EQ(edges.indptr.size(), dst.size() + 1);
     for (size_t v = 0; v < dst.size(); v++) {

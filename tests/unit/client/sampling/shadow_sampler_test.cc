@@ -110,7 +110,7 @@ TEST_F(Shadow, EdgeIdsAreToldOnlyIfAskedFor) {
 
 TEST_F(Shadow, SubgraphsAreTheSameHoweverPartitionsAreReached) {
   for (const char* column : {"", "w"}) {
-    const PickMethod method = *column ? PickMethod::kWeighted : PickMethod::kUniform;
+    const SamplingMethod method = *column ? SamplingMethod::kWeighted : SamplingMethod::kUniform;
     const ShadowSampler sampler({3, 2}, {false, true, method, column});
     const MiniBatch expected = sampler.Sample(*alone_, Request());
     for (Transport transport : {Transport::kAuto, Transport::kUnix, Transport::kTcp}) {

@@ -51,7 +51,7 @@ void ExpectTrees(const Schema& schema, const Block& block) {
 }
 
 // Every row of the block against the known edges at the time of its root.
-void ExpectPast(const Schema& schema, const Block& block, const EdgePick& how,
+void ExpectPast(const Schema& schema, const Block& block, const SamplingRule& how,
                 const std::vector<std::vector<KnownEdge>>& known, const BatchRequest& request) {
   std::vector<int64_t> times;
   std::vector<double> whens;
@@ -80,7 +80,7 @@ void ExpectPast(const Schema& schema, const Block& block, const EdgePick& how,
         const size_t at = Index(edges.indptr[v]) + k;
         const int64_t id = edges.edge_ids[at];
         ASSERT_EQ(block.src_nodes[src][Index(edges.indices[at])], known[e][Index(id)].src);
-        if (how.method == PickMethod::kTemporalRecent) {
+        if (how.method == SamplingMethod::kTemporalRecent) {
           ASSERT_EQ(id, past[k].id);
         } else {
           ASSERT_TRUE(std::any_of(past.begin(), past.end(),
@@ -97,14 +97,15 @@ TEST_F(Temporal, EveryHopTakesEdgesOlderThanTheRootsTime) {
       for (bool inclusive : {true, false}) {
         for (int fanout : {kAllNeighbors, 2}) {
           const bool replace = !recent && !inclusive && fanout > 0;
-          EdgePick how{0,
-                       Direction::kIn,
-                       recent ? PickMethod::kTemporalRecent : PickMethod::kTemporalUniform,
-                       fanout,
-                       replace,
-                       column,
-                       true,
-                       inclusive};
+          SamplingRule how{
+              0,
+              Direction::kIn,
+              recent ? SamplingMethod::kTemporalRecent : SamplingMethod::kTemporalUniform,
+              fanout,
+              replace,
+              column,
+              true,
+              inclusive};
           const TemporalSampler sampler({fanout, fanout, fanout},
                                         {column, recent, replace, inclusive, true});
           const BatchRequest request = Request();
@@ -138,7 +139,7 @@ TEST_F(Temporal, ExcludedEdgesAreNotInTheTrees) {
     if (edge.id % 3 == 0) request.exclude[2].push_back(edge.id);
   }
   const TemporalSampler sampler({3, 3}, {.column = "time", .edge_ids = true});
-  const EdgePick how{0, Direction::kIn, PickMethod::kTemporalRecent, 3, false, "time"};
+  const SamplingRule how{0, Direction::kIn, SamplingMethod::kTemporalRecent, 3, false, "time"};
   for (const Block& block : sampler.Sample(*alone_, request).blocks) {
     ExpectPast(alone_->schema(), block, how, known_, request);
   }

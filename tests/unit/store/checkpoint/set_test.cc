@@ -317,7 +317,7 @@ TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
 }
 
 // A checksum that is right does not make them so.
-TEST(CheckpointSums, LinesThatAreNotOfFilesAreRefused) {
+TEST(CheckpointChecksums, LinesThatAreNotOfFilesAreRefused) {
   const ScratchDirectory scratch;
   const std::string directory = scratch / "c";
   MakeDirectories(directory);
@@ -326,7 +326,7 @@ TEST(CheckpointSums, LinesThatAreNotOfFilesAreRefused) {
     FileChecksum checksum;
     checksum.Add(lines.data(), lines.size());
     WriteFileAtomically(directory + "/sums", lines + checksum.Digits() + "\n");
-    EXPECT_THROW(CheckpointSums{directory}, Error) << lines;
+    EXPECT_THROW(CheckpointChecksums{directory}, Error) << lines;
   }
 }
 

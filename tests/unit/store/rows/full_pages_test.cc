@@ -14,17 +14,17 @@ namespace {
 using graphd::testing::ScratchDirectory;
 
 TEST(FullPages, NamesALargePageWhenItsLastPartCame) {
-  FullPages pages(2 * kLargePage + 100);
+  FullPages pages(2 * kHugePage + 100);
   std::vector<uint64_t> full;
   const auto add = [&](uint64_t begin, uint64_t end) {
     pages.Add(begin, end, [&](uint64_t at) { full.push_back(at); });
   };
-  add(100, kLargePage - 100);
-  add(kLargePage + 50, 2 * kLargePage + 100);
+  add(100, kHugePage - 100);
+  add(kHugePage + 50, 2 * kHugePage + 100);
   add(0, 100);
   EXPECT_TRUE(full.empty());
-  add(kLargePage - 100, kLargePage + 50);  // the ends of both
-  EXPECT_EQ(full, (std::vector<uint64_t>{0, kLargePage}));
+  add(kHugePage - 100, kHugePage + 50);  // the ends of both
+  EXPECT_EQ(full, (std::vector<uint64_t>{0, kHugePage}));
 }
 
 // 64 rows of 512 bytes are 32 KiB: a large page has 4,096 rows.

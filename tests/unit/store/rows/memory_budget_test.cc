@@ -26,10 +26,10 @@ using namespace graphd::store::testing;
 // Pages of ten bytes each.
 class FakePages : public Evictable {
  public:
-  explicit FakePages(MemoryBound* bound) : bound_(bound) { bound_->Add(this); }
+  explicit FakePages(MemoryBudget* bound) : bound_(bound) { bound_->Add(this); }
   ~FakePages() override { bound_->Remove(this); }
   void Load(size_t page, Outcome when_asked) {
-    MemoryBound::Room room = bound_->Take(10, "fake");
+    MemoryBudget::Room room = bound_->Take(10, "fake");
     room.Use(10);
     when_asked_[page] = when_asked;
   }
@@ -49,13 +49,13 @@ class FakePages : public Evictable {
   }
 
  private:
-  MemoryBound* bound_;
+  MemoryBudget* bound_;
   std::array<std::atomic<Outcome>, 5> when_asked_ = {Outcome::kKept, Outcome::kKept, Outcome::kKept,
                                                      Outcome::kKept, Outcome::kKept};
 };
 
-TEST(MemoryBound, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
-  MemoryBound bound(30);
+TEST(MemoryBudget, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
+  MemoryBudget bound(30);
   FakePages pages(&bound);
   int asked = 0;
   bound.SetCleaner([&] {
@@ -79,8 +79,8 @@ TEST(MemoryBound, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
   EXPECT_EQ(bound.used(), 30U);
 }
 
-TEST(MemoryBound, WhyNothingCanBeWrittenIsTold) {
-  MemoryBound bound(30);
+TEST(MemoryBudget, WhyNothingCanBeWrittenIsTold) {
+  MemoryBudget bound(30);
   FakePages pages(&bound);
   std::thread cleaner;
   bound.SetCleaner([&] {  // later, as a store has it done
@@ -97,37 +97,37 @@ TEST(MemoryBound, WhyNothingCanBeWrittenIsTold) {
   cleaner.join();
 }
 
-TEST(MemoryBound, OneLargePageAloneIsLetIn) {
-  MemoryBound bound(8);
+TEST(MemoryBudget, OneLargePageAloneIsLetIn) {
+  MemoryBudget bound(8);
   FakePages pages(&bound);
   bound.SetCleaner([&] { bound.CleanDone(nullptr); });
   pages.Load(0, Evictable::Outcome::kEvicted);
   pages.Load(1, Evictable::Outcome::kEvicted);
   EXPECT_EQ(bound.used(), 10U);
-  bound.Pledge(10, 1, "fake");
-  bound.Unpledge(10);
-  EXPECT_THAT(Failure([&] { bound.Pledge(10, 2, "fake"); }),
+  bound.Reserve(10, 1, "fake");
+  bound.Unreserve(10);
+  EXPECT_THAT(Failure([&] { bound.Reserve(10, 2, "fake"); }),
               HasSubstr("overloaded: fake: a push to 2 pages needs 10"));
 }
 
-TEST(MemoryBound, PledgesComeInTurn) {
-  MemoryBound bound(30);
-  bound.Pledge(20, 2, "first");
+TEST(MemoryBudget, ReservationsComeInTurn) {
+  MemoryBudget bound(30);
+  bound.Reserve(20, 2, "first");
   std::atomic<int> got = 0;
   std::thread large([&] {
-    bound.Pledge(30, 3, "large");
+    bound.Reserve(30, 3, "large");
     EXPECT_EQ(got++, 0);
-    bound.Unpledge(30);
+    bound.Unreserve(30);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   std::thread small([&] {  // it would fit, but others would keep the large one waiting for ever
-    bound.Pledge(10, 1, "small");
+    bound.Reserve(10, 1, "small");
     EXPECT_EQ(got++, 1);
-    bound.Unpledge(10);
+    bound.Unreserve(10);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(got, 0);
-  bound.Unpledge(20);
+  bound.Unreserve(20);
   large.join();
   small.join();
 }

@@ -16,7 +16,7 @@ inline constexpr int kAllNeighbors = -1;
 // partition is asked; the first call makes each partition index its edges by source).
 enum class Direction : uint8_t { kIn = 0, kOut = 1 };
 
-enum class PickMethod : uint8_t {
+enum class SamplingMethod : uint8_t {
   // Every edge equally likely.
   kUniform,
   // With probability proportional to the column: float32 or float64 weights, or a mask (bool,
@@ -36,17 +36,17 @@ enum class PickMethod : uint8_t {
   // With a column, numbers are divided by its weights. Never with replacement.
   kLabor,
 };
-inline constexpr int kNumPickMethods = 6;
+inline constexpr int kNumSamplingMethods = 6;
 
 // What to choose along one edge type.
-struct EdgePick {
+struct SamplingRule {
   EdgeTypeId etype = 0;
   Direction direction = Direction::kIn;
-  PickMethod method = PickMethod::kUniform;
+  SamplingMethod method = SamplingMethod::kUniform;
   int fanout = kAllNeighbors;  // per seed; -1: all eligible edges, 0: none
   bool replace = false;        // kUniform, kWeighted, kTemporalUniform: exactly `fanout` edges, if
                                // any is eligible
-  std::string column = {};     // edge feature of one dimension; see PickMethod
+  std::string column = {};     // edge feature of one dimension; see SamplingMethod
   bool largest = true;         // kTopK: the largest values; false: the smallest
   bool inclusive = false;      // temporal: also edges at the seed's time itself
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client/sampling/etype_rules.h"
+#include "client/sampling/rules_by_edge_type.h"
 
 #include <algorithm>
 
@@ -43,14 +43,14 @@ std::vector<int> LayerFanouts::OfTypes(size_t layer, int32_t num_types) const {
   return of_types;
 }
 
-std::vector<EdgePick> EtypePicks(const DistGraph& graph, const LayerFanouts& fanouts, size_t layer,
-                                 const EdgePick& how) {
+std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
+                                          size_t layer, const SamplingRule& how) {
   const auto num_etypes = graph.schema().num_etypes();
   const std::vector<int> of_types = fanouts.OfTypes(layer, num_etypes);
-  std::vector<EdgePick> picks;
+  std::vector<SamplingRule> picks;
   bool found = how.column.empty();
   for (EdgeTypeId e = 0; e < num_etypes; e++) {
-    EdgePick pick = how;
+    SamplingRule pick = how;
     pick.etype = e;
     pick.fanout = of_types[static_cast<size_t>(e)];
     const auto& features = graph.access()->features(true, e);
@@ -59,7 +59,7 @@ std::vector<EdgePick> EtypePicks(const DistGraph& graph, const LayerFanouts& fan
       found = true;
     } else if (!how.column.empty()) {
       pick.column.clear();
-      if (pick.method != PickMethod::kLabor) pick.method = PickMethod::kUniform;
+      if (pick.method != SamplingMethod::kLabor) pick.method = SamplingMethod::kUniform;
     }
     picks.push_back(std::move(pick));
   }
