@@ -15,7 +15,7 @@ int main() {
   graphd::DistDataLoader loader(
       graph.session(), users,
       [&](std::span<const int64_t> some, const graphd::BatchInfo&) {
-        return age.Read(some);  // in a thread, ahead of Next()
+        return age.Read(some);  // called by a thread, ahead of Next()
       },
       {.batch_size = 100,
        .shuffle = true,

@@ -20,8 +20,9 @@ int main() {
   for (loader.StartEpoch(0); auto batch = loader.Next();) {
     const graphd::PairEdges& positive = batch->positive[likes];
     const graphd::PairEdges& negative = batch->negative[likes];
-    // Scores are made of the model's output for the batch's seeds:
-    // rows positive.src[i] of users and positive.dst[i] of posts.
+    // The model's output has a row for each seed of the batch. The score
+    // of edge i uses rows positive.src[i] of users and positive.dst[i]
+    // of posts.
     std::cout << positive.src.size() << " likes, " << negative.src.size()
               << " that are none\n";
   }

@@ -26,7 +26,7 @@ int main() {
   }
   std::cout << "rows of " << rows.shape()[1] << " numbers, "
             << rows.num_bytes() << " bytes\n";
-  std::vector<float> pinned(3 * 8);  // memory of one's own
+  std::vector<float> pinned(3 * 8);  // the caller's own memory
   feat.ReadInto(ends.dst, std::as_writable_bytes(std::span(pinned)));
   std::cout << (pinned[0] == rows.as<float>()[0] ? "equal\n" : "not\n");
 }

@@ -9,8 +9,8 @@ int main() {
   const graphd::Schema& schema = graph.schema();
   const auto group = schema.NodeTypeIdOf("group");
 
-  // All posts and at most 4 users of a group; then 2 users of each post
-  // and 2 followers of each user: a fanout per edge type, layer by layer.
+  // A fanout per layer and edge type: all posts and at most 4 users of a
+  // group, then 2 users of each post and 2 followers of each user.
   std::vector<std::vector<int>> fanouts(2, std::vector<int>(4));
   fanouts[1][schema.EdgeTypeIdOf("post:in:group")] = -1;
   fanouts[1][schema.EdgeTypeIdOf("user:likes:group")] = 4;

@@ -11,12 +11,12 @@ int main() {
   const auto follows = graph.schema().EdgeTypeIdOf("follows");
   const std::vector<int64_t> seeds{7, 250};
 
-  // Two followers of each, the probability in proportion to "w".
+  // Two followers of each user, drawn in proportion to "w".
   const graphd::Neighbors two = graphd::SampleNeighbors(
       graph, seeds, {.fanout = 2, .seed = 1, .prob = "w"}, follows);
   std::cout << two.neighbors.size() << " neighbours\n";
 
-  // The three most recent ones, and one whom each of them follows.
+  // The latest three followers of each user, and one user it follows.
   const std::vector<graphd::SamplingRule> picks{
       {.etype = follows,
        .method = graphd::SamplingMethod::kTopK,

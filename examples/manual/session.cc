@@ -4,7 +4,7 @@
 #include "graphd/dist_graph.h"
 
 int main() try {
-  const auto session = graphd::Initialize();  // as the environment says
+  const auto session = graphd::Initialize();  // reads the environment
   const graphd::DistGraph graph(session);
   std::cout << "trainer " << session->rank() << " of "
             << session->world_size() << ": graph '" << graph.name()

@@ -8,7 +8,8 @@ int main() {
   const auto& schema = graph.schema();
   const auto mask =
       graph.ndata("train_mask", schema.NodeTypeIdOf("user"));
-  // This trainer's share is NodeSplit(graph, mask). Those of four:
+  // This trainer's share is NodeSplit(graph, mask). These are the sizes
+  // of the shares of four trainers.
   for (bool even : {true, false}) {
     std::cout << (even ? "even:" : "own: ");
     for (int rank = 0; rank < 4; rank++) {
@@ -19,7 +20,7 @@ int main() {
     }
     std::cout << '\n';
   }
-  // Edges by a mask of this process.
+  // Split edges by a mask in the memory of this process.
   const auto in = schema.EdgeTypeIdOf("post:in:group");
   graphd::Tensor some =
       graphd::Tensor::Empty(graphd::DType::kUInt8, {graph.num_edges(in)});

@@ -9,8 +9,8 @@ int main() {
   const auto user = graph.schema().NodeTypeIdOf("user");
   const auto follows = graph.schema().EdgeTypeIdOf("follows");
 
-  // The latest 5 followers of each user before the time that is asked
-  // about, and the latest 5 of theirs before the same time.
+  // The latest 5 followers of each user before the seed's time, and the
+  // latest 5 followers of each of those before the same time.
   std::vector<std::vector<int>> fanouts(2, std::vector<int>(4));
   fanouts[0][follows] = fanouts[1][follows] = 5;
   const graphd::TemporalSampler sampler(

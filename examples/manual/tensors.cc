@@ -9,7 +9,7 @@ int main() {
   const auto user = graph.schema().NodeTypeIdOf("user");
   const std::vector<int64_t> batch = {3, 5, 3};
 
-  // A count for each user, to which all trainers of the job add.
+  // A counter per user, to which all trainers of the job add.
   const auto seen = graphd::DistTensor::Create(
       graph,
       {.name = "seen", .type = user, .dtype = graphd::DType::kInt64});
@@ -18,8 +18,7 @@ int main() {
   seen.Add(batch, ones);
   std::cout << "user 3: " << seen.Slice(3, 4).as<int64_t>()[0] << '\n';
 
-  // Vectors that are learnt; the loss is half the square of what
-  // is left to 1.
+  // Learnable vectors; the loss is half the squared distance to 1.
   graphd::DistEmbedding vectors(
       graph, {.name = "vectors",
               .dim = 2,

@@ -12,7 +12,7 @@ int main() {
   const auto likes = schema.EdgeTypeIdOf("user:likes:post");
   const auto in = schema.EdgeTypeIdOf("post:in:group");
 
-  // From users over those they follow and posts these like to groups.
+  // From users to users they follow, to posts those like, to groups.
   const std::vector<int64_t> users{0, 1, 2, 3};
   const graphd::Walks walks =
       graphd::RandomWalk(graph, users, {follows, likes, in}, {.seed = 5});
@@ -20,7 +20,7 @@ int main() {
             << " steps to a " << schema.ntype(walks.ntypes.back())
             << '\n';
 
-  // Users who are near to each, by 20 walks of 3 steps.
+  // The neighbours of each user, found by 20 walks of 3 steps.
   const graphd::VisitedNeighbors near =
       graphd::PinSageNeighbors(graph, users,
                                {.num_traversals = 3,
