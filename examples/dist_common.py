@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the other train_dist_*.py share: options, joining the job, accuracy over all trainers."""
+"""Helpers of the other train_dist_*.py: options, joining the job, accuracy over all trainers."""
 import argparse
 
 import torch as th
@@ -8,7 +8,7 @@ import graphd
 
 
 def parser(description, **defaults):
-    """Options of every trainer here."""
+    """Returns a parser of the options that all these trainers have."""
     options = argparse.ArgumentParser(description=description,
                                       formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--graph_name", required=True)
@@ -25,9 +25,9 @@ def parser(description, **defaults):
 
 
 def join(args):
-    """The graph, after joining the job and the trainers' process group."""
+    """Joins the job and the trainers' process group, and returns the graph."""
     graphd.seed(args.seed)
-    th.manual_seed(args.seed)  # the same first weights everywhere
+    th.manual_seed(args.seed)  # gives all trainers the same initial weights
     args.fanouts = [int(fanout) for fanout in args.fan_out.split(",")]
     graphd.distributed.initialize(args.ip_config)
     if args.part_config:
@@ -39,20 +39,20 @@ def join(args):
 
 
 def split(g, ntype=None):
-    """This trainer's nodes to train on, to validate with and to test with."""
+    """Returns this trainer's nodes for training, validation and testing."""
     data = g.ndata if ntype is None else g.nodes[ntype].data
     return [graphd.distributed.node_split(data[name])
             for name in ("train_mask", "val_mask", "test_mask")]
 
 
 def share(right, count):
-    """`right` of `count`, over all trainers."""
+    """Returns the fraction of `right` in `count`, summed over all trainers."""
     counts = th.tensor([right, count], dtype=th.int64)
     th.distributed.all_reduce(counts)
     return counts[0].item() / max(counts[1].item(), 1)
 
 
 def say(g, text):
-    """Once per job."""
+    """Prints a text once per job."""
     if g.rank() == 0:
         print(text, flush=True)

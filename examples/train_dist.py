@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""GraphSAGE for node classification, distributed, as DGL's documents have it.
+"""GraphSAGE for distributed node classification, after the script in DGL's documentation.
 
     graphctl launch --workspace DIR --num_trainers 2 --part_config parts/debian.json \\
         --ip_config ip_config.txt --server_name debian \\
         "python3 train_dist.py --graph_name debian --ip_config ip_config.txt"
 
 Features are in g.ndata["feat"], labels in "label", the split in "train_mask", "val_mask" and
-"test_mask". Without servers, on one machine: --part_config parts/debian.json.
+"test_mask". To run without servers, on one machine: --part_config parts/debian.json.
 """
 import argparse
 import time
@@ -39,12 +39,12 @@ class SAGE(nn.Module):
 
 
 def load_subtensor(g, input_nodes, seeds):
-    """Features of the input nodes and labels of the seeds, from whichever servers have them."""
+    """Reads the features of the input nodes and the labels of the seeds from all servers."""
     return g.ndata["feat"][input_nodes], g.ndata["label"][seeds].long()
 
 
 def evaluate(model, g, nids, args):
-    """Accuracy over the nodes of all trainers, with all neighbours."""
+    """Returns the accuracy over the nodes of all trainers, using all neighbours."""
     loader = graphd.distributed.DistNodeDataLoader(
         g, nids, MultiLayerFullNeighborSampler(args.num_layers), batch_size=args.batch_size_eval)
     model.eval()
@@ -73,7 +73,7 @@ def run(args, g, data):
 
     for epoch in range(args.num_epochs):
         begin, total, num_seeds = time.time(), 0.0, 0
-        with model.join():  # trainers may have one batch more or less than others
+        with model.join():  # the numbers of batches of trainers may differ by one
             for step, (input_nodes, seeds, blocks) in enumerate(dataloader):
                 batch_inputs, batch_labels = load_subtensor(g, input_nodes, seeds)
                 batch_pred = model(blocks, batch_inputs)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""R-GCN on a graph of several types. Nodes of types without features share one learnt vector, so that
-what they pass on is what they heard. Run it as train_dist.py."""
+"""R-GCN on a graph with several types. All nodes of a type without features share one learnable
+vector, so that they pass on information from their neighbours only. Run it like train_dist.py."""
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
@@ -59,7 +59,7 @@ def main():
                                          batch_size=args.batch_size)
                       for nids in split(g, args.ntype))
     num_classes = int(g.nodes[args.ntype].data["label"][:].max()) + 1
-    # Weights of edge types that lead to no label have no gradients.
+    # The weights of edge types that do not lead to a label have no gradients.
     model = nn.parallel.DistributedDataParallel(
         RGCN(g, feats, args.num_hidden, num_classes, len(args.fanouts), args.ntype),
         find_unused_parameters=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Link prediction with GraphSAGE: edges against pairs that are none. A tenth of the edges is held
-out; a batch never sees the edges that it is asked about, nor their reverses. Run it as train_dist.py.
+"""Link prediction with GraphSAGE: edges against negative pairs. A tenth of the edges is held out; a
+batch's own edges and their reverse edges are excluded from its blocks. Run it like train_dist.py.
 """
 import torch as th
 import torch.nn as nn
@@ -14,7 +14,7 @@ from graphd.sampling import NeighborSampler, negative_sampler
 
 
 class LinkModel(nn.Module):
-    """The scores of a batch's edges and of its other pairs."""
+    """A model that scores a batch's edges and its negative pairs."""
 
     def __init__(self, in_feats, hidden, num_layers):
         super().__init__()
@@ -31,7 +31,7 @@ class LinkModel(nn.Module):
 
 
 def area_under_curve(yes, no):
-    """How often an edge scores above another pair."""
+    """Returns the fraction of comparisons in which an edge scores above a negative pair."""
     order = th.cat([yes, no]).argsort()
     rank = th.empty(len(order), dtype=th.float64)
     rank[order] = th.arange(1.0, len(order) + 1, dtype=th.float64)
@@ -39,7 +39,7 @@ def area_under_curve(yes, no):
 
 
 def held_out(g):
-    """A mask of the tenth, the same in every trainer: both directions of a pair go together."""
+    """Returns the mask of the tenth, the same in every trainer and for both edges of a pair."""
     u, v = g.find_edges(list(range(g.num_edges())))
     return (th.minimum(u, v) * 7919 + th.maximum(u, v) * 104729) % 10 == 0
 

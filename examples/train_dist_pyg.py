@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A model of PyG on our loader: each batch becomes the Data that PyG's NeighborLoader would yield.
-Needs torch_geometric. Run it as train_dist.py."""
+"""A PyG model on graphd's loader: each batch is converted to the Data that PyG's NeighborLoader
+would yield. It needs torch_geometric. Run it like train_dist.py."""
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F

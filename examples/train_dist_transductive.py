@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""GraphSAGE on learnt vectors of the nodes, which lie with the servers: two optimisers, a sparse one
-for the vectors and a dense one for the layers. Run it as train_dist.py."""
+"""GraphSAGE on learnable embeddings of the nodes, which the servers store. It has two optimisers, a
+sparse one for the embeddings and a dense one for the layers. Run it like train_dist.py."""
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F

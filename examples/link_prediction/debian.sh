@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Learns which of Debian's packages depend on which, from two servers with a trainer beside each,
-# once per seed, and says how well edges that were held out are told from other pairs, beside a
-# predictor that goes by popularity alone. Fails if the model is not better by far.
+# Trains a model of which of Debian's packages depend on which, on two servers with a trainer beside
+# each, once per seed. Prints how well the model distinguishes held-out edges from other pairs,
+# compared with a predictor that uses popularity alone. Fails unless the model is much better.
 #
 #   examples/link_prediction/debian.sh [--from PACKAGES] [--parts N] [SEED...] [-- OPTION...]
 #
-# --from takes a Packages file instead of what apt knows; what follows -- goes to link_prediction.
-# UNIFORM_AUC, POPULAR_MRR and POPULAR_AUC set other floors. Needs the programs in
-# build/release/bin, or in BIN.
+# --from takes a Packages file instead of apt's package lists; options after -- are passed to
+# link_prediction. UNIFORM_AUC, POPULAR_MRR and POPULAR_AUC set other minimum values. The script
+# needs the programs in build/release/bin, or in BIN.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 from=() seeds=() more=() parts=2
@@ -36,7 +36,7 @@ trap clean_up EXIT
 scripts/debian_graph.py --hetero "${from[@]}" --output "$work/raw"
 "$bin/graphctl" partition --graph_name debian_links --input "$work/raw" --num_parts "$parts" \
   --output "$work/parts" >"$work/partition.log" 2>&1 || { cat "$work/partition.log" >&2; exit 1; }
-# Ports that nobody has, below those that the system gives to clients.
+# Chooses free ports below the range from which the system gives ports to clients.
 /usr/bin/python3 -c '
 import socket, sys
 left = int(sys.argv[1])
@@ -52,7 +52,7 @@ for port in range(30600, 32700):
     print("127.0.0.1", port)
     left -= 1' "$parts" >"$work/ip_config.txt"
 
-# at_least FLOOR KIND METRIC: what the model has on the test edges.
+# at_least FLOOR KIND METRIC: fails if the model's METRIC on the test edges is below FLOOR.
 at_least() {
   local value
   value=$(sed -nE "s/.*test, $2 negatives:.* $3 ([0-9.]+).*; by degree.*/\1/p" "$work/job.log")

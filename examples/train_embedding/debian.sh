@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Learns a vector for each of Debian's packages, from two servers with a trainer beside each, and says
-# how often the right section comes out. Then once more, and in the middle of an epoch both servers
-# are killed with kill -9 and stay away, so that the job fails; the same command with --resume starts
-# servers again, goes on from the last checkpoint, and must come to the same accuracy.
+# Learns a vector for each of Debian's packages, on two servers with a trainer beside each, and
+# prints the accuracy of the predicted sections. Then repeats the job, kills both servers with
+# kill -9 in the middle of an epoch and leaves them dead, so that the job fails. The same command
+# with --resume starts servers again, continues from the last checkpoint, and must reach the same
+# accuracy.
 #
 #   examples/train_embedding/debian.sh [--epochs N]
 #
-# Needs apt's package lists and the programs in build/release/bin, or in BIN.
+# The script needs apt's package lists and the programs in build/release/bin, or in BIN.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 epochs=6
@@ -22,7 +23,7 @@ floor=${FLOOR:-0.60}
 
 work=$(mktemp -d -t graphd-embedding.XXXXXX)
 export GRAPHD_RUNTIME_DIR=$work/run
-# Killed servers leave their tensors' memory there.
+# Servers that are killed leave the memory of their tensors there.
 GRAPHD_MEMORY_DIR=$(mktemp -d /dev/shm/graphd-test.XXXXXX)
 export GRAPHD_MEMORY_DIR
 cluster=(--server_name debian_embedding --ip_config "$work/ip_config.txt")
@@ -35,7 +36,7 @@ trap clean_up EXIT
 scripts/debian_graph.py --output "$work/raw"
 "$bin/graphctl" partition --graph_name debian --input "$work/raw" --add_reverse --num_parts 2 \
   --output "$work/parts" >"$work/partition.log" 2>&1 || { cat "$work/partition.log" >&2; exit 1; }
-# Two ports that nobody has, below those that the system gives to clients.
+# Chooses two free ports below the range from which the system gives ports to clients.
 /usr/bin/python3 -c '
 import socket
 found = 0
@@ -48,7 +49,7 @@ for port in range(30200, 32700):
     found += 1
     if found == 2: break' >"$work/ip_config.txt"
 
-# train LOG [ARGUMENTS...]
+# train LOG [ARGUMENTS...]: runs the job with these arguments and writes its output to LOG.
 train() {
   local log=$1
   shift

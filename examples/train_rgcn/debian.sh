@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Trains an R-GCN on Debian's packages, maintainers and sources from three servers, a trainer beside
-# each, once per seed, and says what accuracy comes out: in which section is a package? Fails below
-# FLOOR (default 0.80; from packages and dependencies alone, train_sage learns to get 0.74 right).
+# Trains an R-GCN on Debian's packages, maintainers and sources, on three servers with a trainer
+# beside each, once per seed, and prints the accuracy of the predicted sections of packages. Fails
+# below FLOOR (default 0.80; on packages and dependencies alone, train_sage reaches 0.74).
 #
 #   examples/train_rgcn/debian.sh [--epochs N] [SEED...]
 #
-# Needs apt's package lists and the programs in build/release/bin, or in BIN.
+# The script needs apt's package lists and the programs in build/release/bin, or in BIN.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 epochs=10
@@ -33,7 +33,7 @@ trap clean_up EXIT
 scripts/debian_graph.py --hetero --output "$work/raw"
 "$bin/graphctl" partition --graph_name debian_hetero --input "$work/raw" --num_parts 3 \
   --output "$work/parts" >"$work/partition.log" 2>&1 || { cat "$work/partition.log" >&2; exit 1; }
-# Three ports that nobody has, below those that the system gives to clients.
+# Chooses three free ports below the range from which the system gives ports to clients.
 /usr/bin/python3 -c '
 import socket
 found = 0

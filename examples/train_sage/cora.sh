@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Trains on the Cora citation network (Planetoid's split: 140 training nodes) from two servers, once
-# per seed, and says what accuracy comes out. Fails below 0.76.
+# Trains on the Cora citation network (Planetoid's split: 140 training nodes) on two servers, once
+# per seed, and prints the accuracy. Fails below 0.76.
 #
 #   examples/train_sage/cora.sh DIR [SEED...]
 #
-# DIR has the graph in OGB's raw layout. Needs the programs in build/release/bin, or in BIN.
+# DIR contains the graph in OGB's raw layout. The script needs the programs in build/release/bin, or
+# in BIN.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 data=$(realpath -e -- "${1:?usage: cora.sh DIR [SEED...]}")

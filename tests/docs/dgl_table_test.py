@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/dgl.md tells the truth about what there is: no cell is empty, and every header, function,
-option, variable, manual and test that it names exists."""
+"""Checks that the tables of docs/dgl.md are complete and correct: no cell is empty, and every
+header, function, option, variable, manual and test that they name exists."""
 import os
 import re
 import unittest
@@ -16,7 +16,7 @@ def read(*path):
 
 
 def rows(text):
-    """(line number, cells) of every row of every table."""
+    """Yields (line number, cells) for every row of every table."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("|"):
             cells = re.split(r"(?<!\\)\|", line)
@@ -25,7 +25,7 @@ def rows(text):
 
 
 def tests_of_sources():
-    """Names of tests by source file, as the table writes them: {"copy_cli_test": {"test_x"}}."""
+    """Returns the names of tests by source file, as in the table: {"copy_cli_test": {"test_x"}}."""
     found = {}
     for directory, _, files in os.walk(os.path.join(ROOT, "tests")):
         for name in files:
@@ -53,7 +53,7 @@ class Table(unittest.TestCase):
         cls.tests = tests_of_sources()
 
     def each(self, check):
-        """Calls check(cells) for each row; all failures are told, with their lines."""
+        """Calls check(cells) for each row and reports all failures with their lines."""
         wrong = []
         for number, cells in self.rows:
             wrong += [f"docs/dgl.md:{number}: {problem}" for problem in check(cells)]

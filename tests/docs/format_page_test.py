@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""graphd-format(5) says what a reader needs: one that was written after it (tests/tools) finds in
-graphctl's files the graph that went in, and nothing where a byte is changed."""
+"""Checks that graphd-format(5) is sufficient to read the format: a reader that follows it
+(tests/tools) finds the input graph in graphctl's files, and refuses a file with a changed byte."""
 import io
 import json
 import os
@@ -20,7 +20,7 @@ from native_files import BadFile, Graph, Partition  # noqa: E402
 GRAPHCTL = os.path.join(os.environ.get("GRAPHD_BIN_DIR") or
                         sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin"), "graphctl")
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man", "graphd-format.5")
-USERS, POSTS, WIDTH = 9000, 400, 200  # a partition's features of users have more than 2 MiB
+USERS, POSTS, WIDTH = 9000, 400, 200  # makes the features of users larger than 2 MiB per partition
 PARTS = 3
 
 
@@ -72,7 +72,7 @@ class NativeFormat(unittest.TestCase):
         return path
 
     def column(self, kind, type_id, name):
-        """A feature of the whole graph, by type-wise id."""
+        """Returns a feature of the whole graph, by type-wise id."""
         return [row for part in self.parts for row in part.feature(kind, type_id, name)]
 
     def test_types_and_sizes_are_those_of_the_input(self):

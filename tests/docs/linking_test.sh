@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The project that libgraphclient(3) shows under "Linking" can be configured, and a program of the
-# manual compiles in it. Whether it links is what the manual's other programs show.
+# Checks that the project in the section "Linking" of libgraphclient(3) can be configured, and that
+# a program of the manual compiles in it. The manual's other programs show that it links.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The man pages are well-formed, every option of graphd stands in its pages and in the example, and
-# every option of graphctl in the page of its subcommand.
+# Checks that the man pages are well-formed, that graphd's pages and the example configuration have
+# every option of graphd, and that the page of each subcommand of graphctl has all of its options.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 status=0
 
-# Pages of ours are not installed where mandoc looks for them.
+# References to graphd's own pages are not errors: they are not installed where mandoc looks.
 said=$(mandoc -Tlint man/*.[1-8] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db' || true)
 if [ -n "$said" ]; then
   echo "$said"
@@ -30,7 +30,8 @@ for option in $options; do
   grep -q -- "Fl -$option" man/graphctl-launch.1 || { echo "man/graphctl-launch.1: no --$option"; status=1; }
 done
 
-# check_verb PAGE SUBCOMMAND...; graphctl-server(1) refers to graphctl-launch(1) for the hosts'.
+# check_verb PAGE SUBCOMMAND...: checks that PAGE has every option of the subcommand.
+# graphctl-server(1) refers to graphctl-launch(1) for the options that select hosts.
 check_verb() {
   local page=man/$1.1 pages=("man/$1.1")
   [ "$1" != graphctl-server ] || pages+=(man/graphctl-launch.1)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of the manual pages: a listing is the text of its file in examples/manual, and the
-output beneath it is what the program prints, standalone, on partitions that DGL wrote.
+"""Checks the examples of the manual pages: a listing is the text of its file in examples/manual,
+and the output below it is what the program prints in standalone mode, on partitions that DGL wrote.
 
---update writes the files' text and the programs' output into the pages.
+--update writes the files' text and the programs' output to the pages.
 """
 import glob
 import gzip
@@ -18,7 +18,7 @@ import unittest
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 FIXTURE = os.path.join(ROOT, "tests", "fixtures", "dgl", "hetero_2p")
-# What stands in a page after  .\" listing: NAME  or  .\" output: NAME.
+# Matches the display in a page after  .\" listing: NAME  or  .\" output: NAME.
 DISPLAY = re.compile(r'(?m)^\.\\" (listing|output): (\w+)\n(\.Bd [^\n]*\n)(.*?)^\.Ed$', re.DOTALL)
 
 
@@ -28,7 +28,7 @@ def read(path):
 
 
 def source(name):
-    """An example without its licence line."""
+    """Returns the text of an example without its licence line."""
     return read(os.path.join(ROOT, "examples", "manual", name + ".cc")).split("\n", 1)[1]
 
 
@@ -45,7 +45,7 @@ def pages():
 
 
 def unpack(directory):
-    """The fixture's part config, with everything beside it unpacked."""
+    """Unpacks the fixture to a directory and returns the path of its part config."""
     shutil.copytree(FIXTURE, directory, dirs_exist_ok=True)
     for path in glob.glob(os.path.join(directory, "part*", "*.gz")):
         with gzip.open(path) as packed, open(path[:-3], "wb") as out:
@@ -55,7 +55,7 @@ def unpack(directory):
 
 def run(name, part_config):
     program = os.path.join(BIN, "..", "tests", "manual_" + name)
-    # Sanitizers have options there; graphd's own would change what is printed.
+    # Options of sanitizers are kept; variables of graphd would change the output.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GRAPHD_")}
     return subprocess.run([program], env=environment | {"GRAPHD_PART_CONFIG": part_config}, text=True,
                           timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The scripts of the first hour: setup is silent where nothing is missing, packages.txt is sorted and
-# names packages that exist, the others say what they do and refuse what they do not know.
+# Checks the scripts for new users: setup is silent if nothing is missing, packages.txt is sorted
+# and names packages that exist, and the others have a --help and refuse unknown options.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 status=0
