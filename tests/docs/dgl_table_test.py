@@ -7,7 +7,7 @@ import re
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-HEADER = ["DGL", "ours", "test", "different, and why"]
+HEADER = ["DGL", "graphd", "test", "difference and reason"]
 
 
 def read(*path):
@@ -74,7 +74,7 @@ class Table(unittest.TestCase):
 
     def test_what_is_there_has_a_test_that_exists(self):
         def check(cells):
-            if cells[1] in ("next", "none"):
+            if cells[1] in ("planned", "none"):
                 return [] if cells[2] == "none" else ["a test of something that is not there"]
             names = re.findall(r"`(\w+): ([\w.]+)`", cells[2])
             if not names or re.sub(r"`\w+: [\w.]+`", "", cells[2]).strip(" ,"):
@@ -87,7 +87,7 @@ class Table(unittest.TestCase):
         self.each(self.unknown_names)
 
     def unknown_names(self, cells):
-        if cells[1] in ("next", "none"):
+        if cells[1] in ("planned", "none"):
             return
         code, pages, known = "", "", 0
         for page, section in re.findall(r"\b([a-z][a-z.-]+)\((\d)\)", cells[1]):
