@@ -7,6 +7,8 @@
 #include <stop_token>
 #include <utility>
 
+#include "graphd/export.h"
+
 // Batches 0 .. num_batches-1, made ahead by threads and delivered one by one: what every loader
 // stands on. One queue is one epoch; destroying it in the middle leaves nothing behind.
 //
@@ -15,7 +17,7 @@
 //                           {.num_workers = 4, .queue_size = 8});
 //   while (auto batch = queue.Next()) Use(*batch);
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 inline constexpr int kMaxWorkers = 1024;
 inline constexpr int64_t kMaxQueueSize = 1 << 20;

@@ -4,12 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/sampling.h"
 #include "graphd/tensor.h"
 
 // Blocks (message flow graphs) made of sampled neighbours, and the mini-batches made of them.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // One edge type's part of a block. Local ids are positions in the block's src_nodes / dst_nodes.
 struct BlockEdges {

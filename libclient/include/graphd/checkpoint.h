@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 
 // Checkpoints: the persistent tensors of a graph's daemons as they were at one moment, optimisers'
 // state included, and what a trainer wants to keep with them (its dense weights), under one name.
 // They lie on the daemons' disks and outlive daemons; half-made ones are never seen. The same as
 // `graphctl checkpoint`.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct CheckpointTensor {
   TensorSpec spec;

@@ -9,9 +9,10 @@
 
 #include "graphd/dist_data_loader.h"
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 #include "graphd/samplers.h"
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 inline constexpr NodeTypeId kTypeOfOptions = -1;
 

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "graphd/batch_queue.h"
+#include "graphd/export.h"
 #include "graphd/initialize.h"
 
 // Iterating over a dataset of any kind in mini-batches; DistNodeDataLoader (graphd/data_loader.h)
 // is one whose items are nodes.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct DataLoaderOptions {
   int64_t batch_size = 1000;

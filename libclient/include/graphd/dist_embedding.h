@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graphd/dist_tensor.h"
+#include "graphd/export.h"
 
 // Learnable vectors, one per node (or edge, or anything counted), that lie with the daemons.
 // Matches dgl.distributed.DistEmbedding: a forward pass gathers rows, the backward pass hands their
@@ -19,7 +20,7 @@
 //   emb.Backward(batch.input_nodes(user_type), gradients);       // float32 [n, 64]
 //   optimizer.Step();
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct EmbeddingOptions {
   std::string name;

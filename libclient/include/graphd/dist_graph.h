@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graphd/dist_tensor.h"
+#include "graphd/export.h"
 #include "graphd/initialize.h"
 #include "graphd/partition_book.h"
 #include "graphd/schema.h"
@@ -15,7 +16,7 @@
 // A graph that lies in the partitions of several daemons, seen as one. Matches dgl.distributed's
 // DistGraph; ids are type-wise, int64, and 0-based. Everything here is thread-safe.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // What there is of one feature. Matches DGL's Scheme.
 struct FeatureScheme {

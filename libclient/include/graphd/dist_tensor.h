@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/tensor.h"
 #include "graphd/tensor_spec.h"
 
@@ -15,9 +16,12 @@
 // that trainers make, whose rows live in the daemons and, beyond memory, in RocksDB.
 
 namespace graphd {
+class TensorSource;  // Internal: where rows come from.
+}  // namespace graphd
+
+namespace GRAPHD_EXPORT graphd {
 
 class DistGraph;
-class TensorSource;  // where rows come from; internal
 
 // Copies are handles. Thread-safe.
 class DistTensor {

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "graphd/data_loader.h"
+#include "graphd/export.h"
 #include "graphd/negative.h"
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Which edges a batch must not see when it samples: a link predictor that finds its answer among
 // the neighbours learns nothing. DGL names in quotes.

@@ -3,11 +3,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "graphd/export.h"
+
 // The one exception of the project. Everything that can go wrong through data, disk, network, user
 // or peer throws graphd::Error; its message names the object concerned (file and offset, host,
 // partition, option) and ends with what to do. Bugs of our own abort with GRAPHD_CHECK instead.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // What kind of thing went wrong. Each code maps to one exit code of graphd and graphctl (see
 // ExitCode) and travels over RPC unchanged.

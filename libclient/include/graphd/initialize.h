@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graphd/error.h"
+#include "graphd/export.h"
 
 // Where a trainer begins. `graphctl launch` sets the environment from which
 // Options::FromEnvironment reads; then
@@ -17,8 +18,10 @@
 // returns.
 
 namespace graphd {
+class GraphAccess;  // Internal: routing to partitions.
+}  // namespace graphd
 
-class GraphAccess;  // routing to partitions; internal
+namespace GRAPHD_EXPORT graphd {
 
 // How partitions are reached.
 enum class Transport {

@@ -2,13 +2,15 @@
 #pragma once
 #include <functional>
 
+#include "graphd/export.h"
+
 // Ending calls that wait: for a program that learns of Ctrl-C, or of anything else, only when it
 // looks.
 //
 //   const InterruptCheck check([] { if (stop_requested) throw Stopped(); });
 //   graph.Barrier();  // throws Stopped soon after stop_requested is set
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // While it lives, every call of libgraphclient that its thread makes calls `check` about every 50
 // ms as long as it waits: for a daemon, for other trainers, for a sampler. What `check` throws,

@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/samplers.h"
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct LayerOptions {
   // Edge feature: the entries of the adjacency matrix (float, or a mask), for example normalised by

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 
 // Negative edges: pairs of nodes that a link predictor is told are not connected. Names match
 // dgl.dataloading.negative_sampler.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Pairs of type-wise ids: edge i would go from src[i] to dst[i].
 struct NegativeEdges {

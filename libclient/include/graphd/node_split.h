@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 
 // Dividing the nodes or edges that a mask chooses among the trainers of a job. Match
 // dgl.distributed.node_split(nodes, partition_book, ntype, rank, force_even, node_trainer_ids) and
@@ -42,7 +43,7 @@
 // of another dtype or length, a rank outside 0..W-1, and trainer ids that are no integers in
 // 0..2^20-1; Error(kNotFound) on an unknown feature. Thread-safe.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct SplitOptions {
   int rank = -1;        // whose share; -1: this trainer's

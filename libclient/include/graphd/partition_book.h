@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/schema.h"
 
 // Which partition owns which node and edge, and how the id spaces of a partitioned graph map onto
@@ -20,7 +21,7 @@
 //
 // Immutable after construction; every method may be called from any thread.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // The map of one kind of object (nodes, or edges).
 class IdMap {

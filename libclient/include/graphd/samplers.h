@@ -9,10 +9,11 @@
 
 #include "graphd/block.h"
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 
 // What makes the blocks of a mini-batch. Loaders call a sampler from several threads.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // A node feature of one type, to be read with a batch.
 struct FeatureOfType {

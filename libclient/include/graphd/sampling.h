@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 #include "graphd/sampling_rule.h"
 
 // Sampling the neighbours of nodes, over all partitions: one hop at a time. Samplers that make the
@@ -17,7 +18,7 @@
 // twice (DGL draws again); give `streams` to make occurrences differ. Functions here are
 // thread-safe. A call sends one message to each partition that is not mapped and owns a seed.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Neighbours sampled for the seeds along one edge type: those of seeds[i] are
 // [indptr[i], indptr[i+1]). All ids type-wise.

@@ -3,11 +3,12 @@
 #include <cstdint>
 #include <string>
 
+#include "graphd/export.h"
 #include "graphd/schema.h"
 
 // How neighbours are chosen. Values; what they do is the same in trainers and daemons.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 inline constexpr int kAllNeighbors = -1;
 

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "graphd/error.h"
+#include "graphd/export.h"
 
 // Node types and canonical edge types of a graph, by integer id. Immutable after construction and
 // safe to share between threads. A homogeneous graph has one node type "_N" and one edge type
 // ("_N", "_E", "_N"), as in DGL.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 using NodeTypeId = int32_t;  // 0 .. num_ntypes()-1
 using EdgeTypeId = int32_t;  // 0 .. num_etypes()-1

@@ -2,9 +2,10 @@
 #pragma once
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/samplers.h"
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Subgraphs around seeds (Zeng et al., "Decoupling the Depth and Scope of Graph Neural Networks",
 // NeurIPS 2021): samples neighbourhoods as NeighborSampler does, then takes the subgraph induced by

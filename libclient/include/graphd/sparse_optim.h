@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graphd/dist_embedding.h"
+#include "graphd/export.h"
 
 // Optimisers of embeddings. A step sends each gradient once, to the daemon that has the row and its
 // state; the daemon applies it, and nothing of it is lost with a trainer or a daemon. Match
@@ -23,7 +24,7 @@
 // same bits for any number of the daemons' threads. The state lies with the table and is saved,
 // restored and dropped with it.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Who waits for whom in a step.
 enum class StepMode {

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 
 // Small graphs cut out of the large one, whole: every edge of the wanted kind. Functions are
 // thread-safe and throw as DistGraph's queries do.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Edges of one type in a subgraph, in the order that the function below says.
 struct SubgraphEdges {

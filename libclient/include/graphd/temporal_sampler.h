@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/samplers.h"
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct TemporalOptions {
   std::string column;      // edge feature: the time of each edge, a number of any dtype

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "graphd/error.h"
+#include "graphd/export.h"
 
 // Dense, contiguous, row-major arrays in host memory, as they lie in features and mini-batches.
 // A Tensor shares ownership of the bytes it shows (a mapped segment, a pooled buffer, a heap
 // block), so it outlives whatever made it. Copying one copies the handle. Reading one from several
 // threads is safe; writing is the caller's to order.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // Element types; the first nine are DGL's feature dtypes, the unsigned ones serve graph structure.
 enum class DType : uint8_t {

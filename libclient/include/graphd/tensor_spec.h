@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "graphd/export.h"
 #include "graphd/tensor.h"
 
 // What a distributed tensor is: plain values.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 // First values of a tensor's rows. They are a function of the seed and the row's id alone, so they
 // do not depend on partitions, threads, or when the row is first touched. Daemons compute them.

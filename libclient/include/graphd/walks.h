@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graphd/dist_graph.h"
+#include "graphd/export.h"
 #include "graphd/sampling_rule.h"
 
 // Random walks over all partitions. A step of all walks of a call is one message to each partition
@@ -18,7 +19,7 @@
 // begins two different walks. Calls with the same seed use the same random numbers, so give every
 // call of an epoch, and every trainer, a seed of its own. Functions here are thread-safe.
 
-namespace graphd {
+namespace GRAPHD_EXPORT graphd {
 
 struct WalkOptions {
   // kOut follows edges as they point, as DGL does; kIn walks against them (and asks only the
