@@ -4,6 +4,7 @@ import os
 import re
 import sys
 
+from docutils import nodes
 from sphinx.util.nodes import make_refnode
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -18,10 +19,12 @@ version = release
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.graphviz",
               "sphinx.ext.napoleon"]
+smartquotes = False  # dashes of options stay as they are
 nitpicky = True
 # Identifiers that the C++ reference does not declare: std's, namespaces, and what headers only name.
 nitpick_ignore_regex = [("cpp:identifier", r"\w+(::\w+)?")]
 highlight_language = "none"
+toc_object_entries_show_parents = "hide"
 default_role = "py:obj"  # of `name` in docstrings
 
 myst_enable_extensions = ["colon_fence"]
@@ -67,5 +70,15 @@ def python_name(app, env, node, contnode):
     return contnode if phrase else None
 
 
+def dashes(_, doctree):
+    """Draws the dash between a parameter and its description, and none where there is no description."""
+    for text in list(doctree.findall(nodes.Text)):
+        if text.astext() == " -- ":
+            after = text.parent[text.parent.index(text) + 1:]
+            text.parent.replace(text, nodes.Text(" \u2013 " if "".join(
+                node.astext() for node in after).strip() else ""))
+
+
 def setup(app):
     app.connect("missing-reference", python_name)
+    app.connect("doctree-read", dashes)

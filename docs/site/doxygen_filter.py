@@ -22,7 +22,7 @@ SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "\\\\", "@": "\\@", "#"
 def escape(text):
     """Makes Doxygen show the text as it is; `code` becomes code."""
     def plain(part):
-        return "".join(SPECIAL.get(c, c) for c in part)
+        return "".join(SPECIAL.get(c, c) for c in part).replace("--", "\\--")  # no dash
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a lone backtick
         return plain(text)

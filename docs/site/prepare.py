@@ -122,7 +122,7 @@ class Site:
         title, section = name.rsplit(".", 1)
         out = [f"# {title}({section})\n"]
         for anchor, heading, body in sections:
-            words = html.unescape(re.sub(r"<[^>]*>", "", heading))
+            words = " ".join(html.unescape(re.sub(r"<[^>]*>", "", heading)).split())
             body = re.sub(r'<a class="Xr" href="([^"]*)\.html">(.*?)</a>', reference, body,
                           flags=re.DOTALL)
             out.append(f"## {words.capitalize()}\n\n```{{raw}} html\n"
@@ -198,7 +198,11 @@ def headers(xml):
         out = [f".. _{label}:\n" for label in [refid, *labels.get(title, [])]]
         out += [title, "=" * len(title), "",
                 f".. doxygenfile:: {title}\n   :sections: briefdescription detaileddescription\n"]
-        for _, kind, thing, arguments in sorted(declared.get(title, [])):
+        here = sorted(declared.get(title, []))
+        out.append(" · ".join(f":cpp:any:`{each.split('::', 1)[1]} <{each}>`"
+                              for each in dict.fromkeys(thing for _, _, thing, _ in here
+                                                        if "<" not in thing)) + "\n")
+        for _, kind, thing, arguments in here:
             out.append(f".. doxygen{kind}:: {thing}{arguments}")
             if kind in ("class", "struct"):
                 out.append("   :members:\n   :protected-members:\n   :undoc-members:")
@@ -212,10 +216,10 @@ def graphviz(text, source):
     Only what the repository's charts have: subgraphs, nodes with a label, edges with a label.
     """
     node = r'(\w+)(?:\["([^"]*)"\])?'
-    out = ['digraph {', 'rankdir=LR; bgcolor=transparent; compound=true;',
+    out = ['digraph {', 'rankdir=LR; bgcolor=transparent; nodesep=0.4; ranksep=1.4; pad="0.5,0.1"; labeljust=r;',
            'node [shape=box, style="rounded,filled", fillcolor="#e8eef7", color="#5b7db1", '
-           'fontcolor="#1c2b40", fontname="sans-serif", fontsize=11];',
-           'edge [color="#7a8699", fontcolor="#7a8699", fontname="sans-serif", fontsize=10];']
+           'fontcolor="#1c2b40", fontname="DejaVu Sans,Verdana,sans-serif", fontsize=11];',
+           'edge [color="#7a8699", fontcolor="#7a8699", fontname="DejaVu Sans,Verdana,sans-serif", fontsize=10];']
 
     def named(name, label):
         if label is not None:
@@ -233,7 +237,7 @@ def graphviz(text, source):
         if inner:
             out.append(f'subgraph cluster_{inner.group(1)} {{ label="{inner.group(2)}"; '
                        'style="rounded"; color="#a9b4c4"; fontcolor="#7a8699"; '
-                       'fontname="sans-serif"; fontsize=11;')
+                       'fontname="DejaVu Sans,Verdana,sans-serif"; fontsize=11;')
         elif line == "end":
             out.append("}")
         elif edge:
