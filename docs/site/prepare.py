@@ -35,17 +35,11 @@ def read(path):
         return file.read()
 
 
-def tracked(*patterns):
-    """Files of the repository by Git's patterns, also new ones; all there are outside a checkout."""
-    done = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "-C", ROOT, "ls-files", "--cached",
-                           "--others", "--exclude-standard", "--", *patterns],
-                          capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return sorted(path for path in done.stdout.splitlines()
-                      if os.path.isfile(os.path.join(ROOT, path)))
-    return sorted(os.path.relpath(os.path.join(folder, name), ROOT)
-                  for pattern in patterns for folder, _, names in os.walk(os.path.join(ROOT, pattern))
-                  for name in names) or list(patterns)
+def files_below(folder):
+    """Paths of a folder's files, from the repository's root, in order."""
+    return sorted(os.path.relpath(os.path.join(where, name), ROOT)
+                  for where, _, names in os.walk(os.path.join(ROOT, folder))
+                  for name in names if "__pycache__" not in where and not name.startswith("."))
 
 
 class Site:
@@ -53,7 +47,7 @@ class Site:
         self.folder = folder
         self.linked = {}  # file or folder of the repository -> page that shows it
         self.manuals = {os.path.basename(path): f"{MANUALS}/{os.path.basename(path)}.md"
-                        for path in tracked("man")}
+                        for path in files_below("man")}
 
     def write(self, page, text):
         path = os.path.join(self.folder, page)
@@ -133,7 +127,7 @@ class Site:
         """The page of a file, or of all files of a folder."""
         out = [f"---\norphan: true\n---\n\n# {path}\n"]
         folder = os.path.isdir(os.path.join(ROOT, path))
-        for each in tracked(path) if folder else [path]:
+        for each in files_below(path) if folder else [path]:
             text = read(each)
             name, ending = os.path.splitext(os.path.basename(each))
             language = LANGUAGES.get(ending, "cmake" if name == "CMakeLists" else "text")
@@ -146,7 +140,7 @@ class Site:
         return "\n".join(out)
 
     def make(self):
-        for source in tracked("docs"):
+        for source in files_below("docs"):
             if source.endswith(".md"):
                 page = source[len("docs/"):]
                 self.write(page, self.markdown(source, page))
