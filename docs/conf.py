@@ -21,7 +21,7 @@ extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.graphv
               "sphinx.ext.napoleon"]
 smartquotes = False  # dashes of options stay as they are
 nitpicky = True
-# Identifiers that the C++ reference does not declare: std's, namespaces, and what headers only name.
+# The C++ reference does not declare the identifiers of std, namespaces, and internal types.
 nitpick_ignore_regex = [("cpp:identifier", r"\w+(::\w+)?")]
 highlight_language = "none"
 toc_object_entries_show_parents = "hide"

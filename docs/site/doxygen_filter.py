@@ -20,7 +20,7 @@ SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "\\\\", "@": "\\@", "#"
 
 
 def escape(text):
-    """Makes Doxygen show the text as it is; `code` becomes code."""
+    """Escapes text so that Doxygen shows it as it is; `code` becomes code."""
     def plain(part):
         return "".join(SPECIAL.get(c, c) for c in part).replace("--", "\\--")  # no dash
     parts = text.split("`")
@@ -31,7 +31,7 @@ def escape(text):
 
 
 def paragraphs(lines):
-    """Doxygen's text of a comment block."""
+    """Returns the lines of a comment block as Doxygen expects them."""
     out, in_code, in_list = [], False, False
     for line in lines:
         indented = line.startswith("  ") and not in_list
@@ -42,6 +42,7 @@ def paragraphs(lines):
         if line:
             in_code = indented
             in_list = bool(re.match(r"\s*(-|\d+\.) ", line)) or (in_list and line.startswith("  "))
+        line = line.replace("*/", "* /")
         out.append(line[2:] if indented else line if in_code else escape(line))
     if in_code:
         out.append("@endverbatim")
@@ -49,11 +50,12 @@ def paragraphs(lines):
 
 
 def convert(source):
+    """Returns the text of a header with Doxygen's comments."""
     lines = source.split("\n")
     out, scopes, parens, i = [], [], 0, 0
     seen_namespace = False
     hidden = False
-    trailing_column = None  # of the // that a comment on the next line goes on from
+    trailing_column = None  # column of the last trailing //, which the next line may continue
     while i < len(lines):
         line = lines[i]
         if hidden and (not line.strip() or re.match(r"\s*(\}|\w+:$)", line)):
@@ -89,7 +91,8 @@ def convert(source):
             else:
                 out += lines[begin:i]
                 continue
-            out += [f"{indent}/// {each}".rstrip() for each in text]
+            # Doxygen would show the slashes of /// in what is verbatim.
+            out += [f"{indent}/**", *(f"{indent}{each}".rstrip() for each in text), f"{indent}*/"]
             continue
         code, found = line, TRAILING.match(line)
         if found and not line.lstrip().startswith("//"):

@@ -36,7 +36,7 @@ def read(path):
 
 
 def files_below(folder):
-    """Paths of a folder's files, from the repository's root, in order."""
+    """Lists the files in a folder and its subfolders, sorted, relative to the repository's root."""
     return sorted(os.path.relpath(os.path.join(where, name), ROOT)
                   for where, _, names in os.walk(os.path.join(ROOT, folder))
                   for name in names if "__pycache__" not in where and not name.startswith("."))
@@ -56,7 +56,7 @@ class Site:
             file.write(text)
 
     def page_of(self, path):
-        """The page that shows a file or folder of the repository."""
+        """Returns the page that shows a file or folder of the repository."""
         if path in FROM_ROOT:
             return FROM_ROOT[path]
         if path.startswith("docs/") and path.endswith(".md"):
@@ -66,7 +66,7 @@ class Site:
         return self.linked.setdefault(path, f"files/{path}.md")
 
     def markdown(self, source, page):
-        """The text of a Markdown file of the repository, as page of the site."""
+        """Returns the text of a Markdown file of the repository, with links to pages of the site."""
         here = os.path.dirname(source)
 
         def link(match):
@@ -96,13 +96,12 @@ class Site:
                 line = re.sub(r"(?<![\[`\w.-])([a-z][a-z.-]+)\(([1-8])\)(?![\]`])", manual, line)
             out.append(line)
         text = "\n".join(out)
-        # What stands behind a language ("python file=x.py", "sh norun") is for the tests.
+        # Words after the language ("python file=x.py", "sh norun") are read by tests only.
         text = re.sub(r"(?m)^(```\w+) .*$", r"\1", text)
         return re.sub(r"(?ms)^```mermaid\n(.*?)^```$", lambda m: graphviz(m.group(1), source), text)
 
     def manual(self, name):
-        """The page of a manual, with a heading of Sphinx's for each section."""
-        # mandoc finds no manuals of ours where it looks for those of its links.
+        """Returns the page of a manual, in which each section has a heading that Sphinx knows."""
         done = subprocess.run(["mandoc", "-Thtml", "-O", "fragment,man=%N.%S.html", "-Wfatal",
                                os.path.join(ROOT, "man", name)],
                               capture_output=True, text=True, check=False)
@@ -124,7 +123,7 @@ class Site:
         return "\n".join(out)
 
     def file(self, path):
-        """The page of a file, or of all files of a folder."""
+        """Returns a page with the text of a file, or of all files of a folder."""
         out = [f"---\norphan: true\n---\n\n# {path}\n"]
         folder = os.path.isdir(os.path.join(ROOT, path))
         for each in files_below(path) if folder else [path]:
@@ -156,8 +155,10 @@ class Site:
 
 
 def headers(xml):
-    """(name, page) of each public header: what it declares in its own order, which doxygenfile would
-    sort by kind. Needs Doxygen's XML."""
+    """Yields (name, page) of each public header, from Doxygen's XML.
+
+    A page has the declarations in the header's order; doxygenfile would sort them by kind.
+    """
     def parse(name):
         return ElementTree.parse(os.path.join(xml, name + ".xml")).getroot()
 
@@ -205,9 +206,9 @@ def headers(xml):
 
 
 def graphviz(text, source):
-    """A flowchart of Mermaid as a graph of Graphviz, which needs no script in the reader's browser.
+    """Converts a flowchart of Mermaid for Graphviz, which needs no script in the reader's browser.
 
-    Only what the repository's charts have: subgraphs, nodes with a label, edges with a label.
+    It understands what the repository's charts have: subgraphs, nodes with a label, edges with a label.
     """
     node = r'(\w+)(?:\["([^"]*)"\])?'
     out = ['digraph {', 'rankdir=LR; bgcolor=transparent; nodesep=0.4; ranksep=1.4; pad="0.5,0.1"; labeljust=r;',

@@ -27,7 +27,8 @@ def converted(text):
 
 
 def code(text):
-    """A header without comments and declarations that the filter leaves out."""
+    """Returns the lines of a header without comments and without what the filter leaves out."""
+    text = re.sub(r"/\*\*.*?\*/", "", text, flags=re.DOTALL)
     lines = (re.sub(r"\s*//.*", "", line) for line in text.split("\n"))
     return [line for line in lines if line.strip() and not re.match(r"\s*using \w+::\w+;$", line)]
 
@@ -41,7 +42,7 @@ class Filter(unittest.TestCase):
                 self.assertEqual(code(filtered(path)), code(file.read()), path)
 
     def test_comments_before_declarations_document_them(self):
-        self.assertIn("/// Adds <code>a&amp;b</code> to 1 &lt; 2.\nint Add();",
+        self.assertIn("/**\nAdds <code>a&amp;b</code> to 1 &lt; 2.\n*/\nint Add();",
                       converted("namespace graphd {\n// Adds `a&b` to 1 < 2.\nint Add();\n}\n"))
 
     def test_comments_behind_members_document_them(self):
@@ -50,11 +51,11 @@ class Filter(unittest.TestCase):
             "  int b;\n};\n}\n"))
 
     def test_the_comment_before_the_namespace_documents_the_file(self):
-        self.assertIn("/// @file\n/// Walks.\n", converted(
+        self.assertIn("/**\n@file\nWalks.\n*/\n", converted(
             "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n\n// Walks.\n\nnamespace graphd {\n}\n"))
 
     def test_indented_lines_are_code(self):
-        self.assertIn("/// Then\n///\n/// @verbatim\n/// Run(a<b>);\n/// @endverbatim\nvoid F();",
+        self.assertIn("/**\nThen\n\n@verbatim\nRun(a<b>);\n@endverbatim\n*/\nvoid F();",
                       converted("namespace graphd {\n// Then\n//\n//   Run(a<b>);\nvoid F();\n}\n"))
 
     def test_comments_in_bodies_stay(self):
@@ -62,7 +63,7 @@ class Filter(unittest.TestCase):
         self.assertEqual(converted(text), text)
 
     def test_internal_declarations_are_left_out(self):
-        self.assertIn("  /// @cond\n  int x();\n  /// @endcond\n\n  int y();".replace("  ///", "///"),
+        self.assertIn("/// @cond\n  int x();\n/// @endcond\n\n  int y();",
                       converted("namespace graphd {\nclass C {\n public:\n  // Internal: x.\n  int x();\n"
                                 "\n  int y();\n};\n}\n"))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The pages in Markdown: links within the repository lead somewhere, and code blocks can be read by
-their language. What tutorials and manuals show is run by other tests."""
+their language. Other tests run the examples of tutorials and manuals."""
 import ast
 import os
 import re
@@ -27,7 +27,7 @@ def pages():
 
 
 def blocks(page):
-    """(line, language, text) of each block of code."""
+    """Yields (line, language, text) of each block of code."""
     text = read(page)
     for match in BLOCK.finditer(text):
         language = (match.group(2).split() or [""])[0]
@@ -35,7 +35,7 @@ def blocks(page):
 
 
 def anchors(page):
-    """The anchors that a page's headings have where Markdown is shown."""
+    """Returns the anchors that a page's headings get where Markdown is shown."""
     text = BLOCK.sub("", read(page))
     headings = re.findall(r"^#{1,6} (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
