@@ -1,21 +1,59 @@
 # What `cmake --install` puts where. Components are what packages are made of (cmake/packages.cmake):
-# "graphd" here, "python" in python/CMakeLists.txt; "examples" is in none.
+# "lib" and "dev" here for libgraphclient, "graphd", "graphctl", and "python" in
+# python/CMakeLists.txt; "examples" is in none.
 include(GNUInstallDirs)
-set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME graphd)
-install(TARGETS graphd graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+include(CMakePackageConfigHelpers)
+
+# libgraphclient: the library, its headers, find_package(graphd CONFIG) and pkg-config.
+install(TARGETS graphclient EXPORT graphd
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lib NAMELINK_COMPONENT dev
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY libclient/include/graphd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/graphd)
+install(EXPORT graphd NAMESPACE graphd:: FILE graphdTargets.cmake
+  DESTINATION ${config_dir} COMPONENT dev)
+configure_package_config_file(cmake/graphdConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/graphdConfig.cmake INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/graphdConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/graphdConfig.cmake
+              ${PROJECT_BINARY_DIR}/graphdConfigVersion.cmake
+  DESTINATION ${config_dir} COMPONENT dev)
+# Relative to the file itself, so that `cmake --install --prefix` may choose another place.
+file(RELATIVE_PATH GRAPHD_PC_TO_PREFIX
+  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/graphd.pc.in ${PROJECT_BINARY_DIR}/graphd.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/graphd.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+# install_pages(component pattern...): manual pages.
+function(install_pages component)
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB pages CONFIGURE_DEPENDS man/${pattern})
+    foreach(page IN LISTS pages)
+      string(REGEX MATCH "[1-8]$" section ${page})
+      install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+        COMPONENT ${component})
+    endforeach()
+  endforeach()
+endfunction()
+install_pages(dev libgraphclient*.3)
+
+if(GRAPHD_BUILD_PROGRAMS)
+  install(TARGETS graphd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT graphd)
+  install(TARGETS graphctl RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT graphctl)
+  install_pages(graphd *.[58])
+  install_pages(graphctl graphctl*.1)
+  install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+    COMPONENT graphd)
+  # systemd looks below /usr/lib or /lib only, on 64-bit machines too.
+  install(FILES packaging/systemd/graphd@.service DESTINATION lib/systemd/system COMPONENT graphd)
+  install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf
+    COMPONENT graphd)
+  install(FILES packaging/systemd/graphd.tmpfiles DESTINATION lib/tmpfiles.d RENAME graphd.conf
+    COMPONENT graphd)
+endif()
 if(TARGET train_sage)
+  set_target_properties(train_sage PROPERTIES INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
   install(TARGETS train_sage RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT examples)
 endif()
-
-file(GLOB pages CONFIGURE_DEPENDS man/*.[1-8])
-foreach(page IN LISTS pages)
-  string(REGEX MATCH "[1-8]$" section ${page})
-  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
-endforeach()
-install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-install(FILES README.md ARCHITECTURE.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-
-# systemd looks below /usr/lib or /lib only, on 64-bit machines too.
-install(FILES packaging/systemd/graphd@.service DESTINATION lib/systemd/system)
-install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf)
-install(FILES packaging/systemd/graphd.tmpfiles DESTINATION lib/tmpfiles.d RENAME graphd.conf)
