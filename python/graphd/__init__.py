@@ -5,26 +5,48 @@
 >>> g = graphd.distributed.DistGraph("cora", part_config="parts/cora.json")   # doctest: +SKIP
 >>> sampler = graphd.sampling.NeighborSampler([10, 25])                       # doctest: +SKIP
 
-``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` the samplers and the
-loaders. What differs from DGL stands in docs/dgl.md, name by name.
+``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` has the samplers and
+the loaders. docs/dgl.md lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch,
+and is imported on first access.
 """
-import importlib
 
-from ._graphd import __version__
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import checkpoint, dataloading, distributed, errors, sampling
+from ._graphd import __version__ as __version__
 from .backend import use
+from .block import Block
+from .convert import to_pyg
 from .errors import GraphdError
 from .names import ALL, EID, NID
+from .sampled import to_block
 from .seeds import seed
 
-_LAZY = ("distributed", "sampling", "dataloading", "checkpoint", "errors", "nn")
-_FROM = {"Block": "block", "to_block": "block", "to_pyg": "convert"}
+if TYPE_CHECKING:
+    from . import nn as nn
 
-__all__ = ["ALL", "EID", "NID", "GraphdError", "seed", "use", *_LAZY[:4], *_FROM]
+__all__ = [
+    "ALL",
+    "EID",
+    "NID",
+    "Block",
+    "GraphdError",
+    "checkpoint",
+    "dataloading",
+    "distributed",
+    "errors",
+    "sampling",
+    "seed",
+    "to_block",
+    "to_pyg",
+    "use",
+]
 
 
-def __getattr__(name):
-    if name in _LAZY:
-        return importlib.import_module(f"graphd.{name}")
-    if name in _FROM:
-        return getattr(importlib.import_module(f"graphd.{_FROM[name]}"), name)
+def __getattr__(name: str) -> Any:
+    if name == "nn":
+        return importlib.import_module("graphd.nn")
     raise AttributeError(f"module 'graphd' has no attribute {name!r}")

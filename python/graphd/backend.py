@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose tensors graphd returns: PyTorch's where it is installed, NumPy's otherwise.
+"""The choice of the library whose tensors graphd returns: PyTorch if installed, otherwise NumPy.
 
 PyTorch is imported when the first tensor is made, not by ``import graphd``. Arguments may always be
-of either kind.
+tensors of either library.
 """
+
+from __future__ import annotations
+
 import importlib.util
+from typing import Any
 
-_chosen = None
+from . import _graphd
+from .errors import InvalidError
+from .typing import Tensor
+
+_chosen: str | None = None
 
 
-def use(library):
-    """Chooses the tensors that every function returns from now on.
+def use(library: str) -> None:
+    """Chooses the library whose tensors every function returns from now on.
 
     Parameters
     ----------
@@ -20,35 +28,34 @@ def use(library):
     Raises
     ------
     graphd.errors.InvalidError
-        For another library.
+        If `library` is neither of them.
     """
     global _chosen
-    from . import _graphd
 
     if library == "torch":
         import torch
         from torch.utils.dlpack import from_dlpack
 
-        # What it calls in the end, for what are capsules already: a batch is many tensors.
+        # from_dlpack ends in _from_dlpack for objects that are capsules already. Calling that
+        # directly saves time, since a batch has many tensors.
         _graphd.use_tensors_of(getattr(torch._C, "_from_dlpack", from_dlpack), torch.bool)
     elif library == "numpy":
         _graphd.use_tensors_of(None, None)
     else:
-        from .errors import InvalidError
-
         raise InvalidError(f"library {library!r}: use 'torch' or 'numpy'")
     _chosen = library
 
 
-def chosen():
-    """"torch" or "numpy", deciding on it if nobody has."""
+def chosen() -> str:
+    """Returns "torch" or "numpy"; makes the default choice if `use` was not called."""
     if _chosen is None:
         use("torch" if importlib.util.find_spec("torch") else "numpy")
+    assert _chosen is not None
     return _chosen
 
 
-def dtype_of(name):
-    """The chosen library's dtype of this name."""
+def dtype_of(name: str) -> Any:
+    """Returns the dtype of this name in the chosen library."""
     if chosen() == "torch":
         import torch
 
@@ -58,33 +65,32 @@ def dtype_of(name):
     return numpy.dtype(name)
 
 
-def name_of(dtype):
-    """"float32" for torch.float32, numpy.float32, numpy.dtype("float32") or "float32"."""
+def name_of(dtype: Any) -> str:
+    """Returns "float32" for torch.float32, numpy.float32, numpy.dtype("float32") or "float32"."""
     text = str(dtype)
     if text.startswith("torch."):
-        return text[len("torch."):]
-    if text == "bfloat16":  # NumPy has none
+        return text[len("torch.") :]
+    if text == "bfloat16":  # NumPy does not have this dtype
         return text
     import numpy
 
     try:
-        return numpy.dtype(dtype).name
+        return str(numpy.dtype(dtype).name)
     except TypeError:
-        from .errors import InvalidError
+        raise InvalidError(
+            f"dtype {dtype!r}: expected one of torch or numpy, or its name, as 'float32'"
+        ) from None
 
-        raise InvalidError(f"dtype {dtype!r}: expected one of torch or numpy, or its name, as "
-                           "'float32'") from None
 
-
-def to_numpy(tensor):
-    """Shares the memory of a tensor of either library."""
+def to_numpy(tensor: Tensor) -> Any:
+    """Returns a NumPy array that shares the memory of a tensor of either library."""
     import numpy
 
     return tensor if isinstance(tensor, numpy.ndarray) else tensor.detach().numpy()
 
 
-def from_numpy(array):
-    """A tensor of the chosen library that shares the array's memory."""
+def from_numpy(array: Any) -> Tensor:
+    """Returns a tensor of the chosen library that shares the array's memory."""
     if chosen() == "torch":
         import torch
 

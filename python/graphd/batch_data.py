@@ -1,40 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What data the blocks of batches have, by name, and how each is made of a batch."""
+"""The names of the data of a batch's blocks, and the functions that make them from the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 from operator import methodcaller
 
+from . import _graphd
+from .frame import Maker
 from .names import EID, NID
+from .schema import Types
 
 
 class LayerData:
-    """What the blocks of one layer have in common, batch after batch.
+    """The data that the blocks of one layer have in common in all batches.
 
     Attributes
     ----------
     types : Types
     layer : int
     src, dst, edges : list of dict
-        [type] {name: a function of the batch}.
+        For each type a dict from a name to a function of the batch.
     """
 
-    def __init__(self, types, layer):
+    def __init__(self, types: Types, layer: int) -> None:
         self.types, self.layer = types, layer
-        self.src, self.dst = ([{NID: methodcaller(nodes, layer, t)}
-                               for t in range(len(types.ntypes))]
-                              for nodes in ("src_nodes", "dst_nodes"))
-        self.edges = [{EID: methodcaller("edge_ids", layer, e)}
-                      for e in range(len(types.canonical_etypes))]
+        self.src, self.dst = (
+            [_maker(NID, nodes, layer, t) for t in range(len(types.ntypes))]
+            for nodes in ("src_nodes", "dst_nodes")
+        )
+        self.edges = [_maker(EID, "edge_ids", layer, e) for e in range(len(types.canonical_etypes))]
 
 
-def layers_of(types, batch, input_feats=(), seed_feats=(), edge_feats=()):
-    """[layer] data of a batch and of all that are like it.
+def _maker(name: str, method: str, layer: int, number: int) -> dict[str, Maker]:
+    return {name: methodcaller(method, layer, number)}
+
+
+def layers_of(
+    types: Types,
+    batch: _graphd.Batch,
+    input_feats: Sequence[tuple[int, str]] = (),
+    seed_feats: Sequence[tuple[int, str]] = (),
+    edge_feats: Sequence[tuple[int, str]] = (),
+) -> list[LayerData]:
+    """Returns the data of each layer, for a batch and all others of the same sampler.
 
     Parameters
     ----------
     types : Types
     batch
-        The extension's.
+        The batch of the extension module.
     input_feats, seed_feats, edge_feats : list of (int, str)
-        (type number, name) of the features that come with it, in their order in the batch.
+        (type number, name) of the features that the batch contains, in the order of the batch.
     """
     layers = [LayerData(types, layer) for layer in range(batch.num_layers)]
     if not layers:

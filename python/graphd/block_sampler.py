@@ -1,27 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What samplers of mini-batches have in common: blocks, and the features that come with them."""
-import functools
+"""The base class of samplers of mini-batches, and the features that come with a batch."""
 
-from .arguments import graph_of
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .block import Block
 from .errors import InvalidError
+from .graph_base import GraphBase, graph_of
 from .names import EID
+from .schema import Types
+from .typing import EdgeIds, FeatureNames, NodeIds
+
+Sample = tuple[Any, Any, list[Block]]  # input nodes, output nodes, blocks
 
 
 class BlockSampler:
-    """What makes the blocks of a mini-batch.
+    """A sampler that makes the blocks of a mini-batch.
 
-    Derive from it and define ``sample_blocks(g, seed_nodes, exclude_eids)``, returning (input
-    nodes, output nodes, blocks), to have a sampler of your own; loaders call it from several
-    threads. Those of `graphd.sampling` run without the interpreter.
+    To write a sampler, derive from this class and define ``sample_blocks(g, seed_nodes,
+    exclude_eids)``, which returns (input nodes, output nodes, blocks); loaders call it from several
+    threads. The samplers of `graphd.sampling` run without the interpreter.
 
     Parameters
     ----------
     prefetch_node_feats : list of str, or dict of node type to list, optional
-        Features that come with the batch, in ``blocks[0].srcdata``.
+        Features to fetch with the batch, found in ``blocks[0].srcdata``.
     prefetch_labels : list of str, or dict, optional
-        In ``blocks[-1].dstdata``.
+        Features to fetch with the batch, found in ``blocks[-1].dstdata``.
     prefetch_edge_feats : list of str, or dict of edge type to list, optional
-        In ``edata`` of every block.
+        Features to fetch with the batch, found in ``edata`` of every block.
     output_device
         DGL's; blocks are in host memory, and `Block.to` moves them.
 
@@ -31,16 +41,25 @@ class BlockSampler:
         If `output_device` is not the CPU.
     """
 
-    def __init__(self, prefetch_node_feats=None, prefetch_labels=None, prefetch_edge_feats=None,
-                 output_device=None):
+    def __init__(
+        self,
+        prefetch_node_feats: FeatureNames = None,
+        prefetch_labels: FeatureNames = None,
+        prefetch_edge_feats: FeatureNames = None,
+        output_device: Any = None,
+    ) -> None:
         self.prefetch_node_feats = prefetch_node_feats or []
         self.prefetch_labels = prefetch_labels or []
         self.prefetch_edge_feats = prefetch_edge_feats or []
         if output_device is not None and str(output_device) != "cpu":
-            raise InvalidError(f"output_device {output_device}: blocks are sampled in host memory; "
-                               "move them with block.to(device)")
+            raise InvalidError(
+                f"output_device {output_device}: blocks are sampled in host memory; "
+                "move them with block.to(device)"
+            )
 
-    def sample_blocks(self, g, seed_nodes, exclude_eids=None):
+    def sample_blocks(
+        self, g: GraphBase, seed_nodes: NodeIds, exclude_eids: EdgeIds = None
+    ) -> Sample:
         """Samples the blocks of one mini-batch.
 
         Parameters
@@ -55,7 +74,7 @@ class BlockSampler:
         -------
         input_nodes, output_nodes : tensor, or dict of node type to tensor
         blocks : list of Block
-            Input layer first.
+            The input layer first.
 
         Raises
         ------
@@ -64,8 +83,8 @@ class BlockSampler:
         """
         raise NotImplementedError
 
-    def sample(self, g, seed_nodes, exclude_eids=None):
-        """`sample_blocks`, with the features that were asked for. DGL's loaders call it.
+    def sample(self, g: GraphBase, seed_nodes: NodeIds, exclude_eids: EdgeIds = None) -> Sample:
+        """Does the same as `sample_blocks`, and adds the requested features. DGL's loaders call it.
 
         Parameters
         ----------
@@ -79,15 +98,16 @@ class BlockSampler:
         -------
         input_nodes, output_nodes : tensor, or dict of node type to tensor
         blocks : list of Block
-            Input layer first.
+            The input layer first.
         """
         found = self.sample_blocks(g, seed_nodes, exclude_eids)
         self.assign_lazy_features(g, found)
         return found
 
-    def bind(self, g):
-        """The sampler of one graph, as DGL's examples of distributed training write theirs: its
-        ``sample_blocks`` can be the ``collate_fn`` of a `DistDataLoader`.
+    def bind(self, g: GraphBase) -> BoundSampler:
+        """Returns the sampler of one graph, as DGL's examples of distributed training write theirs.
+
+        Its ``sample_blocks`` can be the ``collate_fn`` of a `DistDataLoader`.
 
         Parameters
         ----------
@@ -99,8 +119,8 @@ class BlockSampler:
         """
         return BoundSampler(self, graph_of(g))
 
-    def assign_lazy_features(self, g, found):
-        """Puts functions into the blocks that read what was asked for, when it is looked at.
+    def assign_lazy_features(self, g: GraphBase, found: Sample) -> None:
+        """Adds the requested features to the blocks, to be read on first access.
 
         Parameters
         ----------
@@ -108,16 +128,18 @@ class BlockSampler:
         found : (input_nodes, output_nodes, blocks)
         """
         input_nodes, output_nodes, blocks = found
-        for names, ids, frames in ((self.prefetch_node_feats, input_nodes, blocks[0].src_frames),
-                                   (self.prefetch_labels, output_nodes, blocks[-1].dst_frames)):
+        for names, ids, frames in (
+            (self.prefetch_node_feats, input_nodes, blocks[0].src_frames),
+            (self.prefetch_labels, output_nodes, blocks[-1].dst_frames),
+        ):
             for t, name in of_node_types(g.types, names):
                 some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
-                tensor = g.nodes[g.types.ntypes[t]].data[name]
-                frames[t].lazy(name, functools.partial(tensor.__getitem__, some))
+                tensor = g.handle.data(False, t, name)
+                frames[t].lazy(name, functools.partial(tensor.read, some))
         for e, name in of_edge_types(g.types, self.prefetch_edge_feats):
-            tensor = g.edges[g.types.canonical_etypes[e]].data[name]
+            tensor = g.handle.data(True, e, name)
             for block in blocks:
-                block.edge_frames[e].lazy(name, tensor.__getitem__, of=EID)
+                block.edge_frames[e].lazy(name, tensor.read, of=EID)
 
 
 class BoundSampler:
@@ -129,11 +151,11 @@ class BoundSampler:
     g : DistGraph
     """
 
-    def __init__(self, sampler, g):
+    def __init__(self, sampler: BlockSampler, g: GraphBase) -> None:
         self.sampler, self.g = sampler, g
 
-    def sample_blocks(self, seeds):
-        """The blocks of a mini-batch, with the features that were asked for.
+    def sample_blocks(self, seeds: NodeIds) -> list[Block]:
+        """Returns the blocks of a mini-batch with the requested features.
 
         Parameters
         ----------
@@ -142,38 +164,46 @@ class BoundSampler:
         Returns
         -------
         list of Block
-            Input layer first.
+            The input layer first.
         """
         return self.sampler.sample(self.g, seeds)[2]
 
 
-def check_times(sampler, seed_times):
-    """Refuses a sampler of the past that is not told when seeds ask, and any other that is."""
+def check_times(sampler: BlockSampler, seed_times: Any) -> None:
+    """Raises InvalidError if a sampler needs the times of seeds and lacks them, or the reverse."""
     needs_times = getattr(sampler, "needs_times", False)
     if seed_times is not None and not needs_times:
-        raise InvalidError(f"seed_times: a {type(sampler).__name__} has no use for them; take a "
-                           "TemporalSampler, or leave them away")
+        raise InvalidError(
+            f"seed_times: a {type(sampler).__name__} has no use for them; use a "
+            "TemporalSampler, or omit them"
+        )
     if seed_times is None and needs_times:
-        raise InvalidError("seed_times None: a TemporalSampler needs the time at which each seed "
-                           "asks; give a tensor of as many")
+        raise InvalidError(
+            "seed_times None: a TemporalSampler needs the time at which each seed "
+            "asks; give a tensor of as many"
+        )
 
 
-def of_node_types(types, names):
-    """[(type number, feature)] of what a sampler's prefetch arguments say."""
+def of_node_types(types: Types, names: FeatureNames) -> list[tuple[int, str]]:
+    """Returns the (type number, feature) pairs of a prefetch argument."""
     return _of_types(types.ntype_id, names)
 
 
-def of_edge_types(types, names):
+def of_edge_types(types: Types, names: FeatureNames) -> list[tuple[int, str]]:
+    """Does the same as `of_node_types` for edge types."""
     return _of_types(types.etype_id, names)
 
 
-def _of_types(number_of, names):
-    by_type = names if isinstance(names, dict) else ({None: names} if names else {})
-    return [(number_of(of), name) for of, some in by_type.items()
-            for name in ([some] if isinstance(some, str) else _names(some))]
+def _of_types(number_of: Callable[[Any], int], names: FeatureNames) -> list[tuple[int, str]]:
+    by_type = names if isinstance(names, Mapping) else ({None: names} if names else {})
+    return [
+        (number_of(of), name)
+        for of, some in by_type.items()
+        for name in ([some] if isinstance(some, str) else _names(some))
+    ]
 
 
-def _names(some):
+def _names(some: Any) -> Sequence[str]:
     if not isinstance(some, (list, tuple)) or not all(isinstance(name, str) for name in some):
         raise InvalidError(f"names of features {some!r}: expected a list of str")
     return some

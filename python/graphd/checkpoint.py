@@ -1,30 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: the persistent tensors of a graph's servers as they were at one moment, optimisers'
-state included, with what a trainer wants to keep beside them. The same as ``graphctl checkpoint``.
+"""Checkpoints of the persistent tensors of a graph's servers.
 
-Make and restore them in one trainer, while the others of the job wait in `DistGraph.barrier`.
+A checkpoint has all tensors as of one moment, with the state of optimisers, and files that the
+trainer adds. ``graphctl checkpoint`` does the same. Make and restore checkpoints in one trainer,
+while the others of the job wait in `DistGraph.barrier`.
 """
+
+from __future__ import annotations
+
+import builtins
 import collections.abc
 import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
 
 from . import _graphd
-from .arguments import graph_of, text
+from .arguments import text
 from .errors import InvalidError
+from .graph_base import GraphBase, graph_of
+
+Content = Union[bytes, bytearray, memoryview]
 
 
 @dataclasses.dataclass(frozen=True)
 class Checkpoint:
-    """What is known of a checkpoint.
+    """The properties of a checkpoint.
 
     Attributes
     ----------
     name, graph_name : str
     num_parts : int
-        Partitions that the graph had.
+        Number of partitions that the graph had.
     created : str
         UTC, "2026-01-31T12:00:00Z".
     bytes : int
-        On the disks of all machines.
+        Size on the disks of all machines.
     tensors : dict of str to (str, tuple of int)
         dtype and shape by name.
     files : dict of str to int
@@ -36,11 +46,16 @@ class Checkpoint:
     num_parts: int
     created: str
     bytes: int
-    tensors: dict
-    files: dict
+    tensors: dict[str, tuple[str, tuple[int, ...]]]
+    files: dict[str, int]
 
 
-def create(g, name, tensors=(), files=None):
+def create(
+    g: GraphBase,
+    name: str,
+    tensors: Sequence[str] = (),
+    files: Mapping[str, Content] | None = None,
+) -> Checkpoint:
     """Makes a checkpoint.
 
     Parameters
@@ -51,7 +66,8 @@ def create(g, name, tensors=(), files=None):
     tensors : list of str, optional
         Names; default: all persistent ones.
     files : dict of str to bytes, optional
-        What to keep with them, as what ``torch.save`` writes to an ``io.BytesIO``; not a path.
+        Contents to keep with the tensors, such as what ``torch.save`` writes to an ``io.BytesIO``;
+        not paths.
 
     Returns
     -------
@@ -60,23 +76,27 @@ def create(g, name, tensors=(), files=None):
     Raises
     ------
     graphd.errors.ExistsError
-        If there is one of this name.
+        If a checkpoint of this name exists.
     graphd.errors.InvalidError
-        If `files` are no bytes by name.
+        If `files` is not a dict of bytes by name.
     """
     files = {} if files is None else files
     if not isinstance(files, dict):
         raise InvalidError(f"files: expected a dict of name to bytes, got {type(files)}")
     for file, content in files.items():
         if not isinstance(content, (bytes, bytearray, memoryview)):
-            raise InvalidError(f"files: {file!r} is {type(content)}, expected its content as "
-                               "bytes; read it, or let torch.save write to an io.BytesIO()")
-    files = {file: bytes(content) for file, content in files.items()}
-    return Checkpoint(**_graphd.create_checkpoint(graph_of(g).handle, text(name, "name"),
-                                                  _names(tensors), files))
+            raise InvalidError(
+                f"files: {file!r} is {type(content)}, expected its content as "
+                "bytes; read it, or let torch.save write to an io.BytesIO()"
+            )
+    contents = {file: bytes(content) for file, content in files.items()}
+    made = _graphd.create_checkpoint(
+        graph_of(g).handle, text(name, "name"), _names(tensors), contents
+    )
+    return Checkpoint(**made)
 
 
-def _names(tensors):
+def _names(tensors: Any) -> builtins.list[str]:
     if isinstance(tensors, str):
         raise InvalidError(f"tensors {tensors!r}: expected a list of names; put [] around it")
     if not isinstance(tensors, collections.abc.Iterable):
@@ -84,8 +104,8 @@ def _names(tensors):
     return [text(name, "tensors: name") for name in tensors]
 
 
-def list(g):
-    """All whole checkpoints, by name.
+def list(g: GraphBase) -> builtins.list[Checkpoint]:
+    """Returns all complete checkpoints, by name.
 
     Parameters
     ----------
@@ -98,9 +118,10 @@ def list(g):
     return [Checkpoint(**each) for each in _graphd.list_checkpoints(graph_of(g).handle)]
 
 
-def restore(g, name, tensors=()):
-    """Gives tensors the rows and the optimisers' states that they had; makes those that are gone.
-    The graph may have another number of partitions now.
+def restore(g: GraphBase, name: str, tensors: Sequence[str] = ()) -> None:
+    """Restores the rows and the optimiser state of tensors; makes those that no longer exist.
+
+    The graph may have a different number of partitions now.
 
     Parameters
     ----------
@@ -112,21 +133,21 @@ def restore(g, name, tensors=()):
     Raises
     ------
     graphd.errors.NotFoundError
-        If there is none of this name.
+        If no checkpoint has this name.
     """
     _graphd.restore_checkpoint(graph_of(g).handle, text(name, "name"), _names(tensors))
 
 
-def read_file(g, name, file):
-    """What was kept under a name beside the tensors.
+def read_file(g: GraphBase, name: str, file: str) -> bytes:
+    """Returns a file that was kept with the tensors.
 
     Parameters
     ----------
     g : DistGraph
     name : str
-        Of the checkpoint.
+        The name of the checkpoint.
     file : str
-        As `create` was told.
+        The name that was given to `create`.
 
     Returns
     -------
@@ -135,14 +156,17 @@ def read_file(g, name, file):
     Raises
     ------
     graphd.errors.NotFoundError
-        If there is none of this name.
+        If no checkpoint, or no file of it, has this name.
     """
-    return _graphd.read_checkpoint_file(graph_of(g).handle, text(name, "name"),
-                                        text(file, "file", "the name that it was kept under"))
+    return _graphd.read_checkpoint_file(
+        graph_of(g).handle,
+        text(name, "name"),
+        text(file, "file", "the name that it was kept under"),
+    )
 
 
-def delete(g, name):
-    """Removes a checkpoint from all machines.
+def delete(g: GraphBase, name: str) -> None:
+    """Deletes a checkpoint from all machines.
 
     Parameters
     ----------
@@ -152,6 +176,6 @@ def delete(g, name):
     Raises
     ------
     graphd.errors.NotFoundError
-        If there is none of this name.
+        If no checkpoint has this name.
     """
     _graphd.delete_checkpoint(graph_of(g).handle, text(name, "name"))

@@ -1,28 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks as the objects of DGL and PyG. Imported when one of them is asked for."""
+"""Conversion of blocks to objects of DGL and PyG, which are imported on first use."""
+
+from __future__ import annotations
+
 import importlib
+from collections.abc import Sequence
+from typing import Any
 
-from .block import Block
 from .errors import InvalidError
+from .frame import Frame
+from .layer import Layer
 from .names import EID, NID
+from .typing import Tensor
 
 
-def _import(name, package):
+def _import(name: str, package: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise InvalidError(f"{name} can't be imported ({error}); install it: pip install {package}"
-                           ) from error
+        raise InvalidError(
+            f"{name} can't be imported ({error}); install it: pip install {package}"
+        ) from error
 
 
-def block_to_dgl(block):
-    """See `graphd.Block.to_dgl`."""
+def block_to_dgl(block: Layer) -> Any:
+    """Does the work of `graphd.Block.to_dgl`."""
     dgl = _import("dgl", "dgl")
     types = block.types
-    edges = {etype: block.edges(etype=etype) for etype in types.canonical_etypes}
+    edges = {etype: block.coo(etype) for etype in types.canonical_etypes}
     made = dgl.create_block(
-        edges, num_src_nodes={t: block.num_src_nodes(t) for t in types.ntypes},
-        num_dst_nodes={t: block.num_dst_nodes(t) for t in types.ntypes})
+        edges,
+        num_src_nodes={t: block.num_src_nodes(t) for t in types.ntypes},
+        num_dst_nodes={t: block.num_dst_nodes(t) for t in types.ntypes},
+    )
     for t, ntype in enumerate(types.ntypes):
         made.srcnodes[ntype].data.update(block.src_frames[t])
         made.dstnodes[ntype].data.update(block.dst_frames[t])
@@ -31,39 +41,41 @@ def block_to_dgl(block):
     return made
 
 
-def _whole(frame, count):
-    """Data with a row per edge; a sampler that tells no edge ids gives none."""
+def _whole(frame: Frame, count: int) -> dict[str, Tensor]:
+    """Returns the data that have a row per edge; a sampler without edge ids gives none of them."""
     return {name: rows for name, rows in frame.items() if len(rows) == count}
 
 
-def to_pyg(blocks):
-    """The blocks of a mini-batch as one graph, as PyG's ``NeighborLoader`` yields it.
+def to_pyg(blocks: Sequence[Layer]) -> Any:
+    """Returns the blocks of a mini-batch as one graph, as PyG's ``NeighborLoader`` yields it.
 
-    Nodes are numbered seeds first, then those that each hop found. Each node has the in-edges that
-    were sampled when it was met first; those that an outer block sampled for it again are left out,
-    for PyG's models have every edge in every layer.
+    Nodes are numbered by hop: first the seeds, then those that each hop found. Each node has the
+    in-edges that were sampled when it was found first. In-edges that an outer block sampled for it
+    again are omitted, since PyG's models use every edge in every layer.
 
     Parameters
     ----------
     blocks : list of Block
-        Input layer first.
+        The input layer first.
 
     Returns
     -------
     torch_geometric.data.Data or HeteroData
-        With ``edge_index``, ``n_id``, ``e_id``, ``batch_size``, ``num_sampled_nodes`` and
-        ``num_sampled_edges``; data of the input nodes by name, "feat" as ``x``, too; labels of the
-        seeds, "label" as ``y``, too. Of a `TemporalSampler` also ``batch``, the seed of each
-        node, and ``seed_time``.
+        It has ``edge_index``, ``n_id``, ``e_id``, ``batch_size``, ``num_sampled_nodes`` and
+        ``num_sampled_edges``; the data of the input nodes by name, "feat" also as ``x``; the labels
+        of the seeds, "label" also as ``y``. With a `TemporalSampler` it also has ``batch``, the
+        seed of each node, and ``seed_time``.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If `blocks` is no list of them, or PyG is not installed.
+        If `blocks` is not a list of blocks, or PyG is not installed.
     """
-    if not isinstance(blocks, (list, tuple)) or not all(isinstance(b, Block) for b in blocks):
-        raise InvalidError(f"blocks {type(blocks)}: expected the list of blocks that a loader "
-                           "yields last; block.to_pyg() is for a single one")
+    if not isinstance(blocks, (list, tuple)) or not all(isinstance(b, Layer) for b in blocks):
+        raise InvalidError(
+            f"blocks {type(blocks)}: expected the list of blocks that a loader "
+            "yields last; block.to_pyg() is for a single one"
+        )
     pyg = _import("torch_geometric.data", "torch_geometric")
     types = blocks[0].types
     if types.is_homogeneous:
@@ -79,7 +91,7 @@ def to_pyg(blocks):
     return data
 
 
-def _put_nodes(store, blocks, t):
+def _put_nodes(store: Any, blocks: Sequence[Layer], t: int) -> None:
     ntype = blocks[0].types.ntypes[t]
     frame = blocks[0].src_frames[t]
     store.n_id = frame[NID]
@@ -87,7 +99,8 @@ def _put_nodes(store, blocks, t):
     store.batch_size = blocks[-1].num_dst_nodes(ntype)
     counts = [block.num_src_nodes(ntype) for block in reversed(blocks)]
     store.num_sampled_nodes = [store.batch_size] + [
-        after - before for before, after in zip([store.batch_size] + counts, counts)]
+        after - before for before, after in zip([store.batch_size, *counts], counts)
+    ]
     for name, rows in frame.items():
         if name != NID:
             store[name] = rows
@@ -102,15 +115,18 @@ def _put_nodes(store, blocks, t):
         store.y = blocks[-1].dst_frames[t]["label"]
 
 
-def _put_edges(store, blocks, e):
+def _put_edges(store: Any, blocks: Sequence[Layer], e: int) -> None:
     import torch
 
     types = blocks[0].types
     etype, dst_type = types.canonical_etypes[e], types.ntypes[types.dst_types[e]]
-    indices, data, counts, known = [], {}, [], 0
+    indices: list[Tensor] = []
+    data: dict[str, list[Tensor]] = {}
+    counts: list[int] = []
+    known = 0
     for block in reversed(blocks):
         u, v = block.coo(etype)
-        begin = int(block.csc(etype)[0][known])  # rows of nodes that this hop has met first
+        begin = int(block.csc(etype)[0][known])  # the first edge of the nodes that this hop found
         indices.append(torch.stack([u[begin:], v[begin:]]))
         for name, rows in _whole(block.edge_frames[e], len(u)).items():
             data.setdefault(name, []).append(rows[begin:])

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """`graphd.sampling` under the name that it has in DGL."""
-from .sampling import *  # noqa: F401,F403
-from .sampling import __all__  # noqa: F401
+
+from .sampling import *  # noqa: F403
+from .sampling import __all__ as __all__

@@ -1,37 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong, as exceptions.
+"""The exceptions of graphd.
 
-Every error of graphd is a `GraphdError` with a `code` that does not change between versions, and a
-message that names what is concerned and ends with what to do. Where Python has an exception for the
-same thing, the subclass is one of those too, so that ``except TimeoutError`` works.
+Every error of graphd is a `GraphdError` with a `code` that does not change between versions. Its
+message names the thing at fault and ends with a remedy. Where Python has an exception for the same
+condition, the subclass derives from it too, so that ``except TimeoutError`` works.
 """
+
+from __future__ import annotations
 
 
 class GraphdError(Exception):
-    """The base of all of them.
+    """The base class of all errors of graphd.
 
     Attributes
     ----------
     code : str
         "invalid", "not_found", "exists", "unavailable", "overloaded", "deadline", "version",
-        "corrupt", "denied", "io" or "internal": as `graphctl`'s exit codes are named.
+        "corrupt", "denied", "io" or "internal": the names of `graphctl`'s exit codes.
     remedy : str
-        What to do about it: the last clause of the message; empty if there is none.
+        The last clause of the message, which says what to do; empty if the message has none.
     """
 
     code = "internal"
 
-    def __str__(self):  # KeyError would show its argument's repr
+    def __str__(self) -> str:  # KeyError would show the repr of its argument
         return str(self.args[0]) if self.args else ""
 
     @property
-    def remedy(self):
-        """What to do about it, or ""."""
+    def remedy(self) -> str:
+        """The clause that says what to do about the error, or ""."""
         return str(self).rpartition("; ")[2] if "; " in str(self) else ""
 
 
 class InvalidError(GraphdError, ValueError):
-    """An argument, option or id that makes no sense."""
+    """An argument, option or id that is not valid."""
 
     code = "invalid"
 
@@ -43,25 +45,25 @@ class NotFoundError(GraphdError, KeyError):
 
 
 class ExistsError(GraphdError):
-    """Something that must not exist does."""
+    """A name or file that exists although it must not."""
 
     code = "exists"
 
 
 class UnavailableError(GraphdError, ConnectionError):
-    """A server that can't be reached, or has gone."""
+    """A server that can't be reached, or has stopped."""
 
     code = "unavailable"
 
 
 class OverloadedError(GraphdError):
-    """A limit was reached: try again later, or raise the limit."""
+    """A limit that was reached: try again later, or raise the limit."""
 
     code = "overloaded"
 
 
 class DeadlineError(GraphdError, TimeoutError):
-    """It took longer than allowed."""
+    """A call that took longer than allowed."""
 
     code = "deadline"
 
@@ -79,13 +81,13 @@ class CorruptError(GraphdError):
 
 
 class DeniedError(GraphdError, PermissionError):
-    """No permission."""
+    """An operation that is not permitted."""
 
     code = "denied"
 
 
 class IoError(GraphdError, OSError):
-    """The operating system said no."""
+    """A failure that the operating system reported."""
 
     code = "io"
 
@@ -94,13 +96,26 @@ class InternalError(GraphdError, RuntimeError):
     """A defect of graphd."""
 
 
-_BY_CODE = {each.code: each for each in (
-    InvalidError, NotFoundError, ExistsError, UnavailableError, OverloadedError, DeadlineError,
-    VersionError, CorruptError, DeniedError, IoError, InternalError)}
+_BY_CODE: dict[str, type[GraphdError]] = {
+    each.code: each
+    for each in (
+        InvalidError,
+        NotFoundError,
+        ExistsError,
+        UnavailableError,
+        OverloadedError,
+        DeadlineError,
+        VersionError,
+        CorruptError,
+        DeniedError,
+        IoError,
+        InternalError,
+    )
+}
 
 
-def error_of(code, message):
-    """The exception of a code. Called by the extension module.
+def error_of(code: str, message: str) -> GraphdError:
+    """Makes the exception for a code. The extension module calls it.
 
     Parameters
     ----------

@@ -1,107 +1,127 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of nodes or edges by name, some of it made when it is first asked for."""
-from collections.abc import MutableMapping
+"""Mappings from names to the data of nodes or edges, some of which are made on first access."""
 
-_NOTHING = {}
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any
+
+from .typing import Tensor
+
+Maker = Callable[[Any], Tensor]
 
 
-class Frame(MutableMapping):
-    """A dict of tensors, some of which are made when they are asked for.
+class _LazyValue:
+    """A function that makes data of one frame, possibly from other data of this frame."""
 
-    What makes them must not refer to whatever refers to the frame: batches are large, and have to
-    go with the last reference, not when the garbage collector comes by.
+    def __init__(self, make: Callable[..., Tensor], of: str | None) -> None:
+        self._make, self._of = make, of
+
+    def made_in(self, frame: Frame) -> Tensor:
+        return self._make() if self._of is None else self._make(frame[self._of])
+
+
+_NO_MAKERS: Mapping[str, Maker | _LazyValue] = {}
+
+
+class Frame(MutableMapping[str, Any]):
+    """A mapping from names to tensors, some of which are made on first access.
+
+    The makers must not refer to anything that refers to the frame. Batches are large, and have to
+    be freed with their last reference, not by the garbage collector.
 
     Parameters
     ----------
     makers : dict of str to callable
-        ``makers[name](source)`` is called once, when the name is read. Not changed, and so may be
-        that of many frames.
+        ``makers[name](source)`` is called once, on first access to the name. The dict is never
+        changed, so that many frames may share it.
     source
-        What data are made of, a batch.
+        The argument of the makers: a batch.
     made : dict of str to tensor, optional
-        What is there.
+        Data that exist from the start.
     """
 
-    __slots__ = ("_makers", "_source", "_made")
+    __slots__ = ("_made", "_makers", "_source")
 
-    def __init__(self, makers=_NOTHING, source=None, made=None):
-        self._makers, self._source, self._made = makers, source, {} if made is None else made
+    def __init__(
+        self,
+        makers: Mapping[str, Maker | _LazyValue] = _NO_MAKERS,
+        source: Any = None,
+        made: dict[str, Tensor] | None = None,
+    ) -> None:
+        self._makers, self._source = makers, source
+        self._made: dict[str, Tensor] = {} if made is None else made
 
-    def lazy(self, name, make, of=None):
-        """From now on the name stands for what ``make()`` returns, or ``make(frame[of])``."""
+    def lazy(self, name: str, make: Callable[..., Tensor], of: str | None = None) -> None:
+        """Sets a name to the result of ``make()``, or ``make(frame[of])``, called on access."""
         self._made.pop(name, None)
-        self._makers = {**self._makers, name: _Own(make, of)}
+        self._makers = {**self._makers, name: _LazyValue(make, of)}
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Tensor:
         made = self._made
         if name in made:
             return made[name]
         make = self._makers.get(name)
         if make is None:
             raise KeyError(f"no data {name!r}; there are {sorted(self)}")
-        value = make.made_in(self) if type(make) is _Own else make(self._source)
+        value = make.made_in(self) if isinstance(make, _LazyValue) else make(self._source)
         made[name] = value
         return value
 
-    def __setitem__(self, name, value):
+    def __setitem__(self, name: str, value: Tensor) -> None:
         self._made[name] = value
 
-    def __delitem__(self, name):
+    def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)
         self._made.pop(name, None)
         self._makers = {other: make for other, make in self._makers.items() if other != name}
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._makers
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         yield from self._makers
         yield from [name for name in self._made if name not in self._makers]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._made.keys() | self._makers.keys())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Frame({sorted(self)})"
 
 
-class _Own:
-    """Makes data of one frame alone, maybe of other data of it."""
+class TypedFrame(MutableMapping[str, Any]):
+    """The data of several types: ``frame[name]`` is a dict by type."""
 
-    def __init__(self, make, of):
-        self._make, self._of = make, of
-
-    def made_in(self, frame):
-        return self._make() if self._of is None else self._make(frame[self._of])
-
-
-class TypedFrame(MutableMapping):
-    """Data of several types under one name: ``frame[name]`` is a dict by type."""
-
-    def __init__(self, types, frames):
+    def __init__(self, types: Sequence[Any], frames: Sequence[Frame]) -> None:
         self._types = types
         self._frames = frames
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> dict[Any, Tensor]:
         found = {of: frame[name] for of, frame in zip(self._types, self._frames) if name in frame}
         if not found:
             raise KeyError(f"no data {name!r}; there are {sorted(self)}")
         return found
 
-    def __setitem__(self, name, values):
+    def __setitem__(self, name: str, values: Mapping[Any, Tensor]) -> None:
         for of, frame in zip(self._types, self._frames):
             if of in values:
                 frame[name] = values[of]
 
-    def __delitem__(self, name):
+    def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)
         for frame in self._frames:
             frame.pop(name, None)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter({name for frame in self._frames for name in frame})
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len({name for frame in self._frames for name in frame})
+
+
+def frame_of(types: Sequence[Any], frames: Sequence[Frame]) -> MutableMapping[str, Any]:
+    """Returns the only frame, or for several types a `TypedFrame`."""
+    return frames[0] if len(frames) == 1 else TypedFrame(types, frames)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys under which blocks and subgraphs tell ids of the large graph. DGL's, by value too."""
+"""Keys of blocks and subgraphs for the ids of the original graph. The values are those of DGL."""
 
 NID = "_ID"
 EID = "_ID"
-ALL = "__ALL__"  # every node, where ids are asked for
+ALL = "__ALL__"  # stands for every node where ids are expected

@@ -1,19 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Negative edges. Names and arguments are those of ``dgl.dataloading.negative_sampler``."""
+"""Samplers of negative edges, under the names of ``dgl.dataloading.negative_sampler``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 from . import _graphd, backend, seeds
-from .arguments import graph_of, not_negative, whole_number
+from .arguments import not_negative, whole_number
+from .graph_base import GraphBase, graph_of
+from .typing import EdgeIds, Ids, Tensor, Triple
+
+Pair = tuple[Tensor, Tensor]  # sources and destinations
 
 
-class _Negatives:
-    def __init__(self, handle):
+class NegativeSampler:
+    """The base class of samplers of negative edges.
+
+    Attributes
+    ----------
+    handle
+        The sampler of the extension module.
+    """
+
+    def __init__(self, handle: _graphd.NegativeSampler) -> None:
         self.handle = handle
 
-    def __call__(self, g, eids, *, seed=None):
-        """Negative edges for positive ones, as DGL's samplers give them.
+    def __call__(
+        self, g: GraphBase, eids: EdgeIds, *, seed: int | None = None
+    ) -> Pair | dict[Triple, Pair]:
+        """Returns negative edges for positive ones, as DGL's samplers do.
 
         Parameters
         ----------
+        g : DistGraph
         eids : int64 tensor, or dict of edge type to tensor
+        seed : int, optional
+            The same seed gives the same edges, wherever the partitions are.
 
         Returns
         -------
@@ -22,45 +44,57 @@ class _Negatives:
         backend.chosen()
         graph_of(g)
         seed = seeds.given_or_next(seed)
-        if not isinstance(eids, dict):
+        if not isinstance(eids, Mapping):
             return self._of_type(g, g.types.etype_id(None), eids, seed)
         numbers = {g.types.etype_id(name): ids for name, ids in eids.items()}
-        return {g.types.canonical_etypes[e]: self._of_type(g, e, ids, seed)
-                for e, ids in numbers.items()}
+        return {
+            g.types.canonical_etypes[e]: self._of_type(g, e, ids, seed)
+            for e, ids in numbers.items()
+        }
 
-    def _of_type(self, g, e, ids, seed):
+    def _of_type(self, g: GraphBase, e: int, ids: Ids, seed: int) -> Pair:
         src, dst = g.handle.find_edges(ids, e)
         return self.handle.sample(g.handle, e, src, dst, seed)
 
 
-class negative_sampler:  # a namespace, as DGL has it
-    """Makers of negative edges, for `DistEdgeDataLoader`."""
+class negative_sampler:  # a namespace, as in DGL
+    """Samplers of negative edges, for `DistEdgeDataLoader`."""
 
-    class PerSourceUniform(_Negatives):
-        """k edges for each positive one, from its source to uniform nodes.
+    class PerSourceUniform(NegativeSampler):
+        """A sampler of k edges for each positive one, from its source to uniform nodes.
 
         Parameters
         ----------
         k : int
         """
 
-        def __init__(self, k):
+        def __init__(self, k: int) -> None:
             super().__init__(_graphd.per_source_uniform(whole_number(k, "k")))
 
     Uniform = PerSourceUniform
 
-    class GlobalUniform(_Negatives):
-        """k pairs for each positive edge that are no edge of any partition.
+    class GlobalUniform(NegativeSampler):
+        """A sampler of k pairs for each positive edge that are no edge of any partition.
 
         Parameters
         ----------
         k : int
         exclude_self_loops, replace : bool
         redundancy : float, optional
-            How many more pairs to draw than are missing; by the graph's density if not given.
+            Surplus of pairs to draw, as a fraction of those that are missing. Default: depends on
+            the graph's density.
         """
 
-        def __init__(self, k, exclude_self_loops=True, replace=False, redundancy=None):
+        def __init__(
+            self,
+            k: int,
+            exclude_self_loops: bool = True,
+            replace: bool = False,
+            redundancy: float | None = None,
+        ) -> None:
             redundancy = 0.0 if redundancy is None else not_negative(redundancy, "redundancy")
-            super().__init__(_graphd.global_uniform(
-                whole_number(k, "k"), bool(exclude_self_loops), bool(replace), redundancy))
+            super().__init__(
+                _graphd.global_uniform(
+                    whole_number(k, "k"), bool(exclude_self_loops), bool(replace), redundancy
+                )
+            )

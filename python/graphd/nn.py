@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference layers in plain torch, for the examples: they take our blocks as they are.
+"""Reference layers in plain torch, for the examples. They take blocks without conversion.
 
 Models of real size come from PyG or DGL; see `graphd.Block.to_dgl` and `graphd.to_pyg`.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
 import torch
 from torch import nn
 
+from .block import Block
+from .typing import EdgeType, Tensor, Triple
 
-def mean_over_neighbors(block, values, etype=None):
-    """For each destination the mean over its sampled neighbours; zeros where there are none.
+
+def mean_over_neighbors(block: Block, values: Tensor, etype: EdgeType | None = None) -> Tensor:
+    """Returns the mean over each destination's sampled neighbours, or zeros if it has none.
 
     Parameters
     ----------
@@ -20,7 +28,7 @@ def mean_over_neighbors(block, values, etype=None):
     -------
     tensor, [destination nodes, n]
     """
-    u, v = block.edges(etype=etype)
+    u, v = block.coo(etype)
     indptr, _ = block.csc(etype)
     count = (indptr[1:] - indptr[:-1]).clamp(min=1).to(values.dtype)
     total = values.new_zeros(len(count), values.shape[1]).index_add(0, v, values.index_select(0, u))
@@ -28,8 +36,9 @@ def mean_over_neighbors(block, values, etype=None):
 
 
 class SAGEConv(nn.Module):
-    """GraphSAGE (Hamilton et al., "Inductive Representation Learning on Large Graphs", 2017) with
-    the mean aggregator. Arguments are those of ``dgl.nn.SAGEConv``.
+    """GraphSAGE with the mean aggregator. Arguments are those of ``dgl.nn.SAGEConv``.
+
+    The paper is Hamilton et al., "Inductive Representation Learning on Large Graphs", 2017.
 
     Parameters
     ----------
@@ -43,15 +52,25 @@ class SAGEConv(nn.Module):
     Raises
     ------
     ValueError
-        For another aggregator.
+        If the aggregator is not supported.
     """
 
-    def __init__(self, in_feats, out_feats, aggregator_type="mean", feat_drop=0.0, bias=True,
-                 norm=None, activation=None):
+    def __init__(
+        self,
+        in_feats: int,
+        out_feats: int,
+        aggregator_type: str = "mean",
+        feat_drop: float = 0.0,
+        bias: bool = True,
+        norm: Callable[[Tensor], Tensor] | None = None,
+        activation: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
         super().__init__()
         if aggregator_type != "mean":
-            raise ValueError(f"aggregator_type {aggregator_type!r}: only 'mean' is here; take a "
-                             "layer of PyG or DGL for others")
+            raise ValueError(
+                f"aggregator_type {aggregator_type!r}: only 'mean' is supported; take a "
+                "layer of PyG or DGL for others"
+            )
         self.fc_self = nn.Linear(in_feats, out_feats, bias=False)
         self.fc_neigh = nn.Linear(in_feats, out_feats, bias=False)
         self.bias = nn.Parameter(torch.zeros(out_feats)) if bias else None
@@ -60,8 +79,8 @@ class SAGEConv(nn.Module):
         nn.init.xavier_uniform_(self.fc_self.weight, gain=gain)
         nn.init.xavier_uniform_(self.fc_neigh.weight, gain=gain)
 
-    def forward(self, block, feat):
-        """New features of the destinations.
+    def forward(self, block: Block, feat: Tensor) -> Tensor:
+        """Returns new features of the destinations.
 
         Parameters
         ----------
@@ -73,8 +92,8 @@ class SAGEConv(nn.Module):
         tensor, [destination nodes, out_feats]
         """
         feat = self.feat_drop(feat)
-        here = feat[:block.num_dst_nodes()]
-        # Whichever order makes the smaller rows to be averaged.
+        here = feat[: block.num_dst_nodes()]
+        # The order of the two steps is chosen so that the smaller rows are averaged.
         if self.fc_neigh.in_features > self.fc_neigh.out_features:
             neighbors = mean_over_neighbors(block, self.fc_neigh(feat))
         else:
@@ -88,9 +107,11 @@ class SAGEConv(nn.Module):
 
 
 class RelGraphConv(nn.Module):
-    """R-GCN (Schlichtkrull et al., "Modeling Relational Data with Graph Convolutional Networks",
-    2018) on blocks of several types: a weight per edge type, the mean over its neighbours, the sum
-    over edge types.
+    """R-GCN on blocks of several types.
+
+    It has a weight per edge type, and takes the mean over the neighbours of each edge type and the
+    sum over edge types. The paper is Schlichtkrull et al., "Modeling Relational Data with Graph
+    Convolutional Networks", 2018.
 
     Parameters
     ----------
@@ -100,15 +121,22 @@ class RelGraphConv(nn.Module):
     activation : callable, optional
     """
 
-    def __init__(self, in_feats, out_feats, etypes, ntypes, activation=None):
+    def __init__(
+        self,
+        in_feats: int,
+        out_feats: int,
+        etypes: Sequence[Triple],
+        ntypes: Sequence[str],
+        activation: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
         super().__init__()
-        self.etypes = [tuple(etype) for etype in etypes]
+        self.etypes: list[Triple] = [(src, rel, dst) for src, rel, dst in etypes]
         self.weights = nn.ModuleList(nn.Linear(in_feats, out_feats, bias=False) for _ in etypes)
         self.self_loops = nn.ModuleDict({ntype: nn.Linear(in_feats, out_feats) for ntype in ntypes})
         self.activation = activation
 
-    def forward(self, block, feats):
-        """New features of the destinations.
+    def forward(self, block: Block, feats: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Returns new features of the destinations.
 
         Parameters
         ----------
@@ -119,8 +147,10 @@ class RelGraphConv(nn.Module):
         -------
         dict of node type to tensor, [destination nodes, out_feats]
         """
-        out = {ntype: self.self_loops[ntype](feat[:block.num_dst_nodes(ntype)])
-               for ntype, feat in feats.items()}
+        out = {
+            ntype: self.self_loops[ntype](feat[: block.num_dst_nodes(ntype)])
+            for ntype, feat in feats.items()
+        }
         for etype, weight in zip(self.etypes, self.weights):
             src, _, dst = etype
             if block.num_edges(etype):

@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sampling one hop returns: edges of the large graph."""
+"""The result of sampling one hop: edges of the original graph."""
+
+from __future__ import annotations
+
 import functools
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from typing import Any
 
 from . import _graphd, backend
-from .arguments import FORMS, one_of
 from .batch_data import layers_of
 from .block import Block
 from .errors import InvalidError
-from .frame import Frame, TypedFrame
+from .frame import Frame, frame_of
+from .graph_base import GraphBase
 from .names import EID
+from .schema import Types
+from .typed_graph import EdgeListGraph
+from .typing import Ids, NodeIds, Tensor
 
 
-class SampledGraph:
-    """Edges found for some nodes, with the ids of the large graph.
+class SampledGraph(EdgeListGraph):
+    """Edges found for some nodes, with the ids of the original graph.
 
     Matches the graph that ``dgl.distributed.sample_neighbors`` and ``in_subgraph`` return, which
-    keeps all nodes of the large one and some of its edges.
+    has all nodes of the original graph and some of its edges. The edges of one node are
+    consecutive, in the order in which the nodes were given.
 
     Attributes
     ----------
@@ -23,110 +32,62 @@ class SampledGraph:
         ``edata[graphd.EID]`` are the edges' ids; with several types a dict by canonical type.
     """
 
-    def __init__(self, g, seeds, found, is_out=False, types=None, edata=()):
-        # found: (etype, indptr, neighbours, edge ids), rows being those of `seeds` of the type.
-        # Edges that are none of the graph's have types of their own, their positions as ids, and
-        # more data by name.
-        self._g, self._types, self._seeds, self._is_out = g, types or g.types, seeds, is_out
-        self._found = {each[0]: each[1:] for each in found}
-        self._edata = dict(edata)
+    def __init__(
+        self,
+        g: GraphBase,
+        seeds: Sequence[Tensor],
+        found: Iterable[tuple[int, Tensor, Tensor, Tensor]],
+        is_out: bool = False,
+        types: Types | None = None,
+        edata: Mapping[str, Tensor] | None = None,
+    ) -> None:
+        # found has (edge type, indptr, neighbours, edge ids), with a row for each of the type's
+        # `seeds`. Edges that the graph does not have come with their own types, with their
+        # positions as ids, and with more data by name.
+        self._g, self._seeds, self._is_out = g, seeds, is_out
+        self.types = types or g.types
+        self._found = {e: (indptr, neighbors, ids) for e, indptr, neighbors, ids in found}
+        self._edata = dict(edata or {})
+
+    def _count_nodes(self, ntype_id: int) -> int:
+        return self._g.num_nodes(self.types.ntypes[ntype_id])
+
+    def _count_edges(self, etype_id: int) -> int:
+        return len(self._found[etype_id][1]) if etype_id in self._found else 0
+
+    def _edges(self, etype_id: int) -> tuple[Tensor, Tensor, Tensor]:
+        u, v = self._ends(etype_id)
+        return backend.from_numpy(u), backend.from_numpy(v), self._edge_ids(etype_id)
 
     @property
-    def ntypes(self):
-        """Names of the node types."""
-        return self._types.ntypes
-
-    @property
-    def etypes(self):
-        """Relations of the edge types."""
-        return self._types.etypes
-
-    @property
-    def canonical_etypes(self):
-        """(source type, relation, destination type) of each edge type."""
-        return self._types.canonical_etypes
-
-    def num_nodes(self, ntype=None):
-        """How many nodes the large graph has.
-
-        Parameters
-        ----------
-        ntype : str, optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        return self._g.num_nodes(ntype or (self.ntypes[0] if len(self.ntypes) == 1 else None))
-
-    def num_edges(self, etype=None):
-        """How many edges were found.
-
-        Parameters
-        ----------
-        etype : str or (str, str, str), optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if etype is None:
-            return sum(len(neighbors) for _, neighbors, _ in self._found.values())
-        return len(self._edge_ids(self._types.etype_id(etype)))
-
-    number_of_nodes, number_of_edges = num_nodes, num_edges
-
-    def edges(self, form="uv", order="eid", etype=None):
-        """The edges, as ids of the large graph.
-
-        Those of one node stand together, in the order in which the nodes were given.
-
-        Parameters
-        ----------
-        form : {"uv", "eid", "all"}
-            Ends, ids, or both.
-        order
-            DGL's; without effect.
-        etype : str or (str, str, str), optional
-            Default: the only type.
-
-        Returns
-        -------
-        tensor, or tuple of tensors
-            Sources and destinations, ids, or all three.
-        """
-        e = self._types.etype_id(etype)
-        u, v = (backend.from_numpy(ends) for ends in self._ends(e))
-        ids = self._edge_ids(e)
-        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[one_of(form, "form", FORMS)]
-
-    all_edges = edges
-
-    @property
-    def edata(self):
-        """Data of the edges by name."""
-        frames = [Frame({EID: functools.partial(SampledGraph._edge_ids, e=e)}, self)
-                  for e in range(len(self.canonical_etypes))]
+    def edata(self) -> MutableMapping[str, Any]:
+        """The data of the edges by name."""
+        frames = [
+            Frame({EID: functools.partial(SampledGraph._edge_ids, etype_id=e)}, self)
+            for e in range(len(self.canonical_etypes))
+        ]
         frames[0].update(self._edata)
-        return frames[0] if len(frames) == 1 else TypedFrame(self.canonical_etypes, frames)
+        return frame_of(self.canonical_etypes, frames)
 
-    def _edge_ids(self, e):
-        return self._found[e][2] if e in self._found else _empty()
+    def _edge_ids(self, etype_id: int) -> Tensor:
+        if etype_id in self._found:
+            return self._found[etype_id][2]
+        return backend.from_numpy(_no_ids())
 
-    def _ends(self, e):
+    def _ends(self, etype_id: int) -> tuple[Any, Any]:
+        """Returns the sources and destinations as arrays."""
         import numpy
 
-        if e not in self._found:
-            return numpy.empty(0, numpy.int64), numpy.empty(0, numpy.int64)
-        indptr, neighbors, _ = (backend.to_numpy(each) for each in self._found[e])
-        type_of_seeds = (self._types.src_types if self._is_out else self._types.dst_types)[e]
-        seeds = numpy.repeat(backend.to_numpy(self._seeds[type_of_seeds]), numpy.diff(indptr))
+        if etype_id not in self._found:
+            return _no_ids(), _no_ids()
+        indptr, neighbors, _ = (backend.to_numpy(each) for each in self._found[etype_id])
+        seed_types = self.types.src_types if self._is_out else self.types.dst_types
+        nodes = backend.to_numpy(self._seeds[seed_types[etype_id]])
+        seeds = numpy.repeat(nodes, numpy.diff(indptr))
         return (seeds, neighbors) if self._is_out else (neighbors, seeds)
 
-    def to_block(self, dst_nodes=None):
-        """The edges as a block. See `graphd.to_block`.
+    def to_block(self, dst_nodes: NodeIds = None) -> Block:
+        """Returns the edges as a block. See `graphd.to_block`.
 
         Parameters
         ----------
@@ -140,49 +101,53 @@ class SampledGraph:
 
         backend.chosen()
         if dst_nodes is None:
-            destinations = [numpy.empty(0, numpy.int64)] * len(self.ntypes)
+            destinations = [_no_ids()] * len(self.ntypes)
             for e in self._found:
-                t = self._types.dst_types[e]
+                t = self.types.dst_types[e]
                 destinations[t] = numpy.union1d(destinations[t], self._ends(e)[1])
         else:
-            destinations = [numpy.empty(0, numpy.int64) if ids is None else _as_numpy(ids)
-                            for ids in self._types.by_ntype(dst_nodes, "dst_nodes")]
-        samples = [self._rows(e, destinations[t]) for e, t in enumerate(self._types.dst_types)]
-        batch = _graphd.to_block(self._types.handle, destinations, samples)
-        block = Block(batch, *layers_of(self._types, batch))
+            destinations = [
+                _no_ids() if ids is None else _as_numpy(ids)
+                for ids in self.types.by_ntype(dst_nodes, "dst_nodes")
+            ]
+        samples = [self._rows(e, destinations[t]) for e, t in enumerate(self.types.dst_types)]
+        batch = _graphd.to_block(self.types.handle, destinations, samples)
+        block = Block(batch, *layers_of(self.types, batch))
         for name, values in self._edata.items():
             block.edge_frames[0].lazy(name, values.__getitem__, of=EID)
         return block
 
-    def _rows(self, e, destinations):
-        """The edges of a type in rows, one per destination."""
+    def _rows(self, etype_id: int, destinations: Any) -> tuple[int, Any, Any, Any]:
+        """Returns the edges of a type in rows, one per destination."""
         import numpy
 
-        u, v = self._ends(e)
+        u, v = self._ends(etype_id)
         order = numpy.argsort(destinations, kind="stable")
         place = numpy.searchsorted(destinations, v, sorter=order)
         row = order[numpy.minimum(place, max(len(order) - 1, 0))] if len(order) else place
         if len(v) and (not len(order) or (destinations[row] != v).any()):
-            raise InvalidError("to_block: an edge ends in a node that is not among dst_nodes; give "
-                               "all ends of edges, or leave dst_nodes away")
+            raise InvalidError(
+                "to_block: an edge ends in a node that is not among dst_nodes; give "
+                "all ends of edges, or omit dst_nodes"
+            )
         by_row = numpy.argsort(row, kind="stable")
         indptr = numpy.zeros(len(destinations) + 1, numpy.int64)
         numpy.cumsum(numpy.bincount(row, minlength=len(destinations)), out=indptr[1:])
-        ids = backend.to_numpy(self._edge_ids(e))
-        return e, indptr, u[by_row], ids[by_row]
+        ids = backend.to_numpy(self._edge_ids(etype_id))
+        return etype_id, indptr, u[by_row], ids[by_row]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         counts = {c: self.num_edges(c) for c in self.canonical_etypes}
         return f"SampledGraph(num_edges={counts})"
 
 
-def _empty():
+def _no_ids() -> Any:
     import numpy
 
-    return backend.from_numpy(numpy.empty(0, numpy.int64))
+    return numpy.empty(0, numpy.int64)
 
 
-def _as_numpy(ids):
+def _as_numpy(ids: Ids) -> Any:
     import numpy
 
     if isinstance(ids, (list, tuple)):
@@ -190,3 +155,43 @@ def _as_numpy(ids):
     if not hasattr(ids, "dtype"):
         raise InvalidError(f"dst_nodes {ids!r}: expected an int64 tensor, or a list")
     return backend.to_numpy(ids)
+
+
+def to_block(
+    g: SampledGraph,
+    dst_nodes: NodeIds = None,
+    include_dst_in_src: bool = True,
+    src_nodes: Any = None,
+) -> Block:
+    """Makes a block from sampled neighbours. Matches ``dgl.to_block``.
+
+    Parameters
+    ----------
+    g : SampledGraph
+        The result of `graphd.distributed.sample_neighbors` or a similar function, along in-edges.
+    dst_nodes : tensor, or dict of node type to tensor, optional
+        Destinations, without duplicates; every edge must end in one of them. Default: the ends of
+        the edges, in ascending order.
+    include_dst_in_src : bool
+        Only True is supported.
+    src_nodes
+        DGL's; the sources are found, and can't be given.
+
+    Returns
+    -------
+    Block
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an edge ends in none of `dst_nodes`, or these have duplicates.
+    """
+    if not isinstance(g, SampledGraph):
+        raise InvalidError(f"g {g!r}: expected a SampledGraph, as sample_neighbors gives it")
+    if not include_dst_in_src:
+        raise InvalidError(
+            "to_block: sources always include the destinations; leave include_dst_in_src at True"
+        )
+    if src_nodes is not None:
+        raise InvalidError("to_block: sources are found, in order of appearance; omit src_nodes")
+    return g.to_block(dst_nodes)

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of node and edge types, and their numbers in the extension module."""
-import collections.abc
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _graphd
 from .errors import InvalidError
+from .typing import EdgeIds, EdgeType, Ids, NodeIds, Tensor, Triple
 
 
-def checked_ids(ids, what):
-    """`ids`, unless they are a mask: as numbers it would be nodes 0 and 1."""
+def checked_ids(ids: Ids, what: str) -> Ids:
+    """Returns `ids` unless they are a mask, which would be read as nodes 0 and 1."""
     if str(getattr(ids, "dtype", "")) in ("bool", "torch.bool"):
-        raise InvalidError(f"{what}: expected ids, got a mask; node_split and edge_split give the "
-                           "ids of a mask's ones, those of this trainer")
+        raise InvalidError(
+            f"{what}: expected ids, got a mask; node_split and edge_split give the "
+            "ids of a mask's ones, those of this trainer"
+        )
     if hasattr(ids, "part_policy"):
-        raise InvalidError(f"{what}: expected ids, got {ids!r}; if its rows are ids, read them: "
-                           "tensor[:]")
+        raise InvalidError(
+            f"{what}: expected ids, got {ids!r}; if its rows are ids, read them: tensor[:]"
+        )
     return ids
 
 
@@ -22,27 +31,28 @@ class Types:
     Attributes
     ----------
     ntypes, etypes : list of str
-        By number. Several edge types may have the same relation.
+        The names by number. Several edge types may have the same relation.
     canonical_etypes : list of (str, str, str)
     handle
-        The extension's schema.
+        The schema of the extension module.
     """
 
-    def __init__(self, schema):
+    def __init__(self, schema: _graphd.Schema) -> None:
         self.handle = schema
-        self.ntypes = schema.ntypes
-        self.canonical_etypes = schema.canonical_etypes
+        self.ntypes: list[str] = schema.ntypes
+        self.canonical_etypes: list[Triple] = schema.canonical_etypes
         self.etypes = [relation for _, relation, _ in self.canonical_etypes]
         number = {name: i for i, name in enumerate(self.ntypes)}
         self.src_types = [number[src] for src, _, _ in self.canonical_etypes]
         self.dst_types = [number[dst] for _, _, dst in self.canonical_etypes]
 
     @property
-    def is_homogeneous(self):
+    def is_homogeneous(self) -> bool:
+        """Whether there is one node type and one edge type."""
         return len(self.ntypes) == 1 and len(self.canonical_etypes) == 1
 
-    def ntype_id(self, ntype):
-        """The number of a node type; None stands for the only one."""
+    def ntype_id(self, ntype: str | None) -> int:
+        """Returns the number of a node type; None stands for the only one."""
         if ntype is None:
             if len(self.ntypes) != 1:
                 raise InvalidError(f"the graph has the node types {self.ntypes}; name one of them")
@@ -51,64 +61,82 @@ class Types:
             raise InvalidError(f"node type {ntype!r}: expected a name; there are {self.ntypes}")
         return self.handle.ntype_id(ntype)
 
-    def etype_id(self, etype):
-        """The number of an edge type: a relation, a triple of names, or None for the only one."""
+    def etype_id(self, etype: EdgeType | None) -> int:
+        """Returns the number of an edge type, given as a relation, as a triple of names, or as None
+        for the only one."""
         if etype is None:
             if len(self.canonical_etypes) != 1:
                 raise InvalidError(
-                    f"the graph has the edge types {self.canonical_etypes}; name one of them")
+                    f"the graph has the edge types {self.canonical_etypes}; name one of them"
+                )
             return 0
         triple = (etype,) if isinstance(etype, str) else etype
         if not isinstance(triple, (tuple, list)) or not all(isinstance(s, str) for s in triple):
-            raise InvalidError(f"edge type {etype!r}: expected a relation or a triple of names; "
-                               f"there are {self.canonical_etypes}")
+            raise InvalidError(
+                f"edge type {etype!r}: expected a relation or a triple of names; "
+                f"there are {self.canonical_etypes}"
+            )
         return self.handle.etype_id(":".join(triple))
 
-    def steps(self, metapath):
-        """The numbers of a metapath's edge types."""
-        if isinstance(metapath, str) or not isinstance(metapath, collections.abc.Iterable):
-            raise InvalidError(f"metapath {metapath!r}: expected a list of edge types, one for "
-                               "each step")
+    def steps(self, metapath: Iterable[EdgeType | None]) -> list[int]:
+        """Returns the numbers of the edge types of a metapath."""
+        if isinstance(metapath, str) or not isinstance(metapath, Iterable):
+            raise InvalidError(
+                f"metapath {metapath!r}: expected a list of edge types, one for each step"
+            )
         return [self.etype_id(etype) for etype in metapath]
 
-    def by_ntype(self, ids, what):
-        """[type] lists of ids out of a dict by type name, or a tensor if there is one type."""
+    def by_ntype(self, ids: NodeIds, what: str) -> list[Ids]:
+        """Returns ids in a list by node type, with None for the types without ids.
+
+        `ids` is a dict by type name, or a tensor if there is one type.
+        """
         return self._by_type(ids, self.ntype_id, len(self.ntypes), "node", what)
 
-    def by_etype(self, ids, what):
+    def by_etype(self, ids: EdgeIds, what: str) -> list[Ids]:
+        """Does the same as `by_ntype` for edge types."""
         return self._by_type(ids, self.etype_id, len(self.canonical_etypes), "edge", what)
 
     @staticmethod
-    def _by_type(ids, number_of, count, kind, what):
-        lists = [None] * count
-        if isinstance(ids, dict):
+    def _by_type(
+        ids: Ids, number_of: Callable[[Any], int], count: int, kind: str, what: str
+    ) -> list[Ids]:
+        lists: list[Ids] = [None] * count
+        if isinstance(ids, Mapping):
             for name, some in ids.items():
                 lists[number_of(name)] = checked_ids(some, what)
         elif isinstance(ids, tuple) and len(ids) == 2 and isinstance(ids[0], str):
-            raise InvalidError(f"{what}: got a pair of type and ids, as PyG has it; give a dict: "
-                               f"{{{ids[0]!r}: ids}}")
+            raise InvalidError(
+                f"{what}: got a pair of type and ids, as PyG has it; give a dict: "
+                f"{{{ids[0]!r}: ids}}"
+            )
         elif ids is None:
             raise InvalidError(f"{what}: expected ids: a tensor, or a dict of {kind} type to ids")
         elif count == 1:
             lists[0] = checked_ids(ids, what)
         else:
-            raise InvalidError(f"{what}: the graph has {count} {kind} types; give a dict of "
-                               f"{kind} type to ids")
+            raise InvalidError(
+                f"{what}: the graph has {count} {kind} types; give a dict of {kind} type to ids"
+            )
         return lists
 
     @staticmethod
-    def count(lists):
-        """How many ids there are in lists by type, which nobody has looked at yet."""
-        return sum(len(each) if hasattr(each, "__len__") and getattr(each, "shape", None) != ()
-                   else 1 for each in lists if each is not None)
+    def count(lists: Iterable[Ids]) -> int:
+        """Returns the number of ids in lists by type, which need not have been checked yet."""
+        return sum(
+            len(each) if hasattr(each, "__len__") and getattr(each, "shape", None) != () else 1
+            for each in lists
+            if each is not None
+        )
 
-    def ntypes_dict(self, by_type):
-        """Tensors by type as DGL gives them: a dict, or the tensor itself if there is one type."""
+    def ntypes_dict(self, by_type: Sequence[Tensor]) -> Any:
+        """Returns tensors by node type as DGL does: in a dict, or the tensor of the only type."""
         if len(self.ntypes) == 1:
             return by_type[0]
         return dict(zip(self.ntypes, by_type))
 
-    def etypes_dict(self, by_type):
+    def etypes_dict(self, by_type: Sequence[Tensor]) -> Any:
+        """Does the same as `ntypes_dict` for edge types."""
         if len(self.canonical_etypes) == 1:
             return by_type[0]
         return dict(zip(self.canonical_etypes, by_type))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where seeds come from that nobody gave."""
+"""The seeds of calls that were not given one."""
+
+from __future__ import annotations
+
 import random
 import threading
 
@@ -10,11 +13,11 @@ _source = random.Random()
 _lock = threading.Lock()
 
 
-def seed(val):
-    """Makes everything after it that draws at random the same in every run.
+def seed(val: int) -> None:
+    """Makes all random draws that follow the same in every run.
 
-    Loaders and samplers that are made (or called) without a ``seed`` draw theirs one after another
-    from a sequence that begins here. Matches ``dgl.seed``.
+    Loaders and samplers that are made or called without a ``seed`` take theirs from one sequence,
+    which this call restarts. Matches ``dgl.seed``.
 
     Parameters
     ----------
@@ -23,15 +26,15 @@ def seed(val):
     Raises
     ------
     graphd.errors.InvalidError
-        If `val` is no whole number.
+        If `val` is not a whole number.
     """
     val = whole_number(val, "seed")
     with _lock:
         _source.seed(val)
 
 
-def given_or_next(given):
-    """The seed of a call: its argument, or the next."""
+def given_or_next(given: int | None) -> int:
+    """Returns the seed of a call: its argument, or the next of the sequence."""
     if given is None:
         return next_seed()
     number = whole_number(given, "seed")
@@ -40,7 +43,7 @@ def given_or_next(given):
     return number
 
 
-def next_seed():
-    """A fresh seed of 63 bits."""
+def next_seed() -> int:
+    """Returns the next seed of the sequence, of 63 bits."""
     with _lock:
         return _source.getrandbits(63)

@@ -1,99 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small graphs cut out of the large one, whole."""
-from .arguments import FORMS, one_of
-from .frame import Frame, TypedFrame
+"""Subgraphs that are held in this process."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+from .frame import Frame, frame_of
+from .graph_base import GraphBase
 from .names import EID, NID
+from .schema import Types
+from .typed_graph import EdgeListGraph
+from .typing import Tensor
 
 
-class Subgraph:
-    """Nodes and edges of the large graph, numbered anew.
+class Subgraph(EdgeListGraph):
+    """Nodes and edges of the original graph, with ids of their own.
+
+    If the nodes were not relabelled, they are all nodes of the original graph, with their ids
+    there.
 
     Attributes
     ----------
     ndata, edata : mapping
-        ``ndata[graphd.NID]`` and ``edata[graphd.EID]`` are the ids in the large graph; with several
-        types dicts by type.
+        ``ndata[graphd.NID]`` and ``edata[graphd.EID]`` are the ids in the original graph; with
+        several types they are dicts by type.
     """
 
-    def __init__(self, types, nodes, edges, g=None):
-        self._types, self._nodes, self._edges, self._g = types, nodes, edges, g
-        frames = [Frame() if g else Frame(made={NID: ids}) for ids in nodes]
-        self.ndata = frames[0] if len(frames) == 1 else TypedFrame(types.ntypes, frames)
-        frames = [Frame(made={EID: ids}) for _, _, ids in edges]
-        self.edata = frames[0] if len(frames) == 1 else TypedFrame(types.canonical_etypes, frames)
+    def __init__(
+        self,
+        types: Types,
+        nodes: Sequence[Tensor],
+        edges: Sequence[tuple[Tensor, Tensor, Tensor]],
+        g: GraphBase | None = None,
+    ) -> None:
+        self.types, self._nodes, self._by_etype, self._g = types, nodes, edges, g
+        self.ndata: MutableMapping[str, Any] = frame_of(
+            types.ntypes, [Frame() if g else Frame(made={NID: ids}) for ids in nodes]
+        )
+        self.edata: MutableMapping[str, Any] = frame_of(
+            types.canonical_etypes, [Frame(made={EID: ids}) for _, _, ids in edges]
+        )
 
-    @property
-    def ntypes(self):
-        """Names of the node types."""
-        return self._types.ntypes
+    def _count_nodes(self, ntype_id: int) -> int:
+        return self._g.handle.num_nodes(ntype_id) if self._g else len(self._nodes[ntype_id])
 
-    @property
-    def etypes(self):
-        """Relations of the edge types."""
-        return self._types.etypes
+    def _count_edges(self, etype_id: int) -> int:
+        return len(self._by_etype[etype_id][0])
 
-    @property
-    def canonical_etypes(self):
-        """(source type, relation, destination type) of each edge type."""
-        return self._types.canonical_etypes
+    def _edges(self, etype_id: int) -> tuple[Tensor, Tensor, Tensor]:
+        return self._by_etype[etype_id]
 
-    def num_nodes(self, ntype=None):
-        """How many nodes there are; as many as the large graph has if they were not relabelled.
-
-        Parameters
-        ----------
-        ntype : str, optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if self._g:
-            return self._g.num_nodes(ntype)
-        if ntype is None:
-            return sum(map(len, self._nodes))
-        return len(self._nodes[self._types.ntype_id(ntype)])
-
-    def num_edges(self, etype=None):
-        """How many edges there are.
-
-        Parameters
-        ----------
-        etype : str or (str, str, str), optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if etype is None:
-            return sum(len(src) for src, _, _ in self._edges)
-        return len(self._edges[self._types.etype_id(etype)][0])
-
-    number_of_nodes, number_of_edges = num_nodes, num_edges
-
-    def edges(self, form="uv", order="eid", etype=None):
-        """The edges.
-
-        Parameters
-        ----------
-        form : {"uv", "eid", "all"}
-            Ends, ids, or both.
-        order
-            DGL's; without effect.
-        etype : str or (str, str, str), optional
-            Default: the only type.
-
-        Returns
-        -------
-        tensor, or tuple of tensors
-            Sources and destinations, ids, or all three.
-        """
-        src, dst, ids = self._edges[self._types.etype_id(etype)]
-        return {"uv": (src, dst), "eid": ids, "all": (src, dst, ids)}[one_of(form, "form", FORMS)]
-
-    all_edges = edges
-
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Subgraph(num_nodes={self.num_nodes()}, num_edges={self.num_edges()})"

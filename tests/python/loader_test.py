@@ -152,7 +152,7 @@ class NodeLoader(support.GraphTest):
             with self.assertRaises(graphd.errors.InvalidError):
                 LaborSampler([2], **more)
         found = sample_neighbors(self.standalone(), {"user": [1]}, 2)
-        with self.assertRaisesRegex(graphd.errors.InvalidError, "leave src_nodes away"):
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "omit src_nodes"):
             graphd.to_block(found, src_nodes=[1])
 
     def test_arguments_are_refused_not_changed(self):

@@ -1,27 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs that lie in several servers. Matches ``dgl.distributed``."""
+"""Graphs that are stored on several servers. Matches ``dgl.distributed``."""
+
 from . import init, optim
 from .book import GraphPartitionBook, load_partition_book
 from .embedding import DistEmbedding
 from .graph import DistGraph
 from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .optim import SparseAdagrad, SparseAdam, SparseSGD
-from .partition import (Partition, load_partition, load_partition_feats,
-                        partition_graph)
+from .partition import Partition, load_partition, load_partition_feats, partition_graph
 from .policy import PartitionPolicy
-from .queries import (edge_subgraph, find_edges, in_subgraph, node_subgraph,
-                      sample_etype_neighbors, sample_neighbors)
-from .role import (get_global_rank, get_num_trainers, get_rank, get_role,
-                   get_trainer_rank)
+from .queries import (
+    edge_subgraph,
+    find_edges,
+    in_subgraph,
+    node_subgraph,
+    sample_etype_neighbors,
+    sample_neighbors,
+)
+from .role import get_global_rank, get_num_trainers, get_rank, get_role, get_trainer_rank
 from .session import exit_client, initialize
 from .split import edge_split, node_split
 from .tensor import DistTensor
 
 __all__ = [
-    "DistDataLoader", "DistEdgeDataLoader", "DistEmbedding", "DistGraph", "DistNodeDataLoader",
-    "DistTensor", "GraphPartitionBook", "Partition", "PartitionPolicy", "SparseAdagrad",
-    "SparseAdam", "SparseSGD", "edge_split", "edge_subgraph", "exit_client", "find_edges",
-    "get_global_rank", "get_num_trainers", "get_rank", "get_role", "get_trainer_rank",
-    "in_subgraph", "init", "initialize", "load_partition", "load_partition_book",
-    "load_partition_feats", "node_split", "node_subgraph", "optim", "partition_graph",
-    "sample_etype_neighbors", "sample_neighbors"]
+    "DistDataLoader",
+    "DistEdgeDataLoader",
+    "DistEmbedding",
+    "DistGraph",
+    "DistNodeDataLoader",
+    "DistTensor",
+    "GraphPartitionBook",
+    "Partition",
+    "PartitionPolicy",
+    "SparseAdagrad",
+    "SparseAdam",
+    "SparseSGD",
+    "edge_split",
+    "edge_subgraph",
+    "exit_client",
+    "find_edges",
+    "get_global_rank",
+    "get_num_trainers",
+    "get_rank",
+    "get_role",
+    "get_trainer_rank",
+    "in_subgraph",
+    "init",
+    "initialize",
+    "load_partition",
+    "load_partition_book",
+    "load_partition_feats",
+    "node_split",
+    "node_subgraph",
+    "optim",
+    "partition_graph",
+    "sample_etype_neighbors",
+    "sample_neighbors",
+]

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph that tensors belong to whose caller named none: the last one that was made."""
+"""The most recent DistGraph, to which tensors belong if the caller names no graph."""
+
+from __future__ import annotations
+
 import weakref
 
 from ..errors import InvalidError
+from ..graph_base import GraphBase
 
-_latest = None
+_latest: weakref.ref[GraphBase] | None = None
 
 
-def set(g):
+def remember(g: GraphBase) -> None:
+    """Makes a graph the most recent one."""
     global _latest
     _latest = weakref.ref(g)
 
 
-def get():
-    g = _latest and _latest()
+def latest() -> GraphBase:
+    """Returns the most recent graph."""
+    g = _latest() if _latest is not None else None
     if g is None:
         raise InvalidError("a distributed tensor needs a graph; make a DistGraph first")
     return g

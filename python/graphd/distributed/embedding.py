@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learnable vectors that lie with the servers."""
+"""Learnable vectors that are stored on the servers."""
+
+from __future__ import annotations
+
 import itertools
+from typing import Any
 
 from .. import _graphd, backend
 from ..arguments import whole_number
-from .tensor import DistTensor, policy_of, tensor_spec
+from ..typing import Ids, Tensor
+from .policy import PartitionPolicy
+from .tensor import DistTensor, InitFunction, policy_of, tensor_spec
 
 _anonymous = itertools.count()
 
@@ -12,24 +18,34 @@ _anonymous = itertools.count()
 class DistEmbedding:
     """Learnable vectors, one per node, edge or row. Matches ``dgl.distributed.DistEmbedding``.
 
-    ``emb(ids)`` reads rows; when autograd computes their gradients these wait until an optimiser of
-    `graphd.distributed.optim` applies them where the rows lie. It is no ``nn.Module``.
+    ``emb(ids)`` reads rows. The gradients that autograd computes for them are kept until an
+    optimiser of `graphd.distributed.optim` applies them on the rows' servers. It is not an
+    ``nn.Module``.
 
     Parameters
     ----------
     num_embeddings, embedding_dim : int
     name : str, optional
-        By which it is found again, also by other jobs. Without one it ends with the job.
+        The name by which it is opened again, also by other jobs. Without one it ends with the job.
     init_func, part_policy
-        As `DistTensor` has them.
+        Those of `DistTensor`.
     persistent : bool, optional
         Whether it belongs to the server. Default: if it has a name.
     many_writers : bool
         Whether several jobs may train it at once.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, name=None, init_func=None, part_policy=None,
-                 *, persistent=None, many_writers=False):
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        name: str | None = None,
+        init_func: InitFunction = None,
+        part_policy: PartitionPolicy | None = None,
+        *,
+        persistent: bool | None = None,
+        many_writers: bool = False,
+    ) -> None:
         backend.chosen()
         num_embeddings = whole_number(num_embeddings, "num_embeddings")
         embedding_dim = whole_number(embedding_dim, "embedding_dim")
@@ -38,24 +54,26 @@ class DistEmbedding:
         persistent = name is not None if persistent is None else persistent
         if name is None:
             name = f"anonymous-embedding-{next(_anonymous)}"
-        spec, init_func = tensor_spec((num_embeddings, embedding_dim), "float32", name, init_func,
-                                      policy, persistent, many_writers)
-        self.handle = _graphd.Embedding(self.g.handle, spec, init_func)
+        shape = (num_embeddings, embedding_dim)
+        spec, fill = tensor_spec(
+            shape, "float32", name, init_func, policy, persistent, many_writers
+        )
+        self.handle = _graphd.Embedding(self.g.handle, spec, fill)
         self.name, self.num_embeddings, self.embedding_dim = name, num_embeddings, embedding_dim
 
     @property
-    def weight(self):
+    def weight(self) -> DistTensor:
         """The rows as a DistTensor."""
         return DistTensor.of(self.handle.weight, self.g)
 
-    def __call__(self, idx, device=None):
-        """Rows by id.
+    def __call__(self, idx: Ids, device: Any = None) -> Tensor:
+        """Returns rows by id.
 
         Parameters
         ----------
         idx : int64 tensor
         device : torch.device, optional
-            Where the result shall lie.
+            The device of the result.
 
         Returns
         -------
@@ -72,20 +90,20 @@ class DistEmbedding:
             rows.register_hook(lambda gradients: self.handle.backward(idx, gradients))
         return rows if device is None else rows.to(device)
 
-    def backward(self, idx, gradients):
-        """Hands over gradients that were computed without autograd.
+    def backward(self, idx: Ids, gradients: Tensor) -> None:
+        """Adds gradients that were computed without autograd.
 
         Parameters
         ----------
         idx : int64 tensor
-            As ``emb(idx)`` had it.
+            The ids that ``emb(idx)`` was called with.
         gradients : float32 tensor, [len(idx), embedding_dim]
         """
         self.handle.backward(idx, gradients)
 
-    def reset_trace(self):
-        """Forgets gradients that wait."""
+    def reset_trace(self) -> None:
+        """Discards the gradients that were not applied yet."""
         self.handle.zero_grad()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DistEmbedding('{self.name}', {self.num_embeddings}, {self.embedding_dim})"

@@ -1,86 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph that lies in several servers, seen as one."""
-from .. import _graphd, backend
+"""A graph that is stored on several servers, used as one."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from .. import backend
 from ..arguments import part_config_path
 from ..errors import InvalidError
+from ..graph_base import GraphBase
 from ..names import ALL
-from ..schema import Types
-from . import current_graph, session
+from ..sampled import SampledGraph
+from ..subgraph import Subgraph
+from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Path, Tensor
+from . import current_graph, queries, session
 from .book import GraphPartitionBook
 from .graph_data import Data, Scheme, View
+from .partition import Partition
 from .policy import PartitionPolicy
+from .tensor import DistTensor
 
 
-class DistGraph:
+class DistGraph(GraphBase):
     """A graph in several partitions. Matches ``dgl.distributed.DistGraph``.
 
-    Ids are int64, from 0, and by type. Making one is no collective, several may exist, and every
-    method may be called from any thread.
+    Ids are int64, from 0, and by type. Sizes are those of all partitions together. Making a graph
+    is not collective, several may exist, and every method may be called from any thread.
 
     Parameters
     ----------
     graph_name : str
-        As it was partitioned; "" takes what the servers serve.
+        The name that it was partitioned with; "" takes the graph that the servers serve.
     gpb : GraphPartitionBook, optional
-        DGL's; without effect. (A path, as DGL 0.5's examples have it, counts as part_config.)
+        DGL's; without effect. (A path, as in DGL 0.5's examples, counts as part_config.)
     part_config : str, optional
-        Standalone mode: the part config to open in this process.
+        For standalone mode: the part config to open in this process.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If `graph_name` or `part_config` is none, or there are neither servers nor a part_config.
+        If `graph_name` or `part_config` is not valid, or there are neither servers nor a
+        part_config.
     """
 
-    def __init__(self, graph_name="", gpb=None, part_config=None):
+    def __init__(
+        self, graph_name: str = "", gpb: Any = None, part_config: Path | None = None
+    ) -> None:
         if isinstance(gpb, str) and part_config is None:
             part_config = gpb
         if not isinstance(graph_name, str):
-            raise InvalidError(f"graph_name {graph_name!r}: expected a name; \"\" takes what the "
-                               "servers serve")
+            raise InvalidError(
+                f'graph_name {graph_name!r}: expected a name; "" takes what the servers serve'
+            )
         if part_config:
             part_config = part_config_path(part_config)
-        self.session = session.current(part_config)
-        self.handle = _graphd.Graph(self.session, graph_name)
-        self.types = Types(self.handle.schema)
-        current_graph.set(self)
+        super().__init__(session.current(part_config), graph_name)
+        current_graph.remember(self)
 
     @property
-    def graph_name(self):
-        """The name by which it was partitioned."""
+    def graph_name(self) -> str:
+        """The name that it was partitioned with."""
         return self.handle.name
 
-    # Types.
-    @property
-    def ntypes(self):
-        """Names of the node types."""
-        return self.types.ntypes
-
-    @property
-    def etypes(self):
-        """Relations of the edge types."""
-        return self.types.etypes
-
-    @property
-    def canonical_etypes(self):
-        """(source type, relation, destination type) of each edge type."""
-        return self.types.canonical_etypes
-
-    def to_canonical_etype(self, etype):
-        """The triple that a relation stands for.
-
-        Parameters
-        ----------
-        etype : str or (str, str, str)
-
-        Returns
-        -------
-        (str, str, str)
-        """
-        return self.types.canonical_etypes[self.types.etype_id(etype)]
-
-    def get_ntype_id(self, ntype):
-        """The number of a node type.
+    def get_ntype_id(self, ntype: str | None) -> int:
+        """Returns the number of a node type.
 
         Parameters
         ----------
@@ -93,8 +77,8 @@ class DistGraph:
         """
         return self.types.ntype_id(ntype)
 
-    def get_etype_id(self, etype):
-        """The number of an edge type.
+    def get_etype_id(self, etype: EdgeType | None) -> int:
+        """Returns the number of an edge type.
 
         Parameters
         ----------
@@ -107,64 +91,29 @@ class DistGraph:
         """
         return self.types.etype_id(etype)
 
-    # Sizes.
-    def num_nodes(self, ntype=None):
-        """How many nodes there are in all partitions.
-
-        Parameters
-        ----------
-        ntype : str, optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if ntype is None:
-            return sum(map(self.handle.num_nodes, range(len(self.ntypes))))
-        return self.handle.num_nodes(self.types.ntype_id(ntype))
-
-    def num_edges(self, etype=None):
-        """How many edges there are in all partitions.
-
-        Parameters
-        ----------
-        etype : str or (str, str, str), optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if etype is None:
-            return sum(map(self.handle.num_edges, range(len(self.etypes))))
-        return self.handle.num_edges(self.types.etype_id(etype))
-
-    number_of_nodes, number_of_edges = num_nodes, num_edges
-
     # Data.
     @property
-    def ndata(self):
+    def ndata(self) -> MutableMapping[str, DistTensor]:
         """Tensors of the nodes by name, for a graph with one node type."""
         return Data(self, False, self.types.ntype_id(None))
 
     @property
-    def edata(self):
+    def edata(self) -> MutableMapping[str, DistTensor]:
         """Tensors of the edges by name, for a graph with one edge type."""
         return Data(self, True, self.types.etype_id(None))
 
     @property
-    def nodes(self):
+    def nodes(self) -> View:
         """``g.nodes["user"].data`` are the tensors of a type."""
         return View(self, False)
 
     @property
-    def edges(self):
+    def edges(self) -> View:
         """``g.edges[etype].data`` are the tensors of a type."""
         return View(self, True)
 
-    def node_attr_schemes(self, ntype=None):
-        """What data nodes have.
+    def node_attr_schemes(self, ntype: str | None = None) -> dict[str, Scheme]:
+        """Returns the schemes of the nodes' data.
 
         Parameters
         ----------
@@ -178,8 +127,8 @@ class DistGraph:
         """
         return self._schemes(False, self.types.ntype_id(ntype))
 
-    def edge_attr_schemes(self, etype=None):
-        """What data edges have.
+    def edge_attr_schemes(self, etype: EdgeType | None = None) -> dict[str, Scheme]:
+        """Returns the schemes of the edges' data.
 
         Parameters
         ----------
@@ -193,13 +142,15 @@ class DistGraph:
         """
         return self._schemes(True, self.types.etype_id(etype))
 
-    def _schemes(self, is_edge, number):
-        return {name: Scheme(tuple(shape), backend.dtype_of(dtype))
-                for name, dtype, shape in self.handle.schemes(is_edge, number)}
+    def _schemes(self, is_edge: bool, number: int) -> dict[str, Scheme]:
+        return {
+            name: Scheme(tuple(shape), backend.dtype_of(dtype))
+            for name, dtype, shape in self.handle.schemes(is_edge, number)
+        }
 
     # Structure.
-    def in_degrees(self, v=None, etype=None):
-        """In-degrees of nodes.
+    def in_degrees(self, v: Ids = None, etype: EdgeType | None = None) -> Any:
+        """Returns the in-degrees of nodes.
 
         Parameters
         ----------
@@ -214,8 +165,8 @@ class DistGraph:
         """
         return self._degrees(False, v, etype)
 
-    def out_degrees(self, u=None, etype=None):
-        """Out-degrees of nodes. Every partition is asked, so that all edges count.
+    def out_degrees(self, u: Ids = None, etype: EdgeType | None = None) -> Any:
+        """Returns the out-degrees of nodes. It queries every partition, so that all edges count.
 
         Parameters
         ----------
@@ -230,35 +181,23 @@ class DistGraph:
         """
         return self._degrees(True, u, etype)
 
-    def _degrees(self, is_out, nodes, etype):
+    def _degrees(self, is_out: bool, nodes: Ids, etype: EdgeType | None) -> Any:
         import numpy
 
         backend.chosen()
         e = self.types.etype_id(etype)
-        if nodes is None or isinstance(nodes, str) and nodes == ALL:
+        if nodes is None or (isinstance(nodes, str) and nodes == ALL):
             end = (self.types.src_types if is_out else self.types.dst_types)[e]
             nodes = numpy.arange(self.handle.num_nodes(end), dtype=numpy.int64)
         degrees = self.handle.degrees(is_out, nodes, e)
         return int(degrees[0]) if isinstance(nodes, int) else degrees
 
-    def find_edges(self, edges, etype=None):
-        """Ends of edges, in the order given.
+    def find_edges(self, edges: Ids, etype: EdgeType | None = None) -> tuple[Tensor, Tensor]:
+        """See `graphd.distributed.find_edges`."""
+        return queries.find_edges(self, edges, etype)
 
-        Parameters
-        ----------
-        edges : int64 tensor or list
-        etype : str or (str, str, str), optional
-            Default: the only type.
-
-        Returns
-        -------
-        src, dst : int64 tensor
-        """
-        backend.chosen()
-        return self.handle.find_edges(edges, self.types.etype_id(etype))
-
-    def has_edges_between(self, u, v, etype=None):
-        """Whether there is an edge ``u[i] -> v[i]``.
+    def has_edges_between(self, u: Ids, v: Ids, etype: EdgeType | None = None) -> Tensor:
+        """Returns whether there is an edge ``u[i] -> v[i]``.
 
         Parameters
         ----------
@@ -273,22 +212,31 @@ class DistGraph:
         backend.chosen()
         return self.handle.has_edges_between(u, v, self.types.etype_id(etype))
 
-    def edge_subgraph(self, edges, relabel_nodes=True, store_ids=True):
+    def edge_subgraph(
+        self, edges: EdgeIds, relabel_nodes: bool = True, store_ids: bool = True
+    ) -> Subgraph:
         """See `graphd.distributed.edge_subgraph`."""
-        from .queries import edge_subgraph
+        return queries.edge_subgraph(self, edges, relabel_nodes, store_ids)
 
-        return edge_subgraph(self, edges, relabel_nodes, store_ids)
-
-    def sample_neighbors(self, seed_nodes, fanout, edge_dir="in", prob=None, exclude_edges=None,
-                         replace=False, etype_sorted=True, output_device=None):
+    def sample_neighbors(
+        self,
+        seed_nodes: NodeIds,
+        fanout: Fanout,
+        edge_dir: str = "in",
+        prob: str | None = None,
+        exclude_edges: EdgeIds = None,
+        replace: bool = False,
+        etype_sorted: bool = True,
+        output_device: Any = None,
+    ) -> SampledGraph:
         """See `graphd.distributed.sample_neighbors`."""
-        from .queries import sample_neighbors
-
-        return sample_neighbors(self, seed_nodes, fanout, edge_dir, prob, exclude_edges, replace)
+        return queries.sample_neighbors(
+            self, seed_nodes, fanout, edge_dir, prob, exclude_edges, replace
+        )
 
     # Partitions and trainers.
-    def get_partition_book(self):
-        """Who owns what.
+    def get_partition_book(self) -> GraphPartitionBook:
+        """Returns the partition book.
 
         Returns
         -------
@@ -296,8 +244,8 @@ class DistGraph:
         """
         return GraphPartitionBook(self.handle.book, self.handle.local_partition)
 
-    def get_node_partition_policy(self, ntype=None):
-        """The policy of tensors whose rows go with the nodes of a type.
+    def get_node_partition_policy(self, ntype: str | None = None) -> PartitionPolicy:
+        """Returns the policy of tensors whose rows are stored with the nodes of a type.
 
         Parameters
         ----------
@@ -310,8 +258,8 @@ class DistGraph:
         """
         return PartitionPolicy("node", self, self.types.ntype_id(ntype))
 
-    def get_edge_partition_policy(self, etype=None):
-        """The policy of tensors whose rows go with the edges of a type.
+    def get_edge_partition_policy(self, etype: EdgeType | None = None) -> PartitionPolicy:
+        """Returns the policy of tensors whose rows are stored with the edges of a type.
 
         Parameters
         ----------
@@ -325,16 +273,14 @@ class DistGraph:
         return PartitionPolicy("edge", self, self.types.etype_id(etype))
 
     @property
-    def local_partition(self):
+    def local_partition(self) -> Partition:
         """The partition of this trainer's machine, a `Partition`. Raises InvalidError if it is not
         in this machine's memory."""
-        from .partition import Partition
-
         part = self.handle.local_partition
         return Partition(self.handle.mapped_partition(part), part)
 
-    def rank(self):
-        """This trainer's number in its job, from 0.
+    def rank(self) -> int:
+        """Returns this trainer's number in its job, from 0.
 
         Returns
         -------
@@ -342,18 +288,18 @@ class DistGraph:
         """
         return self.session.rank
 
-    def barrier(self):
+    def barrier(self) -> None:
         """Waits for every trainer of the job."""
         self.session.barrier()
 
-    # DGLGraph's, for code that asks.
+    # Attributes of DGLGraph that other code reads.
     @property
-    def idtype(self):
-        """Of ids: int64."""
+    def idtype(self) -> Any:
+        """The dtype of ids: int64."""
         return backend.dtype_of("int64")
 
     @property
-    def device(self):
+    def device(self) -> Any:
         """The CPU."""
         if backend.chosen() == "torch":
             import torch
@@ -361,8 +307,8 @@ class DistGraph:
             return torch.device("cpu")
         return "cpu"
 
-    def is_pinned(self):
-        """Whether its memory is pinned for a GPU: never.
+    def is_pinned(self) -> bool:
+        """Returns whether its memory is pinned for a GPU: never.
 
         Returns
         -------
@@ -370,7 +316,9 @@ class DistGraph:
         """
         return False
 
-    def __repr__(self):
-        return (f"DistGraph('{self.graph_name}', num_nodes={self.num_nodes()}, "
-                f"num_edges={self.num_edges()}, "
-                f"partitions={self.handle.book.num_partitions})")
+    def __repr__(self) -> str:
+        return (
+            f"DistGraph('{self.graph_name}', num_nodes={self.num_nodes()}, "
+            f"num_edges={self.num_edges()}, "
+            f"partitions={self.handle.book.num_partitions})"
+        )

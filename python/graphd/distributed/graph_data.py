@@ -1,56 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What data the nodes and edges of a DistGraph have, by name."""
-from collections import namedtuple
-from collections.abc import MutableMapping
+"""The tensors of a DistGraph's nodes and edges, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any, NamedTuple
 
 from ..arguments import text
 from ..errors import InvalidError
+from ..graph_base import GraphBase
 from .tensor import DistTensor
 
-Scheme = namedtuple("Scheme", ["shape", "dtype"])
+
+class Scheme(NamedTuple):
+    """The shape of a row and the dtype of a tensor."""
+
+    shape: tuple[int, ...]
+    dtype: Any
 
 
-class Data(MutableMapping):
-    """Tensors of one type by name: features, and what was assigned."""
+class Data(MutableMapping[str, DistTensor]):
+    """The tensors of one type by name: features, and tensors that were assigned."""
 
-    def __init__(self, g, is_edge, type_id):
+    def __init__(self, g: GraphBase, is_edge: bool, type_id: int) -> None:
         self._g, self._is_edge, self._type = g, is_edge, type_id
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> DistTensor:
         found = self._g.handle.data(self._is_edge, self._type, text(name, "name"))
         return DistTensor.of(found, self._g)
 
-    def __setitem__(self, name, tensor):
+    def __setitem__(self, name: str, tensor: DistTensor) -> None:
         if not isinstance(tensor, DistTensor):
-            raise InvalidError(f"data {name!r}: expected a DistTensor, got {type(tensor)}; make "
-                               "one of the tensor's shape and dtype, and assign to its rows")
+            raise InvalidError(
+                f"data {name!r}: expected a DistTensor, got {type(tensor)}; make "
+                "one of the tensor's shape and dtype, and assign to its rows"
+            )
         self._g.handle.attach(text(name, "name"), tensor.handle)
 
-    def __delitem__(self, name):
+    def __delitem__(self, name: str) -> None:
         self._g.handle.detach(self._is_edge, self._type, text(name, "name"))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._g.handle.data_names(self._is_edge, self._type))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._g.handle.data_names(self._is_edge, self._type))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Data({list(self)})"
 
 
-class _Space:
-    def __init__(self, data):
-        self.data = data
+class TypeData(NamedTuple):
+    """The result of ``g.nodes["user"]``: an object with the tensors of one type."""
+
+    data: Data
 
 
 class View:
-    """``g.nodes["user"].data``, ``g.edges[etype].data``."""
+    """A view of nodes or edges: ``g.nodes["user"].data``, ``g.edges[etype].data``."""
 
-    def __init__(self, g, is_edge):
+    def __init__(self, g: GraphBase, is_edge: bool) -> None:
         self._g, self._is_edge = g, is_edge
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: Any) -> TypeData:
         types = self._g.types
         number = types.etype_id(name) if self._is_edge else types.ntype_id(name)
-        return _Space(Data(self._g, self._is_edge, number))
+        return TypeData(Data(self._g, self._is_edge, number))

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First values that the servers compute: a function of the seed and the row's id, so that they do
-not depend on partitions, nor on when a row is first touched."""
+"""Initial values that the servers compute.
+
+They are a function of the seed and the row's id, so that they depend neither on partitions nor on
+when a row is used first.
+"""
+
+from __future__ import annotations
+
 from ..arguments import finite, whole_number
 
 
 class Initializer:
-    """The base of all of them."""
+    """The base class of all initialisers."""
 
-    kind, a, b, seed = "constant", 0.0, 0.0, 0
+    kind = "constant"
+    a = 0.0
+    b = 0.0
+    seed = 0
 
-    def fields(self):
-        """For the extension module.
+    def fields(self) -> tuple[str, float, float, int]:
+        """Returns the fields for the extension module.
 
         Returns
         -------
@@ -20,19 +29,19 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """The same value everywhere.
+    """The same value for all elements.
 
     Parameters
     ----------
     value : float
     """
 
-    def __init__(self, value):
+    def __init__(self, value: float) -> None:
         self.a = finite(value, "value")
 
 
 class Uniform(Initializer):
-    """Uniform in [low, high).
+    """The uniform distribution over [low, high).
 
     Parameters
     ----------
@@ -42,13 +51,13 @@ class Uniform(Initializer):
 
     kind = "uniform"
 
-    def __init__(self, low=-1.0, high=1.0, seed=0):
+    def __init__(self, low: float = -1.0, high: float = 1.0, seed: int = 0) -> None:
         self.a, self.b = finite(low, "low"), finite(high, "high")
         self.seed = whole_number(seed, "seed")
 
 
 class Normal(Initializer):
-    """Normal with this mean and standard deviation.
+    """The normal distribution with this mean and standard deviation.
 
     Parameters
     ----------
@@ -58,6 +67,6 @@ class Normal(Initializer):
 
     kind = "normal"
 
-    def __init__(self, mean=0.0, std=1.0, seed=0):
+    def __init__(self, mean: float = 0.0, std: float = 1.0, seed: int = 0) -> None:
         self.a, self.b = finite(mean, "mean"), finite(std, "std")
         self.seed = whole_number(seed, "seed")

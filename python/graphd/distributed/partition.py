@@ -1,75 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cutting graphs into partitions, and looking at one."""
+"""Partitioning of graphs, and access to one partition."""
+
+from __future__ import annotations
+
 import contextlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 from .. import _graphd, backend, seeds
-from ..arguments import FORMS, one_of, part_config_file, path, text, whole_number, whole_number_in
+from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
 from ..errors import GraphdError, InvalidError
-from ..raw import raw_graph
+from ..raw import RawGraph, raw_graph
 from ..schema import Types
+from ..typed_graph import EdgeListGraph
+from ..typing import Path, Tensor, Triple
 from .book import GraphPartitionBook
-
 
 _METHODS = ("metis", "ldg", "fennel", "random", "hash")
 
 
-def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method="metis",
-                    balance_ntypes=None, balance_edges=False, return_mapping=False,
-                    num_trainers_per_machine=1, objtype="cut", graph_formats=None,
-                    use_graphbolt=False, *, num_nodes=None, ndata=None, edata=None,
-                    add_reverse=False, seed=0, force=False):
-    """Cuts a graph into partitions in graphd's native format. Matches
-    ``dgl.distributed.partition_graph``; for graphs on disk there is ``graphctl partition``.
+def partition_graph(
+    g: Any,
+    graph_name: str,
+    num_parts: int,
+    out_path: Path,
+    num_hops: int = 1,
+    part_method: str = "metis",
+    balance_ntypes: Any = None,
+    balance_edges: bool = False,
+    return_mapping: bool = False,
+    num_trainers_per_machine: int = 1,
+    objtype: str = "cut",
+    graph_formats: Any = None,
+    use_graphbolt: bool = False,
+    *,
+    num_nodes: Any = None,
+    ndata: Any = None,
+    edata: Any = None,
+    add_reverse: bool = False,
+    seed: int | None = 0,
+    force: bool = False,
+) -> Any:
+    """Partitions a graph and writes it in graphd's native format.
 
-    Tensors are read where they lie; nothing of the input is changed.
+    Matches ``dgl.distributed.partition_graph``. For graphs on disk there is ``graphctl partition``.
+    Tensors are read without a copy, and the input is not changed.
 
     Parameters
     ----------
     g : graph
         (src, dst) tensors; a dict of canonical edge type to such pairs; a SciPy sparse matrix
-        (entry i, j: an edge from i to j); a graph of NetworkX, PyG (Data, HeteroData: x and y become
-        "feat" and "label") or DGL.
+        (entry i, j: an edge from i to j); a graph of NetworkX, PyG or DGL. In PyG's Data and
+        HeteroData, x and y become "feat" and "label".
     graph_name : str
     num_parts : int
     out_path : str
-        Gets <graph_name>.json and a directory per partition.
+        The directory for <graph_name>.json and a directory per partition.
     part_method : {"metis", "ldg", "fennel", "random", "hash"}
     balance_ntypes : str, tensor, or dict of node type to either, optional
-        A class for each node; each class is balanced by itself. A str names a feature.
+        A class for each node; each class is balanced separately. A str names a feature.
     balance_edges : bool
-        Balances in-degrees, too.
+        Whether to balance in-degrees, too.
     return_mapping : bool
-        Also return the original ids of nodes and edges.
+        Whether to also return the original ids of nodes and edges.
     num_trainers_per_machine : int
-        More than 1: the feature "trainer_id" says for which trainer a node is.
+        If more than 1, the feature "trainer_id" has the trainer of each node.
     objtype : {"cut", "vol"}
     num_hops, graph_formats, use_graphbolt
-        DGL's; without effect, for the native format stores no halo and needs no formats.
+        DGL's; without effect, since the native format stores no halo nodes and needs no formats.
     num_nodes : int or dict, optional
-        For edges given as tensors; default: up to the largest id.
+        Numbers of nodes, for edges given as tensors. Default: the largest id plus one.
     ndata, edata : dict of name to tensor, or dict of type to such a dict, optional
         More features.
     add_reverse : bool
-        Adds a reverse to every edge.
+        Whether to add a reverse to every edge.
     seed : int
     force : bool
-        Replace a graph that is there.
+        Whether to replace an existing graph.
 
     Returns
     -------
     str
         Path of the part config; with return_mapping a tuple of it, original node ids and original
-        edge ids (tensors, or dicts by type; of reverses: the edge's plus the number of edges).
+        edge ids (tensors, or dicts by type). The id of a reverse is the edge's plus the number of
+        edges.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If an argument makes no sense, or `g` is no graph.
+        If an argument is not valid, or `g` is not a graph.
     graphd.errors.ExistsError
-        If there is a part config already, without `force`.
+        If there is a part config already, and `force` is False.
     """
     options = {
         "graph_name": text(graph_name, "graph_name"),
@@ -77,35 +101,49 @@ def partition_graph(g, graph_name, num_parts, out_path, num_hops=1, part_method=
         "num_parts": whole_number_in(num_parts, "num_parts", 1, 1 << 14),
         "part_method": one_of(part_method, "part_method", _METHODS),
         "objtype": one_of(objtype, "objtype", ("cut", "vol")),
-        "balance_edges": bool(balance_edges), "force": bool(force),
+        "balance_edges": bool(balance_edges),
+        "force": bool(force),
         "num_trainers_per_machine": whole_number_in(
-            num_trainers_per_machine, "num_trainers_per_machine", 1, 1 << 14)}
+            num_trainers_per_machine, "num_trainers_per_machine", 1, 1 << 14
+        ),
+    }
     raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, raw.ndata[ntype]) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, raw.edata[etype]) for etype, ends in raw.edges.items()]
     with tempfile.TemporaryDirectory() as scratch, _arguments_named():
-        part_config, _ = _graphd.partition_graph(nodes, edges, bool(add_reverse), {
-            **options, "balance_ntypes": _classes(balance_ntypes, raw, scratch),
-            "seed": seeds.given_or_next(seed)})
+        part_config, _ = _graphd.partition_graph(
+            nodes,
+            edges,
+            bool(add_reverse),
+            {
+                **options,
+                "balance_ntypes": _classes(balance_ntypes, raw, scratch),
+                "seed": seeds.given_or_next(seed),
+            },
+        )
     return (part_config, *_original_ids(part_config)) if return_mapping else part_config
 
 
 @contextlib.contextmanager
-def _arguments_named():
-    """The partitioner's errors speak of graphctl's options; here these are arguments."""
+def _arguments_named() -> Iterator[None]:
+    """Replaces graphctl's options by the names of arguments in the partitioner's errors."""
     try:
         yield
     except GraphdError as error:
-        words = (("--output", "out_path"), ("--force", "force=True"),
-                 (r"--(part_method|num_hops) (\w+)", r"\1='\2'"), (r"--(\w+)", r"\1"))
+        words = (
+            ("--output", "out_path"),
+            ("--force", "force=True"),
+            (r"--(part_method|num_hops) (\w+)", r"\1='\2'"),
+            (r"--(\w+)", r"\1"),
+        )
         message = str(error)
         for option, argument in words:
             message = re.sub(option, argument, message)
         raise type(error)(message) from None
 
 
-def _classes(given, raw, scratch):
-    """balance_ntypes as the partitioner takes it: names of features, and files for tensors."""
+def _classes(given: Any, raw: RawGraph, scratch: str) -> list[str]:
+    """Converts balance_ntypes for the partitioner: to names of features, and files for tensors."""
     import numpy
 
     if given is None:
@@ -113,8 +151,9 @@ def _classes(given, raw, scratch):
     ntypes = list(raw.num_nodes)
     if not isinstance(given, dict):
         if len(ntypes) != 1:
-            raise InvalidError(f"balance_ntypes: the graph has the node types {ntypes}; give a "
-                               "dict by type")
+            raise InvalidError(
+                f"balance_ntypes: the graph has the node types {ntypes}; give a dict by type"
+            )
         given = {ntypes[0]: given}
     classes = []
     for i, (ntype, value) in enumerate(given.items()):
@@ -122,9 +161,11 @@ def _classes(given, raw, scratch):
             raise InvalidError(f"balance_ntypes: no node type {ntype!r}; there are {ntypes}")
         if isinstance(value, str):
             if value not in raw.ndata[ntype]:
-                raise InvalidError(f"balance_ntypes {value!r}: nodes of type {ntype!r} have the "
-                                   f"features {list(raw.ndata[ntype])}; name one, or give a class "
-                                   "for each node")
+                raise InvalidError(
+                    f"balance_ntypes {value!r}: nodes of type {ntype!r} have the "
+                    f"features {list(raw.ndata[ntype])}; name one, or give a class "
+                    "for each node"
+                )
             classes.append(f"{ntype}/{value}" if len(ntypes) > 1 else value)
         else:
             file = os.path.join(scratch, f"{i}.npy")
@@ -133,89 +174,61 @@ def _classes(given, raw, scratch):
     return classes
 
 
-def _class_numbers(values, ntype, count):
+def _class_numbers(values: Any, ntype: str, count: int) -> Any:
     import numpy
 
     array = backend.to_numpy(values) if hasattr(values, "detach") else numpy.asarray(values)
     if array.shape != (count,) or array.dtype.kind not in "biu":
         got = f"{array.dtype} of the shape {array.shape}" if array.shape else repr(values)
-        raise InvalidError(f"balance_ntypes: got {got} for nodes of type {ntype!r}; expected the "
-                           f"name of a feature, or integers or bool, one for each of the {count}")
+        raise InvalidError(
+            f"balance_ntypes: got {got} for nodes of type {ntype!r}; expected the "
+            f"name of a feature, or integers or bool, one for each of the {count}"
+        )
     return array.astype(numpy.uint8) if array.dtype.kind == "b" else array
 
 
-def _original_ids(part_config):
+def _original_ids(part_config: str) -> tuple[Any, Any]:
     backend.chosen()
     g = _graphd.Graph(_graphd.Session({"part_config": part_config, "server_name": ""}), "")
     types = Types(g.schema)
 
-    def of(is_edge, count):
+    def of(is_edge: bool, count: int) -> list[Tensor]:
         tensors = (g.data(is_edge, t, "orig_id") for t in range(count))
         return [tensor.slice(0, tensor.shape[0]) for tensor in tensors]
 
-    return (types.ntypes_dict(of(False, len(types.ntypes))),
-            types.etypes_dict(of(True, len(types.etypes))))
+    return (
+        types.ntypes_dict(of(False, len(types.ntypes))),
+        types.etypes_dict(of(True, len(types.etypes))),
+    )
 
 
-class Partition:
-    """One partition of a graph, without a server. What `load_partition` returns.
+class Partition(EdgeListGraph):
+    """One partition of a graph, without a server. `load_partition` returns it.
 
-    Ids are those of the large graph, by type.
+    It has the nodes that the partition owns, and the edges that end in them. Ids are those of the
+    original graph, by type.
 
     Attributes
     ----------
     part_id : int
     """
 
-    def __init__(self, handle, part_id):
+    def __init__(self, handle: _graphd.LocalPartition, part_id: int) -> None:
         backend.chosen()
         self.handle, self.part_id = handle, part_id
         self.types = Types(handle.schema)
 
-    @property
-    def ntypes(self):
-        """Names of the node types."""
-        return self.types.ntypes
+    def _count_nodes(self, ntype_id: int) -> int:
+        return self.handle.num_nodes(ntype_id)
 
-    @property
-    def canonical_etypes(self):
-        """(source type, relation, destination type) of each edge type."""
-        return self.types.canonical_etypes
+    def _count_edges(self, etype_id: int) -> int:
+        return self.handle.num_edges(etype_id)
 
-    def num_nodes(self, ntype=None):
-        """How many nodes the partition owns.
+    def _edges(self, etype_id: int) -> tuple[Tensor, Tensor, Tensor]:
+        return self.handle.edges(etype_id)
 
-        Parameters
-        ----------
-        ntype : str, optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if ntype is None:
-            return sum(map(self.handle.num_nodes, range(len(self.ntypes))))
-        return self.handle.num_nodes(self.types.ntype_id(ntype))
-
-    def num_edges(self, etype=None):
-        """How many edges it owns: those that end in its nodes.
-
-        Parameters
-        ----------
-        etype : str or (str, str, str), optional
-            Default: the only type, or all of them together.
-
-        Returns
-        -------
-        int
-        """
-        if etype is None:
-            return sum(map(self.handle.num_edges, range(len(self.canonical_etypes))))
-        return self.handle.num_edges(self.types.etype_id(etype))
-
-    def nodes(self, ntype=None):
-        """The nodes that it owns.
+    def nodes(self, ntype: str | None = None) -> Tensor:
+        """Returns the nodes.
 
         Parameters
         ----------
@@ -228,45 +241,37 @@ class Partition:
         """
         return self.handle.nodes(self.types.ntype_id(ntype))
 
-    def edges(self, form="uv", order="eid", etype=None):
-        """The edges that it owns.
-
-        Parameters
-        ----------
-        form : {"uv", "eid", "all"}
-            Ends, ids, or both.
-        order
-            DGL's; without effect.
-        etype : str or (str, str, str), optional
-            Default: the only type.
-
-        Returns
-        -------
-        tensor, or tuple of tensors
-            Sources and destinations, ids, or all three.
-        """
-        u, v, ids = self.handle.edges(self.types.etype_id(etype))
-        return {"uv": (u, v), "eid": ids, "all": (u, v, ids)}[one_of(form, "form", FORMS)]
-
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Partition({self.part_id}, nodes={self.num_nodes()}, edges={self.num_edges()})"
 
 
-def load_partition(part_config, part_id, load_feats=True):
-    """Reads one partition from its files, of any format. Matches ``dgl.distributed.load_partition``.
+def load_partition(
+    part_config: Path, part_id: int, load_feats: bool = True
+) -> tuple[
+    Partition,
+    dict[str, Tensor],
+    dict[str, Tensor],
+    GraphPartitionBook,
+    str,
+    list[str],
+    list[Triple],
+]:
+    """Reads one partition from its files, of any format.
+
+    Matches ``dgl.distributed.load_partition``.
 
     Parameters
     ----------
     part_config : str
     part_id : int
     load_feats : bool
-        Whether features are wanted, too.
+        Whether to return features, too.
 
     Returns
     -------
     Partition
     dict of str to tensor
-        Features of its nodes: "type/name". They share the mapped memory, copied on write.
+        Features of its nodes: "type/name". They share the mapped memory, and are copied on write.
     dict of str to tensor
         Features of its edges: "src:rel:dst/name".
     GraphPartitionBook
@@ -278,30 +283,38 @@ def load_partition(part_config, part_id, load_feats=True):
         Edge types.
     """
     backend.chosen()
-    handle = _graphd.load_partition(part_config_file(part_config),
-                                    whole_number(part_id, "part_id"))
+    handle = _graphd.load_partition(part_config_file(part_config), whole_number(part_id, "part_id"))
     part = Partition(handle, part_id)
     nodes, edges = handle.features() if load_feats else ({}, {})
-    return (part, nodes, edges, GraphPartitionBook(handle.book, part_id), handle.book.graph_name,
-            part.ntypes, part.canonical_etypes)
+    return (
+        part,
+        nodes,
+        edges,
+        GraphPartitionBook(handle.book, part_id),
+        handle.book.graph_name,
+        part.ntypes,
+        part.canonical_etypes,
+    )
 
 
-def load_partition_feats(part_config, part_id, load_nodes=True, load_edges=True):
-    """Features of one partition. Matches ``dgl.distributed.load_partition_feats``.
+def load_partition_feats(
+    part_config: Path, part_id: int, load_nodes: bool = True, load_edges: bool = True
+) -> tuple[dict[str, Tensor] | None, dict[str, Tensor] | None]:
+    """Reads the features of one partition. Matches ``dgl.distributed.load_partition_feats``.
 
     Parameters
     ----------
     part_config : str
     part_id : int
     load_nodes, load_edges : bool
-        Of which features are wanted.
+        Which of the features to return.
 
     Returns
     -------
     dict of str to tensor, or None
-        Of its nodes: "type/name".
+        Features of its nodes: "type/name".
     dict of str to tensor, or None
-        Of its edges: "src:rel:dst/name".
+        Features of its edges: "src:rel:dst/name".
     """
     _, nodes, edges, *_ = load_partition(part_config, part_id)
     return (nodes if load_nodes else None), (edges if load_edges else None)

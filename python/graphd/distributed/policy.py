@@ -1,32 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How rows are spread over partitions."""
+"""Policies that say how the rows of a tensor are spread over partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
 from .. import backend
-from ..arguments import graph_of, one_of, whole_number_in
+from ..arguments import one_of, whole_number_in
 from ..errors import InvalidError
+from ..graph_base import GraphBase, graph_of
+from ..typing import Ids, Tensor
+from .book import GraphPartitionBook
 
 
 class PartitionPolicy:
-    """With which nodes or edges the rows of a tensor go. Matches DGL's class of this name; a graph
-    gives them by `DistGraph.get_node_partition_policy` and `get_edge_partition_policy`.
+    """The nodes or edges with which the rows of a tensor are stored.
+
+    Matches DGL's class of this name. `DistGraph.get_node_partition_policy` and
+    `DistGraph.get_edge_partition_policy` return policies.
 
     Parameters
     ----------
     kind : {"node", "edge", "range"}
-        "range": with neither; partition p of P has the rows from p*N/P to (p+1)*N/P.
+        "range" stands for neither: partition p of P has the rows from p*N/P to (p+1)*N/P.
     g : DistGraph
     type_id : int
         The number of the node or edge type.
     """
 
-    _rows = None  # of "range": how many its tensor has
+    _rows: int | None = None  # the number of rows of the tensor, for "range"
 
-    def __init__(self, kind, g, type_id=0):
+    def __init__(self, kind: str, g: GraphBase, type_id: int = 0) -> None:
         self.kind, self.g = one_of(kind, "kind", ("node", "edge", "range")), graph_of(g)
         types = g.etypes if kind == "edge" else g.ntypes
         self.type_id = whole_number_in(type_id, "type_id", 0, len(types) - 1)
 
-    def with_rows(self, rows):
-        """The policy of a tensor with so many rows: of "range" one that knows them.
+    def with_rows(self, rows: int) -> PartitionPolicy:
+        """Returns the policy of a tensor with this number of rows; for "range" a new one.
 
         Parameters
         ----------
@@ -42,30 +52,37 @@ class PartitionPolicy:
         policy._rows = rows
         return policy
 
-    def _bounds(self):
-        """[partition] where its rows begin, and the end; of "range"."""
+    def _num_rows(self) -> int:
+        """Returns the number of rows of a "range" policy."""
+        if self._rows is None:
+            raise InvalidError(
+                'a PartitionPolicy("range", g) knows no rows before it has a '
+                "tensor; ask tensor.part_policy"
+            )
+        return self._rows
+
+    def _bounds(self) -> Any:
+        """Returns the first row of each partition, and the end, for a "range" policy."""
         import numpy
 
-        if self._rows is None:
-            raise InvalidError("a PartitionPolicy(\"range\", g) knows no rows before it has a "
-                               "tensor; ask tensor.part_policy")
         parts = self.partition_book.num_partitions()
-        return numpy.arange(parts + 1, dtype=numpy.int64) * self._rows // parts
+        return numpy.arange(parts + 1, dtype=numpy.int64) * self._num_rows() // parts
 
-    def _range_owners(self, ids):
-        """(ids, their partitions) as arrays; of "range"."""
+    def _range_owners(self, ids: Ids) -> tuple[Any, Any]:
+        """Returns (ids, their partitions) as arrays, for a "range" policy."""
         import numpy
 
         bounds = self._bounds()
         ids = numpy.asarray(backend.to_numpy(ids) if hasattr(ids, "dtype") else ids)
-        if len(ids) and not (ids.min() >= 0 and ids.max() < self._rows):
-            raise InvalidError(f"ids from {ids.min()} to {ids.max()}: expected 0 to "
-                               f"{self._rows - 1}")
+        if len(ids) and not (ids.min() >= 0 and ids.max() < self._num_rows()):
+            raise InvalidError(
+                f"ids from {ids.min()} to {ids.max()}: expected 0 to {self._num_rows() - 1}"
+            )
         return ids, numpy.searchsorted(bounds, ids, side="right") - 1
 
     @classmethod
-    def of_size(cls, size, g):
-        """The only policy with so many objects.
+    def of_size(cls, size: int, g: GraphBase) -> PartitionPolicy:
+        """Returns the only policy with this number of objects.
 
         Parameters
         ----------
@@ -79,58 +96,63 @@ class PartitionPolicy:
         Raises
         ------
         graphd.errors.InvalidError
-            If there is none, or several.
+            If no policy, or more than one, has this size.
         """
-        found = [cls(kind, g, t)
-                 for kind, count in (("node", len(g.ntypes)), ("edge", len(g.etypes)))
-                 for t in range(count) if cls(kind, g, t).get_size() == size]
+        found = [
+            cls(kind, g, t)
+            for kind, count in (("node", len(g.ntypes)), ("edge", len(g.etypes)))
+            for t in range(count)
+            if cls(kind, g, t).get_size() == size
+        ]
         if not found:
             raise InvalidError(
                 f"no type of nodes or edges has {size} objects; give as many rows as one has, or "
-                "part_policy=PartitionPolicy(\"range\", g) for rows that belong to neither")
+                'part_policy=PartitionPolicy("range", g) for rows that belong to neither'
+            )
         if len(found) > 1:
             raise InvalidError(
                 f"{len(found)} types of nodes and edges have {size} objects; say with part_policy "
-                "where the rows go: g.get_node_partition_policy(ntype)")
+                "where the rows go: g.get_node_partition_policy(ntype)"
+            )
         return found[0]
 
     @property
-    def policy_str(self):
-        """"node~user", "edge~user:follows:user"."""
+    def policy_str(self) -> str:
+        """The policy as a string: "node~user", "edge~user:follows:user"."""
         return f"{self.kind}~{self.type_name}"
 
     @property
-    def type_name(self):
+    def type_name(self) -> str:
         """Name of the node type, or triple of the edge type with colons."""
         if self.kind == "node":
             return self.g.ntypes[self.type_id]
         return ":".join(self.g.canonical_etypes[self.type_id]) if self.kind == "edge" else ""
 
     @property
-    def part_id(self):
-        """This trainer's partition."""
+    def part_id(self) -> int:
+        """The partition of this trainer's machine."""
         return self.g.handle.local_partition
 
     @property
-    def partition_book(self):
+    def partition_book(self) -> GraphPartitionBook:
         """The graph's `GraphPartitionBook`."""
-        return self.g.get_partition_book()
+        return GraphPartitionBook(self.g.handle.book, self.part_id)
 
-    def get_size(self):
-        """How many objects there are in all partitions.
+    def get_size(self) -> int:
+        """Returns the number of objects in all partitions.
 
         Returns
         -------
         int
         """
         if self.kind == "range":
-            return int(self._bounds()[-1])
+            return self._num_rows()
         if self.kind == "node":
             return self.g.handle.num_nodes(self.type_id)
         return self.g.handle.num_edges(self.type_id)
 
-    def get_part_size(self):
-        """How many there are in this trainer's partition.
+    def get_part_size(self) -> int:
+        """Returns the number of objects in this trainer's partition.
 
         Returns
         -------
@@ -138,8 +160,8 @@ class PartitionPolicy:
         """
         return len(self.local_ids())
 
-    def local_ids(self):
-        """The objects of this trainer's partition.
+    def local_ids(self) -> Tensor:
+        """Returns the objects of this trainer's partition.
 
         Returns
         -------
@@ -148,12 +170,12 @@ class PartitionPolicy:
         if self.kind == "range":
             import numpy
 
-            begin, end = self._bounds()[self.part_id:self.part_id + 2]
+            begin, end = self._bounds()[self.part_id : self.part_id + 2]
             return backend.from_numpy(numpy.arange(begin, end, dtype=numpy.int64))
         return self.g.handle.book.ids_of(self.kind == "edge", self.type_id, self.part_id)
 
-    def to_partid(self, ids):
-        """Which partitions own objects.
+    def to_partid(self, ids: Ids) -> Tensor:
+        """Returns the partitions that own objects.
 
         Parameters
         ----------
@@ -167,8 +189,8 @@ class PartitionPolicy:
             return backend.from_numpy(self._range_owners(ids)[1])
         return self.g.handle.book.owners(self.kind == "edge", self.type_id, ids)
 
-    def to_local(self, ids):
-        """Rows of objects among those that their partition owns.
+    def to_local(self, ids: Ids) -> Tensor:
+        """Returns the rows of objects among those that their partition owns.
 
         Parameters
         ----------
@@ -183,5 +205,5 @@ class PartitionPolicy:
             return backend.from_numpy(ids - self._bounds()[owners])
         return self.g.handle.book.local_rows(self.kind == "edge", self.type_id, ids)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"PartitionPolicy('{self.policy_str}')"

@@ -1,14 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sampling one hop, and small graphs cut out of the large one."""
+"""Sampling of one hop, and subgraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
 from .. import _graphd, backend, seeds
-from ..arguments import check_draws, column_of, fanout_number, graph_of, one_of
+from ..arguments import check_draws, column_of, fanout_number, one_of
 from ..errors import InvalidError
+from ..graph_base import GraphBase, graph_of
 from ..sampled import SampledGraph
+from ..schema import Types
 from ..subgraph import Subgraph
+from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Tensor
 
 
-def sample_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=None, replace=False,
-                     use_graphbolt=False, *, seed=None):
+def sample_neighbors(
+    g: GraphBase,
+    nodes: NodeIds,
+    fanout: Fanout,
+    edge_dir: str = "in",
+    prob: str | None = None,
+    exclude_edges: EdgeIds = None,
+    replace: bool = False,
+    use_graphbolt: bool = False,
+    *,
+    seed: int | None = None,
+) -> SampledGraph:
     """Samples in- or out-edges of nodes. Matches ``dgl.distributed.sample_neighbors``.
 
     Parameters
@@ -17,12 +35,13 @@ def sample_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=N
     nodes : int64 tensor, or dict of node type to tensor
         A node that is listed twice gets the same neighbours twice.
     fanout : int
-        Edges per node and edge type; -1: all, 0: none. (DGL pools the edge types of a node.)
+        Number of edges per node and edge type; -1: all, 0: none. (DGL pools the edge types of a
+        node.)
     edge_dir : {"in", "out"}
     prob : str, optional
         Edge feature: weights (float32, float64) or a mask (bool, uint8, int8).
     exclude_edges : int64 tensor, or dict of edge type to tensor, optional
-        Edges never to choose.
+        Edges never to sample.
     replace : bool
     use_graphbolt
         DGL's; without effect.
@@ -33,14 +52,27 @@ def sample_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=N
     -------
     SampledGraph
     """
-    return sample_etype_neighbors(g, nodes, fanout, edge_dir, prob, exclude_edges, replace,
-                                  seed=seed)
+    return sample_etype_neighbors(
+        g, nodes, fanout, edge_dir, prob, exclude_edges, replace, seed=seed
+    )
 
 
-def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_edges=None,
-                           replace=False, etype_sorted=True, use_graphbolt=False, *, seed=None):
-    """The same with a fanout for each edge type. Matches
-    ``dgl.distributed.sample_etype_neighbors``.
+def sample_etype_neighbors(
+    g: GraphBase,
+    nodes: NodeIds,
+    fanout: Fanout,
+    edge_dir: str = "in",
+    prob: str | None = None,
+    exclude_edges: EdgeIds = None,
+    replace: bool = False,
+    etype_sorted: bool = True,
+    use_graphbolt: bool = False,
+    *,
+    seed: int | None = None,
+) -> SampledGraph:
+    """Does the same as `sample_neighbors` with a fanout for each edge type.
+
+    Matches ``dgl.distributed.sample_etype_neighbors``.
 
     Parameters
     ----------
@@ -49,7 +81,7 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     etype_sorted, use_graphbolt
         DGL's; without effect.
     g, nodes, edge_dir, prob, exclude_edges, replace, seed
-        As `sample_neighbors` has them.
+        Those of `sample_neighbors`.
 
     Returns
     -------
@@ -64,39 +96,55 @@ def sample_etype_neighbors(g, nodes, fanout, edge_dir="in", prob=None, exclude_e
     graph_of(g)
     is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"
     lists = vectors(g.types.by_ntype(nodes, "nodes"))
-    exclude = () if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
+    exclude = [] if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
     numbers = fanouts_of(g.types, fanout)
     if replace:
         check_draws(g.types.count(lists), max(numbers), "fanout")
-    found = _graphd.sample_edges(g.handle, lists, numbers, column_of(prob), bool(replace), is_out,
-                                 seeds.given_or_next(seed), exclude)
+    found = _graphd.sample_edges(
+        g.handle,
+        lists,
+        numbers,
+        column_of(prob),
+        bool(replace),
+        is_out,
+        seeds.given_or_next(seed),
+        exclude,
+    )
     return SampledGraph(g, lists, found, is_out)
 
 
-def fanouts_of(types, fanout, what="fanout"):
-    """[etype] fanouts, out of one number or a dict."""
-    if isinstance(fanout, dict):
-        by_type = {types.etype_id(name): fanout_number(number, what)
-                   for name, number in fanout.items()}
+def fanouts_of(types: Types, fanout: Fanout, what: str = "fanout") -> list[int]:
+    """Returns a fanout for each edge type, given one number or a dict."""
+    if isinstance(fanout, Mapping):
+        by_type = {
+            types.etype_id(name): fanout_number(number, what) for name, number in fanout.items()
+        }
         missing = [c for e, c in enumerate(types.canonical_etypes) if e not in by_type]
         if missing:
-            raise InvalidError(f"{what}: no number for the edge types {missing}; name every edge "
-                               "type (0: none of its edges)")
+            raise InvalidError(
+                f"{what}: no number for the edge types {missing}; name every edge "
+                "type (0: none of its edges)"
+            )
         return [by_type[e] for e in range(len(types.canonical_etypes))]
     return [fanout_number(fanout, what)] * len(types.canonical_etypes)
 
 
-def vectors(lists):
-    """Seeds as they are needed twice: once to sample, once to name edges' ends."""
+def vectors(lists: Sequence[Ids]) -> list[Tensor]:
+    """Converts ids to tensors, since seeds are used twice: to sample, and as ends of edges."""
     import numpy
 
-    return [backend.from_numpy(numpy.asarray([each] if isinstance(each, int) else each,
-                                             numpy.int64))
-            if isinstance(each, (int, list, tuple, range)) else each for each in lists]
+    return [
+        backend.from_numpy(numpy.asarray([each] if isinstance(each, int) else each, numpy.int64))
+        if isinstance(each, (int, list, tuple, range))
+        else each
+        for each in lists
+    ]
 
 
-def in_subgraph(g, nodes):
-    """All in-edges of nodes. Matches ``dgl.distributed.in_subgraph``, for any number of types.
+def in_subgraph(g: GraphBase, nodes: NodeIds) -> SampledGraph:
+    """Returns all in-edges of nodes.
+
+    Matches ``dgl.distributed.in_subgraph``, and supports any number of types.
 
     Parameters
     ----------
@@ -110,8 +158,8 @@ def in_subgraph(g, nodes):
     return sample_neighbors(g, nodes, -1, seed=0)
 
 
-def find_edges(g, edge_ids, etype=None):
-    """Ends of edges, in the order given. Matches ``dgl.distributed.find_edges``.
+def find_edges(g: GraphBase, edge_ids: Ids, etype: EdgeType | None = None) -> tuple[Tensor, Tensor]:
+    """Returns the ends of edges, in the order given. Matches ``dgl.distributed.find_edges``.
 
     Parameters
     ----------
@@ -124,20 +172,24 @@ def find_edges(g, edge_ids, etype=None):
     -------
     src, dst : int64 tensor
     """
-    return graph_of(g).find_edges(edge_ids, etype)
+    backend.chosen()
+    return graph_of(g).handle.find_edges(edge_ids, g.types.etype_id(etype))
 
 
-def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
-    """The edges with their ends. Matches ``DistGraph.edge_subgraph``.
+def edge_subgraph(
+    g: GraphBase, edges: EdgeIds, relabel_nodes: bool = True, store_ids: bool = True
+) -> Subgraph:
+    """Returns the graph of some edges with their ends. Matches ``DistGraph.edge_subgraph``.
 
     Parameters
     ----------
     g : DistGraph
     edges : int64 tensor, or dict of edge type to tensor
     relabel_nodes : bool
-        True: nodes of the result are the ends, in order of appearance, and numbered anew.
+        Whether the result has only the ends as nodes, numbered in order of appearance. Otherwise
+        it has all nodes, with their ids in the graph.
     store_ids : bool
-        Only True.
+        Only True is supported.
 
     Returns
     -------
@@ -152,12 +204,14 @@ def edge_subgraph(g, edges, relabel_nodes=True, store_ids=True):
     if not store_ids:
         raise InvalidError("edge_subgraph: store_ids=False is not supported; leave it at True")
     lists = graph_of(g).types.by_etype(edges, "edges")
-    return Subgraph(g.types, *_graphd.edge_subgraph(g.handle, lists, bool(relabel_nodes)),
-                    None if relabel_nodes else g)
+    made = _graphd.edge_subgraph(g.handle, lists, bool(relabel_nodes))
+    return Subgraph(g.types, *made, None if relabel_nodes else g)
 
 
-def node_subgraph(g, nodes):
-    """Every edge between two of the nodes. Matches ``dgl.node_subgraph``.
+def node_subgraph(g: GraphBase, nodes: NodeIds) -> Subgraph:
+    """Returns the graph of some nodes with every edge between two of them.
+
+    Matches ``dgl.node_subgraph``.
 
     Parameters
     ----------

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who this process is. Match ``dgl.distributed``'s functions; samplers are threads here, and so
-every process of a job is a trainer."""
+"""The role and rank of this process, under the names of ``dgl.distributed``.
+
+Samplers are threads in graphd, so that every process of a job is a trainer.
+"""
+
+from __future__ import annotations
+
 import os
 
 from . import session
 
 
-def get_role():
-    """What this process is.
+def get_role() -> str:
+    """Returns the role of this process.
 
     Returns
     -------
@@ -17,22 +22,22 @@ def get_role():
     return "default"
 
 
-def get_global_rank():
-    """This trainer's number in its job, from 0.
+def get_global_rank() -> int:
+    """Returns this trainer's number in its job, from 0.
 
     Returns
     -------
     int
     """
     here = session.peek()
-    return here.rank if here else int(os.environ.get("RANK", 0))
+    return here.rank if here else int(os.environ.get("RANK", "0"))
 
 
 get_trainer_rank = get_global_rank
 
 
-def get_rank(role="default"):
-    """The same as `get_global_rank`.
+def get_rank(role: str = "default") -> int:
+    """Returns the same as `get_global_rank`.
 
     Parameters
     ----------
@@ -46,12 +51,12 @@ def get_rank(role="default"):
     return get_global_rank()
 
 
-def get_num_trainers():
-    """How many trainers the job has.
+def get_num_trainers() -> int:
+    """Returns the number of trainers of the job.
 
     Returns
     -------
     int
     """
     here = session.peek()
-    return here.world_size if here else int(os.environ.get("WORLD_SIZE", 1))
+    return here.world_size if here else int(os.environ.get("WORLD_SIZE", "1"))

@@ -1,52 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joining a job and leaving it."""
+
+from __future__ import annotations
+
 import atexit
 import os
+from typing import Any
 
 from .. import _graphd
-from ..arguments import (not_negative, part_config_file, part_config_path, path, text,
-                         whole_number_in)
+from ..arguments import (
+    not_negative,
+    part_config_file,
+    part_config_path,
+    path,
+    text,
+    whole_number_in,
+)
 from ..errors import InvalidError
+from ..typing import Path
 
-_session = None
-_part_config = None  # of standalone mode
+_session: _graphd.Session | None = None
+_part_config: str | None = None  # the part config of standalone mode
 
 
-def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_queue_size=None,
-               net_type=None, num_worker_threads=None, use_graphbolt=None, server_name=None,
-               part_config=None, state_dir=None, timeout=None):
+def initialize(
+    ip_config: Path | None = None,
+    *legacy: Any,
+    num_servers: Any = None,
+    num_workers: int | None = None,
+    max_queue_size: Any = None,
+    net_type: Any = None,
+    num_worker_threads: Any = None,
+    use_graphbolt: Any = None,
+    server_name: str | None = None,
+    part_config: Path | None = None,
+    state_dir: Path | None = None,
+    timeout: float | None = None,
+) -> None:
     """Connects this process to the servers of its job. Matches ``dgl.distributed.initialize``.
 
-    Under ``graphctl launch`` the environment says everything: call it as in DGL, with the name of
+    Under ``graphctl launch`` the environment has all settings: call it as in DGL, with the name of
     the ip_config file or without. It waits for no other trainer, and may be called before or after
-    ``torch.distributed.init_process_group``. Without servers it only remembers that the process is
-    by itself: `DistGraph` then opens a graph with ``part_config``.
+    ``torch.distributed.init_process_group``. Without servers it only selects standalone mode:
+    `DistGraph` then opens a graph with ``part_config``.
 
     Parameters
     ----------
     ip_config : str, optional
-        File with a line per partition. The launcher's own copy (GRAPHD_IP_CONFIG) goes first.
+        File with a line per partition. The launcher's own copy (GRAPHD_IP_CONFIG) takes precedence.
     *legacy
         ``num_servers, num_workers`` of DGL up to 0.8.
     num_workers : int, optional
-        Sampler threads per data loader, if the launcher was not told (``--num_samplers``).
+        Sampler threads per data loader, unless the launcher sets them (``--num_samplers``).
     num_servers, max_queue_size, net_type, num_worker_threads, use_graphbolt
         DGL's; without effect.
     server_name : str, optional
-        Which servers, for processes that nobody launched.
+        The servers to connect to, for processes that were not launched by ``graphctl``.
     part_config, state_dir : str, optional
-        Of standalone mode: the graph's part config; where persistent tensors are kept.
+        For standalone mode: the graph's part config, and the directory of persistent tensors.
     timeout : float, optional
-        Seconds after which a call that gets no answer fails (30).
+        Seconds after which a call without an answer fails (30).
 
     Raises
     ------
     graphd.errors.UnavailableError
-        Naming the address that does not answer.
+        If a server does not answer; the message names its address.
     """
     global _session, _part_config
     if _session is not None:
-        raise InvalidError("initialize: this process is connected already; call exit_client() first")
+        raise InvalidError(
+            "initialize: this process is connected already; call exit_client() first"
+        )
     if len(legacy) >= 2 and all(isinstance(each, int) for each in legacy[:2]):
         num_workers = legacy[1] if num_workers is None else num_workers
     if part_config:
@@ -61,56 +85,67 @@ def initialize(ip_config=None, *legacy, num_servers=None, num_workers=None, max_
         num_workers = whole_number_in(num_workers, "num_workers", 0, 1024)
     if timeout is not None:
         timeout = not_negative(timeout, "timeout")
-    chosen = {"server_name": server_name, "state_dir": state_dir, "part_config": part_config,
-              "timeout": timeout}
+    options = {
+        "server_name": server_name,
+        "state_dir": state_dir,
+        "part_config": part_config,
+        "timeout": timeout,
+    }
     if not os.environ.get("GRAPHD_IP_CONFIG"):
-        chosen["ip_config"] = ip_config
+        options["ip_config"] = ip_config
     if not os.environ.get("GRAPHD_NUM_SAMPLERS"):
-        chosen["num_samplers"] = num_workers
+        options["num_samplers"] = num_workers
     if server_name or os.environ.get("GRAPHD_SERVER_NAME"):
-        _session = _graphd.Session(chosen)
+        _session = _graphd.Session(options)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
-        _session = _graphd.Session(chosen)
+        _session = _graphd.Session(options)
         _part_config = _opened(part_config)
-    # Otherwise standalone: DistGraph brings the part config.
+    # Otherwise the process is in standalone mode, and DistGraph gets the part config.
 
 
-def exit_client():
-    """Leaves the job. Registered with atexit, so that calling it is rarely needed.
+def exit_client() -> None:
+    """Leaves the job. It is registered with atexit, so that calling it is rarely needed.
 
-    Waits for nobody. Graphs and tensors that still exist keep their connections.
+    It waits for no other process. Graphs and tensors that still exist keep their connections.
     """
     global _session, _part_config
     _session = _part_config = None
 
 
-def current(part_config=None):
-    """The process's session; in standalone mode made with the first graph."""
+def current(part_config: Path | None = None) -> _graphd.Session:
+    """Returns the process's session; in standalone mode the first graph makes it."""
     global _session, _part_config
     if _session is None:
         if os.environ.get("GRAPHD_SERVER_NAME"):
-            raise InvalidError("graphd is not connected; call graphd.distributed.initialize() first")
+            raise InvalidError(
+                "graphd is not connected; call graphd.distributed.initialize() first"
+            )
         if not part_config and not os.environ.get("GRAPHD_PART_CONFIG"):
-            raise InvalidError("there are neither servers nor a part_config; run under graphctl "
-                               "launch, or give part_config='parts/mine.json' to look at a graph "
-                               "without servers")
+            raise InvalidError(
+                "there are neither servers nor a part_config; run under graphctl "
+                "launch, or give part_config='parts/mine.json' to look at a graph "
+                "without servers"
+            )
         if part_config:
             part_config = part_config_file(part_config)
         _session = _graphd.Session({"part_config": part_config})
         _part_config = _opened(part_config)
     elif part_config and _part_config and os.path.realpath(part_config) != _part_config:
-        raise InvalidError(f"part_config {part_config}: this process has {_part_config} open; call "
-                           "graphd.distributed.exit_client() first")
+        raise InvalidError(
+            f"part_config {part_config}: this process has {_part_config} open; call "
+            "graphd.distributed.exit_client() first"
+        )
     return _session
 
 
-def _opened(part_config):
-    """What a session of standalone mode has open, wherever the process goes from here."""
+def _opened(part_config: Path | None) -> str:
+    """Returns the absolute path of standalone mode's part config, since the process may change its
+    working directory."""
     return os.path.realpath(part_config or os.environ["GRAPHD_PART_CONFIG"])
 
 
-def peek():
-    """The session, or None."""
+def peek() -> _graphd.Session | None:
+    """Returns the session, or None if there is none yet."""
     return _session
 
 

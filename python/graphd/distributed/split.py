@@ -1,34 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dividing nodes or edges among trainers."""
-from .. import backend
+"""Division of nodes or edges among trainers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _graphd, backend
 from ..arguments import text, whole_number_in
 from ..errors import InvalidError
+from ..typing import EdgeType, Tensor
 from . import session
 from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
 from .tensor import DistTensor
 
 
-def node_split(nodes, partition_book=None, ntype=DEFAULT_NTYPE, rank=None, force_even=True,
-               node_trainer_ids=None):
-    """This trainer's share of the nodes that a mask chooses. Matches ``dgl.distributed.node_split``.
+def node_split(
+    nodes: DistTensor | Tensor,
+    partition_book: GraphPartitionBook | None = None,
+    ntype: str | None = DEFAULT_NTYPE,
+    rank: int | None = None,
+    force_even: bool = True,
+    node_trainer_ids: DistTensor | str | None = None,
+) -> Tensor:
+    """Returns this trainer's share of the nodes in a mask. Matches ``dgl.distributed.node_split``.
 
-    Every chosen node goes to exactly one trainer; with ``force_even`` shares differ by at most one.
-    Nothing is sent between trainers.
+    Every node of the mask goes to exactly one trainer; with ``force_even`` shares differ by at most
+    one. Trainers do not communicate for this.
 
     Parameters
     ----------
     nodes : DistTensor or tensor
         The mask, bool or uint8, one element per node of the type.
     partition_book : GraphPartitionBook, optional
-        Needed with a mask that is no DistTensor.
+        Needed with a mask that is not a DistTensor.
     ntype : str
-        Of such a mask. The default stands for homogeneous ids.
+        The type of a mask that is not a DistTensor. The default stands for homogeneous ids.
     rank : int, optional
-        Whose share; this trainer's unless given.
+        The trainer whose share to return. Default: this trainer.
     force_even : bool
-        False: only nodes of the trainer's own partitions.
+        If False, the share has only nodes of the trainer's own partitions.
     node_trainer_ids : DistTensor, optional
-        A feature that says for which trainer each node was cut out ("trainer_id").
+        A feature with the trainer that each node was assigned to in partitioning ("trainer_id").
 
     Returns
     -------
@@ -37,21 +49,26 @@ def node_split(nodes, partition_book=None, ntype=DEFAULT_NTYPE, rank=None, force
     return _split(nodes, partition_book, False, ntype, rank, force_even, node_trainer_ids)
 
 
-def edge_split(edges, partition_book=None, etype=DEFAULT_ETYPE, rank=None, force_even=True,
-               edge_trainer_ids=None):
-    """This trainer's share of the edges that a mask chooses. Matches
-    ``dgl.distributed.edge_split``.
+def edge_split(
+    edges: DistTensor | Tensor,
+    partition_book: GraphPartitionBook | None = None,
+    etype: EdgeType | None = DEFAULT_ETYPE,
+    rank: int | None = None,
+    force_even: bool = True,
+    edge_trainer_ids: DistTensor | str | None = None,
+) -> Tensor:
+    """Returns this trainer's share of the edges in a mask. Matches ``dgl.distributed.edge_split``.
 
     Parameters
     ----------
     edges : DistTensor or tensor
         The mask, bool or uint8, one element per edge of the type.
     partition_book, rank, force_even
-        As `node_split` has them.
+        Those of `node_split`.
     etype : str or (str, str, str)
-        Of a mask that is no DistTensor. The default stands for homogeneous ids.
+        The type of a mask that is not a DistTensor. The default stands for homogeneous ids.
     edge_trainer_ids : DistTensor, optional
-        A feature that says for which trainer each edge was cut out ("trainer_id").
+        A feature with the trainer that each edge was assigned to in partitioning ("trainer_id").
 
     Returns
     -------
@@ -60,34 +77,52 @@ def edge_split(edges, partition_book=None, etype=DEFAULT_ETYPE, rank=None, force
     return _split(edges, partition_book, True, etype, rank, force_even, edge_trainer_ids)
 
 
-def _split(mask, book, is_edge, type_name, rank, force_even, trainer_ids):
+def _split(
+    mask: Any,
+    book: GraphPartitionBook | None,
+    is_edge: bool,
+    type_name: Any,
+    rank: int | None,
+    force_even: bool,
+    trainer_ids: Any,
+) -> Tensor:
     backend.chosen()
     kind = "edge" if is_edge else "node"
     if trainer_ids is not None:
-        trainer_ids = text(getattr(trainer_ids, "name", trainer_ids), f"{kind}_trainer_ids",
-                           "a DistTensor, as g.ndata[\"trainer_id\"], or its name")
+        trainer_ids = text(
+            getattr(trainer_ids, "name", trainer_ids),
+            f"{kind}_trainer_ids",
+            'a DistTensor, as g.ndata["trainer_id"], or its name',
+        )
     if isinstance(mask, DistTensor):
         if mask.handle.is_edge != is_edge:
             other = "node" if is_edge else "edge"
-            raise InvalidError(f"{kind}_split: mask {mask.name!r} is one of {other}s; use "
-                               f"{other}_split")
+            raise InvalidError(
+                f"{kind}_split: mask {mask.name!r} is one of {other}s; use {other}_split"
+            )
         rank = -1 if rank is None else _rank(rank, mask.g.session)
-        return mask.g.handle.split_feature(mask.handle, is_edge, rank, -1, bool(force_even),
-                                           trainer_ids or "")
+        return mask.g.handle.split_feature(
+            mask.handle, is_edge, rank, -1, bool(force_even), trainer_ids or ""
+        )
     if not hasattr(mask, "dtype"):
-        raise InvalidError(f"{kind}s {mask!r}: expected a mask: a DistTensor, as "
-                           f"g.{kind[0]}data[\"train_mask\"], or a tensor of bool")
+        raise InvalidError(
+            f"{kind}s {mask!r}: expected a mask: a DistTensor, as "
+            f'g.{kind[0]}data["train_mask"], or a tensor of bool'
+        )
     if not isinstance(book, GraphPartitionBook):
-        raise InvalidError(f"partition_book {book!r}: a mask that is no DistTensor needs one; give "
-                           "g.get_partition_book()")
+        raise InvalidError(
+            f"partition_book {book!r}: a mask that is no DistTensor needs one; give "
+            "g.get_partition_book()"
+        )
     if trainer_ids:
-        raise InvalidError("trainer ids need a mask that is a DistTensor; give "
-                           f"g.{kind[0]}data[...]")
+        raise InvalidError(
+            f"trainer ids need a mask that is a DistTensor; give g.{kind[0]}data[...]"
+        )
     here = session.current()
     number = book.etype_id(type_name) if is_edge else book.ntype_id(type_name)
     rank = here.rank if rank is None else _rank(rank, here)
     return book.handle.split(is_edge, number, mask, rank, here.world_size, bool(force_even))
 
 
-def _rank(rank, here):
+def _rank(rank: int, here: _graphd.Session) -> int:
     return whole_number_in(rank, "rank", 0, here.world_size - 1)

@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors whose rows lie with the servers."""
+"""Tensors whose rows are stored on the servers."""
+
+from __future__ import annotations
+
+import builtins
 import collections.abc
 import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Union
 
 from .. import _graphd, backend
-from ..arguments import graph_of, text, whole_number
+from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
+from ..graph_base import GraphBase, graph_of
 from ..schema import checked_ids
+from ..typing import Ids, Tensor
 from . import current_graph
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
+
+InitFunction = Union[Callable[[Any, Any], Tensor], Initializer, None]
 
 _anonymous = itertools.count()
 
 
 class DistTensor:
-    """A tensor whose rows lie with the partitions. Matches ``dgl.distributed.DistTensor``.
+    """A tensor whose rows are stored with the partitions. Matches ``dgl.distributed.DistTensor``.
 
-    Features of a graph (``g.ndata["feat"]``) are such tensors and can't be changed. Making one
+    Features of a graph (``g.ndata["feat"]``) are such tensors and can't be changed. The constructor
     opens the tensor of this name, or makes it; all trainers may do so at once, and none has to.
 
     Parameters
@@ -25,30 +35,46 @@ class DistTensor:
     shape : tuple of int
     dtype : torch.dtype, numpy.dtype or str
     name : str, optional
-        Without one all trainers have to make their nameless tensors in the same order.
+        Without a name, all trainers have to make their nameless tensors in the same order.
     init_func : callable or graphd.distributed.init.Initializer, optional
-        ``init_func(shape, dtype)`` gives first values of some rows; it is called in the one process
-        that makes the tensor, slice by slice. An `Initializer` is computed by the servers. Default:
-        zeros.
+        ``init_func(shape, dtype)`` returns the initial values of some rows; it is called in the one
+        process that makes the tensor, slice by slice. The servers compute an `Initializer`.
+        Default: zeros.
     part_policy : PartitionPolicy, optional
-        Rows go with which nodes or edges (`DistGraph.get_node_partition_policy`). Default: the only
-        type of nodes or edges that are as many as there are rows. PartitionPolicy("range", g)
-        spreads rows that belong to neither.
+        The nodes or edges with which the rows are stored (`DistGraph.get_node_partition_policy`).
+        Default: the only type of nodes or edges that are as many as there are rows.
+        PartitionPolicy("range", g) spreads rows that belong to neither.
     persistent : bool
-        Belongs to the server and outlives the job; otherwise it ends with the job.
+        Whether the tensor belongs to the server and outlives the job; otherwise it ends with the
+        job.
     is_gdata, attach
         DGL's; without effect.
     many_writers : bool
-        Of a persistent tensor: whether several jobs may write it at once.
+        Whether several jobs may write to a persistent tensor at once.
 
     Raises
     ------
     graphd.errors.InvalidError
-        If shape, dtype, name or policy make no sense, or differ from an existing tensor's.
+        If shape, dtype, name or policy are not valid, or differ from an existing tensor's.
     """
 
-    def __init__(self, shape, dtype=None, name=None, init_func=None, part_policy=None,
-                 persistent=False, is_gdata=True, attach=True, *, many_writers=False):
+    g: GraphBase
+    handle: _graphd.DistTensor
+    _policy: PartitionPolicy | None
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: Any = None,
+        name: str | None = None,
+        init_func: InitFunction = None,
+        part_policy: PartitionPolicy | None = None,
+        persistent: bool = False,
+        is_gdata: bool = True,
+        attach: bool = True,
+        *,
+        many_writers: bool = False,
+    ) -> None:
         if name is None and persistent:
             raise InvalidError("a persistent tensor needs a name; give one")
         backend.chosen()
@@ -58,13 +84,12 @@ class DistTensor:
         self.g, self._policy = policy.g, policy
         if name is None:
             name = f"anonymous-{next(_anonymous)}"
-        spec, init_func = tensor_spec(shape, dtype, name, init_func, policy, persistent,
-                                      many_writers)
-        self.handle = _graphd.create_tensor(self.g.handle, spec, init_func)
+        spec, fill = tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
+        self.handle = _graphd.create_tensor(self.g.handle, spec, fill)
 
     @classmethod
-    def of(cls, handle, g):
-        """A tensor that exists, by the extension's handle.
+    def of(cls, handle: _graphd.DistTensor, g: GraphBase) -> DistTensor:
+        """Returns a tensor that exists, by its handle in the extension module.
 
         Parameters
         ----------
@@ -80,8 +105,8 @@ class DistTensor:
         return self
 
     @classmethod
-    def open(cls, g, name):
-        """The persistent tensor of this name, or this job's.
+    def open(cls, g: GraphBase, name: str) -> DistTensor:
+        """Opens the persistent tensor of this name, or this job's.
 
         Parameters
         ----------
@@ -95,13 +120,13 @@ class DistTensor:
         Raises
         ------
         graphd.errors.NotFoundError
-            If there is none.
+            If no tensor has this name.
         """
         return cls.of(_graphd.open_tensor(graph_of(g).handle, text(name, "name")), g)
 
     @staticmethod
-    def list(g):
-        """What tensors there are for this job.
+    def list(g: GraphBase) -> builtins.list[dict[str, Any]]:
+        """Lists the tensors that this job can open.
 
         Parameters
         ----------
@@ -110,14 +135,14 @@ class DistTensor:
         Returns
         -------
         list of dict
-            name, shape, dtype, persistent, state (of an optimiser) and holder: the job that may
+            name, shape, dtype, persistent, state (the optimiser's), and holder: the job that may
             write.
         """
         return _graphd.list_tensors(graph_of(g).handle)
 
     @staticmethod
-    def drop(g, name):
-        """Ends a tensor: its rows are gone for good, in all partitions.
+    def drop(g: GraphBase, name: str) -> None:
+        """Deletes a tensor and its rows in all partitions, permanently.
 
         Parameters
         ----------
@@ -127,46 +152,49 @@ class DistTensor:
         Raises
         ------
         graphd.errors.NotFoundError
-            If there is none.
+            If no tensor has this name.
         """
         _graphd.drop_tensor(graph_of(g).handle, text(name, "name"))
 
     @property
-    def name(self):
-        """By which it is opened."""
+    def name(self) -> str:
+        """The name that `open` takes."""
         return self.handle.name
 
-    tensor_name = name
+    @property
+    def tensor_name(self) -> str:
+        """The same as `name`."""
+        return self.handle.name
 
     @property
-    def shape(self):
-        """Of all partitions' rows together."""
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the rows of all partitions together."""
         return tuple(self.handle.shape)
 
     @property
-    def dtype(self):
-        """Of PyTorch or NumPy, whichever is in use."""
+    def dtype(self) -> Any:
+        """The dtype of PyTorch or NumPy, whichever is in use."""
         return backend.dtype_of(self.handle.dtype)
 
     @property
-    def persistent(self):
+    def persistent(self) -> bool:
         """Whether it outlives the job."""
         return self.handle.persistent
 
     @property
-    def part_policy(self):
-        """Which nodes or edges the rows go with."""
+    def part_policy(self) -> PartitionPolicy:
+        """The nodes or edges with which the rows are stored."""
         if self._policy is None:
             of_type = PartitionPolicy(self.handle.policy, self.g, self.handle.type)
             self._policy = of_type.with_rows(len(self))
         return self._policy
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.handle.shape[0]
 
-    def __getitem__(self, rows):
-        """Rows by id, in the order asked for: an int64 tensor, a list, a slice, or an int (which
-        gives one row, as in DGL with its first extent)."""
+    def __getitem__(self, rows: Ids | slice) -> Tensor:
+        """Returns rows by id, in the order of the ids: an int64 tensor, a list, a slice, or an int
+        (which gives one row, and keeps the first dimension, as in DGL)."""
         backend.chosen()
         if isinstance(rows, slice):
             begin, end, step = rows.indices(len(self))
@@ -174,20 +202,20 @@ class DistTensor:
                 return self.handle.slice(begin, max(begin, end))
         return self.handle.read(self._ids(rows))
 
-    def __setitem__(self, rows, values):
-        """Sets rows, the last of duplicates; returns when it is as durable as the servers are
-        configured. `values` has the tensor's dtype and a row for each id."""
+    def __setitem__(self, rows: Ids | slice, values: Tensor) -> None:
+        """Sets rows, with the last of duplicates; returns when they are as durable as the servers
+        are configured. `values` has the tensor's dtype and a row for each id."""
         self._check_writable()
         self.handle.write(self._ids(rows), values)
 
-    def add(self, rows, values):
-        """Adds to rows, for every one of duplicates. No addition is lost, whoever else adds.
+    def add(self, rows: Ids | slice, values: Tensor) -> None:
+        """Adds to rows, once for each of duplicates. No addition is lost, even if others add too.
 
         Parameters
         ----------
         rows : int, slice, int64 tensor or list
         values : tensor
-            Of the tensor's dtype, a row for each id.
+            It has the tensor's dtype, and a row for each id.
 
         Raises
         ------
@@ -197,12 +225,14 @@ class DistTensor:
         self._check_writable()
         self.handle.add(self._ids(rows), values)
 
-    def _check_writable(self):
+    def _check_writable(self) -> None:
         if self.handle.is_feature:
-            raise DeniedError(f"feature {self.name!r} came with the graph and can't be changed; "
-                              "make a DistTensor of its shape and dtype, and assign to its rows")
+            raise DeniedError(
+                f"feature {self.name!r} came with the graph and can't be changed; "
+                "make a DistTensor of its shape and dtype, and assign to its rows"
+            )
 
-    def _ids(self, rows):
+    def _ids(self, rows: Ids | slice) -> Ids:
         if isinstance(rows, slice):
             import numpy
 
@@ -210,33 +240,37 @@ class DistTensor:
         return whole_number(rows, "row") if isinstance(rows, int) else checked_ids(rows, "rows")
 
     @property
-    def local_partition(self):
-        """The rows of this trainer's own partition. A feature's share the mapped memory: what is
-        written to them changes this process's copy of the page only. Others are read."""
+    def local_partition(self) -> Tensor:
+        """The rows of this trainer's own partition. A feature's rows share the mapped memory, and
+        writing to them changes only this process's copy of the page. Rows of other tensors are
+        read from the server."""
         backend.chosen()
         part = self.g.handle.local_partition
         if self.handle.is_feature and self.g.handle.is_mapped(part):
             return self.g.handle.mapped_partition(part).feature(
-                self.handle.is_edge, self.handle.type, self.handle.name)
+                self.handle.is_edge, self.handle.type, self.handle.name
+            )
         return self[self.part_policy.local_ids()]
 
-    def __or__(self, other):
-        """The union of two masks, as a new tensor."""
+    def __or__(self, other: DistTensor) -> DistTensor:
+        """Returns the union of two masks as a new tensor."""
         if not isinstance(other, DistTensor):
             return NotImplemented
         if self.shape != other.shape or self.handle.dtype != other.handle.dtype:
             raise InvalidError("the union of two masks needs the same shape and dtype")
         if self.handle.dtype.startswith(("float", "bfloat")):
-            raise InvalidError(f"the union of two masks: {self.name!r} holds {self.handle.dtype}, "
-                               "expected bool or integers")
+            raise InvalidError(
+                f"the union of two masks: {self.name!r} holds {self.handle.dtype}, "
+                "expected bool or integers"
+            )
         union = DistTensor(self.shape, self.handle.dtype, part_policy=self.part_policy)
         for begin in range(0, len(self), 1 << 20):
             rows = slice(begin, min(begin + (1 << 20), len(self)))
             union[rows] = self[rows] | other[rows]
         return union
 
-    def count_nonzero(self):
-        """How many elements of all partitions are not zero.
+    def count_nonzero(self) -> int:
+        """Returns the number of elements of all partitions that are not zero.
 
         Returns
         -------
@@ -244,49 +278,78 @@ class DistTensor:
         """
         count = 0
         for begin in range(0, len(self), 1 << 20):
-            count += int((backend.to_numpy(self[begin:begin + (1 << 20)]) != 0).sum())
+            count += int((backend.to_numpy(self[begin : begin + (1 << 20)]) != 0).sum())
         return count
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"
 
 
-def extents(shape):
-    """`shape` as a tuple of ints, of one extent or more."""
+def extents(shape: Any) -> tuple[int, ...]:
+    """Returns `shape` as a tuple of one int or more."""
     if isinstance(shape, str) or not isinstance(shape, collections.abc.Iterable):
-        raise InvalidError(f"shape {shape!r}: expected a tuple of whole numbers, as (1000, 16); "
-                           "(1000,) for one number per row")
-    shape = tuple(whole_number(extent, "shape: the extent") for extent in shape)
-    if not shape or min(shape) < 0:
-        raise InvalidError(f"shape {shape}: expected one extent or more, each 0 or more; the first "
-                           "is the number of rows")
-    return shape
+        raise InvalidError(
+            f"shape {shape!r}: expected a tuple of whole numbers, as (1000, 16); "
+            "(1000,) for one number per row"
+        )
+    found = tuple(whole_number(extent, "shape: the extent") for extent in shape)
+    if not found or min(found) < 0:
+        raise InvalidError(
+            f"shape {found}: expected one extent or more, each 0 or more; the first "
+            "is the number of rows"
+        )
+    return found
 
 
-def policy_of(part_policy, rows):
-    """The policy of a new tensor with so many rows."""
+def policy_of(part_policy: PartitionPolicy | None, rows: int) -> PartitionPolicy:
+    """Returns the policy of a new tensor with this number of rows."""
     if part_policy is None:
-        return PartitionPolicy.of_size(rows, current_graph.get())
+        return PartitionPolicy.of_size(rows, current_graph.latest())
     if not isinstance(part_policy, PartitionPolicy):
-        raise InvalidError(f"part_policy {part_policy!r}: expected a PartitionPolicy, as "
-                           "g.get_node_partition_policy(ntype) gives it")
+        raise InvalidError(
+            f"part_policy {part_policy!r}: expected a PartitionPolicy, as "
+            "g.get_node_partition_policy(ntype) gives it"
+        )
     return part_policy.with_rows(rows)
 
 
-def tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers):
-    """(what the extension needs to know, init_func of a shape or None)."""
+def tensor_spec(
+    shape: tuple[int, ...],
+    dtype: Any,
+    name: str,
+    init_func: InitFunction,
+    policy: PartitionPolicy,
+    persistent: bool,
+    many_writers: bool,
+) -> tuple[dict[str, Any], Callable[[tuple[int, ...]], Tensor] | None]:
+    """Returns the tensor's properties for the extension module, and a function that makes initial
+    values of a shape, or None."""
     if not (init_func is None or isinstance(init_func, Initializer) or callable(init_func)):
-        raise InvalidError(f"init_func {init_func!r}: expected a function of (shape, dtype), or "
-                           "one of graphd.distributed.init, as init.Constant(1)")
-    initializer = init_func if isinstance(init_func, Initializer) else Constant(0)
+        raise InvalidError(
+            f"init_func {init_func!r}: expected a function of (shape, dtype), or "
+            "one of graphd.distributed.init, as init.Constant(1)"
+        )
     dtype_name = backend.name_of(dtype)
-    make = None
-    if init_func is not None and not isinstance(init_func, Initializer):
-        of_dtype = backend.dtype_of(dtype_name)
+    initializer: Initializer = Constant(0)
+    fill = None
+    if isinstance(init_func, Initializer):
+        initializer = init_func
+    elif init_func is not None:
+        fill = _filler(init_func, backend.dtype_of(dtype_name))
+    return {
+        "name": text(name, "name"),
+        "persistent": bool(persistent),
+        "policy": policy.kind,
+        "type": policy.type_id,
+        "rows": shape[0],
+        "dtype": dtype_name,
+        "row_shape": list(shape[1:]),
+        "initializer": initializer.fields(),
+        "many_writers": bool(many_writers),
+    }, fill
 
-        def make(some):
-            return init_func(some, of_dtype)
-    return {"name": text(name, "name"), "persistent": bool(persistent),
-            "policy": policy.kind, "type": policy.type_id, "rows": shape[0],
-            "dtype": dtype_name, "row_shape": list(shape[1:]),
-            "initializer": initializer.fields(), "many_writers": bool(many_writers)}, make
+
+def _filler(
+    init_func: Callable[[Any, Any], Tensor], dtype: Any
+) -> Callable[[tuple[int, ...]], Tensor]:
+    return lambda shape: init_func(shape, dtype)

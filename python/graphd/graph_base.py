@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a `DistGraph` on which tensors, samplers and queries depend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _graphd
+from .errors import InvalidError
+from .schema import Types
+from .typed_graph import SizedGraph
+
+
+class GraphBase(SizedGraph):
+    """The session, the handle and the types of a `DistGraph`.
+
+    Tensors, samplers and queries work on this class, and `DistGraph` derives from it and uses them.
+
+    Parameters
+    ----------
+    session
+        The session of the extension module.
+    graph_name : str
+    """
+
+    def __init__(self, session: _graphd.Session, graph_name: str) -> None:
+        self.session = session
+        self.handle = _graphd.Graph(session, graph_name)
+        self.types = Types(self.handle.schema)
+
+    def _count_nodes(self, ntype_id: int) -> int:
+        return self.handle.num_nodes(ntype_id)
+
+    def _count_edges(self, etype_id: int) -> int:
+        return self.handle.num_edges(etype_id)
+
+
+def graph_of(g: Any) -> GraphBase:
+    """Returns `g` if it is a DistGraph."""
+    if not isinstance(g, GraphBase):
+        raise InvalidError(f'g {g!r}: expected a DistGraph, as DistGraph("products") gives it')
+    return g
