@@ -5,8 +5,8 @@ vector, so that they pass on information from their neighbours only. Run it like
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
-
 from dist_common import join, parser, say, share, split
+
 from graphd.distributed import DistNodeDataLoader
 from graphd.nn import RelGraphConv
 from graphd.sampling import NeighborSampler

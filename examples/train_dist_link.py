@@ -6,8 +6,8 @@ batch's own edges and their reverse edges are excluded from its blocks. Run it l
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
-
 from dist_common import join, parser, say
+
 from graphd.distributed import DistEdgeDataLoader, edge_split
 from graphd.nn import SAGEConv
 from graphd.sampling import NeighborSampler, negative_sampler

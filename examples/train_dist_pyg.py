@@ -5,10 +5,10 @@ would yield. It needs torch_geometric. Run it like train_dist.py."""
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
+from dist_common import join, parser, say, share, split
 from torch_geometric.nn import GraphSAGE
 
 import graphd
-from dist_common import join, parser, say, share, split
 from graphd.distributed import DistNodeDataLoader
 from graphd.sampling import NeighborSampler
 

@@ -5,8 +5,8 @@ sparse one for the embeddings and a dense one for the layers. Run it like train_
 import torch as th
 import torch.nn as nn
 import torch.nn.functional as F
-
 from dist_common import join, parser, say, share, split
+
 from graphd.distributed import DistEmbedding, DistNodeDataLoader, init
 from graphd.distributed.optim import SparseAdagrad
 from graphd.nn import SAGEConv

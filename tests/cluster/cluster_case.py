@@ -7,8 +7,8 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "integration", "launch"))
-from harness import BIN, ProcessTest, wait_until  # noqa: E402
-from machines import Cluster  # noqa: E402
+from harness import BIN, ProcessTest, wait_until
+from machines import Cluster
 
 
 def start_cluster(programs):

@@ -15,7 +15,7 @@ import unittest
 from contextlib import redirect_stdout
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
-from native_files import BadFile, Graph, Partition  # noqa: E402
+from native_files import BadFile, Graph, Partition
 
 GRAPHCTL = os.path.join(os.environ.get("GRAPHD_BIN_DIR") or
                         sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin"), "graphctl")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partition books, against what DGL's answered."""
+
 import unittest
 
-import graphd
 import support
+
+import graphd
 from graphd.distributed import load_partition_book
 
 FIXTURES = ("hetero_2p", "sbm_4p_random", "isolated_3p")
@@ -32,12 +34,16 @@ class Book(unittest.TestCase):
             self.assertEqual(book.nid2partid(nodes["ids"]).tolist(), nodes["nid2partid"])
             self.assertEqual(book.eid2partid(edges["ids"]).tolist(), edges["eid2partid"])
             part = dgl["part_id"]
-            self.assertEqual(book.nid2localnid(nodes["local_ids_asked"], part).tolist(),
-                             nodes["nid2localnid"])
-            self.assertEqual(book.eid2localeid(edges["local_ids_asked"], part).tolist(),
-                             edges["eid2localeid"])
-            for numbers, found in ((nodes, book.map_to_per_ntype(nodes["ids"])),
-                                   (edges, book.map_to_per_etype(edges["ids"]))):
+            self.assertEqual(
+                book.nid2localnid(nodes["local_ids_asked"], part).tolist(), nodes["nid2localnid"]
+            )
+            self.assertEqual(
+                book.eid2localeid(edges["local_ids_asked"], part).tolist(), edges["eid2localeid"]
+            )
+            for numbers, found in (
+                (nodes, book.map_to_per_ntype(nodes["ids"])),
+                (edges, book.map_to_per_etype(edges["ids"])),
+            ):
                 typed = numbers.get("map_to_per_ntype") or numbers["map_to_per_etype"]
                 self.assertEqual(found[0].tolist(), typed["type_ids"])
                 self.assertEqual(found[1].tolist(), typed["per_type_ids"])
@@ -47,18 +53,22 @@ class Book(unittest.TestCase):
             for ntype, nodes in dgl["typed_nodes"].items():
                 self.assertEqual(book.num_nodes(ntype), nodes["total"])
                 self.assertEqual(book.nid2partid(nodes["ids"], ntype).tolist(), nodes["nid2partid"])
-                self.assertEqual(book.map_to_homo_nid(nodes["ids"], ntype).tolist(),
-                                 nodes["map_to_homo_nid"])
+                self.assertEqual(
+                    book.map_to_homo_nid(nodes["ids"], ntype).tolist(), nodes["map_to_homo_nid"]
+                )
                 owned = book.partid2nids(dgl["part_id"], ntype)
                 if len(owned):
-                    self.assertEqual([int(owned[0]), int(owned[-1])],
-                                     nodes["partid2nids_first_last"][dgl["part_id"]])
+                    self.assertEqual(
+                        [int(owned[0]), int(owned[-1])],
+                        nodes["partid2nids_first_last"][dgl["part_id"]],
+                    )
             for name, edges in dgl["typed_edges"].items():
                 etype = tuple(name.split(":"))
                 self.assertEqual(book.num_edges(etype), edges["total"])
                 self.assertEqual(book.eid2partid(edges["ids"], etype).tolist(), edges["eid2partid"])
-                self.assertEqual(book.map_to_homo_eid(edges["ids"], etype).tolist(),
-                                 edges["map_to_homo_eid"])
+                self.assertEqual(
+                    book.map_to_homo_eid(edges["ids"], etype).tolist(), edges["map_to_homo_eid"]
+                )
 
     def test_all_that_a_partition_owns(self):
         for (book, *_), dgl in self.each():

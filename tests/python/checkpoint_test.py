@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checkpoints that a trainer makes: embeddings, their optimiser's state and dense weights as one."""
+
 import io
 
+import support
 import torch
 
 import graphd
-import support
 from graphd import checkpoint
 from graphd.distributed import DistEmbedding, DistTensor, SparseAdagrad
 
@@ -15,8 +16,9 @@ class Checkpoints(support.GraphTest):
 
     def test_everything_goes_back_to_what_it_was(self):
         g = self.served()
-        embedding = DistEmbedding(g.num_nodes(), 4, name="kept",
-                                  init_func=graphd.distributed.init.Uniform(-1, 1))
+        embedding = DistEmbedding(
+            g.num_nodes(), 4, name="kept", init_func=graphd.distributed.init.Uniform(-1, 1)
+        )
         optimizer = SparseAdagrad([embedding], lr=0.1)
         nodes = torch.arange(g.num_nodes())
         self.step(embedding, optimizer, nodes)

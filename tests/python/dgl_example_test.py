@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example of DGL's documents, as docs/python.md changes it: the original is DGL's to the letter,
 only what may change does, and the result trains."""
+
 import difflib
 import hashlib
 import os
@@ -38,8 +39,11 @@ if g.rank() == 0:
 def shown():
     """The listing in docs/python.md, line by line."""
     with open(os.path.join(jobs.ROOT, "docs", "python.md"), encoding="utf-8") as file:
-        return re.search(r"^```diff\n(.*?)^```$", file.read(),
-                         re.MULTILINE | re.DOTALL).group(1).splitlines()
+        return (
+            re.search(r"^```diff\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+            .group(1)
+            .splitlines()
+        )
 
 
 def side(sign):
@@ -57,10 +61,14 @@ class Listing(unittest.TestCase):
     def test_imports_and_the_samplers_construction_change_and_nothing_else(self):
         changed = "\n".join(line for line in shown() if line[:1] in ("-", "+"))
         without_imports = re.sub(r"^[-+](from \S+ )?import .*\n", "", changed, flags=re.MULTILINE)
-        self.assertRegex(without_imports,
-                         r"\A(-.*\n)*\+sampler = NeighborSampler\(\[10,25\]\)\.bind\(g\)\Z")
-        self.assertRegex(without_imports.replace("\n-", " "), r"\A-sampler = NeighborSampler\(g, "
-                         r"\[10,25\],\s+dgl.distributed.sample_neighbors,\s+device\)\n")
+        self.assertRegex(
+            without_imports, r"\A(-.*\n)*\+sampler = NeighborSampler\(\[10,25\]\)\.bind\(g\)\Z"
+        )
+        self.assertRegex(
+            without_imports.replace("\n-", " "),
+            r"\A-sampler = NeighborSampler\(g, "
+            r"\[10,25\],\s+dgl.distributed.sample_neighbors,\s+device\)\n",
+        )
 
 
 class Job(jobs.JobTest):

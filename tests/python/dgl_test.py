@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Together with DGL: its graphs are cut into partitions, blocks become its blocks, its layers compute
 on them. Run with the environment that scripts/setup makes."""
+
 import inspect
 import os
 import shutil
@@ -14,9 +15,9 @@ os.environ["DGLBACKEND"] = "pytorch"  # else DGL writes it into the home directo
 import dgl  # noqa: E402
 import dgl.nn  # noqa: E402
 import dgl.sampling  # noqa: E402
+import support  # noqa: E402
 
 import graphd  # noqa: E402
-import support  # noqa: E402
 from graphd.distributed import DistGraph, partition_graph  # noqa: E402
 from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler  # noqa: E402
 
@@ -35,8 +36,15 @@ def homogeneous():
 def heterogeneous():
     torch.manual_seed(2)
     g = dgl.heterograph(
-        {(src, rel, dst): (torch.randint(COUNTS[src], (300,)), torch.randint(COUNTS[dst], (300,)))
-         for src, rel, dst in ETYPES}, COUNTS)
+        {
+            (src, rel, dst): (
+                torch.randint(COUNTS[src], (300,)),
+                torch.randint(COUNTS[dst], (300,)),
+            )
+            for src, rel, dst in ETYPES
+        },
+        COUNTS,
+    )
     for ntype, count in COUNTS.items():
         g.nodes[ntype].data["feat"] = torch.randn(count, 5)
     for etype in ETYPES:
@@ -46,8 +54,11 @@ def heterogeneous():
 
 def parameters(thing):
     """{name: default} in order; those that are given by name alone and **kwargs do not count."""
-    return {p.name: p.default for p in inspect.signature(thing).parameters.values()
-            if p.kind == p.POSITIONAL_OR_KEYWORD and p.name != "self"}
+    return {
+        p.name: p.default
+        for p in inspect.signature(thing).parameters.values()
+        if p.kind == p.POSITIONAL_OR_KEYWORD and p.name != "self"
+    }
 
 
 class Signatures(unittest.TestCase):
@@ -57,41 +68,61 @@ class Signatures(unittest.TestCase):
 
     def compare(self, where, theirs, ours):
         theirs = parameters(theirs)
-        ours = {name: default for name, default in parameters(ours).items()
-                if name not in self.LATER - set(theirs)}
-        self.assertEqual(list(ours)[:len(theirs)], list(theirs), where)
+        ours = {
+            name: default
+            for name, default in parameters(ours).items()
+            if name not in self.LATER - set(theirs)
+        }
+        self.assertEqual(list(ours)[: len(theirs)], list(theirs), where)
         for name, default in theirs.items():
             if default is not inspect.Parameter.empty and name != "etype":  # which may be a triple
                 self.assertEqual(ours[name], default, f"{where}: {name}")
 
     def test_of_functions_and_classes(self):
         for theirs, ours, names in (
-                (dgl.distributed, graphd.distributed,
-                 "exit_client DistGraph DistTensor DistEmbedding DistDataLoader node_split "
-                 "edge_split sample_neighbors sample_etype_neighbors in_subgraph find_edges "
-                 "partition_graph load_partition load_partition_feats load_partition_book"),
-                (dgl.dataloading, graphd.distributed, "DistNodeDataLoader DistEdgeDataLoader"),
-                (dgl.dataloading, graphd.sampling,
-                 "NeighborSampler MultiLayerNeighborSampler MultiLayerFullNeighborSampler "
-                 "LaborSampler"),
-                (dgl.dataloading.negative_sampler, graphd.sampling.negative_sampler,
-                 "Uniform PerSourceUniform GlobalUniform"),
-                (dgl.distributed.optim, graphd.distributed.optim, "SparseAdagrad SparseAdam"),
-                (dgl.distributed.role, graphd.distributed,
-                 "get_role get_rank get_global_rank get_trainer_rank get_num_trainers"),
-                (dgl, graphd, "seed to_block"),
-                (dgl.sampling, graphd.sampling,
-                 "random_walk node2vec_random_walk select_topk PinSAGESampler "
-                 "RandomWalkNeighborSampler")):
+            (
+                dgl.distributed,
+                graphd.distributed,
+                "exit_client DistGraph DistTensor DistEmbedding DistDataLoader node_split "
+                "edge_split sample_neighbors sample_etype_neighbors in_subgraph find_edges "
+                "partition_graph load_partition load_partition_feats load_partition_book",
+            ),
+            (dgl.dataloading, graphd.distributed, "DistNodeDataLoader DistEdgeDataLoader"),
+            (
+                dgl.dataloading,
+                graphd.sampling,
+                "NeighborSampler MultiLayerNeighborSampler MultiLayerFullNeighborSampler "
+                "LaborSampler",
+            ),
+            (
+                dgl.dataloading.negative_sampler,
+                graphd.sampling.negative_sampler,
+                "Uniform PerSourceUniform GlobalUniform",
+            ),
+            (dgl.distributed.optim, graphd.distributed.optim, "SparseAdagrad SparseAdam"),
+            (
+                dgl.distributed.role,
+                graphd.distributed,
+                "get_role get_rank get_global_rank get_trainer_rank get_num_trainers",
+            ),
+            (dgl, graphd, "seed to_block"),
+            (
+                dgl.sampling,
+                graphd.sampling,
+                "random_walk node2vec_random_walk select_topk PinSAGESampler "
+                "RandomWalkNeighborSampler",
+            ),
+        ):
             for name in names.split():
                 with self.subTest(name):
                     self.compare(name, getattr(theirs, name), getattr(ours, name))
 
     def test_of_methods(self):
         for theirs, ours, elsewhere in (
-                (dgl.distributed.DistGraph, DistGraph, {"in_degrees", "out_degrees"}),  # dgl.ALL
-                (dgl.distributed.GraphPartitionBook, graphd.distributed.GraphPartitionBook, set()),
-                (dgl.distributed.DistTensor, graphd.distributed.DistTensor, {"kvstore_key"})):
+            (dgl.distributed.DistGraph, DistGraph, {"in_degrees", "out_degrees"}),  # dgl.ALL
+            (dgl.distributed.GraphPartitionBook, graphd.distributed.GraphPartitionBook, set()),
+            (dgl.distributed.DistTensor, graphd.distributed.DistTensor, {"kvstore_key"}),
+        ):
             for name, method in vars(theirs).items():
                 if name.startswith("_") or name in elsewhere:
                     continue
@@ -143,12 +174,17 @@ class WithDgl(support.GraphTest):
         for block in sampler.sample(g, torch.arange(20))[2]:
             made = block.to_dgl()
             self.assertTrue(made.is_block)
-            self.assertEqual((made.num_src_nodes(), made.num_dst_nodes(), made.num_edges()),
-                             (block.num_src_nodes(), block.num_dst_nodes(), block.num_edges()))
+            self.assertEqual(
+                (made.num_src_nodes(), made.num_dst_nodes(), made.num_edges()),
+                (block.num_src_nodes(), block.num_dst_nodes(), block.num_edges()),
+            )
             for mine, other in zip(block.edges(), made.edges(order="eid")):
                 self.assertTrue(torch.equal(mine, other))
-            for mine, other in ((block.srcdata, made.srcdata), (block.dstdata, made.dstdata),
-                                (block.edata, made.edata)):
+            for mine, other in (
+                (block.srcdata, made.srcdata),
+                (block.dstdata, made.dstdata),
+                (block.edata, made.edata),
+            ):
                 self.assertEqual(sorted(mine), sorted(other))
                 for name in mine:
                     self.assertTrue(torch.equal(mine[name], other[name]), name)
@@ -160,11 +196,15 @@ class WithDgl(support.GraphTest):
         made = block.to_dgl()
         for ntype in COUNTS:
             self.assertEqual(made.num_dst_nodes(ntype), block.num_dst_nodes(ntype))
-            self.assertTrue(torch.equal(made.srcnodes[ntype].data[dgl.NID],
-                                        block.srcnodes[ntype].data[graphd.NID]))
+            self.assertTrue(
+                torch.equal(
+                    made.srcnodes[ntype].data[dgl.NID], block.srcnodes[ntype].data[graphd.NID]
+                )
+            )
         for etype in ETYPES:
-            self.assertTrue(torch.equal(made.edges[etype].data[dgl.EID],
-                                        block.edges[etype].data[graphd.EID]))
+            self.assertTrue(
+                torch.equal(made.edges[etype].data[dgl.EID], block.edges[etype].data[graphd.EID])
+            )
             for mine, other in zip(block.edges(etype=etype), made.edges(etype=etype, order="eid")):
                 self.assertTrue(torch.equal(mine, other))
 

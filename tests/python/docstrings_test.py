@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public function, class and method says what it takes, gives and refuses, in NumPy's style:
 sections Parameters, which names each of them, Returns or Yields, and Raises."""
+
 import ast
 import importlib
 import inspect
@@ -8,17 +9,28 @@ import re
 import textwrap
 import unittest
 
-MODULES = ("graphd", "graphd.distributed", "graphd.sampling", "graphd.checkpoint", "graphd.errors",
-           "graphd.distributed.optim", "graphd.distributed.init", "graphd.nn", "graphd.sampled",
-           "graphd.subgraph")
+MODULES = (
+    "graphd",
+    "graphd.distributed",
+    "graphd.sampling",
+    "graphd.checkpoint",
+    "graphd.errors",
+    "graphd.distributed.optim",
+    "graphd.distributed.init",
+    "graphd.nn",
+    "graphd.sampled",
+    "graphd.subgraph",
+)
 FOUND = {"Block", "GraphPartitionBook", "Partition", "SampledGraph", "Subgraph"}  # made by others
 
 
 def public(module):
     """(name, function or class) of what the module offers and graphd has made."""
     names = getattr(module, "__all__", None) or [
-        name for name, thing in vars(module).items() if not name.startswith("_")
-        and getattr(thing, "__module__", "") == module.__name__]
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", "") == module.__name__
+    ]
     for name in names:
         thing = getattr(module, name)
         if inspect.isfunction(thing) or inspect.isclass(thing):
@@ -59,6 +71,7 @@ def documented(section):
 
 def has(function, kinds):
     """Whether the function itself, not one inside it, raises, or returns or yields a value."""
+
     def statements(node):
         for child in ast.iter_child_nodes(node):
             if not isinstance(child, (ast.FunctionDef, ast.Lambda)):
@@ -70,8 +83,10 @@ def has(function, kinds):
     except OSError:  # a dataclass's
         return False
     tree = ast.parse(textwrap.dedent(source)).body[0]
-    return any(isinstance(node, kinds) and getattr(node, "value", True) is not None
-               for node in statements(tree))
+    return any(
+        isinstance(node, kinds) and getattr(node, "value", True) is not None
+        for node in statements(tree)
+    )
 
 
 def lacking(function, doc):
@@ -83,8 +98,11 @@ def lacking(function, doc):
     there = sections(doc)
     explained = documented(there.get("Parameters", "") + there.get("Attributes", ""))
     missing = sorted(set(inspect.signature(function).parameters) - {"self", "cls"} - explained)
-    if (has(function, (ast.Return, ast.Yield)) and not function.__name__.startswith("__")
-            and not there.keys() & {"Returns", "Yields"}):
+    if (
+        has(function, (ast.Return, ast.Yield))
+        and not function.__name__.startswith("__")
+        and not there.keys() & {"Returns", "Yields"}
+    ):
         missing.append("Returns")
     if has(function, ast.Raise) and "Raises" not in there:
         missing.append("Raises")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistGraph: sizes, types, data, degrees, edges, splits, however the graph is reached."""
+
 import collections
 import os
 import unittest.mock
 
+import support
 import torch
 
 import graphd
-import support
 from graphd.distributed import DistGraph, edge_split, node_split
 
 FOLLOWS = ("user", "follows", "user")
@@ -50,8 +51,9 @@ class Graph(support.GraphTest):
                 DistGraph(part_config=config + "2")
             self.addCleanup(os.chdir, os.getcwd())
             os.chdir(os.path.dirname(config))
-            self.assertEqual(DistGraph(part_config=os.path.basename(config)).num_nodes(),
-                             g.num_nodes())
+            self.assertEqual(
+                DistGraph(part_config=os.path.basename(config)).num_nodes(), g.num_nodes()
+            )
 
     def test_schemes(self):
         g = self.standalone()
@@ -124,8 +126,9 @@ class Split(support.GraphTest):
             mask = g.edges[etype].data["mask"]
             chosen = mask[:].nonzero().flatten().tolist()
             self.assertEqual(edge_split(mask).tolist(), chosen)
-            self.assertEqual(edge_split(mask[:].bool(), g.get_partition_book(), etype).tolist(),
-                             chosen)
+            self.assertEqual(
+                edge_split(mask[:].bool(), g.get_partition_book(), etype).tolist(), chosen
+            )
 
     def test_a_plain_mask_needs_a_book(self):
         g = self.standalone()
@@ -149,8 +152,10 @@ class Homogeneous(support.GraphTest):
             u, v = g.find_edges([0, 1])
             self.assertTrue(bool(g.has_edges_between(u, v).all()))
             mask = g.ndata["train_mask"]
-            self.assertEqual(node_split(mask, g.get_partition_book(), force_even=True).tolist(),
-                             mask[:].nonzero().flatten().tolist())
+            self.assertEqual(
+                node_split(mask, g.get_partition_book(), force_even=True).tolist(),
+                mask[:].nonzero().flatten().tolist(),
+            )
             g.barrier()
 
 

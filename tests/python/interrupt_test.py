@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C ends every wait, and what was interrupted can be used on."""
+
 import os
 import signal
 import subprocess
@@ -7,12 +8,19 @@ import sys
 import threading
 import time
 
+import support
 import torch
 
 import graphd
-import support
-from graphd.distributed import (DistDataLoader, DistEmbedding, DistNodeDataLoader, DistTensor,
-                                SparseSGD, initialize, sample_neighbors)
+from graphd.distributed import (
+    DistDataLoader,
+    DistEmbedding,
+    DistNodeDataLoader,
+    DistTensor,
+    SparseSGD,
+    initialize,
+    sample_neighbors,
+)
 from graphd.sampling import NeighborSampler
 
 
@@ -32,8 +40,9 @@ class Interrupt(support.GraphTest):
         nodes = {"user": torch.arange(300)}
         feat = g.nodes["user"].data["feat"]
         loader = DistNodeDataLoader(g, nodes, NeighborSampler([3]), batch_size=10, num_workers=2)
-        collating = DistDataLoader(torch.arange(300), 10, num_workers=2, collate_fn=lambda ids:
-                                   feat[torch.tensor(ids)])
+        collating = DistDataLoader(
+            torch.arange(300), 10, num_workers=2, collate_fn=lambda ids: feat[torch.tensor(ids)]
+        )
         stopped = self.daemons().processes[1]
         stopped.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
@@ -53,8 +62,9 @@ class Interrupt(support.GraphTest):
 
     def test_waiting_for_other_trainers(self):
         daemons = self.daemons()
-        os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="auto", RANK="0",
-                          WORLD_SIZE="2")
+        os.environ.update(
+            GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="auto", RANK="0", WORLD_SIZE="2"
+        )
         try:
             initialize(daemons.ip_config, server_name=daemons.server_name)
         finally:
@@ -85,12 +95,18 @@ class Interrupt(support.GraphTest):
 
     def test_a_program_ends(self):
         daemons = self.daemons()
-        code = ("import graphd, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-                "graphd.distributed.initialize(); g = graphd.distributed.DistGraph();"
-                "print('waits', flush=True); g.barrier()")
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True,
-                                   env=daemons.environment(RANK="0", WORLD_SIZE="2"))
+        code = (
+            "import graphd, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+            "graphd.distributed.initialize(); g = graphd.distributed.DistGraph();"
+            "print('waits', flush=True); g.barrier()"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=daemons.environment(RANK="0", WORLD_SIZE="2"),
+        )
         self.assertEqual(process.stdout.readline(), "waits\n")
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs of Python trainers, launched by graphctl, for the tests of examples/train_dist*.py."""
+
 import os
 import re
 import shutil
@@ -37,21 +38,59 @@ class JobTest(unittest.TestCase):
         config = self.path(f"{name}/{name}.json")
         if not os.path.exists(config):
             run(sys.executable, *make, self.path(f"raw_{name}"))
-            run(GRAPHCTL, "partition", "--graph_name", name, "--input", self.path(f"raw_{name}"),
-                "--num_parts", "2", *add_reverse, "--output", self.path(name))
+            run(
+                GRAPHCTL,
+                "partition",
+                "--graph_name",
+                name,
+                "--input",
+                self.path(f"raw_{name}"),
+                "--num_parts",
+                "2",
+                *add_reverse,
+                "--output",
+                self.path(name),
+            )
 
     def small(self, name="small"):
-        self.partition(name, os.path.join(HERE, "..", "tools", "small_graph.py"), "--nodes",
-                       "1000", "--classes", "4")
+        self.partition(
+            name,
+            os.path.join(HERE, "..", "tools", "small_graph.py"),
+            "--nodes",
+            "1000",
+            "--classes",
+            "4",
+        )
 
     def job(self, script, name, *arguments, trainers=2):
         """The output of a job on servers of its own, which end with it."""
-        command = [GRAPHCTL, "launch", "--workspace", self.workspace, "--server_name", name,
-                   "--num_trainers", str(trainers), "--num_samplers", "1", "--num_omp_threads", "1",
-                   "--state_dir", self.path("state"), "--part_config", f"{name}/{name}.json",
-                   "--ip_config", "ip_config.txt",
-                   sys.executable, os.path.join(ROOT, "examples", script), "--graph_name", name,
-                   "--ip_config", "ip_config.txt", *arguments]
+        command = [
+            GRAPHCTL,
+            "launch",
+            "--workspace",
+            self.workspace,
+            "--server_name",
+            name,
+            "--num_trainers",
+            str(trainers),
+            "--num_samplers",
+            "1",
+            "--num_omp_threads",
+            "1",
+            "--state_dir",
+            self.path("state"),
+            "--part_config",
+            f"{name}/{name}.json",
+            "--ip_config",
+            "ip_config.txt",
+            sys.executable,
+            os.path.join(ROOT, "examples", script),
+            "--graph_name",
+            name,
+            "--ip_config",
+            "ip_config.txt",
+            *arguments,
+        ]
         environment = dict(os.environ, GRAPHD_RUNTIME_DIR=self.path("run"))
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

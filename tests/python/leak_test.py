@@ -4,16 +4,17 @@ memory; neither here nor in the daemons.
 
 LEAK_BATCHES says how many batches are made of them; a million takes half an hour.
 """
+
 import gc
 import itertools
 import os
 import sys
 import time
 
+import support
 import torch
 
 import graphd
-import support
 from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from graphd.sampling import NeighborSampler, negative_sampler
 
@@ -36,28 +37,38 @@ class Loaders:
 
     def __init__(self, g):
         self.g, self.nodes, self.edges = g, torch.arange(200), torch.arange(200)
-        self.sampler = NeighborSampler([3, 3], prefetch_node_feats=["feat"],
-                                       prefetch_labels=["label"])
+        self.sampler = NeighborSampler(
+            [3, 3], prefetch_node_feats=["feat"], prefetch_labels=["label"]
+        )
         self.negatives = negative_sampler.Uniform(1)
 
     def made(self, kind, workers):
         if kind == "nodes":
-            return DistNodeDataLoader(self.g, self.nodes, self.sampler, batch_size=20, shuffle=True,
-                                      num_workers=workers)
+            return DistNodeDataLoader(
+                self.g, self.nodes, self.sampler, batch_size=20, shuffle=True, num_workers=workers
+            )
         if kind == "edges":
-            return DistEdgeDataLoader(self.g, self.edges, self.sampler, batch_size=20,
-                                      num_workers=workers, exclude="self",
-                                      negative_sampler=self.negatives)
-        return DistDataLoader(self.nodes, 20, num_workers=workers,
-                              collate_fn=self.sampler.bind(self.g).sample_blocks)
+            return DistEdgeDataLoader(
+                self.g,
+                self.edges,
+                self.sampler,
+                batch_size=20,
+                num_workers=workers,
+                exclude="self",
+                negative_sampler=self.negatives,
+            )
+        return DistDataLoader(
+            self.nodes, 20, num_workers=workers, collate_fn=self.sampler.bind(self.g).sample_blocks
+        )
 
     def look_at(self, batch):
         block = batch[-1][0] if isinstance(batch, tuple) else batch[0]
         block.srcdata["feat"], block.csc(), block.edata[graphd.EID], block.num_edges()
 
     def run(self, batches):
-        ways = itertools.cycle(itertools.product(("nodes", "edges", "nodes", "python"), (2, 0),
-                                                 (10, 3)))
+        ways = itertools.cycle(
+            itertools.product(("nodes", "edges", "nodes", "python"), (2, 0), (10, 3))
+        )
         while batches > 0:
             kind, workers, wanted = next(ways)
             for batch in itertools.islice(self.made(kind, workers), wanted):
@@ -76,11 +87,23 @@ class Leaks(support.GraphTest):
         gc.collect()
         with open("/proc/self/maps") as file:
             mappings = sum("graphd" in line or "memfd" in line for line in file)
-        return {"descriptors": descriptors(), "mappings": mappings,
-                "threads": len(os.listdir("/proc/self/task")),
-                "references": [sys.getrefcount(each) for each in (
-                    loaders.g, loaders.g.handle, loaders.g.session, loaders.g.types,
-                    loaders.sampler, loaders.sampler.handle(loaders.g.types), loaders.nodes)]}
+        return {
+            "descriptors": descriptors(),
+            "mappings": mappings,
+            "threads": len(os.listdir("/proc/self/task")),
+            "references": [
+                sys.getrefcount(each)
+                for each in (
+                    loaders.g,
+                    loaders.g.handle,
+                    loaders.g.session,
+                    loaders.g.types,
+                    loaders.sampler,
+                    loaders.sampler.handle(loaders.g.types),
+                    loaders.nodes,
+                )
+            ],
+        }
 
     def test_nothing_of_a_loader_stays(self):
         for way, share in WAYS:
@@ -99,14 +122,19 @@ class Leaks(support.GraphTest):
                 seconds = time.monotonic() - begin
                 after = self.counts(loaders)
                 grown, objects = resident() - here, len(gc.get_objects()) - objects
-                print(f"{way}: {batches} batches in {seconds:.1f} s, memory {here >> 10} KiB "
-                      f"{grown >> 10:+} KiB, objects {objects:+}; {after}", flush=True)
+                print(
+                    f"{way}: {batches} batches in {seconds:.1f} s, memory {here >> 10} KiB "
+                    f"{grown >> 10:+} KiB, objects {objects:+}; {after}",
+                    flush=True,
+                )
                 self.assertEqual(before, after)
                 self.assertLess(objects, 20)  # this test has some itself
                 self.assertLess(grown, MEMORY)
                 for pid, (files, memory) in zip(pids, there):
-                    print(f"  daemon: memory {memory >> 10} KiB "
-                          f"{resident(pid) - memory >> 10:+} KiB, {descriptors(pid)} descriptors")
+                    print(
+                        f"  daemon: memory {memory >> 10} KiB "
+                        f"{resident(pid) - memory >> 10:+} KiB, {descriptors(pid)} descriptors"
+                    )
                     self.assertEqual(descriptors(pid), files)
                     self.assertLess(resident(pid) - memory, MEMORY)
                 del g, loaders

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loaders, samplers and the blocks that they make."""
+
 import gc
 import os
 import threading
 import weakref
 
+import support
 import torch
 
 import graphd
-import support
-from graphd.distributed import (DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader,
-                                sample_neighbors)
-from graphd.sampling import (BlockSampler, LaborSampler, LayerSampler, MultiLayerFullNeighborSampler,
-                             NeighborSampler, RandomWalkNeighborSampler, ShadowSampler,
-                             negative_sampler)
+from graphd.distributed import (
+    DistDataLoader,
+    DistEdgeDataLoader,
+    DistNodeDataLoader,
+    sample_neighbors,
+)
+from graphd.sampling import (
+    BlockSampler,
+    LaborSampler,
+    LayerSampler,
+    MultiLayerFullNeighborSampler,
+    NeighborSampler,
+    RandomWalkNeighborSampler,
+    ShadowSampler,
+    negative_sampler,
+)
 
 FOLLOWS = ("user", "follows", "user")
 
@@ -28,8 +40,9 @@ class Blocks(support.GraphTest):
             inputs, outputs, blocks = NeighborSampler([4, 3]).sample(g, seeds)
             self.assertEqual(outputs.tolist(), seeds.tolist())
             self.assertEqual(blocks[0].srcdata[graphd.NID].tolist(), inputs.tolist())
-            self.assertEqual(blocks[0].dstdata[graphd.NID].tolist(),
-                             blocks[1].srcdata[graphd.NID].tolist())
+            self.assertEqual(
+                blocks[0].dstdata[graphd.NID].tolist(), blocks[1].srcdata[graphd.NID].tolist()
+            )
             self.assertEqual(blocks[1].dstdata[graphd.NID].tolist(), seeds.tolist())
             for block, fanout in zip(blocks, (4, 3)):
                 nodes = block.srcdata[graphd.NID]
@@ -39,8 +52,10 @@ class Blocks(support.GraphTest):
                 self.assertLessEqual(int(block.in_degrees().max()), fanout)
                 indptr, indices = block.csc()
                 self.assertEqual(indices.tolist(), u.tolist())
-                self.assertEqual((indptr[1:] - indptr[:-1]).tolist(),
-                                 torch.bincount(v, minlength=block.num_dst_nodes()).tolist())
+                self.assertEqual(
+                    (indptr[1:] - indptr[:-1]).tolist(),
+                    torch.bincount(v, minlength=block.num_dst_nodes()).tolist(),
+                )
                 self.assertEqual(len(set(nodes.tolist())), block.num_src_nodes())
 
     def test_data_of_a_block_is_a_mapping(self):
@@ -64,8 +79,9 @@ class Blocks(support.GraphTest):
 
     def test_features_that_are_asked_for_come_along(self):
         for g in self.each_way():
-            sampler = NeighborSampler([3, 3], prefetch_node_feats=["feat"],
-                                      prefetch_labels=["label"])
+            sampler = NeighborSampler(
+                [3, 3], prefetch_node_feats=["feat"], prefetch_labels=["label"]
+            )
             feat, label = g.ndata["feat"][:], g.ndata["label"][:]
             loader = DistNodeDataLoader(g, torch.arange(200), sampler, batch_size=64, seed=1)
             batches = [sampler.sample(g, torch.arange(50)), *loader]
@@ -76,9 +92,14 @@ class Blocks(support.GraphTest):
 
     def test_every_sampler_makes_blocks(self):
         g = self.standalone()
-        for sampler in (NeighborSampler([2, 2], replace=True), MultiLayerFullNeighborSampler(2),
-                        LaborSampler([2, 2]), LayerSampler([50, 50]), ShadowSampler([2, 2]),
-                        NeighborSampler([{"_E": 2}, {("_N", "_E", "_N"): 1}])):
+        for sampler in (
+            NeighborSampler([2, 2], replace=True),
+            MultiLayerFullNeighborSampler(2),
+            LaborSampler([2, 2]),
+            LayerSampler([50, 50]),
+            ShadowSampler([2, 2]),
+            NeighborSampler([{"_E": 2}, {("_N", "_E", "_N"): 1}]),
+        ):
             inputs, outputs, blocks = sampler.sample(g, torch.arange(10))
             self.assertEqual(blocks[-1].dstdata[graphd.NID][:10].tolist(), list(range(10)))
             self.assertGreater(blocks[0].num_edges(), 0)
@@ -91,8 +112,14 @@ class Blocks(support.GraphTest):
 class NodeLoader(support.GraphTest):
     def test_every_node_once_in_each_epoch(self):
         for g in self.each_way():
-            loader = DistNodeDataLoader(g, {"user": torch.arange(300)}, NeighborSampler([2]),
-                                        batch_size=32, shuffle=True, num_workers=2)
+            loader = DistNodeDataLoader(
+                g,
+                {"user": torch.arange(300)},
+                NeighborSampler([2]),
+                batch_size=32,
+                shuffle=True,
+                num_workers=2,
+            )
             self.assertEqual(len(loader), 10)
             epochs = []
             for _ in range(2):
@@ -104,16 +131,24 @@ class NodeLoader(support.GraphTest):
     def test_the_same_seed_gives_the_same_batches(self):
         found = []
         for g in self.each_way():
-            loader = DistNodeDataLoader(g, {"user": torch.arange(300)}, NeighborSampler([3, 2]),
-                                        batch_size=50, shuffle=True, seed=5, num_workers=2)
+            loader = DistNodeDataLoader(
+                g,
+                {"user": torch.arange(300)},
+                NeighborSampler([3, 2]),
+                batch_size=50,
+                shuffle=True,
+                seed=5,
+                num_workers=2,
+            )
             found.append([inputs["user"].tolist() for inputs, _, _ in loader])
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[0], found[2])
 
     def test_leaving_an_epoch_leaves_nothing_behind(self):
         g = self.standalone()
-        loader = DistNodeDataLoader(g, {"user": torch.arange(300)}, NeighborSampler([2]),
-                                    batch_size=10, num_workers=2)
+        loader = DistNodeDataLoader(
+            g, {"user": torch.arange(300)}, NeighborSampler([2]), batch_size=10, num_workers=2
+        )
         for _ in loader:
             break
         seen = [node for _, out, _ in loader for node in out["user"].tolist()]
@@ -132,23 +167,36 @@ class NodeLoader(support.GraphTest):
 
         g = self.standalone()
         for workers in (0, 2):
-            loader = DistNodeDataLoader(g, {"user": torch.arange(50)}, Twice(), batch_size=20,
-                                        num_workers=workers)
+            loader = DistNodeDataLoader(
+                g, {"user": torch.arange(50)}, Twice(), batch_size=20, num_workers=workers
+            )
             self.assertEqual([len(out["user"]) for _, out, _ in loader], [20, 20, 10])
 
     def test_what_makes_no_sense_is_refused(self):
         g = self.standalone()
-        for change in ({"batch_size": 0}, {"nids": {"user": [300]}}, {"nids": [1]},
-                       {"device": "cuda"}):
+        for change in (
+            {"batch_size": 0},
+            {"nids": {"user": [300]}},
+            {"nids": [1]},
+            {"device": "cuda"},
+        ):
             arguments = dict(nids={"user": [1]}, batch_size=1, device=None)
             arguments.update(change)
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(change)):
-                DistNodeDataLoader(g, arguments["nids"], NeighborSampler([1]),
-                                   arguments["device"], batch_size=arguments["batch_size"])
+                DistNodeDataLoader(
+                    g,
+                    arguments["nids"],
+                    NeighborSampler([1]),
+                    arguments["device"],
+                    batch_size=arguments["batch_size"],
+                )
 
     def test_what_labor_does_not_have_is_refused(self):
-        for more in ({"importance_sampling": 1}, {"layer_dependency": True},
-                     {"batch_dependency": 2}):
+        for more in (
+            {"importance_sampling": 1},
+            {"layer_dependency": True},
+            {"batch_dependency": 2},
+        ):
             with self.assertRaises(graphd.errors.InvalidError):
                 LaborSampler([2], **more)
         found = sample_neighbors(self.standalone(), {"user": [1]}, 2)
@@ -158,20 +206,32 @@ class NodeLoader(support.GraphTest):
     def test_arguments_are_refused_not_changed(self):
         g = self.standalone()
         nids = {"user": torch.arange(9)}
-        for change in ({"batch_size": 2.5}, {"batch_size": None}, {"batch_size": "2"},
-                       {"num_workers": "2"}, {"num_workers": -5}, {"queue_size": -1},
-                       {"queue_size": 1.5}, {"seed": -1}, {"seed": "x"}, {"nids": None},
-                       {"sampler": None}, {"sampler": NeighborSampler},
-                       {"sampler": negative_sampler.Uniform(1)}):
+        for change in (
+            {"batch_size": 2.5},
+            {"batch_size": None},
+            {"batch_size": "2"},
+            {"num_workers": "2"},
+            {"num_workers": -5},
+            {"queue_size": -1},
+            {"queue_size": 1.5},
+            {"seed": -1},
+            {"seed": "x"},
+            {"nids": None},
+            {"sampler": None},
+            {"sampler": NeighborSampler},
+            {"sampler": negative_sampler.Uniform(1)},
+        ):
             arguments = {"nids": nids, "sampler": NeighborSampler([1]), "batch_size": 2, **change}
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(change)):
                 DistNodeDataLoader(g, arguments.pop("nids"), arguments.pop("sampler"), **arguments)
         for fanouts in (5, "5", [2.5], ["2"], [None], [1 << 31], [1 << 80], [-2], [True]):
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(fanouts)):
                 DistNodeDataLoader(g, nids, NeighborSampler(fanouts), batch_size=2)
-        for eids, sampler, negatives in ((None, NeighborSampler([1]), None),
-                                         ({FOLLOWS: [1]}, BlockSampler(), None),
-                                         ({FOLLOWS: [1]}, NeighborSampler([1]), 5)):
+        for eids, sampler, negatives in (
+            (None, NeighborSampler([1]), None),
+            ({FOLLOWS: [1]}, BlockSampler(), None),
+            ({FOLLOWS: [1]}, NeighborSampler([1]), 5),
+        ):
             with self.assertRaises(graphd.errors.InvalidError):
                 DistEdgeDataLoader(g, eids, sampler, batch_size=1, negative_sampler=negatives)
         for more in ({"batch_size": 2.5}, {"batch_size": 1, "num_workers": -1}):
@@ -182,14 +242,19 @@ class NodeLoader(support.GraphTest):
         def count():
             gc.collect()
             with open("/proc/self/maps") as maps:
-                return (len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd")),
-                        len(maps.readlines()), len(gc.get_objects()))
+                return (
+                    len(os.listdir("/proc/self/task")),
+                    len(os.listdir("/proc/self/fd")),
+                    len(maps.readlines()),
+                    len(gc.get_objects()),
+                )
 
         def use(g, times):
             sampler = NeighborSampler([2], prefetch_labels={"post": ["label"]})
             for i in range(times):
-                loader = DistNodeDataLoader(g, {"user": torch.arange(300)}, sampler, batch_size=10,
-                                            num_workers=2)
+                loader = DistNodeDataLoader(
+                    g, {"user": torch.arange(300)}, sampler, batch_size=10, num_workers=2
+                )
                 batches = iter(loader)
                 for _ in range(i % 3):  # some are left in the middle, some were never begun
                     next(batches)
@@ -200,8 +265,12 @@ class NodeLoader(support.GraphTest):
                 use(g, 50)
                 before = count()
                 use(g, 500)
-                for what, old, new, more in zip(("threads", "descriptors", "mappings", "objects"),
-                                                before, count(), (0, 0, 20, 50)):
+                for what, old, new, more in zip(
+                    ("threads", "descriptors", "mappings", "objects"),
+                    before,
+                    count(),
+                    (0, 0, 20, 50),
+                ):
                     self.assertLessEqual(new, old + more, what)
             graphd.distributed.exit_client()
 
@@ -228,20 +297,34 @@ class Lifetime(support.GraphTest):
 
     def test_of_samplers(self):
         g = self.standalone()
-        feats = {"prefetch_node_feats": {"user": ["feat"]}, "prefetch_labels": {"user": ["age"]},
-                 "prefetch_edge_feats": {FOLLOWS: ["w"]}}
-        self.check(lambda: self.look(NeighborSampler([2, 2], **feats).sample(
-            g, {"user": torch.arange(20)})[2]))
+        feats = {
+            "prefetch_node_feats": {"user": ["feat"]},
+            "prefetch_labels": {"user": ["age"]},
+            "prefetch_edge_feats": {FOLLOWS: ["w"]},
+        }
+        self.check(
+            lambda: self.look(
+                NeighborSampler([2, 2], **feats).sample(g, {"user": torch.arange(20)})[2]
+            )
+        )
         self.check(lambda: NeighborSampler([2, 2], **feats).sample(g, {"user": [1]}))
 
     def test_of_loaders(self):
         g = self.standalone()
-        sampler = NeighborSampler([2, 2], prefetch_node_feats={"user": ["feat"]},
-                                  prefetch_labels={"user": ["age"]},
-                                  prefetch_edge_feats={FOLLOWS: ["w"]})
+        sampler = NeighborSampler(
+            [2, 2],
+            prefetch_node_feats={"user": ["feat"]},
+            prefetch_labels={"user": ["age"]},
+            prefetch_edge_feats={FOLLOWS: ["w"]},
+        )
         nodes = DistNodeDataLoader(g, {"user": torch.arange(60)}, sampler, batch_size=20)
-        edges = DistEdgeDataLoader(g, {FOLLOWS: torch.arange(60)}, sampler, batch_size=20,
-                                   negative_sampler=negative_sampler.Uniform(1))
+        edges = DistEdgeDataLoader(
+            g,
+            {FOLLOWS: torch.arange(60)},
+            sampler,
+            batch_size=20,
+            negative_sampler=negative_sampler.Uniform(1),
+        )
         for loader in (nodes, edges):
             self.check(lambda: [self.look(batch[-1]) for batch in loader])
             self.check(lambda: [len(batch) for batch in loader])
@@ -249,8 +332,10 @@ class Lifetime(support.GraphTest):
     def test_a_loop_that_lets_go_of_its_batch_keeps_none_of_it(self):
         g = self.standalone()
         sampler = NeighborSampler([2])
-        for loader in (DistNodeDataLoader(g, {"user": torch.arange(60)}, sampler, batch_size=20),
-                       DistEdgeDataLoader(g, {FOLLOWS: torch.arange(60)}, sampler, batch_size=20)):
+        for loader in (
+            DistNodeDataLoader(g, {"user": torch.arange(60)}, sampler, batch_size=20),
+            DistEdgeDataLoader(g, {FOLLOWS: torch.arange(60)}, sampler, batch_size=20),
+        ):
             batches = iter(loader)
             batch = next(batches)
             kept = weakref.ref(batch[-1][0]._batch)
@@ -259,8 +344,9 @@ class Lifetime(support.GraphTest):
             next(batches)
 
     def test_an_iterator_ends_when_another_one_begins(self):
-        loader = DistNodeDataLoader(self.standalone(), {"user": torch.arange(60)},
-                                    NeighborSampler([2]), batch_size=20)
+        loader = DistNodeDataLoader(
+            self.standalone(), {"user": torch.arange(60)}, NeighborSampler([2]), batch_size=20
+        )
         one = iter(loader)
         next(one)
         other = iter(loader)
@@ -268,8 +354,13 @@ class Lifetime(support.GraphTest):
 
     def test_of_one_hop(self):
         g = self.standalone()
-        self.check(lambda: dict(graphd.to_block(
-            graphd.distributed.sample_neighbors(g, {"user": [1, 2, 3]}, 2)).edata))
+        self.check(
+            lambda: dict(
+                graphd.to_block(
+                    graphd.distributed.sample_neighbors(g, {"user": [1, 2, 3]}, 2)
+                ).edata
+            )
+        )
         walks = RandomWalkNeighborSampler(g, 1, 0.5, 3, 2, ["follows"])
         self.check(lambda: dict(graphd.to_block(walks([1, 2, 3])).edata))
 
@@ -279,29 +370,37 @@ class EdgeLoader(support.GraphTest):
         edges = support.fixture(self.fixture).edges[FOLLOWS]
         for g in self.each_way():
             loader = DistEdgeDataLoader(
-                g, {FOLLOWS: torch.arange(0, 1200, 3)}, NeighborSampler([-1]), batch_size=100,
-                shuffle=True, exclude="self", num_workers=2,
-                negative_sampler=negative_sampler.Uniform(2))
+                g,
+                {FOLLOWS: torch.arange(0, 1200, 3)},
+                NeighborSampler([-1]),
+                batch_size=100,
+                shuffle=True,
+                exclude="self",
+                num_workers=2,
+                negative_sampler=negative_sampler.Uniform(2),
+            )
             self.assertEqual(len(loader), 4)
             seen = []
             for inputs, pairs, negatives, (block,) in loader:
                 ids = pairs.edata[graphd.EID][FOLLOWS].tolist()
                 nodes = pairs.ndata[graphd.NID]["user"]
                 u, v = pairs.edges(etype=FOLLOWS)
-                self.assertEqual(list(zip(nodes[u].tolist(), nodes[v].tolist())),
-                                 [edges[i] for i in ids])
+                self.assertEqual(
+                    list(zip(nodes[u].tolist(), nodes[v].tolist())), [edges[i] for i in ids]
+                )
                 self.assertEqual(block.dstdata[graphd.NID]["user"].tolist(), nodes.tolist())
                 self.assertFalse(set(ids) & set(block.edges[FOLLOWS].data[graphd.EID].tolist()))
                 self.assertEqual(negatives.num_edges(FOLLOWS), 2 * len(ids))
-                self.assertTrue(torch.equal(negatives.edges(etype=FOLLOWS)[0],
-                                            u.repeat_interleave(2)))
+                self.assertTrue(
+                    torch.equal(negatives.edges(etype=FOLLOWS)[0], u.repeat_interleave(2))
+                )
                 seen += ids
             self.assertEqual(sorted(seen), list(range(0, 1200, 3)))
 
     def test_without_negatives_there_are_three_things(self):
         g = self.standalone()
         loader = DistEdgeDataLoader(g, {FOLLOWS: [1, 2]}, NeighborSampler([1]), batch_size=2)
-        (inputs, pairs, blocks), = loader
+        ((inputs, pairs, blocks),) = loader
         self.assertEqual(pairs.num_edges(), 2)
         with self.assertRaises(graphd.errors.InvalidError):
             DistEdgeDataLoader(g, {FOLLOWS: [1]}, NeighborSampler([1]), batch_size=2, exclude="all")
@@ -357,12 +456,19 @@ class DataLoader(support.GraphTest):
                 blocks.insert(0, block)
             return blocks
 
-        loader = DistDataLoader(dataset=torch.arange(40), batch_size=16, collate_fn=sample_blocks,
-                                shuffle=True, num_workers=2)
+        loader = DistDataLoader(
+            dataset=torch.arange(40),
+            batch_size=16,
+            collate_fn=sample_blocks,
+            shuffle=True,
+            num_workers=2,
+        )
         seen = []
         for blocks in loader:
-            self.assertEqual(blocks[0].dstdata[graphd.NID]["user"].tolist(),
-                             blocks[1].srcdata[graphd.NID]["user"].tolist())
+            self.assertEqual(
+                blocks[0].dstdata[graphd.NID]["user"].tolist(),
+                blocks[1].srcdata[graphd.NID]["user"].tolist(),
+            )
             seen += blocks[1].dstdata[graphd.NID]["user"].tolist()
         self.assertEqual(sorted(seen), list(range(40)))
 

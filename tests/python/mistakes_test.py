@@ -1,24 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments that make no sense, given to real servers: each is an error of graphd's that says what
 to do, and none ends the process or the servers."""
+
 import io
 import tempfile
 
 import numpy as np
+import support
 import torch
 
 import graphd
-import support
-from graphd.distributed import (DistDataLoader, DistEdgeDataLoader, DistEmbedding,
-                                DistNodeDataLoader, DistTensor, PartitionPolicy, SparseAdagrad,
-                                SparseAdam, SparseSGD, edge_split, edge_subgraph, find_edges,
-                                in_subgraph, init, load_partition, load_partition_book,
-                                load_partition_feats, node_split, node_subgraph, partition_graph,
-                                sample_neighbors)
-from graphd.sampling import (LayerSampler, MultiLayerFullNeighborSampler, NeighborSampler,
-                             PinSAGESampler, RandomWalkNeighborSampler, ShadowSampler,
-                             TemporalSampler, TopKSampler, negative_sampler, node2vec_random_walk,
-                             random_walk, select_topk)
+from graphd.distributed import (
+    DistDataLoader,
+    DistEdgeDataLoader,
+    DistEmbedding,
+    DistNodeDataLoader,
+    DistTensor,
+    PartitionPolicy,
+    SparseAdagrad,
+    SparseAdam,
+    SparseSGD,
+    edge_split,
+    edge_subgraph,
+    find_edges,
+    in_subgraph,
+    init,
+    load_partition,
+    load_partition_book,
+    load_partition_feats,
+    node_split,
+    node_subgraph,
+    partition_graph,
+    sample_neighbors,
+)
+from graphd.sampling import (
+    LayerSampler,
+    MultiLayerFullNeighborSampler,
+    NeighborSampler,
+    PinSAGESampler,
+    RandomWalkNeighborSampler,
+    ShadowSampler,
+    TemporalSampler,
+    TopKSampler,
+    negative_sampler,
+    node2vec_random_walk,
+    random_walk,
+    select_topk,
+)
 
 A = np.arange(5)
 
@@ -69,28 +97,41 @@ class Mistakes(support.GraphTest):
         for dim in (4.5, "4"):
             self.refused("embedding_dim", DistEmbedding, 300, dim)
         DistEmbedding(300, 4, name="four")
-        self.refused(r"float32 \[300, 4\], not float32 \[300, 5\]", DistEmbedding, 300, 5,
-                     name="four")
+        self.refused(
+            r"float32 \[300, 4\], not float32 \[300, 5\]", DistEmbedding, 300, 5, name="four"
+        )
         tensor = DistTensor((300, 2))
         for row in (2**70, True):
             self.refused("row ", tensor.__getitem__, row)
         self.refused("expected bool", tensor.__or__, tensor)
         with self.assertRaises(TypeError):
             tensor | None
-        self.refused("expected a DistTensor", g.nodes["user"].data.__setitem__, "y",
-                     torch.zeros(300, 2))
+        self.refused(
+            "expected a DistTensor", g.nodes["user"].data.__setitem__, "y", torch.zeros(300, 2)
+        )
         self.refused("expected a str", g.nodes["user"].data.__getitem__, 3)
 
     def test_no_graph(self):
         sampler, ids = NeighborSampler([2]), torch.arange(3)
         for function, *arguments in (
-                (sample_neighbors, ids, 3), (in_subgraph, ids), (node_subgraph, ids),
-                (edge_subgraph, ids), (find_edges, ids), (random_walk, ids, None, 3),
-                (node2vec_random_walk, ids, 1, 1, 3), (select_topk, 3, "w"),
-                (PinSAGESampler, "a", "b", 1, 0.5, 10, 3),
-                (RandomWalkNeighborSampler, 2, 0.5, 10, 3), (DistTensor.open, "t"),
-                (DistTensor.list,), (DistTensor.drop, "t"), (graphd.checkpoint.list,),
-                (graphd.checkpoint.create, "c"), (sampler.sample, ids), (sampler.bind,)):
+            (sample_neighbors, ids, 3),
+            (in_subgraph, ids),
+            (node_subgraph, ids),
+            (edge_subgraph, ids),
+            (find_edges, ids),
+            (random_walk, ids, None, 3),
+            (node2vec_random_walk, ids, 1, 1, 3),
+            (select_topk, 3, "w"),
+            (PinSAGESampler, "a", "b", 1, 0.5, 10, 3),
+            (RandomWalkNeighborSampler, 2, 0.5, 10, 3),
+            (DistTensor.open, "t"),
+            (DistTensor.list,),
+            (DistTensor.drop, "t"),
+            (graphd.checkpoint.list,),
+            (graphd.checkpoint.create, "c"),
+            (sampler.sample, ids),
+            (sampler.bind,),
+        ):
             for g in (None, "mine"):
                 self.refused("expected a DistGraph", function, g, *arguments)
         for loader in (DistNodeDataLoader, DistEdgeDataLoader):
@@ -100,8 +141,9 @@ class Mistakes(support.GraphTest):
         g = self.served()
         seeds = {"user": torch.arange(300)}
         huge = NeighborSampler([2, 2**30], replace=True)
-        self.refused("smaller fanout, or fewer seeds", sample_neighbors, g, seeds, 2**30,
-                     replace=True)
+        self.refused(
+            "smaller fanout, or fewer seeds", sample_neighbors, g, seeds, 2**30, replace=True
+        )
         self.refused("smaller fanout", huge.sample, g, seeds)
         self.refused("smaller fanout", DistNodeDataLoader, g, seeds, huge, batch_size=10)
         self.refused("smaller fanout", DistEdgeDataLoader, g, {"follows": [1]}, huge, batch_size=1)
@@ -116,8 +158,14 @@ class Mistakes(support.GraphTest):
         self.refused("prob 3", sample_neighbors, g, {"user": [1]}, 3, prob=3)
         for seed in ("a", -1):
             self.refused("seed", sample_neighbors, g, {"user": [1]}, 3, seed=seed)
-        self.refused("expected a list of str", DistNodeDataLoader, g, {"user": [1]},
-                     NeighborSampler([2], prefetch_node_feats={"user": 3}), batch_size=1)
+        self.refused(
+            "expected a list of str",
+            DistNodeDataLoader,
+            g,
+            {"user": [1]},
+            NeighborSampler([2], prefetch_node_feats={"user": 3}),
+            batch_size=1,
+        )
         self.refused("node type 3.*there are", g.num_nodes, 3)
         for etype in (3, ("user", 1, "user")):
             self.refused("edge type .*there are", g.num_edges, etype)
@@ -144,21 +192,33 @@ class Mistakes(support.GraphTest):
         with tempfile.TemporaryDirectory() as folder:
             arguments = ((A, A), "b", 2, folder)
             for classes in (3, "ff", [1, 2], A.reshape(5, 1), A * 0.5, {"_N": object()}):
-                self.refused("balance_ntypes.*for each", partition_graph, *arguments,
-                             ndata=features, balance_ntypes=classes)
-            self.refused(r"balance_ntypes: no node type 'a'; there are \['_N'\]", partition_graph,
-                         *arguments, balance_ntypes={"a": "f"})
+                self.refused(
+                    "balance_ntypes.*for each",
+                    partition_graph,
+                    *arguments,
+                    ndata=features,
+                    balance_ntypes=classes,
+                )
+            self.refused(
+                r"balance_ntypes: no node type 'a'; there are \['_N'\]",
+                partition_graph,
+                *arguments,
+                balance_ntypes={"a": "f"},
+            )
             for name, value, expected in (
-                    ("num_trainers_per_machine", 0, "1 to"),
-                    ("num_trainers_per_machine", "a", "whole"),
-                    ("part_method", "file", "'metis', .* or 'hash'"),
-                    ("objtype", 3, "'cut' or 'vol'"),
-                    ("num_nodes", 4, "give 5 or more"), ("num_nodes", -1, "give 0 or more")):
+                ("num_trainers_per_machine", 0, "1 to"),
+                ("num_trainers_per_machine", "a", "whole"),
+                ("part_method", "file", "'metis', .* or 'hash'"),
+                ("objtype", 3, "'cut' or 'vol'"),
+                ("num_nodes", 4, "give 5 or more"),
+                ("num_nodes", -1, "give 0 or more"),
+            ):
                 self.refused(f"{name}.*{expected}", partition_graph, *arguments, **{name: value})
             for wrong in ([1, 2], 3, np.array(list("abcde"))):
                 self.refused("feature 'f' of '_N'", partition_graph, *arguments, ndata={"f": wrong})
-            self.refused("node -1; node ids are 0 or more", partition_graph, (A - 1, A),
-                         *arguments[1:])
+            self.refused(
+                "node -1; node ids are 0 or more", partition_graph, (A - 1, A), *arguments[1:]
+            )
             self.refused("no edge types", partition_graph, {}, *arguments[1:])
             classes = [True, False, True, False, True]
             config = partition_graph(*arguments, balance_ntypes=classes)
@@ -169,15 +229,22 @@ class Mistakes(support.GraphTest):
 
     def test_partitions_and_books(self):
         config = support.fixture(self.fixture).config
-        for read in (load_partition, load_partition_feats, load_partition_book,
-                     lambda given, _: graphd.distributed.DistGraph(part_config=given)):
+        for read in (
+            load_partition,
+            load_partition_feats,
+            load_partition_book,
+            lambda given, _: graphd.distributed.DistGraph(part_config=given),
+        ):
             self.refused("part_config 3: expected the path", read, 3, 0)
             with self.assertRaisesRegex(graphd.errors.NotFoundError, "'no.json' does not exist"):
                 read("no.json", 0)
         for given in (None, ""):
             self.refused("part_config", load_partition, given, 0)
-        self.refused("neither servers nor a part_config; .* give part_config=",
-                     graphd.distributed.DistGraph, "mine")
+        self.refused(
+            "neither servers nor a part_config; .* give part_config=",
+            graphd.distributed.DistGraph,
+            "mine",
+        )
         book = load_partition_book(config)[0]
         for ids_of in (book.partid2nids, book.partid2eids):
             for partid in ("a", None, 1.5):
@@ -189,33 +256,46 @@ class Mistakes(support.GraphTest):
         g = self.standalone()
         book, mask = g.get_partition_book(), torch.ones(g.num_nodes("user"), dtype=torch.bool)
         for given in (None, 3, "train_mask", [True]):
-            self.refused('nodes .* expected a mask.*g.ndata', node_split, given, book)
+            self.refused("nodes .* expected a mask.*g.ndata", node_split, given, book)
         self.refused("g.edata", edge_split, None, book)
         for given in (None, 3):
             self.refused(r"give g.get_partition_book\(\)", node_split, mask, given, "user")
         for rank in ("a", 1, -1):
             self.refused(f"rank {rank!r}: expected", node_split, mask, book, "user", rank)
-        self.refused("node_trainer_ids 3: expected a DistTensor", node_split, mask, book,
-                     node_trainer_ids=3)
-        mask = DistTensor((g.num_nodes("user"),), "bool",
-                          part_policy=g.get_node_partition_policy("user"))
+        self.refused(
+            "node_trainer_ids 3: expected a DistTensor", node_split, mask, book, node_trainer_ids=3
+        )
+        mask = DistTensor(
+            (g.num_nodes("user"),), "bool", part_policy=g.get_node_partition_policy("user")
+        )
         self.refused("one of nodes; use node_split", edge_split, mask)
 
     def test_masks_are_no_ids(self):
         g = self.standalone()
         mask = torch.ones(g.num_nodes("user"), dtype=torch.bool)
-        held = DistTensor((g.num_nodes("user"), 2),
-                          part_policy=g.get_node_partition_policy("user"))
+        held = DistTensor((g.num_nodes("user"), 2), part_policy=g.get_node_partition_policy("user"))
         for ids in (mask, mask.numpy()):
             for wanted in ({"user": ids}, {"post": [1], "user": ids}):
                 self.refused("got a mask; node_split", sample_neighbors, g, wanted, 3)
-            self.refused("nids: .* got a mask", DistNodeDataLoader, g, {"user": ids},
-                         NeighborSampler([2]), batch_size=3)
+            self.refused(
+                "nids: .* got a mask",
+                DistNodeDataLoader,
+                g,
+                {"user": ids},
+                NeighborSampler([2]),
+                batch_size=3,
+            )
             self.refused("rows: .* got a mask", held.__getitem__, ids)
             self.refused("got bool .*nonzero", g.find_edges, ids, "follows")
         self.refused("got DistTensor", sample_neighbors, g, {"user": held}, 3)
-        self.refused(r"give a dict: \{'user': ids\}", DistNodeDataLoader, g,
-                     ("user", torch.arange(3)), NeighborSampler([2]), batch_size=3)
+        self.refused(
+            r"give a dict: \{'user': ids\}",
+            DistNodeDataLoader,
+            g,
+            ("user", torch.arange(3)),
+            NeighborSampler([2]),
+            batch_size=3,
+        )
         for seed in ([], None, "a", 1.5):
             self.refused(r"seed .*: expected a whole number", graphd.seed, seed)
         graphd.seed(np.int64(3))
@@ -226,38 +306,57 @@ class Mistakes(support.GraphTest):
             for make in (NeighborSampler, LayerSampler, ShadowSampler):
                 self.refused("prob .*name of an edge feature", make, [2], prob=name)
             self.refused("mask .*name of an edge feature", NeighborSampler, [2], mask=name)
-            self.refused("prob .*name of an edge feature", random_walk, g, [1], ["follows"],
-                         prob=name)
+            self.refused(
+                "prob .*name of an edge feature", random_walk, g, [1], ["follows"], prob=name
+            )
         for name in (None, 3):
             self.refused("weight .*name of an edge feature", TopKSampler, [2], name)
             self.refused("weight .*name of an edge feature", select_topk, g, 2, name, {"user": [1]})
             self.refused("column .*name of an edge feature", TemporalSampler, [2], name)
-        with self.assertRaisesRegex(graphd.errors.NotFoundError,
-                                    r"edge type \w+:\w+:\w+ has no feature 'nope'; there are"):
+        with self.assertRaisesRegex(
+            graphd.errors.NotFoundError, r"edge type \w+:\w+:\w+ has no feature 'nope'; there are"
+        ):
             select_topk(g, 2, "nope", {"user": [1]})
         past = TemporalSampler([2], "w")
         self.refused("seed_times None: .* each seed", past.sample, g, {"user": [1]})
-        self.refused("seed_times None: .* each seed", DistNodeDataLoader, g, {"user": [1]}, past,
-                     batch_size=1)
+        self.refused(
+            "seed_times None: .* each seed",
+            DistNodeDataLoader,
+            g,
+            {"user": [1]},
+            past,
+            batch_size=1,
+        )
         self.refused("k 'a'", select_topk, g, "a", "w")
-        for at, name in enumerate(("num_traversals", "termination_prob", "num_random_walks",
-                                   "num_neighbors")):
+        for at, name in enumerate(
+            ("num_traversals", "termination_prob", "num_random_walks", "num_neighbors")
+        ):
             arguments = [2, 0.5, 10, 3]
             arguments[at] = "a"
             self.refused(f"{name} 'a': expected", RandomWalkNeighborSampler, g, *arguments)
         for metapath in ("follows", 3):
             self.refused("metapath .*one for each step", random_walk, g, [1], metapath)
-            self.refused("metapath .*one for each step", RandomWalkNeighborSampler, g, 2, 0.5, 10,
-                         3, metapath)
+            self.refused(
+                "metapath .*one for each step",
+                RandomWalkNeighborSampler,
+                g,
+                2,
+                0.5,
+                10,
+                3,
+                metapath,
+            )
         for wrong in ("a", [0.1, "a"], {}):
-            self.refused("restart_prob .*a number", random_walk, g, [1], ["follows"],
-                         restart_prob=wrong)
+            self.refused(
+                "restart_prob .*a number", random_walk, g, [1], ["follows"], restart_prob=wrong
+            )
         self.refused("p 'a'", node2vec_random_walk, g, [1], "a", 1, 3)
         self.refused("q None", node2vec_random_walk, g, [1], 1, None, 3)
         found = sample_neighbors(g, {"user": [1, 2]}, 2)
         for of in (found, graphd.to_block(found), g.local_partition):
-            self.refused("form 'xy': use 'uv', 'eid' or 'all'", of.edges, form="xy",
-                         etype="follows")
+            self.refused(
+                "form 'xy': use 'uv', 'eid' or 'all'", of.edges, form="xy", etype="follows"
+            )
         for nodes in ("a", 3):
             self.refused("dst_nodes", graphd.to_block, found, {"user": nodes})
         self.refused("g None: expected a SampledGraph", graphd.to_block, None)
@@ -272,30 +371,56 @@ class Mistakes(support.GraphTest):
                 change([1], feature[[1]])
         self.refused("no type .* has 7 objects; .*range", DistTensor, (7, 2))
         self.refused("each 0 or more", DistTensor, (-1, 2))
-        for make in (lambda: init.Constant("a"), lambda: init.Uniform(0, None),
-                     lambda: init.Normal(0, 1, seed="a")):
+        for make in (
+            lambda: init.Constant("a"),
+            lambda: init.Uniform(0, None),
+            lambda: init.Normal(0, 1, seed="a"),
+        ):
             self.refused("expected a", make)
         for type_id in ("a", 9):
             self.refused("type_id .*expected", PartitionPolicy, "node", g, type_id)
         self.refused("redundancy 'a'", negative_sampler.GlobalUniform, 2, redundancy="a")
         self.refused("seed 'a'", negative_sampler.Uniform(2), g, {"follows": [1]}, seed="a")
         self.refused("expected a DistGraph", negative_sampler.Uniform(2), None, {"follows": [1]})
-        self.refused(r"as graphd.sampling.negative_sampler.Uniform\(5\)", DistEdgeDataLoader, g,
-                     {"follows": [1]}, NeighborSampler([2]), batch_size=1,
-                     negative_sampler=lambda g, eids: eids)
-        for name, value in (("dataset", None), ("queue_size", "a"), ("queue_size", -1),
-                            ("collate_fn", 3), ("seed", "a")):
-            self.refused(f"{name} {value!r}", DistDataLoader,
-                         **{"dataset": A, "batch_size": 1, name: value})
+        self.refused(
+            r"as graphd.sampling.negative_sampler.Uniform\(5\)",
+            DistEdgeDataLoader,
+            g,
+            {"follows": [1]},
+            NeighborSampler([2]),
+            batch_size=1,
+            negative_sampler=lambda g, eids: eids,
+        )
+        for name, value in (
+            ("dataset", None),
+            ("queue_size", "a"),
+            ("queue_size", -1),
+            ("collate_fn", 3),
+            ("seed", "a"),
+        ):
+            self.refused(
+                f"{name} {value!r}", DistDataLoader, **{"dataset": A, "batch_size": 1, name: value}
+            )
 
     def test_initialize(self):
-        for name, value in (("ip_config", 3), ("server_name", 3), ("part_config", 3),
-                            ("state_dir", 3), ("num_workers", "a"), ("num_workers", -1),
-                            ("timeout", "a"), ("timeout", -1)):
-            self.refused(f"{name} {value!r}: expected", graphd.distributed.initialize,
-                         **{"server_name": "mine", name: value})
-        with self.assertRaisesRegex(graphd.errors.NotFoundError,
-                                    "ip_config 'no.txt' can't be found; give .* per partition"):
+        for name, value in (
+            ("ip_config", 3),
+            ("server_name", 3),
+            ("part_config", 3),
+            ("state_dir", 3),
+            ("num_workers", "a"),
+            ("num_workers", -1),
+            ("timeout", "a"),
+            ("timeout", -1),
+        ):
+            self.refused(
+                f"{name} {value!r}: expected",
+                graphd.distributed.initialize,
+                **{"server_name": "mine", name: value},
+            )
+        with self.assertRaisesRegex(
+            graphd.errors.NotFoundError, "ip_config 'no.txt' can't be found; give .* per partition"
+        ):
             graphd.distributed.initialize("no.txt", server_name="mine")
 
     def test_what_a_checkpoint_keeps_are_bytes(self):

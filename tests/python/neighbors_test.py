@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neighbours by value and by visits, compared with the graph."""
+
 import collections
 import os
 import shutil
 import tempfile
 
 import numpy
+import support
 import torch
 
 import graphd
-import support
 from graphd.distributed import DistGraph, partition_graph
 from graphd.sampling import PinSAGESampler, RandomWalkNeighborSampler, TopKSampler, select_topk
 
@@ -23,16 +24,21 @@ class TopK(support.GraphTest):
         of_node = collections.defaultdict(list)
         for eid, ends in support.fixture(self.fixture).edges[FOLLOWS].items():
             of_node[ends[end]].append(((-w[eid] if descending else w[eid]), eid))
-        return [eid for node in nodes for _, eid in sorted(of_node[node])[:None if k < 0 else k]]
+        return [eid for node in nodes for _, eid in sorted(of_node[node])[: None if k < 0 else k]]
 
     def test_the_best_edges_of_each_node(self):
         nodes = [7, 0, 119, 55, 7, *range(20, 40)]
-        only = {FOLLOWS: 3, ("user", "likes", "post"): 0, ("user", "likes", "group"): 0,
-                ("post", "in", "group"): 0}
+        only = {
+            FOLLOWS: 3,
+            ("user", "likes", "post"): 0,
+            ("user", "likes", "group"): 0,
+            ("post", "in", "group"): 0,
+        }
         for g in self.each_way():
             for k, ascending in ((3, False), (1, True), (-1, False)):
-                found = select_topk(g, {**only, FOLLOWS: k}, "w", {"user": nodes},
-                                    ascending=ascending)
+                found = select_topk(
+                    g, {**only, FOLLOWS: k}, "w", {"user": nodes}, ascending=ascending
+                )
                 wanted = self.expected(g, k, nodes, descending=not ascending)
                 u, v, eids = found.edges("all", etype=FOLLOWS)
                 self.assertEqual(eids.tolist(), wanted)
@@ -40,11 +46,14 @@ class TopK(support.GraphTest):
                 self.assertEqual(list(zip(u.tolist(), v.tolist())), [ends[e] for e in wanted])
                 self.assertEqual(found.num_edges(), len(wanted))
             out = select_topk(g, only, "w", {"user": nodes}, edge_dir="out")
-            self.assertEqual(out.edges("eid", etype=FOLLOWS).tolist(),
-                             self.expected(g, 3, nodes, end=0))
+            self.assertEqual(
+                out.edges("eid", etype=FOLLOWS).tolist(), self.expected(g, 3, nodes, end=0)
+            )
             every = select_topk(g, only, "w")
-            self.assertEqual(every.edges("eid", etype=FOLLOWS).tolist(),
-                             self.expected(g, 3, range(g.num_nodes("user"))))
+            self.assertEqual(
+                every.edges("eid", etype=FOLLOWS).tolist(),
+                self.expected(g, 3, range(g.num_nodes("user"))),
+            )
 
     def test_blocks_of_the_best_edges(self):
         seeds = torch.arange(30)
@@ -54,16 +63,22 @@ class TopK(support.GraphTest):
                 _, _, blocks = sampler.sample(g, {"user": seeds})
                 for block, k in zip(blocks, (2, 3)):
                     nodes = block.dstnodes["user"].data[graphd.NID].tolist()
-                    self.assertEqual(block.edges[FOLLOWS].data[graphd.EID].tolist(),
-                                     self.expected(g, k, nodes, descending=not ascending))
+                    self.assertEqual(
+                        block.edges[FOLLOWS].data[graphd.EID].tolist(),
+                        self.expected(g, k, nodes, descending=not ascending),
+                    )
 
     def test_what_makes_no_sense_is_refused(self):
         g = self.standalone()
         users = {"user": [1]}
         with self.assertRaises(graphd.errors.NotFoundError):
             select_topk(g, 1, "never", users)
-        for given in ({"k": -2, "nodes": users}, {"k": 1, "nodes": users, "edge_dir": "up"},
-                      {"k": 1, "nodes": {"user": [10000]}}, {"k": {FOLLOWS: 1}, "nodes": users}):
+        for given in (
+            {"k": -2, "nodes": users},
+            {"k": 1, "nodes": users, "edge_dir": "up"},
+            {"k": 1, "nodes": {"user": [10000]}},
+            {"k": {FOLLOWS: 1}, "nodes": users},
+        ):
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(given)):
                 select_topk(g, weight="w", **given)
 
@@ -111,8 +126,12 @@ class PinSage(support.GraphTest):
         self.addCleanup(shutil.rmtree, folder)
         config = partition_graph(
             {("user", "buys", "item"): (user, item), ("item", "sold_to", "user"): (item, user)},
-            "ring", 2, os.path.join(folder, "parts"), part_method="hash",
-            num_nodes={"user": 6, "item": 6})
+            "ring",
+            2,
+            os.path.join(folder, "parts"),
+            part_method="hash",
+            num_nodes={"user": 6, "item": 6},
+        )
         g = DistGraph(part_config=config)
         new = {int(old): i for i, old in enumerate(g.nodes["item"].data["orig_id"][:])}
         old = {i: orig for orig, i in new.items()}
@@ -123,20 +142,24 @@ class PinSage(support.GraphTest):
         block = graphd.to_block(found, seeds)
         self.assertEqual((found.ntypes, block.ntypes), (["item"], ["item"]))
         self.assertEqual(block.dstdata[graphd.NID].tolist(), seeds.tolist())
-        self.assertEqual(block.edata["visits"].tolist(),
-                         found.edata["visits"][block.edata[graphd.EID]].tolist())
+        self.assertEqual(
+            block.edata["visits"].tolist(), found.edata["visits"][block.edata[graphd.EID]].tolist()
+        )
         u, v = block.edges()
         nodes = block.srcdata[graphd.NID]
-        for src, dst, visits in zip(nodes[u].tolist(), nodes[v].tolist(),
-                                    block.edata["visits"].tolist()):
+        for src, dst, visits in zip(
+            nodes[u].tolist(), nodes[v].tolist(), block.edata["visits"].tolist()
+        ):
             away = (old[src] - old[dst]) % 6
             share = {0: 1 / 2, 1: 1 / 4, 5: 1 / 4}[away]  # of two buyers, each with two items
             self.assertLess(abs(visits - share * walks), 6 * (walks * share) ** 0.5)
         self.assertEqual(len(u), 6)
-        for bad in (lambda: PinSAGESampler(g, "user", "user", 1, 0.5, 1, 1),
-                    lambda: RandomWalkNeighborSampler(g, 1, 0.5, 1, 1),
-                    lambda: RandomWalkNeighborSampler(g, 1, 0.5, 1, 1, ["buys"])(seeds),
-                    lambda: PinSAGESampler(g, "user", "item", 0, 0.5, 1, 1)(seeds)):
+        for bad in (
+            lambda: PinSAGESampler(g, "user", "user", 1, 0.5, 1, 1),
+            lambda: RandomWalkNeighborSampler(g, 1, 0.5, 1, 1),
+            lambda: RandomWalkNeighborSampler(g, 1, 0.5, 1, 1, ["buys"])(seeds),
+            lambda: PinSAGESampler(g, "user", "item", 0, 0.5, 1, 1)(seeds),
+        ):
             with self.assertRaises(graphd.errors.InvalidError):
                 bad()
 

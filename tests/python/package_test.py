@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package as such: how long its import takes, what it brings along, its names."""
+
 import inspect
 import json
 import subprocess
@@ -13,34 +14,53 @@ import graphd.sampling
 
 def python(code):
     """What a fresh interpreter prints."""
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True,
-                          timeout=60).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    ).stdout.strip()
 
 
 class Package(unittest.TestCase):
     def test_import_takes_less_than_150_ms(self):
-        code = ("import time; begin = time.perf_counter(); import graphd; "
-                "print(time.perf_counter() - begin)")
+        code = (
+            "import time; begin = time.perf_counter(); import graphd; "
+            "print(time.perf_counter() - begin)"
+        )
         self.assertLess(min(float(python(code)) for _ in range(5)), 0.15)
 
     def test_import_leaves_torch_and_numpy_alone(self):
-        code = ("import graphd, graphd.distributed, graphd.sampling, sys, json; "
-                "print(json.dumps([name for name in ('torch', 'numpy') if name in sys.modules]))")
+        code = (
+            "import graphd, graphd.distributed, graphd.sampling, sys, json; "
+            "print(json.dumps([name for name in ('torch', 'numpy') if name in sys.modules]))"
+        )
         self.assertEqual(json.loads(python(code)), [])
 
     def test_everything_works_without_torch(self):
-        code = ("import sys; sys.modules['torch'] = None; "  # as if it were not installed
-                "import importlib.util as u; find = u.find_spec; "
-                "u.find_spec = lambda name: None if name == 'torch' else find(name); "
-                "import graphd; from graphd import _graphd, backend; print(backend.chosen())")
+        code = (
+            "import sys; sys.modules['torch'] = None; "  # as if it were not installed
+            "import importlib.util as u; find = u.find_spec; "
+            "u.find_spec = lambda name: None if name == 'torch' else find(name); "
+            "import graphd; from graphd import _graphd, backend; print(backend.chosen())"
+        )
         self.assertEqual(python(code), "numpy")
 
     def test_names_and_values_are_those_of_dgl(self):
         self.assertEqual((graphd.NID, graphd.EID), ("_ID", "_ID"))
-        for name in ("initialize exit_client DistGraph DistTensor node_split edge_split "
-                     "sample_neighbors sample_etype_neighbors in_subgraph find_edges "
-                     "DistDataLoader DistNodeDataLoader DistEdgeDataLoader "
-                     "GraphPartitionBook").split():
+        for name in [
+            "initialize",
+            "exit_client",
+            "DistGraph",
+            "DistTensor",
+            "node_split",
+            "edge_split",
+            "sample_neighbors",
+            "sample_etype_neighbors",
+            "in_subgraph",
+            "find_edges",
+            "DistDataLoader",
+            "DistNodeDataLoader",
+            "DistEdgeDataLoader",
+            "GraphPartitionBook",
+        ]:
             self.assertTrue(hasattr(graphd.distributed, name), name)
 
     def test_every_public_thing_says_what_it_is(self):

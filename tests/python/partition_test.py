@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cutting graphs from Python, and single partitions."""
+
 import hashlib
 import os
 import shutil
@@ -8,11 +9,11 @@ import tempfile
 import networkx
 import numpy as np
 import scipy.sparse
+import support
 import torch
 
 import graphd
-import support
-from graphd.distributed import (DistGraph, load_partition, load_partition_feats, partition_graph)
+from graphd.distributed import DistGraph, load_partition, load_partition_feats, partition_graph
 
 HETERO = "hetero_2p"
 
@@ -21,8 +22,9 @@ class Load(support.GraphTest):
     def test_what_dgl_read(self):
         found = support.fixture(HETERO)
         for of_part in found.expected["parts"]:
-            part, nodes, edges, book, name, ntypes, etypes = load_partition(found.config,
-                                                                            of_part["part_id"])
+            part, nodes, edges, book, name, ntypes, etypes = load_partition(
+                found.config, of_part["part_id"]
+            )
             self.assertEqual((name, ntypes), (of_part["graph_name"], of_part["ntypes"]))
             self.assertEqual([":".join(etype) for etype in etypes], of_part["etypes"])
             self.assertEqual(part.num_nodes(), of_part["num_inner_nodes"])
@@ -31,14 +33,17 @@ class Load(support.GraphTest):
             for mine, dgl in ((nodes, of_part["node_feats"]), (edges, of_part["edge_feats"])):
                 self.assertEqual(sorted(mine), sorted(dgl))
                 for key, rows in mine.items():
-                    self.assertEqual(hashlib.sha256(rows.numpy().tobytes()).hexdigest(),
-                                     dgl[key]["sha256"], key)
+                    self.assertEqual(
+                        hashlib.sha256(rows.numpy().tobytes()).hexdigest(), dgl[key]["sha256"], key
+                    )
             for etype in etypes:
                 u, v, ids = part.edges("all", etype=etype)
-                self.assertEqual(sorted(ids.tolist()),
-                                 book.partid2eids(of_part["part_id"], etype).tolist())
-                self.assertEqual(list(zip(u.tolist(), v.tolist())),
-                                 [found.edges[etype][i] for i in ids.tolist()])
+                self.assertEqual(
+                    sorted(ids.tolist()), book.partid2eids(of_part["part_id"], etype).tolist()
+                )
+                self.assertEqual(
+                    list(zip(u.tolist(), v.tolist())), [found.edges[etype][i] for i in ids.tolist()]
+                )
 
     def test_what_is_written_stays_here(self):
         config = support.fixture(HETERO).config
@@ -95,24 +100,39 @@ class Partition(support.GraphTest):
     def test_tensors_come_back_with_their_numbers(self):
         for src, dst in ((self.src, self.dst), map(torch.from_numpy, (self.src, self.dst))):
             config, nodes, edges = partition_graph(
-                (src, dst), "mine", 3, self.out(), num_nodes=110, part_method="ldg",
+                (src, dst),
+                "mine",
+                3,
+                self.out(),
+                num_nodes=110,
+                part_method="ldg",
                 ndata={"feat": np.pad(self.feat, ((0, 10), (0, 0)))},
-                edata={"w": np.arange(700.0)}, return_mapping=True, force=True)
+                edata={"w": np.arange(700.0)},
+                return_mapping=True,
+                force=True,
+            )
             g = self.opened(config)
             self.assertEqual((g.graph_name, g.num_nodes()), ("mine", 110))
             self.assertEqual(g.get_partition_book().num_partitions(), 3)
             self.assertEqual(self.edges_of(g), sorted(zip(self.src.tolist(), self.dst.tolist())))
             self.assertEqual(sorted(nodes.tolist()), list(range(110)))
-            np.testing.assert_array_equal(g.ndata["feat"][:].numpy()[:, :3],
-                                          np.pad(self.feat, ((0, 10), (0, 0)))[nodes])
+            np.testing.assert_array_equal(
+                g.ndata["feat"][:].numpy()[:, :3], np.pad(self.feat, ((0, 10), (0, 0)))[nodes]
+            )
             self.assertEqual(g.edata["w"][:].tolist(), edges.tolist())
             u, v = g.find_edges(list(range(700)))
             np.testing.assert_array_equal(self.src[edges], nodes[u])
 
     def test_every_method(self):
         for method in ("metis", "ldg", "fennel", "random", "hash"):
-            config = partition_graph((self.src, self.dst), method, 2, self.out(method),
-                                     part_method=method, add_reverse=True)
+            config = partition_graph(
+                (self.src, self.dst),
+                method,
+                2,
+                self.out(method),
+                part_method=method,
+                add_reverse=True,
+            )
             self.assertEqual(self.opened(config).num_edges(), 1400)
 
     def test_a_matrix_and_a_networkx_graph(self):
@@ -125,31 +145,50 @@ class Partition(support.GraphTest):
         graph.add_weighted_edges_from((int(u), int(v), 0.5) for u, v in merged)
         g = self.opened(partition_graph(graph, "networkx", 2, self.out("n")))
         self.assertEqual(self.edges_of(g), merged)
-        self.assertEqual((g.ndata["age"][:].unique().tolist(), g.edata["weight"][:2].tolist()),
-                         ([3], [0.5, 0.5]))
+        self.assertEqual(
+            (g.ndata["age"][:].unique().tolist(), g.edata["weight"][:2].tolist()), ([3], [0.5, 0.5])
+        )
         ring = networkx.cycle_graph(10)
-        self.assertEqual(self.opened(partition_graph(ring, "ring", 2, self.out("r"))).num_edges(),
-                         20)
+        self.assertEqual(
+            self.opened(partition_graph(ring, "ring", 2, self.out("r"))).num_edges(), 20
+        )
 
     def test_types(self):
-        edges = {("user", "buys", "item"): (self.src, self.dst),
-                 ("user", "knows", "user"): (self.src[:10], self.dst[:10])}
-        config = partition_graph(edges, "typed", 2, self.out(), num_nodes={"user": 120},
-                                 ndata={"user": {"f": np.arange(120)}})
+        edges = {
+            ("user", "buys", "item"): (self.src, self.dst),
+            ("user", "knows", "user"): (self.src[:10], self.dst[:10]),
+        }
+        config = partition_graph(
+            edges,
+            "typed",
+            2,
+            self.out(),
+            num_nodes={"user": 120},
+            ndata={"user": {"f": np.arange(120)}},
+        )
         g = self.opened(config)
-        self.assertEqual({t: g.num_nodes(t) for t in g.ntypes},
-                         {"user": 120, "item": int(self.dst.max()) + 1})
-        self.assertEqual(self.edges_of(g, "buys"), sorted(zip(self.src.tolist(),
-                                                              self.dst.tolist())))
+        self.assertEqual(
+            {t: g.num_nodes(t) for t in g.ntypes}, {"user": 120, "item": int(self.dst.max()) + 1}
+        )
+        self.assertEqual(
+            self.edges_of(g, "buys"), sorted(zip(self.src.tolist(), self.dst.tolist()))
+        )
         data = g.nodes["user"].data
         self.assertTrue(torch.equal(data["f"][:], data["orig_id"][:]))
 
     def test_balance(self):
         classes = np.arange(100) % 2
         for given in (classes, torch.from_numpy(classes).bool(), "class"):
-            config = partition_graph((self.src, self.dst), "even", 2, self.out(), force=True,
-                                     ndata={"class": classes}, balance_ntypes=given,
-                                     num_trainers_per_machine=2)
+            config = partition_graph(
+                (self.src, self.dst),
+                "even",
+                2,
+                self.out(),
+                force=True,
+                ndata={"class": classes},
+                balance_ntypes=given,
+                num_trainers_per_machine=2,
+            )
             g = self.opened(config)
             for part in range(2):
                 owned = g.ndata["class"][g.get_partition_book().partid2nids(part)]
@@ -158,11 +197,18 @@ class Partition(support.GraphTest):
 
     def test_what_makes_no_sense_is_refused(self):
         pair = (self.src, self.dst)
-        for change in ({"g": (self.src, self.dst[1:])}, {"g": (self.src - 1, self.dst)},
-                       {"g": (self.src.astype(float), self.dst)}, {"g": 5},
-                       {"num_nodes": 50}, {"ndata": {"feat": self.feat[1:]}}, {"num_parts": 0},
-                       {"part_method": "magic"}, {"ndata": {"a": {"feat": self.feat}}},
-                       {"g": scipy.sparse.coo_matrix((3, 4))}):
+        for change in (
+            {"g": (self.src, self.dst[1:])},
+            {"g": (self.src - 1, self.dst)},
+            {"g": (self.src.astype(float), self.dst)},
+            {"g": 5},
+            {"num_nodes": 50},
+            {"ndata": {"feat": self.feat[1:]}},
+            {"num_parts": 0},
+            {"part_method": "magic"},
+            {"ndata": {"a": {"feat": self.feat}}},
+            {"g": scipy.sparse.coo_matrix((3, 4))},
+        ):
             arguments = {"g": pair, "graph_name": "bad", "num_parts": 2, "out_path": self.out()}
             arguments.update(change)
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(change)[:60]):

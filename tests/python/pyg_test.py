@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Together with PyG: its graphs are cut into partitions, batches become its objects, its models learn.
 Run with the environment that scripts/setup makes."""
+
 import os
 import re
 import shutil
 import tempfile
 import unittest
 
+import jobs
+import support
 import torch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GraphSAGE, HeteroConv, SAGEConv
 from torch_geometric.utils import k_hop_subgraph
 
 import graphd
-import jobs
-import support
-from graphd.distributed import (DistEdgeDataLoader, DistGraph, DistNodeDataLoader,
-                                partition_graph)
-from graphd.sampling import (MultiLayerFullNeighborSampler, NeighborSampler, TemporalSampler,
-                             negative_sampler)
+from graphd.distributed import DistEdgeDataLoader, DistGraph, DistNodeDataLoader, partition_graph
+from graphd.sampling import (
+    MultiLayerFullNeighborSampler,
+    NeighborSampler,
+    TemporalSampler,
+    negative_sampler,
+)
 
 COUNTS = {"user": 60, "item": 40}
 ETYPES = [("user", "buys", "item"), ("item", "sold_to", "user"), ("user", "knows", "user")]
@@ -26,8 +30,13 @@ ETYPES = [("user", "buys", "item"), ("item", "sold_to", "user"), ("user", "knows
 
 def homogeneous():
     torch.manual_seed(1)
-    return Data(x=torch.randn(100, 5), y=torch.randint(4, (100,)), age=torch.arange(100.0),
-                edge_index=torch.randint(100, (2, 600)), edge_attr=torch.randn(600, 2))
+    return Data(
+        x=torch.randn(100, 5),
+        y=torch.randint(4, (100,)),
+        age=torch.arange(100.0),
+        edge_index=torch.randint(100, (2, 600)),
+        edge_attr=torch.randn(600, 2),
+    )
 
 
 def heterogeneous():
@@ -37,8 +46,9 @@ def heterogeneous():
         data[ntype].x = torch.randn(count, 5)
     data["item"].y = torch.arange(40)
     for src, rel, dst in ETYPES:
-        data[src, rel, dst].edge_index = torch.stack([torch.randint(COUNTS[src], (300,)),
-                                                      torch.randint(COUNTS[dst], (300,))])
+        data[src, rel, dst].edge_index = torch.stack(
+            [torch.randint(COUNTS[src], (300,)), torch.randint(COUNTS[dst], (300,))]
+        )
         data[src, rel, dst].time = torch.arange(300)
     return data
 
@@ -72,20 +82,26 @@ class FromPyg(support.GraphTest):
         nodes = {t: g.nodes[t].data["orig_id"][:] for t in g.ntypes}
         self.assertEqual(g.nodes["item"].data["label"][:].tolist(), nodes["item"].tolist())
         for ntype in COUNTS:
-            self.assertTrue(torch.equal(g.nodes[ntype].data["feat"][:],
-                                        data[ntype].x[nodes[ntype]]))
+            self.assertTrue(
+                torch.equal(g.nodes[ntype].data["feat"][:], data[ntype].x[nodes[ntype]])
+            )
         for etype in ETYPES:
             edges = g.edges[etype].data["orig_id"][:]
             self.assertEqual(g.edges[etype].data["time"][:].tolist(), edges.tolist())
             u, v = g.find_edges(torch.arange(300), etype)
-            self.assertTrue(torch.equal(torch.stack([nodes[etype[0]][u], nodes[etype[2]][v]]),
-                                        data[etype].edge_index[:, edges]))
+            self.assertTrue(
+                torch.equal(
+                    torch.stack([nodes[etype[0]][u], nodes[etype[2]][v]]),
+                    data[etype].edge_index[:, edges],
+                )
+            )
 
     def test_trees_of_the_past_tell_their_seeds(self):
         g = self.cut(heterogeneous())
         times = [100, 250, 200]
         _, _, blocks = TemporalSampler([4, 4], "time").sample(
-            g, {"item": [3, 3, 7]}, seed_times={"item": times})
+            g, {"item": [3, 3, 7]}, seed_times={"item": times}
+        )
         data = graphd.to_pyg(blocks)
         self.assertEqual(data["item"].batch[:3].tolist(), [0, 1, 2])
         self.assertEqual(data["item"].seed_time.tolist(), times)
@@ -107,8 +123,12 @@ class FromPyg(support.GraphTest):
         seeds = torch.arange(20)
         times = g.ndata["time"][seeds]
         sampler = TemporalSampler([-1], "edge_time", inclusive=True)
-        (batch,) = [graphd.to_pyg(blocks) for _, _, blocks in DistNodeDataLoader(
-            g, seeds, sampler, batch_size=20, seed_times=times)]
+        (batch,) = [
+            graphd.to_pyg(blocks)
+            for _, _, blocks in DistNodeDataLoader(
+                g, seeds, sampler, batch_size=20, seed_times=times
+            )
+        ]
         nodes = g.ndata["orig_id"][:]
         for i, (seed, time) in enumerate(zip(nodes[seeds].tolist(), times.tolist())):
             u, v = data.edge_index
@@ -120,8 +140,9 @@ class FromPyg(support.GraphTest):
         data = homogeneous()
         g = self.cut(data)
         nodes = g.ndata["orig_id"][:]
-        sampler = MultiLayerFullNeighborSampler(2, prefetch_node_feats=["feat"],
-                                                prefetch_labels=["label"])
+        sampler = MultiLayerFullNeighborSampler(
+            2, prefetch_node_feats=["feat"], prefetch_labels=["label"]
+        )
         model = GraphSAGE(5, 16, num_layers=2, out_channels=4).eval()
         for _, seeds, blocks in DistNodeDataLoader(g, torch.arange(90), sampler, batch_size=30):
             batch = graphd.to_pyg(blocks)
@@ -129,18 +150,23 @@ class FromPyg(support.GraphTest):
             met, _, _, _ = k_hop_subgraph(nodes[seeds], 1, data.edge_index)
             all_nodes, _, _, _ = k_hop_subgraph(nodes[seeds], 2, data.edge_index)
             self.assertEqual(sorted(nodes[batch.n_id].tolist()), all_nodes.tolist())
-            self.assertEqual(sorted(g.edata["orig_id"][batch.e_id].tolist()),
-                             torch.isin(data.edge_index[1], met).nonzero().flatten().tolist())
+            self.assertEqual(
+                sorted(g.edata["orig_id"][batch.e_id].tolist()),
+                torch.isin(data.edge_index[1], met).nonzero().flatten().tolist(),
+            )
             u, v = g.find_edges(batch.e_id)
             self.assertTrue(torch.equal(batch.n_id[batch.edge_index], torch.stack([u, v])))
-            self.assertEqual(batch.num_sampled_nodes,
-                             [30, len(met) - 30, len(all_nodes) - len(met)])
+            self.assertEqual(
+                batch.num_sampled_nodes, [30, len(met) - 30, len(all_nodes) - len(met)]
+            )
             self.assertEqual(sum(batch.num_sampled_edges), batch.edge_index.shape[1])
             self.assertTrue(torch.equal(batch.x, data.x[nodes[batch.n_id]]))
             self.assertTrue(torch.equal(batch.y, data.y[nodes[seeds]]))
             with torch.no_grad():
-                torch.testing.assert_close(model(batch.x, batch.edge_index)[:30],
-                                           model(data.x, data.edge_index)[nodes[seeds]])
+                torch.testing.assert_close(
+                    model(batch.x, batch.edge_index)[:30],
+                    model(data.x, data.edge_index)[nodes[seeds]],
+                )
 
     def test_edges_bring_what_was_asked_for(self):
         g = self.cut(homogeneous())
@@ -151,8 +177,13 @@ class FromPyg(support.GraphTest):
 
     def test_pairs_of_a_batch_of_edges_are_an_edge_label_index(self):
         g = self.cut(homogeneous())
-        loader = DistEdgeDataLoader(g, torch.arange(100), NeighborSampler([4, 4]), batch_size=16,
-                                    negative_sampler=negative_sampler.Uniform(2))
+        loader = DistEdgeDataLoader(
+            g,
+            torch.arange(100),
+            NeighborSampler([4, 4]),
+            batch_size=16,
+            negative_sampler=negative_sampler.Uniform(2),
+        )
         for _, pos, neg, blocks in loader:
             batch = graphd.to_pyg(blocks)
             u, v = g.find_edges(pos.edata[graphd.EID])
@@ -161,20 +192,26 @@ class FromPyg(support.GraphTest):
 
     def test_a_batch_of_several_types_feeds_a_model_of_several_types(self):
         g = self.cut(heterogeneous())
-        sampler = NeighborSampler([4, 4], prefetch_node_feats={t: ["feat"] for t in COUNTS},
-                                  prefetch_labels={"item": ["label"]})
+        sampler = NeighborSampler(
+            [4, 4],
+            prefetch_node_feats={t: ["feat"] for t in COUNTS},
+            prefetch_labels={"item": ["label"]},
+        )
         model = HeteroConv({etype: SAGEConv((5, 5), 3) for etype in ETYPES})
-        for inputs, seeds, blocks in DistNodeDataLoader(g, {"item": torch.arange(40)}, sampler,
-                                                        batch_size=16):
+        for inputs, seeds, blocks in DistNodeDataLoader(
+            g, {"item": torch.arange(40)}, sampler, batch_size=16
+        ):
             data = graphd.to_pyg(blocks)
             self.assertIsInstance(data, HeteroData)
             self.assertTrue(data.validate())
             self.assertEqual(data["item"].n_id.tolist(), inputs["item"].tolist())
             self.assertEqual(data["item"].batch_size, len(seeds["item"]))
-            self.assertEqual(data["item"].y.tolist(),
-                             g.nodes["item"].data["label"][seeds["item"]].tolist())
-            self.assertTrue(torch.equal(data["user"].x,
-                                        g.nodes["user"].data["feat"][inputs["user"]]))
+            self.assertEqual(
+                data["item"].y.tolist(), g.nodes["item"].data["label"][seeds["item"]].tolist()
+            )
+            self.assertTrue(
+                torch.equal(data["user"].x, g.nodes["user"].data["feat"][inputs["user"]])
+            )
             for etype in ETYPES:
                 u, v = g.find_edges(data[etype].e_id, etype)
                 local = data[etype].edge_index
@@ -206,11 +243,14 @@ class Page(unittest.TestCase):
             data, model = names["data"], names["model"]
             self.assertGreater((names["out"].argmax(1) == data.y).float().mean(), 0.8)
             with torch.no_grad():
-                whole = model(data.x, data.edge_index)[:data.batch_size]
-                trimmed = model(data.x, data.edge_index,
-                                num_sampled_nodes_per_hop=data.num_sampled_nodes,
-                                num_sampled_edges_per_hop=data.num_sampled_edges)
-            torch.testing.assert_close(trimmed[:data.batch_size], whole)
+                whole = model(data.x, data.edge_index)[: data.batch_size]
+                trimmed = model(
+                    data.x,
+                    data.edge_index,
+                    num_sampled_nodes_per_hop=data.num_sampled_nodes,
+                    num_sampled_edges_per_hop=data.num_sampled_edges,
+                )
+            torch.testing.assert_close(trimmed[: data.batch_size], whole)
             exec(blocks[1], names)
             self.assertEqual(names["edge_label_index"].shape[1], len(names["edge_label"]))
 

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling one hop, subgraphs, and blocks made of them by hand."""
+
 import collections
 
+import support
 import torch
 
 import graphd
-import support
-from graphd.distributed import (edge_subgraph, in_subgraph, node_subgraph, sample_etype_neighbors,
-                                sample_neighbors)
+from graphd.distributed import (
+    edge_subgraph,
+    in_subgraph,
+    node_subgraph,
+    sample_etype_neighbors,
+    sample_neighbors,
+)
 
 FOLLOWS = ("user", "follows", "user")
 
@@ -27,8 +33,9 @@ class Sampling(support.GraphTest):
             nodes = torch.arange(0, 300, 7)
             found = sample_neighbors(g, {"user": nodes}, 3)
             u, v, ids = found.edges("all", etype=FOLLOWS)
-            self.assertEqual([edges[FOLLOWS][i] for i in ids.tolist()],
-                             list(zip(u.tolist(), v.tolist())))
+            self.assertEqual(
+                [edges[FOLLOWS][i] for i in ids.tolist()], list(zip(u.tolist(), v.tolist()))
+            )
             wanted = {n: min(3, len(e)) for n, e in in_edges(edges[FOLLOWS]).items() if n % 7 == 0}
             self.assertEqual(collections.Counter(v.tolist()), collections.Counter(wanted))
             self.assertEqual(found.num_edges("in"), 0)
@@ -65,13 +72,18 @@ class Sampling(support.GraphTest):
                 wanted = {i for i, (u, _) in edges[etype].items() if u in (1, 2)}
                 u, v, ids = found.edges("all", etype=etype)
                 self.assertEqual(set(ids.tolist()), wanted)
-                self.assertEqual([edges[etype][i] for i in ids.tolist()],
-                                 list(zip(u.tolist(), v.tolist())))
+                self.assertEqual(
+                    [edges[etype][i] for i in ids.tolist()], list(zip(u.tolist(), v.tolist()))
+                )
 
     def test_fanouts_by_edge_type(self):
         g = self.standalone()
-        fanouts = {("post", "in", "group"): 0, "follows": 2, ("user", "likes", "group"): 1,
-                   ("user", "likes", "post"): -1}
+        fanouts = {
+            ("post", "in", "group"): 0,
+            "follows": 2,
+            ("user", "likes", "group"): 1,
+            ("user", "likes", "post"): -1,
+        }
         nodes = {"user": list(range(100)), "group": list(range(60))}
         found = sample_etype_neighbors(g, nodes, fanouts)
         self.assertEqual(found.num_edges("in"), 0)
@@ -88,14 +100,14 @@ class Sampling(support.GraphTest):
         g = self.standalone()
         mask = g.edges["in"].data["mask"][:]
         found = sample_neighbors(g, {"group": list(range(60))}, -1, prob="mask")
-        self.assertEqual(sorted(found.edges("eid", etype="in").tolist()),
-                         mask.nonzero().flatten().tolist())
+        self.assertEqual(
+            sorted(found.edges("eid", etype="in").tolist()), mask.nonzero().flatten().tolist()
+        )
         with self.assertRaises(graphd.errors.NotFoundError):
             sample_neighbors(g, {"group": [0]}, 1, prob="masks")
         gone = {FOLLOWS: list(range(600))}
         found = sample_neighbors(g, {"user": list(range(300))}, -1, exclude_edges=gone)
-        self.assertEqual(sorted(found.edges("eid", etype=FOLLOWS).tolist()),
-                         list(range(600, 1200)))
+        self.assertEqual(sorted(found.edges("eid", etype=FOLLOWS).tolist()), list(range(600, 1200)))
         found = sample_neighbors(g, {"user": list(range(300))}, 9, replace=True)
         counts = collections.Counter(found.edges(etype=FOLLOWS)[1].tolist())
         self.assertEqual(set(counts.values()), {9})
@@ -103,8 +115,13 @@ class Sampling(support.GraphTest):
 
     def test_what_makes_no_sense_is_refused(self):
         g = self.standalone()
-        for arguments in (({"user": [300]}, 1), ({"user": [0]}, -2), ({"users": [0]}, 1),
-                          ([0], 1), ({"user": [0]}, 1, "sideways")):
+        for arguments in (
+            ({"user": [300]}, 1),
+            ({"user": [0]}, -2),
+            ({"users": [0]}, 1),
+            ([0], 1),
+            ({"user": [0]}, 1, "sideways"),
+        ):
             with self.assertRaises(graphd.GraphdError, msg=repr(arguments)):
                 sample_neighbors(g, *arguments)
 
@@ -114,8 +131,11 @@ class Cut(support.GraphTest):
         edges = support.fixture(self.fixture).edges
         for g in self.each_way():
             found = in_subgraph(g, {"user": [3, 4], "group": [0]})
-            for etype, nodes in ((FOLLOWS, (3, 4)), (("user", "likes", "group"), (0,)),
-                                 (("post", "in", "group"), (0,))):
+            for etype, nodes in (
+                (FOLLOWS, (3, 4)),
+                (("user", "likes", "group"), (0,)),
+                (("post", "in", "group"), (0,)),
+            ):
                 wanted = {i for i, (_, v) in edges[etype].items() if v in nodes}
                 self.assertEqual(set(found.edges("eid", etype=etype).tolist()), wanted)
 
@@ -126,13 +146,16 @@ class Cut(support.GraphTest):
             found = edge_subgraph(g, {FOLLOWS: ids})
             users = found.ndata[graphd.NID]["user"]
             u, v = found.edges(etype=FOLLOWS)
-            self.assertEqual(list(zip(users[u].tolist(), users[v].tolist())),
-                             [edges[i] for i in ids])
+            self.assertEqual(
+                list(zip(users[u].tolist(), users[v].tolist())), [edges[i] for i in ids]
+            )
             self.assertEqual(found.edata[graphd.EID][FOLLOWS].tolist(), ids)
             whole = edge_subgraph(g, {FOLLOWS: ids}, relabel_nodes=False)
             self.assertEqual(whole.num_nodes("user"), 300)
-            self.assertEqual(list(zip(*(ends.tolist() for ends in whole.edges(etype=FOLLOWS)))),
-                             [edges[i] for i in ids])
+            self.assertEqual(
+                list(zip(*(ends.tolist() for ends in whole.edges(etype=FOLLOWS)))),
+                [edges[i] for i in ids],
+            )
 
     def test_node_subgraph(self):
         edges = support.fixture(self.fixture).edges[FOLLOWS]
@@ -157,7 +180,8 @@ class ToBlock(support.GraphTest):
             ids = block.edges[FOLLOWS].data[graphd.EID]
             self.assertEqual(
                 sorted(zip(sources[u].tolist(), sources[v].tolist(), ids.tolist())),
-                sorted(zip(*(each.tolist() for each in found.edges("all", etype=FOLLOWS)))))
+                sorted(zip(*(each.tolist() for each in found.edges("all", etype=FOLLOWS)))),
+            )
 
     def test_destinations_in_another_order_and_none(self):
         g = self.standalone()
@@ -166,8 +190,10 @@ class ToBlock(support.GraphTest):
         self.assertEqual(turned.num_edges(FOLLOWS), found.num_edges(FOLLOWS))
         self.assertEqual(turned.in_degrees(etype=FOLLOWS)[3], 0)
         guessed = graphd.to_block(found)
-        self.assertEqual(guessed.dstdata[graphd.NID]["user"].tolist(),
-                         sorted(set(found.edges(etype=FOLLOWS)[1].tolist())))
+        self.assertEqual(
+            guessed.dstdata[graphd.NID]["user"].tolist(),
+            sorted(set(found.edges(etype=FOLLOWS)[1].tolist())),
+        )
         with self.assertRaises(graphd.errors.InvalidError):
             graphd.to_block(found, {"user": [9, 4]})
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python package stand on: DGL's fixtures with the answers that DGL gave, and
 real daemons that serve them."""
+
 import collections
 import functools
 import gzip
@@ -24,7 +25,7 @@ Fixture = collections.namedtuple("Fixture", ["config", "expected", "edges"])
 _work = tempfile.mkdtemp(prefix="graphd-python-")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def fixture(name):
     """A fixture, unpacked: its part config, DGL's answers, and {canonical type: {edge id: (source,
     destination)}} made of these."""
@@ -55,13 +56,16 @@ def _edges(expected):
         for edge, is_inner, u, v in zip(edges, inner, coo["src"], coo["dst"]):
             if is_inner:
                 etype, eid = typed_edges(edge)
-                found[tuple(etype.split(":"))][eid] = (typed_nodes(nodes[u])[1],
-                                                       typed_nodes(nodes[v])[1])
+                found[tuple(etype.split(":"))][eid] = (
+                    typed_nodes(nodes[u])[1],
+                    typed_nodes(nodes[v])[1],
+                )
     return dict(found)
 
 
 def _typer(ranges):
     """homogeneous id -> (type, id of the type)."""
+
     def typed(number):
         for name, parts in ranges.items():
             before = 0
@@ -99,12 +103,28 @@ class Daemons:
         self.processes = []
         for part, port in enumerate(ports):
             with open(self.log(part), "w") as log:
-                self.processes.append(subprocess.Popen(
-                    [os.path.join(BIN, "graphd"), "--server_name", self.server_name,
-                     "--part_config", config, "--part_id", str(part),
-                     "--listen", f"127.0.0.1:{port}", "--runtime_dir", self.runtime,
-                     "--state_dir", os.path.join(self.folder, f"state{part}"), *options],
-                    stdout=log, stderr=log))
+                self.processes.append(
+                    subprocess.Popen(
+                        [
+                            os.path.join(BIN, "graphd"),
+                            "--server_name",
+                            self.server_name,
+                            "--part_config",
+                            config,
+                            "--part_id",
+                            str(part),
+                            "--listen",
+                            f"127.0.0.1:{port}",
+                            "--runtime_dir",
+                            self.runtime,
+                            "--state_dir",
+                            os.path.join(self.folder, f"state{part}"),
+                            *options,
+                        ],
+                        stdout=log,
+                        stderr=log,
+                    )
+                )
         for part in range(len(ports)):
             self._wait(part)
 
@@ -123,8 +143,13 @@ class Daemons:
 
     def environment(self, **more):
         """Of a trainer."""
-        return dict(os.environ, GRAPHD_SERVER_NAME=self.server_name,
-                    GRAPHD_IP_CONFIG=self.ip_config, GRAPHD_RUNTIME_DIR=self.runtime, **more)
+        return dict(
+            os.environ,
+            GRAPHD_SERVER_NAME=self.server_name,
+            GRAPHD_IP_CONFIG=self.ip_config,
+            GRAPHD_RUNTIME_DIR=self.runtime,
+            **more,
+        )
 
     def stop(self):
         for process in self.processes:

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors that trainers make, embeddings and their optimisers, against the rules in NumPy."""
+
 import itertools
 
 import numpy as np
+import support
 import torch
 
 import graphd
-import support
-from graphd.distributed import (DistEmbedding, DistTensor, PartitionPolicy, SparseAdagrad,
-                                SparseAdam, SparseSGD, init)
+from graphd.distributed import (
+    DistEmbedding,
+    DistTensor,
+    PartitionPolicy,
+    SparseAdagrad,
+    SparseAdam,
+    SparseSGD,
+    init,
+)
 
 _names = (f"t{i}" for i in itertools.count())
 
@@ -32,8 +40,13 @@ class Tensors(support.GraphTest):
     def test_rows_of_another_number_dtype_or_shape_are_refused(self):
         g = self.standalone()
         tensor = DistTensor((300, 4), torch.float32)
-        for values in (torch.ones(2, 4), torch.ones(1, 4, dtype=torch.float64), torch.ones(4),
-                       torch.ones(1, 5), 1.0):
+        for values in (
+            torch.ones(2, 4),
+            torch.ones(1, 4, dtype=torch.float64),
+            torch.ones(4),
+            torch.ones(1, 5),
+            1.0,
+        ):
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(values)):
                 tensor[[0]] = values
         with self.assertRaises(graphd.errors.DeniedError):
@@ -50,15 +63,21 @@ class Tensors(support.GraphTest):
             tensor = DistTensor((60, 2), torch.int64, name=next(_names), init_func=fill)
             self.assertEqual(sum(shape[0] for shape in shapes), 60)
             self.assertEqual(tensor[:1].tolist(), [[0, 1]])
-            uniform = DistTensor((300, 8), torch.float32, name=next(_names),
-                                 init_func=init.Uniform(-2, 3, seed=1))[:]
+            uniform = DistTensor(
+                (300, 8), torch.float32, name=next(_names), init_func=init.Uniform(-2, 3, seed=1)
+            )[:]
             self.assertTrue(-2 <= uniform.min() < -1.9 and 2.9 < uniform.max() < 3)
-            again = DistTensor((300, 8), torch.float32, name=next(_names),
-                               init_func=init.Uniform(-2, 3, seed=1))[:]
+            again = DistTensor(
+                (300, 8), torch.float32, name=next(_names), init_func=init.Uniform(-2, 3, seed=1)
+            )[:]
             self.assertTrue(torch.equal(uniform, again))
             with self.assertRaises(graphd.errors.InvalidError):
-                DistTensor((60, 2), torch.int64, name=next(_names),
-                           init_func=lambda shape, dtype: torch.zeros(shape))
+                DistTensor(
+                    (60, 2),
+                    torch.int64,
+                    name=next(_names),
+                    init_func=lambda shape, dtype: torch.zeros(shape),
+                )
 
     def test_which_rows_go_where(self):
         g = self.standalone()
@@ -69,8 +88,9 @@ class Tensors(support.GraphTest):
         tensor[range(17)] = torch.arange(34.0).reshape(17, 2)
         for found in (tensor, DistTensor.of(tensor.handle, g)):
             policy = found.part_policy
-            self.assertEqual((policy.kind, policy.get_size(), policy.get_part_size()),
-                             ("range", 17, 8))
+            self.assertEqual(
+                (policy.kind, policy.get_size(), policy.get_part_size()), ("range", 17, 8)
+            )
             self.assertTrue(torch.equal(found.local_partition, tensor[:8]))
             self.assertEqual(policy.to_partid([0, 7, 8, 16]).tolist(), [0, 0, 1, 1])
             self.assertEqual(policy.to_local([7, 8, 16]).tolist(), [7, 0, 8])
@@ -130,7 +150,7 @@ class Embeddings(support.GraphTest):
                 self.step(optimizer, emb, ids, gradients)
                 mean = gradients.double().numpy()
                 for row, grad in ((7, (mean[0] + mean[2]) / 2), (3, mean[1]), (250, mean[3])):
-                    state[row] += grad ** 2
+                    state[row] += grad**2
                     w[row] -= 0.1 * grad / (np.sqrt(state[row]) + 1e-10)
             np.testing.assert_allclose(emb.weight[:].numpy(), w, atol=1e-5)
 
@@ -140,9 +160,11 @@ class Embeddings(support.GraphTest):
         ids = torch.tensor([1, 2])
         adam = DistEmbedding(300, 4)
         self.step(SparseAdam([adam], lr=0.1), adam, ids, gradients)
-        np.testing.assert_allclose(adam.weight[[1, 2]].numpy(),
-                                   -0.1 * gradients.numpy() / (np.abs(gradients.numpy()) + 1e-8),
-                                   rtol=1e-4)
+        np.testing.assert_allclose(
+            adam.weight[[1, 2]].numpy(),
+            -0.1 * gradients.numpy() / (np.abs(gradients.numpy()) + 1e-8),
+            rtol=1e-4,
+        )
         sgd = DistEmbedding(300, 4)
         optimizer = SparseSGD([sgd], lr=0.5)
         self.step(optimizer, sgd, ids, gradients)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampling by time: what a seed sees is what was there when it asked, compared edge by edge with the
 graph."""
+
 import collections
 
+import support
 import torch
 
 import graphd
-import support
 from graphd.distributed import DistEdgeDataLoader, DistNodeDataLoader
 from graphd.sampling import BlockSampler, NeighborSampler, TemporalSampler, negative_sampler
 
@@ -30,7 +31,7 @@ class Temporal(support.GraphTest):
         """A block's edges of users are those that its trees may have. Returns how many there are."""
         nodes, roots = (block.srcnodes["user"].data[name].tolist() for name in (graphd.NID, "root"))
         dst_roots = block.dstnodes["user"].data["root"].tolist()
-        self.assertEqual(dst_roots, roots[:len(dst_roots)])
+        self.assertEqual(dst_roots, roots[: len(dst_roots)])
         self.assertEqual(len(set(zip(nodes, roots))), len(nodes))  # once in each tree
         found = [[] for _ in dst_roots]
         u, v = (ends.tolist() for ends in block.edges(etype=FOLLOWS))
@@ -40,11 +41,11 @@ class Temporal(support.GraphTest):
             found[dst].append(eid)
         for node, root, got in zip(nodes, dst_roots, found):
             time = time_of[root]
-            may = [e for e in self.into[node] if when[e] < time or inclusive and when[e] == time]
+            may = [e for e in self.into[node] if when[e] < time or (inclusive and when[e] == time)]
             count = len(may) if fanout < 0 else min(fanout, len(may))
             self.assertEqual(len(set(got)), count)
             self.assertLessEqual(set(got), set(may))
-            latest = sorted(when[e] for e in may)[len(may) - count:]
+            latest = sorted(when[e] for e in may)[len(may) - count :]
             if recent:
                 self.assertEqual(sorted(when[e] for e in got), latest)
             self.others += sorted(when[e] for e in got) != latest
@@ -70,9 +71,15 @@ class Temporal(support.GraphTest):
             when = self.column(g)
             seeds = torch.arange(300) % 110
             times = torch.tensor([sorted(when)[2 * i] for i in range(300)])
-            loader = DistNodeDataLoader(g, {"user": seeds}, TemporalSampler([3, 2], "ts"),
-                                        batch_size=64, shuffle=True, num_workers=2,
-                                        seed_times={"user": times})
+            loader = DistNodeDataLoader(
+                g,
+                {"user": seeds},
+                TemporalSampler([3, 2], "ts"),
+                batch_size=64,
+                shuffle=True,
+                num_workers=2,
+                seed_times={"user": times},
+            )
             seen, count = [], 0
             for _, outputs, blocks in loader:
                 of_batch = blocks[-1].dstnodes["user"].data["seed_time"].tolist()
@@ -87,8 +94,13 @@ class Temporal(support.GraphTest):
         g = self.standalone()
         when = self.column(g, "w")
         times = torch.tensor([sorted(when)[3 * i] for i in range(100)], dtype=torch.float64)
-        loader = DistNodeDataLoader(g, {"user": torch.arange(100)}, TemporalSampler([-1], "w"),
-                                    batch_size=100, seed_times={"user": times})
+        loader = DistNodeDataLoader(
+            g,
+            {"user": torch.arange(100)},
+            TemporalSampler([-1], "w"),
+            batch_size=100,
+            seed_times={"user": times},
+        )
         ((_, _, (block,)),) = loader
         self.assertEqual(block.dstnodes["user"].data["seed_time"].tolist(), times.tolist())
         self.assertGreater(self.check(block, -1, when, times.tolist()), 20)
@@ -98,13 +110,20 @@ class Temporal(support.GraphTest):
             when = self.column(g)
             eids = torch.arange(0, 1200, 5)
             loader = DistEdgeDataLoader(
-                g, {FOLLOWS: eids}, TemporalSampler([2], "ts"), batch_size=50, shuffle=True,
-                num_workers=2, negative_sampler=negative_sampler.Uniform(2),
-                seed_times={FOLLOWS: torch.tensor(when)[eids]})
+                g,
+                {FOLLOWS: eids},
+                TemporalSampler([2], "ts"),
+                batch_size=50,
+                shuffle=True,
+                num_workers=2,
+                negative_sampler=negative_sampler.Uniform(2),
+                seed_times={FOLLOWS: torch.tensor(when)[eids]},
+            )
             seen = []
             for _, pairs, negatives, (block,) in loader:
-                nodes, times = (block.dstnodes["user"].data[name].tolist()
-                                for name in (graphd.NID, "seed_time"))
+                nodes, times = (
+                    block.dstnodes["user"].data[name].tolist() for name in (graphd.NID, "seed_time")
+                )
                 self.check(block, 2, when, times)
                 ends = [each.tolist() for each in pairs.edges("all", etype=FOLLOWS)]
                 ids = ends[2]
@@ -123,23 +142,30 @@ class Temporal(support.GraphTest):
 
         g = self.standalone()
         timed, seeds = TemporalSampler([2], "ts"), {"user": [1, 2]}
-        for times in (None, {"user": [5]}, {"user": ["a", "b"]}, {"post": [1, 2]},
-                      {"user": torch.ones(2)}, {"user": torch.ones(2, 1, dtype=torch.int64)},
-                      {"user": [1, 2], "post": torch.ones(0, dtype=torch.float64)}):
+        for times in (
+            None,
+            {"user": [5]},
+            {"user": ["a", "b"]},
+            {"post": [1, 2]},
+            {"user": torch.ones(2)},
+            {"user": torch.ones(2, 1, dtype=torch.int64)},
+            {"user": [1, 2], "post": torch.ones(0, dtype=torch.float64)},
+        ):
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(times)):
                 timed.sample(g, seeds, seed_times=times)
         with self.assertRaises(graphd.errors.InvalidError):
-            TemporalSampler([2], "ts", recent=True, replace=True).sample(g, seeds,
-                                                                         seed_times=seeds)
+            TemporalSampler([2], "ts", recent=True, replace=True).sample(g, seeds, seed_times=seeds)
         with self.assertRaises(graphd.errors.NotFoundError):
             TemporalSampler([2], "never").sample(g, seeds, seed_times=seeds)
         for sampler in (Own(), NeighborSampler([2])):
-            with self.assertRaisesRegex(graphd.errors.InvalidError,
-                                        f"seed_times: a {type(sampler).__name__} .*Temporal"):
+            with self.assertRaisesRegex(
+                graphd.errors.InvalidError, f"seed_times: a {type(sampler).__name__} .*Temporal"
+            ):
                 DistNodeDataLoader(g, seeds, sampler, batch_size=1, seed_times=seeds)
         with self.assertRaisesRegex(graphd.errors.InvalidError, "seed_times: a NeighborSampler"):
-            DistEdgeDataLoader(g, {FOLLOWS: [1]}, NeighborSampler([2]), batch_size=1,
-                               seed_times={FOLLOWS: [1]})
+            DistEdgeDataLoader(
+                g, {FOLLOWS: [1]}, NeighborSampler([2]), batch_size=1, seed_times={FOLLOWS: [1]}
+            )
 
 
 if __name__ == "__main__":

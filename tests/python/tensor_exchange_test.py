@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in and out: whose they are, what is shared, what is refused."""
+
 import gc
 import hashlib
 import resource
 import threading
-import unittest
 
 import numpy as np
+import support
 import torch
 
 import graphd
-import support
 
 
 class Out(support.GraphTest):
@@ -23,8 +23,10 @@ class Out(support.GraphTest):
         book = g.get_partition_book()
         for part in dgl["parts"]:
             owned = part["part_id"]
-            for kind, ids_of, space in (("node_feats", book.partid2nids, g.nodes),
-                                        ("edge_feats", book.partid2eids, g.edges)):
+            for kind, ids_of, space in (
+                ("node_feats", book.partid2nids, g.nodes),
+                ("edge_feats", book.partid2eids, g.edges),
+            ):
                 for key, wanted in part[kind].items():
                     of, name = key.rsplit("/", 1)
                     of = tuple(of.split(":")) if ":" in of else of
@@ -90,17 +92,31 @@ class In(support.GraphTest):
 
     def test_ids_of_every_kind_mean_the_same(self):
         wanted = self.feat[torch.tensor([5, 3, 3])]
-        for ids in (np.array([5, 3, 3]), [5, 3, 3], (5, 3, 3), torch.tensor([5, 0, 3, 0, 3])[::2],
-                    np.array([5, 0, 3, 0, 3])[::2], np.array([5, 3, 3]).astype(">i8").astype("i8")):
+        for ids in (
+            np.array([5, 3, 3]),
+            [5, 3, 3],
+            (5, 3, 3),
+            torch.tensor([5, 0, 3, 0, 3])[::2],
+            np.array([5, 0, 3, 0, 3])[::2],
+            np.array([5, 3, 3]).astype(">i8").astype("i8"),
+        ):
             self.assertTrue(torch.equal(self.feat[ids], wanted))
         self.assertEqual(tuple(self.feat[5].shape), (1, 16))
         self.assertEqual(tuple(self.feat[[]].shape), (0, 16))
         self.assertEqual(tuple(self.feat[torch.empty(0, dtype=torch.int64)].shape), (0, 16))
 
     def test_other_dtypes_are_refused_not_converted(self):
-        for ids in (torch.tensor([1], dtype=torch.int32), np.array([1], np.int32),
-                    torch.tensor([1.0]), np.array([1.0]), np.array([1], np.uint64), [1.5], ["1"],
-                    np.array([1], ">i8"), torch.tensor([[1]])):
+        for ids in (
+            torch.tensor([1], dtype=torch.int32),
+            np.array([1], np.int32),
+            torch.tensor([1.0]),
+            np.array([1.0]),
+            np.array([1], np.uint64),
+            [1.5],
+            ["1"],
+            np.array([1], ">i8"),
+            torch.tensor([[1]]),
+        ):
             with self.assertRaises(graphd.errors.InvalidError, msg=repr(ids)) as caught:
                 self.feat[ids]
             self.assertEqual(caught.exception.code, "invalid")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """graphctl top shows what trainers have servers do."""
+
 import json
 import os
 import subprocess
 import threading
 
+import support
 import torch
 
-import support
 from graphd.distributed import DistTensor, sample_neighbors
 
 
@@ -29,11 +30,24 @@ class Top(support.GraphTest):
         worker.start()
         try:
             shown = subprocess.run(
-                [os.path.join(support.BIN, "graphctl"), "top", "--once", "--json", "--interval",
-                 "0.5", "--server_name", self.daemons().server_name, "--ip_config",
-                 self.daemons().ip_config],
-                env=self.daemons().environment(), check=True, capture_output=True, text=True,
-                timeout=60).stdout
+                [
+                    os.path.join(support.BIN, "graphctl"),
+                    "top",
+                    "--once",
+                    "--json",
+                    "--interval",
+                    "0.5",
+                    "--server_name",
+                    self.daemons().server_name,
+                    "--ip_config",
+                    self.daemons().ip_config,
+                ],
+                env=self.daemons().environment(),
+                check=True,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            ).stdout
         finally:
             done.set()
             worker.join()

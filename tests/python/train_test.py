@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python trainers of examples/, launched by graphctl as jobs of several processes: they learn."""
+
 import os
 import re
-import unittest
-
-import numpy as np
 
 import jobs
+import numpy as np
 import support
+
 from graphd.distributed import partition_graph
 
 SMALL = jobs.SMALL
@@ -36,25 +36,55 @@ class Train(jobs.JobTest):
         papers = np.arange(1000).repeat(3)
         authors = labels[papers] * 50 + draw.integers(0, 50, 3000)  # of 50 who write on the subject
         order = draw.permutation(1000)
-        masks = {name: np.isin(np.arange(1000), some).astype(np.uint8)
-                 for name, some in zip(("train_mask", "val_mask", "test_mask"),
-                                       np.split(order, [500, 750]))}
+        masks = {
+            name: np.isin(np.arange(1000), some).astype(np.uint8)
+            for name, some in zip(
+                ("train_mask", "val_mask", "test_mask"), np.split(order, [500, 750])
+            )
+        }
         noise = draw.normal(size=(1000, 8)).astype(np.float32)
         partition_graph(
-            {("author", "writes", "paper"): (authors, papers),
-             ("paper", "written_by", "author"): (papers, authors),
-             ("paper", "cites", "paper"): (papers, draw.integers(0, 1000, 3000))},
-            "typed", 2, self.path("typed"), ndata={"paper": {"feat": noise + np.eye(8)[
-                labels].astype(np.float32), "label": labels, **masks}})
-        output = self.job("train_dist_hetero.py", "typed", "--ntype", "paper", "--num_epochs", "8",
-                          *SMALL)
+            {
+                ("author", "writes", "paper"): (authors, papers),
+                ("paper", "written_by", "author"): (papers, authors),
+                ("paper", "cites", "paper"): (papers, draw.integers(0, 1000, 3000)),
+            },
+            "typed",
+            2,
+            self.path("typed"),
+            ndata={
+                "paper": {
+                    "feat": noise + np.eye(8)[labels].astype(np.float32),
+                    "label": labels,
+                    **masks,
+                }
+            },
+        )
+        output = self.job(
+            "train_dist_hetero.py", "typed", "--ntype", "paper", "--num_epochs", "8", *SMALL
+        )
         self.assertGreater(self.result(output), 0.7)
 
     def test_debian(self):
-        self.partition("debian", os.path.join(jobs.ROOT, "scripts", "debian_graph.py"), "--output",
-                       add_reverse=["--add_reverse"])
-        output = self.job("train_dist.py", "debian", "--num_epochs", "5", "--lr", "0.01",
-                          "--dropout", "0.3", "--log_every", "0", trainers=1)
+        self.partition(
+            "debian",
+            os.path.join(jobs.ROOT, "scripts", "debian_graph.py"),
+            "--output",
+            add_reverse=["--add_reverse"],
+        )
+        output = self.job(
+            "train_dist.py",
+            "debian",
+            "--num_epochs",
+            "5",
+            "--lr",
+            "0.01",
+            "--dropout",
+            "0.3",
+            "--log_every",
+            "0",
+            trainers=1,
+        )
         self.assertGreater(self.result(output), 0.68)
 
 

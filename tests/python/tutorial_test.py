@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/python.md: what it tells the reader to type is typed, in order, in an empty folder."""
+
 import os
 import re
 import shutil
@@ -23,9 +24,12 @@ class Tutorial(unittest.TestCase):
     def test_every_step(self):
         folder = tempfile.mkdtemp(prefix="graphd-tutorial-")
         self.addCleanup(shutil.rmtree, folder)
-        environment = dict(os.environ, GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
-                           PATH=f"{folder}/bin:{support.BIN}:{os.environ['PATH']}",
-                           HOME=folder)
+        environment = dict(
+            os.environ,
+            GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
+            PATH=f"{folder}/bin:{support.BIN}:{os.environ['PATH']}",
+            HOME=folder,
+        )
         os.mkdir(os.path.join(folder, "bin"))
         python = os.path.join(folder, "bin", "python3")
         with open(python, "w") as file:  # no link: an environment is known by its program's place
@@ -47,9 +51,22 @@ class Tutorial(unittest.TestCase):
                     text = text.replace("EXAMPLES", os.path.join(ROOT, "examples"))
                     output += self.run_in(folder, environment, ["bash", "-euc", text])
         finally:
-            subprocess.run(["graphctl", "server", "stop", "--server_name", "mine", "--ip_config",
-                            "ip_config.txt", "--force"], cwd=folder, env=environment,
-                           capture_output=True, timeout=30)
+            subprocess.run(
+                [
+                    "graphctl",
+                    "server",
+                    "stop",
+                    "--server_name",
+                    "mine",
+                    "--ip_config",
+                    "ip_config.txt",
+                    "--force",
+                ],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                timeout=30,
+            )
         accuracies = re.findall(r"test accuracy: ([0-9.]+)", output)
         self.assertEqual(len(accuracies), 2, output)
         self.assertGreater(float(accuracies[0]), 0.85)
@@ -58,8 +75,15 @@ class Tutorial(unittest.TestCase):
         self.assertLess(float(re.search(r"loss (\d\.\d{3})$", output, re.MULTILINE).group(1)), 2)
 
     def run_in(self, folder, environment, command):
-        done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=150,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            text=True,
+            timeout=150,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         self.assertEqual(done.returncode, 0, f"{command[-1]}\n{done.stdout}")
         return done.stdout
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random walks: each step is an edge, and the same seed gives the same walks however the graph is
 reached."""
+
+import support
 import torch
 
 import graphd
-import support
 from graphd.sampling import node2vec_random_walk, random_walk
 
 
@@ -57,8 +58,9 @@ class Heterogeneous(support.GraphTest):
         back = next((etype for etype in g.canonical_etypes if etype[0] == start[2]), None)
         metapath = [start] + ([back] if back else [])
         traces, eids, types = random_walk(g, torch.arange(10), metapath, return_eids=True)
-        self.assertEqual([g.ntypes[t] for t in types.tolist()],
-                         [start[0]] + [etype[2] for etype in metapath])
+        self.assertEqual(
+            [g.ntypes[t] for t in types.tolist()], [start[0]] + [etype[2] for etype in metapath]
+        )
         for trace, steps in zip(traces.tolist(), eids.tolist()):
             for etype, u, v, e in zip(metapath, trace, trace[1:], steps):
                 if e != -1:
