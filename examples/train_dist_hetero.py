@@ -40,7 +40,7 @@ class RGCN(nn.Module):
 def accuracy(model, loader, ntype):
     right = count = 0
     with th.no_grad():
-        for _, seeds, blocks in loader:
+        for _, _, blocks in loader:
             labels = blocks[-1].dstnodes[ntype].data["label"]
             right += (model(blocks).argmax(1) == labels).sum().item()
             count += len(labels)

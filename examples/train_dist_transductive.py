@@ -53,7 +53,7 @@ def main():
 
     for epoch in range(args.num_epochs):
         with model.join():
-            for input_nodes, seeds, blocks in train:
+            for input_nodes, _, blocks in train:
                 loss = F.cross_entropy(model(blocks, emb(input_nodes)), blocks[-1].dstdata["label"])
                 optimizer.zero_grad()
                 loss.backward()

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a node-classification data set out of Debian's own packages.
 
-Nodes are packages, edges their dependencies on packages that exist, features the hashed words of the
-description, the label is the section. Written in OGB's raw layout, which `graphctl partition` reads;
-give it --add_reverse, for the edges here go one way, from the package that depends.
+Nodes are packages, edges their dependencies on packages that exist, features the hashed words of
+the description, and the label is the section. The output has OGB's raw layout, which `graphctl
+partition` reads; give it --add_reverse, since the edges here go one way, from the package that
+depends.
 
 With --hetero maintainers and source packages are nodes, too, without features, and the edge types
 are package:depends:package, package:recommends:package, package:suggests:package,
@@ -29,8 +30,8 @@ import zlib
 RELATIONS = {"depends": ("Pre-Depends", "Depends"), "recommends": ("Recommends",),
              "suggests": ("Suggests",)}
 EVERY_RELATION = sum(RELATIONS.values(), ())
-FIELDS = {name.encode(): name
-          for name in EVERY_RELATION + ("Package", "Section", "Description", "Maintainer", "Source")}
+OTHER_FIELDS = ("Package", "Section", "Description", "Maintainer", "Source")
+FIELDS = {name.encode(): name for name in EVERY_RELATION + OTHER_FIELDS}
 WORD = re.compile(r"[a-z0-9][a-z0-9+]+")
 # Without its lists apt knows what is installed, which makes another graph; Debian has over 60,000.
 FEWEST = 20000
@@ -71,7 +72,7 @@ def read_packages(source):
             if "Package" in stanza:
                 packages.setdefault(stanza["Package"], stanza)
     if not source and process.wait() != 0:
-        sys.exit("debian_graph.py: `apt-cache dumpavail` failed with status %d" % process.returncode)
+        sys.exit(f"debian_graph.py: `apt-cache dumpavail` failed with status {process.returncode}")
     if not source and len(packages) < FEWEST:
         sys.exit("debian_graph.py: apt knows only %d packages, which are not all of Debian's; run "
                  "`apt-get update` first" % len(packages))
@@ -122,16 +123,16 @@ class Writer:
     def write(self, name, lines):
         path = os.path.join(self.directory, name + ".csv.gz")
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".tmp", "wb") as raw:
-            with gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
-                batch, size = [], 0
-                for line in lines:
-                    batch.append(line)
-                    size += len(line)
-                    if size > 1 << 20:
-                        packed.write("".join(batch).encode())
-                        batch, size = [], 0
-                packed.write("".join(batch).encode())
+        with open(path + ".tmp", "wb") as raw, gzip.GzipFile(
+                "", "wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
+            batch, size = [], 0
+            for line in lines:
+                batch.append(line)
+                size += len(line)
+                if size > 1 << 20:
+                    packed.write("".join(batch).encode())
+                    batch, size = [], 0
+            packed.write("".join(batch).encode())
         os.replace(path + ".tmp", path)
 
 
@@ -224,7 +225,8 @@ def write_hetero(out, packages, ids, feat_size, say):
                   if not relation.startswith("rev_")))
 
     only_packages = per_type(name == "package" for name in counts)
-    for name in ("raw/nodetype-has-feat", "raw/nodetype-has-label", "split/hash/nodetype-has-split"):
+    for name in ("raw/nodetype-has-feat", "raw/nodetype-has-label",
+                 "split/hash/nodetype-has-split"):
         out.write(name, only_packages)
     write_packages(out, packages, ids, feat_size, say, "package/")
     for name, numbers in (("maintainer", maintainers), ("source", sources)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cluster tests have in common: three machines with graphctl on each, and a look at the end
-of every test whether anything was left on them."""
+"""The common part of the cluster tests: three machines with graphctl on each, and a check at the
+end of every test that nothing was left on them."""
 
 import os
 import shutil

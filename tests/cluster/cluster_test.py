@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three hosts with their own sshd, an operator elsewhere: launch, attach again, stop, and everything
-that can break between them. After every test nothing may be left on any host."""
+"""Three hosts with their own sshd, and an operator elsewhere: launch, attach again, stop, and every
+failure between them. After every test nothing may be left on any host."""
 
 import json
 import os

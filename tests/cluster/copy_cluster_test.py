@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl copy to three hosts with their own sshd: what lies where, what breaks on the way, and how
-fast it is beside a bare ssh."""
+"""graphctl copy to three hosts with their own sshd: the files that each gets, failures on the way,
+and its speed beside a bare ssh."""
 
 import contextlib
 import filecmp
@@ -154,7 +154,8 @@ class Copies(CopyTest):
         whole = BIG / (time.monotonic() - begin) / 1e6
         speed = host["bytes_sent"] / host["seconds"] / 1e6
         shutil.rmtree(f"/proc/{cluster.machines[0].init()}/root/run/ws")
-        print(f"    to one host: copy {speed:.0f} MB/s ({whole:.0f} with start, checksums and end), "
+        print(f"    to one host: copy {speed:.0f} MB/s "
+              f"({whole:.0f} with start, checksums and end), "
               f"ssh 'cat > file' {plain:.0f} MB/s, with aes128-gcm {fastest:.0f} MB/s; "
               f"ratio {speed / plain:.2f} and {speed / fastest:.2f}")
         self.assertGreater(speed / plain, 0.3)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines for the cluster tests: each has its own network, mount, host name, IPC and PID
-namespace, its own /root, /run, /tmp and /srv, and its own sshd; an operator's machine has the user's ~/.ssh.
-They hang on a bridge. Needs root. Killing a machine's first process takes all of it down."""
+namespace, its own /root, /run, /tmp and /srv, and its own sshd; an operator's machine has the
+user's ~/.ssh. A bridge connects them. Needs root. Killing a machine's first process takes all of it
+down."""
 
 import os
 import shutil
@@ -62,7 +63,7 @@ class Machine:
     def boot(self):
         script = BOOT.format(folder=self.folder, name=self.name, program=self.program)
         # "cd /": its working directory must not hold what its mounts hide.
-        self.log = open(os.path.join(self.folder, "log"), "w")
+        self.log = open(os.path.join(self.folder, "log"), "w")  # noqa: SIM115
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL",  # a test that is killed takes its machines with it
              "ip", "netns", "exec", self.netns, "unshare", "--mount", "--uts", "--ipc", "--pid",

@@ -19,7 +19,8 @@ from native_files import BadFile, Graph, Partition
 
 GRAPHCTL = os.path.join(os.environ.get("GRAPHD_BIN_DIR") or
                         sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin"), "graphctl")
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man", "graphd-format.5")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PAGE = os.path.join(HERE, "..", "..", "man", "graphd-format.5")
 USERS, POSTS, WIDTH = 9000, 400, 200  # makes the features of users larger than 2 MiB per partition
 PARTS = 3
 
@@ -45,7 +46,8 @@ class NativeFormat(unittest.TestCase):
         cls.path("follows.csv", "".join(["src,dst,since\n"] + [
             f"{src},{dst},{i}.5\n" for i, (src, dst) in enumerate(cls.follows)]).encode())
         cls.feat = [float(draw.randrange(1000)) for _ in range(USERS * WIDTH)]
-        cls.path("feat.npy", npy("<f4", (USERS, WIDTH), struct.pack(f"<{len(cls.feat)}f", *cls.feat)))
+        feat = struct.pack(f"<{len(cls.feat)}f", *cls.feat)
+        cls.path("feat.npy", npy("<f4", (USERS, WIDTH), feat))
         cls.path("title.npy", npy("<i8", (POSTS,), b"".join(
             struct.pack("<q", 10 * post) for post in range(POSTS))))
         cls.path("flag.npy", npy("|b1", (POSTS,), bytes(post % 3 == 0 for post in range(POSTS))))

@@ -56,9 +56,10 @@ def unpack(directory):
 def run(name, part_config):
     program = os.path.join(BIN, "..", "tests", "manual_" + name)
     # Options of sanitizers are kept; variables of graphd would change the output.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GRAPHD_")}
-    return subprocess.run([program], env=environment | {"GRAPHD_PART_CONFIG": part_config}, text=True,
-                          timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    environment = {n: value for n, value in os.environ.items() if not n.startswith("GRAPHD_")}
+    environment["GRAPHD_PART_CONFIG"] = part_config
+    return subprocess.run([program], env=environment, text=True, timeout=60, capture_output=True,
+                          check=False)
 
 
 class Manual(unittest.TestCase):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What someone does who has installed the package, and NumPy, and nothing else: opens the partitions
-of tests/fixtures/dgl/sbm_2p_metis (argument) without a server, and reads mini-batches."""
+"""Uses the installed package with NumPy and nothing else: opens the partitions of
+tests/fixtures/dgl/sbm_2p_metis (argument) without a server, and reads mini-batches."""
 import gzip
 import json
 import os
@@ -25,9 +25,9 @@ def unpack(source, target):
         for file in files:
             path = os.path.join(folder, file)
             out = os.path.join(target, os.path.relpath(path, source)).removesuffix(".gz")
-            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as packed:
-                with open(out, "wb") as plain:
-                    shutil.copyfileobj(packed, plain)
+            unpack = gzip.open if path.endswith(".gz") else open
+            with unpack(path, "rb") as packed, open(out, "wb") as plain:
+                shutil.copyfileobj(packed, plain)
 
 
 def import_seconds():

@@ -55,7 +55,7 @@ class Temporal(support.GraphTest):
         for g in self.each_way():
             when = self.column(g)
             middle = sorted(when)[len(when) // 2]
-            seeds = list(range(0, 120, 3)) + [3, 3]
+            seeds = [*list(range(0, 120, 3)), 3, 3]
             times = [middle + 5 * (i % 7 - 3) for i in range(len(seeds))]
             for how in ({}, {"inclusive": True}, {"recent": False}):
                 sampler = TemporalSampler([2, -1], "ts", **how)

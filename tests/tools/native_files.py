@@ -48,8 +48,9 @@ class Graph:
         self.etypes = [tuple(name.split(":")) for name in self.by_id(config["etypes"])]
         expect(all(len(etype) == 3 for etype in self.etypes), "edge types", self.etypes)
         self.ranges = {
-            "node": self.tile(config["node_map"], self.by_id(config["ntypes"]), config["num_nodes"]),
-            "edge": self.tile(config["edge_map"], self.by_id(config["etypes"]), config["num_edges"])}
+            kind: self.tile(config[f"{kind}_map"], self.by_id(config[f"{kind[0]}types"]),
+                            config[f"num_{kind}s"])
+            for kind in ("node", "edge")}
         self.directories = []
         for part in range(self.num_parts):
             graph = os.path.join(os.path.dirname(path), config[f"part-{part}"]["part_graph"])
@@ -152,7 +153,8 @@ class Partition:
         rows = range(edges)
         if f"csc/{e}/edge_rows" in self.arrays:
             dtype, _, rows = self.arrays[f"csc/{e}/edge_rows"]
-            expect(dtype in ("uint32", "uint64") and sorted(rows) == list(range(edges)), "edge_rows")
+            expect(dtype in ("uint32", "uint64"), "edge_rows")
+            expect(sorted(rows) == list(range(edges)), "edge_rows")
         spans = list(zip(indptr, indptr[1:]))
         self.sources.append([indices[begin:end] for begin, end in spans])
         self.rows.append([rows[begin:end] for begin, end in spans])

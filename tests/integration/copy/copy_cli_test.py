@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl copy on this machine: what lies where afterwards, what is sent again, what is refused."""
+"""graphctl copy on this machine: the files that result, those that are sent again, and errors."""
 
 import filecmp
 import gzip
@@ -81,13 +81,14 @@ class Copies(CopyTest):
         parts = [f"data/part{p}/{name}" for p in range(2)
                  for name in os.listdir(self.path(f"part{p}"))]
         self.assertEqual(self.files(), sorted(
-            parts + ["data/ring.json", "ip.txt", "scripts/sub/run.sh", "scripts/train.py"]))
+            [*parts, "data/ring.json", "ip.txt", "scripts/sub/run.sh", "scripts/train.py"]))
         for name in parts:
             self.assertTrue(filecmp.cmp(self.path(name[5:]), f"{self.target}/{name}", False), name)
         self.assertEqual(os.stat(self.target + "/scripts/sub/run.sh").st_mode & 0o777, 0o755)
         self.assertEqual(self.graphctl("verify", self.target + "/data/ring.json").returncode, OK)
         job = self.graphctl("launch", "--server_name", "ring", "--workspace", self.target,
-                            "--ip_config", "ip.txt", "--part_config", "data/ring.json", "--", "true")
+                            "--ip_config", "ip.txt", "--part_config", "data/ring.json",
+                            "--", "true")
         self.assertEqual(job.returncode, OK, job.stderr)
 
     def test_a_second_copy_sends_nothing_and_a_change_sends_that_file(self):
@@ -163,10 +164,10 @@ class DglPartitions(CopyTest):
             to = os.path.join(self.path(name), os.path.relpath(folder, FIXTURES / name))
             os.makedirs(to, exist_ok=True)
             for file in names:
-                with gzip.open(f"{folder}/{file}") if file.endswith(".gz") else open(
-                        f"{folder}/{file}", "rb") as source:
-                    with open(os.path.join(to, file.removesuffix(".gz")), "wb") as out:
-                        out.write(source.read())
+                unpack = gzip.open if file.endswith(".gz") else open
+                target = os.path.join(to, file.removesuffix(".gz"))
+                with unpack(f"{folder}/{file}", "rb") as source, open(target, "wb") as out:
+                    out.write(source.read())
         (config,) = {f for f in os.listdir(self.path(name)) if f.endswith(".json")
                      } - {"expected.json"}
         parts = json.loads(self.read(f"{name}/{config}"))["num_parts"]

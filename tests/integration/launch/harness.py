@@ -2,6 +2,7 @@
 """What the integration tests stand on: a tiny partitioned graph, free ports, graphctl as a real
 process, and a way to see every process that came of it, whatever session it is in."""
 
+import contextlib
 import gzip
 import os
 import random
@@ -125,10 +126,8 @@ class ProcessTest(unittest.TestCase):
         while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
         for pid, _ in left:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         return left
 
 

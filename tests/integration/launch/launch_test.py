@@ -89,14 +89,15 @@ class Environment(GraphctlTest):
 
 
 class Quoting(GraphctlTest):
-    NASTY = ["plain", "two  words", "it's", '"double"', "$HOME `id` $(id)", "back\\slash", "new\nline",
-             "*", "~", "#x", "", "-n", "a;b&&c|d>e", "ünïcödé", "%s", "{1..3}", "'\"'\"'"]
+    NASTY = ("plain", "two  words", "it's", '"double"', "$HOME `id` $(id)", "back\\slash",
+             "new\nline", "*", "~", "#x", "", "-n", "a;b&&c|d>e", "ünïcödé", "%s", "{1..3}",
+             "'\"'\"'")
 
     def test_an_argument_vector_arrives_word_by_word(self):
         show = "import json, sys; print(json.dumps(sys.argv[1:]))"
         done = self.launch("--", "python3", "-c", show, *self.NASTY, trainers=1)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(self.lines(done.stdout)[0][1]), self.NASTY)
+        self.assertEqual(json.loads(self.lines(done.stdout)[0][1]), list(self.NASTY))
 
     def test_the_commands_own_options_are_never_taken_for_ours(self):
         done = self.launch("echo", "--num_trainers", "9", "--dry_run", "--", "--help", trainers=1)

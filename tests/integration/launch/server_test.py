@@ -175,7 +175,7 @@ class Top(GraphctlTest):
         self.stop_server()
         wait_until("it to notice", lambda: "error" in json.loads(read_line(top.stdout))[0])
         top.send_signal(signal.SIGINT)
-        rest, errors = top.communicate(timeout=20 * SLOW)
+        _, errors = top.communicate(timeout=20 * SLOW)
         self.assertEqual((top.returncode, errors), (0, ""))
         self.assertEqual(self.graphctl("top", "--once", "--interval", "0.1", *HERE).returncode, 5)
         self.assertIn("no server", self.graphctl("top", "--once", "--interval", "0.1").stdout)

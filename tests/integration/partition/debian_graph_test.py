@@ -55,7 +55,8 @@ class DebianGraph(unittest.TestCase):
         (self.scratch / "Packages").write_text(PACKAGES)
 
     def run_script(self, output, *more):
-        return subprocess.run([ROOT / "scripts/debian_graph.py", "--from", self.scratch / "Packages",
+        script = ROOT / "scripts/debian_graph.py"
+        return subprocess.run([script, "--from", self.scratch / "Packages",
                                "--output", self.scratch / output, *more],
                               capture_output=True, text=True, timeout=60)
 
@@ -85,7 +86,8 @@ class DebianGraph(unittest.TestCase):
         result = self.run_script("out", "--hetero")
         self.assertEqual(result.returncode, 0, result.stderr)
         # ann, bob and nobody; alpha, which beta is built from too, gamma and delta.
-        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"), ["package,maintainer,source", "4,3,3"])
+        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"),
+                         ["package,maintainer,source", "4,3,3"])
         expected = {
             "package,depends,package": ["0,1", "0,2", "0,3", "1,2"],  # Pre-Depends among them
             "package,recommends,package": [],  # alpha's on itself
@@ -106,15 +108,17 @@ class DebianGraph(unittest.TestCase):
                 self.assertEqual(self.lines(folder + "/num-edge-list.csv.gz"), [str(len(lines))])
         self.assertEqual(self.lines("raw/nodetype-has-feat.csv.gz"),
                          ["package,maintainer,source", "True,False,False"])
-        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"), ["0,alpha", "1,gamma", "2,delta"])
+        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"),
+                         ["0,alpha", "1,gamma", "2,delta"])
         # Packages have the features, labels and split that they have in the homogeneous graph.
         self.assertEqual(self.run_script("homogeneous").returncode, 0)
         for name, homogeneous in (("raw/node-feat/package/node-feat", "raw/node-feat"),
                                   ("raw/node-label/package/node-label", "raw/node-label"),
                                   ("split/hash/package/train", "split/hash/train"),
                                   ("split/hash/package/test", "split/hash/test")):
+            expected = self.scratch / "homogeneous" / (homogeneous + ".csv.gz")
             self.assertEqual((self.scratch / "out" / (name + ".csv.gz")).read_bytes(),
-                             (self.scratch / "homogeneous" / (homogeneous + ".csv.gz")).read_bytes())
+                             expected.read_bytes())
 
     def test_the_same_packages_give_the_same_bytes(self):
         for number, more in ((10, []), (34, ["--hetero"])):
@@ -138,7 +142,8 @@ class DebianGraph(unittest.TestCase):
         config = self.scratch / "apt.conf"
         config.write_text('Dir::State::lists "%s/lists";\nDir::Cache "%s/cache";\n'
                           % (self.scratch, self.scratch))
-        result = subprocess.run([ROOT / "scripts/debian_graph.py", "--output", self.scratch / "out"],
+        script = ROOT / "scripts/debian_graph.py"
+        result = subprocess.run([script, "--output", self.scratch / "out"],
                                 env=dict(os.environ, APT_CONFIG=str(config)),
                                 capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 1, result.stderr)

@@ -198,9 +198,11 @@ class PartitionCommand(unittest.TestCase):
 
     def test_slips_are_named_and_not_what_they_hide(self):
         for words, said in {
-                ("partiton", "--graph_name", "x"): "unknown verb 'partiton', did you mean 'partition'",
+                ("partiton", "--graph_name", "x"):
+                    "unknown verb 'partiton', did you mean 'partition'",
                 ("frobnicate",): "unknown verb 'frobnicate'; graphctl has: ",
-                ("server", "strat"): "unknown verb 'strat', did you mean 'start'; graphctl server has",
+                ("server", "strat"):
+                    "unknown verb 'strat', did you mean 'start'; graphctl server has",
                 ("partition", "--inptu", "x"): "unknown option '--inptu', did you mean '--input'; "
                                                "see graphctl partition --help",
                 ("partition", "--num-pards=2"): "unknown option '--num-pards', did you mean "

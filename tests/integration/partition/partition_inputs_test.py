@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl partition on every kind of input, end to end: partition, verify, load (inspect --part)."""
+"""graphctl partition on every kind of input, end to end: it partitions, verifies and loads (inspect
+--part)."""
 import gzip
 import json
 import os
@@ -44,8 +45,8 @@ class Inputs(unittest.TestCase):
         return path
 
     def partition(self, *more, parts=2):
-        return graphctl("partition", "--graph_name", "g", "--num_parts", parts, "--output", self.output,
-                        "--force", "--json", *more)
+        return graphctl("partition", "--graph_name", "g", "--num_parts", parts,
+                        "--output", self.output, "--force", "--json", *more)
 
     def partitioned(self, *more, parts=2):
         """Partitions, verifies, loads every partition; returns (summary, parts as inspected)."""
@@ -53,7 +54,8 @@ class Inputs(unittest.TestCase):
         self.assertEqual(result.returncode, OK, result.stderr)
         verified = graphctl("verify", self.output / "g.json")
         self.assertEqual(verified.returncode, OK, verified.stdout + verified.stderr)
-        shown = [json.loads(graphctl("inspect", self.output / "g.json", "--part", p, "--json").stdout)
+        config = self.output / "g.json"
+        shown = [json.loads(graphctl("inspect", config, "--part", p, "--json").stdout)
                  for p in range(parts)]
         return json.loads(result.stdout), shown
 
@@ -75,8 +77,8 @@ class Inputs(unittest.TestCase):
         self.assertEqual(names[:3], ["person 0", "person 1", "person 8"])
         self.assertEqual(len(names), 51)
         self.assertEqual(summary["node_names"], {"_N": str(self.output / "g._N.ids.txt.gz")})
-        result = graphctl("partition", "--graph_name", "g", "--num_parts", 2, "--output", self.output,
-                          "--force", "--input", path)
+        result = graphctl("partition", "--graph_name", "g", "--num_parts", 2,
+                          "--output", self.output, "--force", "--input", path)
         self.assertIn("node names   %s/g._N.ids.txt.gz\n" % self.output, result.stdout)
         # They go with the graph when it is cut anew or converted: orig_id still leads to them.
         written = (self.output / "g._N.ids.txt.gz").read_bytes()
@@ -112,7 +114,8 @@ class Inputs(unittest.TestCase):
         self.assertEqual((summary["num_nodes"], summary["num_edges"]), (9, 14))
         self.assertEqual([t["name"] for t in shown[0]["etypes"]],
                          ["user:follows:user", "user:plays:game", "game:rev_plays:user"])
-        self.assertEqual(self.features(shown, "etypes", 2), {"orig_id": "int64", "hours": "float32"})
+        self.assertEqual(self.features(shown, "etypes", 2),
+                         {"orig_id": "int64", "hours": "float32"})
         self.assertEqual(self.features(shown, "ntypes", 0)["train_mask"], "uint8")
         self.assertEqual(self.features(shown, "ntypes", 1), {"orig_id": "int64", "feat": "float32"})
         self.assertTrue((self.output / "g.user.ids.txt.gz").exists())
@@ -159,7 +162,8 @@ class Inputs(unittest.TestCase):
                           "triplet-list.csv.gz:1", "book")
 
     def test_dgls_chunked_layout(self):
-        spec = lambda name, *paths: {"format": {"name": name, "delimiter": " "}, "data": paths}
+        def spec(name, *paths):
+            return {"format": {"name": name, "delimiter": " "}, "data": paths}
         self.write("chunked/e0.txt", "0 1\n1 2\n")
         self.write("chunked/e1.txt", "2 0\n")
         self.write("chunked/x.npy", npy("<f4", (3, 2), range(6)))
@@ -226,7 +230,8 @@ class Inputs(unittest.TestCase):
                     with self.subTest(name, method=method, parts=parts):
                         summary, shown = self.partitioned(*options, "--part_method", method,
                                                           parts=parts)
-                        self.assertEqual((summary["num_nodes"], summary["num_edges"]), (nodes, edges))
+                        self.assertEqual((summary["num_nodes"], summary["num_edges"]),
+                                         (nodes, edges))
                         self.assertEqual(sum(t["edges"] for part in shown for t in part["etypes"]),
                                          edges)
 
@@ -245,15 +250,16 @@ class Inputs(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         self.assert_fails(self.partition(), INVALID, "--input or --edges")
         self.assert_fails(self.partition("--input", "/nowhere"), NOT_FOUND, "/nowhere")
-        self.assert_fails(self.partition("--input", self.scratch), NOT_FOUND, "raw/", "metadata.json",
-                          "<graph_name>.json")
+        self.assert_fails(self.partition("--input", self.scratch), NOT_FOUND, "raw/",
+                          "metadata.json", "<graph_name>.json")
         other = self.write("other.json", "{}")
         self.assert_fails(self.partition("--input", other), CORRUPT, "num_parts", "node_type")
-        self.assert_fails(self.partition("--input", other, "--input_format", "chunked", "--nodes", "x"),
-                          INVALID, "--nodes don't go with it")
+        result = self.partition("--input", other, "--input_format", "chunked", "--nodes", "x")
+        self.assert_fails(result, INVALID, "--nodes don't go with it")
         edges = self.write("e.csv", "0,1\n1,x\n")
         self.assert_fails(self.partition("--edges", "a:b=%s" % edges), INVALID, "src:rel:dst")
-        self.assert_fails(self.partition("--input", edges, "--separator", "dot"), INVALID, "semicolon")
+        self.assert_fails(self.partition("--input", edges, "--separator", "dot"), INVALID,
+                          "semicolon")
         self.assert_fails(self.partition("--input", edges, "--header", "maybe"), INVALID, "yes")
         self.assert_fails(self.partition("--input", edges, "--src_col", "u"), INVALID,
                           "no column 'u'; there are 2: 0, 1")
