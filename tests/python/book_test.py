@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition books, against what DGL's answered."""
+"""Compares partition books with the recorded answers of DGL's."""
 
 import unittest
 
@@ -70,14 +70,14 @@ class Book(unittest.TestCase):
                     book.map_to_homo_eid(edges["ids"], etype).tolist(), edges["map_to_homo_eid"]
                 )
 
-    def test_all_that_a_partition_owns(self):
+    def test_ids_that_a_partition_owns(self):
         for (book, *_), dgl in self.each():
             for part, (first, last) in enumerate(dgl["partid2"]["partid2nids_first_last"]):
                 nodes = book.partid2nids(part)
                 self.assertEqual(len(nodes), dgl["partid2"]["partid2nids_count"][part])
                 self.assertEqual((int(nodes[0]), int(nodes[-1])), (first, last))
 
-    def test_ids_out_of_range_are_refused(self):
+    def test_ids_out_of_range_raise_an_error(self):
         book = load_partition_book(support.fixture("hetero_2p").config, 0)[0]
         with self.assertRaises(graphd.errors.InvalidError):
             book.nid2partid([560])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints that a trainer makes: embeddings, their optimiser's state and dense weights as one."""
+"""Tests checkpoints that a trainer makes of embeddings, their optimiser's state and dense
+weights."""
 
 import io
 
@@ -14,7 +15,7 @@ from graphd.distributed import DistEmbedding, DistTensor, SparseAdagrad
 class Checkpoints(support.GraphTest):
     fixture = "sbm_2p_metis"
 
-    def test_everything_goes_back_to_what_it_was(self):
+    def test_restore_brings_back_rows_state_and_files(self):
         g = self.served()
         embedding = DistEmbedding(
             g.num_nodes(), 4, name="kept", init_func=graphd.distributed.init.Uniform(-1, 1)
@@ -38,7 +39,7 @@ class Checkpoints(support.GraphTest):
         self.assertFalse(torch.equal(further, kept))
         checkpoint.restore(g, "first")
         self.assertTrue(torch.equal(embedding(nodes).detach(), kept))
-        self.step(embedding, optimizer, nodes)  # with the state that Adagrad had
+        self.step(embedding, optimizer, nodes)  # uses the restored state of Adagrad
         self.assertTrue(torch.equal(embedding(nodes).detach(), further))
         read = torch.load(io.BytesIO(checkpoint.read_file(g, "first", "dense.pt")))
         self.assertTrue(torch.equal(read["w"], dense["w"]))
@@ -52,7 +53,7 @@ class Checkpoints(support.GraphTest):
         (embedding(nodes) ** 2).sum().backward()
         optimizer.step()
 
-    def test_tensors_can_be_chosen(self):
+    def test_some_tensors_are_restored_by_name(self):
         g = self.served()
         for name in ("one", "two"):
             tensor = DistTensor((g.num_nodes(),), torch.int64, name=name, persistent=True)
@@ -61,7 +62,7 @@ class Checkpoints(support.GraphTest):
         self.assertEqual(list(made.tensors), ["two"])
         checkpoint.delete(g, "chosen")
 
-    def test_without_servers_there_are_none(self):
+    def test_standalone_mode_has_no_checkpoints(self):
         with self.assertRaises(graphd.errors.InvalidError):
             checkpoint.create(self.standalone(), "first")
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example of DGL's documents, as docs/python.md changes it: the original is DGL's to the letter,
-only what may change does, and the result trains."""
+"""Tests the example of DGL's documents as docs/python.md changes it.
+
+The original equals DGL's text, only imports and the sampler's construction change, and the result
+trains.
+"""
 
 import difflib
 import hashlib
@@ -11,10 +14,10 @@ import unittest
 import jobs
 import support
 
-# Of the first listing in chapter 7 of DGL's user guide.
+# The checksum of the first listing in chapter 7 of DGL's user guide.
 ORIGINAL = "8dc7517c9146cf77e0a751d549d4f8102021832793e4aecd6953f9bb7fab19d1"
 
-# What the listing leaves to the reader.
+# The parts that the listing leaves to the reader.
 BEFORE = """
 import argparse, sys
 sys.path.insert(0, {examples!r})
@@ -37,7 +40,7 @@ if g.rank() == 0:
 
 
 def shown():
-    """The listing in docs/python.md, line by line."""
+    """Returns the lines of the listing in docs/python.md."""
     with open(os.path.join(jobs.ROOT, "docs", "python.md"), encoding="utf-8") as file:
         return (
             re.search(r"^```diff\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
@@ -51,14 +54,14 @@ def side(sign):
 
 
 class Listing(unittest.TestCase):
-    def test_the_original_is_dgls(self):
+    def test_the_original_equals_dgls_text(self):
         self.assertEqual(hashlib.sha256("\n".join(side("-")).encode()).hexdigest(), ORIGINAL)
 
-    def test_it_is_the_difference(self):
+    def test_the_listing_is_the_difference_of_both(self):
         computed = list(difflib.unified_diff(side("-"), side("+"), lineterm="", n=1000))[3:]
         self.assertEqual([line.rstrip() for line in computed], shown())
 
-    def test_imports_and_the_samplers_construction_change_and_nothing_else(self):
+    def test_only_imports_and_the_samplers_construction_change(self):
         changed = "\n".join(line for line in shown() if line[:1] in ("-", "+"))
         without_imports = re.sub(r"^[-+](from \S+ )?import .*\n", "", changed, flags=re.MULTILINE)
         self.assertRegex(

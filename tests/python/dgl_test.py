@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Together with DGL: its graphs are cut into partitions, blocks become its blocks, its layers compute
-on them. Run with the environment that scripts/setup makes."""
+"""Tests graphd together with DGL: it partitions DGL's graphs, converts blocks to DGL's, and DGL's
+layers compute on these. Run it with the environment that scripts/setup makes."""
 
 import inspect
 import os
@@ -10,8 +10,8 @@ import unittest
 
 import torch
 
-torch.__version__ = "1.13.1"  # Debian's says 1.13.0a0, which DGL takes for one before 1.13
-os.environ["DGLBACKEND"] = "pytorch"  # else DGL writes it into the home directory
+torch.__version__ = "1.13.1"  # Debian's is 1.13.0a0, which DGL takes for a version before 1.13
+os.environ["DGLBACKEND"] = "pytorch"  # otherwise DGL writes it into the home directory
 import dgl  # noqa: E402
 import dgl.nn  # noqa: E402
 import dgl.sampling  # noqa: E402
@@ -53,7 +53,7 @@ def heterogeneous():
 
 
 def parameters(thing):
-    """{name: default} in order; those that are given by name alone and **kwargs do not count."""
+    """Returns {name: default} in order, without keyword-only parameters and **kwargs."""
     return {
         p.name: p.default
         for p in inspect.signature(thing).parameters.values()
@@ -62,9 +62,9 @@ def parameters(thing):
 
 
 class Signatures(unittest.TestCase):
-    """Arguments come in DGL's order, with DGL's defaults."""
+    """Compares the order and the defaults of arguments with DGL's."""
 
-    LATER = {"exclude_edges"}  # DGL 2.3 has it where ours is
+    LATER = frozenset({"exclude_edges"})  # DGL 2.3 has it in the same position
 
     def compare(self, where, theirs, ours):
         theirs = parameters(theirs)
@@ -75,10 +75,12 @@ class Signatures(unittest.TestCase):
         }
         self.assertEqual(list(ours)[: len(theirs)], list(theirs), where)
         for name, default in theirs.items():
-            if default is not inspect.Parameter.empty and name != "etype":  # which may be a triple
+            if (
+                default is not inspect.Parameter.empty and name != "etype"
+            ):  # the default of etype may be a triple
                 self.assertEqual(ours[name], default, f"{where}: {name}")
 
-    def test_of_functions_and_classes(self):
+    def test_functions_and_classes(self):
         for theirs, ours, names in (
             (
                 dgl.distributed,
@@ -117,9 +119,13 @@ class Signatures(unittest.TestCase):
                 with self.subTest(name):
                     self.compare(name, getattr(theirs, name), getattr(ours, name))
 
-    def test_of_methods(self):
+    def test_methods(self):
         for theirs, ours, elsewhere in (
-            (dgl.distributed.DistGraph, DistGraph, {"in_degrees", "out_degrees"}),  # dgl.ALL
+            (
+                dgl.distributed.DistGraph,
+                DistGraph,
+                {"in_degrees", "out_degrees"},
+            ),  # the default is dgl.ALL
             (dgl.distributed.GraphPartitionBook, graphd.distributed.GraphPartitionBook, set()),
             (dgl.distributed.DistTensor, graphd.distributed.DistTensor, {"kvstore_key"}),
         ):
@@ -155,7 +161,7 @@ class WithDgl(support.GraphTest):
             graphd.distributed.exit_client()
             shutil.rmtree(os.path.join(self.folder, "parts"))
 
-    def test_a_graph_of_several_types_keeps_them(self):
+    def test_a_graph_of_several_types_keeps_its_types(self):
         theirs = heterogeneous()
         g = self.cut(theirs)
         self.assertEqual({t: g.num_nodes(t) for t in g.ntypes}, COUNTS)
@@ -168,7 +174,7 @@ class WithDgl(support.GraphTest):
             for ntype, mine, other in zip((src, dst), ends, others):
                 self.assertTrue(torch.equal(g.nodes[ntype].data["orig_id"][mine], other))
 
-    def test_a_block_is_its_block(self):
+    def test_a_block_becomes_a_block_of_dgl(self):
         g = self.cut(homogeneous())
         sampler = NeighborSampler([3, 4], prefetch_node_feats=["feat"], prefetch_edge_feats=["w"])
         for block in sampler.sample(g, torch.arange(20))[2]:
@@ -190,7 +196,7 @@ class WithDgl(support.GraphTest):
                     self.assertTrue(torch.equal(mine[name], other[name]), name)
             self.assertTrue(torch.equal(made.in_degrees(), block.in_degrees()))
 
-    def test_a_block_of_several_types_is_its_block(self):
+    def test_a_block_of_several_types_becomes_a_block_of_dgl(self):
         g = self.cut(heterogeneous())
         (block,) = NeighborSampler([3]).sample(g, {"user": torch.arange(9), "item": [1, 2]})[2]
         made = block.to_dgl()
@@ -208,7 +214,7 @@ class WithDgl(support.GraphTest):
             for mine, other in zip(block.edges(etype=etype), made.edges(etype=etype, order="eid")):
                 self.assertTrue(torch.equal(mine, other))
 
-    def test_its_layers_compute_on_our_blocks_what_they_compute_on_the_graph(self):
+    def test_layers_of_dgl_compute_the_same_on_blocks_and_on_the_graph(self):
         theirs = homogeneous()
         layers = [dgl.nn.SAGEConv(5, 8, "mean"), dgl.nn.SAGEConv(8, 3, "mean")]
         whole = layers[1](theirs, layers[0](theirs, theirs.ndata["feat"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public function, class and method says what it takes, gives and refuses, in NumPy's style:
+"""Checks that every public function, class and method has a docstring in NumPy's style, with the
 sections Parameters, which names each of them, Returns or Yields, and Raises."""
 
 import ast
@@ -21,11 +21,17 @@ MODULES = (
     "graphd.sampled",
     "graphd.subgraph",
 )
-FOUND = {"Block", "GraphPartitionBook", "Partition", "SampledGraph", "Subgraph"}  # made by others
+FOUND = {
+    "Block",
+    "GraphPartitionBook",
+    "Partition",
+    "SampledGraph",
+    "Subgraph",
+}  # users do not call the constructors
 
 
 def public(module):
-    """(name, function or class) of what the module offers and graphd has made."""
+    """Yields (name, function or class) for the public names that graphd defines."""
     names = getattr(module, "__all__", None) or [
         name
         for name, thing in vars(module).items()
@@ -38,7 +44,7 @@ def public(module):
 
 
 def functions(where, thing):
-    """(name, function or None, its documentation) of a function, or of a class and its methods."""
+    """Yields (name, function or None, docstring) of a function, or of a class and its methods."""
     if inspect.isfunction(thing):
         yield where, thing, inspect.getdoc(thing)
         return
@@ -58,19 +64,20 @@ def functions(where, thing):
 
 
 def sections(doc):
-    """{title: lines} of a docstring."""
+    """Returns {title: lines} of a docstring."""
     parts = re.split(r"^(\w+)\n-{3,}\n", doc, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
 def documented(section):
-    """The names that a section explains: those before a colon, at the margin."""
+    """Returns the names that a section explains: those before a colon, without indentation."""
     lines = re.findall(r"^(\S.*?)(?: :.*)?$", section, re.MULTILINE)
     return {name.strip("* ") for line in lines for name in line.split(",")}
 
 
 def has(function, kinds):
-    """Whether the function itself, not one inside it, raises, or returns or yields a value."""
+    """Returns whether the function itself, not an inner one, has a statement of these kinds that
+    raises an error, or returns or yields a value."""
 
     def statements(node):
         for child in ast.iter_child_nodes(node):
@@ -80,7 +87,7 @@ def has(function, kinds):
 
     try:
         source = inspect.getsource(function)
-    except OSError:  # a dataclass's
+    except OSError:  # a method that dataclasses generates has no source
         return False
     tree = ast.parse(textwrap.dedent(source)).body[0]
     return any(
@@ -90,7 +97,7 @@ def has(function, kinds):
 
 
 def lacking(function, doc):
-    """What the documentation of a function, or of a class that it makes, does not say."""
+    """Returns the names and sections that a docstring of a function or class lacks."""
     if not doc:
         return ["a docstring"]
     if function is None or doc.startswith("See `"):
@@ -112,7 +119,7 @@ def lacking(function, doc):
 class Docstrings(unittest.TestCase):
     maxDiff = None
 
-    def test_they_are_whole(self):
+    def test_docstrings_are_complete(self):
         found = {}
         for module in map(importlib.import_module, MODULES):
             for where, thing in public(module):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DistGraph: sizes, types, data, degrees, edges, splits, however the graph is reached."""
+"""Tests sizes, types, data, degrees, edges and splits of DistGraph, in each mode."""
 
 import collections
 import os
@@ -27,12 +27,12 @@ class Graph(support.GraphTest):
             self.assertEqual(g.to_canonical_etype("follows"), FOLLOWS)
             self.assertEqual(g.rank(), 0)
 
-    def test_an_ambiguous_or_missing_type_is_refused(self):
+    def test_an_ambiguous_or_missing_type_raises_an_error(self):
         g = self.standalone()
         with self.assertRaises(graphd.errors.InvalidError):
-            g.num_edges("likes")  # two canonical types have it
+            g.num_edges("likes")  # two canonical types have this relation
         with self.assertRaises(graphd.errors.InvalidError):
-            g.ndata
+            _ = g.ndata
         with self.assertRaises(graphd.errors.NotFoundError):
             g.num_nodes("users")
 
@@ -43,7 +43,7 @@ class Graph(support.GraphTest):
         with self.assertRaisesRegex(graphd.errors.InvalidError, "exit_client"):
             DistGraph(part_config=config + "2")
 
-    def test_the_environment_s_graph_is_the_session_s(self):
+    def test_the_environment_sets_the_graph_of_the_session(self):
         config = support.fixture(self.fixture).config
         with unittest.mock.patch.dict(os.environ, GRAPHD_PART_CONFIG=config):
             g = DistGraph()
@@ -104,18 +104,18 @@ class Graph(support.GraphTest):
         found = g.has_edges_between(list(u), list(v), FOLLOWS).tolist()
         self.assertEqual(found, [pair in pairs for pair in zip(u, v)])
 
-    def test_an_id_out_of_range_is_named(self):
+    def test_an_error_names_the_id_out_of_range(self):
         for g in self.each_way():
             with self.assertRaisesRegex(graphd.errors.InvalidError, "1200"):
                 g.find_edges([5, 1200], FOLLOWS)
 
 
 class Split(support.GraphTest):
-    def test_every_chosen_node_goes_to_one_trainer(self):
+    def test_every_node_of_the_mask_goes_to_one_trainer(self):
         for g in self.each_way():
             mask = g.nodes["user"].data["train_mask"]
             chosen = mask[:].nonzero().flatten().tolist()
-            self.assertEqual(node_split(mask).tolist(), chosen)  # one trainer: all of them
+            self.assertEqual(node_split(mask).tolist(), chosen)  # the only trainer gets all of them
             book = g.get_partition_book()
             self.assertEqual(node_split(mask[:], book, "user").tolist(), chosen)
             self.assertEqual(node_split(mask, force_even=False).tolist(), chosen)
@@ -135,7 +135,7 @@ class Split(support.GraphTest):
         with self.assertRaises(graphd.errors.InvalidError):
             node_split(g.nodes["user"].data["train_mask"][:])
 
-    def test_a_mask_of_another_length_is_refused(self):
+    def test_a_mask_of_another_length_raises_an_error(self):
         g = self.standalone()
         with self.assertRaises(graphd.errors.InvalidError):
             node_split(torch.ones(10, dtype=torch.bool), g.get_partition_book(), "user")

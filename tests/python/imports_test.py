@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules of the package do not import each other in a cycle, not even inside functions."""
+"""Checks that modules of the package do not import each other in a cycle, not even in functions."""
 
 import ast
 import graphlib

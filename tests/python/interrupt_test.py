@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C ends every wait, and what was interrupted can be used on."""
+"""Tests that Ctrl-C ends every wait, and that interrupted objects remain usable."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from graphd.sampling import NeighborSampler
 
 class Interrupt(support.GraphTest):
     def interrupted(self, call):
-        """Ctrl-C after 0.2 s ends the call within a second."""
+        """Checks that Ctrl-C after 0.2 s ends the call within a second."""
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         begin = time.monotonic()
         timer.start()
@@ -50,7 +51,7 @@ class Interrupt(support.GraphTest):
             self.interrupted(lambda: feat[nodes["user"]])
             self.interrupted(lambda: sample_neighbors(g, nodes, 3))
             self.interrupted(lambda: g.find_edges(list(range(1200)), "follows"))
-            self.interrupted(lambda: list(loader))
+            self.interrupted(functools.partial(list, loader))
             self.interrupted(lambda: list(collating))
             self.interrupted(lambda: DistTensor((300, 2), torch.float32, name="never"))
             begin = time.monotonic()
@@ -74,13 +75,13 @@ class Interrupt(support.GraphTest):
         optimizer = SparseSGD([DistEmbedding(300, 2)], lr=1.0, synchronous=True)
         self.interrupted(optimizer.step)
 
-    def test_waiting_for_a_server_that_is_not_there(self):
+    def test_waiting_for_a_server_that_does_not_exist(self):
         path = os.path.join(self.daemons().folder, "nobody.txt")
         with open(path, "w") as file:
             file.write("127.0.0.1 1\n127.0.0.1 2\n")
         self.interrupted(lambda: initialize(path, server_name="nobody"))
 
-    def test_a_forked_process_is_told_so(self):
+    def test_a_forked_process_gets_an_error(self):
         g = self.served("tcp")
         feat = g.nodes["user"].data["feat"]
         child = os.fork()

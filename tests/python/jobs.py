@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs of Python trainers, launched by graphctl, for the tests of examples/train_dist*.py."""
+"""Runs jobs of Python trainers with graphctl, for the tests of examples/train_dist*.py."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class JobTest(unittest.TestCase):
         return os.path.join(cls.workspace, name)
 
     def partition(self, name, *make, add_reverse=()):
-        """Makes a graph in OGB's layout, unless it is there, and cuts it in two."""
+        """Makes a graph in OGB's layout, unless it exists, and cuts it into two partitions."""
         config = self.path(f"{name}/{name}.json")
         if not os.path.exists(config):
             run(sys.executable, *make, self.path(f"raw_{name}"))
@@ -63,7 +63,7 @@ class JobTest(unittest.TestCase):
         )
 
     def job(self, script, name, *arguments, trainers=2):
-        """The output of a job on servers of its own, which end with it."""
+        """Returns the output of a job that starts and stops its own servers."""
         command = [
             GRAPHCTL,
             "launch",

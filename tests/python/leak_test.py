@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loaders come and go, and nothing of them stays: descriptors, mappings, threads, objects, references,
-memory; neither here nor in the daemons.
+"""Checks that loaders leave nothing behind, neither in this process nor in the daemons: descriptors,
+mappings, threads, objects, references and memory.
 
-LEAK_BATCHES says how many batches are made of them; a million takes half an hour.
+LEAK_BATCHES is the number of batches to make; a million takes half an hour.
 """
 
 import gc
@@ -19,8 +19,8 @@ from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataL
 from graphd.sampling import NeighborSampler, negative_sampler
 
 BATCHES = int(os.environ.get("LEAK_BATCHES", "10000"))
-WAYS = (("standalone", 0.45), ("auto", 0.45), ("tcp", 0.1))  # and their share of the batches
-MEMORY = 12 << 20  # what allocators may keep beside
+WAYS = (("standalone", 0.45), ("auto", 0.45), ("tcp", 0.1))  # with their shares of the batches
+MEMORY = 12 << 20  # tolerance for memory that allocators keep
 
 
 def resident(pid="self"):
@@ -33,7 +33,7 @@ def descriptors(pid="self"):
 
 
 class Loaders:
-    """Batches of loaders that are made, read to the end or left in the middle, and dropped."""
+    """Makes loaders, reads them to the end or stops in the middle, and drops them."""
 
     def __init__(self, g):
         self.g, self.nodes, self.edges = g, torch.arange(200), torch.arange(200)
@@ -80,10 +80,10 @@ class Leaks(support.GraphTest):
     fixture = "sbm_2p_metis"
 
     def counts(self, loaders):
-        """What must not grow."""
+        """Returns the counts that must not grow."""
         deadline = time.monotonic() + 10
         while len(os.listdir("/proc/self/task")) > self.threads and time.monotonic() < deadline:
-            time.sleep(0.01)  # those of the last loader that was left in the middle
+            time.sleep(0.01)  # the last loader that stopped in the middle
         gc.collect()
         with open("/proc/self/maps") as file:
             mappings = sum("graphd" in line or "memfd" in line for line in file)
@@ -105,14 +105,14 @@ class Leaks(support.GraphTest):
             ],
         }
 
-    def test_nothing_of_a_loader_stays(self):
+    def test_loaders_leave_nothing_behind(self):
         for way, share in WAYS:
             batches = int(BATCHES * share)
             with self.subTest(way):
                 g = self.standalone() if way == "standalone" else self.served(way)
                 pids = [] if way == "standalone" else [p.pid for p in self.daemons().processes]
                 loaders = Loaders(g)
-                list(loaders.made("nodes", 0))  # torch's threads, this process's job
+                list(loaders.made("nodes", 0))  # starts torch's threads and this process's job
                 self.threads = len(os.listdir("/proc/self/task"))
                 loaders.run(max(1000, batches // 4))
                 before, here, objects = self.counts(loaders), resident(), len(gc.get_objects())
@@ -128,7 +128,7 @@ class Leaks(support.GraphTest):
                     flush=True,
                 )
                 self.assertEqual(before, after)
-                self.assertLess(objects, 20)  # this test has some itself
+                self.assertLess(objects, 20)  # the test itself makes some objects
                 self.assertLess(grown, MEMORY)
                 for pid, (files, memory) in zip(pids, there):
                     print(

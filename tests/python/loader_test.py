@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loaders, samplers and the blocks that they make."""
+"""Tests loaders, samplers and the blocks that they make."""
 
 import gc
 import os
@@ -77,7 +77,7 @@ class Blocks(support.GraphTest):
         self.assertIs(block.to("cpu"), block)
         self.assertEqual(block.srcnodes().tolist(), list(range(block.num_src_nodes())))
 
-    def test_features_that_are_asked_for_come_along(self):
+    def test_requested_features_come_with_the_batch(self):
         for g in self.each_way():
             sampler = NeighborSampler(
                 [3, 3], prefetch_node_feats=["feat"], prefetch_labels=["label"]
@@ -100,7 +100,7 @@ class Blocks(support.GraphTest):
             ShadowSampler([2, 2]),
             NeighborSampler([{"_E": 2}, {("_N", "_E", "_N"): 1}]),
         ):
-            inputs, outputs, blocks = sampler.sample(g, torch.arange(10))
+            _, _, blocks = sampler.sample(g, torch.arange(10))
             self.assertEqual(blocks[-1].dstdata[graphd.NID][:10].tolist(), list(range(10)))
             self.assertGreater(blocks[0].num_edges(), 0)
         weights = LayerSampler([50]).sample(g, torch.arange(10))[2][0].edata["weight"]
@@ -110,7 +110,7 @@ class Blocks(support.GraphTest):
 
 
 class NodeLoader(support.GraphTest):
-    def test_every_node_once_in_each_epoch(self):
+    def test_every_node_comes_once_in_each_epoch(self):
         for g in self.each_way():
             loader = DistNodeDataLoader(
                 g,
@@ -144,7 +144,7 @@ class NodeLoader(support.GraphTest):
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[0], found[2])
 
-    def test_leaving_an_epoch_leaves_nothing_behind(self):
+    def test_an_unfinished_epoch_leaves_nothing_behind(self):
         g = self.standalone()
         loader = DistNodeDataLoader(
             g, {"user": torch.arange(300)}, NeighborSampler([2]), batch_size=10, num_workers=2
@@ -172,7 +172,7 @@ class NodeLoader(support.GraphTest):
             )
             self.assertEqual([len(out["user"]) for _, out, _ in loader], [20, 20, 10])
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_arguments_raise_an_error(self):
         g = self.standalone()
         for change in (
             {"batch_size": 0},
@@ -191,7 +191,7 @@ class NodeLoader(support.GraphTest):
                     batch_size=arguments["batch_size"],
                 )
 
-    def test_what_labor_does_not_have_is_refused(self):
+    def test_options_that_labor_lacks_raise_an_error(self):
         for more in (
             {"importance_sampling": 1},
             {"layer_dependency": True},
@@ -203,7 +203,7 @@ class NodeLoader(support.GraphTest):
         with self.assertRaisesRegex(graphd.errors.InvalidError, "omit src_nodes"):
             graphd.to_block(found, src_nodes=[1])
 
-    def test_arguments_are_refused_not_changed(self):
+    def test_arguments_raise_an_error_and_are_not_changed(self):
         g = self.standalone()
         nids = {"user": torch.arange(9)}
         for change in (
@@ -256,7 +256,7 @@ class NodeLoader(support.GraphTest):
                     g, {"user": torch.arange(300)}, sampler, batch_size=10, num_workers=2
                 )
                 batches = iter(loader)
-                for _ in range(i % 3):  # some are left in the middle, some were never begun
+                for _ in range(i % 3):  # some loaders stop in the middle, some never start
                     next(batches)
 
         for way in ("standalone", "tcp"):
@@ -276,11 +276,11 @@ class NodeLoader(support.GraphTest):
 
 
 class Lifetime(support.GraphTest):
-    """Batches are large: they go with the last reference to them, and leave the collector of cycles
-    nothing to do."""
+    """Tests that a batch, which may be large, is freed with its last reference, without the garbage
+    collector."""
 
     def check(self, use):
-        use()  # what is made once
+        use()  # makes the objects that are made only once
         gc.collect()
         gc.disable()
         self.addCleanup(gc.enable)
@@ -290,12 +290,12 @@ class Lifetime(support.GraphTest):
     def look(self, blocks):
         for block in blocks:
             for frames in (block.src_frames, block.dst_frames, block.edge_frames):
-                for frame in frames[:2]:  # some are looked at, some are not
+                for frame in frames[:2]:  # some data are used, some are not
                     dict(frame)
             block.csc(FOLLOWS)
             block.edges(etype=FOLLOWS)
 
-    def test_of_samplers(self):
+    def test_samplers(self):
         g = self.standalone()
         feats = {
             "prefetch_node_feats": {"user": ["feat"]},
@@ -309,7 +309,7 @@ class Lifetime(support.GraphTest):
         )
         self.check(lambda: NeighborSampler([2, 2], **feats).sample(g, {"user": [1]}))
 
-    def test_of_loaders(self):
+    def test_loaders(self):
         g = self.standalone()
         sampler = NeighborSampler(
             [2, 2],
@@ -326,10 +326,10 @@ class Lifetime(support.GraphTest):
             negative_sampler=negative_sampler.Uniform(1),
         )
         for loader in (nodes, edges):
-            self.check(lambda: [self.look(batch[-1]) for batch in loader])
-            self.check(lambda: [len(batch) for batch in loader])
+            self.check(lambda loader=loader: [self.look(batch[-1]) for batch in loader])
+            self.check(lambda loader=loader: [len(batch) for batch in loader])
 
-    def test_a_loop_that_lets_go_of_its_batch_keeps_none_of_it(self):
+    def test_a_loop_that_deletes_its_batch_frees_it(self):
         g = self.standalone()
         sampler = NeighborSampler([2])
         for loader in (
@@ -352,7 +352,7 @@ class Lifetime(support.GraphTest):
         other = iter(loader)
         self.assertEqual((len(list(one)), len(list(other))), (0, 3))
 
-    def test_of_one_hop(self):
+    def test_one_hop(self):
         g = self.standalone()
         self.check(
             lambda: dict(
@@ -366,7 +366,7 @@ class Lifetime(support.GraphTest):
 
 
 class EdgeLoader(support.GraphTest):
-    def test_pairs_are_the_edges_and_are_not_sampled(self):
+    def test_pair_graphs_have_the_edges_and_blocks_exclude_them(self):
         edges = support.fixture(self.fixture).edges[FOLLOWS]
         for g in self.each_way():
             loader = DistEdgeDataLoader(
@@ -381,7 +381,7 @@ class EdgeLoader(support.GraphTest):
             )
             self.assertEqual(len(loader), 4)
             seen = []
-            for inputs, pairs, negatives, (block,) in loader:
+            for _, pairs, negatives, (block,) in loader:
                 ids = pairs.edata[graphd.EID][FOLLOWS].tolist()
                 nodes = pairs.ndata[graphd.NID]["user"]
                 u, v = pairs.edges(etype=FOLLOWS)
@@ -397,10 +397,10 @@ class EdgeLoader(support.GraphTest):
                 seen += ids
             self.assertEqual(sorted(seen), list(range(0, 1200, 3)))
 
-    def test_without_negatives_there_are_three_things(self):
+    def test_without_negatives_a_batch_has_three_parts(self):
         g = self.standalone()
         loader = DistEdgeDataLoader(g, {FOLLOWS: [1, 2]}, NeighborSampler([1]), batch_size=2)
-        ((inputs, pairs, blocks),) = loader
+        ((_, pairs, _),) = loader
         self.assertEqual(pairs.num_edges(), 2)
         with self.assertRaises(graphd.errors.InvalidError):
             DistEdgeDataLoader(g, {FOLLOWS: [1]}, NeighborSampler([1]), batch_size=2, exclude="all")
@@ -428,7 +428,7 @@ class DataLoader(support.GraphTest):
             self.assertEqual(sorted(first), list(range(100)))
             self.assertNotEqual(first, second)
 
-    def test_collate_runs_ahead_and_its_error_comes_with_its_batch(self):
+    def test_collate_runs_ahead_and_its_error_is_raised_for_its_batch(self):
         threads = set()
 
         def collate(items):
@@ -443,7 +443,7 @@ class DataLoader(support.GraphTest):
             next(batches)
         self.assertNotIn(threading.main_thread(), threads)
 
-    def test_the_seeds_way_of_sampling(self):
+    def test_sample_blocks_as_the_collate_function(self):
         g = self.standalone()
 
         def sample_blocks(seeds):

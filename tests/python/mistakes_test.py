@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that make no sense, given to real servers: each is an error of graphd's that says what
-to do, and none ends the process or the servers."""
+"""Tests invalid arguments with real servers: each raises an error of graphd that says what to do,
+and none ends the process or the servers."""
 
 import io
 import tempfile
@@ -74,7 +74,7 @@ class Mistakes(support.GraphTest):
         for lr in (-1, "a"):
             self.refused("lr .*0 or more", setattr, optimizer, "lr", lr)
         self.assertEqual(optimizer.lr, 0.5)
-        for name in ("save", "load"):  # as DGL's have
+        for name in ("save", "load"):  # methods of DGL's optimisers
             with self.assertRaisesRegex(AttributeError, "graphd.checkpoint"):
                 getattr(optimizer, name)
         self.assertEqual(g.num_nodes("user"), 300)
@@ -137,7 +137,7 @@ class Mistakes(support.GraphTest):
         for loader in (DistNodeDataLoader, DistEdgeDataLoader):
             self.refused("expected a DistGraph", loader, None, ids, sampler, batch_size=1)
 
-    def test_draws_that_no_memory_holds(self):
+    def test_draws_that_exceed_memory(self):
         g = self.served()
         seeds = {"user": torch.arange(300)}
         huge = NeighborSampler([2, 2**30], replace=True)
@@ -187,7 +187,7 @@ class Mistakes(support.GraphTest):
         for arguments in ((None, 2, "p"), ("b", "2", "p"), ("b", 2**40, "p"), ("b", 2, None)):
             self.refused("expected", partition_graph, (A, A), *arguments)
 
-    def test_partitioning_speaks_of_its_arguments(self):
+    def test_errors_of_partitioning_name_arguments(self):
         features = {"f": np.arange(5)}
         with tempfile.TemporaryDirectory() as folder:
             arguments = ((A, A), "b", 2, folder)
@@ -270,7 +270,7 @@ class Mistakes(support.GraphTest):
         )
         self.refused("one of nodes; use node_split", edge_split, mask)
 
-    def test_masks_are_no_ids(self):
+    def test_masks_instead_of_ids(self):
         g = self.standalone()
         mask = torch.ones(g.num_nodes("user"), dtype=torch.bool)
         held = DistTensor((g.num_nodes("user"), 2), part_policy=g.get_node_partition_policy("user"))
@@ -423,7 +423,7 @@ class Mistakes(support.GraphTest):
         ):
             graphd.distributed.initialize("no.txt", server_name="mine")
 
-    def test_what_a_checkpoint_keeps_are_bytes(self):
+    def test_files_of_a_checkpoint(self):
         g = self.served()
         self.refused("content as bytes", graphd.checkpoint.create, g, "c", files={"m": "m.pt"})
         self.refused("dict of name to bytes", graphd.checkpoint.create, g, "c", files=["m"])

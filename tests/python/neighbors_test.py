@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neighbours by value and by visits, compared with the graph."""
+"""Compares neighbours by value and by visits with the graph."""
 
 import collections
 import os
@@ -19,7 +19,7 @@ FOLLOWS = ("user", "follows", "user")
 
 class TopK(support.GraphTest):
     def expected(self, g, k, nodes, end=1, descending=True):
-        """Ids of the edges wanted, node by node, best first, ties by id."""
+        """Returns the ids of the expected edges, node by node, best first, ties by id."""
         w = g.edges[FOLLOWS].data["w"][:].tolist()
         of_node = collections.defaultdict(list)
         for eid, ends in support.fixture(self.fixture).edges[FOLLOWS].items():
@@ -68,7 +68,7 @@ class TopK(support.GraphTest):
                         self.expected(g, k, nodes, descending=not ascending),
                     )
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_arguments_raise_an_error(self):
         g = self.standalone()
         users = {"user": [1]}
         with self.assertRaises(graphd.errors.NotFoundError):
@@ -85,13 +85,13 @@ class TopK(support.GraphTest):
 
 class PinSage(support.GraphTest):
     def reached(self):
-        """{user: those whom a follower of it follows...}: ends of edges from each user."""
+        """Returns {user: users that followers of it follow}: the ends of walks from each user."""
         reached = collections.defaultdict(set)
         for u, v in support.fixture(self.fixture).edges[FOLLOWS].values():
             reached[u].add(v)
         return reached
 
-    def test_neighbors_are_those_where_walks_are(self):
+    def test_neighbors_are_ends_of_walks(self):
         one = self.reached()
         two = {u: one[u] | {w for v in one[u] for w in one[v]} for u in list(one)}
         seen = []
@@ -106,7 +106,7 @@ class PinSage(support.GraphTest):
                 for neighbor, seed, weight in zip(u.tolist(), v.tolist(), weights):
                     self.assertIn(neighbor, reached[seed])
                     by_seed[seed].append((-weight, neighbor))
-                for seed, rows in by_seed.items():
+                for rows in by_seed.values():
                     self.assertEqual(rows, sorted(rows))
                     self.assertLessEqual(len(rows), 4)
                 seen.append((u.tolist(), weights))
@@ -119,7 +119,7 @@ class PinSage(support.GraphTest):
         self.assertTrue(all(each == seen[i % 2] for i, each in enumerate(seen)))
 
     def test_a_graph_of_two_types_and_blocks(self):
-        # User i has bought items i and i + 1 of 6, each of which knows its buyers: a ring.
+        # User i bought items i and i + 1 of 6, and each item has edges to its buyers: a ring.
         user = numpy.arange(6).repeat(2)
         item = (user + numpy.tile([0, 1], 6)) % 6
         folder = tempfile.mkdtemp(prefix="graphd-pinsage-")
@@ -151,7 +151,9 @@ class PinSage(support.GraphTest):
             nodes[u].tolist(), nodes[v].tolist(), block.edata["visits"].tolist()
         ):
             away = (old[src] - old[dst]) % 6
-            share = {0: 1 / 2, 1: 1 / 4, 5: 1 / 4}[away]  # of two buyers, each with two items
+            share = {0: 1 / 2, 1: 1 / 4, 5: 1 / 4}[
+                away
+            ]  # each item has two buyers, and each buyer two items
             self.assertLess(abs(visits - share * walks), 6 * (walks * share) ** 0.5)
         self.assertEqual(len(u), 6)
         for bad in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package as such: how long its import takes, what it brings along, its names."""
+"""Tests the package as a whole: the time of its import, the modules that it imports, its names."""
 
 import inspect
 import json
@@ -13,7 +13,7 @@ import graphd.sampling
 
 
 def python(code):
-    """What a fresh interpreter prints."""
+    """Returns the output of a new interpreter."""
     return subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
     ).stdout.strip()
@@ -27,7 +27,7 @@ class Package(unittest.TestCase):
         )
         self.assertLess(min(float(python(code)) for _ in range(5)), 0.15)
 
-    def test_import_leaves_torch_and_numpy_alone(self):
+    def test_import_does_not_import_torch_and_numpy(self):
         code = (
             "import graphd, graphd.distributed, graphd.sampling, sys, json; "
             "print(json.dumps([name for name in ('torch', 'numpy') if name in sys.modules]))"
@@ -36,7 +36,7 @@ class Package(unittest.TestCase):
 
     def test_everything_works_without_torch(self):
         code = (
-            "import sys; sys.modules['torch'] = None; "  # as if it were not installed
+            "import sys; sys.modules['torch'] = None; "  # simulates that torch is not installed
             "import importlib.util as u; find = u.find_spec; "
             "u.find_spec = lambda name: None if name == 'torch' else find(name); "
             "import graphd; from graphd import _graphd, backend; print(backend.chosen())"
@@ -63,7 +63,7 @@ class Package(unittest.TestCase):
         ]:
             self.assertTrue(hasattr(graphd.distributed, name), name)
 
-    def test_every_public_thing_says_what_it_is(self):
+    def test_every_public_name_has_a_docstring(self):
         for module in (graphd, graphd.distributed, graphd.sampling):
             for name in module.__all__:
                 thing = getattr(module, name)

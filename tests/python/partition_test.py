@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cutting graphs from Python, and single partitions."""
+"""Tests partitioning from Python, and access to single partitions."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ HETERO = "hetero_2p"
 
 
 class Load(support.GraphTest):
-    def test_what_dgl_read(self):
+    def test_a_partition_equals_what_dgl_read(self):
         found = support.fixture(HETERO)
         for of_part in found.expected["parts"]:
             part, nodes, edges, book, name, ntypes, etypes = load_partition(
@@ -45,9 +45,9 @@ class Load(support.GraphTest):
                     list(zip(u.tolist(), v.tolist())), [found.edges[etype][i] for i in ids.tolist()]
                 )
 
-    def test_what_is_written_stays_here(self):
+    def test_writes_to_features_are_private(self):
         config = support.fixture(HETERO).config
-        nodes, edges = load_partition_feats(config, 0)
+        nodes, _ = load_partition_feats(config, 0)
         first = nodes["user/feat"].clone()
         nodes["user/feat"][:] = 7
         self.assertTrue(bool((nodes["user/feat"] == 7).all()))
@@ -61,13 +61,13 @@ class Load(support.GraphTest):
             local = feat.local_partition
             owned = g.get_partition_book().partid2nids(0, "user")
             self.assertTrue(torch.equal(local, before[owned]))
-            local += 1  # would end the process if it were the servers' memory
+            local += 1  # would end the process if the page were the servers' own
             self.assertTrue(torch.equal(feat[:], before))
             if g.handle.is_mapped(0):
                 self.assertEqual(g.local_partition.nodes("user").tolist(), owned.tolist())
             else:
                 with self.assertRaises(graphd.errors.InvalidError):
-                    g.local_partition
+                    _ = g.local_partition
 
     def test_a_missing_partition(self):
         with self.assertRaises(graphd.GraphdError):
@@ -87,7 +87,7 @@ class Partition(support.GraphTest):
         return os.path.join(self.folder, name)
 
     def edges_of(self, g, etype=None):
-        """Sorted (source, destination) pairs in the input's numbers."""
+        """Returns sorted (source, destination) pairs, with the input's ids."""
         etype = g.to_canonical_etype(etype or g.etypes[0])
         u, v = g.find_edges(list(range(g.num_edges(etype))), etype)
         origin = {t: g.nodes[t].data["orig_id"][:] for t in g.ntypes}
@@ -97,7 +97,7 @@ class Partition(support.GraphTest):
         graphd.distributed.exit_client()
         return DistGraph(part_config=config)
 
-    def test_tensors_come_back_with_their_numbers(self):
+    def test_original_ids_map_back_to_the_input(self):
         for src, dst in ((self.src, self.dst), map(torch.from_numpy, (self.src, self.dst))):
             config, nodes, edges = partition_graph(
                 (src, dst),
@@ -120,7 +120,7 @@ class Partition(support.GraphTest):
                 g.ndata["feat"][:].numpy()[:, :3], np.pad(self.feat, ((0, 10), (0, 0)))[nodes]
             )
             self.assertEqual(g.edata["w"][:].tolist(), edges.tolist())
-            u, v = g.find_edges(list(range(700)))
+            u, _ = g.find_edges(list(range(700)))
             np.testing.assert_array_equal(self.src[edges], nodes[u])
 
     def test_every_method(self):
@@ -195,7 +195,7 @@ class Partition(support.GraphTest):
                 self.assertLess(abs(int(owned.sum()) - 25), 6)
             self.assertEqual(g.ndata["trainer_id"][:].unique().tolist(), [0, 1, 2, 3])
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_arguments_raise_an_error(self):
         pair = (self.src, self.dst)
         for change in (
             {"g": (self.src, self.dst[1:])},

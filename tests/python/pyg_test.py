@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Together with PyG: its graphs are cut into partitions, batches become its objects, its models learn.
-Run with the environment that scripts/setup makes."""
+"""Tests graphd together with PyG: it partitions PyG's graphs, converts batches to PyG's objects,
+and PyG's models learn from these. Run it with the environment that scripts/setup makes."""
 
 import os
 import re
@@ -96,7 +96,7 @@ class FromPyg(support.GraphTest):
                 )
             )
 
-    def test_trees_of_the_past_tell_their_seeds(self):
+    def test_batch_has_the_seed_of_each_node(self):
         g = self.cut(heterogeneous())
         times = [100, 250, 200]
         _, _, blocks = TemporalSampler([4, 4], "time").sample(
@@ -132,11 +132,11 @@ class FromPyg(support.GraphTest):
         nodes = g.ndata["orig_id"][:]
         for i, (seed, time) in enumerate(zip(nodes[seeds].tolist(), times.tolist())):
             u, v = data.edge_index
-            met = u[(v == seed) & (u <= time)]  # nodes of PyG are as old as their number
+            met = u[(v == seed) & (u <= time)]  # the time of a node in PyG is its id
             found = batch.n_id[batch.edge_index[0, batch.edge_index[1] == i]]
             self.assertEqual(sorted(nodes[found].tolist()), sorted(met.tolist()))
 
-    def test_a_batch_has_what_two_layers_need_of_the_whole_graph(self):
+    def test_two_layers_compute_the_same_on_a_batch_and_on_the_graph(self):
         data = homogeneous()
         g = self.cut(data)
         nodes = g.ndata["orig_id"][:]
@@ -168,7 +168,7 @@ class FromPyg(support.GraphTest):
                     model(data.x, data.edge_index)[nodes[seeds]],
                 )
 
-    def test_edges_bring_what_was_asked_for(self):
+    def test_edges_have_the_requested_features(self):
         g = self.cut(homogeneous())
         sampler = NeighborSampler([4, 4], prefetch_edge_feats=["edge_attr"])
         for _, _, blocks in DistNodeDataLoader(g, torch.arange(90), sampler, batch_size=30):
@@ -222,9 +222,9 @@ class FromPyg(support.GraphTest):
 
 
 class Page(unittest.TestCase):
-    """What docs/python.md tells those who come from PyG, on the graph of its tutorial."""
+    """Runs the code in docs/python.md for users of PyG, on the graph of its tutorial."""
 
-    def test_it_is_true(self):
+    def test_the_code_runs(self):
         with open(os.path.join(jobs.ROOT, "docs", "python.md"), encoding="utf-8") as file:
             page = file.read()
         make_graph = re.search(r"^```python file=make_graph.py\n(.*?)^```$", page, re.M | re.S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sampling one hop, subgraphs, and blocks made of them by hand."""
+"""Tests sampling of one hop, subgraphs, and blocks made from samples."""
 
 import collections
 
@@ -19,7 +19,7 @@ FOLLOWS = ("user", "follows", "user")
 
 
 def in_edges(edges):
-    """node -> {(source, edge id)}."""
+    """Returns {node: {(source, edge id)}}."""
     found = collections.defaultdict(set)
     for eid, (u, v) in edges.items():
         found[v].add((u, eid))
@@ -27,7 +27,7 @@ def in_edges(edges):
 
 
 class Sampling(support.GraphTest):
-    def test_every_sampled_edge_is_one_and_the_fanout_is_kept(self):
+    def test_sampled_edges_exist_and_the_fanout_is_kept(self):
         edges = support.fixture(self.fixture).edges
         for g in self.each_way():
             nodes = torch.arange(0, 300, 7)
@@ -42,7 +42,7 @@ class Sampling(support.GraphTest):
             self.assertEqual(found.num_edges(), len(ids))
             self.assertEqual(found.edata[graphd.EID][FOLLOWS].tolist(), ids.tolist())
 
-    def test_a_seed_gives_the_same_sample_whatever_the_way(self):
+    def test_a_seed_gives_the_same_sample_in_each_mode(self):
         samples = []
         for g in self.each_way():
             found = sample_neighbors(g, {"user": list(range(300))}, 2, seed=7)
@@ -87,7 +87,9 @@ class Sampling(support.GraphTest):
         nodes = {"user": list(range(100)), "group": list(range(60))}
         found = sample_etype_neighbors(g, nodes, fanouts)
         self.assertEqual(found.num_edges("in"), 0)
-        self.assertEqual(found.num_edges(("user", "likes", "post")), 0)  # no posts among the nodes
+        self.assertEqual(
+            found.num_edges(("user", "likes", "post")), 0
+        )  # the nodes include no posts
         for etype, most in ((FOLLOWS, 2), (("user", "likes", "group"), 1)):
             counts = collections.Counter(found.edges(etype=etype)[1].tolist())
             self.assertEqual(max(counts.values()), most)
@@ -113,7 +115,7 @@ class Sampling(support.GraphTest):
         self.assertEqual(set(counts.values()), {9})
         self.assertEqual(set(counts), {v for _, v in edges[FOLLOWS].values()})
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_arguments_raise_an_error(self):
         g = self.standalone()
         for arguments in (
             ({"user": [300]}, 1),
@@ -183,7 +185,7 @@ class ToBlock(support.GraphTest):
                 sorted(zip(*(each.tolist() for each in found.edges("all", etype=FOLLOWS)))),
             )
 
-    def test_destinations_in_another_order_and_none(self):
+    def test_destinations_in_another_order_and_without_edges(self):
         g = self.standalone()
         found = sample_neighbors(g, {"user": [9, 4, 250]}, 3)
         turned = graphd.to_block(found, {"user": [250, 9, 4, 77]})

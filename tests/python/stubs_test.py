@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stub of the compiled module has the module's names, and the numbers of their parameters."""
+"""Compares the stub of the compiled module with its names and their numbers of parameters."""
 
 import ast
 import pathlib
@@ -32,7 +32,7 @@ def in_module(owner):
 
 
 def in_stub(body):
-    """Returns the same of a stub's statements."""
+    """Returns the same for the statements of a stub."""
     found = {}
     for node in body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Python package stand on: DGL's fixtures with the answers that DGL gave, and
-real daemons that serve them."""
+"""The common part of the tests of the Python package: DGL's fixtures with DGL's recorded answers,
+and real daemons that serve them."""
 
 import collections
 import functools
@@ -27,8 +27,8 @@ _work = tempfile.mkdtemp(prefix="graphd-python-")
 
 @functools.cache
 def fixture(name):
-    """A fixture, unpacked: its part config, DGL's answers, and {canonical type: {edge id: (source,
-    destination)}} made of these."""
+    """Unpacks a fixture, and returns its part config, DGL's answers, and {canonical type: {edge id:
+    (source, destination)}}, which is made from the answers."""
     target = os.path.join(_work, name)
     shutil.copytree(os.path.join(FIXTURES, name), target)
     for folder, _, files in os.walk(target):
@@ -64,7 +64,7 @@ def _edges(expected):
 
 
 def _typer(ranges):
-    """homogeneous id -> (type, id of the type)."""
+    """Returns a function from a homogeneous id to (type, id within the type)."""
 
     def typed(number):
         for name, parts in ranges.items():
@@ -89,7 +89,7 @@ def free_ports(count):
 
 
 class Daemons:
-    """One graphd per partition of a fixture."""
+    """The running daemons of a fixture, one graphd per partition."""
 
     def __init__(self, name, *options):
         self.folder = tempfile.mkdtemp(prefix="graphd-served-")
@@ -142,7 +142,7 @@ class Daemons:
             raise AssertionError(f"graphd of partition {part} is not ready:\n{log.read()}")
 
     def environment(self, **more):
-        """Of a trainer."""
+        """Returns the environment variables of a trainer."""
         return dict(
             os.environ,
             GRAPHD_SERVER_NAME=self.server_name,
@@ -160,7 +160,7 @@ class Daemons:
 
 
 class GraphTest(unittest.TestCase):
-    """Tests on a fixture. `modes` says how the graph is reached: each test runs in each of them."""
+    """The base class of tests that use a fixture, in this process or with servers."""
 
     fixture = "hetero_2p"
 
@@ -184,7 +184,7 @@ class GraphTest(unittest.TestCase):
         return graphd.distributed.DistGraph()
 
     def each_way(self):
-        """The graph, in this process, from mapped memory and over TCP."""
+        """Yields the graph in this process, then from mapped memory, then over TCP."""
         for way in ("standalone", "auto", "tcp"):
             with self.subTest(way):
                 yield self.standalone() if way == "standalone" else self.served(way)

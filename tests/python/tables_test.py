@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors that trainers make, embeddings and their optimisers, against the rules in NumPy."""
+"""Compares tensors that trainers make, embeddings and their optimisers with rules in NumPy."""
 
 import itertools
 
@@ -23,7 +23,7 @@ _names = (f"t{i}" for i in itertools.count())
 
 class Tensors(support.GraphTest):
     def test_rows_are_written_read_and_added_to(self):
-        for g in self.each_way():
+        for _ in self.each_way():
             tensor = DistTensor((300, 4), torch.float32, name=next(_names))
             self.assertEqual((tensor.shape, tensor.dtype), ((300, 4), torch.float32))
             self.assertEqual(int(tensor.count_nonzero()), 0)
@@ -37,7 +37,7 @@ class Tensors(support.GraphTest):
             self.assertEqual(tensor[9:14][:, 0].tolist(), [0, 7, 7, 7, 0])
             self.assertEqual(tensor.part_policy.policy_str, "node~user")
 
-    def test_rows_of_another_number_dtype_or_shape_are_refused(self):
+    def test_rows_of_another_number_dtype_or_shape_raise_an_error(self):
         g = self.standalone()
         tensor = DistTensor((300, 4), torch.float32)
         for values in (
@@ -52,11 +52,11 @@ class Tensors(support.GraphTest):
         with self.assertRaises(graphd.errors.DeniedError):
             g.nodes["user"].data["feat"][[0]] = torch.zeros(1, 16)
 
-    def test_first_values(self):
-        for g in self.each_way():
+    def test_initial_values(self):
+        for _ in self.each_way():
             shapes = []
 
-            def fill(shape, dtype):
+            def fill(shape, dtype, shapes=shapes):
                 shapes.append(shape)
                 return torch.arange(shape[0] * 2, dtype=dtype).reshape(shape)
 
@@ -79,7 +79,7 @@ class Tensors(support.GraphTest):
                     init_func=lambda shape, dtype: torch.zeros(shape),
                 )
 
-    def test_which_rows_go_where(self):
+    def test_partition_policies(self):
         g = self.standalone()
         with self.assertRaisesRegex(graphd.errors.InvalidError, "part_policy"):
             DistTensor((17, 2), torch.float32)
@@ -105,7 +105,7 @@ class Tensors(support.GraphTest):
         self.assertEqual(edges.part_policy.policy_str, "edge~user:follows:user")
         self.assertEqual(len(edges.local_partition), policy.get_part_size())
 
-    def test_a_name_is_found_again_and_data_of_the_graph(self):
+    def test_tensors_are_opened_by_name_and_attached_to_the_graph(self):
         for g in self.each_way():
             name = next(_names)
             first = DistTensor((300, 2), torch.float32, name=name)
@@ -124,7 +124,7 @@ class Tensors(support.GraphTest):
                 DistTensor.open(g, name)
 
     def test_a_union_of_masks(self):
-        g = self.standalone()
+        _g = self.standalone()  # the graph of the tensors
         masks = [DistTensor((300,), torch.bool) for _ in range(2)]
         masks[0][[1, 2]] = torch.tensor([True, True])
         masks[1][[2, 3]] = torch.tensor([True, True])
@@ -138,13 +138,13 @@ class Embeddings(support.GraphTest):
         (rows * gradients).sum().backward()
         optimizer.step()
 
-    def test_adagrad_is_its_rule(self):
-        for g in self.each_way():
+    def test_adagrad_follows_its_rule(self):
+        for _ in self.each_way():
             emb = DistEmbedding(300, 4, name=next(_names), init_func=init.Uniform(-1, 1))
             optimizer = SparseAdagrad([emb], lr=0.1)
             w = emb.weight[:].double().numpy()
             state = np.zeros_like(w)
-            for step in range(3):
+            for _ in range(3):
                 ids = torch.tensor([7, 3, 7, 250])
                 gradients = torch.randn(4, 4)
                 self.step(optimizer, emb, ids, gradients)
@@ -154,8 +154,8 @@ class Embeddings(support.GraphTest):
                     w[row] -= 0.1 * grad / (np.sqrt(state[row]) + 1e-10)
             np.testing.assert_allclose(emb.weight[:].numpy(), w, atol=1e-5)
 
-    def test_adam_and_sgd_are_their_rules(self):
-        g = self.standalone()
+    def test_adam_and_sgd_follow_their_rules(self):
+        _g = self.standalone()  # the graph of the tensors
         gradients = torch.randn(2, 4)
         ids = torch.tensor([1, 2])
         adam = DistEmbedding(300, 4)
@@ -174,8 +174,8 @@ class Embeddings(support.GraphTest):
         self.step(optimizer, sgd, ids, gradients)
         self.assertTrue(torch.equal(sgd.weight[:], before))
 
-    def test_a_step_forgets_and_no_grad_remembers_nothing(self):
-        g = self.standalone()
+    def test_a_step_discards_gradients_and_no_grad_records_none(self):
+        _g = self.standalone()  # the graph of the tensors
         emb = DistEmbedding(300, 4, init_func=init.Constant(1))
         optimizer = SparseSGD([emb], lr=1.0)
         with torch.no_grad():
@@ -191,14 +191,14 @@ class Embeddings(support.GraphTest):
         self.assertEqual(emb.weight[1].tolist(), [[0, 0, 0, 0]])
 
     def test_the_optimizer_keeps_its_embeddings(self):
-        g = self.standalone()
+        _g = self.standalone()  # the graph of the tensors
         optimizer = SparseSGD([DistEmbedding(300, 4)], lr=1.0)
         optimizer.step()
         with self.assertRaises(graphd.errors.InvalidError):
             SparseSGD([torch.zeros(3)], lr=1.0)
 
     def test_it_learns(self):
-        g = self.standalone()
+        _g = self.standalone()  # the graph of the tensors
         emb = DistEmbedding(300, 8, init_func=init.Uniform(-1, 1, seed=2))
         optimizer = SparseAdagrad([emb], lr=0.5)
         wanted = torch.randn(300, 8)

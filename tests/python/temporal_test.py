@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sampling by time: what a seed sees is what was there when it asked, compared edge by edge with the
-graph."""
+"""Tests sampling by time: compares each seed's neighbourhood at its time with the graph, edge by
+edge."""
 
 import collections
 
@@ -28,11 +28,13 @@ class Temporal(support.GraphTest):
         return g.edges[FOLLOWS].data[name][:].tolist()
 
     def check(self, block, fanout, when, time_of, recent=True, inclusive=False):
-        """A block's edges of users are those that its trees may have. Returns how many there are."""
+        """Checks that the users' edges of a block belong to its trees. Returns their number."""
         nodes, roots = (block.srcnodes["user"].data[name].tolist() for name in (graphd.NID, "root"))
         dst_roots = block.dstnodes["user"].data["root"].tolist()
         self.assertEqual(dst_roots, roots[: len(dst_roots)])
-        self.assertEqual(len(set(zip(nodes, roots))), len(nodes))  # once in each tree
+        self.assertEqual(
+            len(set(zip(nodes, roots))), len(nodes)
+        )  # each node occurs once in each tree
         found = [[] for _ in dst_roots]
         u, v = (ends.tolist() for ends in block.edges(etype=FOLLOWS))
         for src, dst, eid in zip(u, v, block.edges[FOLLOWS].data[graphd.EID].tolist()):
@@ -51,11 +53,11 @@ class Temporal(support.GraphTest):
             self.others += sorted(when[e] for e in got) != latest
         return len(u)
 
-    def test_trees_hold_the_past_of_their_seeds(self):
+    def test_trees_have_only_edges_before_their_seeds_time(self):
         for g in self.each_way():
             when = self.column(g)
             middle = sorted(when)[len(when) // 2]
-            seeds = [*list(range(0, 120, 3)), 3, 3]
+            seeds = [*range(0, 120, 3), 3, 3]
             times = [middle + 5 * (i % 7 - 3) for i in range(len(seeds))]
             for how in ({}, {"inclusive": True}, {"recent": False}):
                 sampler = TemporalSampler([2, -1], "ts", **how)
@@ -64,7 +66,7 @@ class Temporal(support.GraphTest):
                 self.assertEqual(blocks[1].dstnodes["user"].data["seed_time"].tolist(), times)
                 for block, fanout in zip(blocks, (2, -1)):
                     self.assertGreater(self.check(block, fanout, when, times, **how), 20)
-            self.assertGreater(self.others, 5)  # than the latest, for recent=False
+            self.assertGreater(self.others, 5)  # edges other than the latest, for recent=False
 
     def test_loaders_keep_times_with_their_seeds(self):
         for g in self.each_way():
@@ -105,7 +107,7 @@ class Temporal(support.GraphTest):
         self.assertEqual(block.dstnodes["user"].data["seed_time"].tolist(), times.tolist())
         self.assertGreater(self.check(block, -1, when, times.tolist()), 20)
 
-    def test_ends_of_edges_ask_at_the_time_of_their_edge(self):
+    def test_ends_of_edges_have_the_time_of_their_edge(self):
         for g in self.each_way():
             when = self.column(g)
             eids = torch.arange(0, 1200, 5)
@@ -136,7 +138,7 @@ class Temporal(support.GraphTest):
                     self.assertEqual([times[end] for end in ends.tolist()], asked)
             self.assertEqual(sorted(seen), eids.tolist())
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_arguments_raise_an_error(self):
         class Own(BlockSampler):
             pass
 

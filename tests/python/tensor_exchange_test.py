@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in and out: whose they are, what is shared, what is refused."""
+"""Tests the exchange of tensors: their library, the memory that is shared, and errors."""
 
 import gc
 import hashlib
@@ -53,7 +53,7 @@ class Out(support.GraphTest):
         graphd.use("numpy")
         self.assertEqual(g.has_edges_between([0], [0], "follows").dtype, np.bool_)
 
-    def test_a_batch_lives_as_long_as_a_tensor_of_it(self):
+    def test_a_tensor_keeps_its_batch_alive(self):
         g = self.standalone()
         sampler = graphd.sampling.NeighborSampler([-1])
         _, _, (block,) = sampler.sample(g, {"user": [0, 1, 2]})
@@ -61,11 +61,11 @@ class Out(support.GraphTest):
         kept = indices.clone(), indptr.clone()
         del block
         gc.collect()
-        for _ in range(50):  # whatever was freed is written over
+        for _ in range(50):  # overwrites memory that was freed
             sampler.sample(g, {"user": list(range(100))})
         self.assertTrue(torch.equal(indices, kept[0]) and torch.equal(indptr, kept[1]))
 
-    def test_two_looks_at_a_batch_share_memory(self):
+    def test_two_views_of_a_batch_share_memory(self):
         g = self.standalone()
         _, _, (block,) = graphd.sampling.NeighborSampler([2]).sample(g, {"user": [0, 1, 2]})
         self.assertEqual(block.csc("follows")[1].data_ptr(), block.csc("follows")[1].data_ptr())
@@ -90,7 +90,7 @@ class In(support.GraphTest):
         super().setUp()
         self.feat = self.standalone().nodes["user"].data["feat"]
 
-    def test_ids_of_every_kind_mean_the_same(self):
+    def test_ids_of_every_kind_give_the_same_result(self):
         wanted = self.feat[torch.tensor([5, 3, 3])]
         for ids in (
             np.array([5, 3, 3]),
@@ -105,7 +105,7 @@ class In(support.GraphTest):
         self.assertEqual(tuple(self.feat[[]].shape), (0, 16))
         self.assertEqual(tuple(self.feat[torch.empty(0, dtype=torch.int64)].shape), (0, 16))
 
-    def test_other_dtypes_are_refused_not_converted(self):
+    def test_other_dtypes_raise_an_error(self):
         for ids in (
             torch.tensor([1], dtype=torch.int32),
             np.array([1], np.int32),
@@ -121,17 +121,17 @@ class In(support.GraphTest):
                 self.feat[ids]
             self.assertEqual(caught.exception.code, "invalid")
 
-    def test_the_message_says_what_came_and_what_to_do(self):
+    def test_the_message_names_the_argument_and_a_remedy(self):
         with self.assertRaises(graphd.GraphdError) as caught:
             self.feat[torch.tensor([1, 2], dtype=torch.int32)]
         self.assertIn("int32 of shape [2]", str(caught.exception))
         self.assertIn("convert it where it is made", caught.exception.remedy)
 
-    def test_other_devices_are_refused(self):
+    def test_other_devices_raise_an_error(self):
         with self.assertRaises(graphd.errors.InvalidError):
             self.feat[torch.tensor([1], device="meta")]
 
-    def test_what_is_no_tensor_is_refused(self):
+    def test_objects_that_are_not_tensors_raise_an_error(self):
         for ids in (None, object(), {"a": 1}):
             with self.assertRaises((graphd.errors.InvalidError, TypeError)):
                 self.feat[ids]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl top shows what trainers have servers do."""
+"""Tests that graphctl top shows the load that trainers cause."""
 
 import json
 import os

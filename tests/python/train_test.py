@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python trainers of examples/, launched by graphctl as jobs of several processes: they learn."""
+"""Tests that the Python trainers of examples/ learn, in jobs of several processes."""
 
 import os
 import re
@@ -20,7 +20,7 @@ class Train(jobs.JobTest):
         self.assertGreater(self.result(output), 0.85)
         self.assertEqual(len(re.findall(r"rank \d: 125 nodes to train on", output)), 4)
 
-    def test_learnt_vectors_of_nodes(self):
+    def test_learnable_embeddings_of_nodes(self):
         self.small()
         output = self.job("train_dist_transductive.py", "small", "--num_epochs", "8", *SMALL)
         self.assertGreater(self.result(output), 0.85)
@@ -34,7 +34,9 @@ class Train(jobs.JobTest):
         draw = np.random.default_rng(3)
         labels = draw.integers(0, 4, 1000)
         papers = np.arange(1000).repeat(3)
-        authors = labels[papers] * 50 + draw.integers(0, 50, 3000)  # of 50 who write on the subject
+        authors = labels[papers] * 50 + draw.integers(
+            0, 50, 3000
+        )  # one of the 50 authors of the subject
         order = draw.permutation(1000)
         masks = {
             name: np.isin(np.arange(1000), some).astype(np.uint8)

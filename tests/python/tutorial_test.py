@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/python.md: what it tells the reader to type is typed, in order, in an empty folder."""
+"""Runs the commands and the code of docs/python.md, in order, in an empty folder."""
 
 import os
 import re
@@ -15,7 +15,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 def blocks():
-    """(kind, what stands behind it, text) of each block of code."""
+    """Returns (kind, words after the kind, text) of each block of code."""
     with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
         return re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
 
@@ -32,7 +32,8 @@ class Tutorial(unittest.TestCase):
         )
         os.mkdir(os.path.join(folder, "bin"))
         python = os.path.join(folder, "bin", "python3")
-        with open(python, "w") as file:  # no link: an environment is known by its program's place
+        # A link would not do, since Python finds its environment by the path of the program.
+        with open(python, "w") as file:
             file.write(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         os.chmod(python, 0o755)
         ports = support.free_ports(2)
@@ -43,7 +44,7 @@ class Tutorial(unittest.TestCase):
                     with open(os.path.join(folder, where[5:]), "w") as file:
                         file.write(text)
                 elif kind == "python" and not where:
-                    session += text  # one REPL, to the end
+                    session += text  # all code runs in one session
                     output += self.run_in(folder, environment, ["python3", "-c", session])
                 elif kind == "sh" and not where:
                     for i, port in enumerate(ports):
@@ -87,7 +88,7 @@ class Tutorial(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{command[-1]}\n{done.stdout}")
         return done.stdout
 
-    def test_links_lead_somewhere(self):
+    def test_link_targets_exist(self):
         with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
             for target in re.findall(r"\]\(([^)#]+)\)", file.read()):
                 self.assertTrue(os.path.exists(os.path.join(ROOT, "docs", target)), target)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random walks: each step is an edge, and the same seed gives the same walks however the graph is
-reached."""
+"""Tests that each step of a random walk is an edge, and that a seed gives the same walks in each
+mode."""
 
 import support
 import torch
@@ -51,7 +51,7 @@ class Homogeneous(support.GraphTest):
 
 
 class Heterogeneous(support.GraphTest):
-    def test_a_metapath_says_the_types(self):
+    def test_a_metapath_sets_the_types(self):
         edges = support.fixture(self.fixture).edges
         g = self.standalone()
         start = next(etype for etype in g.canonical_etypes if etype[0] != etype[2])
