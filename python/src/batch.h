@@ -7,9 +7,9 @@
 
 namespace graphd::python {
 
-// A mini-batch that Python looks at. Its tensors are views that keep it alive.
+// The Python handle of a mini-batch. Tensors that Python gets are views that keep the batch alive.
 struct Batch {
-  // Of nodes: without edges.
+  // A batch of nodes has no edges.
   std::shared_ptr<const EdgeBatch> data;
 
   explicit Batch(EdgeBatch batch) : data(std::make_shared<EdgeBatch>(std::move(batch))) {}

@@ -17,7 +17,7 @@ const IdMap& Map(const Book& book, bool is_edge) {
   return is_edge ? book.book().edges() : book.book().nodes();
 }
 
-// f(id) of every id.
+// Returns a tensor of f(id) for every id.
 template <class F>
 py::object ForEach(const py::object& objects, const char* what, F&& f) {
   const Ids ids(objects, what);
@@ -56,7 +56,7 @@ py::object ToHomo(const Book& book, bool is_edge, int32_t type, const py::object
   return ForEach(ids, "ids", [&](int64_t id) { return map.ToHomo(type, id); });
 }
 
-// (types, type-wise ids).
+// Returns (types, ids within the types).
 std::pair<py::object, py::object> ToTyped(const Book& book, bool is_edge,
                                           const py::object& objects) {
   const IdMap& map = Map(book, is_edge);

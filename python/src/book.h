@@ -7,7 +7,7 @@
 
 namespace graphd::python {
 
-// A partition book that Python holds, with the names of its types.
+// The Python handle of a partition book, with the names of its types.
 struct Book {
   std::shared_ptr<const GraphMeta> meta;
   const PartitionBook& book() const { return meta->book; }

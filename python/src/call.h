@@ -10,17 +10,17 @@ namespace graphd::python {
 
 namespace py = pybind11;
 
-// A Python exception is set.
+// Thrown when a Python exception is set.
 struct Interrupted {};
 
-// Runs what Python has put off until somebody looks: signal handlers, in the main thread.
+// Runs pending signal handlers of Python; does nothing outside the main thread.
 inline void CheckSignals() {
   const py::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() != 0) throw Interrupted{};
 }
 
-// Calls libclient without the GIL: other Python threads run meanwhile, and Ctrl-C ends it where it
-// waits. Whatever works or waits is called so. `f` must not touch Python objects.
+// Calls `f` without the GIL, so that other Python threads run and Ctrl-C interrupts its waits. All
+// calls of libclient that compute or wait use it. `f` must not touch Python objects.
 template <class F>
 auto Call(F&& f) {
   try {
@@ -32,7 +32,7 @@ auto Call(F&& f) {
   }
 }
 
-// For classes whose destructor joins threads or waits for daemons: those may need the GIL.
+// A deleter for classes whose destructor waits for daemons, or joins threads that may need the GIL.
 template <class T>
 struct DeleteWithoutGil {
   void operator()(T* object) const {

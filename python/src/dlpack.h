@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 
-// The part of DLPack's ABI (version 0, capsules named "dltensor") that array libraries exchange.
-// It has not changed since PyTorch 1.0 and is spoken by all of them, so that nothing of theirs is
-// needed to build this.
+// The part of DLPack's ABI (version 0, capsules named "dltensor") that array libraries exchange. It
+// has not changed since PyTorch 1.0, and all of them support it, so that the build needs none of
+// their headers.
 
 namespace graphd::python {
 
@@ -25,7 +25,7 @@ struct DLTensor {
   int32_t ndim;
   DLDataType dtype;
   int64_t* shape;
-  int64_t* strides;  // null: row-major
+  int64_t* strides;  // null stands for row-major
   uint64_t byte_offset;
 };
 

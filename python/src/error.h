@@ -3,7 +3,7 @@
 
 namespace graphd::python {
 
-// Makes graphd::Error come out as the exception of graphd.errors that its code names.
+// Registers the translation of graphd::Error to the exception of graphd.errors for its code.
 void TranslateErrors();
 
 }  // namespace graphd::python

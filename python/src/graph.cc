@@ -14,7 +14,7 @@
 namespace graphd::python {
 namespace {
 
-// Options::FromEnvironment, with what Python gives in its place.
+// Returns Options::FromEnvironment() with the values that Python gives instead.
 Options SessionOptionsFrom(const py::dict& given) {
   Options options = Options::FromEnvironment();
   const auto take = [&](const char* name, auto& field) {

@@ -9,11 +9,11 @@
 
 namespace graphd::python {
 
-// Leaving the job waits for threads, so the last of these goes without the GIL.
+// Destroys its object without the GIL. The last handle leaves the job, which waits for threads.
 template <class T>
 using Holder = std::unique_ptr<T, DeleteWithoutGil<T>>;
 
-// Session, as Python holds it.
+// The Python handle of a session.
 struct SessionHandle {
   std::shared_ptr<Session> session;
 };

@@ -37,14 +37,14 @@ LoaderOptions LoaderOptionsFrom(const py::dict& given) {
   return options;
 }
 
-// A loader, as Python holds it.
+// The Python handle of a loader.
 template <class Loader>
 struct LoaderHandle {
   Loader loader;
   int64_t epoch = -1;
 };
 
-// None at the end of the epoch, and where another one has begun since.
+// Returns null at the end of the epoch, and if another epoch has begun since.
 template <class Loader>
 std::unique_ptr<Batch> NextOf(LoaderHandle<Loader>& self, int64_t epoch) {
   if (epoch != self.epoch) return nullptr;
@@ -97,7 +97,7 @@ py::object View(const Batch& batch, const std::vector<T>& values) {
   return ToPython(ViewOf<T>(values, batch.data));
 }
 
-// (input nodes, seeds): each a tensor if there is one type of nodes, or else a dict by name.
+// Returns (input nodes, seeds), each a tensor if there is one node type, otherwise a dict by name.
 py::tuple Nodes(const Batch& batch, const py::list& ntypes) {
   const auto input_nodes = [&](size_t t) {
     return View(batch, batch.data->input_nodes(static_cast<NodeTypeId>(t)));
@@ -118,7 +118,7 @@ py::object SeedTimes(const Batch& batch, size_t type) {
                                         : View(batch, batch.data->seed_times.at(type));
 }
 
-// The seeds in whose trees the sources of a block are, or only its destinations.
+// Returns the seed in whose tree each source, or each destination, of a block is.
 py::object Roots(const Batch& batch, bool of_destinations, size_t layer, size_t type) {
   const Block& block = batch.data->blocks.at(layer);
   const std::span<const int64_t> roots = block.roots.at(type);
@@ -126,7 +126,7 @@ py::object Roots(const Batch& batch, bool of_destinations, size_t layer, size_t 
   return ToPython(ViewOf(roots.first(count), batch.data));
 }
 
-// (src, dst) of an edge type's edges in a block, as local ids.
+// Returns (src, dst) of an edge type's edges in a block, as local ids.
 std::pair<py::object, py::object> Coo(const Batch& batch, size_t layer, size_t etype) {
   const BlockEdges& edges = batch.data->blocks.at(layer).edges.at(etype);
   std::vector<int64_t> dst(edges.indices.size());

@@ -14,7 +14,7 @@
 namespace graphd::python {
 namespace {
 
-// (sources, destinations, ids) of the edges of a type, by ascending id: type-wise ids.
+// Returns (sources, destinations, ids) of the edges of a type, by ascending id. Ids are type-wise.
 py::tuple Edges(const LocalPartition& self, EdgeTypeId etype) {
   const Partition& partition = *self.partition;
   const GraphMeta& meta = partition.meta();
@@ -38,7 +38,7 @@ py::tuple Edges(const LocalPartition& self, EdgeTypeId etype) {
                         ToPython(std::move(ids)));
 }
 
-// ({"type/name": rows} of nodes, the same of edges).
+// Returns {"type/name": rows} for the features of nodes, and the same for edges.
 py::tuple Features(const LocalPartition& self) {
   const Partition& partition = *self.partition;
   const Schema& schema = partition.meta().schema;

@@ -6,7 +6,7 @@
 
 namespace graphd::python {
 
-// A partition in this process's memory, as Python holds it.
+// The Python handle of a partition in this process's memory.
 struct LocalPartition {
   std::shared_ptr<const Partition> partition;
 };

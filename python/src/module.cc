@@ -6,7 +6,7 @@
 
 PYBIND11_MODULE(_graphd, m) {
   using namespace graphd::python;
-  m.doc() = "libgraphclient for the package graphd, which is what to import.";
+  m.doc() = "The bindings of libgraphclient for the package graphd; import the package instead.";
   m.attr("__version__") = GRAPHD_VERSION;
   TranslateErrors();
   m.def("use_tensors_of", &UseTensorsOf, py::arg("from_dlpack"), py::arg("torch_bool"));

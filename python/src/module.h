@@ -2,7 +2,8 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
-// What the parts of the module graphd._graphd define; the package's Python code is its only user.
+// Each function defines a part of the module graphd._graphd, which only the package's Python code
+// uses.
 
 namespace graphd::python {
 

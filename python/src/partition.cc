@@ -24,7 +24,7 @@ std::vector<RawFeature> FeaturesFrom(const py::dict& given, int64_t rows, const 
   return features;
 }
 
-// Ids as the partitioner takes them: the same bytes, once they are known to be in range.
+// Checks that ids are in range, and returns the same bytes with the dtype of the partitioner.
 Tensor Ends(py::handle ids, int64_t num_nodes, const std::string& of) {
   const Tensor tensor = FromPython(ids, "ends of edges");
   if (tensor.dtype() != DType::kInt64 || tensor.shape().size() != 1) {
@@ -41,7 +41,8 @@ Tensor Ends(py::handle ids, int64_t num_nodes, const std::string& of) {
                 tensor.owner());
 }
 
-// nodes: [(type, count, {feature})]; edges: [(src type, relation, dst type, src, dst, {feature})].
+// Makes a graph from nodes, [(type, count, {feature})], and edges, [(src type, relation, dst type,
+// src, dst, {feature})].
 RawGraph GraphFrom(const py::list& nodes, const py::list& edges) {
   std::vector<std::string> ntypes;
   std::vector<CanonicalEdgeType> etypes;

@@ -14,10 +14,10 @@ namespace graphd::python {
 namespace {
 
 std::shared_ptr<std::byte> MapPrivately(const Segment& segment) {
-  // Descriptors on hugetlbfs map whole large pages.
+  // Descriptors on hugetlbfs map whole huge pages.
   const size_t unit = segment.pages() == PageKind::kHugetlb ? kHugePage : 1;
   const size_t size = (segment.size() + unit - 1) / unit * unit;
-  // Copies are reserved for huge pages, where a shortage would be a signal at the write.
+  // Huge pages are reserved for the copies, since a shortage would raise a signal at the write.
   const int flags = MAP_PRIVATE | (unit == 1 ? MAP_NORESERVE : 0);
   std::byte* at = MapAligned(segment.fd(), size, PROT_READ | PROT_WRITE, flags);
   if (at == nullptr) {

@@ -28,7 +28,7 @@ SamplingMethod MethodFromName(const std::string& name) {
   Throw(ErrorCode::kInvalid, "method '", name, "': use uniform, weighted, topk or labor");
 }
 
-// One number for all edge types, or a list with one for each, per layer.
+// Converts fanouts per layer: one number for all edge types, or a list with one for each.
 LayerFanouts FanoutsFrom(const py::list& fanouts) {
   const bool is_typed = !fanouts.empty() && !py::isinstance<py::int_>(fanouts[0]);
   return is_typed ? LayerFanouts(fanouts.cast<std::vector<std::vector<int>>>())
@@ -64,29 +64,29 @@ bool HasFeature(const DistGraph& graph, EdgeTypeId etype, const std::string& nam
                      [&](const auto& scheme) { return scheme.name == name; });
 }
 
-// What to pick along every edge type that ends (begins, with kOut) in one of the nodes.
-std::vector<SamplingRule> PicksOf(const DistGraph& graph, const IdLists& nodes,
+// Returns a sampling rule for every edge type that ends (begins, with kOut) in one of the nodes.
+std::vector<SamplingRule> RulesOf(const DistGraph& graph, const IdLists& nodes,
                                   const std::vector<int>& fanouts, Direction direction) {
   const Schema& schema = graph.schema();
-  std::vector<SamplingRule> picks;
+  std::vector<SamplingRule> rules;
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
     const NodeTypeId end = direction == Direction::kOut ? schema.src_type(e) : schema.dst_type(e);
     if (static_cast<size_t>(end) >= nodes.size() || nodes[static_cast<size_t>(end)].empty()) {
       continue;
     }
-    picks.push_back(
+    rules.push_back(
         {.etype = e, .direction = direction, .fanout = fanouts.at(static_cast<size_t>(e))});
   }
-  return picks;
+  return rules;
 }
 
-// A list of picks by edge type, each (edge type, indptr, neighbors, edge ids).
-py::list Picked(const DistGraph& graph, const IdLists& nodes, std::span<const SamplingRule> picks,
-                uint64_t seed, const IdLists& excluded) {
+// Returns the sampled edges by edge type, each (edge type, indptr, neighbors, edge ids).
+py::list Sampled(const DistGraph& graph, const IdLists& nodes, std::span<const SamplingRule> rules,
+                 uint64_t seed, const IdLists& excluded) {
   std::vector<HopSeeds> hop;
   for (const auto& ids : nodes) hop.push_back({ids});
   const HopOptions options{.seed = seed, .edge_ids = true, .exclude = excluded};
-  std::vector<Neighbors> found = Call([&] { return SampleHop(graph, hop, picks, options); });
+  std::vector<Neighbors> found = Call([&] { return SampleHop(graph, hop, rules, options); });
   py::list result;
   for (Neighbors& some : found) {
     result.append(py::make_tuple(some.etype, ToPython(std::move(some.indptr)),
@@ -100,33 +100,33 @@ py::list SampleEdges(const DistGraph& graph, const py::sequence& seeds,
                      const std::vector<int>& fanouts, const std::string& prob, bool replace,
                      bool is_out, uint64_t seed, const py::sequence& exclude) {
   const IdLists nodes = IdsByType(seeds, "nodes");
-  auto picks = PicksOf(graph, nodes, fanouts, is_out ? Direction::kOut : Direction::kIn);
+  auto rules = RulesOf(graph, nodes, fanouts, is_out ? Direction::kOut : Direction::kIn);
   bool has_prob = prob.empty();
-  for (SamplingRule& pick : picks) {
-    pick.replace = replace;
-    if (prob.empty() || !HasFeature(graph, pick.etype, prob)) continue;
-    pick.method = SamplingMethod::kWeighted;
-    pick.column = prob;
+  for (SamplingRule& rule : rules) {
+    rule.replace = replace;
+    if (prob.empty() || !HasFeature(graph, rule.etype, prob)) continue;
+    rule.method = SamplingMethod::kWeighted;
+    rule.column = prob;
     has_prob = true;
   }
   if (!has_prob) {
     Throw(ErrorCode::kNotFound, "prob: no edge type that ends in these nodes has a feature '", prob,
-          "'; edge_attr_schemes lists those there are");
+          "'; edge_attr_schemes lists the existing ones");
   }
-  return Picked(graph, nodes, picks, seed, IdsByType(exclude, "exclude_edges"));
+  return Sampled(graph, nodes, rules, seed, IdsByType(exclude, "exclude_edges"));
 }
 
 py::list SelectTopK(const DistGraph& graph, const py::sequence& seeds, const std::vector<int>& k,
                     const std::string& weight, bool is_out, bool ascending) {
   const IdLists nodes = IdsByType(seeds, "nodes");
-  auto picks = PicksOf(graph, nodes, k, is_out ? Direction::kOut : Direction::kIn);
-  std::erase_if(picks, [](const SamplingRule& pick) { return pick.fanout == 0; });
-  for (SamplingRule& pick : picks) {
-    pick.method = SamplingMethod::kTopK;
-    pick.column = weight;
-    pick.largest = !ascending;
+  auto rules = RulesOf(graph, nodes, k, is_out ? Direction::kOut : Direction::kIn);
+  std::erase_if(rules, [](const SamplingRule& rule) { return rule.fanout == 0; });
+  for (SamplingRule& rule : rules) {
+    rule.method = SamplingMethod::kTopK;
+    rule.column = weight;
+    rule.largest = !ascending;
   }
-  return Picked(graph, nodes, picks, 0, {});
+  return Sampled(graph, nodes, rules, 0, {});
 }
 
 Batch MakeBlock(const Schema& schema, const py::sequence& dst_nodes, const py::list& samples) {
@@ -143,7 +143,7 @@ Batch MakeBlock(const Schema& schema, const py::sequence& dst_nodes, const py::l
   return Batch(std::move(batch));
 }
 
-// (nodes by type, [(src, dst, edge ids)] by edge type).
+// Returns (nodes by type, [(src, dst, edge ids)] by edge type).
 py::tuple FromSubgraph(Subgraph subgraph) {
   py::list nodes, edges;
   for (auto& ids : subgraph.nodes) nodes.append(ToPython(std::move(ids)));

@@ -7,7 +7,7 @@
 
 namespace graphd::python {
 
-// Samplers as Python holds them.
+// The Python handles of samplers.
 struct SamplerHandle {
   std::shared_ptr<const BlockSampler> sampler;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that trainers make: DistTensor, DistEmbedding and their optimisers.
+// Bindings of the tensors that trainers make: DistTensor, DistEmbedding and their optimisers.
 #include <pybind11/stl.h>
 
 #include <cstring>
@@ -42,12 +42,12 @@ TensorSpec SpecFrom(const py::dict& given) {
   return spec;
 }
 
-// init_func(shape) of Python, called without the GIL. The function outlives the call.
+// Wraps Python's init_func(shape) for a call without the GIL. `init_func` must outlive the result.
 DistTensor::Fill FillWith(const py::object& init_func) {
   return [&init_func](int64_t, Tensor& rows) {
     py::gil_scoped_acquire gil;
     const Tensor values =
-        FromPython(init_func(py::tuple(py::cast(rows.shape()))), "what init_func returned");
+        FromPython(init_func(py::tuple(py::cast(rows.shape()))), "the result of init_func");
     if (values.dtype() != rows.dtype() || values.shape() != rows.shape()) {
       Throw(ErrorCode::kInvalid, "init_func returned ", DTypeName(values.dtype()), " with ",
             values.num_elements(), " elements, expected ", DTypeName(rows.dtype()), " with ",
@@ -133,7 +133,7 @@ StepOptions StepOptionsFrom(const py::dict& given) {
   return options;
 }
 
-// The tuple of embeddings is kept alive: they must outlive the optimiser.
+// keep_alive keeps the tuple of embeddings, which must outlive the optimiser.
 template <class Optimizer, class... Numbers>
 void DefineOptimizer(py::module_& m, const char* name) {
   py::class_<Optimizer, SparseOptimizer, Holder<Optimizer>>(m, name).def(

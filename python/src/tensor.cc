@@ -9,9 +9,9 @@
 namespace graphd::python {
 namespace {
 
-// Never destroyed: Python may be gone before static objects are.
+// The instance is never destroyed, because Python may end before static objects do.
 struct Library {
-  py::object from_dlpack;  // null: NumPy
+  py::object from_dlpack;  // null stands for NumPy
   py::object torch_bool;
 };
 Library& library() {
@@ -34,7 +34,7 @@ DLDataType ToDl(DType dtype) {
     case DType::kInt64:
       return {kDLInt, bits, 1};
     case DType::kUInt8:
-    case DType::kBool:  // torch 1.13 has no other way to say it; see ToPython
+    case DType::kBool:  // torch 1.13 does not import bool; ToTorch converts it
       return {kDLUInt, bits, 1};
     case DType::kUInt16:
     case DType::kUInt32:
@@ -42,7 +42,7 @@ DLDataType ToDl(DType dtype) {
       break;
   }
   Throw(ErrorCode::kInvalid, "torch has no dtype ", DTypeName(dtype),
-        "; read it as NumPy array: graphd.use('numpy')");
+        "; read it as a NumPy array: graphd.use('numpy')");
 }
 
 struct Shared {
@@ -50,7 +50,7 @@ struct Shared {
   DLManagedTensor managed = {};
 };
 
-// A capsule that nobody consumed.
+// Frees the tensor of a capsule that was not consumed.
 void Unconsumed(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, "dltensor")) return;
   auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
@@ -62,13 +62,13 @@ py::object ToTorch(Tensor tensor) {
   const DLDataType type = ToDl(dtype);
   auto* shared = new Shared{std::move(tensor)};
   const std::vector<int64_t>& shape = shared->tensor.shape();
-  static int64_t nothing = 0;  // where empty tensors lie
+  static int64_t nothing = 0;  // the address of empty tensors
   void* data = shared->tensor.data() ? shared->tensor.data() : static_cast<void*>(&nothing);
   shared->managed.dl_tensor = {data,
                                {kDLCpu, 0},
                                static_cast<int32_t>(shape.size()),
                                type,
-                               const_cast<int64_t*>(shape.data()),  // nobody writes to it
+                               const_cast<int64_t*>(shape.data()),  // torch does not write to it
                                nullptr,
                                0};
   shared->managed.manager_ctx = shared;
@@ -94,7 +94,7 @@ py::object ToNumpy(Tensor tensor) {
   }
   const std::vector<int64_t> shape = tensor.shape();
   const py::dtype dtype(DTypeName(tensor.dtype()));
-  // Told, for Debian's pybind11 looks for a dtype's size where NumPy 1 had it.
+  // Strides are given, since Debian's pybind11 would read a dtype's size at its place in NumPy 1.
   std::vector<int64_t> strides(shape.size());
   auto stride = static_cast<int64_t>(DTypeSize(tensor.dtype()));
   for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;

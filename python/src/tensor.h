@@ -11,18 +11,18 @@
 
 #include "graphd/tensor.h"
 
-// Tensors between Python and libclient: the same bytes on both sides, kept alive by whoever holds
-// them. Functions here need the GIL.
+// Conversion of tensors between Python and libclient. Both sides share the memory, and each of them
+// keeps it alive. The functions need the GIL.
 
 namespace graphd::python {
 
 namespace py = pybind11;
 
-// A torch.Tensor or a numpy.ndarray, as graphd.use says. Throws Error(kInvalid) on a dtype that the
-// library does not have.
+// Returns a torch.Tensor or a numpy.ndarray, as graphd.use chose. Throws Error(kInvalid) on a dtype
+// that the library does not have.
 py::object ToPython(Tensor tensor);
 
-// The same for what a call returned. The vector moves; its elements do not.
+// Moves a vector into a tensor without copying its elements.
 template <class T>
 Tensor TensorOf(std::vector<T> values) {
   auto owner = std::make_shared<std::vector<T>>(std::move(values));
@@ -30,7 +30,7 @@ Tensor TensorOf(std::vector<T> values) {
   const auto size = static_cast<int64_t>(owner->size());
   return Tensor(DTypeOf<T>(), {size}, data, std::move(owner));
 }
-// A view of what `owner` keeps alive.
+// Returns a view of memory that `owner` keeps alive.
 template <class T>
 Tensor ViewOf(std::span<const T> values, std::shared_ptr<const void> owner) {
   auto* data = reinterpret_cast<std::byte*>(const_cast<T*>(values.data()));
@@ -42,23 +42,24 @@ py::object ToPython(std::vector<T> values) {
   return ToPython(TensorOf(std::move(values)));
 }
 
-// Which library's tensors ToPython makes: `from_dlpack` of torch, or None for NumPy's.
+// Chooses the library of the tensors that ToPython makes: torch, given its `from_dlpack`, or NumPy,
+// given None.
 void UseTensorsOf(py::object from_dlpack, py::object torch_bool);
 
-// A tensor of torch, NumPy or anyone who speaks DLPack. Shares the memory; only what is not
-// contiguous is copied. Throws Error(kInvalid), naming `what`, on another device than the CPU and
-// on dtypes that are not ours.
+// Converts a tensor of torch, NumPy or any library with DLPack. Shares the memory unless the tensor
+// is not contiguous, which needs a copy. Throws Error(kInvalid), naming `what`, for another device
+// than the CPU and for dtypes that graphd does not have.
 Tensor FromPython(py::handle object, const char* what);
 
 // A one-dimensional list of int64: a tensor, or a Python int or sequence of them. Tensors of other
-// dtypes are refused, for a conversion would hide a mistake and cost a copy.
+// dtypes are errors, since a conversion would hide a mistake and cost a copy.
 class Ids {
  public:
   Ids(py::handle object, const char* what);
   std::span<const int64_t> span() const { return tensor_.as<int64_t>(); }
   operator std::span<const int64_t>() const { return span(); }
   std::vector<int64_t> vector() const { return {span().begin(), span().end()}; }
-  // Whether it was a Python int, to be answered with one.
+  // Whether it was made from a single number, so that the result is a single number, too.
   bool is_scalar() const noexcept { return is_scalar_; }
 
  private:
@@ -66,16 +67,16 @@ class Ids {
   bool is_scalar_ = false;
 };
 
-// [type] lists of ids, from a sequence that has one, or None, for each type.
+// Returns lists of ids by type, from a sequence that has a list, or None, for each type.
 std::vector<std::vector<int64_t>> IdsByType(const py::sequence& lists, const char* what);
 
-// When seeds ask, by type: in whole numbers or in floating-point ones.
+// The times of seeds by type, as whole numbers or as floating-point ones.
 struct TimesByType {
   std::vector<std::vector<int64_t>> whole;
   std::vector<std::vector<double>> real;
 };
-// From None, which is no times, or a sequence that has a one-dimensional int64 or float64 tensor,
-// or None, for each type. Throws Error(kInvalid) if types differ in that.
+// Converts None, which stands for no times, or a sequence with a tensor or None for each type. The
+// tensors are one-dimensional, all int64 or all float64; otherwise throws Error(kInvalid).
 TimesByType TimesFrom(const py::object& lists, const char* what);
 
 }  // namespace graphd::python

@@ -12,10 +12,10 @@ namespace {
 
 std::string Text(py::handle object) { return py::str(object).cast<std::string>(); }
 
-// Keeps a Python object from any thread.
+// Returns a pointer that keeps a Python object alive, and that any thread may release.
 std::shared_ptr<void> Keep(py::object object) {
   return {object.release().ptr(), [](void* kept) {
-            if (!Py_IsInitialized()) return;  // its memory went with the interpreter
+            if (!Py_IsInitialized()) return;  // the interpreter has ended, and its memory with it
             py::gil_scoped_acquire gil;
             Py_DECREF(static_cast<PyObject*>(kept));
           }};
@@ -47,7 +47,7 @@ Tensor FromNumpy(py::array array, const char* what) {
   std::optional<DType> dtype;
   const std::string order = Text(type.attr("byteorder"));
   if (order != ">" && type.kind() != 'V') {
-    // Asked of Python: Debian's pybind11 looks where NumPy 1 had it.
+    // Debian's pybind11 would read the size at its place in NumPy 1, so Python is asked for it.
     const auto bits = static_cast<uint8_t>(8 * type.attr("itemsize").cast<size_t>());
     switch (type.kind()) {
       case 'b':
@@ -68,7 +68,7 @@ Tensor FromNumpy(py::array array, const char* what) {
   }
   if (!dtype) {
     Throw(ErrorCode::kInvalid, what, ": dtype ", Text(type),
-          " is none of graphd's; convert it with astype");
+          " is not one of graphd's; convert it with astype");
   }
   if (!(array.flags() & py::array::c_style)) {
     array = py::array::ensure(array, py::array::c_style);
@@ -91,23 +91,23 @@ bool IsContiguous(const DLTensor& tensor) {
 }
 
 Tensor FromDlpack(const py::object& object, const char* what) {
-  // Of those who have both, `device` also knows devices that DLPack does not.
+  // If a tensor has both, `device` covers more devices than DLPack does.
   const bool has_device = py::hasattr(object, "device");
   const bool is_here =
       has_device
           ? Text(object.attr("device")).starts_with("cpu")
           : object.attr("__dlpack_device__")().cast<std::pair<int32_t, int32_t>>().first == kDLCpu;
   if (!is_here) {
-    Throw(ErrorCode::kInvalid, what, ": lies on device ",
+    Throw(ErrorCode::kInvalid, what, ": is on device ",
           Text(py::getattr(object, "device", py::str("?"))),
           "; graphd works in host memory, so copy it with .cpu()");
   }
   py::object source = object;
-  // Autograd follows what is done to a tensor with gradients; nothing is done to it here.
+  // Tensors with gradients do not export DLPack, and autograd does not need to record this.
   if (py::hasattr(object, "requires_grad") && object.attr("requires_grad").cast<bool>()) {
     source = object.attr("detach")();
   }
-  // torch 1.13 gives away no bool tensors.
+  // torch 1.13 does not export tensors of bool.
   const bool is_bool = Text(py::getattr(object, "dtype", py::none())) == "torch.bool";
   if (is_bool) source = source.attr("view")(py::module_::import("torch").attr("uint8"));
   const py::object capsule = source.attr("__dlpack__")();
@@ -117,10 +117,10 @@ Tensor FromDlpack(const py::object& object, const char* what) {
   const std::optional<DType> dtype = is_bool ? std::optional(DType::kBool) : FromDl(tensor.dtype);
   if (!dtype) {
     Throw(ErrorCode::kInvalid, what, ": dtype ", Text(object.attr("dtype")),
-          " is none of graphd's; convert it to one that is");
+          " is not one of graphd's; convert it to one that is");
   }
   if (!IsContiguous(tensor)) return FromDlpack(object.attr("contiguous")(), what);
-  // The capsule is consumed: from here on the deleter is ours to call.
+  // This consumes the capsule, so that the deleter has to be called here.
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   std::shared_ptr<void> owner(managed, [](void* kept) {
     if (!Py_IsInitialized()) return;

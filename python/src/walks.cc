@@ -16,7 +16,7 @@ py::object Table(std::vector<int64_t> values, size_t rows, size_t columns) {
                          flat.data(), flat.owner()));
 }
 
-// (nodes, edge ids or None, types of the columns of nodes)
+// Returns (nodes, edge ids or None, types of the columns of nodes).
 py::tuple FromWalks(Walks walks, bool edge_ids) {
   py::object edges = py::none();
   if (edge_ids) edges = Table(std::move(walks.edge_ids), walks.count, walks.length);
@@ -52,7 +52,7 @@ py::tuple WalkNode2vec(const DistGraph& graph, const py::object& nodes, double p
                    edge_ids);
 }
 
-// The nodes that walks from each seed visited most: (indptr, nodes, visits).
+// Returns (indptr, nodes, visits) for the nodes that walks from each seed visited most.
 py::tuple Visited(const DistGraph& graph, const py::object& nodes, int num_traversals,
                   double termination_prob, int num_random_walks, int num_neighbors,
                   const std::vector<EdgeTypeId>& metapath, uint64_t seed) {

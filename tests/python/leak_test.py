@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that loaders leave nothing behind, neither in this process nor in the daemons: descriptors,
-mappings, threads, objects, references and memory.
+"""Checks that loaders leave nothing behind, neither in this process nor in the daemons: no
+descriptors, mappings, threads, objects, references or memory.
 
 LEAK_BATCHES is the number of batches to make; a million takes half an hour.
 """
