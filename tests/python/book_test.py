@@ -3,9 +3,8 @@
 
 import unittest
 
-import support
-
 import graphd
+import support
 from graphd.distributed import load_partition_book
 
 FIXTURES = ("hetero_2p", "sbm_4p_random", "isolated_3p")

@@ -4,10 +4,10 @@ weights."""
 
 import io
 
-import support
 import torch
 
 import graphd
+import support
 from graphd import checkpoint
 from graphd.distributed import DistEmbedding, DistTensor, SparseAdagrad
 

@@ -15,9 +15,9 @@ os.environ["DGLBACKEND"] = "pytorch"  # otherwise DGL writes it into the home di
 import dgl  # noqa: E402
 import dgl.nn  # noqa: E402
 import dgl.sampling  # noqa: E402
-import support  # noqa: E402
 
 import graphd  # noqa: E402
+import support  # noqa: E402
 from graphd.distributed import DistGraph, partition_graph  # noqa: E402
 from graphd.sampling import MultiLayerFullNeighborSampler, NeighborSampler  # noqa: E402
 
@@ -75,9 +75,8 @@ class Signatures(unittest.TestCase):
         }
         self.assertEqual(list(ours)[: len(theirs)], list(theirs), where)
         for name, default in theirs.items():
-            if (
-                default is not inspect.Parameter.empty and name != "etype"
-            ):  # the default of etype may be a triple
+            # The default of etype may be a triple.
+            if default is not inspect.Parameter.empty and name != "etype":
                 self.assertEqual(ours[name], default, f"{where}: {name}")
 
     def test_functions_and_classes(self):
@@ -121,11 +120,8 @@ class Signatures(unittest.TestCase):
 
     def test_methods(self):
         for theirs, ours, elsewhere in (
-            (
-                dgl.distributed.DistGraph,
-                DistGraph,
-                {"in_degrees", "out_degrees"},
-            ),  # the default is dgl.ALL
+            # The default of the degrees' argument is dgl.ALL.
+            (dgl.distributed.DistGraph, DistGraph, {"in_degrees", "out_degrees"}),
             (dgl.distributed.GraphPartitionBook, graphd.distributed.GraphPartitionBook, set()),
             (dgl.distributed.DistTensor, graphd.distributed.DistTensor, {"kvstore_key"}),
         ):

@@ -21,13 +21,8 @@ MODULES = (
     "graphd.sampled",
     "graphd.subgraph",
 )
-FOUND = {
-    "Block",
-    "GraphPartitionBook",
-    "Partition",
-    "SampledGraph",
-    "Subgraph",
-}  # users do not call the constructors
+# Users do not call the constructors of these classes.
+FOUND = {"Block", "GraphPartitionBook", "Partition", "SampledGraph", "Subgraph"}
 
 
 def public(module):

@@ -5,10 +5,10 @@ import collections
 import os
 import unittest.mock
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import DistGraph, edge_split, node_split
 
 FOLLOWS = ("user", "follows", "user")

@@ -9,10 +9,10 @@ import sys
 import threading
 import time
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import (
     DistDataLoader,
     DistEmbedding,

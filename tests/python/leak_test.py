@@ -11,10 +11,10 @@ import os
 import sys
 import time
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from graphd.sampling import NeighborSampler, negative_sampler
 

@@ -6,10 +6,10 @@ import os
 import threading
 import weakref
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import (
     DistDataLoader,
     DistEdgeDataLoader,

@@ -6,10 +6,10 @@ import io
 import tempfile
 
 import numpy as np
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import (
     DistDataLoader,
     DistEdgeDataLoader,

@@ -7,10 +7,10 @@ import shutil
 import tempfile
 
 import numpy
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import DistGraph, partition_graph
 from graphd.sampling import PinSAGESampler, RandomWalkNeighborSampler, TopKSampler, select_topk
 
@@ -151,9 +151,8 @@ class PinSage(support.GraphTest):
             nodes[u].tolist(), nodes[v].tolist(), block.edata["visits"].tolist()
         ):
             away = (old[src] - old[dst]) % 6
-            share = {0: 1 / 2, 1: 1 / 4, 5: 1 / 4}[
-                away
-            ]  # each item has two buyers, and each buyer two items
+            # Each item has two buyers, and each buyer two items.
+            share = {0: 1 / 2, 1: 1 / 4, 5: 1 / 4}[away]
             self.assertLess(abs(visits - share * walks), 6 * (walks * share) ** 0.5)
         self.assertEqual(len(u), 6)
         for bad in (

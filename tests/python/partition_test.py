@@ -9,10 +9,10 @@ import tempfile
 import networkx
 import numpy as np
 import scipy.sparse
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import DistGraph, load_partition, load_partition_feats, partition_graph
 
 HETERO = "hetero_2p"

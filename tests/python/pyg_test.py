@@ -8,14 +8,14 @@ import shutil
 import tempfile
 import unittest
 
-import jobs
-import support
 import torch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GraphSAGE, HeteroConv, SAGEConv
 from torch_geometric.utils import k_hop_subgraph
 
 import graphd
+import jobs
+import support
 from graphd.distributed import DistEdgeDataLoader, DistGraph, DistNodeDataLoader, partition_graph
 from graphd.sampling import (
     MultiLayerFullNeighborSampler,

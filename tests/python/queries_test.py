@@ -3,10 +3,10 @@
 
 import collections
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import (
     edge_subgraph,
     in_subgraph,
@@ -87,9 +87,8 @@ class Sampling(support.GraphTest):
         nodes = {"user": list(range(100)), "group": list(range(60))}
         found = sample_etype_neighbors(g, nodes, fanouts)
         self.assertEqual(found.num_edges("in"), 0)
-        self.assertEqual(
-            found.num_edges(("user", "likes", "post")), 0
-        )  # the nodes include no posts
+        # The nodes include no posts.
+        self.assertEqual(found.num_edges(("user", "likes", "post")), 0)
         for etype, most in ((FOLLOWS, 2), (("user", "likes", "group"), 1)):
             counts = collections.Counter(found.edges(etype=etype)[1].tolist())
             self.assertEqual(max(counts.values()), most)

@@ -4,10 +4,10 @@
 import itertools
 
 import numpy as np
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import (
     DistEmbedding,
     DistTensor,

@@ -4,10 +4,10 @@ edge."""
 
 import collections
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.distributed import DistEdgeDataLoader, DistNodeDataLoader
 from graphd.sampling import BlockSampler, NeighborSampler, TemporalSampler, negative_sampler
 
@@ -32,9 +32,8 @@ class Temporal(support.GraphTest):
         nodes, roots = (block.srcnodes["user"].data[name].tolist() for name in (graphd.NID, "root"))
         dst_roots = block.dstnodes["user"].data["root"].tolist()
         self.assertEqual(dst_roots, roots[: len(dst_roots)])
-        self.assertEqual(
-            len(set(zip(nodes, roots))), len(nodes)
-        )  # each node occurs once in each tree
+        # Each node occurs once in each tree.
+        self.assertEqual(len(set(zip(nodes, roots))), len(nodes))
         found = [[] for _ in dst_roots]
         u, v = (ends.tolist() for ends in block.edges(etype=FOLLOWS))
         for src, dst, eid in zip(u, v, block.edges[FOLLOWS].data[graphd.EID].tolist()):

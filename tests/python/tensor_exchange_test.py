@@ -7,10 +7,10 @@ import resource
 import threading
 
 import numpy as np
-import support
 import torch
 
 import graphd
+import support
 
 
 class Out(support.GraphTest):

@@ -6,9 +6,9 @@ import os
 import subprocess
 import threading
 
-import support
 import torch
 
+import support
 from graphd.distributed import DistTensor, sample_neighbors
 
 

@@ -4,10 +4,10 @@
 import os
 import re
 
-import jobs
 import numpy as np
-import support
 
+import jobs
+import support
 from graphd.distributed import partition_graph
 
 SMALL = jobs.SMALL
@@ -34,9 +34,8 @@ class Train(jobs.JobTest):
         draw = np.random.default_rng(3)
         labels = draw.integers(0, 4, 1000)
         papers = np.arange(1000).repeat(3)
-        authors = labels[papers] * 50 + draw.integers(
-            0, 50, 3000
-        )  # one of the 50 authors of the subject
+        # Each author is one of the 50 authors of the paper's subject.
+        authors = labels[papers] * 50 + draw.integers(0, 50, 3000)
         order = draw.permutation(1000)
         masks = {
             name: np.isin(np.arange(1000), some).astype(np.uint8)

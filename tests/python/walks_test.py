@@ -2,10 +2,10 @@
 """Tests that each step of a random walk is an edge, and that a seed gives the same walks in each
 mode."""
 
-import support
 import torch
 
 import graphd
+import support
 from graphd.sampling import node2vec_random_walk, random_walk
 
 

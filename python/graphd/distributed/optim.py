@@ -42,7 +42,7 @@ class _Optimizer:
         for each in params:
             if not isinstance(each, DistEmbedding):
                 raise InvalidError(
-                    f"params: {each!r} is no DistEmbedding; dense parameters need a "
+                    f"params: {each!r} is not a DistEmbedding; dense parameters need a "
                     "torch.optim optimiser of their own"
                 )
         self.params = params

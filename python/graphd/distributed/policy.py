@@ -56,8 +56,7 @@ class PartitionPolicy:
         """Returns the number of rows of a "range" policy."""
         if self._rows is None:
             raise InvalidError(
-                'a PartitionPolicy("range", g) knows no rows before it has a '
-                "tensor; ask tensor.part_policy"
+                'a PartitionPolicy("range", g) has no rows without a tensor; use tensor.part_policy'
             )
         return self._rows
 
@@ -111,8 +110,8 @@ class PartitionPolicy:
             )
         if len(found) > 1:
             raise InvalidError(
-                f"{len(found)} types of nodes and edges have {size} objects; say with part_policy "
-                "where the rows go: g.get_node_partition_policy(ntype)"
+                f"{len(found)} types of nodes and edges have {size} objects; choose one with "
+                "part_policy=g.get_node_partition_policy(ntype)"
             )
         return found[0]
 

@@ -111,7 +111,7 @@ def _split(
         )
     if not isinstance(book, GraphPartitionBook):
         raise InvalidError(
-            f"partition_book {book!r}: a mask that is no DistTensor needs one; give "
+            f"partition_book {book!r}: a mask that is not a DistTensor needs one; give "
             "g.get_partition_book()"
         )
     if trainer_ids:

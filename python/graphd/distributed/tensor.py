@@ -228,7 +228,7 @@ class DistTensor:
     def _check_writable(self) -> None:
         if self.handle.is_feature:
             raise DeniedError(
-                f"feature {self.name!r} came with the graph and can't be changed; "
+                f"feature {self.name!r} belongs to the graph and can't be changed; "
                 "make a DistTensor of its shape and dtype, and assign to its rows"
             )
 
