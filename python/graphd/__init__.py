@@ -27,6 +27,13 @@ from .seeds import seed
 
 if TYPE_CHECKING:
     from . import nn as nn
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name == "nn":
+            return importlib.import_module("graphd.nn")
+        raise AttributeError(f"module 'graphd' has no attribute {name!r}")
+
 
 __all__ = [
     "ALL",
@@ -44,9 +51,3 @@ __all__ = [
     "to_pyg",
     "use",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "nn":
-        return importlib.import_module("graphd.nn")
-    raise AttributeError(f"module 'graphd' has no attribute {name!r}")

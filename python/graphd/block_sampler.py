@@ -179,8 +179,8 @@ def check_times(sampler: BlockSampler, seed_times: Any) -> None:
         )
     if seed_times is None and needs_times:
         raise InvalidError(
-            "seed_times None: a TemporalSampler needs the time of each seed; give a tensor with one "
-            "time for each seed"
+            "seed_times None: a TemporalSampler needs the time of each seed; give a tensor with a "
+            "time for each of them"
         )
 
 
