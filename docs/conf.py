@@ -36,6 +36,7 @@ graphviz_output_format = "svg"
 autodoc_mock_imports = ["graphd._graphd", "numpy", "torch"]
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
+autodoc_typehints = "none"  # the docstrings name the types
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The filter that turns the headers' comments into Doxygen's changes no code and loses no comment."""
+"""Tests the filter that turns the headers' comments into Doxygen's: it changes no code and loses no
+comment."""
 import glob
 import os
 import re
@@ -15,8 +16,8 @@ HEADERS = os.path.join(ROOT, "libclient", "include", "graphd", "*.h")
 
 
 def filtered(path):
-    return subprocess.run([sys.executable, FILTER, path], capture_output=True, text=True, timeout=60,
-                          check=True).stdout
+    return subprocess.run([sys.executable, FILTER, path], capture_output=True, text=True,
+                          timeout=60, check=True).stdout
 
 
 def converted(text):
@@ -46,13 +47,15 @@ class Filter(unittest.TestCase):
                       converted("namespace graphd {\n// Adds `a&b` to 1 < 2.\nint Add();\n}\n"))
 
     def test_comments_behind_members_document_them(self):
-        self.assertIn("  int a = 0;  ///< in steps\n              ///< of one\n  int b;\n", converted(
+        wanted = "  int a = 0;  ///< in steps\n              ///< of one\n  int b;\n"
+        self.assertIn(wanted, converted(
             "namespace graphd {\nstruct S {\n  int a = 0;  // in steps\n              // of one\n"
             "  int b;\n};\n}\n"))
 
     def test_the_comment_before_the_namespace_documents_the_file(self):
         self.assertIn("/**\n@file\nWalks.\n*/\n", converted(
-            "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n\n// Walks.\n\nnamespace graphd {\n}\n"))
+            "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n\n// Walks.\n\n"
+            "namespace graphd {\n}\n"))
 
     def test_indented_lines_are_code(self):
         self.assertIn("/**\nThen\n\n@verbatim\nRun(a<b>);\n@endverbatim\n*/\nvoid F();",
@@ -64,8 +67,8 @@ class Filter(unittest.TestCase):
 
     def test_internal_declarations_are_left_out(self):
         self.assertIn("/// @cond\n  int x();\n/// @endcond\n\n  int y();",
-                      converted("namespace graphd {\nclass C {\n public:\n  // Internal: x.\n  int x();\n"
-                                "\n  int y();\n};\n}\n"))
+                      converted("namespace graphd {\nclass C {\n public:\n"
+                                "  // Internal: x.\n  int x();\n\n  int y();\n};\n}\n"))
 
 
 if __name__ == "__main__":
