@@ -18,6 +18,7 @@ mount -t tmpfs -o size=3G,mode=755 graphd-deb "$work"  # dpkg syncs whatever it 
 cd "$work"
 cpack --config "$build/CPackConfig.cmake" -B "$work" >cpack.log 2>&1 || { cat cpack.log; exit 1; }
 packed=$SECONDS
+# shellcheck disable=SC2016  # $1 is expanded by the shell that mmdebstrap runs
 mmdebstrap --quiet --variant=apt \
   --customize-hook="cp $work/*.deb \"\$1/srv\"" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /srv/*.deb"' \

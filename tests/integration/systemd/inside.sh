@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What service_test.sh runs in the container, as root.
 set -uo pipefail
-cd /srv
+cd /srv || exit 1
 failures=0
 ok() { echo "ok    $*"; }
 bad() { echo "FAIL  $*"; failures=$((failures + 1)); }

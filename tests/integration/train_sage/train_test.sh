@@ -38,7 +38,7 @@ for part in 0 1; do
   grep -q serving graphd-$part.log || { echo "graphd $part is not ready"; cat graphd-$part.log; exit 1; }
 done
 
-train=("$bin/train_sage" --graph_name small --fan_out 5,5 --num_hidden 32 --lr 0.02
+train=("$bin/train_sage" --graph_name small --fan_out "5,5" --num_hidden 32 --lr 0.02
   --eval_every 2 --log_every 0 --dropout 0.2 --seed 3)
 accuracy() { sed -n 's/^test accuracy: \(0\.[0-9]\{4\}\|1\.0000\)$/\1/p' "$1"; }
 learnt() { /usr/bin/python3 -c "import sys; sys.exit(not float('${1:-0}') > 0.8)"; }
@@ -55,7 +55,7 @@ grep -qE '^attach: [0-9]+\.[0-9] ms$' standalone.log || bad "no attach time"
 # job NAME WORLD ARGUMENTS...: trainer i belongs to partition i % 2. $epochs is how many.
 epochs=12
 job() {
-  local name=$1 world=$2 rank pids=() status=0
+  local name=$1 world=$2 rank pids=()
   shift 2
   for ((rank = 0; rank < world; rank++)); do
     RANK=$rank WORLD_SIZE=$world LOCAL_RANK=$((rank / 2)) \
