@@ -207,11 +207,7 @@ def reader_of(path):
         return python_comments
     if ending in (".sh", ".bash", ".cmake", ".capnp") or name == "CMakeLists":
         return hash_comments
-    if ending == "":
-        first = source_files.read(path).split("\n", 1)[0]
-        if re.match(r"#!.*\b(ba)?sh\b", first):
-            return hash_comments
-    return None
+    return hash_comments if ending == "" and source_files.is_shell(path) else None
 
 
 def main():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the subjects of commits: "area: what it does", in the imperative.
 
-usage: scripts/check_commits.py [BASE]
+usage: scripts/check_commits.py [BASE | --message FILE]
 
 Checks the commits after BASE, by default after the commit that added this script. A subject has one
 or more areas and a colon ("docs: build a site with Sphinx", "daemon, ctl: ..."), at most 72
@@ -82,12 +82,29 @@ def skip(reason):
     return 0
 
 
+def check_message(path):
+    """Checks the subject of a message that is not committed yet."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line.strip() for line in file if not line.startswith("#")]
+    subject = next(filter(None, lines), "")
+    if subject.startswith("Merge "):
+        return 0
+    found = problems(subject)
+    for problem in found:
+        print(f"check_commits: '{subject}': {problem}")
+    return 1 if found else 0
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("base", nargs="?", metavar="BASE", help="a commit")
-    base = parser.parse_args().base
+    parser.add_argument("--message", metavar="FILE", help="check the message in FILE")
+    arguments = parser.parse_args()
+    if arguments.message:
+        return check_message(arguments.message)
+    base = arguments.base
     if git("rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None:
         return skip("there is no git history here")
     shallow = git("rev-parse", "--is-shallow-repository") == "true"

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the files of the repository for the checks of scripts/lint."""
+"""Lists the files of the repository for the checks of scripts/lint.
+
+usage: python3 scripts/source_files.py cpp|shell|text
+"""
 
 import os
+import re
 import subprocess
+import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 _NOT_SOURCES = {".git", ".cache", "build", "__pycache__"}
@@ -44,3 +49,23 @@ def read(path):
         return "" if b"\0" in content else content.decode("utf-8")
     except UnicodeDecodeError:
         return ""
+
+
+def is_shell(path):
+    """Returns whether a file is a shell script, by its first line."""
+    return bool(re.match(r"#!\s*/\S*[/ ](ba|da)?sh\b", read(path).split("\n", 1)[0]))
+
+
+def main():
+    """Prints the paths of the kind that is asked for, each ended by a NUL."""
+    kind = {
+        "cpp": lambda path: path.endswith((".cc", ".h")),
+        "shell": is_shell,
+        "text": lambda path: read(path) != "",
+    }[sys.argv[1]]
+    for path in filter(kind, tracked()):
+        sys.stdout.write(path + "\0")
+
+
+if __name__ == "__main__":
+    main()

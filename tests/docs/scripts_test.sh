@@ -11,10 +11,11 @@ said=$(scripts/setup 2>&1) || bad "scripts/setup fails: $said"
 [ -z "$said" ] || bad "scripts/setup is not silent: $said"
 names=$(grep -v '^#' scripts/packages.txt | cut -d' ' -f1)
 LC_ALL=C sort -uc <<<"$names" || bad "scripts/packages.txt is not sorted"
-for name in $(grep -v '^#\|# docs$' scripts/packages.txt | cut -d' ' -f1); do
+while read -r name note; do
+  case $note in '# lint' | '# docs') continue ;; esac
   dpkg-query -W "$name" >/dev/null 2>&1 || bad "scripts/packages.txt: $name is not installed"
-done
-for script in docs setup test quickstart; do
+done < <(grep -v '^#' scripts/packages.txt)
+for script in docs setup test quickstart lint; do
   scripts/$script --help | grep -q "scripts/$script" || bad "scripts/$script --help"
   ! scripts/$script --no-such-option >/dev/null 2>&1 || bad "scripts/$script takes --no-such-option"
 done
