@@ -110,7 +110,7 @@ def blocks(marked, names_near):
 
 
 def namer(code_lines):
-    """Returns a function that gives the names in the code from a comment to a few lines after it."""
+    """Returns a function that gives the names in the code near a comment, most of them after it."""
 
     def names_near(first, last):
         near = " ".join(code_lines[max(first - 2, 0) : last + CODE_AFTER])
@@ -187,7 +187,9 @@ def hash_comments(text):
     marked, code = [], []
     for row, line in enumerate(text.split("\n"), 1):
         # A # inside quotes is no comment; where quotes span lines, whole lines only are found.
-        match = re.match(r"""((?:[^'"#\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<=[^\s])#)*?)#+ (.*)""", line)
+        match = re.match(
+            r"""((?:[^'"#\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<=[^\s])#)*?)#+ (.*)""", line
+        )
         if not match or (row == 1 and line.startswith("#!")):
             marked += [(row, 0, "", False)] if line.strip() == "#" else []
             code.append(line)

@@ -89,8 +89,8 @@ CLASS = re.compile(
     r"(\w+)(?:\s+final)?\s*(?::[^:;{][^;{]*)?\{",
     re.MULTILINE,
 )
-# "Type Class::Method(" at the left margin; the part before the method's name is without "=", so that
-# it is no variable's initialiser.
+# "Type Class::Method(" at the left margin; the part before the method's name is without "=", which
+# excludes the initialisers of variables.
 METHOD = re.compile(
     r"^(?!return\b|using\b|namespace\b)(?:[^\s=(#}{][^=(;{}]*?[\s&*])??"
     r"((?:\w+(?:<[^()<>]*>)?::)+)(~?\w+|operator[^\w\s]+|operator\(\))\(",
@@ -213,7 +213,10 @@ def main():
         totals[check] = len(messages)
         for message in messages:
             print(message)
-    print("check_layout:", ", ".join(f"{check}: {plural(n, 'problem')}" for check, n in totals.items()))
+    print(
+        "check_layout:",
+        ", ".join(f"{check}: {plural(n, 'problem')}" for check, n in totals.items()),
+    )
     return 1 if any(totals.values()) else 0
 
 

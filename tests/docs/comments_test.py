@@ -107,7 +107,9 @@ class Comments(unittest.TestCase):
         )
 
     def test_files_are_told_apart_by_name(self):
-        self.assertIs(check_comments.reader_of("bench/CMakeLists.txt"), check_comments.hash_comments)
+        self.assertIs(
+            check_comments.reader_of("bench/CMakeLists.txt"), check_comments.hash_comments
+        )
         self.assertIs(check_comments.reader_of("scripts/test"), check_comments.hash_comments)
         self.assertIs(check_comments.reader_of("daemon/main.cc"), check_comments.cpp_comments)
         self.assertIsNone(check_comments.reader_of("README.md"))

@@ -68,10 +68,8 @@ class Layout(unittest.TestCase):
         files = {"libclient/store/table.h": HEADER, "libclient/store/table.cc": SOURCE}
         self.assertEqual(list(check_layout.check_definitions(files)), [])
         files["libclient/store/rows.cc"] = files.pop("libclient/store/table.cc")
-        self.assertEqual(
-            list(check_layout.check_definitions(files)),
-            ["libclient/store/rows.cc: defines methods of Table, which libclient/store/table.h declares"],
-        )
+        (found,) = check_layout.check_definitions(files)
+        self.assertIn("rows.cc: defines methods of Table, which libclient/store/table.h", found)
 
     def test_cycles(self):
         files = {
