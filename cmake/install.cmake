@@ -46,6 +46,13 @@ if(GRAPHD_BUILD_PROGRAMS)
   install_pages(graphctl graphctl*.1)
   install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     COMPONENT graphd)
+  foreach(program graphd graphctl)
+    install(FILES packaging/completions/${program}.bash
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program}
+      COMPONENT ${program})
+    install(FILES packaging/completions/_${program}
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT ${program})
+  endforeach()
   # systemd looks below /usr/lib or /lib only, on 64-bit machines too.
   install(FILES packaging/systemd/graphd@.service DESTINATION lib/systemd/system COMPONENT graphd)
   install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf

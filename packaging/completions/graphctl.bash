@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completes the verbs and options of graphctl in bash. scripts/make_completions.py writes this file.
+
+_graphctl() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local verb='' verbs='' options='' aliases='' paths='' word skip=''
+  COMPREPLY=()
+  # Bash makes a word of the = between an option and its value.
+  if [[ $current = = ]]; then
+    current=''
+  elif [[ $previous = = ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $verb:$skip:$word in
+      ''::launch) verb='launch' ;;
+      ''::checkpoint) verb='checkpoint' ;;
+      ''::convert) verb='convert' ;;
+      ''::copy) verb='copy' ;;
+      ''::inspect) verb='inspect' ;;
+      ''::partition) verb='partition' ;;
+      ''::ps) verb='ps' ;;
+      ''::stop) verb='stop' ;;
+      ''::server) verb='server' ;;
+      ''::top) verb='top' ;;
+      ''::verify) verb='verify' ;;
+      launch::-- | launch::[!-]*)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        return ;;
+      'checkpoint'::create) verb='checkpoint create' ;;
+      'checkpoint'::list) verb='checkpoint list' ;;
+      'checkpoint'::show) verb='checkpoint show' ;;
+      'checkpoint'::restore) verb='checkpoint restore' ;;
+      'checkpoint'::delete) verb='checkpoint delete' ;;
+      'checkpoint'::export) verb='checkpoint export' ;;
+      'server'::start) verb='server start' ;;
+      'server'::stop) verb='server stop' ;;
+      'server'::status) verb='server status' ;;
+      *:yes:=) ;;
+      *:yes:*) skip='' ;;
+      *::=) skip=yes ;;
+      *::--assignment | *::--balance-ntypes | *::--balance_ntypes | *::--connect-timeout | \
+        *::--connect_timeout | *::--dst-col | *::--dst_col | *::--durability | \
+        *::--edge-weights | *::--edge_weights | *::--edges | *::--embedding-memory | \
+        *::--embedding_memory | *::--extra-envs | *::--extra_envs | *::--feat-cols | \
+        *::--feat_cols | *::--file | *::--format | *::--graph-format | *::--graph-formats | \
+        *::--graph-name | *::--graph_format | *::--graph_formats | *::--graph_name | \
+        *::--graphctl | *::--graphd | *::--header | *::--host-timeout | *::--host_timeout | \
+        *::--input | *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
+        *::--ip_config | *::--job | *::--jobs | *::--master-port | *::--master_port | \
+        *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | \
+        *::--num-omp-threads | *::--num-parts | *::--num-samplers | *::--num-servers | \
+        *::--num-trainers | *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | \
+        *::--num_omp_threads | *::--num_parts | *::--num_samplers | *::--num_servers | \
+        *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | *::--output | \
+        *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
+        *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | *::--runtime_dir | \
+        *::--script-folder | *::--script_folder | *::--seed | *::--separator | \
+        *::--server-name | *::--server_name | *::--split | *::--src-col | *::--src_col | \
+        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
+        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
+        *::--start_timeout | *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | \
+        *::--workspace)
+        skip=yes ;;
+    esac
+  done
+  case $previous in
+    --assignment | --edges | --file | --graphctl | --graphd | --input | --ip-config | \
+        --ip_config | --nodes | --part-config | --part_config | --ssh-config | --ssh_config)
+        paths=f ;;
+    --memory-dir | --memory_dir | --output | --rel-data-path | --rel_data_path | --runtime-dir | \
+        --runtime_dir | --script-folder | --script_folder | --state-dir | --state_dir | \
+        --workspace)
+        paths=d ;;
+    --separator)
+        mapfile -t COMPREPLY < <(compgen -W 'auto comma tab semicolon space' -- "$current"); return ;;
+    --input-format | --input_format)
+        mapfile -t COMPREPLY < <(compgen -W 'auto ogb edges npy mtx chunked partition' -- "$current"); return ;;
+    --header)
+        mapfile -t COMPREPLY < <(compgen -W 'auto yes no' -- "$current"); return ;;
+    --graph-formats | --graph_formats)
+        mapfile -t COMPREPLY < <(compgen -W 'coo csc csr' -- "$current"); return ;;
+    --objtype)
+        mapfile -t COMPREPLY < <(compgen -W 'cut vol' -- "$current"); return ;;
+    --part-method | --part_method)
+        mapfile -t COMPREPLY < <(compgen -W 'metis ldg fennel random hash file' -- "$current"); return ;;
+    --format)
+        mapfile -t COMPREPLY < <(compgen -W 'native dgl' -- "$current"); return ;;
+    --durability)
+        mapfile -t COMPREPLY < <(compgen -W 'none process power' -- "$current"); return ;;
+    --balance-ntypes | --balance_ntypes | --connect-timeout | --connect_timeout | --dst-col | \
+        --dst_col | --edge-weights | --edge_weights | --embedding-memory | --embedding_memory | \
+        --extra-envs | --extra_envs | --feat-cols | --feat_cols | --graph-format | \
+        --graph-name | --graph_format | --graph_name | --host-timeout | --host_timeout | \
+        --interval | --job | --jobs | --master-port | --master_port | --num-hops | --num-nodes | \
+        --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
+        --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
+        --num_parts | --num_samplers | --num_servers | --num_trainers | \
+        --num_trainers_per_machine | --part | --seed | --server-name | --server_name | --split | \
+        --src-col | --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
+        --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --tensors | \
+        --timeout)
+        return ;;
+  esac
+  if [[ -n $paths ]]; then
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -"$paths" -- "$current")
+    return
+  fi
+  case $verb in
+    '')
+      verbs='launch checkpoint convert copy inspect partition ps stop server top verify'
+      options='-h --help --version'
+      ;;
+    'launch')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
+        --graphd --insecure --start_timeout --num_trainers --num_samplers --num_omp_threads
+        --extra_envs --master_port --keep_alive --graph_format --dry_run --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
+        --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
+        --num-omp-threads --extra-envs --master-port --keep-alive --graph-format --dry-run'
+      ;;
+    'checkpoint')
+      verbs='create list show restore delete export'
+      options='-h --help'
+      ;;
+    'checkpoint create')
+      options='-h --help --server_name --ip_config --timeout --json --tensors --file'
+      aliases='--server-name --ip-config'
+      ;;
+    'checkpoint list')
+      options='-h --help --server_name --ip_config --timeout --json'
+      aliases='--server-name --ip-config'
+      ;;
+    'checkpoint show')
+      options='-h --help --server_name --ip_config --timeout --json'
+      aliases='--server-name --ip-config'
+      ;;
+    'checkpoint restore')
+      options='-h --help --server_name --ip_config --timeout --json --tensors'
+      aliases='--server-name --ip-config'
+      ;;
+    'checkpoint delete')
+      options='-h --help --server_name --ip_config --timeout --json'
+      aliases='--server-name --ip-config'
+      ;;
+    'checkpoint export')
+      options='-h --help --server_name --ip_config --timeout --json --tensors --output'
+      aliases='--server-name --ip-config'
+      ;;
+    'convert')
+      options='-h --help --part_config --output --force --json'
+      aliases='--part-config'
+      ;;
+    'copy')
+      options='-h --help --part_config --ip_config --workspace --rel_data_path --script_folder
+        --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port --ssh_username
+        --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--part-config --ip-config --rel-data-path --script-folder --stall-timeout --dry-run
+        --ssh-port --ssh-username --ssh-config --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'inspect')
+      paths=f
+      options='-h --help --part --json'
+      ;;
+    'partition')
+      options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes
+        --src_col --dst_col --feat_cols --separator --header --map_ids --graph_name --output
+        --format --num_hops --graph_formats --num_parts --part_method --seed --assignment
+        --balance_ntypes --balance_edges --edge_weights --objtype --num_trainers_per_machine
+        --force --json'
+      aliases='--input-format --add-reverse --num-nodes --src-col --dst-col --feat-cols --map-ids
+        --graph-name --num-hops --graph-formats --num-parts --part-method --balance-ntypes
+        --balance-edges --edge-weights --num-trainers-per-machine'
+      ;;
+    'ps')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'stop')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --job'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server')
+      verbs='start stop status'
+      options='-h --help'
+      ;;
+    'server start')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
+        --graphd --insecure --start_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
+        --memory-dir --embedding-memory --start-timeout'
+      ;;
+    'server stop')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
+        --graphd --insecure --start_timeout --json --force'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
+        --memory-dir --embedding-memory --start-timeout'
+      ;;
+    'server status')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
+        --graphd --insecure --start_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
+        --memory-dir --embedding-memory --start-timeout'
+      ;;
+    'top')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --interval
+        --once --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'verify')
+      paths=f
+      options='-h --help --json'
+      ;;
+  esac
+  if [[ $current = -* || -z $verbs$paths ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+    if [[ ${#COMPREPLY[@]} -eq 0 ]]; then
+      mapfile -t COMPREPLY < <(compgen -W "$aliases" -- "$current")
+    fi
+  elif [[ -n $verbs ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
+  else
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -F _graphctl graphctl
