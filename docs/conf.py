@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration of the documentation's site. scripts/docs builds it."""
+
 import os
 import re
 import sys
@@ -17,8 +18,13 @@ with open(os.path.join(ROOT, "pyproject.toml"), encoding="utf-8") as file:
     release = re.search(r'(?m)^version = "(.*)"', file.read()).group(1)
 version = release
 
-extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.graphviz",
-              "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "breathe",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.graphviz",
+    "sphinx.ext.napoleon",
+]
 smartquotes = False  # dashes of options stay as they are
 nitpicky = True
 # The C++ reference does not declare the identifiers of std, namespaces, and internal types.
@@ -59,12 +65,14 @@ def python_name(app, env, node, contnode):
         return None
     objects = env.get_domain("py").objects
     target = node["reftarget"]
-    found = sorted((name for name in objects if name == target or name.endswith("." + target)),
-                   key=len)
+    found = sorted(
+        (name for name in objects if name == target or name.endswith("." + target)), key=len
+    )
     if found:
         entry = objects[found[0]]
-        return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, contnode,
-                            found[0])
+        return make_refnode(
+            app.builder, node["refdoc"], entry.docname, entry.node_id, contnode, found[0]
+        )
     # Types are phrases ("int64 tensor, or dict of node type to tensor"), not names.
     # In text, names of parameters stand in the same quotes as names of classes and functions.
     phrase = node["reftype"] != "obj" or re.fullmatch(r"[a-z_]+", target)
@@ -75,9 +83,11 @@ def dashes(_, doctree):
     """Draws the dash between a parameter and its description, and none where there is no description."""
     for text in list(doctree.findall(nodes.Text)):
         if text.astext() == " -- ":
-            after = text.parent[text.parent.index(text) + 1:]
-            text.parent.replace(text, nodes.Text(" \u2013 " if "".join(
-                node.astext() for node in after).strip() else ""))
+            after = text.parent[text.parent.index(text) + 1 :]
+            text.parent.replace(
+                text,
+                nodes.Text(" \u2013 " if "".join(node.astext() for node in after).strip() else ""),
+            )
 
 
 def setup(app):

@@ -28,24 +28,152 @@ import tokenize
 import source_files
 
 FRAGMENT_WORDS = frozenset(
-    "and as but from how nor of or so than that what whatever where whereas which whichever who "
-    "whoever whom whose why".split()
+    [
+        "and",
+        "as",
+        "but",
+        "from",
+        "how",
+        "nor",
+        "of",
+        "or",
+        "so",
+        "than",
+        "that",
+        "what",
+        "whatever",
+        "where",
+        "whereas",
+        "which",
+        "whichever",
+        "who",
+        "whoever",
+        "whom",
+        "whose",
+        "why",
+    ]
 )
 CLAUSE_WORDS = frozenset(
-    "although because if since though unless until when whenever while".split()
+    ["although", "because", "if", "since", "though", "unless", "until", "when", "whenever", "while"]
 )
 # Names of programs, libraries and formats that are written in lower case.
 LOWER_CASE_NAMES = frozenset(
-    "apt capnp ccache clang cmake cpack ctest dgl dlopen dpkg dtype execvpe fsync gcc git gloo "
-    "graphclient graphctl graphd gtest gzip libclient libgraphclient libssh libtorch libuv "
-    "libxxhash malloc mandoc memfd metis mmap mypy networkx ninja nsenter numpy pickle pip pybind "
-    "pytest ruff scipy shellcheck ssh sshd strace systemctl systemd tmpfs torch zlib".split()
+    [
+        "apt",
+        "capnp",
+        "ccache",
+        "clang",
+        "cmake",
+        "cpack",
+        "ctest",
+        "dgl",
+        "dlopen",
+        "dpkg",
+        "dtype",
+        "execvpe",
+        "fsync",
+        "gcc",
+        "git",
+        "gloo",
+        "graphclient",
+        "graphctl",
+        "graphd",
+        "gtest",
+        "gzip",
+        "libclient",
+        "libgraphclient",
+        "libssh",
+        "libtorch",
+        "libuv",
+        "libxxhash",
+        "malloc",
+        "mandoc",
+        "memfd",
+        "metis",
+        "mmap",
+        "mypy",
+        "networkx",
+        "ninja",
+        "nsenter",
+        "numpy",
+        "pickle",
+        "pip",
+        "pybind",
+        "pytest",
+        "ruff",
+        "scipy",
+        "shellcheck",
+        "ssh",
+        "sshd",
+        "strace",
+        "systemctl",
+        "systemd",
+        "tmpfs",
+        "torch",
+        "zlib",
+    ]
 )
 KEYWORDS = frozenset(
-    "and as assert auto break case class const continue def default del do double elif else enum "
-    "except false finally float for from if import in int is lambda new not or pass private public "
-    "raise return static struct switch template this throw true try union unsigned until using "
-    "virtual void while with yield local then done fi".split()
+    [
+        "and",
+        "as",
+        "assert",
+        "auto",
+        "break",
+        "case",
+        "class",
+        "const",
+        "continue",
+        "def",
+        "default",
+        "del",
+        "do",
+        "double",
+        "elif",
+        "else",
+        "enum",
+        "except",
+        "false",
+        "finally",
+        "float",
+        "for",
+        "from",
+        "if",
+        "import",
+        "in",
+        "int",
+        "is",
+        "lambda",
+        "new",
+        "not",
+        "or",
+        "pass",
+        "private",
+        "public",
+        "raise",
+        "return",
+        "static",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "union",
+        "unsigned",
+        "until",
+        "using",
+        "virtual",
+        "void",
+        "while",
+        "with",
+        "yield",
+        "local",
+        "then",
+        "done",
+        "fi",
+    ]
 )
 DIRECTIVES = re.compile(
     r"SPDX-|NOLINT|clang-format (on|off)|shellcheck |codespell:|noqa\b|type: |pragma\b|mypy: "

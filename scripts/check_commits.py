@@ -31,7 +31,21 @@ VERBS = (
     "take teach tell test throw tidy treat turn unify update upgrade use validate verify wait warn "
     "write"
 )
-IRREGULAR = "built kept made ran said sent took told taught threw thrown wrote written".split()
+IRREGULAR = [
+    "built",
+    "kept",
+    "made",
+    "ran",
+    "said",
+    "sent",
+    "took",
+    "told",
+    "taught",
+    "threw",
+    "thrown",
+    "wrote",
+    "written",
+]
 
 
 def forms(verb):

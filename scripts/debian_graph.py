@@ -14,6 +14,7 @@ rev_depends and so on, so --add_reverse is not needed. It is OGB's heterogeneous
 
 The same package lists give the same bytes.
 """
+
 import argparse
 import contextlib
 import gzip
@@ -27,8 +28,11 @@ import time
 import zlib
 
 # The fields that make the edges between packages, by edge type.
-RELATIONS = {"depends": ("Pre-Depends", "Depends"), "recommends": ("Recommends",),
-             "suggests": ("Suggests",)}
+RELATIONS = {
+    "depends": ("Pre-Depends", "Depends"),
+    "recommends": ("Recommends",),
+    "suggests": ("Suggests",),
+}
 EVERY_RELATION = sum(RELATIONS.values(), ())
 OTHER_FIELDS = ("Package", "Section", "Description", "Maintainer", "Source")
 FIELDS = {name.encode(): name for name in EVERY_RELATION + OTHER_FIELDS}
@@ -74,8 +78,10 @@ def read_packages(source):
     if not source and process.wait() != 0:
         sys.exit(f"debian_graph.py: `apt-cache dumpavail` failed with status {process.returncode}")
     if not source and len(packages) < FEWEST:
-        sys.exit("debian_graph.py: apt knows only %d packages, which are not all of Debian's; run "
-                 "`apt-get update` first" % len(packages))
+        sys.exit(
+            "debian_graph.py: apt knows only %d packages, which are not all of Debian's; run "
+            "`apt-get update` first" % len(packages)
+        )
     if not packages:
         sys.exit("debian_graph.py: %s names no packages" % source)
     return packages
@@ -123,8 +129,10 @@ class Writer:
     def write(self, name, lines):
         path = os.path.join(self.directory, name + ".csv.gz")
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".tmp", "wb") as raw, gzip.GzipFile(
-                "", "wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
+        with (
+            open(path + ".tmp", "wb") as raw,
+            gzip.GzipFile("", "wb", compresslevel=1, fileobj=raw, mtime=0) as packed,
+        ):
             batch, size = [], 0
             for line in lines:
                 batch.append(line)
@@ -158,8 +166,10 @@ def number(names):
 def write_packages(out, packages, ids, feat_size, say, below=""):
     """Features, labels, split and names of the packages; `below`: the folder of their type."""
     feat, label = ("node-feat/" + below, "node-label/" + below) if below else ("", "")
-    out.write("raw/" + feat + "node-feat", (features(stanza.get("Description", ""), feat_size)
-                                            for stanza in packages.values()))
+    out.write(
+        "raw/" + feat + "node-feat",
+        (features(stanza.get("Description", ""), feat_size) for stanza in packages.values()),
+    )
     say("%d features of each package" % feat_size)
 
     sections = [stanza.get("Section", "unknown").rpartition("/")[2] for stanza in packages.values()]
@@ -173,8 +183,10 @@ def write_packages(out, packages, ids, feat_size, say, below=""):
         out.write("split/hash/" + below + part, lines)
     out.write("mapping/nodeidx2package", ("%d,%s\n" % (i, name) for name, i in ids.items()))
     out.write("mapping/labelidx2section", ("%d,%s\n" % (i, name) for i, name in enumerate(names)))
-    say("%d classes; %d packages to train on, %d to validate, %d to test" % (
-        len(names), len(parts["train"]), len(parts["valid"]), len(parts["test"])))
+    say(
+        "%d classes; %d packages to train on, %d to validate, %d to test"
+        % (len(names), len(parts["train"]), len(parts["valid"]), len(parts["test"]))
+    )
 
 
 def write_homogeneous(out, packages, ids, feat_size, say):
@@ -199,14 +211,20 @@ def write_hetero(out, packages, ids, feat_size, say):
     sources = number(map(source_of, packages.values()))
     say("%d maintainers, %d source packages" % (len(maintainers), len(sources)))
 
-    edges = {("package", relation, "package"):
-             [(i, target) for i, stanza in enumerate(packages.values())
-              for target in dependencies(stanza, ids, fields)]
-             for relation, fields in RELATIONS.items()}
+    edges = {
+        ("package", relation, "package"): [
+            (i, target)
+            for i, stanza in enumerate(packages.values())
+            for target in dependencies(stanza, ids, fields)
+        ]
+        for relation, fields in RELATIONS.items()
+    }
     edges["package", "maintained_by", "maintainer"] = [
-        (i, maintainers[maintainer_of(stanza)]) for i, stanza in enumerate(packages.values())]
+        (i, maintainers[maintainer_of(stanza)]) for i, stanza in enumerate(packages.values())
+    ]
     edges["package", "built_from", "source"] = [
-        (i, sources[source_of(stanza)]) for i, stanza in enumerate(packages.values())]
+        (i, sources[source_of(stanza)]) for i, stanza in enumerate(packages.values())
+    ]
     for (src, relation, dst), pairs in list(edges.items()):
         edges[dst, "rev_" + relation, src] = [(d, s) for s, d in pairs]
 
@@ -221,12 +239,20 @@ def write_hetero(out, packages, ids, feat_size, say):
         folder = "raw/relations/" + "___".join(triplet)
         out.write(folder + "/num-edge-list", ["%d\n" % len(pairs)])
         out.write(folder + "/edge", ("%d,%d\n" % pair for pair in pairs))
-    say(", ".join("%d %s" % (len(pairs), relation) for (_, relation, _), pairs in edges.items()
-                  if not relation.startswith("rev_")))
+    say(
+        ", ".join(
+            "%d %s" % (len(pairs), relation)
+            for (_, relation, _), pairs in edges.items()
+            if not relation.startswith("rev_")
+        )
+    )
 
     only_packages = per_type(name == "package" for name in counts)
-    for name in ("raw/nodetype-has-feat", "raw/nodetype-has-label",
-                 "split/hash/nodetype-has-split"):
+    for name in (
+        "raw/nodetype-has-feat",
+        "raw/nodetype-has-label",
+        "split/hash/nodetype-has-split",
+    ):
         out.write(name, only_packages)
     write_packages(out, packages, ids, feat_size, say, "package/")
     for name, numbers in (("maintainer", maintainers), ("source", sources)):
@@ -234,14 +260,22 @@ def write_hetero(out, packages, ids, feat_size, say):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--output", required=True, help="directory to write")
-    parser.add_argument("--from", dest="source", metavar="FILE",
-                        help="a Packages file to read instead of `apt-cache dumpavail`")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        help="a Packages file to read instead of `apt-cache dumpavail`",
+    )
     parser.add_argument("--feat_size", type=int, default=128, help="length of the features")
-    parser.add_argument("--hetero", action="store_true",
-                        help="packages, maintainers and sources as nodes, ten edge types")
+    parser.add_argument(
+        "--hetero",
+        action="store_true",
+        help="packages, maintainers and sources as nodes, ten edge types",
+    )
     args = parser.parse_args()
     start = time.monotonic()
 

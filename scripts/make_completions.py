@@ -19,11 +19,31 @@ import source_files
 
 FOLDER = os.path.join(source_files.ROOT, "packaging", "completions")
 FILES = set(
-    "assignment config edges file graphctl graphd input ip_config log_file nodes part_config "
-    "ssh_config".split()
+    [
+        "assignment",
+        "config",
+        "edges",
+        "file",
+        "graphctl",
+        "graphd",
+        "input",
+        "ip_config",
+        "log_file",
+        "nodes",
+        "part_config",
+        "ssh_config",
+    ]
 )
 DIRECTORIES = set(
-    "memory_dir output rel_data_path runtime_dir script_folder state_dir workspace".split()
+    [
+        "memory_dir",
+        "output",
+        "rel_data_path",
+        "runtime_dir",
+        "script_folder",
+        "state_dir",
+        "workspace",
+    ]
 )
 # Values that --help names in words; those in braces are read from it.
 CHOICES = {

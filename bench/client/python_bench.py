@@ -101,7 +101,7 @@ def run_epochs(case):
                                 batch_size=batch_size, num_workers=workers, seed=0)
     for _ in sys.stdin:
         begin, rows = time.perf_counter(), 0
-        for input_nodes, seeds, blocks in loader:
+        for _input_nodes, _seeds, blocks in loader:
             rows += len(blocks[0].srcdata["feat"])
             blocks[-1].dstdata["label"]
             for block in blocks:

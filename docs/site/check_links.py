@@ -42,8 +42,11 @@ def main(folder):
                 os.path.join(os.path.dirname(path), unquote(parts.path)))
             if not os.path.exists(target):
                 broken.add(f"{path}: {link}: there is no such file")
-            elif parts.fragment and target in pages:
-                if unquote(parts.fragment) not in pages[target].anchors:
+            elif (
+                parts.fragment
+                and target in pages
+                and unquote(parts.fragment) not in pages[target].anchors
+            ):
                     broken.add(f"{path}: {link}: there is no such anchor")
     if broken:
         sys.exit("\n".join(sorted(broken)))

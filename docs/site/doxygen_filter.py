@@ -84,7 +84,7 @@ def convert(source):
                 continue
             attached = i < len(lines) and lines[i].strip() != ""
             if not seen_namespace and not attached:
-                text = ["@file"] + paragraphs(text)
+                text = ["@file", *paragraphs(text)]
             elif attached and not lines[i].strip().startswith(("}", "//")) \
                     and not FORWARD.match(lines[i]):
                 text = paragraphs(text)

@@ -211,10 +211,12 @@ def graphviz(text, source):
     It understands what the repository's charts have: subgraphs, nodes with a label, edges with a label.
     """
     node = r'(\w+)(?:\["([^"]*)"\])?'
-    out = ['digraph {', 'rankdir=LR; bgcolor=transparent; nodesep=0.4; ranksep=1.4; pad="0.5,0.1"; labeljust=r;',
+    out = ['digraph {', 'rankdir=LR; bgcolor=transparent; nodesep=0.4; ranksep=1.4;',
+           'pad="0.5,0.1"; labeljust=r;',
            'node [shape=box, style="rounded,filled", fillcolor="#e8eef7", color="#5b7db1", '
            'fontcolor="#1c2b40", fontname="DejaVu Sans,Verdana,sans-serif", fontsize=11];',
-           'edge [color="#7a8699", fontcolor="#7a8699", fontname="DejaVu Sans,Verdana,sans-serif", fontsize=10];']
+           'edge [color="#7a8699", fontcolor="#7a8699",',
+           'fontname="DejaVu Sans,Verdana,sans-serif", fontsize=10];']
 
     def named(name, label):
         if label is not None:
@@ -227,7 +229,8 @@ def graphviz(text, source):
     for line in lines[1:]:
         inner = re.fullmatch(r'subgraph ' + node, line)
         alone = re.fullmatch(node, line)
-        edge = re.fullmatch(node + r'\s*(<)?(--|-\.)\s*(?:"([^"]*)"|(\S.*?))?\s*(?:-->|->|\.->)\s*' + node,
+        arrow = r'\s*(<)?(--|-\.)\s*(?:"([^"]*)"|(\S.*?))?\s*(?:-->|->|\.->)\s*'
+        edge = re.fullmatch(node + arrow + node,
                             line)
         if inner:
             out.append(f'subgraph cluster_{inner.group(1)} {{ label="{inner.group(2)}"; '
@@ -246,7 +249,7 @@ def graphviz(text, source):
             named(*alone.groups())
         else:
             fail(f"{source}: can't draw this line of a chart: {line}")
-    return "```{graphviz}\n" + "\n".join(out + ["}"]) + "\n```"
+    return "```{graphviz}\n" + "\n".join([*out, "}"]) + "\n```"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "graphd/node_split.h"
+#include "ids.h"
 #include "module.h"
 #include "tensor.h"
 

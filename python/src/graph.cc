@@ -7,6 +7,7 @@
 #include "book.h"
 #include "client/routing/graph_access.h"
 #include "graphd/node_split.h"
+#include "ids.h"
 #include "local_partition.h"
 #include "module.h"
 #include "tensor.h"

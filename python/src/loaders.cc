@@ -5,6 +5,7 @@
 #include "call.h"
 #include "graph.h"
 #include "graphd/data_loader.h"
+#include "ids.h"
 #include "module.h"
 #include "samplers.h"
 #include "tensor.h"

@@ -12,6 +12,7 @@
 #include "graphd/shadow_sampler.h"
 #include "graphd/subgraph.h"
 #include "graphd/temporal_sampler.h"
+#include "ids.h"
 #include "module.h"
 #include "tensor.h"
 

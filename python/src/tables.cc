@@ -8,6 +8,7 @@
 #include "graph.h"
 #include "graphd/dist_embedding.h"
 #include "graphd/sparse_optim.h"
+#include "ids.h"
 #include "module.h"
 #include "tensor.h"
 

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "call.h"
+#include "ids.h"
 #include "module.h"
 #include "tensor.h"
 

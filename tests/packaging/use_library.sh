@@ -18,8 +18,8 @@ cd "$work/trainer"
 awk '/^```cpp$/ {inside = 1; next} /^```$/ {inside = 0} inside' "$readme" >readme.inc
 grep -q 'graphd::Initialize' readme.inc || { echo "$readme has no C++ trainer" >&2; exit 1; }
 
-cmake -S . -B by_cmake -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build by_cmake \
-  >>cmake.log 2>&1 || { cat cmake.log; exit 1; }
+{ cmake -S . -B by_cmake -DCMAKE_PREFIX_PATH="$prefix" && cmake --build by_cmake; } >cmake.log 2>&1 ||
+  { cat cmake.log; exit 1; }
 if [ "$prefix" != /usr ]; then
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
 fi
