@@ -23,13 +23,15 @@ if(GRAPHD_SANITIZE)
   add_link_options(-fsanitize=${GRAPHD_SANITIZE})
 endif()
 
-# Warnings belong to our own code; targets take them by graphd_target().
+# Warnings are for the project's own code; a target gets them by linking graphd_warnings.
 add_library(graphd_warnings INTERFACE)
 if(GRAPHD_SANITIZE)
   add_compile_options(-Wno-maybe-uninitialized)  # GCC sees ghosts in instrumented code
 endif()
 # -Wno-restrict: GCC 12 sees overlapping copies in any "a" + std::string (GCC bug 105651).
 # -Wno-shadow: in a unity build the names of one source hide those of another.
-target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-restrict
+target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
   $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
   $<$<BOOL:${GRAPHD_WERROR}>:-Werror>)
