@@ -32,6 +32,6 @@ endif()
 # -Wno-shadow: in a unity build the names of one source hide those of another.
 target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wno-sign-conversion>
   $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
   $<$<BOOL:${GRAPHD_WERROR}>:-Werror>)
