@@ -27,7 +27,6 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kMaxQueuedRequests = 4096;
 constexpr uint64_t kLargePartition = uint64_t{256} << 20;  // what no cache holds
 constexpr uint64_t kFirstJobMs = 60000;  // how long --end_with_jobs waits for the first job
 
@@ -189,22 +188,10 @@ class Graphd {
     JobRegistry jobs(
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
-    ComputePool pool(options_.compute_threads, kMaxQueuedRequests);
-    const size_t waiting = tensors.memory_is_bounded() ? options_.compute_threads : 0;
-    ComputePool reads(waiting, kMaxQueuedRequests), changes(waiting, kMaxQueuedRequests);
-    ComputePool builds(1, kMaxQueuedRequests);
-    ComputePool saves(2, kMaxQueuedRequests);
-    ServiceContext context{graph,
-                           pool,
-                           reads,
-                           changes,
-                           builds,
-                           saves,
-                           jobs,
-                           tensors,
-                           checkpoints,
-                           steps,
-                           BufferPool::Create()};
+    WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
+    RequestCounters counters;
+    ServiceContext context{graph, tensors, checkpoints, steps,
+                           jobs,  pools,   counters,    BufferPool::Create()};
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
@@ -238,11 +225,7 @@ class Graphd {
     LogInfo("stopping");
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
-    builds.Stop();
-    saves.Stop();
-    changes.Stop();
-    reads.Stop();
-    pool.Stop();
+    pools.Stop();
   }
 
  private:

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <memory>
-#include <string>
+#include <utility>
 
-#include "daemon/serving/graph_session.h"
+#include "daemon/checkpoints/checkpoint_context.h"
+#include "wire/graphd.capnp.h"
 
 namespace graphd {
 
-// Whose checkpoints: the client's connection.
-struct CheckpointClientOf {
-  ServiceContext& context;
-  std::string job;
-  std::shared_ptr<CallLimit> calls;
-  std::shared_ptr<Outbox> outbox;
-};
-
-// Checkpoints as a client reaches them. Lives on its connection's data thread; the work is done by
-// the threads of ServiceContext::saves, because it is the disk's.
+// The calls of one client that make, list, read and delete checkpoints. Lives on its connection's
+// data thread and is owned by the client's capability; the work is done by the pool `saves`,
+// because it waits for the disk.
 class CheckpointService final : public wire::Checkpoints::Server {
  public:
-  explicit CheckpointService(CheckpointClientOf client)
-      : client_(std::move(client)), context_(client_.context) {}
+  explicit CheckpointService(CheckpointContext context) : context_(std::move(context)) {}
 
  protected:
   kj::Promise<void> prepare(PrepareContext context) override;
@@ -32,8 +24,7 @@ class CheckpointService final : public wire::Checkpoints::Server {
   kj::Promise<void> loading(LoadingContext context) override;
 
  private:
-  const CheckpointClientOf client_;
-  ServiceContext& context_;
+  const CheckpointContext context_;
 };
 
 }  // namespace graphd

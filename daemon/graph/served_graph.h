@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,8 +35,6 @@ class ServedGraph {
   // Error(kOverloaded).
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
   std::vector<PartitionStatus> status() const;
-
-  std::atomic<uint64_t> requests{0}, rows_served{0}, edges_sampled{0}, bytes_sent{0};
 
  private:
   std::vector<std::shared_ptr<const Partition>> partitions_;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/requests/segment_handle.h"
+#include "daemon/serving/graph_session.h"
 #include "wire/graph_messages.h"
 #include "wire/status.h"
 
@@ -98,8 +99,11 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
-    results.setSession(kj::heap<GraphSession>(context_, *stream_, scratch_, timer_,
-                                              std::move(membership), peer_.is_unix));
+    auto requests =
+        std::make_shared<RequestContext>(context_.pools, context_.counters, context_.buffers,
+                                         *stream_, scratch_, timer_, peer_.is_unix);
+    results.setSession(
+        kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
     attached_ = true;
     return kj::READY_NOW;
   } catch (const Error& error) {
@@ -126,10 +130,10 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
     status.num_parts = graph.meta().book.num_partitions();
     status.partitions = graph.status();
     status.jobs = context_.jobs.Jobs();
-    status.requests = graph.requests;
-    status.rows_served = graph.rows_served;
-    status.edges_sampled = graph.edges_sampled;
-    status.bytes_sent = graph.bytes_sent;
+    status.requests = context_.counters.requests;
+    status.rows_served = context_.counters.rows_served;
+    status.edges_sampled = context_.counters.edges_sampled;
+    status.bytes_sent = context_.counters.bytes_sent;
     status.rss_bytes = ResidentBytes();
     status.tensors = context_.tensors.ListAll();
     status.store = context_.tensors.status();

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <kj/timer.h>
+
 #include <functional>
 #include <string>
+#include <vector>
 
-#include "daemon/serving/graph_session.h"
+#include "base/clock.h"
+#include "daemon/serving/service_context.h"
+#include "wire/connection.h"
+#include "wire/graphd.capnp.h"
 
 namespace graphd {
 

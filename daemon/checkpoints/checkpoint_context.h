@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "daemon/graph/served_graph.h"
+#include "daemon/requests/request_context.h"
+#include "store/checkpoint/catalog.h"
+#include "store/tensor_host.h"
+#include "wire/connection.h"
+
+namespace graphd {
+
+// The stores that checkpoint calls work on, and the client whose calls they are. Copied by each
+// service of the client; used on the connection's data thread.
+struct CheckpointContext {
+  const ServedGraph& graph;  // the references outlive every connection
+  store::TensorHost& tensors;
+  store::CheckpointCatalog& catalog;
+  std::shared_ptr<RequestContext> requests;
+  std::string job;
+
+  // Runs work() on the pool `saves`, then answer(results) on this thread. Counts the call until it
+  // is done.
+  template <class Context, class Work, class Answer>
+  kj::Promise<void> RunOnSaves(Context& context, Work work, Answer answer) const {
+    return AsKj([&] {
+      auto count = requests->calls().Enter();
+      return requests->pools()
+          .saves.Run(1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
+          .then([context, answer = std::move(answer)]() mutable {
+            AsKj([&] { answer(context.getResults()); });
+          })
+          .attach(kj::mv(count));
+    });
+  }
+  template <class Context, class Work>
+  kj::Promise<void> RunOnSaves(Context& context, Work work) const {
+    return RunOnSaves(context, std::move(work), [](auto) {});
+  }
+};
+
+}  // namespace graphd

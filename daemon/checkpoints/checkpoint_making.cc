@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/checkpoints/checkpoint_making.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "daemon/checkpoints/original_ids.h"
+
+namespace graphd {
+namespace {
+
+std::vector<TensorShare> ChooseShares(const store::TensorHost& host, std::set<std::string> names) {
+  const bool all = names.empty();
+  std::vector<TensorShare> chosen;
+  for (TensorShare& share : host.ListAll()) {
+    const TensorSpec& spec = share.info.spec;
+    if (!spec.persistent || !(all || names.contains(spec.name))) continue;
+    if (!share.trouble.empty()) {
+      Throw(ErrorCode::kCorrupt, "tensor '", spec.name, "' can't be kept: ", share.trouble);
+    }
+    chosen.push_back(std::move(share));
+  }
+  for (const TensorShare& share : chosen) names.erase(share.info.spec.name);
+  if (!names.empty()) {
+    Throw(ErrorCode::kNotFound, "there is no persistent tensor '", *names.begin(), "'");
+  }
+  return chosen;
+}
+
+}  // namespace
+
+void CheckpointMaking::Prepare(store::CheckpointCatalog& catalog, const std::string& name,
+                               const std::string& id, std::set<std::string> names) {
+  std::lock_guard lock(mutex_);
+  shares_ = ChooseShares(tensors_, std::move(names));
+  making_ = catalog.own().Begin(name, id);
+  tensors_.store().PrepareCheckpoint();
+}
+
+void CheckpointMaking::Hold() {
+  std::lock_guard lock(mutex_);
+  if (hold_ || taken_) Throw(ErrorCode::kInvalid, "this checkpoint was held before");
+  hold_ = tensors_.store().HoldPushes();
+}
+
+uint64_t CheckpointMaking::Take() {
+  std::lock_guard lock(mutex_);
+  if (!hold_) Throw(ErrorCode::kInvalid, "pushes are not held for this checkpoint");
+  std::vector<std::string> tables;
+  for (const TensorShare& share : shares_) {
+    tables.push_back(store::TableName(share.part, "", share.info.spec.name));
+  }
+  const std::string data = making_->data_directory();
+  const auto specs = tensors_.store().WriteCheckpoint(data, tables, *hold_);
+  hold_.reset();
+  for (size_t i = 0; i < specs.size(); i++) shares_[i].info.state = specs[i].state;
+  WriteOriginalIds(graph_, data, shares_);
+  taken_ = true;
+  return making_->Bytes();
+}
+
+void CheckpointMaking::AddFile(const std::string& file, uint64_t offset,
+                               std::span<const std::byte> data) {
+  std::lock_guard lock(mutex_);
+  making_->AddFile(file, offset, data);
+}
+
+void CheckpointMaking::Commit(const std::string& manifest) {
+  std::lock_guard lock(mutex_);
+  if (!taken_) Throw(ErrorCode::kInvalid, "there is nothing to commit yet");
+  making_->Commit(manifest);
+}
+
+void CheckpointMaking::Abandon() {
+  std::lock_guard lock(mutex_);
+  hold_.reset();
+  making_.reset();
+}
+
+}  // namespace graphd

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/graph/served_graph.h"
+#include "store/checkpoint/catalog.h"
+#include "store/tensor_host.h"
+
+namespace graphd {
+
+// One checkpoint while it is made: Prepare, Hold, Take, then any number of AddFile, then Commit.
+// The methods wait for the disk. Shared by the client's MakingService and the calls under way;
+// thread-safe: one mutex, held for a whole step.
+class CheckpointMaking {
+ public:
+  // Both outlive this.
+  CheckpointMaking(const ServedGraph& graph, store::TensorHost& tensors)
+      : graph_(graph), tensors_(tensors) {}
+  CheckpointMaking(const CheckpointMaking&) = delete;
+  CheckpointMaking& operator=(const CheckpointMaking&) = delete;
+
+  // Chooses the persistent tensors of these names, or all if there are no names, begins the
+  // checkpoint and writes pages back. Throws Error(kNotFound), Error(kCorrupt), and what
+  // CheckpointSet::Begin throws.
+  void Prepare(store::CheckpointCatalog& catalog, const std::string& name, const std::string& id,
+               std::set<std::string> names);
+  // Makes pushes wait. Throws Error(kInvalid) if this was called before.
+  void Hold();
+  // Writes the tensors and the original ids of their rows; pushes go on. Returns the bytes of the
+  // checkpoint. Throws Error(kInvalid) unless pushes are held.
+  uint64_t Take();
+  void AddFile(const std::string& file, uint64_t offset, std::span<const std::byte> data);
+  // Throws Error(kInvalid) unless Take() has returned.
+  void Commit(const std::string& manifest);
+  // Lets pushes go on, and removes the files unless they were committed.
+  void Abandon();
+
+  // The shares that the checkpoint has. Requires: Take() has returned.
+  const std::vector<TensorShare>& shares() const noexcept { return shares_; }
+
+ private:
+  const ServedGraph& graph_;
+  store::TensorHost& tensors_;
+  std::mutex mutex_;  // guards the rest
+  std::unique_ptr<store::CheckpointSet::Making> making_;
+  std::vector<TensorShare> shares_;
+  std::unique_ptr<store::WriteBarrierHold> hold_;
+  bool taken_ = false;
+};
+
+}  // namespace graphd

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/checkpoints/making_service.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "wire/tensor_messages.h"
+
+namespace graphd {
+
+MakingService::~MakingService() {
+  // Abandoning waits for the disk.
+  try {
+    context_.requests->pools().saves.Run(
+        1, [making = std::move(making_)](size_t, WorkerScratch&) { making->Abandon(); });
+  } catch (const Error&) {          // the daemon stops; the last owner abandons the checkpoint
+  } catch (const kj::Exception&) {  // likewise, and this thread no longer has an event loop
+  }
+}
+
+kj::Promise<void> MakingService::hold(HoldContext context) {
+  return context_.RunOnSaves(context, [making = making_] { making->Hold(); });
+}
+
+kj::Promise<void> MakingService::take(TakeContext context) {
+  auto bytes = std::make_shared<uint64_t>(0);
+  return context_.RunOnSaves(
+      context, [making = making_, bytes] { *bytes = making->Take(); },
+      [making = making_, bytes](TakeResults::Builder results) {
+        const std::vector<TensorShare>& shares = making->shares();
+        auto out = results.initTensors(static_cast<kj::uint>(shares.size()));
+        for (kj::uint i = 0; i < out.size(); i++) WriteShare(shares[i], out[i]);
+        results.setBytes(*bytes);
+      });
+}
+
+kj::Promise<void> MakingService::addFile(AddFileContext context) {
+  auto params = context.getParams();
+  const auto data = params.getData();
+  auto copy = std::make_shared<std::vector<std::byte>>(data.size());
+  std::copy_n(reinterpret_cast<const std::byte*>(data.begin()), data.size(), copy->data());
+  return context_.RunOnSaves(
+      context, [making = making_, copy, file = std::string(params.getFile().cStr()),
+                offset = params.getOffset()] { making->AddFile(file, offset, *copy); });
+}
+
+kj::Promise<void> MakingService::commit(CommitContext context) {
+  return context_.RunOnSaves(
+      context, [making = making_, manifest = std::string(context.getParams().getManifest())] {
+        making->Commit(manifest);
+      });
+}
+
+}  // namespace graphd

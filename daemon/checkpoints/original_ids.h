@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "daemon/graph/served_graph.h"
+#include "graph/tensor_share.h"
+
+// Files of a checkpoint's data directory that hold the original ids of nodes or edges, so that a
+// tensor can be restored to a graph with other partitions: an int64 per row, then a checksum.
+
+namespace graphd {
+
+// Returns the path of the file for a partition's nodes or edges of a type.
+std::string OriginalIdsPath(const std::string& data, PartId part, bool is_edge, int32_t type);
+
+// Writes the files for these shares, where the graph has original ids and the file is missing.
+// Throws Error(kIo), Error(kNotFound).
+void WriteOriginalIds(const ServedGraph& graph, const std::string& data,
+                      const std::vector<TensorShare>& shares);
+
+// Returns the bytes of the ids. Throws Error(kCorrupt), Error(kIo).
+std::vector<std::byte> ReadOriginalIds(const std::string& path);
+
+}  // namespace graphd

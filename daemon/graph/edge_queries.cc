@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/graph/edge_queries.h"
+
+#include <cstring>
+#include <initializer_list>
+#include <type_traits>
+
+#include "base/strings.h"
+#include "daemon/graph/index_builds.h"
+#include "daemon/requests/segment_handle.h"
+#include "daemon/requests/wire_ids.h"
+#include "sampling/edge_query.h"
+#include "sampling/slots.h"
+#include "wire/graph_messages.h"
+
+namespace graphd {
+namespace {
+
+// The largest number of edges in one answer of `induced`.
+constexpr size_t kMaxInduced = kMaxResponseBytes / 16;
+
+// Packs ids into `width` bytes each.
+AnswerWriter Pack(BufferPool& pool, std::span<const int64_t> ids, size_t width) {
+  CheckResponse(ids.size() * width);
+  AnswerWriter out(pool, ids.size() * width);
+  if (width == 8) {
+    out.Append(ids.data(), ids.size_bytes());
+    return out;
+  }
+  std::byte* to = out.next();
+  for (size_t i = 0; i < ids.size(); i++) {
+    const auto id = static_cast<uint32_t>(ids[i]);
+    std::memcpy(to + i * 4, &id, 4);
+  }
+  return out;
+}
+
+// Packs numbers without a change.
+template <class T>
+AnswerWriter Pack(BufferPool& pool, const std::vector<T>& numbers) {
+  const size_t bytes = numbers.size() * sizeof(T);
+  CheckResponse(bytes);
+  AnswerWriter out(pool, bytes);
+  out.Append(numbers.data(), bytes);
+  return out;
+}
+
+// The arrays of an answer, packed on the thread that computes it.
+using Packed = std::vector<AnswerWriter>;
+
+size_t BytesOf(const Packed& packed) {
+  size_t bytes = 0;
+  for (const AnswerWriter& array : packed) bytes += array.bytes();
+  return bytes;
+}
+
+// The two ways to set a data field of an answer: by its own bytes or by an orphan.
+template <class Results>
+struct DataField {
+  capnp::Data::Builder (Results::*init)(kj::uint);
+  void (Results::*adopt)(capnp::Orphan<capnp::Data>&&);
+};
+
+// Writes each array to its field.
+template <class Results>
+void Finish(Results& results, Packed& packed, const AnswerWriter::Send& send,
+            std::type_identity_t<std::initializer_list<DataField<Results>>> fields) {
+  size_t i = 0;
+  for (const DataField<Results>& field : fields) {
+    std::move(packed[i++])
+        .Finish([&](kj::uint n) { return (results.*field.init)(n); },
+                [&](auto orphan) { (results.*field.adopt)(kj::mv(orphan)); }, send);
+  }
+}
+
+}  // namespace
+
+kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
+  auto params = context.getParams();
+  const EdgeTypeId etype = params.getEtype();
+  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const GraphMeta& meta = partition->meta();
+  struct Job {
+    WireIds ids;
+    Packed out;
+  };
+  auto job = std::make_shared<Job>(
+      Job{WireIds(params.getIds(), meta.book.edges().count(etype), *requests_.buffers()), {}});
+  context.releaseParams();
+  std::vector<EdgeIndexSpec> missing;
+  const EdgeIndexSpec inverse{EdgeIndexKind::kInverse, false, etype, ""};
+  if (partition->csc(etype).edge_rows && !indexes->Has(inverse)) missing.push_back(inverse);
+  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
+    const size_t count = job->ids.size();
+    const PartId part = partition->id();
+    const GraphMeta& of = partition->meta();
+    const IdMap& nodes = of.book.nodes();
+    std::vector<int64_t> src(count), dst(count);
+    job->ids.CopyRows(0, count, of.book.edges(), part, etype, scratch.rows);
+    graphd::FindEdges(partition->csc(etype), indexes->Inverse(etype), scratch.rows, src, dst);
+    const NodeTypeId src_type = of.schema.src_type(etype), dst_type = of.schema.dst_type(etype);
+    for (int64_t& row : dst) row = nodes.FromLocalRow(part, dst_type, row);
+    job->out.push_back(Pack(*buffers, src, IdBytes(nodes.count(src_type))));
+    job->out.push_back(Pack(*buffers, dst, IdBytes(nodes.count(dst_type))));
+  };
+  return BuildIndexes(requests_.pools().builds, indexes, missing)
+      .then([this, job, run] { return requests_.Execute(job->ids.size() * 256, 1, run); })
+      .then([this, context, job]() mutable {
+        AsKj([&] {
+          using Results = wire::Session::FindEdgesResults::Builder;
+          auto results = context.getResults();
+          Finish(
+              results, job->out,
+              requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
+                               BytesOf(job->out)),
+              {{&Results::initSrc, &Results::adoptSrc}, {&Results::initDst, &Results::adoptDst}});
+        });
+      });
+}
+
+kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
+  auto params = context.getParams();
+  const EdgeTypeId etype = params.getEtype();
+  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const GraphMeta& meta = partition->meta();
+  const IdMap& nodes = meta.book.nodes();
+  const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
+  struct Job {
+    WireIds src, dst;
+    Packed out;
+  };
+  auto job =
+      std::make_shared<Job>(Job{WireIds(params.getSrc(), nodes.count(src), *requests_.buffers()),
+                                WireIds(params.getDst(), nodes.count(dst), *requests_.buffers()),
+                                {}});
+  if (job->src.size() != job->dst.size()) {
+    Throw(ErrorCode::kInvalid, job->src.size(), " sources, but ", job->dst.size(), " destinations");
+  }
+  context.releaseParams();
+  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
+    const size_t count = job->src.size();
+    const IdMap& of = partition->meta().book.nodes();
+    job->dst.CopyRows(0, count, of, partition->id(), dst, scratch.rows);
+    job->src.Copy(0, count, of.count(src), scratch.ids);
+    std::vector<uint8_t> found(count);
+    graphd::HasEdges(partition->csc(etype), indexes->Sorted(etype), scratch.rows, scratch.ids,
+                     found);
+    job->out.push_back(Pack(*buffers, found));
+  };
+  return BuildSorted(requests_.pools().builds, indexes, etype)
+      .then([this, job, run] { return requests_.Execute(job->src.size() * 512, 1, run); })
+      .then([this, context, job]() mutable {
+        AsKj([&] {
+          using Results = wire::Session::HasEdgesResults::Builder;
+          auto results = context.getResults();
+          Finish(results, job->out,
+                 requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
+                                  BytesOf(job->out)),
+                 {{&Results::initFound, &Results::adoptFound}});
+        });
+      });
+}
+
+kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
+  auto params = context.getParams();
+  const EdgeTypeId etype = params.getEtype();
+  const bool out = params.getOutward();
+  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const GraphMeta& meta = partition->meta();
+  const NodeTypeId type = out ? meta.schema.src_type(etype) : meta.schema.dst_type(etype);
+  struct Job {
+    WireIds ids;
+    Packed out;
+  };
+  auto job = std::make_shared<Job>(
+      Job{WireIds(params.getIds(), meta.book.nodes().count(type), *requests_.buffers()), {}});
+  context.releaseParams();
+  std::vector<EdgeIndexSpec> missing;
+  const EdgeIndexSpec by_source{EdgeIndexKind::kOut, false, etype, ""};
+  if (out && !indexes->Has(by_source)) missing.push_back(by_source);
+  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
+    const IdMap& nodes = partition->meta().book.nodes();
+    const size_t count = job->ids.size();
+    if (out) {
+      job->ids.Copy(0, count, nodes.count(type), scratch.ids);
+      scratch.rows.resize(count);
+      indexes->Out(etype).RowsOf(scratch.ids, scratch.rows);
+    } else {
+      job->ids.CopyRows(0, count, nodes, partition->id(), type, scratch.rows);
+    }
+    std::vector<int64_t> counts(count);
+    graphd::Degrees(indexes->Rows(etype, out), scratch.rows, counts);
+    job->out.push_back(Pack(*buffers, counts, 4));  // a row has fewer than 2^32 edges
+  };
+  return BuildIndexes(requests_.pools().builds, indexes, missing)
+      .then([this, job, run] { return requests_.Execute(job->ids.size() * 64, 1, run); })
+      .then([this, context, job]() mutable {
+        AsKj([&] {
+          using Results = wire::Session::DegreesResults::Builder;
+          auto results = context.getResults();
+          Finish(results, job->out,
+                 requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
+                                  BytesOf(job->out)),
+                 {{&Results::initCounts, &Results::adoptCounts}});
+        });
+      });
+}
+
+kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
+  auto params = context.getParams();
+  const EdgeTypeId etype = params.getEtype();
+  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const GraphMeta& meta = partition->meta();
+  const IdMap& nodes = meta.book.nodes();
+  const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
+  struct Job {
+    WireIds seeds, members;
+    Packed out;
+  };
+  auto job = std::make_shared<Job>(
+      Job{WireIds(params.getSeeds(), nodes.count(dst), *requests_.buffers()),
+          WireIds(params.getMembers(), nodes.count(src), *requests_.buffers()),
+          {}});
+  context.releaseParams();
+  auto run = [=, buffers = requests_.buffers()](size_t, WorkerScratch& scratch) {
+    const PartitionBook& book = partition->meta().book;
+    job->seeds.CopyRows(0, job->seeds.size(), book.nodes(), partition->id(), dst, scratch.rows);
+    std::vector<int64_t>& ids = scratch.ids;
+    job->members.Copy(0, job->members.size(), book.nodes().count(src), ids);
+    for (size_t i = 1; i < ids.size(); i++) {
+      if (ids[i - 1] >= ids[i]) {
+        Throw(ErrorCode::kInvalid, "members must ascend: ", ids[i], " follows ", ids[i - 1]);
+      }
+    }
+    const Csc& csc = partition->csc(etype);
+    InducedEdges edges;
+    FindInducedEdges(csc, indexes->Sorted(etype), scratch.rows, ids, edges, kMaxInduced);
+    std::vector<int64_t> edge_ids(edges.slots.size());
+    WriteEdgeIds(*partition, etype, csc, edges.slots, edge_ids.data());
+    job->out.push_back(Pack(*buffers, edges.counts));
+    job->out.push_back(Pack(*buffers, edges.positions));
+    job->out.push_back(Pack(*buffers, edge_ids, IdBytes(book.edges().count(etype))));
+  };
+  return BuildSorted(requests_.pools().builds, indexes, etype)
+      .then([this, run] { return requests_.Execute(SIZE_MAX, 1, run); })
+      .then([this, context, job]() mutable {
+        AsKj([&] {
+          using Results = wire::Session::InducedResults::Builder;
+          auto results = context.getResults();
+          Finish(results, job->out,
+                 requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
+                                  BytesOf(job->out)),
+                 {{&Results::initCounts, &Results::adoptCounts},
+                  {&Results::initIndices, &Results::adoptIndices},
+                  {&Results::initEdges, &Results::adoptEdges}});
+        });
+      });
+}
+
+kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context) {
+  requests_.RequireUnixSocket();
+  auto params = context.getParams();
+  auto partition = graph_.Find(params.getPart());
+  auto indexes = graph_.indexes(params.getPart());
+  auto in = params.getIndex();
+  if (in.getKind() > static_cast<uint8_t>(EdgeIndexKind::kSorted)) {
+    Throw(ErrorCode::kInvalid, "there is no index of kind ", in.getKind());
+  }
+  const EdgeIndexSpec spec{static_cast<EdgeIndexKind>(in.getKind()), in.getOutward(), in.getEtype(),
+                           in.getColumn().cStr()};
+  CheckEdgeIndexSpec(*partition, spec);
+  context.releaseParams();
+  std::vector<EdgeIndexSpec> missing;
+  if (!indexes->Has(spec)) missing.push_back(spec);
+  return BuildIndexes(requests_.pools().builds, indexes, missing)
+      .then([context, indexes, spec]() mutable {
+        AsKj([&] {
+          auto segment = indexes->Get(spec);
+          auto out = context.getResults().initSegment();
+          WriteLayout(segment->layout(), out);
+          const int fd = segment->fd();
+          out.setHandle(kj::heap<SegmentHandleImpl>(std::move(segment), fd));
+        });
+      });
+}
+
+}  // namespace graphd

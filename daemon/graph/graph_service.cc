@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/graph/graph_service.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/strings.h"
+#include "daemon/graph/hop_job.h"
+#include "daemon/graph/index_builds.h"
+#include "daemon/requests/wire_ids.h"
+#include "sampling/gather.h"
+
+namespace graphd {
+namespace {
+
+// Bytes per slice of a gather: large enough to be worth waking a thread, small enough to let other
+// requests in between.
+constexpr size_t kSliceBytes = size_t{1} << 20;
+
+// The rows that one gather request asked for, copied in slices by any threads.
+struct GatherJob {
+  std::shared_ptr<const Partition> partition;
+  const Tensor* table;
+  const IdMap* map;
+  int32_t type;
+  WireIds ids;
+  Outbox::Room room;
+  PooledBuffer out;
+  size_t rows_per_slice;
+
+  void Run(size_t slice, WorkerScratch& scratch) {
+    const size_t begin = slice * rows_per_slice;
+    const size_t end = std::min(ids.size(), begin + rows_per_slice);
+    ids.CopyRows(begin, end, *map, partition->id(), type, scratch.rows);
+    GatherRows(table->data(), table->row_bytes(), scratch.rows, {},
+               out.data() + begin * table->row_bytes());
+  }
+};
+
+}  // namespace
+
+kj::Promise<void> GraphService::Hop(HopContext context) {
+  auto params = context.getParams();
+  auto partition = graph_.Find(params.getPart());
+  auto indexes = graph_.indexes(params.getPart());
+  auto job = std::make_shared<HopJob>(partition, indexes, requests_.buffers(), params);
+  auto room = std::make_shared<Outbox::Room>(requests_.outbox()->Reserve(job->row_bytes()));
+  context.releaseParams();
+  return BuildIndexes(requests_.pools().builds, indexes, job->MissingIndexes())
+      .then([this, job] {
+        return requests_.Execute(
+            job->work(), job->num_slices(),
+            [job](size_t slice, WorkerScratch& scratch) { job->RunSlice(slice, scratch); });
+      })
+      .then([this, context, job, room]() mutable {
+        AsKj([&] {
+          *room = {};
+          auto results = context.getResults(job->message_size());
+          job->Write(results, requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
+                                               job->answer_bytes()));
+          requests_.counters().edges_sampled.fetch_add(job->edges(), std::memory_order_relaxed);
+          requests_.counters().rows_served.fetch_add(job->rows(), std::memory_order_relaxed);
+        });
+      });
+}
+
+kj::Promise<void> GraphService::Gather(GatherContext context) {
+  auto params = context.getParams();
+  auto partition = graph_.Find(params.getPart());
+  const bool is_edge = params.getIsEdge();
+  const Tensor& table = FindFeature(*partition, is_edge, params.getType(), params.getName().cStr());
+  const PartitionBook& book = partition->meta().book;
+  const IdMap& map = is_edge ? book.edges() : book.nodes();
+  WireIds ids(params.getIds(), map.count(params.getType()), *requests_.buffers());
+  const size_t rows = ids.size(), row_bytes = std::max<size_t>(table.row_bytes(), 1);
+  const size_t bytes = rows * table.row_bytes();
+  CheckResponse(bytes);
+  auto job = std::make_shared<GatherJob>(GatherJob{
+      partition, &table, &map, params.getType(), std::move(ids), requests_.outbox()->Reserve(bytes),
+      requests_.buffers()->Get(bytes + 8), std::max<size_t>(1, kSliceBytes / row_bytes)});
+  context.releaseParams();
+  requests_.counters().rows_served.fetch_add(rows, std::memory_order_relaxed);
+  const size_t slices = (rows + job->rows_per_slice - 1) / job->rows_per_slice;
+  return requests_
+      .Execute(bytes + rows * 64, slices,
+               [job](size_t slice, WorkerScratch& scratch) { job->Run(slice, scratch); })
+      .then([this, context, job, bytes]() mutable {
+        AsKj([&] {
+          auto results = context.getResults(capnp::MessageSize{16, 0});
+          results.adoptRows(requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),
+                                            std::move(job->out), bytes, std::move(job->room)));
+        });
+      });
+}
+
+kj::Promise<void> GraphService::Slice(SliceContext context) {
+  auto params = context.getParams();
+  auto partition = graph_.Find(params.getPart());
+  const Tensor& table =
+      FindFeature(*partition, params.getIsEdge(), params.getType(), params.getName().cStr());
+  const int64_t begin = params.getBegin(), count = params.getCount();
+  if (begin < 0 || count < 0 || begin > table.num_rows() || count > table.num_rows() - begin) {
+    Throw(ErrorCode::kInvalid, "rows ", begin, " to ", begin, "+", count, " are outside 0..",
+          table.num_rows() - 1);
+  }
+  const size_t bytes = static_cast<size_t>(count) * table.row_bytes();
+  CheckResponse(bytes);
+  struct Answer {
+    Outbox::Room room;
+    PooledBuffer out;
+  };
+  auto answer = std::make_shared<Answer>(
+      Answer{requests_.outbox()->Reserve(bytes), requests_.buffers()->Get(bytes + 8)});
+  const std::byte* from = table.data() + static_cast<size_t>(begin) * table.row_bytes();
+  requests_.counters().rows_served.fetch_add(static_cast<uint64_t>(count),
+                                             std::memory_order_relaxed);
+  return requests_
+      .Execute(bytes, 1,
+               [partition, answer, from, bytes](size_t, WorkerScratch&) {
+                 if (bytes > 0) std::memcpy(answer->out.data(), from, bytes);
+               })
+      .then([this, context, answer, bytes]() mutable {
+        AsKj([&] {
+          auto results = context.getResults(capnp::MessageSize{16, 0});
+          results.adoptRows(requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),
+                                            std::move(answer->out), bytes,
+                                            std::move(answer->room)));
+        });
+      });
+}
+
+}  // namespace graphd

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <memory>
+#include <vector>
+
+#include "daemon/requests/compute_pool.h"
+#include "sampling/index/edge_indexes.h"
+
+namespace graphd {
+
+// Builds the derived arrays that `specs` name, on the pool `builds`. Done at once if there are
+// none.
+kj::Promise<void> BuildIndexes(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
+                               std::vector<EdgeIndexSpec> specs);
+// Finds out whether the edges of a type are sorted, on the pool `builds`, unless that is known;
+// builds the array that sorts them if they are not.
+kj::Promise<void> BuildSorted(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
+                              EdgeTypeId etype);
+
+}  // namespace graphd

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/request_context.h"
+
+#include "base/strings.h"
+#include "daemon/requests/wire_ids.h"
+
+namespace graphd {
+namespace {
+
+// Work of less than about 100 us is done on the data thread: a round trip to the pool costs 15 us.
+constexpr size_t kInlineBytes = size_t{256} << 10;
+
+}  // namespace
+
+RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
+                               std::shared_ptr<BufferPool> buffers, const TensorStream& stream,
+                               WorkerScratch& scratch, kj::Timer& timer, bool is_unix)
+    : pools_(pools),
+      counters_(counters),
+      buffers_(std::move(buffers)),
+      outbox_(stream.outbox()),
+      inbox_(stream.inbox()),
+      scratch_(scratch),
+      timer_(timer),
+      is_unix_(is_unix) {}
+
+void RequestContext::RequireUnixSocket() const {
+  if (!is_unix_) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
+}
+
+kj::Promise<void> RequestContext::Execute(size_t work, size_t num_slices, ComputePool::Slice run) {
+  if (work > kInlineBytes) return pools_.compute.Run(num_slices, std::move(run));
+  for (size_t slice = 0; slice < num_slices; slice++) run(slice, scratch_);
+  return kj::READY_NOW;
+}
+
+capnp::Orphan<capnp::Data> RequestContext::Adopt(capnp::Orphanage orphanage, PooledBuffer buffer,
+                                                 size_t bytes, Outbox::Room room) {
+  counters_.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+  return AdoptBuffer(*outbox_, orphanage, std::move(buffer), bytes, std::move(room));
+}
+
+AnswerWriter::Send RequestContext::Sender(capnp::Orphanage orphanage, size_t bytes) {
+  CheckResponse(bytes);
+  auto room = std::make_shared<Outbox::Room>(outbox_->Reserve(bytes));
+  return [this, orphanage, room](PooledBuffer buffer, size_t size) {
+    return Adopt(orphanage, std::move(buffer), size, room->Take(size));
+  };
+}
+
+}  // namespace graphd

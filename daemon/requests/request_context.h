@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <capnp/capability.h>
+#include <capnp/orphan.h>
+#include <kj/timer.h>
+
+#include <memory>
+#include <utility>
+
+#include "daemon/requests/answer_writer.h"
+#include "daemon/requests/call_limit.h"
+#include "daemon/requests/request_counters.h"
+#include "daemon/requests/worker_pools.h"
+#include "wire/connection.h"
+
+namespace graphd {
+
+// The resources that one client's requests run with: the daemon's pools, counters and buffers, and
+// the client's connection. Used on the connection's data thread only. Shared by the client's
+// session and its checkpoint service; it may outlive the connection, while calls are still running.
+class RequestContext {
+ public:
+  // `pools` and `counters` outlive every connection. `scratch` and `timer` belong to the data
+  // thread.
+  RequestContext(WorkerPools& pools, RequestCounters& counters, std::shared_ptr<BufferPool> buffers,
+                 const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
+                 bool is_unix);
+  RequestContext(const RequestContext&) = delete;
+  RequestContext& operator=(const RequestContext&) = delete;
+
+  WorkerPools& pools() const noexcept { return pools_; }
+  RequestCounters& counters() const noexcept { return counters_; }
+  const std::shared_ptr<BufferPool>& buffers() const noexcept { return buffers_; }
+  const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
+  const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
+  CallLimit& calls() const noexcept { return *calls_; }
+  kj::Timer& timer() const noexcept { return timer_; }
+
+  // Throws Error(kDenied) unless the client is connected by the Unix socket, which memory can be
+  // shared over.
+  void RequireUnixSocket() const;
+
+  // Runs a call and counts it until it is done. Allows the call to be cancelled when the client
+  // disconnects or drops it; an Error that `call` throws becomes the answer. Keeps `session` alive
+  // until the call is done.
+  template <class CallContext, class Call>
+  kj::Promise<void> RunCall(CallContext& context, capnp::Capability::Client session, Call&& call);
+
+  // Runs the slices on the compute pool, or at once on this thread if `work` (the bytes touched,
+  // roughly) is small.
+  kj::Promise<void> Execute(size_t work, size_t num_slices, ComputePool::Slice run);
+
+  // Sends the first `bytes` of the buffer without a copy, and counts them.
+  capnp::Orphan<capnp::Data> Adopt(capnp::Orphanage orphanage, PooledBuffer buffer, size_t bytes,
+                                   Outbox::Room room);
+  // Returns Adopt() for the arrays of one answer, which have at most `bytes` in all. Reserves room
+  // for all of them first, because an answer can't be refused once some of its arrays are adopted.
+  AnswerWriter::Send Sender(capnp::Orphanage orphanage, size_t bytes);
+
+ private:
+  WorkerPools& pools_;
+  RequestCounters& counters_;
+  const std::shared_ptr<BufferPool> buffers_;
+  const std::shared_ptr<Outbox> outbox_;
+  const std::shared_ptr<Inbox> inbox_;
+  WorkerScratch& scratch_;
+  kj::Timer& timer_;
+  const bool is_unix_;
+  const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
+};
+
+template <class CallContext, class Call>
+kj::Promise<void> RequestContext::RunCall(CallContext& context, capnp::Capability::Client session,
+                                          Call&& call) {
+  // Otherwise a call would run on after its client has gone, and a barrier for ever.
+  context.allowCancellation();
+  counters_.requests.fetch_add(1, std::memory_order_relaxed);
+  try {
+    auto count = calls_->Enter();
+    return call().attach(kj::mv(count), kj::mv(session));
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
+}  // namespace graphd

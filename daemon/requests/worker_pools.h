@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+#include "daemon/requests/compute_pool.h"
+
+namespace graphd {
+
+// The daemon's thread pools, one for each kind of work, so that slow work delays only its own kind.
+// Owned by the main thread, which makes and stops it; each pool is thread-safe.
+class WorkerPools {
+ public:
+  // `memory_is_bounded`: tensors have a memory limit, so changes and reads of rows may have to
+  // wait.
+  WorkerPools(size_t compute_threads, bool memory_is_bounded);
+  WorkerPools(const WorkerPools&) = delete;
+  WorkerPools& operator=(const WorkerPools&) = delete;
+
+  // Stops all pools; see ComputePool::Stop. Idempotent.
+  void Stop();
+
+  ComputePool compute;
+  // Reads and changes of tensor rows that may wait for memory or for a full disk. No other requests
+  // wait behind them, nor do reads wait behind changes. Without threads if memory is not bounded.
+  ComputePool row_reads, row_changes;
+  ComputePool builds;  // one thread, for derived arrays: building one takes seconds
+  ComputePool saves;   // checkpoints, which take as long as the disk needs
+};
+
+}  // namespace graphd

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "daemon/graph/served_graph.h"
+#include "daemon/requests/job_registry.h"
+#include "daemon/requests/request_counters.h"
+#include "daemon/requests/worker_pools.h"
+#include "daemon/tensors/step_gate.h"
+#include "store/checkpoint/catalog.h"
+#include "store/tensor_host.h"
+#include "wire/buffer_pool.h"
+
+namespace graphd {
+
+// The parts of the daemon that all connections share. The main thread owns them, and they outlive
+// every connection; each is thread-safe.
+struct ServiceContext {
+  ServedGraph& graph;
+  store::TensorHost& tensors;
+  store::CheckpointCatalog& checkpoints;
+  StepGate& steps;
+  JobRegistry& jobs;
+  WorkerPools& pools;
+  RequestCounters& counters;
+  std::shared_ptr<BufferPool> buffers;
+};
+
+}  // namespace graphd

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/tensors/tensor_service.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "base/strings.h"
+#include "daemon/requests/segment_handle.h"
+#include "daemon/requests/wire_ids.h"
+#include "wire/tensor_messages.h"
+
+namespace graphd {
+namespace {
+
+using store::TensorHost;
+
+// Bytes per slice of a read.
+constexpr size_t kReadSliceBytes = size_t{1} << 20;
+// The cost of a row beyond its bytes, in the unit of RequestContext::Execute: a random memory
+// access.
+constexpr size_t kWorkPerRow = 64;
+// A push that waits this long makes the session check the store for trouble.
+constexpr auto kStallCheckInterval = 5 * kj::SECONDS;
+
+store::UpdateRule ReadRule(wire::UpdateRule::Reader in) {
+  store::UpdateRule rule;
+  rule.kind = static_cast<store::UpdateKind>(in.getKind());
+  rule.mean_of_duplicates = in.getMeanOfDuplicates() ? 1 : 0;
+  rule.lr = in.getLr();
+  rule.eps = in.getEps();
+  rule.beta1 = in.getBeta1();
+  rule.beta2 = in.getBeta2();
+  rule.weight_decay = in.getWeightDecay();
+  return rule;
+}
+
+std::string NameOf(const TensorHost::SharePtr& share) { return share->record.spec.name; }
+
+// The result of TensorHost::Open on its way to the client. If the client disconnects before it is
+// answered, it will not fill the tensor, so the destructor gives that up for it.
+struct PendingOpen {
+  TensorHost& host;
+  TensorHost::Caller caller;
+  TensorHost::Opened opened = {};
+  bool answered = false;
+
+  ~PendingOpen() {
+    if (opened.fill && !answered) host.GiveUpFilling(caller, opened.share.table);
+  }
+};
+
+// A promise and the callback that fulfils it from another thread.
+struct Completion {
+  kj::Promise<void> promise;
+  store::Pipeline::Done done;
+};
+Completion NewCompletion() {
+  auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+  auto fulfiller = std::make_shared<decltype(pair.fulfiller)>(kj::mv(pair.fulfiller));
+  return {kj::mv(pair.promise), [fulfiller](const Error* error) {
+            if (error == nullptr) return (*fulfiller)->fulfill();
+            (*fulfiller)->reject(ToKj(*error));
+          }};
+}
+
+}  // namespace
+
+// A checked request to change rows; owns its ids and its payload, or keeps their owner, until done.
+struct TensorService::RowChange {
+  TensorHost::SharePtr share;
+  WireIds ids;
+  store::Push push;
+  std::vector<int64_t> rows;
+  std::shared_ptr<const void> owner;  // keeps push.payload alive
+  PooledBuffer copy;                  // the bytes of a small payload
+
+  // Converts ids to local rows; runs on the thread that applies the change.
+  void ToRows() {
+    ids.CopyRows(0, ids.size(), *share->rows.map, share->record.part, share->rows.type, rows);
+    push.rows = rows;
+  }
+};
+
+template <class Params>
+std::shared_ptr<TensorService::RowChange> TensorService::ReadChange(const Params& params) {
+  const auto rule = params.getRule();
+  const bool loads = rule.getKind() == static_cast<uint8_t>(store::UpdateKind::kLoad);
+  auto share = host_.FindToWrite(member_.job_id(), params.getTable(), loads);
+  WireIds taken(params.getIds(), share->rows.total(), *requests_.buffers());
+  auto change = std::make_shared<RowChange>(
+      RowChange{std::move(share), std::move(taken), {}, {}, nullptr, {}});
+  change->push.rule = ReadRule(rule);
+  ReadPayload(params.getPayload(), params.getShared(), *change);
+  return change;
+}
+
+void TensorService::ReadPayload(capnp::Data::Reader payload, wire::SharedPayload::Reader shared,
+                                RowChange& change) {
+  if (shared.getMemory() != 0) {
+    if (push_memory_ == nullptr || shared.getMemory() != push_memory_id_) {
+      // The session of that memory was lost; the client sends the payload again.
+      Throw(ErrorCode::kUnavailable, "the payload is in memory of another session");
+    }
+    const uint64_t offset = shared.getOffset(), bytes = shared.getBytes();
+    if (offset % PushMemory::kAlignment != 0 || offset > PushMemory::kBytes ||
+        bytes > PushMemory::kBytes - offset) {
+      Throw(ErrorCode::kInvalid, "a payload of ", bytes, " bytes at ", offset,
+            " is not in the memory for it");
+    }
+    change.push.payload = {push_memory_->data() + offset, bytes};
+    change.owner = push_memory_;
+    return;
+  }
+  change.push.payload = {reinterpret_cast<const std::byte*>(payload.begin()), payload.size()};
+  change.owner = requests_.inbox()->Keep(payload.begin(), payload.size());
+  if (!change.owner && payload.size() > 0) {
+    change.copy = requests_.buffers()->Get(payload.size());
+    std::memcpy(change.copy.data(), payload.begin(), payload.size());
+    change.push.payload = change.copy.first(payload.size());
+  }
+}
+
+kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context) {
+  requests_.RequireUnixSocket();
+  if (push_memory_ == nullptr) {
+    push_memory_ = std::make_shared<PushMemory>();
+    while (push_memory_id_ == 0) {
+      std::random_device random;
+      push_memory_id_ = uint64_t{random()} << 32 | random();
+    }
+  }
+  auto results = context.getResults();
+  results.setHandle(kj::heap<SegmentHandleImpl>(push_memory_, push_memory_->fd()));
+  results.setId(push_memory_id_);
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> TensorService::ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
+                                               ComputePool::Slice run) {
+  if (host_.memory_is_bounded()) return pool.Run(num_slices, std::move(run));
+  return requests_.Execute(work, num_slices, std::move(run));
+}
+
+kj::Promise<void> TensorService::FailIfStalled(std::string tensor) {
+  return requests_.timer()
+      .afterDelay(kStallCheckInterval)
+      .then([this, tensor]() -> kj::Promise<void> {
+        const std::string why = host_.trouble();
+        if (why.empty()) return FailIfStalled(tensor);
+        return ToKj(Error(ErrorCode::kUnavailable,
+                          StrCat("tensor '", tensor, "' can't be changed for now: ", why,
+                                 "; what was sent is done as soon as it can be")));
+      });
+}
+
+kj::Promise<void> TensorService::Push(PushContext context) {
+  auto params = context.getParams();
+  auto change = ReadChange(params);
+  change->push.client = {params.getClient().getHigh(), params.getClient().getLow()};
+  change->push.sequence = params.getSequence();
+  context.releaseParams();
+  Completion completion = NewCompletion();
+  const std::string tensor = NameOf(change->share);
+  return ExecuteOnRows(requests_.pools().row_changes, change->ids.size() * kWorkPerRow, 1,
+                       [&host = host_, job = member_.job_id(), change,
+                        done = std::move(completion.done)](size_t, WorkerScratch&) {
+                         change->ToRows();
+                         // The callback keeps the change alive until it is done.
+                         host.Submit(job, change->share, change->push,
+                                     [change, done](const Error* error) { done(error); });
+                       })
+      .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
+      .exclusiveJoin(FailIfStalled(tensor));
+}
+
+kj::Promise<void> TensorService::Stage(StageContext context) {
+  auto params = context.getParams();
+  if (member_.role() == JobRole::kLauncher) {
+    Throw(ErrorCode::kInvalid, "only trainers take part in steps");
+  }
+  auto change = ReadChange(params);
+  const uint64_t step = params.getStep();
+  context.releaseParams();
+  Completion completion = NewCompletion();
+  const std::string tensor = NameOf(change->share);
+  return ExecuteOnRows(requests_.pools().row_changes,
+                       change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
+                       [this_job = member_.job_id(), rank = member_.rank(),
+                        world_size = member_.world_size(), &steps = steps_, change, step,
+                        done = std::move(completion.done)](size_t, WorkerScratch&) {
+                         change->ToRows();
+                         steps.Bring(change->share, this_job, rank, world_size, change->push.rule,
+                                     step, {change->rows, change->push.payload, change}, done);
+                       })
+      .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
+      .exclusiveJoin(FailIfStalled(tensor));
+}
+
+kj::Promise<void> TensorService::ReadRows(ReadRowsContext context) {
+  auto params = context.getParams();
+  struct Read {
+    TensorHost::SharePtr share;
+    WireIds ids;
+    Outbox::Room room;
+    PooledBuffer out;
+    size_t row_bytes, rows_per_slice;
+    uint64_t restores;
+
+    void Run(size_t slice, std::vector<int64_t>& rows) {
+      const size_t begin = slice * rows_per_slice;
+      const size_t end = std::min(ids.size(), begin + rows_per_slice);
+      ids.CopyRows(begin, end, *share->rows.map, share->record.part, share->rows.type, rows);
+      share->table->Read(rows, out.data() + begin * row_bytes);
+    }
+    // Throws if a checkpoint was restored meanwhile, because the rows may be a mix of both states.
+    void CheckNotRestored() const {
+      if (restores % 2 == 0 && share->table->restores() == restores) return;
+      Throw(ErrorCode::kUnavailable, "tensor '", NameOf(share),
+            "' was restored from a checkpoint while it was read; read it again");
+    }
+  };
+  auto share = host_.FindToRead(member_.job_id(), params.getTable());
+  WireIds ids(params.getIds(), share->rows.total(), *requests_.buffers());
+  const size_t count = ids.size(), row_bytes = share->record.spec.row_bytes();
+  const size_t bytes = count * row_bytes;
+  const uint64_t restores = share->table->restores();
+  CheckResponse(bytes);
+  auto read = std::make_shared<Read>(
+      Read{std::move(share), std::move(ids), requests_.outbox()->Reserve(bytes),
+           requests_.buffers()->Get(bytes + 8), row_bytes,
+           std::max<size_t>(1, kReadSliceBytes / row_bytes), restores});
+  context.releaseParams();
+  requests_.counters().rows_served.fetch_add(count, std::memory_order_relaxed);
+  const size_t slices = (count + read->rows_per_slice - 1) / read->rows_per_slice;
+  return ExecuteOnRows(
+             requests_.pools().row_reads, bytes + count * kWorkPerRow, slices,
+             [read](size_t slice, WorkerScratch& scratch) { read->Run(slice, scratch.rows); })
+      .then([this, context, read, bytes]() mutable {
+        AsKj([&] {
+          read->CheckNotRestored();
+          auto results = context.getResults(capnp::MessageSize{16, 0});
+          results.adoptRows(requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),
+                                            std::move(read->out), bytes, std::move(read->room)));
+        });
+      });
+}
+
+kj::Promise<void> TensorService::MapTensor(MapTensorContext context) {
+  requests_.RequireUnixSocket();
+  const auto share = host_.FindToRead(member_.job_id(), context.getParams().getTable());
+  const int fd = share->table->arena().reader_fd();
+  context.getResults().setHandle(kj::heap<SegmentHandleImpl>(share->table, fd));
+  return kj::READY_NOW;
+}
+
+template <class Context, class Work, class Answer>
+kj::Promise<void> TensorService::RunOnBuilds(Context& context, Work work, Answer answer) {
+  return requests_.pools()
+      .builds.Run(1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
+      .then([context, answer = std::move(answer)]() mutable {
+        AsKj([&] { answer(context.getResults()); });
+      });
+}
+
+TensorHost::Caller TensorService::caller() const { return {member_.job_id(), member_.key()}; }
+
+kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context) {
+  auto params = context.getParams();
+  std::shared_ptr<PendingOpen> opened(new PendingOpen{host_, caller()});
+  return RunOnBuilds(
+      context,
+      [opened, part = params.getPart(), spec = ReadTensorSpec(params.getSpec()),
+       create = params.getCreate(), fills = params.getCallerFills()] {
+        opened->opened = opened->host.Open(opened->caller, part, spec, create, fills);
+      },
+      [opened](wire::Session::OpenTensorResults::Builder results) {
+        WriteShare(opened->opened.share, results.initInfo());
+        results.setFill(opened->opened.fill);
+        results.setFilling(opened->opened.filling);
+        opened->answered = true;
+      });
+}
+
+kj::Promise<void> TensorService::Filled(FilledContext context) {
+  auto params = context.getParams();
+  return RunOnBuilds(
+      context,
+      [caller = caller(), &host = host_, table = params.getTable(),
+       given_up = params.getGivenUp()] {
+        if (given_up) return host.GiveUpFilling(caller, table);
+        host.Filled(caller, table);
+      },
+      [](auto) {});
+}
+
+kj::Promise<void> TensorService::Lease(LeaseContext context) {
+  auto params = context.getParams();
+  auto changed = std::make_shared<bool>(false);
+  return RunOnBuilds(
+      context,
+      [job = member_.job_id(), &host = host_, table = params.getTable(), hold = params.getHold(),
+       changed] { *changed = host.Lease(job, table, hold); },
+      [changed](wire::Session::LeaseResults::Builder results) { results.setChanged(*changed); });
+}
+
+kj::Promise<void> TensorService::PrepareState(PrepareStateContext context) {
+  auto params = context.getParams();
+  return RunOnBuilds(
+      context,
+      [job = member_.job_id(), &host = host_, table = params.getTable(),
+       state = static_cast<OptimizerState>(params.getState())] {
+        host.PrepareState(job, table, state);
+      },
+      [](auto) {});
+}
+
+kj::Promise<void> TensorService::DropTensor(DropTensorContext context) {
+  return RunOnBuilds(
+      context,
+      [job = member_.job_id(), &host = host_, table = context.getParams().getTable()] {
+        host.Drop(job, table);
+      },
+      [](auto) {});
+}
+
+kj::Promise<void> TensorService::LastStep(LastStepContext context) {
+  const std::string& job = member_.job_id();
+  const auto share = host_.FindToRead(job, context.getParams().getTable());
+  context.getResults().setStep(steps_.LastStep(share, job));
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> TensorService::ListTensors(ListTensorsContext context) {
+  const std::vector<TensorShare> all = host_.List(member_.job_id());
+  auto out = context.getResults().initTensors(static_cast<kj::uint>(all.size()));
+  for (kj::uint i = 0; i < out.size(); i++) WriteShare(all[i], out[i]);
+  return kj::READY_NOW;
+}
+
+}  // namespace graphd

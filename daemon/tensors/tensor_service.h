@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <memory>
+#include <string>
+
+#include "daemon/requests/job_registry.h"
+#include "daemon/requests/request_context.h"
+#include "daemon/tensors/step_gate.h"
+#include "store/tensor_host.h"
+#include "wire/graphd.capnp.h"
+#include "wire/push_memory.h"
+
+namespace graphd {
+
+// The calls of one client's session that open, read and change distributed tensors. Owned by the
+// session, which outlives its calls; used on the connection's data thread. Rows are read and
+// changed on a pool or, if there are few, at once; calls that use the disk run on the pool
+// `builds`.
+//
+// Each method handles the call of its name in wire::Session, and throws Error or returns a promise
+// that fails.
+class TensorService {
+ public:
+  using OpenTensorContext =
+      capnp::CallContext<wire::Session::OpenTensorParams, wire::Session::OpenTensorResults>;
+  using FilledContext =
+      capnp::CallContext<wire::Session::FilledParams, wire::Session::FilledResults>;
+  using MapTensorContext =
+      capnp::CallContext<wire::Session::MapTensorParams, wire::Session::MapTensorResults>;
+  using ReadRowsContext =
+      capnp::CallContext<wire::Session::ReadRowsParams, wire::Session::ReadRowsResults>;
+  using PushContext = capnp::CallContext<wire::Session::PushParams, wire::Session::PushResults>;
+  using StageContext = capnp::CallContext<wire::Session::StageParams, wire::Session::StageResults>;
+  using LastStepContext =
+      capnp::CallContext<wire::Session::LastStepParams, wire::Session::LastStepResults>;
+  using LeaseContext = capnp::CallContext<wire::Session::LeaseParams, wire::Session::LeaseResults>;
+  using PrepareStateContext =
+      capnp::CallContext<wire::Session::PrepareStateParams, wire::Session::PrepareStateResults>;
+  using ListTensorsContext =
+      capnp::CallContext<wire::Session::ListTensorsParams, wire::Session::ListTensorsResults>;
+  using DropTensorContext =
+      capnp::CallContext<wire::Session::DropTensorParams, wire::Session::DropTensorResults>;
+  using PushMemoryContext =
+      capnp::CallContext<wire::Session::PushMemoryParams, wire::Session::PushMemoryResults>;
+
+  // All outlive the service; `member` is the client.
+  TensorService(RequestContext& requests, store::TensorHost& host, StepGate& steps,
+                const JobRegistry::Membership& member)
+      : requests_(requests), host_(host), steps_(steps), member_(member) {}
+  TensorService(const TensorService&) = delete;
+  TensorService& operator=(const TensorService&) = delete;
+  // Informs the host that the client has gone.
+  ~TensorService() { host_.CallerLeft(member_.key()); }
+
+  kj::Promise<void> OpenTensor(OpenTensorContext context);
+  kj::Promise<void> Filled(FilledContext context);
+  kj::Promise<void> MapTensor(MapTensorContext context);
+  kj::Promise<void> ReadRows(ReadRowsContext context);
+  kj::Promise<void> Push(PushContext context);
+  kj::Promise<void> Stage(StageContext context);
+  kj::Promise<void> LastStep(LastStepContext context);
+  kj::Promise<void> Lease(LeaseContext context);
+  kj::Promise<void> PrepareState(PrepareStateContext context);
+  kj::Promise<void> ListTensors(ListTensorsContext context);
+  kj::Promise<void> DropTensor(DropTensorContext context);
+  // Shares the memory that the client writes payloads to; made by the first call.
+  kj::Promise<void> SharePushMemory(PushMemoryContext context);
+
+ private:
+  struct RowChange;
+  // Checks a request to change rows, and takes what it needs of the message.
+  template <class Params>
+  std::shared_ptr<RowChange> ReadChange(const Params& params);
+  void ReadPayload(capnp::Data::Reader payload, wire::SharedPayload::Reader shared,
+                   RowChange& change);
+  // Runs slices that touch rows of tensors: on `pool` if they may have to wait for memory, else as
+  // RequestContext::Execute.
+  kj::Promise<void> ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
+                                  ComputePool::Slice run);
+  // Returns a promise that is never fulfilled. It fails once the store has stalled for seconds,
+  // with the reason; otherwise a client would only learn that no answer came.
+  kj::Promise<void> FailIfStalled(std::string tensor);
+  store::TensorHost::Caller caller() const;
+  // Runs work() on the pool `builds`, then answer(results) on this thread.
+  template <class Context, class Work, class Answer>
+  kj::Promise<void> RunOnBuilds(Context& context, Work work, Answer answer);
+
+  RequestContext& requests_;
+  store::TensorHost& host_;
+  StepGate& steps_;
+  const JobRegistry::Membership& member_;
+  // The memory that the client writes payloads to; null until it asks for it.
+  std::shared_ptr<PushMemory> push_memory_;
+  uint64_t push_memory_id_ = 0;
+};
+
+}  // namespace graphd
