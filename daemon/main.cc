@@ -27,8 +27,8 @@
 namespace graphd {
 namespace {
 
-constexpr uint64_t kLargePartition = uint64_t{256} << 20;  // what no cache holds
-constexpr uint64_t kFirstJobMs = 60000;  // how long --end_with_jobs waits for the first job
+constexpr uint64_t kLargePartition = uint64_t{256} << 20;  // larger than any CPU cache
+constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for the first job
 
 std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions& options) {
   const PartConfig config = LoadPartConfig(options.part_config);
@@ -54,7 +54,7 @@ std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions
   return partitions;
 }
 
-// What is served.
+// The data that the daemon serves.
 struct Loaded {
   std::unique_ptr<ServedGraph> graph;
   std::unique_ptr<store::TensorHost> tensors;
@@ -66,7 +66,7 @@ bool IsWritableTmpfs(const std::string& directory) {
          ::access(directory.c_str(), W_OK | X_OK) == 0;
 }
 
-// For memory of tensors that outlasts this process.
+// Returns the tmpfs for tensor memory that survives this process; empty if there is none.
 std::string MemoryDirectory(const DaemonOptions& options) {
   if (options.durability != "process" || options.embedding_memory != 0) return {};
   const bool given = !options.memory_dir.empty();
@@ -74,11 +74,11 @@ std::string MemoryDirectory(const DaemonOptions& options) {
   if (IsWritableTmpfs(directory)) return directory;
   if (given) {
     Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
-          " is not a tmpfs that can be written; mount one, or leave the option out");
+          " is not a writable tmpfs; mount one, or leave the option out");
   }
   LogWarning(directory,
-             " is not a tmpfs that can be written: changes of tensors stay in the push "
-             "log until they are written back, which is slower. --memory_dir names another");
+             " is not a writable tmpfs: changes of tensors stay in the push log until they are "
+             "written back, which is slower; name another tmpfs with --memory_dir");
   return {};
 }
 
@@ -94,13 +94,13 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
   auto meta = graph.partitions()[0]->shared_meta();
   auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
   if (const auto status = tensors->status()) {
-    LogInfo(tensors->ListAll().size(), " shares of tensors from ", status->directory);
+    LogInfo("opened ", tensors->ListAll().size(), " tensor shares in ", status->directory);
     for (const std::string& text : status->damage) LogError("tensors: ", text);
   }
   return tensors;
 }
 
-// Tells tensors and steps of jobs that come and go.
+// The observer that reports to tensors and steps which jobs attach and leave. Called on any thread.
 class JobWatch final : public JobRegistry::Observer {
  public:
   JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}
@@ -121,7 +121,7 @@ class JobWatch final : public JobRegistry::Observer {
   StepGate& steps_;
 };
 
-// The partitions and what --index asks for.
+// Loads the partitions and builds the derived arrays that --index names.
 std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options) {
   auto graph = std::make_unique<ServedGraph>(LoadPartitions(options));
   for (const std::string& text : options.indexes) {
@@ -138,7 +138,8 @@ void OpenLog(const std::string& path) {
   if (::dup2(fd.get(), STDERR_FILENO) < 0) ThrowErrno("can't log to", path);
 }
 
-// The main thread: signals, watchdog and timers by libuv, accepting by KJ.
+// The daemon's main thread: signals, watchdog and timers by libuv, accepting by KJ. Owns all parts
+// of the daemon.
 class Graphd {
  public:
   explicit Graphd(const DaemonOptions& options)
@@ -167,7 +168,7 @@ class Graphd {
   }
 
   void Run() {
-    // Both are taken before the load: a clash shows at once, not after minutes.
+    // Bind both before loading: a clash is reported at once, not after minutes.
     Listener tcp = Listener::BindTcp(options_.address, options_.port, options_.insecure);
     Listener local =
         Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()));
@@ -231,28 +232,27 @@ class Graphd {
  private:
   struct LogErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&& exception) override {
-      // One bad peer ends its own connection, nothing else.
+      // A misbehaving peer ends its own connection, nothing else.
       LogWarning("connection: ", exception.getDescription().cStr());
     }
   };
 
-  // Small pages cost random reads up to twice their time; the administrator can change it.
+  // Advises the administrator: on small pages random reads take up to twice the time.
   static void AdviseOnPages(const ServedGraph& graph) {
     for (const PartitionStatus& partition : graph.status()) {
       if (partition.bytes < kLargePartition || partition.pages != PageKindName(PageKind::kSmall)) {
         continue;
       }
-      LogWarning("partition ", partition.part,
-                 " lies on 4 KiB pages; for 2 MiB ones write 'advise' ",
+      LogWarning("partition ", partition.part, " is on 4 KiB pages; for huge pages write 'advise' ",
                  "to /sys/kernel/mm/transparent_hugepage/shmem_enabled before graphd starts");
     }
   }
 
-  // Loads on a thread of its own, so that a signal is answered meanwhile: then the process ends
-  // here.
+  // Loads on a thread of its own, so that signals are handled meanwhile: a signal to stop ends the
+  // process here.
   Loaded Load(Listener& local) {
     auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
-    // Behind a pointer: its destructor may throw, a thread's function may not.
+    // The fulfiller is behind a pointer, because its destructor may throw.
     auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
     Loaded loaded_parts;
     std::thread loader([this, fulfiller, &loaded_parts] {
@@ -267,7 +267,7 @@ class Graphd {
     try {
       auto interrupted = stopping_.addBranch().then([&local] {
         LogInfo("stopped while loading");
-        { const Listener gone = std::move(local); }  // its socket file with it
+        { const Listener gone = std::move(local); }  // removes its socket file
         std::_Exit(0);
       });
       loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
@@ -311,7 +311,7 @@ class Graphd {
           [](uv_timer_t* handle) {
             auto* self = static_cast<Graphd*>(handle->data);
             if (self->jobs_->num_jobs() > 0) return;
-            LogInfo("no job came within ", kFirstJobMs / 1000, " s");
+            LogInfo("no job attached within ", kFirstJobMs / 1000, " s");
             self->stop_.fulfiller->fulfill();
           },
           kFirstJobMs, 0);

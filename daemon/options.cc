@@ -21,14 +21,14 @@ constexpr const char* kFooter =
     "  graphd --config /etc/graphd/ogb-product.conf\n"
     "See graphd(8), graphd.conf(5).";
 
-// Both spellings: --part_id as DGL writes options, --part-id as others do.
+// Returns both spellings: --part_id, as DGL writes options, and --part-id.
 std::string Both(std::string name) {
   std::string flag = "--" + name;
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name == flag ? flag : flag + ",--" + name;
 }
 
-// As systemd has it, or where the user's programs keep their state.
+// Returns systemd's state directory, or that of the user's programs.
 std::string DefaultStateDir() {
   if (const char* given = std::getenv("GRAPHD_STATE_DIR"); given && *given) return given;
   if (::geteuid() == 0 || ::access("/var/lib/graphd", W_OK) == 0) return "/var/lib/graphd";
@@ -68,7 +68,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.set_version_flag("--version", "graphd " GRAPHD_VERSION);
   app.set_config("--config", "", "File with any of these options, as name = value lines");
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.add_option(Both("server_name"), options.server_name, "Name that jobs find this server by")
+  app.add_option(Both("server_name"), options.server_name, "Name by which jobs find this server")
       ->required();
   app.add_option(Both("part_config"), options.part_config,
                  "Part config (<graph_name>.json) of the graph")
@@ -77,7 +77,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       ->required()
       ->delimiter(',');
   app.add_option("--index", options.indexes,
-                 "Make what a kind of sampling needs before serving: out:EDGE_TYPE, "
+                 "Build a derived array before serving: out:EDGE_TYPE, "
                  "alias:EDGE_TYPE/WEIGHT or order:EDGE_TYPE/FEATURE; repeatable")
       ->allow_extra_args(false);
   app.add_option("--listen", listen, "TCP address, host:port")->capture_default_str();
@@ -86,25 +86,25 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       ->capture_default_str();
   app.add_option(Both("state_dir"), options.state_dir,
                  "Directory of distributed tensors and embeddings: "
-                 "<dir>/<server_name>/part-<part_id>, made with the first one")
+                 "<dir>/<server_name>/part-<part_id>, made with the first tensor")
       ->capture_default_str();
   app.add_option("--durability", options.durability,
-                 "What a change of a tensor survives once it is acknowledged: none; process: the "
+                 "What an acknowledged change of a tensor survives: none; process: the "
                  "end of graphd, kill -9 included; power: the loss of power, too")
       ->check(CLI::IsMember({"none", "process", "power"}))
       ->capture_default_str();
   app.add_option(Both("memory_dir"), options.memory_dir,
-                 "A tmpfs for the memory of tensors, which the next graphd finds there after "
+                 "A tmpfs for the memory of tensors, where the next graphd finds them after "
                  "kill -9; used if durability is process and memory has no limit "
                  "(default: $GRAPHD_MEMORY_DIR, or /dev/shm if it can be written)");
   app.add_option(Both("embedding_memory"), options.embedding_memory,
-                 "Memory of tensors and optimisers' state, e.g. 64GiB; what exceeds it lies on "
+                 "Memory of tensors and optimisers' state, e.g. 64GiB; the rest is on "
                  "disk only (default: no limit)")
       ->transform(CLI::AsSizeValue(false));
   app.add_option(Both("write_back_seconds"), options.write_back_seconds,
-                 "Changed rows are written from memory to disk in rounds, so far apart; a crash "
-                 "makes the next start replay what came since (default: 300 where memory outlasts "
-                 "graphd, as --memory_dir says; else 30)")
+                 "Period of the rounds that write changed rows from memory to disk; after a crash "
+                 "the next start replays the changes since the last round (default: 300 if memory "
+                 "survives graphd, see --memory_dir; else 30)")
       ->check(CLI::Range(0.01, 86400.0));
   app.add_option(Both("num_servers"), options.compute_threads, "Computing threads")
       ->check(CLI::Range(1, 1024))
@@ -119,7 +119,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.add_flag("--insecure", options.insecure,
                "Allow a --listen address beyond loopback, without encryption or authentication");
   app.add_flag(Both("end_with_jobs"), options.end_with_jobs,
-               "End when the last job has left, or none has come for a minute");
+               "End when the last job has left, or no job has attached for a minute");
   app.add_option(Both("log_file"), options.log_file, "Append the log here (default: stderr)");
   app.add_option(Both("log_level"), level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))

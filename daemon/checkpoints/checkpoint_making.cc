@@ -16,7 +16,7 @@ std::vector<TensorShare> ChooseShares(const store::TensorHost& host, std::set<st
     const TensorSpec& spec = share.info.spec;
     if (!spec.persistent || !(all || names.contains(spec.name))) continue;
     if (!share.trouble.empty()) {
-      Throw(ErrorCode::kCorrupt, "tensor '", spec.name, "' can't be kept: ", share.trouble);
+      Throw(ErrorCode::kCorrupt, "tensor '", spec.name, "' can't be saved: ", share.trouble);
     }
     chosen.push_back(std::move(share));
   }
@@ -39,7 +39,7 @@ void CheckpointMaking::Prepare(store::CheckpointCatalog& catalog, const std::str
 
 void CheckpointMaking::Hold() {
   std::lock_guard lock(mutex_);
-  if (hold_ || taken_) Throw(ErrorCode::kInvalid, "this checkpoint was held before");
+  if (hold_ || taken_) Throw(ErrorCode::kInvalid, "pushes were held for this checkpoint before");
   hold_ = tensors_.store().HoldPushes();
 }
 
@@ -67,7 +67,7 @@ void CheckpointMaking::AddFile(const std::string& file, uint64_t offset,
 
 void CheckpointMaking::Commit(const std::string& manifest) {
   std::lock_guard lock(mutex_);
-  if (!taken_) Throw(ErrorCode::kInvalid, "there is nothing to commit yet");
+  if (!taken_) Throw(ErrorCode::kInvalid, "the checkpoint has no tensors to commit yet");
   making_->Commit(manifest);
 }
 

@@ -52,7 +52,7 @@ std::vector<std::byte> ReadOriginalIds(const std::string& path) {
   ReadExactly(OpenFile(path, O_RDONLY).get(), 0, bytes, path);
   uint64_t checksum = 0;
   if (size % sizeof(int64_t) != 0 || size < sizeof checksum) {
-    Throw(ErrorCode::kCorrupt, path, " has ", size, " bytes");
+    Throw(ErrorCode::kCorrupt, path, " has a wrong size, ", size, " bytes");
   }
   std::memcpy(&checksum, bytes.data() + size - sizeof checksum, sizeof checksum);
   bytes.resize(size - sizeof checksum);

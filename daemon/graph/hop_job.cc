@@ -100,16 +100,18 @@ void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
       Throw(ErrorCode::kInvalid, "excluded edges must ascend");
     }
     const size_t count = seeds.ids.size();
-    // Each seed has a count in the answer, whatever is found: bounded before slices are made.
+    // Each seed has a count in the answer, however many edges are found: check before making
+    // slices.
     counts += count;
     CheckResponse(counts * sizeof(uint32_t));
     const auto fanout = static_cast<size_t>(std::max(pick.fanout, 0));
-    // With replacement a row may grow to any fanout: bounded before anything is planned.
+    // With replacement a row may have any fanout: check before anything is planned.
     if (pick.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
       Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", count,
             " seeds exceeds what one answer may hold; ask for fewer seeds at once");
     }
-    // How many neighbours "all" will be is not known before somebody has looked.
+    // The work of taking all neighbours, or of sampling other than uniformly, is not known in
+    // advance.
     const bool unknown = pick.fanout < 0 || pick.method != SamplingMethod::kUniform;
     if (IsTemporal(pick.method) && count > 0 && seeds.times.empty()) {
       Throw(ErrorCode::kInvalid, "temporal picks need the seeds' times");
@@ -181,7 +183,7 @@ void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
   seeds.ids.CopyRows(slice.begin, slice.end, partition_->meta().book.nodes(), partition_->id(),
                      seeds.ntype, scratch.rows);
   const size_t row_bytes = work.table->row_bytes();
-  // The buffer is this slice's alone from here to the next slice's begin.
+  // No other slice writes to this part of the buffer.
   std::byte* out = const_cast<std::byte*>(work.out.data()) + (slice.begin - work.begin) * row_bytes;
   GatherRows(work.table->data(), row_bytes, scratch.rows, {}, out);
 }
@@ -191,7 +193,7 @@ void HopJob::RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   const PickWork& work = picks_[slice.work];
   const SeedList& seeds = seeds_[work.seeds];
   const IdMap& nodes = partition_->meta().book.nodes();
-  if (work.pick.direction == Direction::kIn) {  // checks that they are its own
+  if (work.pick.direction == Direction::kIn) {  // checks that the seeds are inner nodes
     seeds.ids.CopyRows(slice.begin, slice.end, nodes, partition_->id(), seeds.ntype, scratch.rows);
   }
   seeds.ids.Copy(slice.begin, slice.end, nodes.count(seeds.ntype), scratch.ids);
@@ -204,7 +206,7 @@ void HopJob::RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   if (!seeds.times.empty()) {
     const uint64_t* times = seeds.times.data() + slice.begin;
     const size_t count = slice.end - slice.begin;
-    // Which of the two the bits are, the column's dtype tells.
+    // The column's dtype decides whether the bits are int64 or double.
     part.times = {reinterpret_cast<const int64_t*>(times), count};
     scratch.real_times.resize(count);
     std::memcpy(scratch.real_times.data(), times, count * sizeof(double));
@@ -212,7 +214,7 @@ void HopJob::RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   }
   const size_t edge_bytes = sizeof(Id) + (work.edge_ids ? work.edge_width : 0) +
                             (work.pick.direction == Direction::kOut ? sizeof(Race) : 0);
-  // The most that there may be is counted until it is known: slices of one job run side by side.
+  // Reserve the upper bound until the exact size is known: slices of one job run in parallel.
   size_t counted = 0;
   const auto admit = [&](uint64_t edges) {
     counted = edges * edge_bytes;

@@ -14,13 +14,14 @@
 
 namespace graphd {
 
-// One hop request: checked and copied out of the message, worked on in slices by any threads, put
-// together at the end. Slices touch disjoint parts, so nothing is locked.
+// One hop request, which is checked and copied out of the message, then run in slices by any
+// threads, then assembled to an answer. Slices touch disjoint parts, so nothing is locked. Shared
+// by the call and the slices that still run.
 class HopJob {
  public:
-  // Lists in one request.
+  // The largest number of lists of one kind in a request.
   static constexpr size_t kMaxLists = 1024;
-  // Seeds per slice: what one turn on the compute pool takes.
+  // Seeds per slice, which is one turn on the compute pool.
   static constexpr size_t kSliceSeeds = 4096;
   static constexpr size_t kSliceRowBytes = size_t{1} << 20;
 
@@ -28,14 +29,14 @@ class HopJob {
   HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
          std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params);
 
-  // Derived arrays that the picks need and that are not there yet.
+  // Returns the derived arrays that the sampling rules need and that are not built yet.
   std::vector<EdgeIndexSpec> MissingIndexes() const;
-  // Bytes touched, roughly; SIZE_MAX if only the work itself can tell.
+  // The bytes touched, roughly; SIZE_MAX if that is known only afterwards.
   size_t work() const noexcept { return work_; }
   size_t num_slices() const noexcept { return slices_.size(); }
   void RunSlice(size_t slice, WorkerScratch& scratch);
 
-  // What the answer's first segment should hold: what is not sent by reference.
+  // The size of the answer without the arrays that are sent by reference; for its first segment.
   capnp::MessageSize message_size() const;
   // Requires: every slice has run.
   void Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send);
@@ -43,7 +44,7 @@ class HopJob {
   uint64_t edges() const noexcept { return edges_; }
   uint64_t rows() const noexcept { return num_rows_; }
   size_t row_bytes() const noexcept { return row_bytes_; }
-  // The most that Write() sends. Requires: every slice has run.
+  // An upper bound of what Write() sends. Requires: every slice has run.
   size_t answer_bytes() const noexcept { return answer_bytes_ + row_bytes_; }
 
  private:
@@ -51,7 +52,7 @@ class HopJob {
     NodeTypeId ntype;
     WireIds ids;
     std::vector<uint32_t> streams;
-    std::vector<uint64_t> times;  // the bits of int64 or double
+    std::vector<uint64_t> times;  // bit patterns of int64 or double
   };
   struct PickWork {
     size_t seeds;

@@ -11,7 +11,7 @@
 namespace graphd {
 namespace {
 
-// Builds a derived array if there is memory for it.
+// Builds a derived array. Throws Error(kOverloaded) if there is not enough memory for it.
 EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexSpec& spec,
                                     const EdgeIndexes::Made& by_source) {
   const std::string what = StrCat("the ", spec.ToString(), ", partition ", partition.id());
@@ -34,7 +34,7 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
         partition, [partition](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
           return BuildWithinMemory(*partition, spec, by_source);
         });
-    // The pages of the largest segment stand for all.
+    // The page kind of the largest segment is reported for all.
     const Segment* largest = partition->segments()[0].get();
     for (const auto& segment : partition->segments()) {
       if (segment->size() > largest->size()) largest = segment.get();

@@ -11,28 +11,28 @@
 
 namespace graphd {
 
-// The partitions that this daemon serves, and what it has done with them. The partitions are
-// immutable, the counters atomic, the indexes locked by themselves: thread-safe.
+// The partitions that this daemon serves, with their derived arrays. Owned by the main thread.
+// Thread-safe: the partitions are immutable, and EdgeIndexes does its own locking.
 class ServedGraph {
  public:
-  // All of one graph; at least one.
+  // `partitions` are of one graph, at least one.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions);
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   const std::vector<std::shared_ptr<const Partition>>& partitions() const noexcept {
     return partitions_;
   }
-  // Throws Error(kNotFound) naming the partitions that are served here.
+  // Throws Error(kNotFound), naming the partitions that are served here.
   std::shared_ptr<const Partition> Find(PartId part) const;
-  // The same with its derived arrays, for a question about an edge type. Throws Error(kInvalid) for
-  // a type that there is not.
+  // Returns the partition and its derived arrays, for a query about an edge type. Throws
+  // Error(kInvalid) for an edge type out of range.
   struct Found {
     std::shared_ptr<const Partition> partition;
     std::shared_ptr<EdgeIndexes> indexes;
   };
   Found Find(PartId part, EdgeTypeId etype) const;
-  // Derived arrays of a partition, made when first needed; shortage of memory is
-  // Error(kOverloaded).
+  // Returns the derived arrays of a partition. Each is built when it is first needed, which throws
+  // Error(kOverloaded) if memory is short.
   std::shared_ptr<EdgeIndexes> indexes(PartId part) const;
   std::vector<PartitionStatus> status() const;
 
@@ -43,8 +43,8 @@ class ServedGraph {
   std::vector<PartitionStatus> status_;
 };
 
-// An index as --index names it: "out:REL", "alias:SRC:REL:DST/FEATURE", "order:REL/FEATURE". Throws
-// Error(kInvalid) saying what is right, Error(kNotFound) for an unknown edge type.
+// Parses a value of --index: "out:REL", "alias:SRC:REL:DST/FEATURE", "order:REL/FEATURE". Throws
+// Error(kInvalid) with the expected form, Error(kNotFound) for an unknown edge type.
 EdgeIndexSpec ParseIndex(const Schema& schema, const std::string& text);
 
 }  // namespace graphd

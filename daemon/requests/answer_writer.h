@@ -13,26 +13,27 @@
 
 namespace graphd {
 
-// The first `bytes` of the buffer, for the message, which sends them without a copy.
+// Returns an orphan of the first `bytes` of the buffer, which the message sends without a copy.
 inline capnp::Orphan<capnp::Data> AdoptBuffer(Outbox& outbox, capnp::Orphanage orphanage,
                                               PooledBuffer buffer, size_t bytes,
                                               Outbox::Room room) {
   if (bytes == 0) return orphanage.newOrphan<capnp::Data>(0);
-  // The message sends whole words: what lies behind the last byte must not be another client's.
+  // The message sends whole words: the bytes after the last one must not be another client's.
   std::memset(buffer.data() + bytes, 0, (8 - bytes % 8) % 8);
   const auto* data = reinterpret_cast<const kj::byte*>(buffer.data());
   outbox.ReleaseWhenWritten(std::move(buffer), std::move(room));
   return orphanage.referenceExternalData(capnp::Data::Reader(data, bytes));
 }
 
-// One array of an answer while it is put together: bytes behind one another in a pooled buffer. A
-// large one then goes into the message by reference and counts as unread until the client has it; a
-// small one is copied.
+// One array of an answer while it is assembled in a pooled buffer. A large array then goes into the
+// message by reference, and counts as unread until the client has it; a small one is copied. Used
+// by one thread at a time.
 class AnswerWriter {
  public:
-  // Below this an array is copied into the message: cheaper than a segment of its own.
+  // Arrays up to this size are copied into the message, which is cheaper than a segment of their
+  // own.
   static constexpr size_t kCopyBytes = size_t{16} << 10;
-  // Gives an orphan of the first bytes of a pooled buffer.
+  // Returns an orphan of the first bytes of a pooled buffer.
   using Send = std::function<capnp::Orphan<capnp::Data>(PooledBuffer, size_t)>;
 
   AnswerWriter(BufferPool& pool, size_t bytes) : buffer_(pool.Get(bytes + 8)), bytes_(bytes) {}
@@ -43,8 +44,8 @@ class AnswerWriter {
     if (bytes > 0) std::memcpy(next(), from, bytes);
     Advance(bytes);
   }
-  // init(size) makes the message's own Data, adopt(orphan) takes another's; one of them is called,
-  // or none if there are no bytes.
+  // Puts the array into the message: init(size) makes Data in the message to copy to, adopt(orphan)
+  // takes Data by reference. One of them is called, or neither if there are no bytes.
   template <class Init, class Adopt>
   void Finish(Init&& init, Adopt&& adopt, const Send& send) && {
     if (bytes_ > kCopyBytes) return adopt(send(std::move(buffer_), bytes_));

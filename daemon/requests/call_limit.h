@@ -8,13 +8,14 @@
 
 namespace graphd {
 
-// How many requests of one client are under way, whichever of its capabilities they came to.
-// Belongs to the thread of its connection.
+// A limit on the requests of one client that run at the same time, on all its capabilities. Used on
+// the connection's data thread only; owned by the client's RequestContext and the running requests.
 class CallLimit : public std::enable_shared_from_this<CallLimit> {
  public:
   static constexpr int kMost = 256;
 
-  // Counts a request until what it returns is destroyed. Throws Error(kOverloaded).
+  // Counts a request until the returned object is destroyed. Throws Error(kOverloaded) at the
+  // limit.
   auto Enter() {
     if (running_ >= kMost) {
       Throw(ErrorCode::kOverloaded, "this client has ", running_,

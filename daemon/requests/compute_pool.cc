@@ -9,7 +9,8 @@
 
 namespace graphd {
 
-// Slices of one request. `next` is guarded by the pool's mutex; the rest by its own.
+// The slices of one request. `next` is guarded by the pool's mutex, `done` and `failure` by
+// `mutex`.
 struct ComputePool::Request {
   Slice run;
   size_t num_slices = 0, next = 0;
@@ -54,8 +55,8 @@ kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
     queue_.push_back(request);
   }
   num_slices == 1 ? wake_.notify_one() : wake_.notify_all();
-  // Taking the lock orders what the slices wrote before what the caller does next, also for tools
-  // that can't see into KJ's own synchronisation.
+  // Taking the lock orders the slices' writes before what the caller does next, also for tools that
+  // can't see KJ's own synchronisation.
   return pair.promise.then([request] { std::lock_guard lock(request->mutex); });
 }
 

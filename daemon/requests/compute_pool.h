@@ -14,32 +14,33 @@
 
 namespace graphd {
 
-// Memory that each computing thread reuses.
+// Buffers that each computing thread reuses.
 struct WorkerScratch {
   HopPicker picker;
   std::vector<int64_t> rows, ids, streams;
   std::vector<double> real_times;
 };
 
-// The threads that run what takes longer than a data thread should be away from its connections.
-// Work comes in slices; requests take turns slice by slice, so that a large one delays a small one
-// by a slice at most. Thread-safe; one mutex, held to take or put a slice.
+// A pool of threads for work that would keep a data thread from its connections for too long. Work
+// comes in slices; requests take turns slice by slice, so that a large one delays a small one by
+// one slice at most. Thread-safe; one mutex, held to take or put a slice.
 class ComputePool {
  public:
   using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
 
-  // At most `max_queued` requests wait; one more is refused with Error(kOverloaded).
+  // At most `max_queued` requests wait; Run refuses further ones with Error(kOverloaded).
   ComputePool(size_t num_threads, size_t max_queued);
   ~ComputePool();
   ComputePool(const ComputePool&) = delete;
   ComputePool& operator=(const ComputePool&) = delete;
 
-  // Calls run(0) .. run(num_slices-1) on the pool's threads; the promise, for the calling thread's
-  // event loop, is done when the last has returned, or fails with the first Error thrown. `run`
-  // must own all it touches: the promise may be dropped while slices still run.
+  // Calls run(0) .. run(num_slices-1) on the pool's threads. The promise, on the calling thread's
+  // event loop, is fulfilled when the last call has returned, or fails with the first Error thrown.
+  // `run` must own all it touches: the promise may be dropped while slices still run.
   kj::Promise<void> Run(size_t num_slices, Slice run);
 
-  // Lets running slices end, fails what waits with Error(kUnavailable), joins. Idempotent.
+  // Lets running slices end, fails waiting requests with Error(kUnavailable), joins the threads.
+  // Idempotent.
   void Stop();
   size_t num_threads() const noexcept { return threads_.size(); }
 

@@ -11,15 +11,15 @@ namespace graphd {
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int64_t pid,
                                                            std::string peer) {
   if (member.job_id.size() > kMaxJobId) {
-    Throw(ErrorCode::kInvalid, "a job id of ", member.job_id.size(), " bytes, at most ", kMaxJobId,
-          " are taken");
+    Throw(ErrorCode::kInvalid, "the job id has ", member.job_id.size(), " bytes; at most ",
+          kMaxJobId, " are allowed");
   }
   if (member.world_size < 1) {
-    Throw(ErrorCode::kInvalid, "a job of ", member.world_size, " trainers; expected 1 or more");
+    Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
   }
   if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
   std::lock_guard lock(mutex_);
-  if (closed_) Throw(ErrorCode::kUnavailable, "this graphd is ending");
+  if (closed_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
   const uint64_t key = next_key_++;
   if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
   auto found = jobs_.find(member.job_id);
@@ -43,7 +43,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
   }
   if (job.world_size != member.world_size) {
     Throw(ErrorCode::kInvalid, "job ", member.job_id, " has ", job.world_size,
-          " trainers; one attaches that believes in ", member.world_size);
+          " trainers, but a trainer attaches with a world size of ", member.world_size);
   }
   if (job.command.empty()) job.command = member.command;
   if (is_trainer) {
@@ -114,7 +114,7 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
     if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
   }
   for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill();
-  // A trainer that gives up, or dies, waits no longer.
+  // A trainer that gives up or dies stops waiting.
   return pair.promise.attach(
       kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket); }));
 }

@@ -16,39 +16,41 @@
 
 namespace graphd {
 
-// The jobs attached to this daemon. A job is there while a member's connection lives; nothing of it
-// remains afterwards. Thread-safe: everything is guarded by one mutex.
+// The registry of the jobs attached to this daemon. A job exists while one of its members is
+// connected; nothing of it remains afterwards. Owned by the main thread. Thread-safe: everything is
+// guarded by one mutex.
 class JobRegistry {
  public:
-  // What others want to know. Called with the lock held, in the order of what happens.
+  // The receiver of changes to jobs. Its methods are called with the lock held, in the order of the
+  // changes.
   class Observer {
    public:
     virtual ~Observer() = default;
     virtual void JobCame(const std::string& job_id) = 0;
     virtual void JobLeft(const std::string& job_id) = 0;
-    // A trainer has left its job.
+    // Reports that a trainer has left its job.
     virtual void TrainerLeft(const std::string& job_id, int rank) = 0;
   };
 
-  // `end_with_jobs`: when the last job has left, no other may join any more, and `on_empty` is
-  // called, without the lock. `observer` may be null.
+  // `end_with_jobs`: once the last job has left, no other may join, and `on_empty` is called
+  // without the lock. `observer` may be null.
   JobRegistry(bool end_with_jobs, std::function<void()> on_empty, Observer* observer = nullptr)
       : end_with_jobs_(end_with_jobs), on_empty_(std::move(on_empty)), observer_(observer) {}
   JobRegistry(const JobRegistry&) = delete;
   JobRegistry& operator=(const JobRegistry&) = delete;
 
-  // Membership of one connection; leaves when destroyed. Must not outlive the registry.
+  // One connection's membership in a job; ends when destroyed. Must not outlive the registry.
   class Membership {
    public:
     ~Membership();
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
-    // Done when every trainer of the job waits here; fails with Error(kUnavailable) when one has
-    // left. Call on a thread with an event loop.
+    // Returns a promise that is fulfilled when every trainer of the job waits here, and fails with
+    // Error(kUnavailable) when a trainer has left. Call on a thread with an event loop.
     kj::Promise<void> Barrier();
 
     const std::string& job_id() const noexcept { return job_id_; }
-    uint64_t key() const noexcept { return key_; }  // of this connection alone
+    uint64_t key() const noexcept { return key_; }  // unique to this connection
     JobRole role() const noexcept { return role_; }
     int rank() const noexcept { return rank_; }
     int world_size() const noexcept { return world_size_; }
@@ -69,13 +71,13 @@ class JobRegistry {
     const int rank_, world_size_;
   };
 
-  // `pid` and `peer` are what the kernel says of the connection. Throws Error(kInvalid) for a rank
-  // outside the world or another world size than the job has, Error(kExists) for a rank that is
-  // attached already, Error(kOverloaded) beyond kMaxJobs or kMaxMembers, Error(kUnavailable) once
-  // the daemon is ending.
+  // Adds a member. `pid` and `peer` identify the connection, as the kernel reports them. Throws
+  // Error(kInvalid) for a rank outside the world or a world size other than the job's,
+  // Error(kExists) for a rank that is attached already, Error(kOverloaded) beyond kMaxJobs or
+  // kMaxMembers, Error(kUnavailable) once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, int64_t pid, std::string peer);
 
-  // From now on nobody may join.
+  // Refuses all later calls of Join.
   void Close();
   bool is_closed() const;
 
@@ -85,7 +87,7 @@ class JobRegistry {
   static constexpr size_t kMaxJobs = 1024;
   static constexpr size_t kMaxMembers = 65536;
   static constexpr size_t kMaxJobId = 256;
-  static constexpr size_t kMaxCommand = 4096;  // the rest is cut off
+  static constexpr size_t kMaxCommand = 4096;  // longer ones are truncated
 
  private:
   struct Job {
@@ -98,12 +100,12 @@ class JobRegistry {
       uint64_t ticket;
       kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;
     };
-    std::map<uint64_t, Waiter> waiting;  // in the barrier
+    std::map<uint64_t, Waiter> waiting;  // members in the barrier
   };
   using Waiting = decltype(Job::waiting);
   void Leave(const std::string& job_id, uint64_t key);
   kj::Promise<void> Wait(const std::string& job_id, uint64_t key);
-  // Takes a member out of the barrier if it waits there with this ticket.
+  // Removes a member from the barrier if it waits there with this ticket.
   void StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket);
   static void FailAll(Waiting waiting, int rank);
 

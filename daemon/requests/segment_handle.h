@@ -6,8 +6,8 @@
 
 namespace graphd {
 
-// Carries the descriptor of a segment or a table to the client; keeps its owner until the client
-// has let go.
+// A capability that passes the file descriptor of a segment or a table to the client. Keeps the
+// owner of the descriptor until the client has let go of it. Lives on the connection's data thread.
 class SegmentHandleImpl final : public wire::SegmentHandle::Server {
  public:
   SegmentHandleImpl(std::shared_ptr<const void> owner, int fd)

@@ -18,7 +18,7 @@ WireIds::WireIds(capnp::Data::Reader data, int64_t type_count, BufferPool& pool)
   }
   if (count_ > kMaxIds) {
     Throw(ErrorCode::kOverloaded, count_, " ids in one request, at most ", kMaxIds,
-          " are taken; cut it");
+          " are allowed; split the request");
   }
   buffer_ = pool.Get(data.size());
   if (data.size() > 0) std::memcpy(buffer_.data(), data.begin(), data.size());
@@ -65,7 +65,7 @@ void CheckType(int32_t type, int32_t types, const char* what) {
 void CheckResponse(size_t bytes) {
   if (bytes > kMaxResponseBytes) {
     Throw(ErrorCode::kOverloaded, "the answer would have ", HumanBytes(bytes), ", at most ",
-          HumanBytes(kMaxResponseBytes), " are sent; ask for less at once");
+          HumanBytes(kMaxResponseBytes), " are allowed; request less at once");
   }
 }
 
@@ -86,7 +86,7 @@ uint8_t WidthFor(uint32_t largest) {
 }
 
 void WriteNarrow(std::span<const uint32_t> from, uint8_t width, kj::byte* to) {
-  // Little-endian: the low bytes come first.
+  // The machine is little-endian: the low bytes come first.
   for (size_t i = 0; i < from.size(); i++) std::memcpy(to + i * width, &from[i], width);
 }
 

@@ -74,9 +74,8 @@ void DaemonService::CheckDescriptors() const {
   for (const auto& partition : context_.graph.partitions())
     segments += partition->segments().size();
   if (segments > kMaxDescriptors) {
-    Throw(ErrorCode::kOverloaded, "this graphd's partitions lie in ", segments,
-          " segments, at most ", kMaxDescriptors,
-          " can be handed to a trainer; serve fewer partitions by one daemon");
+    Throw(ErrorCode::kOverloaded, "this graphd's partitions have ", segments, " segments, at most ",
+          kMaxDescriptors, " can be shared with a trainer; serve fewer partitions by one daemon");
   }
 }
 

@@ -13,15 +13,15 @@
 
 namespace graphd {
 
-// Who is at the other end of a connection, as the kernel says.
+// The other end of a connection, as the kernel reports it.
 struct Peer {
   bool is_unix = false;
   int64_t pid = 0;   // Unix sockets only
   std::string text;  // "unix" or the address
 };
 
-// What the daemon says of itself; unchanging while it serves. `request_stop` may be called from any
-// thread.
+// The daemon's description of itself; constant while it serves. `request_stop` may be called from
+// any thread.
 struct DaemonInfo {
   std::string server_name, part_config;
   std::vector<std::string> listening;
@@ -30,12 +30,13 @@ struct DaemonInfo {
   std::function<void()> request_stop;
 };
 
-// The bootstrap interface: one object per connection, on its data thread.
+// The bootstrap interface of one connection: attaching, status and shutdown. Lives on the
+// connection's data thread, and is owned by the connection.
 class DaemonService final : public wire::Daemon::Server {
  public:
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
                 kj::Timer& timer);
-  // The connection's stream; set once, before the first call can come.
+  // Sets the connection's stream. Call once, before the first call can arrive.
   void SetStream(TensorStream& stream) { stream_ = &stream; }
 
  protected:
@@ -44,6 +45,7 @@ class DaemonService final : public wire::Daemon::Server {
   kj::Promise<void> shutdown(ShutdownContext context) override;
 
  private:
+  // Throws Error(kOverloaded) if there are more segments than one message can carry descriptors.
   void CheckDescriptors() const;
   void WritePartitions(bool want_segments, wire::Daemon::AttachResults::Builder results);
   ServiceContext& context_;
@@ -52,7 +54,7 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   TensorStream* stream_ = nullptr;
-  bool attached_ = false;  // one session per connection, so that its limits mean something
+  bool attached_ = false;  // one session per connection, so that its limits hold
 };
 
 }  // namespace graphd

@@ -7,7 +7,7 @@
 
 namespace graphd {
 
-// A thread with its own KJ event loop, serving the connections handed to it; their capabilities
+// A thread with its own KJ event loop that serves the connections passed to it; their capabilities
 // never leave it. Constructed, used and destroyed by the main thread.
 class DataThread {
  public:
@@ -15,15 +15,15 @@ class DataThread {
   DataThread(const DataThread&) = delete;
   DataThread& operator=(const DataThread&) = delete;
 
-  // Takes over an accepted, non-blocking socket. The promise, on the caller's event loop, is done
-  // when the peer has gone. Call on a thread with an event loop.
+  // Takes over an accepted, non-blocking socket. The promise, on the caller's event loop, is
+  // fulfilled when the peer has disconnected. Call on a thread with an event loop.
   kj::Promise<void> Serve(UniqueFd fd, Peer peer);
 
  private:
   ServiceContext& context_;
   const DaemonInfo& info_;
   WorkerScratch scratch_;  // used on the loop's thread only
-  LoopThread loop_;        // last: its thread uses the others
+  LoopThread loop_;        // last, because its thread uses the others
 };
 
 }  // namespace graphd

@@ -58,7 +58,7 @@ Peer PeerOf(int fd, bool is_unix) {
   }
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  // A trainer's machine that vanishes without a word is noticed within two minutes.
+  // Keepalive detects within two minutes that a trainer's machine has vanished.
   const int idle = 60, interval = 15, probes = 4;
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
@@ -109,18 +109,18 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool insec
 Listener Listener::BindUnix(const std::string& path) {
   MakeDirectories(DirName(path));
   if (FileExists(path)) {
-    bool living = true;
+    bool running = true;
     try {
       ConnectUnix(path, 1000);
     } catch (const Error& error) {
-      living = error.code() != ErrorCode::kUnavailable;
+      running = error.code() != ErrorCode::kUnavailable;
     }
-    if (living) {
-      Throw(ErrorCode::kExists, "a living graphd answers at ", path,
+    if (running) {
+      Throw(ErrorCode::kExists, "a running graphd answers at ", path,
             "; attach to it, stop it (graphctl server stop), or choose another --server_name or ",
             "port");
     }
-    LogInfo("removing the socket of a dead graphd: ", path);
+    LogInfo("removing the socket of a graphd that no longer runs: ", path);
     ::unlink(path.c_str());
   }
   sockaddr_un address = UnixAddress(path);
@@ -151,7 +151,7 @@ kj::Promise<void> Listener::Accept(kj::UnixEventPort& events,
 
 kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::FdObserver& observer,
                                  std::function<void(UniqueFd, Peer)> accepted) {
-  // Edge-triggered: accept until there is nothing, or the next connection is never seen.
+  // Events are edge-triggered: accept until none is pending, or the next connection is never seen.
   for (;;) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
@@ -163,7 +163,7 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
             return Loop(events, observer, std::move(accepted));
           });
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      // Out of descriptors or memory: those in the backlog can wait.
+      // No descriptors or memory are left: connections in the backlog can wait.
       LogWarning("can't accept on ", text_, ": ", std::strerror(errno));
       return events.getTimer()
           .afterDelay(100 * kj::MILLISECONDS)

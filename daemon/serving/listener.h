@@ -9,14 +9,15 @@
 
 namespace graphd {
 
-// A listening socket: bound when made, accepting once Accept is called. Belongs to the main thread.
+// A listening socket, which is bound when made and accepts once Accept is called. Owned and used by
+// the main thread.
 class Listener {
  public:
-  // host:port by name or literal; port 0 takes any free one. Throws Error(kExists) for a port in
-  // use, with the remedy; Error(kDenied) for an address beyond loopback unless `insecure`.
+  // Binds to a host's name or address; port 0 takes any free one. Throws Error(kExists) for a port
+  // in use, with the remedy; Error(kDenied) for an address beyond loopback unless `insecure`.
   static Listener BindTcp(const std::string& address, uint16_t port, bool insecure);
-  // Removes the socket file of a dead daemon; throws Error(kExists) if a living one answers there.
-  // The file gets mode 0660; its directory is made.
+  // Binds to a Unix socket of mode 0660, and makes its directory. Replaces the socket file of a
+  // daemon that no longer runs; throws Error(kExists) if a running one answers there.
   static Listener BindUnix(const std::string& path);
 
   Listener(Listener&&) = default;

@@ -6,25 +6,26 @@
 
 namespace graphd {
 
-// Runs a libuv loop inside a KJ event loop, on one thread: libuv brings signals, timers, children
-// and its thread pool, KJ brings RPC. KJ 0.9 can't be embedded the other way round (it offers no
-// pollable descriptor). Three rules, each with a test:
-//  - KJ observes libuv's descriptor edge-triggered, libuv's watchers behind it are level-triggered:
-//  after
-//    each turn the descriptor is polled, and while it is still readable another turn follows;
+// A bridge that runs a libuv loop inside a KJ event loop, on one thread: libuv provides signals,
+// timers, children and its thread pool, KJ provides RPC. KJ 0.9 can't be embedded the other way
+// round (it offers no pollable descriptor). Three rules, each with a test:
+//  - KJ observes libuv's descriptor edge-triggered, while libuv's watchers behind it are
+//    level-triggered: after each turn the descriptor is polled, and while it is still readable
+//    another turn follows;
 //  - handles made or started outside libuv callbacks take effect in the next turn only: call
 //  Kick();
 //  - a libuv loop without active handles asks to be run at once, for ever: then nothing is
-//  scheduled.
+//    scheduled.
+// Used and destroyed on the thread of the KJ loop.
 class UvBridge final : private kj::TaskSet::ErrorHandler {
  public:
   // `loop` must be initialised, and outlive the bridge.
   UvBridge(kj::UnixEventPort& port, uv_loop_t* loop);
   KJ_DISALLOW_COPY(UvBridge);
 
-  // Has the loop run soon. Call after touching a uv handle outside a uv callback.
+  // Makes the loop run soon. Call after touching a uv handle outside a uv callback.
   void Kick();
-  // How often uv_run was called, for tests.
+  // Returns the number of calls of uv_run; for tests.
   uint64_t turns() const noexcept { return turns_; }
 
  private:
@@ -36,7 +37,7 @@ class UvBridge final : private kj::TaskSet::ErrorHandler {
   uv_loop_t* loop_;
   kj::UnixEventPort::FdObserver observer_;
   kj::Promise<void> watching_ = nullptr, timer_ = nullptr;
-  kj::TaskSet kicks_;  // a turn may ask for the next one, so its own promise can't be replaced
+  kj::TaskSet kicks_;  // a set, because a turn may schedule the next one while its own promise runs
   bool kicked_ = false, in_uv_ = false;
   uint64_t turns_ = 0;
 };

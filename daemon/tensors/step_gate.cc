@@ -9,8 +9,8 @@
 namespace graphd {
 namespace {
 
-// The client in whose name a job's steps are pushed: its sequence numbers are the steps, so that
-// each is applied once.
+// Returns the client id that a job's steps are pushed under. Its sequence numbers are the steps, so
+// that each is applied once.
 store::ClientId ClientOf(const std::string& job, uint32_t table) {
   uint64_t high = CombineKeys(0x73746570, table), low = ~high;
   for (const char c : job) {
@@ -22,8 +22,8 @@ store::ClientId ClientOf(const std::string& job, uint32_t table) {
 
 }  // namespace
 
-// The parts of a step one behind another, and who waits for it.
-struct StepGate::Joined {
+// A complete step: its parts joined to one push, and the callbacks that wait for it.
+struct StepGate::JoinedStep {
   std::vector<int64_t> rows;
   std::vector<std::byte> payload;
   std::string job;
@@ -33,7 +33,7 @@ struct StepGate::Joined {
   std::vector<store::Pipeline::Done> waiting;
   bool over = false;
 
-  // False if the push is over.
+  // Adds a callback; returns false if the push is over.
   bool Add(store::Pipeline::Done& done) {
     std::lock_guard lock(mutex);
     if (!over) waiting.push_back(std::move(done));
@@ -44,13 +44,13 @@ struct StepGate::Joined {
     return over;
   }
   void Done(const Error* error) {
-    std::vector<store::Pipeline::Done> told;
+    std::vector<store::Pipeline::Done> callbacks;
     {
       std::lock_guard lock(mutex);
       over = true;
-      told.swap(waiting);
+      callbacks.swap(waiting);
     }
-    for (const auto& done : told) done(error);
+    for (const auto& done : callbacks) done(error);
   }
 };
 
@@ -67,9 +67,9 @@ std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t 
   return gate;
 }
 
-void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
-                     int world_size, const store::UpdateRule& rule, uint64_t number, Part part,
-                     store::Pipeline::Done done) {
+void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
+                       int world_size, const store::UpdateRule& rule, uint64_t number, Part part,
+                       store::Pipeline::Done done) {
   store::Push push;
   push.rule = rule;
   push.rows = part.rows;
@@ -78,14 +78,14 @@ void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string
   const auto gate = Find(job, share->table->id());
   std::unique_lock lock(gate->mutex);
   if (gate->over) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
-  // One that is on its way, perhaps behind a checkpoint, may fail yet: only the store's own number
-  // says that a step is there.
+  // A push under way, perhaps one that waits for a checkpoint, may still fail: only the store's own
+  // sequence number says that a step was applied.
   const auto pushed = gate->pushed.lock();
   if (pushed && pushed->push.sequence == number && pushed->Add(done)) return;
   const uint64_t under_way = pushed && !pushed->IsOver() ? pushed->push.sequence : 0;
   const uint64_t last = LastStep(share, job);
   if (number <= last) {
-    // Pushed before, but perhaps not done: an empty push of that number waits for it.
+    // The step was pushed before but may not be done: an empty push of its number waits for it.
     Step repeated{share, rule, {}};
     repeated.parts[rank] = {{}, std::move(done), 0};
     lock.unlock();
@@ -95,7 +95,7 @@ void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string
       gate->steps.empty() ? std::max(last, under_way) + 1 : gate->steps.rbegin()->first + 1;
   if (number > next) {
     Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
-          "' can't come yet: the next one is ", next);
+          "' is out of order: the next step is ", next);
   }
   Step& step = gate->steps[number];
   if (step.parts.empty()) {
@@ -103,14 +103,14 @@ void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string
     step.rule = rule;
   } else if (!(step.rule == rule)) {
     Throw(ErrorCode::kInvalid, "step ", number, " of tensor '", share->record.spec.name,
-          "': trainer ", rank, " has another optimiser or other settings than the others");
+          "': trainer ", rank, " uses another optimiser or other settings than the other trainers");
   }
   const size_t bytes = part.payload.size() + part.rows.size() * sizeof(int64_t);
   const auto before = step.parts.find(rank);
   const size_t freed = before == step.parts.end() ? 0 : before->second.bytes;
   if (waiting_bytes_ - freed + bytes > kMaxWaitingBytes) {
-    Throw(ErrorCode::kOverloaded, "parts of steps of ", HumanBytes(waiting_bytes_),
-          " wait for other trainers already; try again");
+    Throw(ErrorCode::kOverloaded, HumanBytes(waiting_bytes_),
+          " of parts of steps wait for other trainers already; try again");
   }
   waiting_bytes_ += bytes - freed;
   step.parts[rank] = {std::move(part), std::move(done), bytes};
@@ -119,15 +119,15 @@ void StepGate::Bring(const store::TensorHost::SharePtr& share, const std::string
   gate->steps.erase(number);
   const auto joined = Join(job, number, complete);
   gate->pushed = joined;
-  // Not under the gate's mutex, which a trainer that leaves waits for: it may wait for memory.
+  // Push without the gate's mutex: a push may wait for memory, and TrainerLeft waits for the mutex.
   std::lock_guard pushing(gate->pushing);
   lock.unlock();
   Push(joined);
 }
 
-std::shared_ptr<StepGate::Joined> StepGate::Join(const std::string& job, uint64_t number,
-                                                 Step& step) {
-  auto joined = std::make_shared<Joined>();
+std::shared_ptr<StepGate::JoinedStep> StepGate::Join(const std::string& job, uint64_t number,
+                                                     Step& step) {
+  auto joined = std::make_shared<JoinedStep>();
   size_t rows = 0, bytes = 0;
   for (const auto& [rank, waiting] : step.parts) {
     rows += waiting.part.rows.size();
@@ -153,7 +153,7 @@ std::shared_ptr<StepGate::Joined> StepGate::Join(const std::string& job, uint64_
   return joined;
 }
 
-void StepGate::Push(const std::shared_ptr<Joined>& joined) {
+void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
   try {
     host_.Submit(joined->job, joined->share, joined->push,
                  [joined](const Error* error) { joined->Done(error); });
@@ -167,10 +167,10 @@ void StepGate::JobCame(const std::string& job) {
   jobs_.insert(job);
 }
 
-// With mutex_ held.
-void StepGate::Forget(Gate& gate, bool for_good, std::vector<store::Pipeline::Done>& waiting) {
+// Requires: mutex_ is held.
+void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting) {
   std::lock_guard lock(gate.mutex);
-  gate.over = for_good;
+  gate.over = job_left;
   for (auto& [number, step] : gate.steps) {
     for (auto& [rank, part] : step.parts) {
       waiting_bytes_ -= part.bytes;
@@ -186,7 +186,7 @@ void StepGate::TrainerLeft(const std::string& job, int rank) {
     std::lock_guard lock(mutex_);
     for (auto at = gates_.lower_bound({job, 0}); at != gates_.end() && at->first.first == job;
          ++at) {
-      Forget(*at->second, /*for_good=*/false, waiting);
+      DropSteps(*at->second, /*job_left=*/false, waiting);
     }
   }
   const Error error(ErrorCode::kUnavailable, StrCat("step: trainer ", rank, " has left the job"));
@@ -194,12 +194,12 @@ void StepGate::TrainerLeft(const std::string& job, int rank) {
 }
 
 void StepGate::JobLeft(const std::string& job) {
-  std::vector<store::Pipeline::Done> nobodys;
+  std::vector<store::Pipeline::Done> dropped;
   std::lock_guard lock(mutex_);
   jobs_.erase(job);
   std::erase_if(gates_, [&](const auto& entry) {
     if (entry.first.first != job) return false;
-    Forget(*entry.second, /*for_good=*/true, nobodys);
+    DropSteps(*entry.second, /*job_left=*/true, dropped);
     return true;
   });
 }

@@ -15,34 +15,35 @@
 
 namespace graphd {
 
-// Synchronous steps: every trainer of a job brings its part of a step, and when all are there they
-// are pushed as one, ranks in order; so the result does not depend on who came first. Bulk
-// synchronous (Valiant, "A bridging model for parallel computation", 1990): nobody's reads see a
-// step before everybody has brought his part. Thread-safe: a mutex for each job's
-// steps of a table, and one for the map of them.
+// The gate of synchronous steps: every trainer of a job adds its part of a step, and when all parts
+// have arrived they are pushed as one, ranks in order; so the result does not depend on the order
+// of arrival. Bulk synchronous (Valiant, "A bridging model for parallel computation", 1990): no
+// reader sees a step before every trainer has added its part. Owned by the main thread.
+// Thread-safe: one mutex for each job's steps of a table, and one for the map of them.
 class StepGate {
  public:
-  // What one trainer brings: rows of the partition, and a payload as Push has it.
+  // One trainer's part of a step: rows of the partition, and a payload as in Push.
   struct Part {
     std::vector<int64_t> rows;
     std::span<const std::byte> payload;
-    std::shared_ptr<const void> owner;  // of the payload
+    std::shared_ptr<const void> owner;  // keeps the payload alive
   };
 
-  // Parts that wait, of all jobs; beyond it, one more is refused.
+  // The limit on parts that wait, of all jobs; parts beyond it are refused.
   static constexpr size_t kMaxWaitingBytes = size_t{512} << 20;
 
   explicit StepGate(store::TensorHost& host) : host_(host) {}
 
-  // `done` is called as Pipeline::Done when the step of all has been pushed; at once for a step
-  // that was pushed before; with Error(kUnavailable) when a trainer leaves. A part that is brought
-  // again takes the place of the first, whose `done` is forgotten. Throws Error(kInvalid) for a
-  // step that is not the next one or another rule than the others', Error(kOverloaded),
-  // Error(kUnavailable) for a job that is not here, and what TensorHost::Submit throws.
-  void Bring(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
-             int world_size, const store::UpdateRule& rule, uint64_t step, Part part,
-             store::Pipeline::Done done);
-  // The last step of the job that was pushed; 0: none.
+  // Adds a trainer's part of a step. Calls `done`, as Pipeline::Done, when the whole step has been
+  // pushed; at once if the step was pushed before; with Error(kUnavailable) when a trainer leaves.
+  // A part that is added again replaces the first, whose `done` is dropped. Throws Error(kInvalid)
+  // for a step that is not the next one or an update rule that differs from the other trainers',
+  // Error(kOverloaded), Error(kUnavailable) for a job that is not attached, and what
+  // TensorHost::Submit throws.
+  void AddPart(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
+               int world_size, const store::UpdateRule& rule, uint64_t step, Part part,
+               store::Pipeline::Done done);
+  // Returns the job's last step that was pushed; 0: none.
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
   void JobCame(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
@@ -52,32 +53,33 @@ class StepGate {
   struct Waiting {
     Part part;
     store::Pipeline::Done done;
-    size_t bytes = 0;  // of waiting_bytes_
+    size_t bytes = 0;  // counted in waiting_bytes_
   };
   struct Step {
     store::TensorHost::SharePtr share;
     store::UpdateRule rule;
     std::map<int, Waiting> parts;  // by rank
   };
-  struct Joined;
-  // A job's steps of one table. Several may be open if trainers run ahead.
+  struct JoinedStep;
+  // A job's open steps of one table. There may be several if trainers run ahead.
   struct Gate {
     std::mutex mutex;  // guards the rest
     std::map<uint64_t, Step> steps;
-    std::weak_ptr<Joined> pushed;  // the last: the store may not have it yet, while pushes are held
-    bool over = false;             // its job has left
-    std::mutex pushing;            // held while a step is pushed, so that none overtakes another
+    std::weak_ptr<JoinedStep>
+        pushed;          // the last step; the store may not have it yet if pushes are held
+    bool over = false;   // the job has left
+    std::mutex pushing;  // held while a step is pushed, to keep steps in order
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
   std::shared_ptr<Gate> Find(const std::string& job, uint32_t table);
-  std::shared_ptr<Joined> Join(const std::string& job, uint64_t number, Step& step);
-  void Push(const std::shared_ptr<Joined>& joined);
-  void Forget(Gate& gate, bool for_good, std::vector<store::Pipeline::Done>& waiting);
+  std::shared_ptr<JoinedStep> Join(const std::string& job, uint64_t number, Step& step);
+  void Push(const std::shared_ptr<JoinedStep>& joined);
+  void DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting);
 
   store::TensorHost& host_;
   std::atomic<size_t> waiting_bytes_ = 0;
   std::mutex mutex_;            // guards the rest; taken before a gate's
-  std::set<std::string> jobs_;  // that are here: what others bring would stay for ever
+  std::set<std::string> jobs_;  // attached jobs; parts of others would never be removed
   std::map<Key, std::shared_ptr<Gate>> gates_;
 };
 

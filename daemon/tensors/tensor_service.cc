@@ -149,8 +149,8 @@ kj::Promise<void> TensorService::FailIfStalled(std::string tensor) {
         const std::string why = host_.trouble();
         if (why.empty()) return FailIfStalled(tensor);
         return ToKj(Error(ErrorCode::kUnavailable,
-                          StrCat("tensor '", tensor, "' can't be changed for now: ", why,
-                                 "; what was sent is done as soon as it can be")));
+                          StrCat("tensor '", tensor, "' can't be changed at present: ", why,
+                                 "; the change that was sent is made as soon as possible")));
       });
 }
 
@@ -190,8 +190,8 @@ kj::Promise<void> TensorService::Stage(StageContext context) {
                         world_size = member_.world_size(), &steps = steps_, change, step,
                         done = std::move(completion.done)](size_t, WorkerScratch&) {
                          change->ToRows();
-                         steps.Bring(change->share, this_job, rank, world_size, change->push.rule,
-                                     step, {change->rows, change->push.payload, change}, done);
+                         steps.AddPart(change->share, this_job, rank, world_size, change->push.rule,
+                                       step, {change->rows, change->push.payload, change}, done);
                        })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));

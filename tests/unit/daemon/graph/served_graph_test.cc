@@ -29,7 +29,7 @@ TEST(ParseIndex, ReadsEveryKind) {
   EXPECT_EQ(ParseIndex(schema, "order:rates/time"), order);
 }
 
-TEST(ParseIndex, SaysWhatIsWrong) {
+TEST(ParseIndex, ReportsTheExpectedForm) {
   for (const char* text : {"", "out", "tree:rates", "alias:user:rates:item", "order:rates/",
                            "out:user:rates:item/x"}) {
     EXPECT_THAT(ErrorOf(text), HasSubstr("expected out:EDGE_TYPE")) << text;

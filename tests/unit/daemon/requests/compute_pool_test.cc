@@ -12,9 +12,9 @@
 namespace graphd {
 namespace {
 
-class Pool : public ::testing::Test {
+class ComputePoolTest : public ::testing::Test {
  protected:
-  // Behind a pointer: its destructor may throw, a test's may not.
+  // The context is behind a pointer because its destructor may throw, a test's may not.
   std::unique_ptr<kj::AsyncIoContext> io_ =
       std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo());
   ErrorCode CodeOf(kj::Promise<void> promise) {
@@ -28,7 +28,7 @@ class Pool : public ::testing::Test {
   }
 };
 
-TEST_F(Pool, RunsEverySliceOnce) {
+TEST_F(ComputePoolTest, RunsEverySliceOnce) {
   ComputePool pool(3, 100);
   std::vector<std::atomic<int>> ran(1000);
   pool.Run(1000, [&](size_t slice, WorkerScratch&) { ran[slice]++; }).wait(io_->waitScope);
@@ -36,7 +36,7 @@ TEST_F(Pool, RunsEverySliceOnce) {
   pool.Run(0, [](size_t, WorkerScratch&) { FAIL(); }).wait(io_->waitScope);
 }
 
-TEST_F(Pool, AnErrorOfASliceIsTheRequests) {
+TEST_F(ComputePoolTest, AnErrorOfASliceFailsTheRequest) {
   ComputePool pool(2, 100);
   EXPECT_EQ(CodeOf(pool.Run(10,
                             [](size_t slice, WorkerScratch&) {
@@ -45,7 +45,7 @@ TEST_F(Pool, AnErrorOfASliceIsTheRequests) {
             ErrorCode::kNotFound);
 }
 
-TEST_F(Pool, ASmallRequestPassesALargeOne) {
+TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {
   ComputePool pool(1, 100);
   std::promise<void> go;
   auto gate = go.get_future().share();
@@ -63,7 +63,7 @@ TEST_F(Pool, ASmallRequestPassesALargeOne) {
   EXPECT_EQ(large, 1000);
 }
 
-TEST_F(Pool, RefusesWhatDoesNotFitItsQueue) {
+TEST_F(ComputePoolTest, RefusesRequestsBeyondItsQueue) {
   ComputePool pool(1, 2);
   std::promise<void> go;
   auto gate = go.get_future().share();
@@ -85,7 +85,7 @@ TEST_F(Pool, RefusesWhatDoesNotFitItsQueue) {
   running.wait(io_->waitScope);
 }
 
-TEST_F(Pool, StopFailsWhatWaitsAndADroppedPromiseHarmsNobody) {
+TEST_F(ComputePoolTest, StopFailsWaitingRequestsAndADroppedPromiseIsHarmless) {
   ComputePool pool(1, 100);
   std::promise<void> go, busy;
   auto gate = go.get_future().share();

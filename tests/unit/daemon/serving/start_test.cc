@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How graphd starts and ends: a real process each time; what it says and its exit code.
+// Tests of how graphd starts and ends: the log and the exit code of a real process.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Start : public ::testing::Test {
+class StartTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     files_ = std::make_unique<ServedGraphFixture>(std::vector<std::vector<int>>{});
@@ -37,14 +37,14 @@ class Start : public ::testing::Test {
   GraphdProcess Run(std::vector<std::string> arguments) {
     return GraphdProcess(std::move(arguments), scratch_ / ("log" + std::to_string(logs_++)));
   }
-  // Runs to the end; returns the log.
+  // Runs graphd until it ends with this code; returns the log.
   std::string Fails(std::vector<std::string> arguments, ErrorCode code) {
     GraphdProcess process = Run(std::move(arguments));
     EXPECT_EQ(process.Wait(), ExitCode(code)) << process.Log();
     return process.Log();
   }
-  // A copy of the graph whose first partition has a sparse file of that many bytes as its features,
-  // with a header that agrees. Returns its part config.
+  // Copies the graph, replaces the features of the first partition by a sparse file of `bytes`
+  // bytes and adapts its header. Returns the part config of the copy.
   std::string WithSparseFeatures(int64_t bytes) {
     const std::string dir = scratch_ / "sparse", header_path = dir + "/part0/partition.json";
     std::filesystem::copy(DirName(files_->part_config()), dir,
@@ -77,9 +77,9 @@ class Start : public ::testing::Test {
   static std::unique_ptr<ServedGraphFixture> files_;
 };
 
-std::unique_ptr<ServedGraphFixture> Start::files_;
+std::unique_ptr<ServedGraphFixture> StartTest::files_;
 
-TEST_F(Start, ServesAndEndsCleanlyOnSigterm) {
+TEST_F(StartTest, ServesAndEndsCleanlyOnSigterm) {
   const uint16_t port = FreePort();
   GraphdProcess process = Run(Arguments(port));
   process.WaitReady(Socket(port));
@@ -90,7 +90,7 @@ TEST_F(Start, ServesAndEndsCleanlyOnSigterm) {
   EXPECT_FALSE(FileExists(Socket(port)));
 }
 
-TEST_F(Start, StopsWhenAskedOverItsSocketButNotOverTcp) {
+TEST_F(StartTest, CanBeStoppedOverItsUnixSocketButNotOverTcp) {
   const uint16_t port = FreePort();
   GraphdProcess process = Run(Arguments(port));
   process.WaitReady(Socket(port));
@@ -102,7 +102,7 @@ TEST_F(Start, StopsWhenAskedOverItsSocketButNotOverTcp) {
   EXPECT_EQ(process.Wait(), 0);
 }
 
-TEST_F(Start, APortInUseIsNamedWithTheRemedy) {
+TEST_F(StartTest, APortInUseIsReportedWithTheRemedy) {
   UniqueFd taken(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -116,13 +116,13 @@ TEST_F(Start, APortInUseIsNamedWithTheRemedy) {
   EXPECT_THAT(log, HasSubstr("--listen"));
 }
 
-TEST_F(Start, ASocketOfALivingServerIsRespectedAndADeadOnesReplaced) {
+TEST_F(StartTest, TheSocketOfARunningServerIsKeptAndThatOfADeadOneReplaced) {
   const uint16_t port = FreePort();
   GraphdProcess first = Run(Arguments(port));
   first.WaitReady(Socket(port));
   auto second = Arguments(port);
   second[7] = "127.0.0.2:" + std::to_string(port);  // another address, the same socket file
-  EXPECT_THAT(Fails(second, ErrorCode::kExists), HasSubstr("a living graphd answers"));
+  EXPECT_THAT(Fails(second, ErrorCode::kExists), HasSubstr("a running graphd answers"));
   first.Signal(SIGKILL);
   first.Wait();
   EXPECT_TRUE(FileExists(Socket(port)));
@@ -130,7 +130,7 @@ TEST_F(Start, ASocketOfALivingServerIsRespectedAndADeadOnesReplaced) {
   third.WaitReady(Socket(port));
 }
 
-TEST_F(Start, MissingAndForeignPartitionsAreNamed) {
+TEST_F(StartTest, UnknownPartitionsAndMissingPartConfigsAreReported) {
   EXPECT_THAT(Fails(Arguments(FreePort(), "2"), ErrorCode::kNotFound),
               HasSubstr("has partitions 0..1"));
   auto missing = Arguments(FreePort());
@@ -138,7 +138,7 @@ TEST_F(Start, MissingAndForeignPartitionsAreNamed) {
   EXPECT_THAT(Fails(missing, ErrorCode::kNotFound), HasSubstr("nothing.json"));
 }
 
-TEST_F(Start, OptionsAreChecked) {
+TEST_F(StartTest, OptionsAreChecked) {
   auto arguments = Arguments(FreePort());
   arguments[1] = "../x";
   EXPECT_THAT(Fails(arguments, ErrorCode::kInvalid), HasSubstr("server name '../x'"));
@@ -149,7 +149,7 @@ TEST_F(Start, OptionsAreChecked) {
   EXPECT_THAT(Fails(arguments, ErrorCode::kInvalid), HasSubstr("no_such_option"));
 }
 
-TEST_F(Start, AnAddressBeyondLoopbackNeedsInsecure) {
+TEST_F(StartTest, AnAddressBeyondLoopbackNeedsInsecure) {
   auto arguments = Arguments(FreePort());
   arguments[7] = "0.0.0.0:" + std::to_string(FreePort());
   EXPECT_THAT(Fails(arguments, ErrorCode::kDenied), HasSubstr("--insecure"));
@@ -161,7 +161,7 @@ TEST_F(Start, AnAddressBeyondLoopbackNeedsInsecure) {
   EXPECT_THAT(process.Log(), HasSubstr("everyone who reaches"));
 }
 
-TEST_F(Start, EveryOptionCanStandInAConfigurationFile) {
+TEST_F(StartTest, OptionsCanBeGivenInAConfigurationFile) {
   const uint16_t port = FreePort();
   const std::string path = scratch_ / "s.conf";
   WriteFileAtomically(
@@ -176,7 +176,7 @@ TEST_F(Start, EveryOptionCanStandInAConfigurationFile) {
   EXPECT_THAT(Fails({"--config", path}, ErrorCode::kInvalid), HasSubstr("no_such_key"));
 }
 
-TEST_F(Start, DeclaredIndexesAreMadeBeforeItServes) {
+TEST_F(StartTest, DeclaredIndexesAreBuiltBeforeServing) {
   const uint16_t port = FreePort();
   auto arguments = Arguments(port, "0,1");
   for (const char* index : {"out:_E", "alias:_E/weight", "order:_E/weight"}) {
@@ -196,7 +196,7 @@ TEST_F(Start, DeclaredIndexesAreMadeBeforeItServes) {
   EXPECT_THAT(Fails(wrong, ErrorCode::kNotFound), HasSubstr("no feature 'nothing'"));
 }
 
-TEST_F(Start, TooLittleMemoryIsAnErrorBeforeLoading) {
+TEST_F(StartTest, TooLittleMemoryIsAnErrorBeforeLoading) {
   auto arguments = Arguments(FreePort());
   arguments[3] = WithSparseFeatures(int64_t{4} << 40);
   const std::string log = Fails(arguments, ErrorCode::kOverloaded);
@@ -204,20 +204,20 @@ TEST_F(Start, TooLittleMemoryIsAnErrorBeforeLoading) {
   EXPECT_THAT(log, HasSubstr("fewer partitions"));
 }
 
-TEST_F(Start, ASignalWhileItLoadsEndsItAndRemovesItsSocket) {
+TEST_F(StartTest, ASignalWhileLoadingEndsGraphdAndRemovesItsSocket) {
   const uint16_t port = FreePort();
   auto arguments = Arguments(port);
   arguments[3] = WithSparseFeatures(int64_t{2} << 30);  // takes a second or so
   GraphdProcess process = Run(arguments);
   for (int i = 0; i < 5000 && !FileExists(Socket(port)); i++) ::usleep(1000);
-  ::usleep(20000);  // into the load
+  ::usleep(20000);  // wait until it loads
   process.Signal(SIGTERM);
   EXPECT_EQ(process.Wait(), 0) << process.Log();
   EXPECT_THAT(process.Log(), HasSubstr("stopped while loading"));
   EXPECT_FALSE(FileExists(Socket(port)));
 }
 
-TEST_F(Start, EndsWithItsLastJob) {
+TEST_F(StartTest, EndsWithItsLastJob) {
   const uint16_t port = FreePort();
   auto arguments = Arguments(port, "0,1");
   arguments.push_back("--end_with_jobs");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three rules of embedding libuv in KJ, each with what would break without it.
+// Tests of the three rules of embedding libuv in KJ; each fails without its rule.
 #include "daemon/serving/uv_bridge.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@
 namespace graphd {
 namespace {
 
-class Bridge : public ::testing::Test {
+class UvBridgeTest : public ::testing::Test {
  protected:
-  Bridge() : io_(std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo())) {
+  UvBridgeTest() : io_(std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo())) {
     uv_loop_init(&loop_);
     bridge_ = std::make_unique<UvBridge>(io_->unixEventPort, &loop_);
   }
-  ~Bridge() override {
+  ~UvBridgeTest() override {
     uv_walk(
         &loop_,
         [](uv_handle_t* h, void*) {
@@ -33,14 +33,14 @@ class Bridge : public ::testing::Test {
     io_->provider->getTimer().afterDelay(ms * kj::MILLISECONDS).wait(io_->waitScope);
   }
 
-  // Behind pointers: their destructors may throw, a test's may not.
+  // Both are behind pointers because their destructors may throw, a test's may not.
   std::unique_ptr<kj::AsyncIoContext> io_;
   uv_loop_t loop_{};
   std::unique_ptr<UvBridge> bridge_;
 };
 
-TEST_F(Bridge, ALevelTriggeredWatcherThatReadsLittleAtATimeSeesEverything) {
-  // 64 KiB wait in a pipe; each callback takes 100 bytes. KJ sees one edge only.
+TEST_F(UvBridgeTest, ALevelTriggeredWatcherThatReadsInSmallPiecesReadsEverything) {
+  // A pipe holds 60000 bytes; each callback reads 100 of them. KJ sees one edge only.
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
   const std::string text(60000, 'x');
@@ -68,7 +68,7 @@ TEST_F(Bridge, ALevelTriggeredWatcherThatReadsLittleAtATimeSeesEverything) {
   ::close(ends[1]);
 }
 
-TEST_F(Bridge, TimersStartedOutsideCallbacksFireAfterAKick) {
+TEST_F(UvBridgeTest, TimersStartedOutsideCallbacksFireAfterAKick) {
   uv_timer_t timer{};
   int fired = 0;
   timer.data = &fired;
@@ -83,14 +83,14 @@ TEST_F(Bridge, TimersStartedOutsideCallbacksFireAfterAKick) {
   uv_run(&loop_, UV_RUN_NOWAIT);
 }
 
-TEST_F(Bridge, AnIdleLoopDoesNotSpin) {
+TEST_F(UvBridgeTest, AnIdleLoopDoesNotSpin) {
   RunFor(20);
   const uint64_t before = bridge_->turns();
   RunFor(200);  // no active handle: uv_backend_timeout() says 0
   EXPECT_LE(bridge_->turns() - before, 2u);
 }
 
-TEST_F(Bridge, SignalsAndOtherThreadsWakeIt) {
+TEST_F(UvBridgeTest, SignalsAndOtherThreadsWakeTheLoop) {
   uv_signal_t signal{};
   uv_async_t async{};
   int signals = 0, asyncs = 0;

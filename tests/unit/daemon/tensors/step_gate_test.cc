@@ -35,15 +35,16 @@ class StepGateTest : public ::testing::Test {
     rule_.lr = 1;
   }
 
-  // A trainer's part: this gradient for one row.
-  std::future<std::string> Bring(int rank, uint64_t step, int64_t row, float gradient,
-                                 int world_size = 2) {
-    auto told = std::make_shared<std::promise<std::string>>();
+  // Adds a trainer's part of a step: a gradient for one row.
+  std::future<std::string> AddPart(int rank, uint64_t step, int64_t row, float gradient,
+                                   int world_size = 2) {
+    auto result = std::make_shared<std::promise<std::string>>();
     auto values = std::make_shared<std::vector<float>>(1, gradient);
     const auto bytes = std::as_bytes(std::span<const float>(*values));
-    gate_->Bring(share_, "job", rank, world_size, rule_, step, {{row}, bytes, values},
-                 [told](const Error* error) { told->set_value(error ? error->what() : "done"); });
-    return told->get_future();
+    gate_->AddPart(
+        share_, "job", rank, world_size, rule_, step, {{row}, bytes, values},
+        [result](const Error* error) { result->set_value(error ? error->what() : "done"); });
+    return result->get_future();
   }
   float Row(int64_t row) {
     float value = 0;
@@ -61,59 +62,59 @@ class StepGateTest : public ::testing::Test {
   store::UpdateRule rule_;
 };
 
-TEST_F(StepGateTest, AStepWaitsForAllAndCountsDuplicatesOverAll) {
-  auto second = Bring(1, 1, 3, 4.0F);
+TEST_F(StepGateTest, AStepWaitsForAllTrainersAndAveragesTheirDuplicates) {
+  auto second = AddPart(1, 1, 3, 4.0F);
   EXPECT_TRUE(IsOpen(second));
   EXPECT_EQ(Row(3), 0.0F);
-  auto first = Bring(0, 1, 3, 2.0F);
+  auto first = AddPart(0, 1, 3, 2.0F);
   EXPECT_EQ(first.get(), "done");
   EXPECT_EQ(second.get(), "done");
   EXPECT_EQ(Row(3), -3.0F);  // the mean of both
   EXPECT_EQ(gate_->LastStep(share_, "job"), 1U);
 }
 
-TEST_F(StepGateTest, AStepThatWasPushedIsDoneAtOnce) {
-  Bring(0, 1, 0, 1.0F, 1).get();
-  EXPECT_EQ(Bring(0, 1, 0, 1.0F, 1).get(), "done");
+TEST_F(StepGateTest, AStepThatWasPushedBeforeIsDoneAtOnce) {
+  AddPart(0, 1, 0, 1.0F, 1).get();
+  EXPECT_EQ(AddPart(0, 1, 0, 1.0F, 1).get(), "done");
   EXPECT_EQ(Row(0), -1.0F);
 }
 
-TEST_F(StepGateTest, APartThatIsBroughtAgainCountsOnce) {
-  auto lost = Bring(0, 1, 0, 1.0F);
-  auto again = Bring(0, 1, 0, 1.0F);
-  Bring(1, 1, 1, 1.0F).get();
+TEST_F(StepGateTest, APartThatIsAddedAgainCountsOnce) {
+  auto lost = AddPart(0, 1, 0, 1.0F);
+  auto again = AddPart(0, 1, 0, 1.0F);
+  AddPart(1, 1, 1, 1.0F).get();
   EXPECT_EQ(again.get(), "done");
   EXPECT_EQ(Row(0), -1.0F);
 }
 
-TEST_F(StepGateTest, StepsComeOneAfterAnotherWithOneRule) {
-  EXPECT_THROW(Bring(0, 2, 0, 1.0F), Error);
-  auto waiting = Bring(0, 1, 0, 1.0F);
+TEST_F(StepGateTest, StepsMustBeInOrderAndHaveOneRule) {
+  EXPECT_THROW(AddPart(0, 2, 0, 1.0F), Error);
+  auto waiting = AddPart(0, 1, 0, 1.0F);
   rule_.lr = 2;
-  EXPECT_THROW(Bring(1, 1, 0, 1.0F), Error);
+  EXPECT_THROW(AddPart(1, 1, 0, 1.0F), Error);
   rule_.lr = 1;
-  Bring(1, 1, 0, 1.0F).get();
+  AddPart(1, 1, 0, 1.0F).get();
   EXPECT_EQ(waiting.get(), "done");
 }
 
-TEST_F(StepGateTest, WhenATrainerLeavesTheOthersAreTold) {
-  auto waiting = Bring(0, 1, 0, 1.0F);
+TEST_F(StepGateTest, ATrainerThatLeavesFailsTheStepOfTheOthers) {
+  auto waiting = AddPart(0, 1, 0, 1.0F);
   gate_->TrainerLeft("other", 1);
   EXPECT_TRUE(IsOpen(waiting));
   gate_->TrainerLeft("job", 1);
   EXPECT_EQ(waiting.get(), "step: trainer 1 has left the job");
   EXPECT_EQ(Row(0), 0.0F);
-  auto again = Bring(0, 1, 0, 1.0F);
-  Bring(1, 1, 0, 3.0F).get();
+  auto again = AddPart(0, 1, 0, 1.0F);
+  AddPart(1, 1, 0, 3.0F).get();
   EXPECT_EQ(again.get(), "done");
   EXPECT_EQ(Row(0), -2.0F);
 }
 
-TEST_F(StepGateTest, APartThatIsBroughtAgainWhileACheckpointHoldsItsStepWaitsForThat) {
+TEST_F(StepGateTest, APartThatIsAddedAgainWhileACheckpointHoldsItsStepWaitsForIt) {
   auto hold = host_->store().HoldPushes();
-  auto first = Bring(0, 1, 0, 2.0F), lost = Bring(1, 1, 0, 4.0F);
+  auto first = AddPart(0, 1, 0, 2.0F), lost = AddPart(1, 1, 0, 4.0F);
   gate_->TrainerLeft("job", 1);
-  auto again = Bring(1, 1, 0, 4.0F);
+  auto again = AddPart(1, 1, 0, 4.0F);
   EXPECT_TRUE(IsOpen(first));
   EXPECT_TRUE(IsOpen(again));
   hold = nullptr;
@@ -124,11 +125,11 @@ TEST_F(StepGateTest, APartThatIsBroughtAgainWhileACheckpointHoldsItsStepWaitsFor
   EXPECT_EQ(Row(0), -3.0F);
 }
 
-TEST_F(StepGateTest, WhatComesWhenItsJobHasLeftIsRefused) {
+TEST_F(StepGateTest, PartsAreRefusedAfterTheirJobHasLeft) {
   gate_->JobLeft("job");
-  EXPECT_THROW(Bring(0, 1, 0, 1.0F), Error);
+  EXPECT_THROW(AddPart(0, 1, 0, 1.0F), Error);
   gate_->JobCame("job");
-  EXPECT_EQ(Bring(0, 1, 0, 1.0F, 1).get(), "done");
+  EXPECT_EQ(AddPart(0, 1, 0, 1.0F, 1).get(), "done");
 }
 
 }  // namespace
