@@ -100,7 +100,7 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
   return tensors;
 }
 
-// The observer that reports to tensors and steps which jobs attach and leave. Called on any thread.
+// The observer that reports to tensors and steps which jobs attach and leave; used by any thread.
 class JobWatch final : public JobRegistry::Observer {
  public:
   JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}

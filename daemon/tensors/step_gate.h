@@ -65,8 +65,8 @@ class StepGate {
   struct Gate {
     std::mutex mutex;  // guards the rest
     std::map<uint64_t, Step> steps;
-    std::weak_ptr<JoinedStep>
-        pushed;          // the last step; the store may not have it yet if pushes are held
+    // The last step that was pushed; while pushes are held, the store may not have it yet.
+    std::weak_ptr<JoinedStep> pushed;
     bool over = false;   // the job has left
     std::mutex pushing;  // held while a step is pushed, to keep steps in order
   };
