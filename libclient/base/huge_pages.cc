@@ -49,7 +49,7 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept 
   return static_cast<std::byte*>(mapped);
 }
 
-bool TakePages(std::byte* data, size_t bytes) noexcept {
+bool PopulateHugePages(std::byte* data, size_t bytes) noexcept {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
   // Several in a call, for each call has all processors give back the pages that they hold; not
   // all, so that a system without large pages is not asked for long.

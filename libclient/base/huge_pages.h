@@ -17,7 +17,7 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 // Takes memory for all of a mapping that can be written, on large pages where there are any: one
 // small page is taken of each large one and made large, which costs less than half of taking the
 // small ones, and which only the setting "deny" forbids. False, with errno, if there is too little.
-bool TakePages(std::byte* data, size_t bytes) noexcept;
+bool PopulateHugePages(std::byte* data, size_t bytes) noexcept;
 
 // Has the kernel make large pages of the small ones in [data, data + bytes), where all of one is in
 // memory, unless the system's setting is "deny". A millisecond or more for each; whoever reads or

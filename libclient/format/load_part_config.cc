@@ -10,7 +10,7 @@
 #include "format/dgl/relations.h"
 #include "format/io/byte_reader.h"
 #include "format/io/json_field.h"
-#include "format/io/npy.h"
+#include "format/io/npy_file.h"
 
 namespace graphd {
 namespace {

@@ -159,7 +159,7 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   base_ = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (!base_) ThrowErrno("can't map", name);
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
-  if (!TakePages(base_, mapped_)) {
+  if (!PopulateHugePages(base_, mapped_)) {
     const int error = errno;
     ::munmap(std::exchange(base_, nullptr), mapped_);  // no destructor will
     Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(wanted), " for segment ", name,

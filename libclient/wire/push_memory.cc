@@ -45,7 +45,7 @@ void PushMemory::TakeUpTo(uint64_t end) noexcept {
   std::lock_guard lock(mutex_);
   if (end <= taken_) return;
   end = std::min((end + kHugePage - 1) / kHugePage * kHugePage, kBytes);
-  TakePages(data_ + taken_, end - taken_);  // if it fails, pages come when they are written
+  PopulateHugePages(data_ + taken_, end - taken_);  // if it fails, pages come when they are written
   taken_ = end;
 }
 

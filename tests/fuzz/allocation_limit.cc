@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/allocation_limit.h"
+
 #include <sys/resource.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <new>
-
-#include "tests/fuzz/mutate.h"
 
 namespace {
 std::atomic<size_t> g_largest_block{SIZE_MAX};
@@ -38,7 +38,7 @@ AllocationLimit::AllocationLimit(size_t largest_block, size_t largest_file) {
   file_limit_before_ = limit.rlim_cur;
   limit.rlim_cur = largest_file;
   ::setrlimit(RLIMIT_FSIZE, &limit);
-  ::signal(SIGXFSZ, SIG_IGN);  // EFBIG instead
+  ::signal(SIGXFSZ, SIG_IGN);  // writes fail with EFBIG instead
   g_largest_block = largest_block;
 }
 

@@ -8,6 +8,7 @@
 
 #include "format/load.h"
 #include "format/load_part_config.h"
+#include "tests/fuzz/allocation_limit.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/format/fixture_files.h"
 #include "tests/unit/format/hand_made.h"

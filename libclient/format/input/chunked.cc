@@ -9,7 +9,8 @@
 #include "base/index.h"
 #include "format/input/edge_files.h"
 #include "format/io/json_field.h"
-#include "format/io/npy.h"
+#include "format/io/npy_file.h"
+#include "format/io/table_reader.h"
 
 namespace graphd {
 namespace {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/file.h"
+#include "format/io/table_reader.h"
 
 namespace graphd {
 

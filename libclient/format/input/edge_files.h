@@ -8,7 +8,7 @@
 #include "format/input/feature_columns.h"
 #include "format/input/node_ids.h"
 #include "format/io/step_progress.h"
-#include "format/io/table_reader.h"
+#include "format/io/table_format.h"
 
 // Files that hold the edges of one type: a table as text, a NumPy array, or a Matrix Market file.
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "format/input/edge_files.h"
-#include "format/io/npy.h"
+#include "format/io/npy_file.h"
 
 namespace graphd {
 namespace {

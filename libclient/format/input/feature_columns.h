@@ -9,7 +9,7 @@
 
 #include "format/input/raw_graph.h"
 #include "format/io/number_column.h"
-#include "format/io/table_reader.h"
+#include "format/io/table_format.h"
 
 // The columns of a table that become features of its nodes or edges.
 //

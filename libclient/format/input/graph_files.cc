@@ -10,7 +10,7 @@
 #include "base/strings.h"
 #include "format/input/edge_files.h"
 #include "format/input/node_table.h"
-#include "format/io/npy.h"
+#include "format/io/npy_file.h"
 
 namespace graphd {
 namespace {

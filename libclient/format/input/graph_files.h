@@ -10,7 +10,7 @@
 #include "format/input/edge_files.h"
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
-#include "format/io/table_reader.h"
+#include "format/io/table_format.h"
 
 // A graph from single files: edges of each type as tables, NumPy arrays or Matrix Market files
 // (edge_files.h), features of nodes and edges as tables or NumPy arrays. Streamed: beside the graph

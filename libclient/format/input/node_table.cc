@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "format/io/table_reader.h"
+
 namespace graphd {
 namespace {
 

@@ -6,7 +6,7 @@
 #include "format/input/node_ids.h"
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
-#include "format/io/table_reader.h"
+#include "format/io/table_format.h"
 
 namespace graphd {
 

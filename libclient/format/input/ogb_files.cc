@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "format/input/edge_builder.h"
 #include "format/input/feature_columns.h"
-#include "format/io/csv.h"
+#include "format/io/csv_reader.h"
 
 namespace graphd {
 namespace {

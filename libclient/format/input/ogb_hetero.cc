@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/input/ogb_files.h"
-#include "format/io/csv.h"
+#include "format/io/csv_reader.h"
 
 namespace graphd {
 namespace {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "format/io/table_format.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 
+#include "base/strings.h"
+#include "format/io/cell_splitter.h"
+#include "format/io/line_reader.h"
 #include "format/io/number_column.h"
-#include "format/io/table_reader.h"
 
 namespace graphd {
 namespace {

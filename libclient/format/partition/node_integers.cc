@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "base/strings.h"
-#include "format/io/csv.h"
-#include "format/io/npy.h"
+#include "format/io/csv_reader.h"
+#include "format/io/npy_file.h"
 
 namespace graphd {
 namespace {

@@ -68,7 +68,7 @@ void MappedSegment::Map(uint64_t bytes) {
   bytes_ = bytes;
   // The file has its memory: this is for large pages, and so that no write meets one that is not
   // mapped.
-  TakePages(data_, bytes_);
+  PopulateHugePages(data_, bytes_);
 }
 
 void MappedSegment::Grow(uint64_t bytes) {

@@ -47,7 +47,7 @@ TEST(LargePages, TakenPagesAreThereAndZero) {
   ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
   std::byte* data = MapAligned(fd.get(), kBytes, PROT_READ | PROT_WRITE, MAP_SHARED);
   ASSERT_NE(data, nullptr);
-  ASSERT_TRUE(TakePages(data, kBytes));
+  ASSERT_TRUE(PopulateHugePages(data, kBytes));
   struct stat status {};
   ASSERT_EQ(::fstat(fd.get(), &status), 0);
   EXPECT_GE(static_cast<size_t>(status.st_blocks) * 512, kBytes);
@@ -61,7 +61,7 @@ TEST(LargePages, WhatCantBeTakenIsSaid) {
   ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
   std::byte* data = MapAligned(fd.get(), 2 * kHugePage, PROT_READ | PROT_WRITE, MAP_SHARED);
   ASSERT_NE(data, nullptr);
-  EXPECT_FALSE(TakePages(data, 2 * kHugePage));  // there is less than that
+  EXPECT_FALSE(PopulateHugePages(data, 2 * kHugePage));  // there is less than that
   EXPECT_EQ(errno, EFAULT);
   ::munmap(data, 2 * kHugePage);
 }

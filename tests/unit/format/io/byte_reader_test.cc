@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/io/npy.h"
+#include "format/io/npy_file.h"
 #include "tests/unit/format/fixture_files.h"
 
 namespace graphd::test {

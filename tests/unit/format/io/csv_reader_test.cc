@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/io/csv.h"
+#include "format/io/csv_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/io/npy.h"
+#include "format/io/npy_file.h"
 
 #include <cstring>
 #include <memory>
