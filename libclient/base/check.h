@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// GRAPHD_CHECK(condition, "what was believed"): aborts with file and line when one of our own
-// beliefs is wrong. Never for data that came from disk, wire, user or peer: that is Error.
+// GRAPHD_CHECK(condition, "assumption"): aborts with file and line if an assumption of our own code
+// does not hold. Data that came from disk, wire, user or peer is checked with Error instead.
 
 namespace graphd::detail {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const char* what);

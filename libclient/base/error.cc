@@ -15,7 +15,7 @@ struct CodeRow {
   int exit_code;
 };
 
-// The one table of codes: names on the wire and in --json, exit codes of the programs.
+// All error codes: their names on the wire and in --json, and the exit codes of the programs.
 constexpr CodeRow kCodes[] = {
     {ErrorCode::kInvalid, "invalid", 2},       {ErrorCode::kNotFound, "not_found", 3},
     {ErrorCode::kExists, "exists", 4},         {ErrorCode::kUnavailable, "unavailable", 5},

@@ -7,15 +7,15 @@
 #include <string_view>
 #include <utility>
 
-// Files and descriptors. Every failure is Error(kIo), Error(kNotFound) or Error(kDenied) with the
-// path and the system's reason.
+// Files and descriptors. Failures throw Error(kIo), Error(kNotFound), Error(kDenied) or, when the
+// disk is full, Error(kOverloaded), with the path and the system's reason.
 
 namespace graphd {
 
 // Throws Error for the current errno: "<what> <path>: <reason>".
 [[noreturn]] void ThrowErrno(const std::string& what, const std::string& path);
 
-// Owns a descriptor.
+// The owner of a file descriptor, which it closes when destroyed.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -35,22 +35,23 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// open(2) with O_CLOEXEC.
+// Calls open(2) with O_CLOEXEC.
 UniqueFd OpenFile(const std::string& path, int flags, unsigned mode = 0644);
 uint64_t FileSize(const std::string& path);
 bool FileExists(const std::string& path) noexcept;
 
-// The whole file as text. Throws Error(kInvalid) if it is larger than `max_bytes`.
+// Returns the whole file as text. Throws Error(kInvalid) if it is larger than `max_bytes`.
 std::string ReadTextFile(const std::string& path, size_t max_bytes = size_t{64} << 20);
-// Writes a temporary file beside `path`, syncs it and renames it: readers see the old or the new.
+// Writes a temporary file beside `path`, syncs it and renames it: readers see the old or the new
+// file.
 void WriteFileAtomically(const std::string& path, std::string_view text);
-// mkdir -p.
+// Creates the directory and its missing parents.
 void MakeDirectories(const std::string& path);
 
-// Exactly out.size() bytes from `offset`. Throws Error(kCorrupt) on a short file.
+// Reads exactly out.size() bytes from `offset`. Throws Error(kCorrupt) if the file is too short.
 void ReadExactly(int fd, uint64_t offset, std::span<std::byte> out, const std::string& path);
 void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& path);
-// Waits until what was written to a file is on the disk; for a directory, its names.
+// Waits until the file's contents are on the disk; for a directory, its entries.
 void Sync(int fd, const std::string& path);
 void SyncDirectory(const std::string& path);
 
@@ -73,9 +74,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// `path` if absolute, else directory/path.
+// Returns `path` if it is absolute, else directory/path.
 std::string JoinPath(const std::string& directory, const std::string& path);
-// Everything before the last '/' ("." if none).
+// Returns everything before the last '/', or "." if the path has no '/'.
 std::string DirName(const std::string& path);
 
 }  // namespace graphd

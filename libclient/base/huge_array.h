@@ -8,15 +8,17 @@
 namespace graphd {
 
 // Maps `bytes` of zeroed anonymous memory, on 2 MiB pages where the kernel grants them. Throws
-// Error(kOverloaded) naming `what` if there are none. UnmapHuge takes what these gave.
+// Error(kOverloaded) naming `what` if there is too little memory. Returns null for 0 bytes. Memory
+// from this function and from MapHugeFile is unmapped with UnmapHuge.
 void* MapHuge(size_t bytes, const char* what);
-// The same of a file in memory, shared with whoever else maps it; it has that many bytes already.
+// Maps the first `bytes` of a memory file, shared with all its other mappings. The file must have
+// that size already.
 void* MapHugeFile(int fd, size_t bytes, const char* what);
 void UnmapHuge(void* data, size_t bytes) noexcept;
 
-// A large array for random access: zeroed, of fixed size, given back to the system at once. Memory
-// is taken page by page when it is first written. Not thread-safe, but disjoint elements may be
-// written by several threads.
+// A large array for random access: zeroed, of fixed size, returned to the system when destroyed.
+// The kernel allocates its pages when they are first written. Not thread-safe, but several threads
+// may write disjoint elements.
 template <class T>
 class HugeArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -25,7 +27,7 @@ class HugeArray {
   HugeArray() = default;
   HugeArray(size_t size, const char* what)
       : data_(static_cast<T*>(MapHuge(size * sizeof(T), what))), size_(size) {}
-  // What is written goes into the file.
+  // An array in a memory file, as MapHugeFile maps it: writes go into the file.
   HugeArray(int fd, size_t size, const char* what)
       : data_(static_cast<T*>(MapHugeFile(fd, size * sizeof(T), what))), size_(size) {}
   HugeArray(HugeArray&& o) noexcept

@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-// Linux 5.14's and 6.1's; Debian 12's C library does not name the second.
+// MADV_POPULATE_WRITE (Linux 5.14) and MADV_COLLAPSE (6.1); Debian 12's C library lacks the second.
 constexpr int kPopulateWrite = 23, kCollapse = 25;
 constexpr size_t kSmallPage = 4096;
 
@@ -51,8 +51,9 @@ std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept 
 
 bool PopulateHugePages(std::byte* data, size_t bytes) noexcept {
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + bytes;
-  // Several in a call, for each call has all processors give back the pages that they hold; not
-  // all, so that a system without large pages is not asked for long.
+  // Collapses several huge pages per call, because each call makes all processors flush their
+  // cached pages (lru_add_drain_all); but not all of them, so that a system without huge pages
+  // fails early.
   constexpr size_t kAtOnce = 32 * kHugePage;
   for (uintptr_t at = RoundUp(end - bytes, kHugePage); at + kHugePage <= end;) {
     const size_t some = std::min<size_t>(kAtOnce, (end - at) / kHugePage * kHugePage);
@@ -60,10 +61,10 @@ bool PopulateHugePages(std::byte* data, size_t bytes) noexcept {
       ::madvise(reinterpret_cast<void*>(at + page), kSmallPage, kPopulateWrite);
     }
     const int result = ::madvise(reinterpret_cast<void*>(at), some, kCollapse);
-    if (result != 0 && (errno == ENOMEM || errno == EINVAL)) break;  // else a page was in use
+    if (result != 0 && (errno == ENOMEM || errno == EINVAL)) break;  // otherwise a page was in use
     at += some;
   }
-  // A kernel that does not know it takes them when they are first written.
+  // A kernel without MADV_POPULATE_WRITE allocates the pages when they are first written.
   return ::madvise(data, bytes, kPopulateWrite) == 0 || errno == EINVAL;
 }
 

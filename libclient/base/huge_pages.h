@@ -5,24 +5,25 @@
 
 namespace graphd {
 
-// Large pages of the processor: random access to gigabytes spends half of its time on finding small
-// ones.
+// Size of a huge page (2 MiB). With small pages, random access to gigabytes spends half of its time
+// on TLB misses.
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// mmap at a multiple of kHugePage, so that the file's large pages, or large anonymous ones, can be
-// mapped as such; anywhere, if it is less than one. `fd` may be -1, as mmap has it. Null, with
-// errno, if it fails.
+// Calls mmap(2) for an address that is a multiple of kHugePage, so that the kernel can use huge
+// pages, of the file or anonymous; mappings smaller than kHugePage may be anywhere. `fd` may be -1,
+// as for mmap. Returns null and sets errno on failure.
 std::byte* MapAligned(int fd, size_t bytes, int protection, int flags) noexcept;
 
-// Takes memory for all of a mapping that can be written, on large pages where there are any: one
-// small page is taken of each large one and made large, which costs less than half of taking the
-// small ones, and which only the setting "deny" forbids. False, with errno, if there is too little.
+// Allocates all pages of a writable mapping, as huge pages where possible: touches one small page
+// of each huge page and collapses it. This costs less than half of allocating the small pages, and
+// works unless the system's setting for transparent huge pages is "deny". Returns false and sets
+// errno if there is too little memory.
 bool PopulateHugePages(std::byte* data, size_t bytes) noexcept;
 
-// Has the kernel make large pages of the small ones in [data, data + bytes), where all of one is in
-// memory, unless the system's setting is "deny". A millisecond or more for each; whoever reads or
-// writes it waits. A kernel that has no way to (before 6.1), or no large page to give, leaves it as
-// it is.
+// Asks the kernel to collapse the small pages in [data, data + bytes) into huge pages, where all
+// small pages of a huge page are in memory. This takes a millisecond or more per huge page, and
+// readers and writers of the page wait meanwhile. Does nothing if the kernel cannot do it (before
+// 6.1), has no free huge page, or the system's setting is "deny".
 void CollapsePages(std::byte* data, size_t bytes) noexcept;
 
 }  // namespace graphd

@@ -5,8 +5,8 @@
 
 namespace graphd {
 
-// Where `i`, which is not negative, lies in a container. Ids and counts are signed, as DGL's are;
-// containers' indices are not.
+// Converts a non-negative id or count to an index into a container. Ids and counts are signed, as
+// in DGL; the indices of containers are unsigned.
 constexpr size_t Index(int64_t i) noexcept { return static_cast<size_t>(i); }
 
 }  // namespace graphd

@@ -9,18 +9,20 @@
 
 #include "graphd/interrupt.h"
 
-// Waiting that the thread's InterruptCheck can end; without one it is plain waiting.
+// Functions that wait and that the calling thread's InterruptCheck (graphd/interrupt.h) can
+// interrupt; in a thread without a check they wait without interruption. An exception of the check
+// leaves them.
 
 namespace graphd {
 
 inline constexpr std::chrono::milliseconds kInterruptPause{50};
 
-// The checks of the calling thread.
+// The innermost InterruptCheck of the calling thread.
 struct Interruptions {
   static bool AreChecked() noexcept;
-  // Calls the check, if there is one; it may throw.
+  // Calls the check if the thread has one; throws what the check throws.
   static void Check();
-  // Whether the check has thrown and its scope has not ended: nothing should be waited for.
+  // Returns whether the check has thrown and is still alive: nothing should be waited for then.
   static bool Happened() noexcept;
 };
 
@@ -49,7 +51,7 @@ inline void AwaitTime(std::chrono::steady_clock::duration pause) {
   }
 }
 
-// For mutexes that are held while their owner waits for a daemon.
+// Locks a mutex whose owner may wait for a daemon while holding it.
 inline std::unique_lock<std::mutex> AwaitLock(std::mutex& mutex) {
   if (!Interruptions::AreChecked()) return std::unique_lock(mutex);
   std::unique_lock lock(mutex, std::try_to_lock);

@@ -5,14 +5,14 @@
 #include "base/strings.h"
 
 // Log lines on standard error: "<time> <level> <text>", or with the syslog level prefix "<6>" that
-// journald understands when standard error is its socket (JOURNAL_STREAM is set). One write(2) per
-// line, so that lines of several threads never mix. Thread-safe.
+// journald understands when standard error is its socket (JOURNAL_STREAM is set). Each line is one
+// write(2), so lines of several threads never mix. Thread-safe.
 
 namespace graphd {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Lines below this level are dropped; kInfo at start.
+// Sets the lowest level that is logged; kInfo unless called.
 void SetLogLevel(LogLevel level) noexcept;
 void LogLine(LogLevel level, const std::string& text);
 

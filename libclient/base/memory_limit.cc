@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-// The number in a one-line file; UINT64_MAX if there is none ("max").
+// Returns the number in a one-line file, or UINT64_MAX if the file holds no number ("max").
 uint64_t ReadNumber(const std::string& path) {
   std::ifstream file(path);
   uint64_t value = UINT64_MAX;

@@ -5,15 +5,16 @@
 
 namespace graphd {
 
-// Memory that this process may still take: the least of what the kernel calls available and what
-// its cgroup's limit leaves. `source` says which one decided ("MemAvailable", "cgroup limit").
+// The memory that this process may still allocate: the smaller of what the kernel calls available
+// and what its cgroup's limit leaves. `source` names the one that applies ("MemAvailable", "cgroup
+// limit").
 struct MemoryLimit {
   uint64_t bytes = UINT64_MAX;
   std::string source;
 };
 MemoryLimit AvailableMemory();
 
-// Throws Error(kOverloaded) with both numbers and the remedy unless `needed` fits.
+// Throws Error(kOverloaded) with both numbers and the remedy if `needed` bytes exceed the limit.
 void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what);
 
 }  // namespace graphd

@@ -3,7 +3,7 @@
 
 namespace graphd {
 
-// What this machine's processor has beyond what every build may use. Known before main begins.
+// Features of this machine's processor that the build does not require. Initialised before main().
 inline const bool kHasAvx2 = __builtin_cpu_supports("avx2") != 0;
 
 }  // namespace graphd

@@ -2,10 +2,11 @@
 #pragma once
 #include <cstdint>
 
-// Counter-based random numbers: a stream is a pure function of its key, so a sample is the same
-// whatever thread, process or machine draws it. The mixer is SplitMix64's finaliser (Steele, Lea,
-// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014); bounded draws are Lemire's
-// multiply-shift with rejection ("Fast random integer generation in an interval", 2019): unbiased.
+// Counter-based random numbers: a stream is a pure function of its key, so a sample does not depend
+// on the thread, process or machine that draws it. The mixer is SplitMix64's finaliser (Steele,
+// Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014). Bounded draws are
+// Lemire's multiply-shift with rejection ("Fast random integer generation in an interval", 2019),
+// which is unbiased.
 
 namespace graphd {
 
@@ -15,19 +16,20 @@ inline uint64_t Mix64(uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
-// One key out of two; order matters.
+// Combines two keys into one; their order matters.
 inline uint64_t CombineKeys(uint64_t a, uint64_t b) noexcept {
   return Mix64(a ^ (Mix64(b + 0x9e3779b97f4a7c15ULL) + 0x9e3779b97f4a7c15ULL + (a << 6)));
 }
 
-// The stream of one key. Not thread-safe; a few registers, meant to live on the stack.
+// The random stream of one key. Not thread-safe; it fits into a few registers and is meant to live
+// on the stack.
 class CounterRng {
  public:
   explicit CounterRng(uint64_t key) noexcept : state_(key) {}
 
   uint64_t Next() noexcept { return Mix64(state_ += 0x9e3779b97f4a7c15ULL); }
 
-  // Uniform in [0, bound), bound >= 1.
+  // Returns a uniform integer in [0, bound); bound >= 1.
   uint64_t Below(uint64_t bound) noexcept {
     if (bound <= UINT32_MAX) {
       const uint32_t small = static_cast<uint32_t>(bound);

@@ -4,29 +4,29 @@
 #include <cstddef>
 #include <type_traits>
 
-// Rows of some hundred bytes at random places in memory: what makes reading and writing them as
-// fast as the memory is.
+// Fast reading and writing of rows of a few hundred bytes at random places in memory.
 
 namespace graphd {
 
 inline constexpr size_t kLeastRowCopy = 32;
 
-// How many rows before its turn a row is prefetched: a core has some two dozen lines under way.
+// Returns how many rows ahead a row is prefetched: a core can have about two dozen cache lines in
+// flight.
 constexpr size_t RowsAhead(size_t row_bytes) noexcept {
   constexpr size_t kBytesAhead = 2048, kLeast = 2, kMost = 32;
   return row_bytes == 0 ? kMost : std::clamp(kBytesAhead / row_bytes, kLeast, kMost);
 }
 
-// Copies a row of kLeastRowCopy bytes or more in the widest pieces that the processor has: a core
-// keeps a few dozen stores that wait for their lines, and wider ones are more bytes. The row may be
-// changed meanwhile if what stands around the call tells so afterwards (a sequence lock): it is
-// read behind what comes before the call, and before what comes after.
+// Copies a row of at least kLeastRowCopy bytes in the widest pieces that the processor supports: a
+// core buffers a few dozen stores that wait for their cache lines, and wider stores carry more
+// bytes. Another thread may change the row meanwhile if the caller detects that afterwards
+// (sequence lock): the compiler moves no memory access across the call.
 void CopyRow(const std::byte* from, std::byte* to, size_t bytes) noexcept;
 
 inline constexpr size_t kLine = 64;
 
-// Calls f with the lines that a row takes, as a constant, if rows begin with a line and are some
-// usual whole number of them; otherwise with 0.
+// Calls f with the number of cache lines in a row as a compile-time constant, if rows are aligned
+// to cache lines and their number is one of the usual ones; otherwise with 0.
 template <class F>
 void WithLines(size_t row_bytes, const F& f) {
   switch (row_bytes) {
@@ -45,9 +45,9 @@ void WithLines(size_t row_bytes, const F& f) {
   }
 }
 
-// Calls fetch(line) for each line of a row, of a long one for those of its first kilobyte: the
-// hardware follows by itself then. `kLines`: WithLines; a loop over prefetches, or one too many,
-// costs a third more.
+// Calls fetch(line) for each cache line of a row; for a long row only for those in its first
+// kilobyte, because the hardware prefetcher continues from there. `kLines` is the constant of
+// WithLines: a loop over prefetches, or one prefetch too many, costs a third more.
 template <size_t kLines, class Fetch>
 inline void PrefetchLines(const std::byte* row, size_t bytes, Fetch fetch) noexcept {
   if constexpr (kLines != 0) {
@@ -65,9 +65,9 @@ inline void PrefetchBytes(const std::byte* row, size_t bytes) noexcept {
   PrefetchLines<kLines>(row, bytes, [](const std::byte* line) { __builtin_prefetch(line); });
 }
 
-// So that no other core, as that of a trainer which has read the row, has the line any more when it
-// is written. __builtin_prefetch has this instruction only in builds for newer processors; older
-// ones do nothing for it.
+// Prefetches the row in exclusive state, so that the write need not wait until other cores, such as
+// that of a trainer which has read the row, drop the line. __builtin_prefetch emits this
+// instruction only in builds for newer processors; older processors ignore it.
 template <size_t kLines = 0>
 inline void PrefetchBytesToWrite(const std::byte* row, size_t bytes) noexcept {
   PrefetchLines<kLines>(row, bytes,

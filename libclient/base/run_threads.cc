@@ -14,7 +14,7 @@ namespace graphd {
 size_t UsefulThreads() noexcept {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  // More than 1024 cores make it fail: enough for all eight.
+  // The call fails on more than 1024 cores, which are enough for all eight threads.
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 8;
   return static_cast<size_t>(std::clamp(CPU_COUNT(&cores), 1, 8));
 }

@@ -8,11 +8,11 @@
 
 #include "graphd/error.h"
 
-// Small text helpers used all over. No state, no locale.
+// Small text helpers. They have no state and ignore the locale.
 
 namespace graphd {
 
-// Everything streamed into one string: StrCat("partition ", 3, " of ", name).
+// Streams all arguments into one string: StrCat("partition ", 3, " of ", name).
 template <class... Args>
 std::string StrCat(const Args&... args) {
   std::ostringstream out;
@@ -20,24 +20,25 @@ std::string StrCat(const Args&... args) {
   return out.str();
 }
 
-// throw Error(code, StrCat(args...)).
+// Throws Error(code, StrCat(args...)).
 template <class... Args>
 [[noreturn]] void Throw(ErrorCode code, const Args&... args) {
   throw Error(code, StrCat(args...));
 }
 
-// Pieces between `separator`s; empty pieces are kept.
+// Returns the pieces between `separator`s; empty pieces are kept.
 std::vector<std::string> Split(std::string_view text, char separator);
-// Pieces between runs of blanks and tabs; no empty pieces.
+// Returns the pieces between runs of blanks and tabs; none of them is empty.
 std::vector<std::string> SplitWhitespace(std::string_view text);
 std::string_view Trim(std::string_view text);
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
 
-// The whole of `text` as a decimal integer in [min, max]; Error(kInvalid) names `what` otherwise.
+// Parses all of `text` as a decimal integer in [min, max]. Throws Error(kInvalid) naming `what`
+// otherwise.
 int64_t ParseInt(std::string_view text, std::string_view what, int64_t min = INT64_MIN,
                  int64_t max = INT64_MAX);
 
-// "1.5 GiB", "312 MiB", "17 B".
+// Returns a size for people: "1.5 GiB", "312 MiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
 
 }  // namespace graphd

@@ -15,7 +15,7 @@
 namespace graphd {
 namespace {
 
-// The in-edges of one type as the native format has them: sources ascend for each node.
+// The in-edges of one type in the order of the native format: sources ascend within each node.
 struct SortedCsc {
   std::vector<std::pair<uint64_t, uint64_t>> edges;  // (source, local edge row)
   bool rows_in_order = true;
@@ -81,7 +81,7 @@ uint64_t WriteGraph(const Partition& partition, NativePartitionWriter& writer) {
   return layout.total_bytes();
 }
 
-// The arrays of the partition whose names begin with `prefix`.
+// Writes the arrays of the partition whose names begin with `prefix`.
 uint64_t WriteFeatures(const Partition& partition, const char* file, const char* prefix,
                        NativePartitionWriter& writer) {
   SegmentLayout layout;

@@ -9,11 +9,11 @@
 namespace graphd {
 
 // Writes the partitions of a part config in the native format, one after the other, with the same
-// owners, ids, features, names of nodes and graph name: trainers see no difference. Edges keep
-// their ids through edge_rows where a partition does not have them in CSC order. Throws
-// Error(kInvalid) for an owner per id (DGL's reshuffle=False), which the native format does not
-// have, and if `output` is the input's directory; Error(kExists) as PartitionGraph does; and what
-// LoadPartition throws.
+// owners, ids, features, node names and graph name, so trainers see no difference. Where a
+// partition's edges are not in CSC order, they keep their ids through edge_rows. Throws
+// Error(kInvalid) if the part config has an owner for each id (DGL's reshuffle=False), which the
+// native format does not support, or if `output` is the input's directory; Error(kExists) as
+// PartitionGraph does; and what LoadPartition throws.
 PartitionSummary ConvertPartitions(const PartConfig& config, const std::string& output, bool force,
                                    const StepProgress& progress = {});
 

@@ -14,7 +14,7 @@
 namespace graphd {
 namespace {
 
-// The type-wise ids of the objects that a partition owns of a type, by local row.
+// The type-wise ids of the objects of one type that a partition owns, by local row.
 class OwnedIds {
  public:
   OwnedIds(const IdMap& map, PartId part, int32_t type) {
@@ -33,7 +33,7 @@ class OwnedIds {
   std::vector<int64_t> ids_;
 };
 
-// The features of one type while their rows come in.
+// The features of one type while their rows are collected.
 class FeatureRows {
  public:
   explicit FeatureRows(int64_t count) : count_(count) {}
@@ -105,7 +105,7 @@ class Gatherer {
       : config_(config), progress_(progress), schema_(config.meta->schema) {}
 
   RawGraph Read() {
-    // Compares what the part config claims with the files before anything is allocated by it.
+    // Compare the part config's sizes with the files before allocating by them.
     for (PartId p = 0; p < book().num_partitions(); p++) {
       total_ += EstimatePartitionBytes(config_, p);
     }
@@ -115,7 +115,7 @@ class Gatherer {
     for (size_t t = 0; t < graph_.nodes.size(); t++) {
       RawNodes& nodes = graph_.nodes[t];
       std::move(node_rows_[t]).Finish(config_.path, nodes.features, nodes.orig_id);
-      // Without orig_id nothing says which node a line is of.
+      // Without orig_id, the lines of the names file can't be assigned to nodes.
       if (nodes.orig_id) nodes.names_file = names[t];
     }
     for (size_t e = 0; e < graph_.edges.size(); e++) {

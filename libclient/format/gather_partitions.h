@@ -6,11 +6,11 @@
 
 namespace graphd {
 
-// The whole graph that a part config's partitions make, in whichever format and by whichever book
-// they are: nodes and edges by their type-wise ids, with all features. orig_id features become
-// RawNodes::orig_id and RawEdges::orig_id; names of nodes that they lead to stay in their file.
-// Loads one partition after the other, so the memory of one is needed beside the graph. Every
-// partition must be here. Throws what LoadPartition throws, and Error(kCorrupt) if partitions
+// Joins the partitions of a part config, whatever their format and partition book, into the whole
+// graph: nodes and edges by their type-wise ids, with all features. orig_id features become
+// RawNodes::orig_id and RawEdges::orig_id; the node names they refer to stay in their file. Loads
+// one partition after the other, so the memory of one is needed besides the graph. Every partition
+// must be on this machine. Throws what LoadPartition throws, and Error(kCorrupt) if partitions
 // differ in their features.
 RawGraph GatherPartitions(const PartConfig& config, const StepProgress& progress = {});
 

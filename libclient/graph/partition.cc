@@ -6,7 +6,8 @@
 namespace graphd {
 namespace {
 
-// "csc/3/indptr" -> {"csc", 3, "indptr"}; a feature's name may contain slashes.
+// The parts of an array's name: "csc/3/indptr" -> {"csc", 3, "indptr"}. A feature's name may
+// contain slashes.
 struct ArrayName {
   std::string kind;
   int64_t type;

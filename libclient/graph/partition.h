@@ -12,9 +12,9 @@
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
 
-// One partition of a graph, immutable, as views on its segments. The same class serves the daemon
-// (which loaded the segments), a trainer on the same machine (which mapped them) and standalone
-// mode.
+// One partition of a graph: immutable views of its segments, safe to read from several threads. The
+// same class serves the daemon (which loaded the segments), a trainer on the same machine (which
+// mapped them) and standalone mode.
 //
 // Arrays, by segment:
 // clang-format off
@@ -29,7 +29,7 @@
 
 namespace graphd {
 
-// What is the same on every machine.
+// Metadata of the whole graph, the same on every machine.
 struct GraphMeta {
   std::string graph_name;
   Schema schema;
@@ -68,10 +68,10 @@ class IdSpan {
 struct Csc {
   std::span<const uint64_t> indptr;  // [inner destination nodes + 1]
   IdSpan indices;                    // type-wise global source ids
-  std::optional<IdSpan> edge_rows;   // none: the edge at position i has local row i
+  std::optional<IdSpan> edge_rows;   // absent: the edge at position i has local row i
 };
 
-// Name, dtype and row shape of a feature.
+// The name, dtype and row shape of a feature.
 struct FeatureInfo {
   std::string name;
   DType dtype;
@@ -80,8 +80,8 @@ struct FeatureInfo {
 
 class Partition {
  public:
-  // Finds and checks every array against the meta (names, dtypes, shapes); the contents are checked
-  // by Validate(). Segments may come in any order. Throws Error(kCorrupt).
+  // Finds all arrays in the segments, which may be in any order, and checks their names, dtypes and
+  // shapes against `meta`; Validate() checks their contents. Throws Error(kCorrupt).
   Partition(std::shared_ptr<const GraphMeta> meta, PartId id,
             std::vector<std::shared_ptr<const Segment>> segments);
 
@@ -96,19 +96,19 @@ class Partition {
 
   const std::vector<FeatureInfo>& node_features(NodeTypeId t) const;
   const std::vector<FeatureInfo>& edge_features(EdgeTypeId e) const;
-  // Rows by local row. Throws Error(kNotFound) listing the names there are.
+  // Returns the feature's rows by local row. Throws Error(kNotFound) listing the existing names.
   const Tensor& node_feature(NodeTypeId t, const std::string& name) const;
   const Tensor& edge_feature(EdgeTypeId e, const std::string& name) const;
 
-  // Checks the structure's contents: indptr starts at 0, never falls and ends at the number of
-  // edges; sources and edge rows are in range. Throws Error(kCorrupt). Kernels rely on it, so it
-  // runs once on every partition that comes from a file.
+  // Checks the contents of the structure: indptr starts at 0, never decreases and ends at the
+  // number of edges; sources and edge rows are in range. Throws Error(kCorrupt). Kernels rely on
+  // it, so it runs once on every partition that was read from a file.
   void Validate() const;
 
-  // Bytes of all segments.
+  // Returns the bytes of all segments.
   uint64_t bytes() const noexcept;
 
-  // Names of the arrays, as listed above.
+  // Return the names of the arrays, as listed above.
   static std::string IndptrName(EdgeTypeId e) { return "csc/" + std::to_string(e) + "/indptr"; }
   static std::string IndicesName(EdgeTypeId e) { return "csc/" + std::to_string(e) + "/indices"; }
   static std::string EdgeRowsName(EdgeTypeId e) {
@@ -120,7 +120,7 @@ class Partition {
   static std::string EdgeFeatureName(EdgeTypeId e, const std::string& name) {
     return "edge/" + std::to_string(e) + "/" + name;
   }
-  // uint32 while ids of `count` objects fit it, else uint64.
+  // Returns the dtype for ids of `count` objects: uint32 if they fit, else uint64.
   static DType IdDType(int64_t count) {
     return count <= int64_t{UINT32_MAX} ? DType::kUInt32 : DType::kUInt64;
   }

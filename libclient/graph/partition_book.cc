@@ -9,8 +9,8 @@
 namespace graphd {
 namespace {
 
-// Position of the first element > value. Few partitions are the rule, so a scan of a sorted array
-// beats a branching search up to a few cache lines.
+// Returns the position of the first element > value. With the usual few partitions, scanning a
+// sorted array is faster than a branching search, up to a few cache lines.
 size_t UpperBound(const std::vector<int64_t>& sorted, int64_t value) {
   if (sorted.size() <= 16) {
     size_t below = 0;
@@ -28,7 +28,7 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
   map.what_ = what;
   map.num_types_ = static_cast<int32_t>(ranges.size());
   if (ranges.empty() || ranges[0].empty()) {
-    // A graph may have no edge type at all; it still has partitions only through its nodes.
+    // A graph may have no edge type; then only its nodes tell the number of partitions.
     Throw(ErrorCode::kCorrupt, what, "_map: no types or no partitions");
   }
   map.num_parts_ = static_cast<PartId>(ranges[0].size());
@@ -50,8 +50,7 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
     map.last_.push_back(expected);
   }
   map.total_ = expected;
-  // Empty ranges may stand anywhere in the file (DGL's rule); here each gets its place in the
-  // order.
+  // A file may have empty ranges anywhere, as in DGL; here each gets its place in the order.
   for (size_t t = 0; t < ranges.size(); t++) {
     std::vector<int64_t> cumulative{0};
     for (size_t p = 0; p < ranges[t].size(); p++) {

@@ -19,7 +19,7 @@
 namespace graphd {
 namespace {
 
-constexpr int kMaxSealTries = 5000;  // a millisecond apart
+constexpr int kMaxSealTries = 5000;  // one per millisecond
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -142,7 +142,8 @@ PageKind Segment::pages() const {
 SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
     : layout_(std::move(layout)) {
   const uint64_t wanted = layout_.total_bytes();
-  // Huge pages from the administrator's pool first: they are reserved at mmap, so success is sure.
+  // Try the administrator's pool of huge pages first: mmap reserves them, so they cannot run out
+  // later.
   if (wanted >= kHugePage) {
     fd_ = UniqueFd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB));
     mapped_ = RoundUp(wanted, kHugePage);
@@ -161,7 +162,7 @@ SegmentWriter::SegmentWriter(const std::string& name, SegmentLayout layout)
   ::madvise(base_, mapped_, MADV_HUGEPAGE);
   if (!PopulateHugePages(base_, mapped_)) {
     const int error = errno;
-    ::munmap(std::exchange(base_, nullptr), mapped_);  // no destructor will
+    ::munmap(std::exchange(base_, nullptr), mapped_);  // no destructor runs after this throws
     Throw(ErrorCode::kOverloaded, "the kernel has no ", HumanBytes(wanted), " for segment ", name,
           ": ", std::strerror(error), "; free memory or serve fewer partitions here");
   }
@@ -187,9 +188,9 @@ std::span<std::byte> SegmentWriter::array_bytes_checked(const std::string& name,
 }
 
 std::shared_ptr<const Segment> SegmentWriter::Seal() && {
-  // F_SEAL_WRITE is refused while a writable mapping lives.
+  // The kernel refuses F_SEAL_WRITE while a writable mapping exists.
   if (base_) ::munmap(std::exchange(base_, nullptr), mapped_);
-  // Another thread may have forked: until it calls exec, the child has the mapping, too.
+  // Another thread may have forked: the child has the mapping until it calls exec.
   for (int tries = 0; ::fcntl(fd_.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0; tries++) {
     if (errno != EBUSY || tries == kMaxSealTries) ThrowErrno("can't seal", "a segment");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -9,12 +9,12 @@
 #include "base/file.h"
 #include "graphd/tensor.h"
 
-// Immutable memory that several processes share: named arrays in one sealed memfd. The daemon
-// fills a segment once; trainers on the same machine receive its descriptor and map it read-only.
-// Sealed with F_SEAL_WRITE|GROW|SHRINK, so nobody can change or truncate it under a reader.
+// Immutable memory that several processes share: named arrays in one sealed memfd. The daemon fills
+// a segment once; trainers on the same machine receive its descriptor and map it read-only. It is
+// sealed with F_SEAL_WRITE|GROW|SHRINK, so nobody can change or truncate it while it is read.
 //
-// Arrays begin at multiples of 64 bytes, those of 2 MiB or more at multiples of 4096. The same
-// bytes are a .seg file of the native format.
+// Arrays begin at multiples of 64 bytes, those of 2 MiB or more at multiples of 4096. A .seg file
+// of the native format has the same bytes.
 
 namespace graphd {
 
@@ -28,14 +28,14 @@ struct ArraySpec {
   bool operator==(const ArraySpec&) const = default;
 };
 
-// The table of a segment. A value; not thread-safe while it is being built.
+// The table of a segment's arrays. A value; not thread-safe while it is being built.
 class SegmentLayout {
  public:
   // Appends an array. Throws Error(kInvalid) on a duplicate name, a negative extent or a size that
   // does not fit 2^62 bytes.
   const ArraySpec& Add(std::string name, DType dtype, std::vector<int64_t> shape);
-  // Rebuilds a table that came from a file or a peer; Error(kCorrupt) unless its offsets are those
-  // that Add would give and `total_bytes` agrees. `where` names the source in messages.
+  // Rebuilds a table that came from a file or a peer. Throws Error(kCorrupt) if its offsets or
+  // `total_bytes` differ from those that Add gives. `where` names the source in messages.
   static SegmentLayout FromTable(const std::vector<ArraySpec>& table, uint64_t total_bytes,
                                  const std::string& where);
 
@@ -48,11 +48,11 @@ class SegmentLayout {
   uint64_t total_ = 0;
 };
 
-// Which pages a segment got.
+// The kind of pages that a segment is on.
 enum class PageKind { kSmall, kTransparentHuge, kHugetlb };
 const char* PageKindName(PageKind kind) noexcept;  // "4 KiB", "2 MiB transparent", "2 MiB hugetlb"
 
-// A mapped, sealed segment. Shared by shared_ptr; every method is const and thread-safe.
+// A mapped, sealed segment. Held by shared_ptr; every method is const and thread-safe.
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
   // Maps a sealed memfd received from a daemon. Throws Error(kCorrupt) if it is smaller than the
@@ -65,10 +65,10 @@ class Segment : public std::enable_shared_from_this<Segment> {
   const SegmentLayout& layout() const noexcept { return layout_; }
   int fd() const noexcept { return fd_.get(); }
   uint64_t size() const noexcept { return layout_.total_bytes(); }
-  // A tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
+  // Returns a tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
   // Error(kNotFound).
   Tensor array(const std::string& name) const;
-  // Asked of the kernel at each call (/proc/self/smaps); kSmall if it can't tell.
+  // Asks the kernel at each call (/proc/self/smaps); returns kSmall if it can't tell.
   PageKind pages() const;
 
  private:
@@ -80,21 +80,21 @@ class Segment : public std::enable_shared_from_this<Segment> {
   size_t mapped_;
 };
 
-// Fills a new segment. One thread owns it, but disjoint arrays may be filled by several.
+// The writer of a new segment. One thread owns it, but several may fill disjoint arrays.
 class SegmentWriter {
  public:
-  // Memory is reserved from the kernel here, so that shortage is Error(kOverloaded) now and not a
-  // SIGBUS later. `name` shows in /proc/PID/maps.
+  // Reserves the memory from the kernel, so that a shortage throws Error(kOverloaded) here instead
+  // of raising SIGBUS later. `name` appears in /proc/PID/maps.
   SegmentWriter(const std::string& name, SegmentLayout layout);
   ~SegmentWriter();
   SegmentWriter(const SegmentWriter&) = delete;
   SegmentWriter& operator=(const SegmentWriter&) = delete;
 
   const SegmentLayout& layout() const noexcept { return layout_; }
-  // The whole segment, zeroed at first.
+  // Returns the whole segment, which is zero at first.
   std::span<std::byte> bytes() noexcept { return {base_, layout_.total_bytes()}; }
   std::span<std::byte> array_bytes(const std::string& name);
-  // The elements of an array. Throws Error(kInvalid) if T is not its dtype.
+  // Returns the elements of an array. Throws Error(kInvalid) if T is not its dtype.
   template <class T>
   std::span<T> array(const std::string& name) {
     std::span<std::byte> raw = array_bytes_checked(name, DTypeOf<T>());

@@ -50,7 +50,7 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> shape, std::byte* data,
 
 Tensor Tensor::Empty(DType dtype, std::vector<int64_t> shape) {
   Tensor tensor(dtype, std::move(shape), nullptr, nullptr);
-  // 64 bytes: whole cache lines, and what any vector instruction wants.
+  // Align to 64 bytes: a whole cache line, and enough for any vector instruction.
   const size_t bytes = (tensor.num_bytes() + 63) / 64 * 64 + 64;
   void* block = std::aligned_alloc(64, bytes);
   if (!block) Throw(ErrorCode::kOverloaded, "no memory for a tensor of ", HumanBytes(bytes));

@@ -7,25 +7,27 @@
 
 namespace graphd {
 
-// Where the rows of a distributed tensor lie: a map of ids, and the type in it.
+// The distribution of a tensor's rows over partitions: an id map, and the type in it that the rows
+// belong to.
 struct TensorRows {
   std::shared_ptr<const IdMap> map;
   int32_t type = 0;
 
   int64_t total() const { return map->count(type); }
   int64_t count_in(PartId part) const { return map->count_in(part, type); }
-  // Bytes of an id on the wire.
+  // Returns the bytes of an id on the wire.
   size_t id_bytes() const { return DTypeSize(Partition::IdDType(total())); }
 };
 
-// Checks the spec against the graph, and fills in `rows` if it is -1. Throws Error(kInvalid) saying
-// what is wrong: name, policy, type, rows that differ from the type's, extents, enumerations.
+// Checks the spec against the graph, and sets `rows` if it is -1. Throws Error(kInvalid) naming the
+// fault: name, policy, type, a number of rows that differs from the type's, extents, or an unknown
+// enumeration value.
 void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec);
 
-// Of a spec that was checked.
+// Returns the distribution of the rows of a spec that CheckTensorSpec accepted.
 TensorRows RowsOf(std::shared_ptr<const GraphMeta> meta, const TensorSpec& spec);
 
-// "node type 'user'", "edge type 'a:b:c'", "1000 rows of its own".
+// Describes the policy: "node type 'user'", "edge type 'a:b:c'", "1000 rows of its own".
 std::string PolicyText(const Schema& schema, const TensorSpec& spec);
 
 }  // namespace graphd

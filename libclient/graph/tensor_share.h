@@ -9,21 +9,22 @@
 
 namespace graphd {
 
-// One partition's share of a distributed tensor, as its daemon tells of it.
+// One partition's share of a distributed tensor, as its daemon reports it.
 struct TensorShare {
-  uint32_t table = 0;  // names it on that daemon, also after a restart
+  uint32_t table = 0;  // its number on that daemon, kept across restarts
   PartId part = 0;
   TensorInfo info;
   uint64_t resident_bytes = 0;
-  int64_t stored_rows = 0;  // of this partition
-  std::string trouble;      // why it can't be read or written in full
+  int64_t stored_rows = 0;  // rows of this partition that are stored
+  std::string trouble;      // the reason why it can't be read or written in full; empty if it can
 };
 
-// A daemon's store of tensors.
+// The state of a daemon's tensor store.
 struct StoreStatus {
   std::string directory, durability;
-  std::string memory;  // the directory of memory that outlasts the daemon; empty: it does not
-  uint64_t memory_bytes = 0;  // the limit of resident_bytes; 0: none
+  std::string
+      memory;  // directory of the PersistentArenas; empty if memory does not survive the daemon
+  uint64_t memory_bytes = 0;  // limit of resident_bytes; 0: unlimited
   uint64_t resident_bytes = 0, page_bytes = 0, log_bytes = 0, pushes = 0;
   std::string trouble;
   std::vector<std::string> damage;

@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-// The standard deviation of Glorot's rule.
+// Returns the standard deviation of Glorot's (Xavier) initialisation.
 double GlorotDeviation(const std::vector<int64_t>& shape, double gain) {
   if (shape.size() < 2) {
     Throw(ErrorCode::kInvalid, "xavier needs a tensor of at least two extents, not ", shape.size());

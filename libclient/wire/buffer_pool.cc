@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kSmallest = size_t{64} << 10;
 
-// Powers of two below 2 MiB, multiples of 2 MiB above: few classes, little waste.
+// Rounds a size up to its class: a power of two below 2 MiB, a multiple of 2 MiB above. The classes
+// are few and waste little.
 size_t ClassOf(size_t bytes) {
   if (bytes <= kSmallest) return kSmallest;
   if (bytes < kHugePage) return std::bit_ceil(bytes);

@@ -5,14 +5,15 @@
 #include <memory>
 #include <span>
 
-// Reusable buffers on 2 MiB pages for messages and gathered rows. Page faults, not copies, limit
-// large messages (a fresh 40 MB block costs more than sending it), so buffers are kept and reused.
+// Reusable buffers on 2 MiB pages for messages and gathered rows. Large messages are limited by
+// page faults, not by copies (allocating 40 MB costs more than sending them), so buffers are kept
+// and reused.
 
 namespace graphd {
 
 class BufferPool;
 
-// A buffer on loan; goes back to its pool when destroyed, from any thread. Move-only.
+// A buffer on loan. Returns to its pool when destroyed, on any thread. Move-only.
 class PooledBuffer {
  public:
   PooledBuffer() = default;
@@ -21,7 +22,7 @@ class PooledBuffer {
   ~PooledBuffer();
 
   std::byte* data() const noexcept { return data_; }
-  // At least the bytes asked for; the rest is scratch.
+  // Returns at least the number of bytes asked for; those beyond it are unused.
   size_t capacity() const noexcept { return capacity_; }
   std::span<std::byte> first(size_t n) const noexcept { return {data_, n}; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
@@ -34,19 +35,22 @@ class PooledBuffer {
   size_t capacity_ = 0;
 };
 
-// Thread-safe (one mutex, held for a few instructions). Buffers on loan keep the pool alive.
+// A pool of buffers. Thread-safe (one mutex, held for a few instructions). Buffers on loan keep the
+// pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
-  // Keeps at most `max_idle_bytes` of unused buffers; what comes back beyond that is unmapped.
+  // Creates a pool that keeps at most `max_idle_bytes` of idle buffers; buffers returned beyond
+  // that are unmapped.
   static std::shared_ptr<BufferPool> Create(size_t max_idle_bytes = size_t{512} << 20);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // 4096-byte aligned, contents arbitrary. Throws Error(kOverloaded) if the system has no memory.
+  // Returns a buffer aligned to 4096 bytes, with arbitrary contents. Throws Error(kOverloaded) if
+  // the system has no memory.
   PooledBuffer Get(size_t bytes);
 
-  // Bytes on loan and bytes idle, for status and tests.
+  // Return the bytes on loan and the bytes idle, for status and tests.
   size_t loaned_bytes() const;
   size_t idle_bytes() const;
 

@@ -33,12 +33,12 @@ kj::Own<kj::AsyncIoStream> Wrap(kj::LowLevelAsyncIoProvider& provider, UniqueFd 
 
 capnp::ReaderOptions Limits() {
   capnp::ReaderOptions options;
-  // Counts every word that is *visited*, so a message read twice counts twice.
+  // The limit counts every word that is *visited*, so a message read twice counts twice.
   options.traversalLimitInWords = 4 * kMaxMessageBytes / sizeof(capnp::word);
   return options;
 }
 
-// Waits for a non-blocking connect; 0 or an errno.
+// Waits for a non-blocking connect. Returns 0 or an errno.
 int FinishConnect(int fd, int timeout_ms) {
   pollfd wait{fd, POLLOUT, 0};
   const int slice = static_cast<int>(kInterruptPause.count());
@@ -83,7 +83,7 @@ kj::Exception ToKj(const Error& error) {
 
 Error FromKj(const kj::Exception& exception, const std::string& peer) {
   const std::string text = exception.getDescription().cStr();
-  // The peer's runtime prefixes what it passes on ("remote exception: ...").
+  // The peer's runtime adds a prefix to exceptions that it forwards ("remote exception: ...").
   if (const size_t mark = text.find(kMark); mark != std::string::npos) {
     const size_t name = mark + std::strlen(kMark), close = text.find("] ", name);
     if (close != std::string::npos) {
@@ -150,7 +150,7 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   sockaddr_un address = UnixAddress(path);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) ThrowErrno("can't make a socket for", path);
-  // A full backlog says EAGAIN, and nothing tells when there is room again.
+  // If the backlog is full, connect fails with EAGAIN, and no event reports free room. Retry.
   int error = EAGAIN;
   for (const auto start = Clock::now(); error == EAGAIN;) {
     const int rc = ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);

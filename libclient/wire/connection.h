@@ -13,31 +13,32 @@
 #include "wire/tensor_stream.h"
 
 // One Cap'n Proto connection with graphd's limits, for either side. A Connection and all its
-// capabilities belong to the thread whose event loop it was made on.
+// capabilities may be used only on the thread of the event loop that created it.
 
 namespace graphd {
 
-// The largest message either side sends or takes: above what one response may carry
-// (kMaxResponseBytes) plus its ids. Cap'n Proto's own default, 64 MiB, would refuse at *both* ends.
+// The largest message that either side sends or accepts: more than one response may carry
+// (kMaxResponseBytes) plus its ids. Cap'n Proto's default, 64 MiB, would make *both* sides refuse
+// it.
 inline constexpr size_t kMaxMessageBytes = size_t{400} << 20;
-// The largest answer to one request. Clients cut larger reads; servers refuse them.
+// The largest answer to one request. Clients split larger reads; servers refuse them.
 inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
 
-// What a client may leave unread before it is refused more.
+// The bytes of answers that a client may leave unread; the server refuses requests beyond that.
 inline constexpr size_t kMaxUnsentBytes = size_t{1} << 30;
-// Descriptors that one message may carry; the kernel's limit is 253.
+// File descriptors that one message may carry; the kernel's limit is 253.
 inline constexpr size_t kMaxDescriptors = 250;
 
 class Connection {
  public:
-  // Takes over a connected stream socket. `is_unix` sockets can pass descriptors.
-  // Server side: `bootstrap` is what the peer gets; client side: null.
+  // Takes ownership of a connected stream socket. `is_unix` sockets can pass descriptors.
+  // `bootstrap` is the capability that the server offers to its peer; null on the client side.
   Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
              std::shared_ptr<BufferPool> pool, capnp::rpc::twoparty::Side side,
              kj::Maybe<capnp::Capability::Client> bootstrap);
-  // Client side: the peer's bootstrap interface.
+  // Returns the peer's bootstrap interface. Client side only.
   wire::Daemon::Client Bootstrap();
-  // Done when the peer has gone.
+  // Returns a promise that is fulfilled when the peer disconnects.
   kj::Promise<void> OnDisconnect() { return network_.onDisconnect(); }
   TensorStream& stream() noexcept { return *messages_; }
 
@@ -48,12 +49,13 @@ class Connection {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
 };
 
-// Errors as exceptions of the RPC, and back: code and message survive the trip. Exceptions that are
-// not ours become kUnavailable (disconnected), kOverloaded, kVersion (unimplemented) or kInternal.
+// Convert errors to RPC exceptions and back: code and message are preserved. Exceptions that are
+// not graphd's become kUnavailable (disconnected), kOverloaded, kVersion (unimplemented) or
+// kInternal.
 kj::Exception ToKj(const Error& error);
 Error FromKj(const kj::Exception& exception, const std::string& peer);
-// Calls f; an Error it throws leaves as the exception that ToKj makes of it. For KJ's callbacks,
-// which keep no other exception's type.
+// Calls f and converts an Error that it throws with ToKj. Needed in KJ's callbacks, which do not
+// preserve the type of other exceptions.
 template <class F>
 auto AsKj(F&& f) {
   try {
@@ -63,12 +65,13 @@ auto AsKj(F&& f) {
   }
 }
 
-// Whether `fd` connects to `address:port` (or the socket file) within the timeout. Throws
-// Error(kUnavailable) with the address and the reason. The result is non-blocking, with
-// TCP_NODELAY.
+// Connect to `address:port` or to the socket file within the timeout. The returned socket is
+// non-blocking and, for TCP, has TCP_NODELAY. Throw Error(kUnavailable) with the address and the
+// reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file.
 UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);
-// The address of a socket file. Throws Error(kInvalid) if the path is too long for one.
+// Returns the address of a socket file. Throws Error(kInvalid) if the path is too long for a
+// socket.
 sockaddr_un UnixAddress(const std::string& path);
 
 }  // namespace graphd

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The protocol between graphd and its clients. Arrays travel as Data (little-endian, packed), so that
-# they are sent from and received into pooled buffers without a copy. Ids are type-wise (see
+# The protocol between graphd and its clients. Arrays are sent as Data (little-endian, packed), so
+# that they need not be copied to or from pooled buffers. Ids are type-wise (see
 # graphd/partition_book.h), in 4 bytes while the type has fewer than 2^32 objects, else in 8.
 #
-# Compatibility: `protocol` is raised when a message changes its meaning, and a mismatch ends the
-# attach with both numbers in the error. New optional abilities get a bit in `features`.
+# Compatibility: `protocol` is raised when a message changes its meaning. If it differs, attach
+# fails with an error that names both numbers. New optional features get a bit in `features`.
 @0xb5c1f0d3a9e84c27;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
@@ -13,14 +13,14 @@ const protocolVersion :UInt32 = 3;
 
 struct Hello {
   protocol @0 :UInt32;
-  version @1 :Text;       # of the software, for messages
+  version @1 :Text;       # version of the software, for messages
   features @2 :UInt64;
 }
 
 enum Role {
   trainer @0;
   launcher @1;
-  bulk @2;        # a trainer's second connection, for rows: counts in no barrier
+  bulk @2;        # a trainer's second connection, for rows; not counted in barriers
 }
 
 struct Member {
@@ -88,13 +88,13 @@ struct Initializer {
   seed @3 :UInt64;
 }
 
-# graphd::TensorSpec
+# Mirrors graphd::TensorSpec.
 struct TensorSpec {
   name @0 :Text;
   persistent @1 :Bool;
   policy @2 :UInt8;        # graphd::TensorPolicy
   type @3 :Int32;          # node or edge type, by policy
-  rows @4 :Int64;          # of all partitions
+  rows @4 :Int64;          # rows of all partitions
   dtype @5 :UInt8;
   rowShape @6 :List(Int64);
   initializer @7 :Initializer;
@@ -103,28 +103,28 @@ struct TensorSpec {
 
 # One partition's share of a distributed tensor.
 struct TensorInfo {
-  table @0 :UInt32;        # names it on this daemon, also after a restart
+  table @0 :UInt32;        # its number on this daemon, kept across restarts
   part @1 :Int32;
   spec @2 :TensorSpec;
   state @3 :UInt8;         # graphd::OptimizerState
-  jobId @4 :Text;          # whose it is, unless it is persistent
-  holder @5 :Text;         # the job that may write it; empty: none, or every one may
+  jobId @4 :Text;          # the job that created it; unused if it is persistent
+  holder @5 :Text;         # the job that may write; empty: no job or every job may
   residentBytes @6 :UInt64;
-  storedRows @7 :Int64;    # of this partition
-  trouble @8 :Text;        # why it can't be read or written in full
+  storedRows @7 :Int64;    # rows of this partition that are stored
+  trouble @8 :Text;        # the reason why it can't be read or written in full; empty if it can
 }
 
 struct StoreStatus {
   directory @0 :Text;
   durability @1 :Text;
-  memoryBytes @2 :UInt64;  # the limit of residentBytes; 0: none
+  memoryBytes @2 :UInt64;  # limit of residentBytes; 0: unlimited
   residentBytes @3 :UInt64;
   pageBytes @4 :UInt64;    # on disk
   logBytes @5 :UInt64;
-  pushes @6 :UInt64;       # since the store was made
-  trouble @7 :Text;        # why pushes wait or fail, or pages can't be written
-  damage @8 :List(Text);   # what was found damaged when the daemon started
-  memory @9 :Text;         # the directory of memory that outlasts the daemon; empty: it does not
+  pushes @6 :UInt64;       # since the store was created
+  trouble @7 :Text;        # the reason why pushes wait or fail, or pages can't be written
+  damage @8 :List(Text);   # damage found when the daemon started
+  memory @9 :Text;         # directory of the PersistentArenas; empty if memory is not kept
 }
 
 struct Status {
@@ -156,7 +156,7 @@ struct Status {
     numEdges @2 :Int64;
     bytes @3 :UInt64;
     pages @4 :Text;
-    indexBytes @5 :UInt64;  # derived arrays, beside `bytes`
+    indexBytes @5 :UInt64;  # derived arrays, not included in `bytes`
   }
   struct JobStatus {
     jobId @0 :Text;
@@ -169,7 +169,8 @@ struct Status {
 
 # The bootstrap interface of every connection.
 interface Daemon {
-  # Agrees on the protocol and joins a job. `wantSegments`: over the Unix socket, pass the memfds.
+  # Agrees on the protocol and joins a job. `wantSegments`: pass the memfds; only over the Unix
+  # socket.
   attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool)
       -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session);
   status @1 (hello :Hello) -> (status :Status);
@@ -223,95 +224,99 @@ struct EdgeIndex {
   column @3 :Text;
 }
 
-# What an attached client may do. Dropping it leaves the job. "Own" ids are those that the partition
-# owns; any other is refused.
+# The operations of an attached client. Dropping the capability leaves the job. "Own" ids are those
+# that the partition owns; requests with other ids are refused.
 interface Session {
   # One hop of sampling: every pick on its seeds (own nodes, unless the pick is outward), and rows of
   # own seeds with it.
   hop @0 (part :Int32, seeds :List(Seeds), picks :List(Pick), rows :List(SeedRows))
       -> (samples :List(Sampled), rows :List(Data));
 
-  # Rows of a feature by type-wise id, in the order of `ids`.
+  # Returns rows of a feature by type-wise id, in the order of `ids`.
   gather @1 (part :Int32, isEdge :Bool, type :Int32, name :Text, ids :Data) -> (rows :Data);
 
-  # `count` rows from local row `begin` on.
+  # Returns `count` rows from local row `begin` on.
   slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64)
       -> (rows :Data);
 
-  # Returns when every trainer of the job has called it. On the daemon of partition 0.
+  # Returns when every trainer of the job has called it. Served by the daemon of partition 0.
   barrier @3 () -> ();
 
-  # Ends of own edges, in the order of `ids`.
+  # Returns the ends of own edges, in the order of `ids`.
   findEdges @4 (part :Int32, etype :Int32, ids :Data) -> (src :Data, dst :Data);
 
-  # Whether there is an edge src[i] -> dst[i]; own destinations. One byte per pair.
+  # Returns whether there is an edge src[i] -> dst[i], for own destinations. One byte per pair.
   hasEdges @5 (part :Int32, etype :Int32, src :Data, dst :Data) -> (found :Data);
 
-  # Edges of this partition that end in own nodes, or begin in any: uint32 per id.
+  # Counts the edges of this partition that end in own nodes or, if `outward`, begin in any node:
+  # uint32 per id.
   degrees @6 (part :Int32, etype :Int32, outward :Bool, ids :Data) -> (counts :Data);
 
-  # Of the in-edges of own `seeds` those whose source is in `members` (ascending, distinct): per seed
+  # Selects the in-edges of own `seeds` whose source is in `members` (ascending, distinct): per seed
   # a count, per edge the source's index in members.
   induced @7 (part :Int32, etype :Int32, seeds :Data, members :Data)
       -> (counts :Data, indices :Data, edges :Data);
 
-  # A derived array of the partition, built if it is not there yet. Over the Unix socket.
+  # Returns a derived array of the partition, building it on first use. Only over the Unix socket.
   edgeIndex @8 (part :Int32, index :EdgeIndex) -> (segment :SegmentInfo);
 
-  # Makes or opens this partition's share of a distributed tensor. Without `create` the spec has only
-  # the name and `persistent`. `fill`: the caller is to write the first values, and then says filled,
-  # or that it gives up; others see `filling` until then.
+  # Creates or opens this partition's share of a distributed tensor. Without `create` the spec has
+  # only the name and `persistent`. `fill`: the caller must write the initial values, then call
+  # `filled` to report that it has, or that it gives up; other callers see `filling` until then.
   openTensor @9 (part :Int32, spec :TensorSpec, create :Bool, callerFills :Bool)
       -> (info :TensorInfo, fill :Bool, filling :Bool);
   filled @10 (table :UInt32, givenUp :Bool) -> ();
 
-  # Memory of the share, to be read under its pages' sequence locks. Over the Unix socket.
+  # Returns the memory of the share, to be read under the sequence locks of its pages. Only over the
+  # Unix socket.
   mapTensor @11 (table :UInt32) -> (handle :SegmentHandle);
 
-  # Rows by type-wise id, in the order of `ids`; none of them torn.
+  # Returns rows by type-wise id, in the order of `ids`. No row is torn.
   readRows @12 (table :UInt32, ids :Data) -> (rows :Data);
 
-  # Changes rows; answered when that is as durable as the daemon is configured, and visible. A push
-  # of a client whose `sequence` is not above that of its last one was applied before, and is not
-  # again. An answer with an error other than "unavailable" means that nothing was applied.
+  # Changes rows; answered when the change is visible and as durable as the daemon is configured. A
+  # push whose `sequence` is not above the client's last one was applied before and is not applied
+  # again. Any error other than "unavailable" means that nothing was applied.
   push @13 (table :UInt32, rule :UpdateRule, client :ClientId, sequence :UInt64, ids :Data,
             payload :Data, shared :SharedPayload) -> ();
 
-  # Every trainer's part of one step, which is applied as one push, ranks in order, when all have come;
-  # answered like a push. Steps count from 1; one that was applied before is answered at once.
+  # Sends one trainer's part of a step. When all parts have arrived, they are applied as one push,
+  # ordered by rank; answered like a push. Steps count from 1; a step that was applied before is
+  # answered at once.
   stage @14 (table :UInt32, rule :UpdateRule, step :UInt64, ids :Data, payload :Data,
              shared :SharedPayload) -> ();
-  # The last step that was applied; 0: none.
+  # Returns the last step that was applied, or 0.
   lastStep @15 (table :UInt32) -> (step :UInt64);
 
-  # Takes or gives back the job's right to write; whether that changed anything. Refused while
-  # another job has it.
+  # Takes or releases the job's right to write; returns whether that changed anything. Refused while
+  # another job has the right.
   lease @16 (table :UInt32, hold :Bool) -> (changed :Bool);
 
-  # What an optimiser keeps beside each row, zero at first. Refused if there is another's.
+  # Adds the optimiser's state to each row, zero at first. Refused if the tensor has the state of
+  # another optimiser.
   prepareState @17 (table :UInt32, state :UInt8) -> ();
 
-  # Tensors that this job can see.
+  # Lists the tensors that this job can see.
   listTensors @18 () -> (tensors :List(TensorInfo));
-  # The rows are gone for good.
+  # Deletes the tensor and its rows for good.
   dropTensor @19 (table :UInt32) -> ();
 
   checkpoints @20 () -> (service :Checkpoints);
 
-  # Memory for payloads that do not travel in messages: this session's, the same for each call. Over
-  # the Unix socket.
+  # Returns memory for payloads that are not sent in messages. Each session has one. Only over the
+  # Unix socket.
   pushMemory @21 () -> (handle :SegmentHandle, id :UInt64);
 }
 
-# A payload in the session's pushMemory, in place of one in the message. Must not change until the
+# A payload in the session's pushMemory, instead of in the message. It must not change until the
 # answer.
 struct SharedPayload {
-  memory @0 :UInt64;  # its id; 0: there is none, the payload is in the message
+  memory @0 :UInt64;  # its id; 0: the payload is in the message
   offset @1 :UInt64;  # a multiple of 64
   bytes @2 :UInt64;
 }
 
-# graphd::store::UpdateRule
+# Mirrors graphd::store::UpdateRule.
 struct UpdateRule {
   kind @0 :UInt8;
   meanOfDuplicates @1 :Bool;
@@ -329,37 +334,40 @@ struct ClientId {
 
 struct CheckpointInfo {
   name @0 :Text;
-  parts @1 :List(Int32);   # that lie with this daemon
-  manifest @2 :Text;       # JSON; with the daemon that had partition 0
+  parts @1 :List(Int32);   # parts stored by this daemon
+  manifest @2 :Text;       # JSON; stored by the daemon that served partition 0
   bytes @3 :UInt64;        # on this machine's disk
-  id @4 :Text;             # of the making that the parts are of
-  trouble @5 :Text;        # what is damaged, as far as it was looked at; the rest is missing then
+  id @4 :Text;             # identifies the attempt that wrote the parts
+  trouble @5 :Text;        # the first damage found; other fields are incomplete then
 }
 
-# Checkpoints as one daemon has them. Whoever makes one talks to all daemons: prepare everywhere, then
-# hold everywhere, then take everywhere, then commit everywhere, the manifest's daemon last.
+# The checkpoints of one daemon. To create a checkpoint, a client talks to all daemons: prepare
+# everywhere, then hold everywhere, then take everywhere, then commit everywhere, the manifest's
+# daemon last.
 interface Checkpoints {
-  # Writes pages back while pushes go on. No names: all persistent tensors.
-  # `id` tells the parts of this making from those of another of the same name.
+  # Writes pages back while pushes go on. Without names, all persistent tensors are written. `id`
+  # distinguishes the parts of this attempt from those of another attempt of the same name.
   prepare @0 (name :Text, tensors :List(Text), id :Text) -> (making :Making);
   list @1 () -> (checkpoints :List(CheckpointInfo));
-  # Rows [begin, begin + count) of one partition's share, fewer only at its end, and the optimiser's
-  # state of each.
+  # Returns rows [begin, begin + count) of one partition's share, fewer only at its end, and the
+  # optimiser's state of each.
   readRows @2 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)
       -> (rows :Data, states :Data);
   readFile @3 (name :Text, file :Text, offset :UInt64, count :UInt64) -> (data :Data);
   delete @4 (name :Text) -> ();
-  # What `orig_id` was of each row of a node's or edge's tensor, int64; nothing if the graph had none.
+  # Returns the value of `orig_id` for each row of a tensor over nodes or edges, int64; empty if the
+  # graph has no `orig_id`.
   originalIds @5 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)
       -> (ids :Data);
-  # Before a tensor's rows are loaded, and after the last: meanwhile nobody reads or writes them.
+  # Called before a tensor's rows are loaded (`on`) and after the last one: meanwhile nobody can
+  # read or write them.
   loading @6 (table :UInt32, on :Bool) -> ();
 }
 
-# A checkpoint in the making. Dropping it before commit leaves nothing of it.
+# A checkpoint that is being created. Dropping it before commit deletes it.
 interface Making {
-  hold @0 () -> ();        # from now on pushes wait
-  take @1 () -> (tensors :List(TensorInfo), bytes :UInt64);  # what is there; pushes go on
+  hold @0 () -> ();        # makes pushes wait
+  take @1 () -> (tensors :List(TensorInfo), bytes :UInt64);  # captures the tensors; pushes go on
   addFile @2 (file :Text, offset :UInt64, data :Data) -> ();
   commit @3 (manifest :Text) -> ();
 }

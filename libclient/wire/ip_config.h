@@ -7,9 +7,9 @@
 
 #include "graphd/schema.h"
 
-// ip_config files, as DGL has them: one host per line, `address [port [trainers]]`,
-// blank-separated; line i serves partition i. Empty lines and lines that begin with '#' are
-// skipped. Lines with the same address and port name one daemon that serves all their partitions.
+// ip_config files in DGL's format: one host per line, `address [port [trainers]]`, blank-separated;
+// line i serves partition i. Empty lines and lines that begin with '#' are skipped. Lines with the
+// same address and port name one daemon that serves all their partitions.
 
 namespace graphd {
 
@@ -29,30 +29,33 @@ struct DaemonAddress {
   std::vector<PartId> parts;
 };
 
-// Throws Error(kInvalid) with file, line, value and remedy.
+// Read the hosts from a file and from text; `where` names the source of the text. Throw
+// Error(kInvalid) with file, line, value and remedy, and Error(kNotFound) if there is no such file.
 std::vector<HostLine> ReadIpConfig(const std::string& path);
 std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& where);
-// Daemons in order of first appearance.
+// Returns the daemons in order of first appearance.
 std::vector<DaemonAddress> DaemonsOf(const std::vector<HostLine>& lines);
 
-// Whether an address belongs to this machine: loopback, or an address of one of its interfaces.
+// Returns whether an address belongs to this machine: a loopback address, or one of its
+// interfaces'.
 bool IsLocalAddress(const std::string& address);
 
-// "host:port", with brackets around IPv6 literals; and back (the port defaults to kDefaultPort).
+// Format and parse "host:port", with brackets around IPv6 literals. The port defaults to
+// kDefaultPort. Throws Error(kInvalid) for malformed text.
 std::string HostPort(const std::string& address, uint16_t port);
 std::pair<std::string, uint16_t> ParseHostPort(const std::string& text);
 
-// Where daemons keep their Unix sockets: $GRAPHD_RUNTIME_DIR, else /run/graphd for root (or when
-// it is writable), else $XDG_RUNTIME_DIR/graphd, else /tmp/graphd-<uid>.
+// Returns the directory of the daemons' Unix sockets: $GRAPHD_RUNTIME_DIR, else /run/graphd for
+// root (or if it is writable), else $XDG_RUNTIME_DIR/graphd, else /tmp/graphd-<uid>.
 std::string RuntimeDir();
-// <runtime_dir>/<server_name>/<port>.sock
+// Returns <runtime_dir>/<server_name>/<port>.sock.
 std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,
                        uint16_t port);
-// For clients: that path in RuntimeDir(), or in /run/graphd if there is a socket only there (a
-// system server, used by somebody who runs no server of their own).
+// Returns the socket that a client should use: the one in RuntimeDir(), or the one in /run/graphd
+// if only that exists (a system server, used by somebody who runs no server of their own).
 std::string FindSocket(const std::string& server_name, uint16_t port);
-// Letters, digits, '-', '_' and '.', 1 to 64 of them, not beginning with '.' or '-'; else
-// Error(kInvalid): the name becomes part of paths and unit names.
+// Throws Error(kInvalid) unless the name has 1 to 64 letters, digits, '-', '_' and '.', and does
+// not begin with '.' or '-': it becomes part of paths and unit names.
 void CheckServerName(const std::string& name);
 
 }  // namespace graphd

@@ -8,8 +8,8 @@
 
 namespace graphd {
 
-// A thread with a KJ event loop of its own, until the object dies. What is made on the loop must be
-// gone before that; destroying it runs `last` on the loop first.
+// A thread that runs a KJ event loop until the object is destroyed. Objects created on the loop
+// must be destroyed before it ends: the destructor runs `last` on the loop for that purpose.
 class LoopThread {
  public:
   explicit LoopThread(std::function<void()> last = nullptr);
@@ -17,10 +17,10 @@ class LoopThread {
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
-  // From threads with an event loop: how functions get onto this one.
+  // Returns the executor through which threads with an event loop of their own run functions here.
   const kj::Executor& executor() const { return *executor_; }
-  // From any other thread: runs f on the loop and waits for it. Everything before is visible to f,
-  // and f to everything after, also to tools that can't see into KJ's own locks.
+  // Runs f on the loop and waits for it. Call it on a thread without an event loop. Memory is
+  // synchronised before and after f, also for race detectors that can't see into KJ's own locks.
   template <class F>
   void RunAndWait(F f) {
     Publish();
@@ -31,15 +31,15 @@ class LoopThread {
     });
     Publish();
   }
-  // On the loop's thread only.
+  // Return objects that only the loop's thread may use.
   kj::LowLevelAsyncIoProvider& provider() { return *provider_; }
   kj::Timer& timer() { return *timer_; }
 
  private:
   void Publish() { std::lock_guard lock(handoff_); }
 
-  std::mutex handoff_;  // guards nothing: its order of locking is what counts
-  // Set by the thread before the constructor returns.
+  std::mutex handoff_;  // guards no data: locking it orders memory for race detectors
+  // The thread sets these before the constructor returns.
   kj::Own<const kj::Executor> executor_;
   kj::LowLevelAsyncIoProvider* provider_ = nullptr;
   kj::Timer* timer_ = nullptr;

@@ -45,7 +45,8 @@ void PushMemory::TakeUpTo(uint64_t end) noexcept {
   std::lock_guard lock(mutex_);
   if (end <= taken_) return;
   end = std::min((end + kHugePage - 1) / kHugePage * kHugePage, kBytes);
-  PopulateHugePages(data_ + taken_, end - taken_);  // if it fails, pages come when they are written
+  PopulateHugePages(data_ + taken_,
+                    end - taken_);  // if it fails, the kernel allocates pages on first write
   taken_ = end;
 }
 

@@ -8,18 +8,19 @@
 
 namespace graphd {
 
-// Memory that a trainer and a daemon of the same machine share for one session: the trainer writes
-// the rows of a push there and sends only where they lie, so they are not copied through a socket.
-// The daemon makes it, and sees what is written; it trusts nothing of it but that it is there.
-// The trainer takes pages of it before it first writes to them.
+// Memory that a trainer and a daemon on the same machine share for one session. The trainer writes
+// the rows of a push there and sends only their offset, so that they are not copied through a
+// socket. The daemon creates the memory and reads it; it relies on its size, never on its contents.
+// The trainer allocates pages before it first writes to them.
 class PushMemory {
  public:
   static constexpr uint64_t kBytes = uint64_t{64} << 20;
-  static constexpr uint64_t kAlignment = 64;  // of what lies in it
+  static constexpr uint64_t kAlignment = 64;  // alignment of payloads
 
-  // The daemon's. Throws Error.
+  // Creates the memory, on the daemon's side. Throws Error.
   PushMemory();
-  // The trainer's, of the descriptor that it got. Throws Error: kInvalid if that is something else.
+  // Maps the memory on the trainer's side, from the descriptor that the daemon sent. Throws
+  // Error(kInvalid) if it is not push memory of this version.
   explicit PushMemory(UniqueFd fd);
   ~PushMemory();
   PushMemory(const PushMemory&) = delete;
@@ -28,7 +29,8 @@ class PushMemory {
   int fd() const noexcept { return fd_.get(); }
   std::byte* data() const noexcept { return data_; }
 
-  // The trainer's: has memory up to `end`, on large pages if there are any. Thread-safe.
+  // Allocates the memory up to `end`, on huge pages if there are any. Used by the trainer.
+  // Thread-safe.
   void TakeUpTo(uint64_t end) noexcept;
 
  private:

@@ -9,18 +9,17 @@
 #include "wire/graphd.capnp.h"
 #include "wire/tensor_messages.h"
 
-// What a daemon tells of itself, and how clients say who they are. Plain values.
+// Status of a daemon, and the identity of its clients. Plain values without threads of their own.
 
 namespace graphd {
 
-// What a process is in its job.
-// kBulk is a trainer's second connection, which carries rows so that small answers don't wait
-// behind them.
+// The role of a process in its job. kBulk is a trainer's second connection, which carries rows so
+// that small answers don't wait behind them.
 enum class JobRole { kTrainer, kLauncher, kBulk };
 
-// Says who a client is when it attaches.
+// The identity that a client reports when it attaches.
 struct JobMember {
-  std::string job_id;  // names the job on all its machines; empty: a job of its own
+  std::string job_id;  // the same on all machines of the job; empty: a job of its own
   JobRole role = JobRole::kTrainer;
   int rank = 0;         // trainers: 0 .. world_size-1
   int world_size = 1;   // trainers of the job on all machines
@@ -30,7 +29,7 @@ struct JobMember {
 struct MemberStatus {
   JobRole role;
   int rank;
-  int64_t pid;       // as the kernel says; 0 for TCP connections
+  int64_t pid;       // as the kernel reports it; 0 for TCP connections
   std::string peer;  // "unix" or the address
 };
 
@@ -47,11 +46,11 @@ struct PartitionStatus {
   int64_t num_nodes, num_edges;  // owned
   uint64_t bytes;
   std::string pages;         // "2 MiB transparent", ...
-  uint64_t index_bytes = 0;  // of derived arrays, beside `bytes`
+  uint64_t index_bytes = 0;  // derived arrays, not included in `bytes`
 };
 
 struct ServerStatus {
-  std::string version;  // of the daemon, "0.1.0"
+  std::string version;  // the daemon's, such as "0.1.0"
   uint32_t protocol;
   std::string server_name, graph_name, part_config;
   std::string state;  // "ready" or "draining"
@@ -60,13 +59,13 @@ struct ServerStatus {
   std::vector<std::string> listening;  // addresses and the socket's path
   bool insecure;
   bool ends_with_jobs;  // started by a launch without --keep_alive
-  PartId num_parts;     // of the whole graph
+  PartId num_parts;     // partitions of the whole graph
   std::vector<PartitionStatus> partitions;
   std::vector<JobStatus> jobs;
   uint64_t requests, rows_served, edges_sampled, bytes_sent;
   uint64_t rss_bytes;
   std::vector<TensorShare> tensors;
-  std::optional<StoreStatus> store;  // once there is a tensor
+  std::optional<StoreStatus> store;  // set once there is a tensor
 };
 
 void WriteMember(const JobMember& member, wire::Member::Builder out);

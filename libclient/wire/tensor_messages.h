@@ -3,8 +3,8 @@
 #include "graph/tensor_share.h"
 #include "wire/graphd.capnp.h"
 
-// Distributed tensors on the wire. Enumerations that come from a peer are checked by whoever uses
-// them (CheckTensorSpec).
+// Conversion of distributed tensors to and from wire messages. Enumeration values from a peer are
+// not checked here; the caller checks them (CheckTensorSpec).
 
 namespace graphd {
 

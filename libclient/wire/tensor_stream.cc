@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
-// Smaller messages are cheaper to copy from than to keep.
+// Messages smaller than this are cheaper to copy from than to keep.
 constexpr size_t kKeptBytes = size_t{16} << 10;
 
 }  // namespace
@@ -49,7 +49,7 @@ std::shared_ptr<const void> Inbox::Keep(const void* address, size_t bytes) const
   if (found == messages_.begin()) return nullptr;
   std::shared_ptr<PooledBuffer> buffer = std::prev(found)->second.lock();
   const auto* at = static_cast<const std::byte*>(address);
-  // What waits is counted by its bytes, and must not keep far more memory than that.
+  // Waiting data is counted by its own bytes, so it must not keep a much larger message alive.
   const bool kept =
       buffer && at < buffer->data() + buffer->capacity() && bytes >= buffer->capacity() / 4;
   return kept ? buffer : nullptr;

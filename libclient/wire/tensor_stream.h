@@ -12,24 +12,26 @@
 
 #include "wire/buffer_pool.h"
 
-// The MessageStream under every graphd connection. It does two things that Cap'n Proto 0.9's own
-// does not:
+// The MessageStream under every graphd connection. It does two things that Cap'n Proto 0.9's
+// MessageStream does not:
 //  - messages are received into pooled buffers on huge pages, so that large ones cause no page
-//    faults; the buffer goes back to the pool with the message's reader;
-//  - buffers that a message refers to without a copy (Orphanage::referenceExternalData) are given
-//    back when the message has been *written*. Attaching them to the method's promise would give
-//    them back before: the call is done when its answer is queued, not when it is sent.
+//    faults; the buffer returns to the pool with the message's reader;
+//  - buffers that a message refers to without a copy (Orphanage::referenceExternalData) are
+//  released
+//    when the message has been *written*. Attaching them to the method's promise would release them
+//    earlier: the call completes when its answer is queued, not when it is sent.
 
 namespace graphd {
 
-// What a connection has yet to send: buffers that its messages refer to, and room that requests
-// under way have reserved. Outlives the stream in the hands of calls that are still running when
-// the peer goes. Belongs to the thread of the stream's event loop, but for Room's destructor.
+// The data that a connection has yet to send: buffers that its messages refer to, and room that
+// running requests have reserved. Calls that are still running when the peer disconnects may hold
+// it longer than the stream lives. Not thread-safe: it belongs to the thread of the stream's event
+// loop, except for Room's destructor.
 class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
   explicit Outbox(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Room for a part of an answer; given back when destroyed.
+  // Reserved room for a part of an answer; released when destroyed.
   class Room {
    public:
     Room() = default;
@@ -42,8 +44,8 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     ~Room() {
       if (outbox_) outbox_->bytes_ -= bytes_;
     }
-    // Splits `bytes` off, at most those that are left: an answer of several parts reserves its room
-    // once, so that no part is sent when there is none for the next.
+    // Splits off `bytes`, or what is left if that is less: an answer of several parts reserves its
+    // room once, so that no part is sent when there is no room for the next.
     Room Take(size_t bytes) noexcept {
       bytes = std::min(bytes, bytes_);
       bytes_ -= bytes;
@@ -57,11 +59,11 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     std::shared_ptr<Outbox> outbox_;
     size_t bytes_ = 0;
   };
-  // Throws Error(kOverloaded) when the peer has let too much pile up.
+  // Reserves room. Throws Error(kOverloaded) if the peer has left too many bytes unread.
   Room Reserve(size_t bytes);
 
-  // Keeps `buffer` (and its room) until the message that holds a segment beginning at buffer.data()
-  // was written, or the connection is gone. Throws Error(kUnavailable) if it is gone already.
+  // Keeps `buffer` (and its room) until the message with a segment that begins at buffer.data() has
+  // been written, or the connection is closed. Throws Error(kUnavailable) if it is closed already.
   void ReleaseWhenWritten(PooledBuffer buffer, Room room);
 
   size_t bytes() const noexcept { return bytes_; }
@@ -73,30 +75,30 @@ class Outbox : public std::enable_shared_from_this<Outbox> {
     Room room;
   };
   size_t max_bytes_;
-  std::atomic<size_t> bytes_{0};  // room may be given back on a computing thread
+  std::atomic<size_t> bytes_{0};  // a computing thread may release room
   bool open_ = true;
   std::unordered_map<const void*, Pinned> pinned_;
 };
 
-// Messages that have come and are still being read. Belongs to the thread of the stream's event
-// loop; outlives the stream in the hands of calls that are still running.
+// Received messages that are still being read. Belongs to the thread of the stream's event loop.
+// Calls that are still running may hold it longer than the stream lives.
 class Inbox {
  public:
-  // Keeps the message alive that holds these bytes. Null if that is not a large message, or they
-  // are a small part of it: then copy them.
+  // Returns an owner of the message that contains these bytes, which keeps it alive. Returns null
+  // if that message is not large or the bytes are a small part of it; the caller copies them then.
   std::shared_ptr<const void> Keep(const void* address, size_t bytes) const;
 
  private:
   friend class TensorStream;
   friend class PooledReader;
-  std::map<const void*, std::weak_ptr<PooledBuffer>> messages_;  // by where they begin
+  std::map<const void*, std::weak_ptr<PooledBuffer>> messages_;  // by address of their first byte
 };
 
-// Belongs to one thread: that of its event loop.
+// The message stream of one connection. Belongs to the thread of its event loop.
 class TensorStream final : public capnp::MessageStream {
  public:
-  // `capability_stream` is `stream` again if it can pass descriptors, else null. Messages of more
-  // than `max_message_bytes` end the connection before anything is allocated.
+  // `capability_stream` is `stream` again if it can pass descriptors, else null. A message of more
+  // than `max_message_bytes` closes the connection before anything is allocated.
   TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
                std::shared_ptr<BufferPool> pool, size_t max_message_bytes, size_t max_unsent_bytes);
   ~TensorStream() noexcept(false);

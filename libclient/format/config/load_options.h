@@ -6,10 +6,10 @@
 namespace graphd {
 
 struct LoadOptions {
-  // Called now and then with bytes done and bytes in all; may be empty. Called on the loading
-  // thread.
+  // Called repeatedly on the loading thread with the bytes loaded so far and the total; may be
+  // empty.
   std::function<void(uint64_t done, uint64_t total)> progress;
-  // Compare the checksums that native files carry (a pass over memory at more than 10 GB/s).
+  // Whether to verify the checksums of native files (a pass over memory at more than 10 GB/s).
   bool verify_checksums = true;
 };
 

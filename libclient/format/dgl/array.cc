@@ -46,7 +46,7 @@ DglArray ReadDglArray(ByteReader& reader, const char* what) {
   uint64_t elements = 1, above_zero = 1;
   for (int32_t i = 0; i < ndim; i++) {
     const auto extent = reader.Read<int64_t>(what);
-    // Rows that no file holds are refused even where another extent is 0: no product overflows.
+    // Refuses an impossible extent even where another extent is 0, so that no product overflows.
     if (extent < 0 || static_cast<uint64_t>(extent) > kMaxElements / above_zero) {
       reader.Fail(shape_at + 8 * static_cast<uint64_t>(i), what, " has an extent of ", extent,
                   ", expected a shape of less than 2^56 elements");

@@ -8,7 +8,7 @@
 #include "format/io/byte_reader.h"
 #include "graphd/tensor.h"
 
-// DGL's arrays on disk, and its tensor dictionaries (node_feat.dgl, edge_feat.dgl). All numbers are
+// DGL's arrays on disk and its tensor dictionaries (node_feat.dgl, edge_feat.dgl). All numbers are
 // little-endian and nothing is aligned.
 //
 //   array      u64 0xDD5E40F096B4A13F, u64 reserved, i32 device (1 = CPU), i32 device id, i32 ndim,
@@ -17,16 +17,16 @@
 //   named      u64 length, name, array
 //   dictionary u64 0xDD5A9FBE3FA2443F, u64 count, u64 count, named[count], end of file
 //
-// torch.bool is stored as uint8; nothing on disk tells that it was bool.
+// torch.bool is stored as uint8 and can't be told from it.
 
 namespace graphd {
 
 // A view of an array in a mapped file, which must outlive it.
 struct DglArray {
   DType dtype = DType::kInt64;
-  std::vector<int64_t> shape;  // no extent is negative; the product of all that are > 0 is < 2^56
+  std::vector<int64_t> shape;  // no negative extents; the product of those > 0 is < 2^56
   std::span<const std::byte> data;
-  uint64_t offset = 0;  // of `data` in the file
+  uint64_t offset = 0;  // offset of `data` in the file
 
   int64_t num_elements() const noexcept {
     return static_cast<int64_t>(data.size() / DTypeSize(dtype));
@@ -38,17 +38,18 @@ struct DglNamedArray {
   DglArray array;
 };
 
-// Fewest bytes that an array or a named array takes.
+// Minimum size in bytes of an array and of a named array.
 constexpr uint64_t kDglArrayMinBytes = 40;
 constexpr uint64_t kDglNamedArrayMinBytes = 48;
-// More arrays than this in one list are a damaged file.
+// Maximum number of arrays in one list; a file that claims more is damaged.
 constexpr uint64_t kDglMaxArrays = 16384;
 
-// Each throws Error(kCorrupt) (byte_reader.h). `what` names the array in messages.
+// Reads an array. `what` names it in messages. Throws Error(kCorrupt), like the functions below
+// (see byte_reader.h).
 DglArray ReadDglArray(ByteReader& reader, const char* what);
-// u64 count, then the arrays; names may be in any order but not twice.
+// Reads a u64 count, then the arrays. Names may be in any order but must be distinct.
 std::vector<DglNamedArray> ReadDglNamedArrays(ByteReader& reader, const char* what);
-// A whole file.
+// Reads a whole tensor dictionary, which must end where the file ends.
 std::vector<DglNamedArray> ReadDglTensorDict(ByteReader reader);
 
 // Calls f(UnalignedSpan<T>) for an array of ids within a graph's structure: int32 or int64.
@@ -58,7 +59,7 @@ decltype(auto) VisitDglIds(const DglArray& ids, F&& f) {
   return f(UnalignedSpan<int64_t>(ids.data));
 }
 
-// The array called `name`, or null.
+// Returns the array called `name`, or null.
 const DglArray* FindDglArray(const std::vector<DglNamedArray>& arrays, const std::string& name);
 
 }  // namespace graphd

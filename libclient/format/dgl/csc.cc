@@ -7,7 +7,7 @@
 namespace graphd {
 namespace {
 
-// Type and type-wise id of each local node. `X` is uint32_t or uint64_t.
+// The type and the type-wise id of each local node. `X` is uint32_t or uint64_t.
 template <class X>
 struct LocalNodes {
   std::vector<uint16_t> type;  // empty if the graph has one type
@@ -21,7 +21,7 @@ LocalNodes<X> ReadLocalNodes(const DglStructure& in) {
   nodes.id.resize(static_cast<size_t>(in.node_ids.num_elements()));
   if (map.num_types() > 1) nodes.type.resize(nodes.id.size());
   VisitIntegers(in.node_ids.dtype, in.node_ids.data, [&](auto ids) {
-    for (size_t i = 0; i < ids.size(); i++) {  // DglOwned has checked that they are in the book
+    for (size_t i = 0; i < ids.size(); i++) {  // DglOwned has checked that the book has them
       const auto [type, id] = map.ToTyped(static_cast<int64_t>(ids[i]));
       nodes.id[i] = static_cast<X>(id);
       if (!nodes.type.empty()) nodes.type[i] = static_cast<uint16_t>(type);
@@ -30,7 +30,7 @@ LocalNodes<X> ReadLocalNodes(const DglStructure& in) {
   return nodes;
 }
 
-// One edge type: which positions its edges and its destinations have among the owned.
+// The positions, among the owned objects, of the edges of one type and of their destinations.
 struct TypeRange {
   EdgeTypeId etype;
   size_t first_edge, num_edges;
@@ -57,14 +57,14 @@ std::vector<TypeRange> TypeRanges(const DglStructure& in) {
   return ranges;
 }
 
-// Sorts one edge type at a time. `Ends` is the UnalignedSpan of the edge list.
+// Sorts the edges of one type at a time. `Ends` is the UnalignedSpan of the edge list.
 template <class Ends, class X>
 class Sorter {
  public:
   Sorter(const DglStructure& in, const LocalNodes<X>& nodes, Ends src, Ends dst)
       : in_(in), nodes_(nodes), src_(src), dst_(dst) {}
 
-  // Row of the edge's destination among those of its type.
+  // Returns the row of the edge's destination among the destinations of its type.
   size_t DstRow(const TypeRange& range, size_t edge) const {
     const auto node = static_cast<uint64_t>(dst_[edge]);
     if (node < nodes_.id.size()) {
@@ -107,7 +107,7 @@ class Sorter {
   template <class Id, class Row>
   void Place(const TypeRange& range, std::span<uint64_t> indptr, std::span<Id> indices,
              std::span<Row> rows) const {
-    // indptr[i] serves as the cursor of node i and ends up as the begin of node i + 1.
+    // indptr[i] is the cursor of node i while placing edges and ends as the begin of node i + 1.
     for (size_t r = 0; r < range.num_edges; r++) {
       if (r + 2 * kAhead < range.num_edges) Prefetch(range, r, indptr, indices, rows);
       const size_t edge = Edge(range, r);
@@ -119,7 +119,7 @@ class Sorter {
     indptr[0] = 0;
   }
 
-  // No in-edge of an owned node may be missing among the owned edges.
+  // Checks that no in-edge of an owned node is missing among the owned edges.
   void CheckHaloEdges() const {
     const size_t begin = in_.owned_edges.in_order() ? in_.owned_edges.size() : 0;
     for (size_t edge = begin; edge < dst_.size(); edge++) {
@@ -150,8 +150,8 @@ class Sorter {
 
   static constexpr size_t kAhead = 16;
 
-  // An edge touches four places at random. Fetching them two steps ahead takes a quarter off the
-  // time of 30 million edges (1.66 s to 1.26 s).
+  // Prefetches the four random places that an edge touches. Two steps ahead, this saves a quarter
+  // of the time for 30 million edges (1.66 s to 1.26 s).
   template <class Id, class Row>
   void Prefetch(const TypeRange& range, size_t r, std::span<uint64_t> indptr, std::span<Id> indices,
                 std::span<Row> rows) const {
@@ -162,7 +162,7 @@ class Sorter {
     const uint64_t row = in_.owned_nodes.Position(node(dst_, far)) - range.first_dst;
     __builtin_prefetch(&indptr[std::min<uint64_t>(row, range.num_dst)], 1);
     __builtin_prefetch(&nodes_.id[node(src_, far)]);
-    // Not placed yet, so the cursor of its destination is within the arrays.
+    // The edge is not placed yet, so the cursor of its destination is within the arrays.
     const uint64_t at = indptr[DstRow(range, Edge(range, r + kAhead))];
     __builtin_prefetch(&indices[at], 1);
     __builtin_prefetch(&rows[at], 1);
@@ -174,7 +174,7 @@ class Sorter {
   uint64_t last_node_ = nodes_.id.empty() ? 0 : nodes_.id.size() - 1;
 };
 
-// Calls f(span of uint32_t or uint64_t) with an id array of the segment.
+// Calls f with the span (of uint32_t or uint64_t) of an id array of the segment.
 template <class F>
 void VisitArray(SegmentWriter& writer, const std::string& name, F&& f) {
   if (writer.layout().Find(name)->dtype == DType::kUInt32) {

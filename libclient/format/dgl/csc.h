@@ -11,9 +11,9 @@
 
 namespace graphd {
 
-// What the builder needs of a partition graph; everything must outlive the call.
+// The inputs of BuildDglCsc from a partition graph. They must outlive the call.
 struct DglStructure {
-  const std::string& path;  // of the graph file, for messages
+  const std::string& path;  // path of the graph file, for messages
   const GraphMeta& meta;
   PartId part;
   const DglEdges& edges;
@@ -22,17 +22,18 @@ struct DglStructure {
   const DglArray& node_ids;  // the _ID column of nodes
 };
 
-// The segment of csc/<etype>/{indptr,indices,edge_rows}. Within a node the in-edges ascend by edge
-// id. edge_rows is left out where the edges of a type lie in the order of their destinations.
-// Halo edges are dropped. Throws Error(kCorrupt) if an owned edge has an end of another type, or a
-// destination that is not owned, or if an edge that is not owned has one that is.
+// Builds the segment of csc/<etype>/{indptr,indices,edge_rows}. The in-edges of a node ascend by
+// edge id. edge_rows is left out if the edges of a type are ordered by destination. Halo edges are
+// dropped. Throws Error(kCorrupt) if an owned edge has an end of the wrong type or a destination
+// that is not owned, or if the destination of an edge that is not owned is owned.
 //
-// A counting sort: two passes over the edges, one table of 4 or 8 bytes per local node besides the
-// segment.
+// It uses a counting sort: two passes over the edges, and besides the segment one table of 4 or 8
+// bytes per local node.
 std::shared_ptr<const Segment> BuildDglCsc(const DglStructure& structure,
                                            const std::string& segment_name);
 
-// Layout of that segment; all edge types get edge_rows unless `without_rows` says otherwise.
+// Returns the layout of that segment; each edge type has edge_rows unless `without_rows` excludes
+// it.
 SegmentLayout DglCscLayout(const GraphMeta& meta, PartId part,
                            const std::vector<bool>& without_rows);
 

@@ -6,29 +6,30 @@
 
 #include "format/dgl/graph.h"
 
-// Both ends of every edge of a DGL graph by local edge id, whichever format it is stored in.
+// The ends of every edge of a DGL graph by local edge id, whatever format the graph is stored in.
 
 namespace graphd {
 
 class DglEdges {
  public:
-  // Views the coordinate arrays if they are stored (`graph` must then outlive this); otherwise
-  // expands a compressed matrix, 8 or 16 bytes per edge. Throws Error(kCorrupt) if its offsets
-  // fall or an edge id is missing or doubled. `path` names the file in messages.
+  // Refers to the coordinate arrays if they are stored (`graph` must outlive this object then);
+  // otherwise expands a compressed matrix, which takes 8 or 16 bytes per edge. Throws
+  // Error(kCorrupt) if its offsets decrease, or if an edge id is missing or repeated. `path` names
+  // the file in messages.
   DglEdges(const DglGraph& graph, const std::string& path);
 
   int64_t num_nodes() const noexcept { return num_nodes_; }
   size_t size() const noexcept { return size_; }
 
-  // Calls f(src, dst) with two UnalignedSpan of int32 or int64 local node ids. Those of coordinate
-  // arrays are as the file has them: anything.
+  // Calls f(src, dst) with two UnalignedSpan of int32 or int64 local node ids. Ids from coordinate
+  // arrays are not checked and may be out of range.
   template <class F>
   decltype(auto) Visit(F&& f) const {
     if (wide_) return f(UnalignedSpan<int64_t>(src_), UnalignedSpan<int64_t>(dst_));
     return f(UnalignedSpan<int32_t>(src_), UnalignedSpan<int32_t>(dst_));
   }
-  // Where in the file the end of an edge lies, for messages; of a compressed matrix, where its
-  // column of ends begins.
+  // Return the file offset of an end of an edge, for messages; for a compressed matrix, the offset
+  // is relative to the begin of its column of ends.
   uint64_t SrcOffset(size_t edge) const noexcept { return src_offset_ + edge * stride_; }
   uint64_t DstOffset(size_t edge) const noexcept { return dst_offset_ + edge * stride_; }
 

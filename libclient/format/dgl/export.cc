@@ -48,7 +48,8 @@ void CheckFeatures(const std::string& type, const std::vector<RawFeature>& featu
   }
 }
 
-// `map` and `type` say where the rows of the features lie.
+// Checks that DGL can load features of partitions without rows. `map` and `type` determine the rows
+// of each partition.
 void CheckEmptyFeatures(const std::string& type_name, const std::vector<RawFeature>& features,
                         const IdMap& map, int32_t type) {
   for (const RawFeature& feature : features) {
@@ -62,7 +63,7 @@ void CheckEmptyFeatures(const std::string& type_name, const std::vector<RawFeatu
   }
 }
 
-// A file of features, one array after another.
+// A file of features, written one array after another.
 class FeatureFile {
  public:
   FeatureFile(const std::string& path, size_t count, const std::function<void(uint64_t)>& written)
@@ -72,7 +73,7 @@ class FeatureFile {
     out_.Put(uint64_t{count});
   }
 
-  // `count` rows, row(i) each.
+  // Writes `count` rows: values[row(i)] for each i.
   template <class F>
   void PutRows(const std::string& key, const Tensor& values, int64_t count, F&& row) {
     std::vector<int64_t> shape = values.shape();
@@ -100,7 +101,7 @@ class FeatureFile {
   DglOutput out_;
 };
 
-// How many features there are, orig_id included.
+// Returns the number of features, including orig_id.
 template <class Types>
 size_t CountFeatures(const Types& types) {
   size_t count = 0;

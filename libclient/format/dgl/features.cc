@@ -9,7 +9,7 @@
 namespace graphd {
 namespace {
 
-// Large enough to make calls cheap, small enough for progress to move.
+// Bytes per read: large enough to make calls cheap, small enough for progress to move.
 constexpr size_t kSlice = size_t{16} << 20;
 
 struct Key {
@@ -63,8 +63,8 @@ DglFeatures::DglFeatures(const std::string& path, const GraphMeta& meta, PartId 
 std::shared_ptr<const Segment> DglFeatures::Load(
     const std::string& segment_name, const std::vector<uint64_t>& file_rows,
     const std::function<void(uint64_t)>& progress) const {
-  // Read, not copied from the mapping: half the page faults, and a file that is cut meanwhile gives
-  // an error instead of SIGBUS.
+  // Reading causes half the page faults of copying from the mapping, and a file that is truncated
+  // meanwhile causes an error instead of SIGBUS.
   const UniqueFd fd = OpenFile(file_.path(), O_RDONLY);
   SegmentWriter writer(segment_name, layout_);
   for (const Entry& entry : entries_) {

@@ -9,7 +9,8 @@ namespace {
 using dgl::kBitmask;
 using dgl::kHeaderBytes;
 
-// An array of ids: one dimension, int32 or int64, `count` elements.
+// Reads an array of ids: one dimension, int32 or int64, `count` elements (any number if it is
+// negative).
 DglArray ReadIds(ByteReader& reader, const char* what, int64_t count) {
   const uint64_t begin = reader.offset();
   DglArray array = ReadDglArray(reader, what);
@@ -23,7 +24,7 @@ DglArray ReadIds(ByteReader& reader, const char* what, int64_t count) {
   return array;
 }
 
-// The i64 pair (columns, rows) before a matrix; a null array is allowed to have any size.
+// Reads the i64 pair (columns, rows) before a matrix; `nodes` is negative if any size is allowed.
 void ExpectSquare(ByteReader& reader, const char* what, int64_t nodes) {
   const uint64_t begin = reader.offset();
   const auto cols = reader.Read<int64_t>(what);
@@ -66,7 +67,7 @@ DglCoo ReadCoo(ByteReader& reader, int64_t nodes) {
   return coo;
 }
 
-// One node type with one edge type that begins and ends at it.
+// Reads a metagraph, which must have one node type and one edge type from it to itself.
 void ReadMeta(ByteReader& reader) {
   reader.Expect(dgl::kMetaMagic, "magic of a metagraph");
   const uint64_t begin = reader.offset();
@@ -77,7 +78,7 @@ void ReadMeta(ByteReader& reader) {
   }
 }
 
-// Which formats are stored, as bits.
+// Returns the bits of the stored formats.
 int64_t ReadFormats(ByteReader& reader) {
   const uint64_t begin = reader.offset();
   const auto stored = reader.Read<int64_t>("stored formats");
@@ -97,7 +98,7 @@ int64_t ReadFormats(ByteReader& reader) {
 void ReadUnit(ByteReader& reader, DglGraph& graph) {
   reader.Expect(dgl::kUnitMagic, "magic of a relation");
   const int64_t formats = ReadFormats(reader);
-  // The number of nodes stands after the matrices; the first one tells it, the rest must agree.
+  // The number of nodes follows the matrices; take it from the first matrix, the rest must agree.
   graph.num_nodes = -1;
   graph.num_edges = -1;
   const auto peek_nodes = [&] {

@@ -7,8 +7,8 @@
 
 #include "format/dgl/array.h"
 
-// DGL's graph files, version 2 (graph.dgl): what a partition's holds, which is one homogeneous
-// graph whose types, if any, are columns. Layout (arrays as in array.h):
+// DGL's graph files, version 2 (graph.dgl), as far as partitions use them: one homogeneous graph,
+// whose types, if any, are columns. Layout (arrays as in array.h):
 //
 //   file    u64 0xDD2E4FF046B4A13F, u64 version (2), u64 kind (2), u64 graphs (1), rubbish to 4096,
 //           u64 start, named labels, at `start` the graph, then u64 L, u64 graphs, u64 offsets, u64
@@ -31,24 +31,24 @@ struct DglCoo {
   DglArray src, dst;
 };
 
-// Rows are sources (csr) or destinations (csc); position p of a row holds edge ids[p], or edge p if
-// `ids` is empty.
+// A compressed matrix. Its rows are sources (csr) or destinations (csc); position p of a row holds
+// edge ids[p], or edge p if `ids` is empty.
 struct DglCompressed {
   DglArray indptr, indices, ids;
 };
 
-// Views of a mapped file, which must outlive them. Sizes agree with one another and every array is
-// int32 or int64 where ids are meant; the ids themselves are not looked at.
+// Views of a mapped file, which must outlive them. Sizes agree with one another and arrays of ids
+// are int32 or int64; the ids themselves are not checked.
 struct DglGraph {
   int64_t num_nodes = 0;
   int64_t num_edges = 0;
   std::optional<DglCoo> coo;
-  std::optional<DglCompressed> csr, csc;  // at least one of the three is here
+  std::optional<DglCompressed> csr, csc;  // at least one of the three is set
   std::vector<DglNamedArray> node_data;   // [num_nodes, ...]
   std::vector<DglNamedArray> edge_data;   // [num_edges, ...]
 };
 
-// Reads the headers; O(1) in the size of the graph. Throws Error(kVersion) for version-1 files,
+// Reads the headers, in constant time. Throws Error(kVersion) for files of version 1, and
 // Error(kCorrupt) naming file, offset and expectation.
 DglGraph ReadDglGraph(ByteReader reader);
 

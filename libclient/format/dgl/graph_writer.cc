@@ -40,11 +40,11 @@ class GraphFile {
     const uint64_t version = 2, kind = 2, graphs = 1, labels = 0;
     for (uint64_t field : {dgl::kFileMagic, version, kind, graphs}) out_.Put(field);
     out_.PutZeros(dgl::kHeaderBytes - out_.position());
-    out_.Put(dgl::kHeaderBytes + 16);  // where the graph begins
+    out_.Put(dgl::kHeaderBytes + 16);  // offset of the graph
     out_.Put(labels);
   }
 
-  // One node type with one relation to itself, as a matrix.
+  // Writes a metagraph with one node type and one relation to itself, as a matrix.
   void PutMeta() {
     const int64_t indptr[] = {0, 1}, indices[] = {0};
     out_.Put(dgl::kMetaMagic);
@@ -73,7 +73,7 @@ class GraphFile {
     out_.Put(halo_.num_nodes());
   }
 
-  // An array of value(edge) by local edge id.
+  // Writes an array of value(edge) by local edge id.
   template <class T, class F>
   void PutEachEdge(F&& value) {
     out_.BeginArray(DTypeOf<T>(), {halo_.num_edges()});
@@ -107,7 +107,7 @@ class GraphFile {
     out_.Put(uint8_t{0});  // sorted
   }
 
-  // Sources come in no order, so their rows are collected first.
+  // Collects the rows of all sources first, because sources are visited in no particular order.
   void PutCsr() {
     struct Entry {
       int64_t dst, edge;
@@ -135,7 +135,7 @@ class GraphFile {
     out_.Put(uint8_t{0});  // sorted
   }
 
-  // A column of value(homogeneous id, type, owner) by local node id.
+  // Writes a column of value(homogeneous id, type, owner) by local node id.
   template <class T, class F>
   void PutNodeColumn(const char* name, F&& value) {
     out_.PutText(name);
@@ -150,8 +150,8 @@ class GraphFile {
     PutNodeColumn<int32_t>("_TYPE", [](int64_t, NodeTypeId type, PartId) { return type; });
   }
 
-  // Columns are in the order that DGL's hash maps give them, for no better reason than that the
-  // files can be compared byte by byte.
+  // Writes the columns in the order of DGL's hash maps, only so that files can be compared byte by
+  // byte.
   void PutNodeColumns() {
     out_.Put(uint64_t{1});
     out_.Put(uint64_t{2} + several_ + typed_);
@@ -185,8 +185,8 @@ class GraphFile {
   const DglHalo& halo_;
   int64_t formats_;
   DglOutput& out_;
-  bool several_ = false;  // partitions
-  bool typed_ = false;    // the columns _TYPE are there
+  bool several_ = false;  // the graph has several partitions
+  bool typed_ = false;    // the columns _TYPE are written
 };
 
 }  // namespace

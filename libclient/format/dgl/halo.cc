@@ -35,7 +35,7 @@ int64_t DglHalo::ToHomo(NodeTypeId type, int64_t id) const {
   return book_.nodes().ranges()[Index(type)][owner].begin + (id - first[owner]);
 }
 
-// The halo nodes that in-edges reach.
+// Adds the halo nodes that in-edges reach.
 void DglHalo::AddSources(int num_hops) {
   std::vector<int64_t> added;
   int hop = 1;
@@ -60,7 +60,7 @@ void DglHalo::AddSources(int num_hops) {
   }
 }
 
-// The halo nodes to which edges leave; counts the edges that are here, too.
+// Adds the halo nodes that owned nodes have edges to; counts the edges that are stored, too.
 void DglHalo::AddDestinations() {
   first_edge_.resize(Index(book_.num_partitions()));
   num_owned_edges_ = book_.edges().count_in(part_);

@@ -7,8 +7,8 @@
 #include "format/dgl/ranked_id_set.h"
 #include "format/partition/plan.h"
 
-// What DGL stores of a partition: the nodes and edges that it owns, and around them a halo, so that
-// a graph of `num_hops` in-directions around each owned node is there.
+// The nodes and edges that DGL stores for a partition: those it owns, and a halo around them that
+// contains the in-neighbourhood of `num_hops` hops of each owned node.
 //
 //   halo nodes  1 hop: the sources of owned edges, and the destinations of edges that leave the
 //               partition. Each further hop: the sources of the in-edges of the nodes that the hop
@@ -16,9 +16,9 @@
 //   edges       owned: the in-edges of owned nodes. Not owned: all edges from owned to halo nodes,
 //               and all in-edges of the halo nodes that in-edges reach in fewer than num_hops hops.
 //
-// Local node ids are the owned nodes by homogeneous id, then the halo nodes by homogeneous id;
-// local edge ids likewise. Nothing of it is stored but two bits per node of the graph: edges are
-// found anew in the plan on each walk.
+// Local node ids number the owned nodes by homogeneous id, then the halo nodes by homogeneous id;
+// local edge ids likewise. Only two bits per node of the graph are stored: each pass searches the
+// plan for the edges again.
 
 namespace graphd {
 
@@ -32,7 +32,7 @@ class DglHalo {
   };
 
   // Reads every edge of the graph once, and the in-edges of halo nodes once per hop. The plan must
-  // outlive it. Requires: num_hops >= 0, and >= 1 if edges are cut.
+  // outlive this object. Requires: num_hops >= 0, and >= 1 if edges are cut.
   DglHalo(const PartitionPlan& plan, PartId part, int num_hops);
 
   PartId part() const noexcept { return part_; }
@@ -42,20 +42,20 @@ class DglHalo {
   int64_t num_owned_edges() const noexcept { return num_owned_edges_; }
   int64_t num_edges() const noexcept { return num_edges_; }
 
-  // Local ids of the ends of an edge that is here.
+  // Return the local ids of the ends of a stored edge.
   int64_t LocalSrc(const Edge& edge) const {
     return LocalNode(ToHomo(schema_.src_type(edge.type), edge.src));
   }
   int64_t LocalDst(const Edge& edge) const { return LocalNode(edge.dst); }
 
-  // f(homogeneous id, type, owner) of each node by local id.
+  // Calls f(homogeneous id, type, owner) for each node by local id.
   template <class F>
   void ForEachNode(F&& f) const;
-  // f(Edge) of each edge by local id.
+  // Calls f(Edge) for each edge by local id.
   template <class F>
   void ForEachEdge(F&& f) const;
-  // The same edges by the local id of their destination, then by their own; end_of_row() follows
-  // the last of each destination, also of one that has none.
+  // Calls f for the same edges, ordered by the local id of their destination, then by their own,
+  // and end_of_row() after the last edge of each destination, also of destinations without edges.
   template <class F, class G>
   void ForEachRow(F&& f, G&& end_of_row) const;
 
@@ -65,7 +65,7 @@ class DglHalo {
     int64_t first_new, first_homo, size;
   };
   NodeRange Nodes(PartId part, NodeTypeId type) const;
-  // Homogeneous id of the node of a type that has the new id `id`.
+  // Returns the homogeneous id of the node of `type` with the new id `id`.
   int64_t ToHomo(NodeTypeId type, int64_t id) const;
   int64_t LocalNode(int64_t homo) const {
     const bool owned = homo >= first_node_ && homo < last_node_;
@@ -75,18 +75,18 @@ class DglHalo {
     const NodeRange& own = own_[static_cast<size_t>(schema_.src_type(edge.type))];
     return edge.src >= own.first_new && edge.src - own.first_new < own.size;
   }
-  // f(Edge without local id) of the in-edges of type e of a node that `owner` owns.
+  // Calls f(Edge without local id) for the in-edges of type e of a node that `owner` owns.
   template <class F>
   void ForEachInEdge(EdgeTypeId e, PartId owner, int64_t dst_new, int64_t dst_homo, F&& f) const;
-  // f(homogeneous id, new id) of the nodes of a type that `owner` owns and that are here.
+  // Calls f(homogeneous id, new id) for the stored nodes of a type that `owner` owns.
   template <class F>
   void ForEachNodeOf(PartId owner, NodeTypeId type, F&& f) const;
-  // The same edges as ForEachInEdge, but only those that are here, with their local ids: next++.
+  // Like ForEachInEdge, but only for the stored edges, with their local ids: next++.
   template <class F>
   void ForEachInEdgeHere(EdgeTypeId e, PartId owner, int64_t dst_new, int64_t dst_homo,
                          int64_t& next, F&& f) const;
   template <class F>
-  void ForEachPart(F&& f) const;  // this partition first
+  void ForEachPart(F&& f) const;  // visits this partition first
 
   void AddSources(int num_hops);
   void AddDestinations();
@@ -98,9 +98,10 @@ class DglHalo {
   std::vector<NodeRange> own_;  // by NodeTypeId
   int64_t first_node_ = 0, last_node_ = 0;
   RankedIdSet halo_;      // by homogeneous id
-  RankedIdSet expanded_;  // those of them whose in-edges are all here
+  RankedIdSet expanded_;  // halo nodes all of whose in-edges are stored
   int64_t num_owned_edges_ = 0, num_edges_ = 0;
-  std::vector<std::vector<int64_t>> first_edge_;  // [owner][edge type]: local id of the first here
+  std::vector<std::vector<int64_t>>
+      first_edge_;  // [owner][edge type]: local id of the first stored edge
 };
 
 template <class F>
@@ -171,7 +172,7 @@ void DglHalo::ForEachEdge(F&& f) const {
 template <class F, class G>
 void DglHalo::ForEachRow(F&& f, G&& end_of_row) const {
   ForEachPart([&](PartId owner) {
-    // Destinations ascend among the edges of one type, so a counter per type tells local ids.
+    // Destinations ascend among the edges of one type, so a counter per type gives the local ids.
     std::vector<int64_t> next = first_edge_[static_cast<size_t>(owner)];
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
       ForEachNodeOf(owner, t, [&](int64_t homo, int64_t id) {

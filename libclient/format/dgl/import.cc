@@ -7,7 +7,7 @@
 namespace graphd {
 namespace {
 
-// The three files of a partition, opened and their headers checked.
+// The three files of a partition, opened, with their headers checked.
 struct Files {
   MappedFile graph_file;
   DglGraph graph;
@@ -19,7 +19,7 @@ Files Open(const PartConfig& config, PartId part) {
   const PartFiles& paths = config.parts[static_cast<size_t>(part)];
   MappedFile graph_file(paths.part_graph);
   DglGraph graph = ReadDglGraph(ByteReader(graph_file.bytes(), paths.part_graph));
-  // Before anything is allocated by what the part config says.
+  // Check the sizes before anything is allocated according to the part config.
   const int64_t nodes = meta.book.nodes().count_in(part), edges = meta.book.edges().count_in(part);
   if (nodes > graph.num_nodes || edges > graph.num_edges) {
     Throw(ErrorCode::kCorrupt, paths.part_graph, ": has ", graph.num_nodes, " nodes and ",
@@ -53,7 +53,7 @@ std::shared_ptr<const Partition> LoadDglPartition(const PartConfig& config, Part
     done = std::min(done + bytes, total);
     if (options.progress) options.progress(done, total);
   };
-  // Names of memory files are at most 249 bytes.
+  // Memory files have names of at most 249 bytes.
   const std::string name = StrCat(meta.graph_name.substr(0, 100), "/", part);
 
   const DglOwned::Source node_source{"node", path, files.graph.node_data, "inner_node"};

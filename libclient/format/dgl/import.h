@@ -6,12 +6,12 @@
 #include "format/config/load_options.h"
 #include "format/config/part_config.h"
 
-// Partitions as DGL writes them: graph.dgl, node_feat.dgl and edge_feat.dgl. What LoadPartition
-// calls for them; the same contract.
+// Partitions in DGL's format: graph.dgl, node_feat.dgl and edge_feat.dgl. LoadPartition and
+// EstimatePartitionBytes (load.h) call these functions, which have the same contract.
 
 namespace graphd {
 
-// At most one row table per edge type more than the partition will take.
+// Exceeds the partition's memory by at most one row table per edge type.
 uint64_t EstimateDglBytes(const PartConfig& config, PartId part);
 
 std::shared_ptr<const Partition> LoadDglPartition(const PartConfig& config, PartId part,

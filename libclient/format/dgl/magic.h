@@ -4,8 +4,8 @@
 
 #include "graphd/tensor.h"
 
-// The fixed numbers of DGL's files, for those who read and who write them (array.h and
-// graph.h have the layouts).
+// The magic numbers of DGL's files, for reading and writing (array.h and graph.h describe the
+// layouts).
 
 namespace graphd::dgl {
 
@@ -18,9 +18,9 @@ constexpr uint64_t kUnitMagic = 0xDD2E60F0F6B4A127;
 constexpr uint64_t kCooMagic = 0xDD61FFD305DFF127;
 constexpr uint64_t kCompressedMagic = 0xDD6CD31205DFF127;
 
-constexpr uint64_t kHeaderBytes = 4096;           // of a graph file, mostly unused
-constexpr int64_t kBitmask = int64_t{1} << 32;    // a format field with it is a set of bits
-enum : int64_t { kCoo = 1, kCsr = 2, kCsc = 4 };  // those bits, in the order of the matrices
+constexpr uint64_t kHeaderBytes = 4096;           // size of a graph file's header, mostly unused
+constexpr int64_t kBitmask = int64_t{1} << 32;    // set in a format field that is a set of bits
+enum : int64_t { kCoo = 1, kCsr = 2, kCsc = 4 };  // the bits, in the order of the matrices
 
 struct DTypeCode {
   uint8_t kind, bits;

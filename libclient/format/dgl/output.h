@@ -13,20 +13,21 @@
 
 namespace graphd {
 
-// One of DGL's files (array.h, graph.h) while it is written, from its first byte to its
-// last through one bounded buffer. It has a temporary name until Finish().
+// One of DGL's files (array.h, graph.h) while it is written from begin to end through one buffer of
+// fixed size. It has a temporary name until Finish(). Not thread-safe. Throws Error if a write
+// fails.
 class DglOutput {
  public:
-  // `written` is told the bytes of each piece that leaves the buffer; may be empty.
+  // Calls `written`, unless it is empty, with the bytes of each piece that leaves the buffer.
   DglOutput(std::string path, std::function<void(uint64_t)> written);
-  // Removes a file that was not finished.
+  // Removes the file if it was not finished.
   ~DglOutput();
   DglOutput(const DglOutput&) = delete;
   DglOutput& operator=(const DglOutput&) = delete;
 
   uint64_t position() const noexcept { return flushed_ + filled_; }
 
-  // A number or an array's element, little-endian, without padding.
+  // Writes a number or an element of an array, little-endian, without padding.
   template <class T>
   void Put(T value) {
     if (buffer_.size() - filled_ < sizeof value) Flush();
@@ -34,18 +35,18 @@ class DglOutput {
     filled_ += sizeof value;
   }
   void PutBytes(std::span<const std::byte> bytes);
-  // Length, then the characters.
+  // Writes the length, then the characters.
   void PutText(const std::string& text);
   void PutZeros(size_t count);
 
-  // The header of an array; the elements follow, by Put or PutBytes, then EndArray(), which checks
-  // that they are as many as the shape says. bool becomes uint8, as DGL writes it.
+  // Writes the header of an array. The elements follow, by Put or PutBytes, then EndArray(), which
+  // checks that their number agrees with the shape. bool becomes uint8, as in DGL.
   void BeginArray(DType dtype, const std::vector<int64_t>& shape);
   void EndArray();
-  // A whole array of int64 in one dimension.
+  // Writes a one-dimensional array of int64.
   void PutIds(std::span<const int64_t> ids);
 
-  // Syncs the file and gives it its name. Returns its size.
+  // Syncs the file and gives it its final name. Returns its size.
   uint64_t Finish();
 
  private:
@@ -56,9 +57,9 @@ class DglOutput {
   std::function<void(uint64_t)> written_;
   UniqueFd fd_;
   std::vector<std::byte> buffer_;
-  size_t filled_ = 0;       // of the buffer
-  uint64_t flushed_ = 0;    // bytes that left it
-  uint64_t array_end_ = 0;  // position at which the array has all of its bytes
+  size_t filled_ = 0;       // used bytes of the buffer
+  uint64_t flushed_ = 0;    // bytes that have left the buffer
+  uint64_t array_end_ = 0;  // position where the current array is complete
 };
 
 }  // namespace graphd

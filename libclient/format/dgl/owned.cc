@@ -17,7 +17,7 @@ template <class... Args>
         i, " ", args...);
 }
 
-// The column, or null if the file has none.
+// Returns the column, or null if the file does not have it.
 const DglArray* OptionalColumn(const DglOwned::Source& source, const char* name) {
   return FindDglArray(source.columns, name) ? &DglIdColumn(source, name) : nullptr;
 }

@@ -6,14 +6,15 @@
 
 namespace graphd {
 
-// A set of ids 0..bound-1 that tells how many of its members are smaller than a given one, in
-// constant time and a quarter of a byte per possible id. Fill it, Count() once, then ask.
+// A set of ids 0..bound-1 that counts its members below a given id in constant time, at a quarter
+// of a byte per possible id. First insert all ids, then call Count() once, then call size() and
+// Rank(). Not thread-safe while it is filled.
 class RankedIdSet {
  public:
   explicit RankedIdSet(int64_t bound) : words_(static_cast<size_t>((bound + 63) / 64)) {}
 
   bool Contains(int64_t id) const { return words_[Word(id)] & Bit(id); }
-  // Whether it is new.
+  // Returns whether the id is new.
   bool Insert(int64_t id) {
     uint64_t& word = words_[Word(id)];
     const bool is_new = !(word & Bit(id));

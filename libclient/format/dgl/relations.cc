@@ -40,7 +40,8 @@ void DeriveRelationEnds(const std::string& graph_path, const PartitionBook& book
     });
   };
 
-  // Owned edges come first, by type: the first of each type is known without a search.
+  // Owned edges come first, ordered by type, so the first edge of each type is known without a
+  // search.
   size_t first = 0;
   for (EdgeTypeId e = 0; e < book.edges().num_types(); e++) {
     const auto count = static_cast<size_t>(book.edges().count_in(part, e));

@@ -6,18 +6,18 @@
 
 #include "graphd/partition_book.h"
 
-// DGL 0.6-0.9 named edge types by their relation alone; which node types it joins stands nowhere
-// but in the edges.
+// DGL 0.6-0.9 named edge types by their relation alone; only the edges tell which node types a
+// relation joins.
 
 namespace graphd {
 
-// Ends of an edge type; none while no edge of it was seen.
+// The node types at the ends of an edge type.
 struct RelationEnds {
   NodeTypeId src, dst;
 };
 
-// Fills the entries of `ends` (by EdgeTypeId) that are empty from one edge each of a partition's
-// graph file, owned or not. Those without an edge there stay empty. Throws Error(kCorrupt).
+// Fills the empty entries of `ends` (by EdgeTypeId), each from one edge in a partition's graph
+// file, owned or not. Entries of types without an edge there stay empty. Throws Error(kCorrupt).
 void DeriveRelationEnds(const std::string& graph_path, const PartitionBook& book, PartId part,
                         std::vector<std::optional<RelationEnds>>& ends);
 

@@ -59,7 +59,7 @@ class Chunked {
     }
   }
 
-  // <what>_per_type, or the sums of <what>_per_chunk; -1 for each if neither is there.
+  // Returns <what>_per_type, or the sums of <what>_per_chunk; -1 for each type if both are missing.
   std::vector<int64_t> ReadCounts(const std::string& what, int32_t types) const {
     std::vector<int64_t> counts(Index(types), -1);
     const auto list = [&](const std::string& key) {
@@ -74,7 +74,8 @@ class Chunked {
       for (size_t t = 0; t < counts.size(); t++) counts[t] = field[t].Int(0, kMaxRawCount);
     }
     if (!root_.Has(what + "_per_chunk")) {
-      if (counts[0] < 0 && what == "num_nodes") root_["num_nodes_per_type"];  // says it is missing
+      if (counts[0] < 0 && what == "num_nodes")
+        root_["num_nodes_per_type"];  // throws: it is missing
       return counts;
     }
     const JsonField field = list(what + "_per_chunk");
@@ -92,7 +93,7 @@ class Chunked {
     return counts;
   }
 
-  // The files of a FileSpec, and whether they are arrays.
+  // Returns the files of a FileSpec; sets whether they are arrays.
   std::vector<std::string> Files(const JsonField& spec, bool& numpy) const {
     const JsonField name = spec["format"]["name"];
     const std::string format = name.String();
@@ -132,7 +133,7 @@ class Chunked {
     bool numpy = false;
     for (const std::string& file : Files(root_["edges"][etype], numpy)) {
       if (numpy) {
-        // As in text, a row is an edge; a piece of two edges is no other.
+        // Rows are edges, as in text; also in a chunk of two edges, whose shape would be ambiguous.
         ReadNpyEdges(file, TwoByTwo::kEdgesInRows, reading, progress_);
       } else {
         const TableHints hints{.separator = std::nullopt, .header = false};
@@ -148,7 +149,8 @@ class Chunked {
     std::move(reading.ends).Finish(graph_.edges.emplace_back());
   }
 
-  // `of(type)`: how many rows its features have, and where they go.
+  // Reads the features under `key`. `of(type)` returns the number of their rows and their
+  // destination.
   template <class F>
   void ReadData(const char* key, F&& of) {
     if (!root_.Has(key)) return;
@@ -174,7 +176,7 @@ class Chunked {
     }
   }
 
-  // One array is mapped; several are copied behind one another.
+  // Returns the rows of all files: a single array is mapped, several are concatenated in memory.
   Tensor JoinArrays(const std::vector<std::string>& files, int64_t rows) const {
     Tensor first = MapNpy(files[0]);
     if (files.size() == 1) return first;
@@ -182,7 +184,7 @@ class Chunked {
     if (shape.empty()) Throw(ErrorCode::kCorrupt, files[0], ": a single number, expected rows");
     shape[0] = rows;
     const size_t row_bytes = first.row_bytes();
-    // No more memory than the files have.
+    // Check the size first: no more memory than the files have is allocated.
     uint64_t bytes = 0;
     for (const std::string& file : files) bytes += FileSize(file);
     uint64_t wanted = 0;

@@ -8,7 +8,7 @@
 
 namespace graphd {
 
-// The ends of edges while they are read: 32 bits each until an id needs more. One thread.
+// The ends of edges while they are read: 32 bits each until an id needs more. Not thread-safe.
 class EdgeBuilder {
  public:
   void Add(uint64_t src, uint64_t dst) {
@@ -24,11 +24,11 @@ class EdgeBuilder {
     dst_end_ = std::max(dst_end_, dst + 1);
   }
   int64_t count() const noexcept { return static_cast<int64_t>(src_.num_elements()); }
-  // One more than the largest id of that end; 0 without edges.
+  // Return one more than the largest id of that end; 0 without edges.
   uint64_t src_end() const noexcept { return src_end_; }
   uint64_t dst_end() const noexcept { return dst_end_; }
 
-  // Sets src and dst; the rest of `edges` is left alone.
+  // Sets src and dst; leaves the rest of `edges` as it is.
   void Finish(RawEdges& edges) &&;
 
  private:

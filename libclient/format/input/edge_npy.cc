@@ -7,12 +7,12 @@
 namespace graphd {
 namespace {
 
-// Ids in a mapped array, `stride` elements apart.
+// A column of ids in a mapped array, `stride` elements apart.
 struct IdColumn {
   const NpyFile& file;
   size_t first = 0, stride = 1;
 
-  // Where an element stands, for messages.
+  // The place of an element in the file, for messages.
   struct Place {
     const IdColumn& column;
     size_t i;
@@ -36,7 +36,7 @@ struct IdColumn {
   }
 };
 
-// f(a value of the array's type).
+// Calls f with a value of the array's type.
 template <class F>
 void VisitIdType(const NpyFile& file, F&& f) {
   switch (file.dtype()) {
@@ -87,7 +87,7 @@ void ReadNpyEdges(const std::string& path, TwoByTwo two_by_two, EdgesBeingRead& 
   const bool rows_are_ends =
       shape[0] == 2 && (shape[1] != 2 || two_by_two == TwoByTwo::kEndsInRows);
   const auto count = static_cast<size_t>(rows_are_ends ? shape[1] : shape[0]);
-  // [2, E] in C order and [E, 2] in Fortran order have all sources first.
+  // All sources come first in [2, E] in C order and [E, 2] in Fortran order.
   const bool sources_first = rows_are_ends != file.fortran_order();
   const IdColumn src{file, 0, sources_first ? size_t{1} : size_t{2}};
   const IdColumn dst{file, sources_first ? count : size_t{1}, src.stride};

@@ -13,20 +13,20 @@
 
 // The columns of a table that become features of its nodes or edges.
 //
-// With a header, a column makes a feature of its name, and columns that are called NAME.0, NAME.1
-// ... make one feature NAME of several numbers. Without a header a single column is called `single`
-// and several make one feature "feat".
+// With a header, a column becomes a feature of its name, and columns called NAME.0, NAME.1 ...
+// become one feature NAME of several numbers. Without a header, a single column is called `single`,
+// and several become one feature "feat".
 
 namespace graphd {
 
-// Which columns a user wants: all, or those of some names or positions.
+// The columns that a user wants as features: all, or those of some names or positions.
 class FeatureSelection {
  public:
   FeatureSelection() = default;
   explicit FeatureSelection(std::optional<std::vector<std::string>> wanted)
       : wanted_(std::move(wanted)) {}
   bool Takes(const std::string& name);
-  // Throws Error(kInvalid) naming what was wanted and never there.
+  // Throws Error(kInvalid) naming a wanted column that no table has.
   void CheckAllSeen() const;
 
  private:
@@ -38,11 +38,12 @@ class FeatureColumns {
  public:
   explicit FeatureColumns(std::string single) : single_(std::move(single)) {}
 
-  // Before the rows of each file. `taken`: columns that are ids. Throws Error(kInvalid) if a file
-  // does not have the features of those before.
+  // Starts a file; call it before its rows. `taken`: columns that are ids. Throws Error(kInvalid)
+  // if its features differ from those of earlier files.
   void Open(const std::string& path, const TableFormat& format, const std::vector<size_t>& taken,
             FeatureSelection& selection);
-  // The features of a row. `where` has Fail(...), which is called for a cell that is no number.
+  // Appends the features of a row. `where` has Fail(...), which is called for a cell that is not a
+  // number.
   template <class Where>
   void Append(std::span<const std::string_view> cells, const Where& where) {
     for (size_t g = 0; g < groups_.size(); g++) {
@@ -51,8 +52,8 @@ class FeatureColumns {
       }
     }
   }
-  // Adds them to `features`; those whose name ends in "_mask" become uint8 if they are 0 and 1.
-  // Throws Error(kInvalid) if there is one of that name.
+  // Adds the features to `features`; those whose name ends in "_mask" become uint8 if they are 0
+  // and 1. Throws Error(kInvalid) if `features` has one of that name already.
   void Finish(int64_t rows, std::vector<RawFeature>& features) &&;
 
  private:
@@ -67,10 +68,11 @@ class FeatureColumns {
   std::string single_, first_path_;
   std::vector<Group> groups_;
   std::vector<NumberColumn> values_;
-  std::vector<std::string> columns_;  // of the open file, for messages
+  std::vector<std::string> columns_;  // names in the open file, for messages
 };
 
-// Throws Error(kInvalid) naming `source` if there is a feature of that name.
+// Adds a feature. Throws Error(kInvalid) naming `source` if there is a feature of that name
+// already.
 void AddFeature(std::vector<RawFeature>& features, const std::string& name, Tensor values,
                 const std::string& source);
 

@@ -15,11 +15,11 @@
 namespace graphd {
 namespace {
 
-// One file with edges, its form known.
+// A file with edges and its detected format.
 struct OpenEdgeFile {
   const EdgeFile* file;
   EdgeFileKind kind;
-  EdgeTable table;  // if it is one
+  EdgeTable table;  // for kTable only
 };
 
 class GraphFiles {
@@ -70,7 +70,7 @@ class GraphFiles {
           "'; the types are ", Join(ntypes, ", "));
   }
 
-  // A type that is no end of an edge type may be meant, or be misspelled.
+  // Reports a node type that no edge type has as an end: it may be intended or misspelled.
   void NoteNodesWithoutEdges(const std::vector<std::string>& ntypes, size_t joined) const {
     const std::vector<std::string> ends(ntypes.begin(), ntypes.begin() + joined);
     for (size_t t = joined; t < ntypes.size(); t++) {
@@ -84,7 +84,8 @@ class GraphFiles {
     if (options_.note) options_.note(StrCat(args...));
   }
 
-  // What the user calls columns and types in options is what a header calls them.
+  // Adds the names of columns and types in the user's options, which a header may use, to the
+  // hints.
   TableHints HintsWith(std::vector<std::string> names) const {
     TableHints hints = options_.hints;
     hints.names = std::move(names);
@@ -143,8 +144,8 @@ class GraphFiles {
           ", expected ", kNames[static_cast<size_t>(*options_.kind)], " as --input_format says");
   }
 
-  // Nodes have names if some file's first rows have ids that are no numbers. Numbers below 0 alone
-  // are a mistake, not names.
+  // Decides per type whether ids are names: they are if some file's first rows have ids that are
+  // not numbers. Negative numbers alone are an error, not names.
   void ChooseNames() {
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) {
       const std::vector<IdsInTable> columns = ColumnsWithIds(t);
@@ -174,7 +175,7 @@ class GraphFiles {
     const std::string* path;
     const TableFormat* format;
     const IdCells* column;
-    const char* row;  // what a row is
+    const char* row;  // description of a row
   };
 
   std::vector<IdsInTable> ColumnsWithIds(NodeTypeId t) const {
@@ -196,7 +197,7 @@ class GraphFiles {
     return columns;
   }
 
-  // Above names a header looks like one more row.
+  // Reports files whose header may have been taken for a row, as it is above names.
   void NoteMissingHeaders(const std::vector<IdsInTable>& columns) {
     if (options_.hints.header) return;
     for (const IdsInTable& ids : columns) {
@@ -271,7 +272,8 @@ class GraphFiles {
     }
   }
 
-  // A file that was cut to nothing must not replace a good graph by an empty one.
+  // Refuses a graph without edges, so that a truncated file does not replace a good graph by an
+  // empty one.
   void CheckNotEmpty() const {
     if (!options_.nodes.empty() || !options_.num_nodes.empty()) return;
     const bool edges = std::any_of(graph_.edges.begin(), graph_.edges.end(),
@@ -291,7 +293,7 @@ class GraphFiles {
     graph_.nodes[Index(t)].names = ids.names();
   }
 
-  // Numbers with large gaps are no ids but names.
+  // Refuses numbers with large gaps, which are names rather than ids.
   void CheckDense(NodeTypeId t) {
     const auto count = static_cast<uint64_t>(Ids(t).count());
     uint64_t ends = 0;
@@ -303,7 +305,7 @@ class GraphFiles {
     };
     for_each([&](const Tensor& ids) { ends += static_cast<uint64_t>(ids.num_rows()); });
     uint64_t different = ends;
-    if (count / 4 < ends) {  // the bits cost at most half a byte per end
+    if (count / 4 < ends) {  // the bits take at most half a byte per end
       std::vector<bool> seen(count);
       different = 0;
       for_each([&](const Tensor& ids) {
@@ -328,7 +330,7 @@ class GraphFiles {
   std::vector<NodeIds> ids_;                                                     // by NodeTypeId
   std::vector<std::vector<OpenEdgeFile>> edge_files_;                            // by EdgeTypeId
   std::vector<std::optional<std::pair<std::string, TableFormat>>> node_tables_;  // by NodeTypeId
-  std::set<std::string> noted_;  // files without a header
+  std::set<std::string> noted_;
 };
 
 }  // namespace

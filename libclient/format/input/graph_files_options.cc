@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-// Names of types appear in file names and in DGL's keys.
+// Checks a type's name, which becomes part of file names and of DGL's keys.
 void CheckTypeName(const std::string& name, const char* option, const std::string& text) {
   const bool good = !name.empty() && name.size() <= 100 && name[0] != '.' &&
                     std::all_of(name.begin(), name.end(), [](char c) {
@@ -27,7 +27,7 @@ void CheckFeatureName(const std::string& name, const char* option, const std::st
         "characters without blanks and /:~");
 }
 
-// "key=FILE" or "FILE"; key "" then.
+// Splits "key=FILE" into key and file; the key of "FILE" is "".
 std::pair<std::string, std::string> CutKey(const char* option, const std::string& text) {
   const size_t equals = text.find('=');
   const bool keyed = equals != text.npos && text.find('/') > equals;
@@ -40,7 +40,7 @@ std::pair<std::string, std::string> CutKey(const char* option, const std::string
   return cut;
 }
 
-// Takes ".feature" off the key.
+// Removes ".feature" from the key and returns the feature.
 std::string CutFeature(std::string& key, const char* option, const std::string& text) {
   const size_t dot = key.rfind('.');
   if (dot == key.npos || key.find(':', dot) != key.npos) return "";

@@ -47,7 +47,7 @@ class MatrixMarketReader {
     if (progress) progress(step, lines_.file_bytes(), lines_.file_bytes());
   }
 
-  // For FeatureColumns.
+  // Throws with the current line; FeatureColumns calls it.
   template <class... Args>
   [[noreturn]] void Fail(const Args&... args) const {
     lines_.Fail(args...);
@@ -91,7 +91,7 @@ class MatrixMarketReader {
     }
   }
 
-  // The next line that is neither blank nor a comment.
+  // Moves to the next line that is neither blank nor a comment. Returns false at the end.
   bool NextCells(size_t wanted) {
     std::string_view text;
     do {

@@ -10,9 +10,9 @@
 #include "base/strings.h"
 #include "format/io/name_table.h"
 
-// How the ids of one node type are written in an input, and how many nodes there are. Ids are
-// numbers that are used as they are, or names (any text, numbers that are to be compacted too) that
-// get ids in order of first appearance. One thread.
+// The ids of one node type as an input writes them, and the number of its nodes. Ids are numbers
+// that are used as they are, or names (any text, including numbers to be compacted) that are
+// numbered in order of first appearance. Not thread-safe.
 
 namespace graphd {
 
@@ -29,18 +29,19 @@ class NodeIds {
   bool named() const noexcept { return names_ != nullptr; }
   const std::shared_ptr<NameTable>& names() const noexcept { return names_; }
 
-  // From now on there are the nodes 0..count-1 (or the names seen so far), and any other is an
-  // error. `source` says what gave the count. Throws Error(kInvalid) if another source gave
-  // another.
+  // Fixes the number of nodes: they are 0..count-1 (or the names seen so far), and any other id is
+  // an error afterwards. `source` names the origin of the count. Throws Error(kInvalid) if another
+  // source gave a different count.
   void Close(int64_t count, const std::string& source);
   bool closed() const noexcept { return !source_.empty(); }
-  // At least that many nodes, as far as it is known.
+  // Sets a lower bound of the number of nodes.
   void AtLeast(uint64_t count) noexcept { count_ = std::max(count_, count); }
   int64_t count() const noexcept {
     return static_cast<int64_t>(named() ? std::max<uint64_t>(count_, names_->size()) : count_);
   }
 
-  // The id for a cell of text, for a number. `where` has Fail(...), which throws with the place.
+  // Return the id for a cell of text and for a number. `where` has Fail(...), which throws with the
+  // place.
   template <class Where>
   uint64_t Resolve(std::string_view cell, const Where& where) {
     if (names_) return ResolveName(cell, where);

@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-// rows[id]: where the table has node `id`.
+// Returns the inverse of `ids`: rows[id] is the row of node `id` in the table.
 std::vector<uint64_t> RowsById(const std::string& path, const std::string& ntype,
                                std::span<const uint64_t> ids) {
   constexpr uint64_t kNone = UINT64_MAX;

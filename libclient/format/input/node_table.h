@@ -11,8 +11,8 @@
 namespace graphd {
 
 // Reads a table with a row for every node of a type: the id in the first column, features
-// (feature_columns.h) in the others. Closes `ids`. Ids that are names count in the order of the
-// rows; numbers must be 0..rows-1, in any order. Throws Error(kCorrupt) with the line.
+// (feature_columns.h) in the others. Closes `ids`. Names are numbered in the order of the rows;
+// numbers must be 0..rows-1, in any order. Throws Error(kCorrupt) with the line.
 void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
                    FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress);
 

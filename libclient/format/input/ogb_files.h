@@ -7,32 +7,35 @@
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
 
-// The files of which Open Graph Benchmark's layouts consist: numbers as CSV without header, each
-// gzip-compressed (.csv.gz) or plain (.csv). Missing files are Error(kNotFound), bad contents
-// Error(kCorrupt) "file:line: ...".
+// The files of Open Graph Benchmark's layouts: numbers as CSV without header, each gzip-compressed
+// (.csv.gz) or plain (.csv). Missing files throw Error(kNotFound), bad contents Error(kCorrupt)
+// "file:line: ...".
 
 namespace graphd {
 
-// directory/base.csv.gz, or directory/base.csv.
+// Return directory/base.csv.gz, or directory/base.csv. If both are missing, FindOgbCsv returns
+// nothing and RequireOgbCsv throws Error(kNotFound).
 std::optional<std::string> FindOgbCsv(const std::string& directory, const std::string& base);
 std::string RequireOgbCsv(const std::string& directory, const std::string& base);
 
-// The number that is all of directory/base.
+// Reads directory/base, which contains one number.
 int64_t ReadOgbCount(const std::string& directory, const std::string& base);
 
-// directory/edge: `count` lines source,destination.
+// Reads directory/edge: `count` lines source,destination.
 void ReadOgbEdges(const std::string& directory, int64_t src_nodes, int64_t dst_nodes, int64_t count,
                   const StepProgress& progress, RawEdges& edges);
 
-// Every directory/<kind>-NAME and directory/<kind>_NAME, in alphabetical order, `rows` lines each.
+// Reads every directory/<kind>-NAME and directory/<kind>_NAME, in alphabetical order, `rows` lines
+// each.
 void ReadOgbFeatures(const std::string& directory, const std::string& kind, int64_t rows,
                      const StepProgress& progress, std::vector<RawFeature>& features);
 
-// The directory of the scheme to use, split/<wanted> or the only one; nothing if the data set has
-// no split. Throws Error(kInvalid) if a choice is needed, or names none that exists.
+// Returns the directory of the split scheme to use, split/<wanted> or the only one; nothing if the
+// data set has no split. Throws Error(kInvalid) if several exist and none is wanted, or if `wanted`
+// does not exist.
 std::optional<std::string> ChooseOgbSplit(const std::string& directory, const std::string& wanted);
 
-// directory/{train,valid,test}, node ids, as train_mask, val_mask and test_mask.
+// Reads directory/{train,valid,test}, files of node ids, as train_mask, val_mask and test_mask.
 void ReadOgbMasks(const std::string& directory, int64_t nodes, std::vector<RawFeature>& features);
 
 }  // namespace graphd

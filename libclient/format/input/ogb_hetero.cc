@@ -18,7 +18,7 @@ std::vector<std::string> Cells(const CsvReader& csv) {
   return cells;
 }
 
-// A line of names and one of values.
+// Reads a line of names and a line of their values.
 std::vector<std::pair<std::string, std::string>> ReadPairs(CsvReader& csv) {
   if (!csv.NextRow()) csv.Fail("the file is empty, expected a line of node types");
   const std::vector<std::string> names = Cells(csv);
@@ -39,7 +39,7 @@ std::vector<std::pair<std::string, std::string>> ReadPairs(CsvReader& csv) {
   return pairs;
 }
 
-// The types that directory/base says True of, and False. Empty if there is no such file.
+// Returns the types for which directory/base says True or False. Empty if the file does not exist.
 std::map<std::string, bool> ReadFlags(const std::string& directory, const std::string& base,
                                       const Schema& schema) {
   std::map<std::string, bool> flags;
@@ -93,7 +93,7 @@ Schema ReadSchema(const std::string& raw, std::vector<RawNodes>& nodes) {
   }
 }
 
-// raw/<folder>/<type> for each node type that has it.
+// Reads raw/<folder>/<type> for each node type that has it.
 void ReadNodeFolder(const std::string& raw, const std::string& folder, const std::string& flag_file,
                     const StepProgress& progress, RawGraph& graph) {
   const std::map<std::string, bool> flags = ReadFlags(raw, flag_file, graph.schema);

@@ -18,9 +18,9 @@ namespace graphd {
 //   split/SCHEME/nodetype-has-split      optional: node types; then True or False
 //   split/SCHEME/TYPE/{train,valid,test}
 //
-// Types are numbered in the order of num-node-dict and triplet-list. A directory of features that
-// is there is read unless the type is said to have none; one that is said to be there must be.
-// Throws as ReadOgbRaw does.
+// Types are numbered in the order of num-node-dict and triplet-list. A directory of features is
+// read if it exists, unless the flags say that the type has none; if they say that it has features,
+// the directory must exist. Throws as ReadOgbRaw does.
 RawGraph ReadOgbHetero(const std::string& directory, const OgbRawOptions& options);
 
 }  // namespace graphd

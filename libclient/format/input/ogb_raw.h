@@ -14,20 +14,21 @@
 //   raw/edge-NAME, raw/edge_NAME           one line an edge
 //   split/SCHEME/{train,valid,test}        node ids: become train_mask, val_mask, test_mask (uint8)
 //
-// and that of its heterogeneous ones, which raw/triplet-list shows (ogb_hetero.h).
+// It also reads the layout of the heterogeneous data sets, which have raw/triplet-list
+// (ogb_hetero.h).
 //
-// Whole numbers become int64, others (nan too) float32; "feat" is always float32. One column
-// makes a feature of shape [N], several one of [N, columns].
+// Columns of whole numbers become int64, others (also those with nan) float32; "feat" is always
+// float32. One column becomes a feature of shape [N], several one of [N, columns].
 
 namespace graphd {
 
 struct OgbRawOptions {
-  std::string split;  // scheme; empty: the only one there is, if any
+  std::string split;  // scheme; empty: the only one, if there is one
   StepProgress progress;
 };
 
-// Throws Error(kNotFound) for a missing file, Error(kCorrupt) "file:line: ..." for bad contents,
-// Error(kInvalid) if `split` is needed but not given, or names none that exists.
+// Reads the data set. Throws Error(kNotFound) for a missing file, Error(kCorrupt) "file:line: ..."
+// for bad contents, Error(kInvalid) if `split` is needed but not given, or does not exist.
 RawGraph ReadOgbRaw(const std::string& directory, const OgbRawOptions& options = {});
 
 }  // namespace graphd

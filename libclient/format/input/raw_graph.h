@@ -14,13 +14,13 @@
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
 
-// A whole graph in memory, as its owner numbered it: what the readers of raw inputs make and the
-// partitioner takes. Edges cost 8 bytes (two 32-bit ids) while every node type has < 2^32 nodes.
-// A value without threads of its own.
+// A whole graph in memory, numbered as in its input. Readers of raw inputs return it, and the
+// partitioner takes it. An edge takes 8 bytes (two 32-bit ids) while every node type has < 2^32
+// nodes. A plain value; not thread-safe while it is being changed.
 
 namespace graphd {
 
-// Inputs that claim more nodes or edges of one type are damaged.
+// Maximum number of nodes or edges of one type; an input that claims more is damaged.
 constexpr int64_t kMaxRawCount = int64_t{1} << 40;
 
 struct RawFeature {
@@ -31,12 +31,12 @@ struct RawFeature {
 struct RawNodes {
   int64_t count = 0;
   std::vector<RawFeature> features;
-  // What the input called each node; null if it used the ids themselves.
+  // Names of the nodes in the input; null if it used the ids themselves.
   std::shared_ptr<const NameTable> names;
-  // Where an earlier run wrote these names, if they were not read: orig_id is the line. Empty:
-  // none.
+  // The file of node names that an earlier run wrote, if they were not read: orig_id is the line.
+  // Empty without such a file.
   std::string names_file;
-  // int64 [count]: ids from before this input, which stand in its place as orig_id.
+  // int64 [count]: ids from before this input, which become orig_id instead of the input's.
   std::optional<Tensor> orig_id;
 
   int64_t OriginalId(uint64_t i) const {
@@ -46,14 +46,15 @@ struct RawNodes {
 
 struct RawEdges {
   Tensor src, dst;  // both uint32 or both uint64, [stored edges]: type-wise ids, checked
-  // Each stored edge stands for itself (edge id i) and for its reverse (id stored() + i), which
-  // shares its features, unless the feature has count() rows. Self loops and multi-edges are
+  // If true, each stored edge stands for itself (edge id i) and for its reverse (id stored() + i),
+  // which shares its features, unless the feature has count() rows. Self loops and multi-edges are
   // reversed like any other edge. Requires one type at both ends.
   bool add_reverse = false;
   std::vector<RawFeature> features;
-  std::optional<Tensor> orig_id;  // as of nodes: int64 [stored edges]
+  std::optional<Tensor> orig_id;  // int64 [stored edges]: as for nodes
 
-  // A reverse has that of its edge plus the number of stored edges.
+  // Returns the original id of an edge. A reverse edge has that of its edge plus the number of
+  // stored edges.
   int64_t OriginalId(uint64_t edge) const {
     if (!orig_id) return static_cast<int64_t>(edge);
     const auto original = orig_id->as<int64_t>();
