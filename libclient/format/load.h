@@ -7,17 +7,17 @@
 #include "format/config/part_config.h"
 #include "graph/partition.h"
 
-// Loading a partition from its files, whichever format they have.
+// Functions that load a partition from its files in any format. Thread-safe.
 
 namespace graphd {
 
-// Bytes of the segments that LoadPartition will make, read from headers and file sizes alone. What
-// a daemon compares with the memory there is before it loads.
+// Returns the bytes of the segments that LoadPartition will create, from headers and file sizes
+// alone. A daemon compares them with the available memory before it loads.
 uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part);
 
-// Loads a partition into sealed segments and validates it (Partition::Validate). Truncated,
-// corrupted or lying files throw Error(kCorrupt) naming file, offset and expectation; nothing is
-// allocated because a file claims it, only what its size allows.
+// Loads a partition into sealed segments and validates it (Partition::Validate). Throws
+// Error(kCorrupt) naming file, offset and expectation for truncated or damaged files. Allocations
+// are limited by the sizes of the files, whatever their headers claim.
 std::shared_ptr<const Partition> LoadPartition(const PartConfig& config, PartId part,
                                                const LoadOptions& options = {});
 

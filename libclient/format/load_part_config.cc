@@ -17,7 +17,8 @@ namespace {
 
 using Range = IdMap::Range;
 
-// Schema looks names up one by one; more types than this are a damaged file.
+// Limits the number of types, because Schema looks names up one by one; a file with more is
+// damaged.
 constexpr size_t kMaxTypes = 4096;
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -29,7 +30,7 @@ std::string FirstThatExists(const std::vector<std::string>& candidates) {
   return candidates.front();
 }
 
-// Type names by id: {"a": 1, "b": 0} -> b, a.
+// Returns the type names by id: {"a": 1, "b": 0} -> b, a.
 std::vector<std::string> TypeNames(const JsonField& root, const char* key, const char* absent) {
   if (!root.Has(key)) return {absent};
   const JsonField types = root[key];
@@ -46,7 +47,7 @@ std::vector<std::string> TypeNames(const JsonField& root, const char* key, const
   return names;
 }
 
-// One type's ranges: [[begin, end], ...] or [end, ...].
+// Reads one type's ranges: [[begin, end], ...] or [end, ...].
 std::vector<Range> ReadRanges(const JsonField& list, size_t num_parts) {
   if (list.size() != num_parts) list.Fail(StrCat("one range per partition (", num_parts, ")"));
   std::vector<Range> ranges(num_parts);
@@ -65,7 +66,7 @@ std::vector<Range> ReadRanges(const JsonField& list, size_t num_parts) {
   return ranges;
 }
 
-// The member of a map that is about type `name`; edge types may be written in full in one place and
+// Returns the member of a map for type `name`. Edge types may be written in full in one place and
 // as a bare relation in another.
 JsonField FindType(const JsonField& map, const std::string& name) {
   if (map.Has(name)) return map[name];
@@ -160,7 +161,8 @@ PartFormat ReadFormat(const JsonField& root) {
         "partition again");
 }
 
-// Ends of the edge types that are named by a bare relation, from whichever partitions are here.
+// Finds the ends of edge types that are named by a bare relation, from the partitions on this
+// machine.
 std::vector<std::optional<RelationEnds>> FindRelationEnds(const PartConfig& config,
                                                           const PartitionBook& book) {
   std::vector<std::optional<RelationEnds>> ends(static_cast<size_t>(book.edges().num_types()));

@@ -45,7 +45,7 @@ std::vector<std::string> FindNodeNames(const PartConfig& config) {
   for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
     const std::string file = FileName(meta.graph_name, meta.schema.ntype(t));
     const std::string path = JoinPath(DirName(config.path), file);
-    // A part config that was damaged may have names that lead to other directories.
+    // A damaged part config may have type names that lead to other directories.
     const bool beside = file.find('/') == file.npos;
     paths.push_back(beside && FileExists(path) ? path : "");
   }

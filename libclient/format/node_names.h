@@ -9,22 +9,22 @@
 
 namespace graphd {
 
-// Names of nodes stand in directory/<graph_name>.<ntype>.ids.txt.gz: a name a line, line i (from 0)
-// that of the node whose orig_id is i.
+// Files of node names: directory/<graph_name>.<ntype>.ids.txt.gz has one name per line; line i
+// (from 0) has the name of the node whose orig_id is i.
 
-// Removes those that an earlier graph of that name left.
+// Removes the files that an earlier graph of that name left.
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 
-// The files that are there beside a part config, by NodeTypeId; empty where there is none.
+// Returns the existing files beside a part config, by NodeTypeId; "" for types without a file.
 std::vector<std::string> FindNodeNames(const PartConfig& config);
 
-// Writes those of each node type that has names, or copies the file that has them; the paths by
-// node type.
+// Writes the file of each node type that has names, or copies the existing file. Returns the paths
+// by node type.
 std::map<std::string, std::string> WriteNodeNames(const std::string& directory,
                                                   const std::string& graph_name,
                                                   const RawGraph& graph);
 
-// Copies those of a part config beside another of the same graph name, whose orig_id are the same.
+// Copies the files of a part config beside another one of the same graph name and the same orig_id.
 void CopyNodeNames(const PartConfig& config, const std::string& directory);
 
 }  // namespace graphd

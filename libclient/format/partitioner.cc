@@ -30,7 +30,7 @@ std::string ConfigPath(const PartitionOptions& options) {
   return JoinPath(options.output, options.graph_name + ".json");
 }
 
-// Removes directory/<name> and the temporary files that a run which was killed left for it.
+// Removes directory/<name> and the temporary files that an interrupted run left for it.
 void RemoveFile(const std::string& directory, const std::string& name) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -40,7 +40,7 @@ void RemoveFile(const std::string& directory, const std::string& name) {
   for (const fs::path& path : found) fs::remove(path);
 }
 
-// What the files will hold, for the progress.
+// Returns the expected size of the files, for the progress.
 uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
   const uint64_t node = format == PartFormat::kNative ? 16 : 29;
   const uint64_t edge = format == PartFormat::kNative ? 12 : 37;
@@ -58,7 +58,7 @@ uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
   return bytes;
 }
 
-// Names are written as JSON, which has no other text.
+// Refuses names that can't be written as JSON, which requires UTF-8.
 void CheckUtf8(const std::string& name) {
   try {
     nlohmann::json(name).dump();
@@ -150,8 +150,8 @@ void CheckPartitionOptions(const PartitionOptions& options) {
   }
 }
 
-// The part config goes first, so that a run that is broken off leaves no graph that looks whole;
-// partitions beyond the new number go too, or they would seem to belong to it.
+// Removes the part config first, so that an interrupted run leaves no graph that looks complete;
+// also removes partitions beyond the new number, which would seem to belong to it.
 void ClearOutput(const PartitionOptions& options) {
   MakeDirectories(options.output);
   RemoveFile(options.output, options.graph_name + ".json");

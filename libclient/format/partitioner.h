@@ -15,27 +15,27 @@
 #include "format/partition/balance.h"
 #include "graph/partition.h"
 
-// Cuts a graph into partitions, in our native format or in DGL's.
+// Splits a graph into partitions, in graphd's native format or in DGL's.
 //
-// Nodes are numbered anew by (partition, type, original id); edges by (partition of the
-// destination, edge type, destination, source, original id), each with the new ids. So the edges
-// of a node lie together, sorted by source, in the order of their ids. The numbers that the input
-// used are kept as the int64 feature "orig_id" of every node and edge type.
+// Nodes are renumbered by (partition, type, original id); edges by (partition of the destination,
+// edge type, destination, source, original id), using the nodes' new ids. So the in-edges of a node
+// have consecutive ids, sorted by source. The ids of the input are kept as the int64 feature
+// "orig_id" of every node and edge type.
 //
-// With several trainers per machine nodes and edges get the int64 feature "trainer_id" (DGL has the
-// same): 0 .. num_parts * T - 1; that of an edge is its destination's.
+// With several trainers per machine, nodes and edges get the int64 feature "trainer_id", as in DGL:
+// 0 .. num_parts * T - 1; an edge has that of its destination.
 //
-// Memory: the input graph, 8 bytes per edge (10 while they are sorted) and before that what the
-// method needs. All cores sort, one thread does the rest.
+// Memory holds the input graph and 8 bytes per edge (10 while they are sorted), and before that the
+// data of the partition method. All cores sort; one thread does the rest.
 
 namespace graphd {
 
 struct PartitionOptions : AssignOptions {
   std::string graph_name;
-  std::string output;  // directory; made if needed
-  bool force = false;  // replace what a graph of that name left there
+  std::string output;  // directory; created if needed
+  bool force = false;  // replace an earlier graph of that name
   PartFormat format = PartFormat::kNative;
-  DglWriteOptions dgl;  // how kDgl is written; the native format stores no halo
+  DglWriteOptions dgl;  // options for kDgl; the native format stores no halo
   StepProgress progress;
 };
 
@@ -44,20 +44,23 @@ struct PartitionSummary {
   std::map<std::string, std::string> node_names;  // paths of the files of names, by node type
   std::shared_ptr<const GraphMeta> meta;
   int64_t edge_cut = 0;              // edges whose ends are in different partitions
-  std::vector<uint64_t> bytes;       // of each partition's files
-  std::vector<ClassShares> classes;  // what balance_ntypes asked to balance; empty if nothing
+  std::vector<uint64_t> bytes;       // size of each partition's files
+  std::vector<ClassShares> classes;  // classes that balance_ntypes asked to balance, if any
 };
 
-// Throws Error(kInvalid) for a name that is no file name and for what CheckAssignOptions refuses,
-// Error(kExists) if the output directory has that graph or any partition already and `force` is not
-// set. PartitionGraph checks it too; call it before a long read of the input.
+// Throws Error(kInvalid) for a graph name that is not a valid file name and for options that
+// CheckAssignOptions refuses, Error(kExists) if the output directory already has that graph or any
+// partition and `force` is not set. PartitionGraph checks this, too; call it before reading a large
+// input.
 void CheckPartitionOptions(const PartitionOptions& options);
 
-// Makes the output directory, and removes what a graph of that name and any partitions left there.
+// Creates the output directory, and removes the files of an earlier graph of that name and all
+// partitions from it.
 void ClearOutput(const PartitionOptions& options);
 
-// Throws Error(kInvalid) also for an input that has a feature named "orig_id", or "trainer_id" with
-// several trainers per machine, and for what DGL's format can't hold (format/dgl/export.h).
+// Partitions the graph. Throws as CheckPartitionOptions does, and Error(kInvalid) for an input that
+// has a feature named "orig_id", or "trainer_id" with several trainers per machine, and for a graph
+// that DGL's format can't represent (format/dgl/export.h).
 PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options);
 
 }  // namespace graphd

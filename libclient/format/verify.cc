@@ -16,18 +16,19 @@
 namespace graphd {
 namespace {
 
-// Where an array lies, for messages.
+// The place of an array, for messages.
 struct Place {
   std::string path;
   const ArraySpec* spec;
-  // "part0/graph.seg: array 'csc/0/indices', element 7 at offset 92".
+  // Describes the place of an element: "part0/graph.seg: array 'csc/0/indices', element 7 at offset
+  // 92".
   std::string At(size_t element) const {
     return StrCat(path, ": array '", spec->name, "', element ", element, " at offset ",
                   spec->offset + element * DTypeSize(spec->dtype));
   }
 };
 
-// Original ids seen so far, over all partitions.
+// The original ids seen so far in all partitions.
 class SeenIds {
  public:
   // Requires: `count` bits may be allocated.
@@ -150,7 +151,7 @@ class Verifier {
     check_until(info.layout.total_bytes());
   }
 
-  // Requires: some segment of the partition has the array.
+  // Returns the place of an array. Requires: some segment of the partition has the array.
   Place Locate(PartId part, const std::string& array) const {
     for (const NativeSegmentInfo& info : headers_.at(part).segments) {
       if (const ArraySpec* spec = info.layout.Find(array)) {
@@ -221,7 +222,7 @@ class Verifier {
       const bool present = std::any_of(infos.begin(), infos.end(), [](const FeatureInfo& info) {
         return info.name == kOrigId && info.dtype == DType::kInt64 && info.row_shape.empty();
       });
-      // A book that claims more than the files can hold is a lie; nothing is allocated for it.
+      // Skip a book that claims more than the files can hold; nothing is allocated for it.
       if (!present || static_cast<uint64_t>(count) > total_bytes_ / sizeof(int64_t)) return;
       const Place place = Locate(partition.id(), array);
       SeenIds& ids = seen.try_emplace(type, count).first->second;
@@ -241,7 +242,7 @@ class Verifier {
     }
   }
 
-  // One line per feature, to compare partitions by.
+  // Stores one line per feature, to compare partitions.
   void NoteFeatures(const Partition& partition) {
     std::vector<std::string>& lines = features_[partition.id()];
     const auto note = [&](const std::string& type, const std::vector<FeatureInfo>& infos) {

@@ -6,14 +6,14 @@
 #include "format/config/part_config.h"
 #include "format/io/step_progress.h"
 
-// Checks every file of a partitioned graph, and goes on after the first fault. One partition is in
-// memory at a time.
+// Checks every file of a partitioned graph, continuing after faults. One partition is in memory at
+// a time.
 //
-// Native partitions: header, file sizes, the checksum of every array, zeros between arrays; offsets
-// that start at 0, never fall and end at the number of edges; sources that exist and ascend within
-// a node's edges (the edges of a partition point at its own nodes by construction, which is what
-// ownership is); features of the same name, dtype and row shape everywhere; original ids that are a
-// permutation over all partitions. DGL's partitions: everything that loading checks.
+// Checks of native partitions: header, file sizes, the checksum of every array, zeros between
+// arrays; offsets start at 0, never decrease and end at the number of edges; sources exist and
+// ascend within a node's edges (destinations are owned by construction); features have the same
+// name, dtype and row shape in all partitions; original ids are a permutation over all partitions.
+// Checks of DGL's partitions: everything that loading checks.
 
 namespace graphd {
 
@@ -23,11 +23,12 @@ struct VerifyReport {
     bool ok() const noexcept { return problems.empty(); }
   };
   std::vector<Part> parts;            // by PartId
-  std::vector<std::string> problems;  // of the graph as a whole
+  std::vector<std::string> problems;  // problems of the whole graph
   bool ok() const noexcept;
 };
 
-// Never throws for what the files hold, only when the check itself can't go on (no memory).
+// Verifies the graph. Faults in the files are returned, never thrown; throws only if the check
+// itself can't continue (too little memory).
 VerifyReport VerifyGraph(const PartConfig& config, const StepProgress& progress = {});
 
 }  // namespace graphd

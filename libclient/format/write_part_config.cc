@@ -34,7 +34,7 @@ void WritePartConfig(const std::string& directory, const GraphMeta& meta, PartFo
   for (const char* key : {"node_map", "edge_map", "ntypes", "etypes"}) {
     root[key] = ordered_json::object();
   }
-  // By id: old DGL takes the order in the file for the order of the types.
+  // Write types by id: old DGL versions number types by their order in the file.
   for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
     const std::string& name = meta.schema.ntype(t);
     root["node_map"][name] = RangesOf(meta.book.nodes(), t);

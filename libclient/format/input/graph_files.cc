@@ -175,7 +175,7 @@ class GraphFiles {
     const std::string* path;
     const TableFormat* format;
     const IdCells* column;
-    const char* row;  // description of a row
+    const char* row;  // what a row describes, "node" or "edge"
   };
 
   std::vector<IdsInTable> ColumnsWithIds(NodeTypeId t) const {
@@ -197,7 +197,7 @@ class GraphFiles {
     return columns;
   }
 
-  // Reports files whose header may have been taken for a row, as it is above names.
+  // Reports files without a detected header: a header above names looks like one more row.
   void NoteMissingHeaders(const std::vector<IdsInTable>& columns) {
     if (options_.hints.header) return;
     for (const IdsInTable& ids : columns) {

@@ -64,19 +64,19 @@ struct RawEdges {
   int64_t stored() const { return src.num_rows(); }
   int64_t count() const { return add_reverse ? 2 * stored() : stored(); }
 
-  // f(edge id, source, destination) for each stored edge by ascending id.
+  // Calls f(edge id, source, destination) for each stored edge by ascending id.
   template <class F>
   void ForEachStored(F&& f) const {
     Visit([&](auto from, auto to) {
       for (size_t i = 0; i < from.size(); i++) f(i, uint64_t{from[i]}, uint64_t{to[i]});
     });
   }
-  // The same for each edge, reverses included.
+  // Calls f likewise for each edge, including reverse edges.
   template <class F>
   void ForEach(F&& f) const {
     ForEachIn(0, static_cast<size_t>(count()), f);
   }
-  // The same for the edges begin <= id < end.
+  // Calls f likewise for the edges begin <= id < end.
   template <class F>
   void ForEachIn(size_t begin, size_t end, F&& f) const {
     Visit([&](auto from, auto to) {
@@ -105,9 +105,10 @@ struct RawGraph {
   std::vector<RawEdges> edges;  // by EdgeTypeId
 };
 
-// Edges within a node type are reversed in their own edge type (RawEdges::add_reverse); for each
-// edge type src:rel:dst between two, a type dst:rev_rel:src is added behind the others. It shares
-// memory and features. Throws Error(kInvalid) if there is one of that name.
+// Adds the reverse of every edge. Edges within a node type are reversed in their own edge type
+// (RawEdges::add_reverse); for each edge type src:rel:dst between two node types, a type
+// dst:rev_rel:src that shares memory and features is appended. Throws Error(kInvalid) if a type of
+// that name exists.
 void AddReverseEdges(RawGraph& graph);
 
 }  // namespace graphd

@@ -10,15 +10,16 @@
 #include "base/strings.h"
 #include "graphd/tensor.h"
 
-// Reading little-endian binary files that may be truncated, corrupted or lying. Every read is
-// checked against the bytes there are, every complaint is Error(kCorrupt) "<file>, offset <n>:
-// <what>, expected <...>", and nothing is allocated before the bytes that would fill it are seen.
+// Reads little-endian binary files that may be truncated, corrupt or malicious. Every read is
+// checked against the existing bytes, every error is Error(kCorrupt) "<file>, offset <n>: <what>,
+// expected <...>", and nothing is allocated for bytes that the file does not have.
 
 namespace graphd {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "graphd reads files as they lie");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "graphd reads files without swapping bytes");
 
-// A position in the bytes of a file, which must outlive it. A value; not thread-safe.
+// A position in the bytes of a file, which must outlive this object. A value; not thread-safe.
 class ByteReader {
  public:
   // `path` names the file in messages.
@@ -30,10 +31,10 @@ class ByteReader {
   uint64_t size() const noexcept { return bytes_.size(); }
   uint64_t remaining() const noexcept { return bytes_.size() - offset_; }
 
-  // Moves to an absolute offset within the file. `what` says what should be there.
+  // Moves to an absolute offset within the file. `what` names the expected contents in messages.
   void Seek(uint64_t offset, const char* what);
 
-  // A number at any alignment.
+  // Reads a number at any alignment.
   template <class T>
   T Read(const char* what) {
     static_assert(std::is_arithmetic_v<T>);
@@ -41,17 +42,17 @@ class ByteReader {
     std::memcpy(&value, ReadBytes(sizeof(T), what).data(), sizeof(T));
     return value;
   }
-  // A u64 that must have this value.
+  // Reads a u64 that must have this value.
   void Expect(uint64_t wanted, const char* what);
-  // A u64 count of things that take at least `min_bytes` each: refused if the rest of the file
-  // can't hold them.
+  // Reads a u64 count of objects of at least `min_bytes` each; fails if the rest of the file can't
+  // hold that many.
   uint64_t ReadCount(uint64_t min_bytes, const char* what);
-  // A view of the next `count` bytes.
+  // Returns a view of the next `count` bytes.
   std::span<const std::byte> ReadBytes(uint64_t count, const char* what);
-  // A u64 length and that many characters, at most `max_length`.
+  // Reads a u64 length and that many characters, at most `max_length`.
   std::string ReadString(uint64_t max_length, const char* what);
 
-  // Throws Error(kCorrupt) about what lies at `offset`.
+  // Throws Error(kCorrupt) about the contents at `offset`.
   template <class... Args>
   [[noreturn]] void Fail(uint64_t offset, const Args&... args) const {
     Throw(ErrorCode::kCorrupt, path_, ", offset ", offset, ": ", args...);
@@ -63,7 +64,7 @@ class ByteReader {
   uint64_t offset_ = 0;
 };
 
-// Numbers at any alignment.
+// A view of numbers at any alignment.
 template <class T>
 class UnalignedSpan {
  public:
@@ -82,10 +83,11 @@ class UnalignedSpan {
   size_t size_;
 };
 
-// True for the eight integer types that an id or flag column may have.
+// Returns whether the dtype is one of the eight integer types that a column of ids or flags may
+// have.
 bool IsInteger(DType dtype) noexcept;
 
-// Calls f(UnalignedSpan<T>) with the integer type that `dtype` is; dispatch once per array, not per
+// Calls f(UnalignedSpan<T>) with the integer type of `dtype`; dispatch once per array, not per
 // element. Requires IsInteger(dtype).
 template <class F>
 decltype(auto) VisitIntegers(DType dtype, std::span<const std::byte> bytes, F&& f) {

@@ -10,7 +10,7 @@
 namespace graphd {
 
 // Splits the records of a text table into cells. A record is one line, or several lines if a quoted
-// cell contains line breaks. One thread at a time.
+// cell contains line breaks. Not thread-safe.
 class CellSplitter {
  public:
   // ' ' stands for any run of blanks and tabs. Unquoted cells between other separators are
@@ -21,10 +21,10 @@ class CellSplitter {
   // Continue(). Throws Error(kInvalid) on text behind a closing quote.
   bool Begin(std::string_view line);
   bool Continue(std::string_view line);
-  // The cells of the complete record. They are valid until the next Begin(); those of a record
-  // without quotes refer to the line passed to Begin() and end with it.
+  // Returns the cells of the complete record. They are valid until the next Begin(); those of a
+  // record without quotes refer to the line passed to Begin() and end with it.
   std::span<const std::string_view> cells() const noexcept { return cells_; }
-  // Bytes buffered for a record that is not complete yet.
+  // Returns the bytes buffered for a record that is not complete yet.
   size_t pending_bytes() const noexcept { return text_.size(); }
 
  private:

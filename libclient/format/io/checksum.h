@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-// XXH3-64 of bytes that come in pieces (libxxhash). One thread at a time.
+// The XXH3-64 hash (libxxhash) of bytes that arrive in pieces. Not thread-safe.
 
 namespace graphd {
 

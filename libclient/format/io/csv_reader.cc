@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-// Takes the text up to the next comma off `rest`.
+// Removes the text up to the next comma from `rest` and returns it.
 std::string_view NextCell(std::string_view& rest) {
   const void* comma = rest.empty() ? nullptr : std::memchr(rest.data(), ',', rest.size());
   const size_t length =
@@ -33,7 +33,7 @@ bool ParseFloatCell(std::string_view cell, float& value) {
   const char* last = cell.data() + cell.size();
   const auto [end, error] = std::from_chars(cell.data(), last, value);
   if (error == std::errc()) return end == last;
-  // Too small or too large for a float: let double round it to 0 or to infinity.
+  // The value is too small or too large for a float: parse a double, which rounds to 0 or infinity.
   double wide = 0;
   const auto [wide_end, wide_error] = std::from_chars(cell.data(), last, wide);
   if (wide_error != std::errc() || wide_end != last) return false;
@@ -107,7 +107,7 @@ Tensor ReadCsvMatrix(const std::string& path, int64_t rows, NumberKind kind,
     }
     if (count == rows) csv.Fail("more rows than the ", rows, " expected");
     if (integral && !csv.TryParseInts(int_row)) {
-      // The first cell that is no integer turns the column into floats.
+      // The first cell that is not an integer turns the column into floats.
       integral = false;
       for (int64_t value : ints.as<int64_t>()) floats.Append(static_cast<float>(value));
     }

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// What a value is, short enough for a message.
+// Describes a value, short enough for a message.
 std::string Describe(const json& value) {
   if (value.is_object()) return StrCat("an object of ", value.size(), " members");
   if (value.is_array()) return StrCat("a list of ", value.size(), " elements");

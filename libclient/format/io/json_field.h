@@ -6,36 +6,37 @@
 #include <utility>
 #include <vector>
 
-// Reads JSON files that may lie. A JsonField is a value together with the file and the keys that
-// lead to it, so that every complaint is Error(kCorrupt) "<file>: node_map._N[3] is 17, expected
-// ...". It refers to the document, which must outlive it. Read-only; safe to share.
+// Reads JSON files that may have unexpected contents. A JsonField is a value together with its file
+// and the keys that lead to it, so that every error is Error(kCorrupt) "<file>: node_map._N[3] is
+// 17, expected ...". It refers to the document, which must outlive it. Read-only; safe to share
+// between threads.
 
 namespace graphd {
 
-// Parses a file. Throws Error(kNotFound), Error(kCorrupt) with the byte at which it stops being
-// JSON.
+// Parses a file. Throws Error(kNotFound), or Error(kCorrupt) with the position of the syntax error.
 nlohmann::json ParseJsonFile(const std::string& path);
 
 class JsonField {
  public:
-  // The document itself.
+  // Creates the field of the whole document.
   JsonField(const nlohmann::json& document, std::string file)
       : value_(&document), file_(std::move(file)) {}
 
   bool Has(const std::string& key) const;
-  // A member of an object, an element of an array; absent or out of range is an error.
+  // Return a member of an object and an element of an array; throw if it is absent or out of range.
   JsonField operator[](const std::string& key) const;
   JsonField operator[](size_t index) const;
 
   bool is_array() const noexcept;
   bool is_object() const noexcept;
   bool is_string() const noexcept;
-  // Elements of an array. Anything else is an error.
+  // Returns the number of elements of an array. Throws for any other value.
   size_t size() const;
-  // Names of an object's members, as the document sorts them. Anything else is an error.
+  // Returns the names of an object's members, in the document's order of sorting. Throws for any
+  // other value.
   std::vector<std::string> keys() const;
 
-  // A whole number within [min, max].
+  // Returns a whole number within [min, max]; throws otherwise.
   int64_t Int(int64_t min, int64_t max) const;
   std::string String() const;
 

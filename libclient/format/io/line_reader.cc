@@ -38,7 +38,8 @@ uint64_t LineReader::bytes_read() const noexcept {
   return static_cast<uint64_t>(std::max<z_off_t>(0, gzoffset(stream_->file)));
 }
 
-// Moves the unread rest to the front and reads more behind it. False at the end of the file.
+// Moves the unread bytes to the front of the buffer and reads more behind them. Returns false at
+// the end of the file.
 bool LineReader::Fill() {
   if (at_end_) return false;
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -55,7 +56,7 @@ bool LineReader::Fill() {
       gzread(stream_->file, buffer_.data() + end_, static_cast<unsigned>(buffer_.size() - end_));
   int status = Z_OK;
   const char* reason = gzerror(stream_->file, &status);
-  // At a cut-off stream gzread returns what there was, and only gzerror tells.
+  // If the stream is truncated, gzread returns the bytes before the end, and only gzerror tells.
   if (got < 0 || (got == 0 && status == Z_BUF_ERROR)) {
     line_++;
     Fail(status == Z_BUF_ERROR ? "the compressed data ends too early" : reason,

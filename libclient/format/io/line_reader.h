@@ -8,9 +8,9 @@
 
 #include "base/strings.h"
 
-// The lines of a text file, gzip-compressed or plain (told by the content), streamed through one
-// buffer. A byte order mark is skipped. Errors are Error(kCorrupt) "file:line: ...". One thread at
-// a time.
+// A reader of the lines of a text file, gzip-compressed or plain (detected from the content),
+// streamed through one buffer. A byte order mark is skipped. Errors are Error(kCorrupt) "file:line:
+// ...". Not thread-safe.
 
 namespace graphd {
 
@@ -23,15 +23,15 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Moves to the next line. False at the end. Throws Error(kCorrupt) if the compressed stream is
-  // damaged or ends too early, or a line is longer than kMaxLineBytes.
+  // Moves to the next line. Returns false at the end. Throws Error(kCorrupt) if the compressed
+  // stream is damaged or truncated, or if a line is longer than kMaxLineBytes.
   bool Next();
-  // Without its line end; valid until the next call of Next().
+  // Returns the line without its line end; valid until the next call of Next().
   std::string_view text() const noexcept { return text_; }
 
   const std::string& path() const noexcept { return path_; }
-  int64_t line() const noexcept { return line_; }  // from 1
-  // Compressed bytes read, of the file's size.
+  int64_t line() const noexcept { return line_; }  // counts from 1
+  // Return the (compressed) bytes read so far and the size of the file.
   uint64_t bytes_read() const noexcept;
   uint64_t file_bytes() const noexcept { return file_bytes_; }
 
@@ -53,7 +53,7 @@ class LineReader {
   uint64_t file_bytes_ = 0;
 };
 
-// The text without blanks and tabs at its ends.
+// Returns the text without blanks and tabs at its ends.
 std::string_view TrimBlanks(std::string_view text) noexcept;
 
 }  // namespace graphd

@@ -28,7 +28,7 @@ std::string_view NameTable::name(uint64_t id) const noexcept {
   return {reinterpret_cast<const char*>(text_.as<uint8_t>().data()) + begin, ends[id] - begin};
 }
 
-// Where `name` is, or the free slot where it belongs.
+// Returns the slot of `name`, or the free slot where it belongs.
 size_t NameTable::Slot(std::string_view name, uint64_t hash) const noexcept {
   const size_t mask = slots_.size() - 1;
   for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {

@@ -24,13 +24,13 @@ constexpr NpyDType kDTypes[] = {
     {"<u2", DType::kUInt16},  {"<u4", DType::kUInt32},  {"<u8", DType::kUInt64},
 };
 
-// The header: a Python dictionary literal, of which only three keys with plain values matter.
+// The header: a Python dictionary literal. Only three keys, with simple values, are used.
 class Header {
  public:
   Header(const ByteReader& reader, uint64_t offset, std::string_view text)
       : reader_(reader), offset_(offset), text_(text) {}
 
-  // What follows "'key':", without leading blanks.
+  // Returns the text after "'key':", without leading blanks.
   std::string_view After(std::string_view key) const {
     const std::string quoted = "'" + std::string(key) + "'";
     size_t at = text_.find(quoted);

@@ -12,7 +12,7 @@
 namespace graphd {
 namespace {
 
-// What a float32 keeps: a decimal number of 9 digits names one.
+// Significant decimal digits that a float32 preserves when it is written and read.
 constexpr int kFloat32Digits = 9;
 
 bool SameWord(std::string_view cell, std::string_view word) noexcept {
@@ -91,7 +91,7 @@ bool NumberColumn::AppendFloat(std::string_view cell) {
 }
 
 void NumberColumn::MakeFloating() {
-  constexpr int64_t kLimit = 1'000'000'000;  // of kFloat32Digits digits
+  constexpr int64_t kLimit = 1'000'000'000;  // 10 to the power of kFloat32Digits
   for (int64_t value : ints_.as<int64_t>()) {
     wide_ = wide_ || value >= kLimit || value <= -kLimit;
     floats_.Append(static_cast<double>(value));

@@ -6,22 +6,24 @@
 #include "format/io/tensor_builder.h"
 #include "graphd/tensor.h"
 
-// A column of numbers as text whose type shows while it is read.
+// A column of numbers as text, whose type is inferred while it is read.
 
 namespace graphd {
 
-// A decimal number, "nan", "inf", "true" or "false" in any case, or nothing.
+// Returns whether a cell is a decimal number, "nan", "inf", "true" or "false" in any case, or
+// empty.
 bool IsNumberCell(std::string_view cell) noexcept;
 
 class NumberColumn {
  public:
-  // False if the cell is no number. An empty cell is NaN, true and false are 1 and 0.
+  // Appends a cell. Returns false if it is not a number. An empty cell is NaN, true and false are 1
+  // and 0.
   bool Append(std::string_view cell);
   size_t size() const noexcept { return floating_ ? floats_.num_elements() : ints_.num_elements(); }
 
-  // int64 if all cells are whole numbers of 64 bits; else float32, or float64 if a cell has more
-  // than 9 significant digits or is outside float32's range. uint8 if all are true or false, or if
-  // `mask` and all are 0 or 1.
+  // Returns the column: int64 if all cells are whole numbers of 64 bits; else float32, or float64
+  // if a cell has more than 9 significant digits or is outside float32's range. It is uint8 if all
+  // cells are true or false, or if `mask` is set and all are 0 or 1.
   Tensor Finish(std::vector<int64_t> shape, bool mask) &&;
 
  private:
@@ -29,8 +31,8 @@ class NumberColumn {
   bool AppendFloat(std::string_view cell);
   TensorBuilder ints_{DType::kInt64}, floats_{DType::kFloat64};
   bool floating_ = false, wide_ = false;
-  bool all_words_ = true;  // true and false
-  bool all_bits_ = true;   // 0 and 1
+  bool all_words_ = true;  // all cells are true or false
+  bool all_bits_ = true;   // all cells are 0 or 1
 };
 
 }  // namespace graphd

@@ -6,8 +6,9 @@
 
 namespace graphd {
 
-// Told now and then how far a task is: its step, and how much of that is done (done == total at its
-// end), or, if nobody knows (total 0), the seconds it took. By one thread at a time; may be empty.
+// Reports the progress of a task: the current step, and how much of it is done (done == total at
+// its end) or, if the total is unknown (0), the seconds that it has taken. Called by one thread at
+// a time; may be empty.
 using StepProgress = std::function<void(const std::string& step, uint64_t done, uint64_t total)>;
 
 }  // namespace graphd

@@ -17,13 +17,13 @@ constexpr size_t kSampleRows = 100;
 constexpr std::array kSeparators{',', '\t', ';', ' '};
 
 struct Row {
-  int64_t line;  // on which it begins
+  int64_t line;  // line on which the row begins
   std::vector<std::string> cells;
 };
 
 struct Sample {
   std::vector<std::string> lines;
-  std::vector<int64_t> numbers;  // of the lines, in the file
+  std::vector<int64_t> numbers;  // line numbers in the file
 };
 
 Sample ReadSample(LineReader& lines) {
@@ -38,7 +38,7 @@ Sample ReadSample(LineReader& lines) {
   return sample;
 }
 
-// The rows that the lines make; one that is not whole at the end of the sample is left out.
+// Splits the lines into rows. A row that is incomplete at the end of the sample is left out.
 std::vector<Row> Cut(const Sample& sample, char separator) {
   std::vector<Row> rows;
   CellSplitter splitter(separator);
@@ -57,8 +57,8 @@ bool SameWidth(const std::vector<Row>& rows) {
                      [&](const Row& row) { return row.cells.size() == rows[0].cells.size(); });
 }
 
-// The rows by the first separator that makes all of them equally long, with two columns or more;
-// failing that, by one that makes a single column.
+// Returns the rows by the first separator that gives all of them the same number of cells, which
+// must be two or more; failing that, by one that gives a single column.
 std::vector<Row> CutByBestSeparator(const std::string& path, const Sample& sample,
                                     char& separator) {
   for (char candidate : kSeparators) {
@@ -69,7 +69,7 @@ std::vector<Row> CutByBestSeparator(const std::string& path, const Sample& sampl
         return rows;
       }
     } catch (const Error&) {
-      // Quotes that make no sense with this separator.
+      // The quotes don't fit this separator; try the next.
     }
   }
   std::vector<Row> rows;

@@ -12,7 +12,7 @@
 
 namespace graphd {
 
-// Reads the rows of a text table, without its header. One thread at a time.
+// Reads the rows of a text table, without its header. Not thread-safe.
 class TableReader {
  public:
   TableReader(const std::string& path, const TableFormat& format);

@@ -43,7 +43,7 @@ void TensorBuilder::Grow(size_t more) {
 }
 
 Tensor TensorBuilder::Finish(std::vector<int64_t> shape) && {
-  // One byte at least: realloc to nothing would free the block.
+  // Keep at least one byte: realloc to 0 would free the block.
   void* trimmed = std::realloc(data_, std::max(bytes_, size_t{1}));
   if (!trimmed) Throw(ErrorCode::kOverloaded, "no memory for a column of ", HumanBytes(bytes_));
   data_ = nullptr;

@@ -9,8 +9,8 @@
 
 namespace graphd {
 
-// A tensor that grows while its rows are read. Doubles its memory by realloc, which moves large
-// blocks without copying them.
+// A tensor that grows while its rows are read. It doubles its memory by realloc, which moves large
+// blocks without copying them. Not thread-safe.
 class TensorBuilder {
  public:
   explicit TensorBuilder(DType dtype) : dtype_(dtype) {}
@@ -20,7 +20,7 @@ class TensorBuilder {
 
   DType dtype() const noexcept { return dtype_; }
   size_t num_elements() const noexcept { return bytes_ / DTypeSize(dtype_); }
-  // Requires: T is the dtype.
+  // Appends an element. Requires: T is the dtype.
   template <class T>
   void Append(T value) {
     if (bytes_ + sizeof(T) > capacity_) Grow(sizeof(T));
@@ -28,13 +28,13 @@ class TensorBuilder {
     bytes_ += sizeof(T);
   }
   void Append(std::span<const std::byte> bytes);
-  // The elements so far; valid until the next Append.
+  // Returns the elements so far; valid until the next Append.
   template <class T>
   std::span<const T> as() const {
     return {reinterpret_cast<const T*>(data_), bytes_ / sizeof(T)};
   }
-  // Gives the memory up, trimmed to size. Throws Error(kInvalid) unless `shape` has as many
-  // elements as there are.
+  // Returns the tensor, trimmed to its size. Throws Error(kInvalid) unless `shape` has exactly the
+  // elements appended.
   Tensor Finish(std::vector<int64_t> shape) &&;
 
  private:

@@ -13,7 +13,7 @@ namespace graphd {
 namespace {
 
 constexpr int64_t kVersion = 1;
-// A layout looks names up by scanning; a header may not make that expensive.
+// Limits the arrays of a header, because a layout looks names up by scanning.
 constexpr size_t kMaxSegments = 16, kMaxArrays = 4096, kMaxDimensions = 16;
 
 size_t BoundedSize(const JsonField& list, size_t max) {

@@ -7,16 +7,16 @@
 #include "graph/segment.h"
 #include "graphd/schema.h"
 
-// partition.json: the table of contents of one partition in our native format. A native partition
-// is a directory:
+// partition.json: the table of contents of one partition in graphd's native format. A native
+// partition is a directory:
 //
 //   part<i>/partition.json   this header
 //   part<i>/graph.seg        CSC arrays (csc/<etype>/indptr, csc/<etype>/indices)
 //   part<i>/node_feat.seg    node/<ntype>/<name>
 //   part<i>/edge_feat.seg    edge/<etype>/<name>
 //
-// A .seg file holds the bytes of a segment (graph/segment.h) exactly as they are mapped: little
-// endian, arrays at the offsets that SegmentLayout gives, zeros between them.
+// A .seg file contains the bytes of a segment (graph/segment.h) exactly as they are mapped:
+// little-endian, arrays at the offsets of SegmentLayout, zeros between them.
 //
 //   {"format": "graphd-1", "version": 1, "byte_order": "little",
 //    "graph_name": NAME, "part_id": I,
@@ -40,16 +40,16 @@ struct NativeHeader {
   PartId part = 0;
   std::vector<NativeSegmentInfo> segments;
 
-  // Bytes of all segments.
+  // Returns the bytes of all segments.
   uint64_t total_bytes() const noexcept;
 };
 
-// Reads directory/partition.json and compares every segment's claims with its file's size, so that
-// what the header says may then be allocated. Throws Error(kCorrupt) or Error(kNotFound) naming
-// file, key and expectation, Error(kVersion) for a version that this program does not know.
+// Reads directory/partition.json and compares the size of every segment with its file's, so that
+// the sizes in the header may be allocated. Throws Error(kCorrupt) or Error(kNotFound) naming file,
+// key and expectation, Error(kVersion) for a version that this program does not know.
 NativeHeader ReadNativeHeader(const std::string& directory);
 
-// The text of partition.json.
+// Returns the text of partition.json.
 std::string NativeHeaderText(const NativeHeader& header);
 
 }  // namespace graphd

@@ -12,11 +12,12 @@
 namespace graphd {
 namespace {
 
-// Large enough for one system call to matter little, small enough to be hashed from L2.
+// Bytes per read: large enough that system calls cost little, small enough to be hashed from the L2
+// cache.
 constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr uint64_t kProgressBytes = uint64_t{32} << 20;
 
-// memfd names have at most 249 bytes.
+// Returns a name for a memfd, which may have at most 249 bytes.
 std::string MemoryName(const std::string& directory, const std::string& file) {
   std::string name = JoinPath(directory, file);
   if (name.size() > 200) name = name.substr(name.size() - 200);

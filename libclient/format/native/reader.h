@@ -8,25 +8,26 @@
 #include "format/config/part_config.h"
 #include "format/native/header.h"
 
-// Reading partitions in our native format (header.h has the layout). Loading is one pass:
-// large reads straight into the memory that trainers will map, each piece hashed while it is still
-// in cache. LoadPartition calls this when a part config is native.
+// Reads partitions in graphd's native format (header.h has the layout). Loading is one pass: large
+// reads straight into the memory that trainers will map, each piece hashed while it is in the
+// cache. LoadPartition calls these functions for native part configs.
 
 namespace graphd {
 
-// part<i>/ of a native part config: the directory of its part_graph.
+// Returns part<i>/ of a native part config: the directory of its part_graph.
 std::string NativeDirectory(const PartConfig& config, PartId part);
 
-// Its header, checked to be that of this partition of this graph: Error(kCorrupt) otherwise.
+// Reads the partition's header. Throws Error(kCorrupt) unless it belongs to this partition of this
+// graph.
 NativeHeader ReadNativeHeaderOf(const PartConfig& config, PartId part);
 
-// Bytes of the segments that LoadNativePartition will make. Reads partition.json and file sizes
-// only. Throws as ReadNativeHeader does.
+// Returns the bytes of the segments that LoadNativePartition will create. Reads only partition.json
+// and file sizes. Throws as ReadNativeHeader does.
 uint64_t EstimateNativeBytes(const PartConfig& config, PartId part);
 
-// Reads one segment's file into a sealed segment. `done` counts bytes for options.progress against
-// `total`. Padding between arrays is not read. Throws Error(kCorrupt) naming file, array and offset
-// if the file is short or a checksum differs (when options.verify_checksums).
+// Reads one segment's file into a sealed segment. `done` counts bytes, out of `total`, for
+// options.progress. Padding between arrays is not read. Throws Error(kCorrupt) naming file, array
+// and offset if the file is too short or, with options.verify_checksums, if a checksum differs.
 std::shared_ptr<const Segment> LoadNativeSegment(const std::string& directory,
                                                  const NativeSegmentInfo& info,
                                                  const LoadOptions& options, uint64_t& done,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
-// Writes one partition after the plan.
+// The writer of one partition's files.
 class PartitionFiles {
  public:
   PartitionFiles(const RawGraph& graph, const PartitionPlan& plan, const std::string& directory,
@@ -49,7 +49,7 @@ class PartitionFiles {
     if (written_) written_(bytes.size());
   }
 
-  // Appends `count` values of T, value(i) each, through one bounded buffer.
+  // Appends `count` values of T, value(i) each, through one buffer of limited size.
   template <class T, class F>
   void AppendEach(const std::string& array, size_t count, F&& value) {
     std::vector<T> piece(std::min(count, kPieceBytes / sizeof(T)));

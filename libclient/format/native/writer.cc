@@ -91,7 +91,7 @@ void NativePartitionWriter::EndSegment() {
   const std::vector<std::byte> zeros(segment.layout.total_bytes() - position_);
   Put(zeros);
   Flush();
-  // Starts the disk early; Finish() waits for it.
+  // Starts writing to the disk early; Finish() waits for it.
   ::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   fd_.reset();
 }
@@ -102,7 +102,7 @@ void NativePartitionWriter::Finish() {
     const std::string temporary = TemporaryPath(segment.file);
     Sync(OpenFile(temporary, O_RDONLY).get(), temporary);
   }
-  // A header must never describe files that it was not written for.
+  // Remove the old header first: a header must never describe files that it was not written for.
   const std::string header_path = JoinPath(directory_, kNativeHeaderFile);
   if (::unlink(header_path.c_str()) != 0 && errno != ENOENT)
     ThrowErrno("can't replace", header_path);

@@ -11,31 +11,32 @@
 #include "format/native/header.h"
 #include "graph/partition.h"
 
-// Writing partitions in our native format, as a stream: the caller knows each segment's layout
-// first and then appends the arrays' bytes in that order, in pieces of any size. Nothing is kept in
-// memory but one buffer. Files are written under temporary names; Finish() syncs them, gives them
-// their names and writes partition.json last, so a partition that has a header is whole.
+// Writes a partition in graphd's native format as a stream: the caller gives each segment's layout
+// first and then appends the arrays' bytes in that order, in pieces of any size. Memory holds only
+// one buffer. Files are written under temporary names; Finish() syncs them, renames them and writes
+// partition.json last, so a partition with a header is complete. Not thread-safe. Throws Error if a
+// write fails.
 
 namespace graphd {
 
 class NativePartitionWriter {
  public:
-  // Makes `directory` if needed.
+  // Creates `directory` if needed.
   NativePartitionWriter(std::string directory, std::string graph_name, PartId part);
-  // Removes the temporary files of a partition that was not finished.
+  // Removes the temporary files unless Finish() was called.
   ~NativePartitionWriter();
   NativePartitionWriter(const NativePartitionWriter&) = delete;
   NativePartitionWriter& operator=(const NativePartitionWriter&) = delete;
 
   void BeginSegment(const std::string& file, SegmentLayout layout);
-  // Appends to `array`, which must be the one that is being filled or the next; together the
-  // pieces must have exactly its size.
+  // Appends to `array`, which must be the current or the next one; together, its pieces must have
+  // exactly its size.
   void Append(const std::string& array, std::span<const std::byte> bytes);
   template <class T>
   void Append(const std::string& array, std::span<const T> values) {
     Append(array, std::as_bytes(values));
   }
-  // Requires: every array of the layout is full.
+  // Ends the segment. Requires: every array of the layout is complete.
   void EndSegment();
   void Finish();
 
@@ -48,12 +49,12 @@ class NativePartitionWriter {
   std::string directory_;
   NativeHeader header_;
   bool finished_ = false;
-  // The segment that is being written.
+  // The current segment.
   UniqueFd fd_;
   std::vector<std::byte> buffer_;
-  uint64_t position_ = 0;  // of the next byte, the buffer included
-  size_t array_ = 0;       // the one that is being filled
-  uint64_t filled_ = 0;    // bytes of it
+  uint64_t position_ = 0;  // offset of the next byte, the buffer included
+  size_t array_ = 0;       // index of the current array
+  uint64_t filled_ = 0;    // bytes of the current array
   Checksum checksum_;
 };
 

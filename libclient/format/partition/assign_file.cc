@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 // The file of each node type, by NodeTypeId.
 using TypeFiles = std::vector<std::optional<std::string>>;
 
-// What DGL's random_partition.py and its METIS tools write beside the <ntype>.txt files.
+// Checks the number of partitions in partition_meta.json, which DGL's random_partition.py and its
+// METIS tools write beside the <ntype>.txt files.
 void CheckMetaOfDgl(const std::string& directory, int num_parts) {
   const std::string path = JoinPath(directory, "partition_meta.json");
   if (!FileExists(path)) return;

@@ -20,9 +20,10 @@
 namespace graphd {
 namespace {
 
-// METIS says nothing while it works: a thread that tells `progress` the seconds it has been at it.
-// The caller's thread must leave `progress` alone meanwhile. METIS runs on the caller's thread, and
-// signals stay with that, because METIS has handlers that jump back into its own call.
+// Reports the elapsed seconds to `progress` from a thread of its own, because METIS reports no
+// progress. The caller's thread must not use `progress` meanwhile. METIS runs on the caller's
+// thread, and signals are delivered only there, because METIS's signal handlers jump back into its
+// own call.
 class Stopwatch {
  public:
   explicit Stopwatch(const StepProgress& progress) {
@@ -45,10 +46,10 @@ class Stopwatch {
   static constexpr const char* kStep = "partitioning with METIS";
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::jthread thread_;  // the last member: it ends before what it uses
+  std::jthread thread_;  // last member: it ends before the members that it uses
 };
 
-// METIS's vertex weights: [node][constraint]. A class's nodes, then the edges at them.
+// METIS's vertex weights, [node][constraint]: the nodes of each class, then the edges at them.
 struct Constraints {
   idx_t count = 1;
   std::vector<idx_t> weights;  // empty: one constraint, in which all nodes weigh 1
@@ -58,7 +59,7 @@ Constraints MakeConstraints(const BalanceTargets& targets, size_t nodes, int64_t
   const size_t classes = targets.classes.size();
   Constraints constraints;
   if (classes <= 1 && targets.in_degrees.empty()) return constraints;
-  // METIS can't balance what there is nothing of.
+  // METIS can't balance a constraint whose weights are all 0.
   std::vector<uint64_t> edges(classes, 0);
   for (size_t i = 0; i < targets.in_degrees.size(); i++) {
     edges[targets.ClassOf(i)] += targets.in_degrees[i];
@@ -91,7 +92,7 @@ void CheckMemoryForMetis(uint64_t needed, uint64_t nodes, uint64_t neighbours, u
         HumanBytes(4 * neighbours + 32 * nodes), ", or a machine with more memory");
 }
 
-// Blocks of consecutive nodes, class by class.
+// Assigns blocks of consecutive nodes, class by class.
 std::vector<idx_t> CutIntoBlocks(const BalanceTargets& targets, size_t nodes, size_t parts) {
   std::vector<size_t> sizes(std::max(targets.classes.size(), size_t{1})), next(sizes.size());
   for (size_t i = 0; i < nodes; i++) sizes[targets.ClassOf(i)]++;
@@ -142,7 +143,7 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
       options.metis.max_index ? options.metis.max_index : std::numeric_limits<idx_t>::max();
   uint64_t ends = 0;
   for (const RawEdges& edges : graph.edges) ends += 2 * static_cast<uint64_t>(edges.stored());
-  // Before the graph is simplified: what that alone takes.
+  // Check the memory for simplifying the graph first.
   const uint64_t bytes_per_end = options.edge_weights.empty() ? 4 : 8;
   CheckMemoryForMetis(bytes_per_end * ends + 16 * sequence.size(), sequence.size(), ends,
                       options.metis.max_bytes);

@@ -36,7 +36,8 @@ NodeOwners Assign(const RawGraph& graph, const AssignOptions& options,
   return AssignRandomly(graph, options.num_parts, options.seed);
 }
 
-// DGL: a partition is what the trainers of a machine have together.
+// Returns the partition of each node. As in DGL, a partition is the union of one machine's
+// trainers.
 NodeOwners OwnersOf(const NodeOwners& trainers, int per_machine) {
   NodeOwners owners = trainers;
   for (auto& of_type : owners) {

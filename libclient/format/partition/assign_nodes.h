@@ -8,7 +8,7 @@
 #include "format/io/step_progress.h"
 #include "graphd/schema.h"
 
-// The first step of partitioning: which partition owns each node.
+// The first step of partitioning: assigning each node to the partition that owns it.
 
 namespace graphd {
 
@@ -18,76 +18,80 @@ enum class PartMethod { kMetis, kRandom, kHash, kFile, kLdg, kFennel };
 const char* PartMethodName(PartMethod method) noexcept;  // "metis", "random", ...
 PartMethod PartMethodFromName(const std::string& name);  // Error(kInvalid) otherwise
 
-// What METIS minimises: edges between partitions, or (DGL: 'vol') nodes that partitions need copies
-// of.
+// The objective that METIS minimises: edges between partitions, or (DGL: 'vol') the nodes that
+// partitions need copies of.
 enum class Objective { kCut, kVolume };
 Objective ObjectiveFromName(const std::string& name);  // "cut", "vol"; Error(kInvalid) otherwise
 
-// What METIS may take. Found out when it is used, where not set.
+// Limits for METIS. Unset ones are determined when METIS is used.
 struct MetisBounds {
-  int64_t max_index = 0;   // 0: what the library's integers hold
-  uint64_t max_bytes = 0;  // 0: what machine and cgroup have left
+  int64_t max_index = 0;   // 0: the range of the library's integers
+  uint64_t max_bytes = 0;  // 0: the available memory of the machine and the cgroup
 };
 
-// As the arguments of DGL's partition_graph, where they have the same name.
+// Options named as the arguments of DGL's partition_graph, where it has them.
 struct AssignOptions {
   PartId num_parts = 1;
   PartMethod method = PartMethod::kMetis;
   uint64_t seed = 0;
-  // For kFile: each "PATH", "TYPE=PATH", or a directory of TYPE.txt, TYPE.txt.gz or TYPE.npy, one
-  // number for each node of the type; DGL's random_partition.py writes such a directory.
+  // The assignment for kFile: each element is "PATH", "TYPE=PATH", or a directory of TYPE.txt,
+  // TYPE.txt.gz or TYPE.npy, with one number for each node of the type; DGL's random_partition.py
+  // writes such a directory.
   std::vector<std::string> assignment;
-  // Each "FEATURE", "TYPE/FEATURE", "PATH" or "TYPE=PATH": a class for every node of the type; each
-  // class is balanced by itself. Types that are not named are a class each, as in DGL.
+  // Classes of nodes that are balanced separately: each element is "FEATURE", "TYPE/FEATURE",
+  // "PATH" or "TYPE=PATH" and gives a class for every node of the type. Every other type is one
+  // class, as in DGL.
   std::vector<std::string> balance_ntypes;
   bool balance_edges = false;  // balance in-degrees too
-  std::string edge_weights;    // edge feature that weighs edges, METIS only; "": all the same
+  std::string edge_weights;    // feature with edge weights, METIS only; "": equal weights
   Objective objective = Objective::kCut;
-  // T > 1: nodes are assigned to num_parts * T trainers, T to a partition.
+  // If T > 1, nodes are assigned to num_parts * T trainers, T per partition.
   int num_trainers_per_machine = 1;
   MetisBounds metis;
 };
 
 // Throws Error(kInvalid) for numbers out of range and for options that contradict the method.
-// AssignNodes checks them too; call it before a long read of the input.
+// AssignNodes checks this, too; call it before reading a large input.
 void CheckAssignOptions(const AssignOptions& options);
 
-// owners[node type][node]: partition. Some partitions may own nothing.
+// The partition of each node: owners[node type][node]. Some partitions may own nothing.
 using NodeOwners = std::vector<std::vector<PartId>>;
 
 struct Assignment {
   NodeOwners owners;
-  // By node, 0 .. num_parts * T - 1, the owner being trainer / T; empty if T is 1.
+  // Trainers by node, 0 .. num_parts * T - 1; the owner is trainer / T. Empty if T is 1.
   NodeOwners trainers;
 };
 
-// Deterministic: the same graph and options give the same assignment.
+// Assigns all nodes. Deterministic: the same graph and options give the same assignment. Throws as
+// the methods below do.
 Assignment AssignNodes(const RawGraph& graph, const AssignOptions& options,
                        const StepProgress& progress = {});
 
-// The methods; each takes options.num_parts as it is and ignores num_trainers_per_machine.
+// The methods follow. Each uses options.num_parts as it is and ignores num_trainers_per_machine.
 
-// Every node's owner by a hash of (seed, type, node), which makes it uniformly random: no memory
-// beside the result, and even up to chance. kRandom and kHash are the same.
+// Assigns each node by a hash of (seed, type, node), which makes it uniformly random; sizes vary by
+// chance. Needs no memory besides the result. kRandom and kHash are the same.
 NodeOwners AssignRandomly(const RawGraph& graph, PartId num_parts, uint64_t seed);
 
 // Reads the owners from options.assignment. Throws Error(kNotFound), Error(kInvalid) for types
-// without a file or with two, Error(kCorrupt) with line and value for what is no partition.
+// without a file or with two, Error(kCorrupt) with line and value for a number that is no
+// partition.
 NodeOwners AssignByFile(const RawGraph& graph, const AssignOptions& options);
 
-// METIS's k-way partitioning of the graph without directions, types, self loops and repeated edges.
-// Balances classes and in-degrees within 3 % where it can. Graphs of at most 4 nodes a partition or
-// without edges are cut into blocks of consecutive nodes. Throws Error(kInvalid) if the graph
-// exceeds METIS's indices and Error(kOverloaded) if it would exceed the memory, both before it
-// starts.
+// Runs METIS's k-way partitioning of the graph without directions, types, self loops and repeated
+// edges. Balances classes and in-degrees within 3 % if possible. Graphs of at most 4 nodes per
+// partition or without edges are split into blocks of consecutive nodes. Throws Error(kInvalid) if
+// the graph exceeds METIS's indices and Error(kOverloaded) if it would exceed the memory, both
+// before METIS starts.
 NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
                          const StepProgress& progress = {});
 
-// Linear Deterministic Greedy (Stanton and Kliot, KDD 2012) or Fennel (Tsourakakis et al., WSDM
-// 2014, gamma = 1.5), passing over the nodes in the order of their ids up to ten times. Needs 8
+// Runs Linear Deterministic Greedy (Stanton and Kliot, KDD 2012) or Fennel (Tsourakakis et al.,
+// WSDM 2014, gamma = 1.5), in up to ten passes over the nodes in the order of their ids. Needs 8
 // bytes per stored edge and about 24 per node (twice that beyond 2^32 nodes), one thread, and time
-// linear in edges. No share of a class is more than 3 % above the average; those of in-degrees are
-// brought as near as the nodes' room allows.
+// linear in edges. No share of a class is more than 3 % above the average; shares of in-degrees
+// come as close to it as the room for nodes allows.
 NodeOwners AssignByStream(const RawGraph& graph, const AssignOptions& options,
                           const StepProgress& progress = {});
 

@@ -18,7 +18,7 @@ constexpr double kSlack = 1.03;
 constexpr int kMaxPasses = 10;
 constexpr size_t kNoPart = std::numeric_limits<size_t>::max();
 
-// Neighbours in both directions; repeated edges count again.
+// The neighbours of all nodes in both directions; repeated edges repeat them.
 template <class Id>
 class Neighbours {
  public:
@@ -42,11 +42,11 @@ class Neighbours {
   }
 
  private:
-  std::vector<uint64_t> end_;  // by node; its list begins where the one before ends
+  std::vector<uint64_t> end_;  // by node; its list begins at the previous node's end
   HugeArray<Id> ids_;
 };
 
-// How much each partition has, and how much it may have.
+// The load of each partition and its limits.
 class Loads {
  public:
   Loads(const BalanceTargets& targets, size_t nodes, size_t parts)
@@ -73,22 +73,22 @@ class Loads {
     if (nodes_per_edge_ > 0) by_edges_ = by_nodes_;
   }
 
-  // How full the partition is for the node, as a number of nodes: its nodes, or, if edges are
-  // balanced, those and what its edges stand for, weighed by what the node brings of each.
+  // Returns the partition's size for the node, as a number of nodes: its nodes or, if edges are
+  // balanced, its nodes and the equivalent of its edges, weighted by the node's own share of each.
   double Size(size_t node, size_t part) const {
     const auto nodes = static_cast<double>(nodes_[part]);
     if (nodes_per_edge_ == 0) return nodes;
     const double brings = nodes_per_edge_ * targets_.in_degrees[node];
     return (nodes + brings * nodes_per_edge_ * static_cast<double>(edges_[part])) / (1 + brings);
   }
-  // f(partition) for all of them until it returns true, those with few nodes first.
+  // Calls f(partition) for all partitions, those with few nodes first, until it returns true.
   template <class F>
   void ByNodes(F&& f) const {
     for (const auto& [count, part] : by_nodes_) {
       if (f(part)) return;
     }
   }
-  // The same for edges; never if these are not balanced.
+  // Calls f likewise in the order of edges; not at all unless edges are balanced.
   template <class F>
   void ByEdges(F&& f) const {
     for (const auto& [count, part] : by_edges_) {
@@ -100,14 +100,14 @@ class Loads {
     const size_t c = targets_.ClassOf(node);
     return class_nodes_[c * parts_ + part] < class_room_[c];
   }
-  // A node may exceed the room by its own edges, so that there is a place for hubs. Nodes with
-  // fewer edges than the average go anywhere: it is those with more that a full partition must not
-  // have.
+  // Returns whether the partition has room for the node's edges. A node may exceed the room by its
+  // own edges, so that hubs find a place. Nodes with fewer edges than the average may go anywhere:
+  // only nodes with more are kept out of a full partition.
   bool HasRoomForEdges(size_t node, size_t part) const {
     if (nodes_per_edge_ * (class_edges_.empty() ? 0 : targets_.in_degrees[node]) < 1) return true;
     return ClassEdges(node, part) < edge_room_[targets_.ClassOf(node)];
   }
-  // In-edges of the node's class. Requires that edges are balanced.
+  // Returns the in-edges of the node's class in the partition. Requires that edges are balanced.
   uint64_t ClassEdges(size_t node, size_t part) const {
     return class_edges_[targets_.ClassOf(node) * parts_ + part];
   }
@@ -144,10 +144,10 @@ class Loads {
   std::set<std::pair<uint64_t, size_t>> by_nodes_, by_edges_;
 };
 
-// Takes the nodes in the order of their ids and puts each where most of its neighbours are, less
-// what the partition's size costs. Later passes move every node again, knowing all of its
-// neighbours ("restreaming", Nishimura and Ugander, KDD 2013): after about ten the cut is near
-// METIS's, where the first pass, in an order that says nothing, hardly beats chance.
+// Assigns the nodes in the order of their ids, each to the partition with most of its neighbours,
+// minus a penalty for the partition's size. Later passes move every node again, knowing all of its
+// neighbours ("restreaming", Nishimura and Ugander, KDD 2013): after about ten passes the cut is
+// close to METIS's, while one pass, in an arbitrary order, is hardly better than chance.
 template <class Id>
 class Streamer {
  public:
@@ -162,7 +162,8 @@ class Streamer {
     const auto parts = static_cast<double>(options.num_parts);
     const auto nodes = static_cast<double>(std::max(sequence_.size(), size_t{1}));
     capacity_ = kSlack * nodes / parts;
-    // Fennel's alpha times gamma: the derivative of alpha * size^1.5 is this times sqrt(size).
+    // This is Fennel's alpha times gamma: the derivative of alpha * size^1.5 is this times
+    // sqrt(size).
     const double edges = static_cast<double>(neighbours_.total()) / 2;
     penalty_ = 1.5 * std::sqrt(parts) * edges / std::pow(nodes, 1.5);
   }
@@ -188,8 +189,8 @@ class Streamer {
     return near_[part] * (1 - size / capacity_);
   }
 
-  // The best of the partitions that have room for the node and its edges: one of those where its
-  // neighbours are, or one of the smallest.
+  // Returns the best partition with room for the node and its edges: one of those with neighbours
+  // of the node, or one of the smallest.
   size_t Best(size_t node) const {
     size_t best = kNoPart;
     double best_score = 0;
@@ -210,7 +211,8 @@ class Streamer {
     return best == kNoPart ? FewestEdges(node) : best;
   }
 
-  // There is always room for a node, not always for its edges as well.
+  // Returns the partition with the fewest edges among those with room for the node. Room for the
+  // node always exists, but not always for its edges as well.
   size_t FewestEdges(size_t node) const {
     size_t best = kNoPart;
     for (size_t part = 0; part < near_.size(); part++) {
@@ -245,8 +247,8 @@ class Streamer {
   Loads loads_;
   const bool fennel_;
   std::vector<PartId> owner_;
-  std::vector<uint32_t> near_;   // by partition: neighbours of the node at hand
-  std::vector<size_t> touched_;  // partitions where that is not 0
+  std::vector<uint32_t> near_;   // by partition: neighbours of the current node
+  std::vector<size_t> touched_;  // partitions with near_ > 0
   double capacity_ = 0, penalty_ = 0;
 };
 

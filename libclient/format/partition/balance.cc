@@ -16,9 +16,9 @@ namespace {
 
 constexpr size_t kMaxClasses = 1024;
 
-// How a node type is split into classes.
+// The split of a node type into classes.
 struct TypeSplit {
-  std::string name;  // of the feature or file
+  std::string name;  // name of the feature or file
   std::vector<int64_t> values;
 };
 
@@ -70,7 +70,7 @@ class Splits {
 
   const std::optional<TypeSplit>& of(size_t type) const { return splits_[type]; }
 
-  // "FEATURE", "TYPE/FEATURE", "PATH" or "TYPE=PATH".
+  // Adds an argument: "FEATURE", "TYPE/FEATURE", "PATH" or "TYPE=PATH".
   void Add(const std::string& argument) {
     if (AddFeature(argument) || AddFile(argument)) return;
     std::vector<std::string> names;
@@ -135,7 +135,7 @@ class Splits {
   std::vector<std::optional<TypeSplit>> splits_;
 };
 
-// Appends the classes of a type and returns, by node, which; empty if it is one class.
+// Appends the classes of a type and returns the class of each node; empty if it has one class.
 std::vector<uint32_t> AddClasses(const TypeSplit& split, const std::string& ntype,
                                  std::vector<std::string>& classes) {
   std::vector<int64_t> distinct = split.values;
@@ -183,7 +183,7 @@ BalanceTargets FindBalanceTargets(const RawGraph& graph, const AssignOptions& op
       const std::vector<uint32_t> classes = AddClasses(*splits.of(t), ntype, targets.classes);
       targets.class_of.insert(targets.class_of.end(), classes.begin(), classes.end());
     } else {
-      // A graph of one class is spared the list.
+      // A graph of one class needs no list.
       if (count < sequence.size()) {
         targets.class_of.insert(targets.class_of.end(), count,
                                 static_cast<uint32_t>(targets.classes.size()));

@@ -7,36 +7,37 @@
 #include "format/input/raw_graph.h"
 #include "format/partition/assign_nodes.h"
 
-// What the partitions shall have equal shares of: the nodes of each class, and, if asked for, the
-// edges that point at the nodes of each class.
+// The quantities that partitions should have equal shares of: the nodes of each class and, if
+// requested, the edges that point at the nodes of each class.
 
 namespace graphd {
 
 struct BalanceTargets {
-  std::vector<std::string> classes;  // names: "_N", "paper", "paper/label=3"; none is empty
-  std::vector<uint32_t> class_of;    // by place in the NodeSequence; empty: one class
-  std::vector<uint32_t> in_degrees;  // by place in the NodeSequence; empty: not balanced
+  std::vector<std::string> classes;  // names: "_N", "paper", "paper/label=3"; no class is empty
+  std::vector<uint32_t> class_of;    // by position in the NodeSequence; empty: one class
+  std::vector<uint32_t> in_degrees;  // by position in the NodeSequence; empty: not balanced
 
   size_t ClassOf(size_t node) const { return class_of.empty() ? 0 : class_of[node]; }
 };
 
-// The classes are the node types, unless options.balance_ntypes splits them. Throws Error(kInvalid)
-// or Error(kNotFound) if that names what is not there, values that are no integers, or more than
-// 1024 classes.
+// Returns the targets. The classes are the node types, unless options.balance_ntypes splits them.
+// Throws Error(kNotFound) or Error(kInvalid) if that names a missing feature or file, values that
+// are not integers, or more than 1024 classes.
 BalanceTargets FindBalanceTargets(const RawGraph& graph, const AssignOptions& options);
 
-// What each partition got of a class.
+// Each partition's share of a class.
 struct ClassShares {
   std::string name;
   std::vector<int64_t> nodes;  // by partition
   std::vector<int64_t> edges;  // in-edges, by partition; empty unless edges are balanced
 };
 
-// By class; empty unless options.balance_ntypes splits a type.
+// Returns the shares by class; empty unless options.balance_ntypes splits a type.
 std::vector<ClassShares> CountClasses(const RawGraph& graph, const AssignOptions& options,
                                       const NodeOwners& owners);
 
-// The largest share over the average one: 1 is even. 1 if there is nothing to share.
+// Returns the largest share divided by the average one; 1 means even. Returns 1 if all shares are
+// 0.
 double Imbalance(const std::vector<int64_t>& shares) noexcept;
 
 }  // namespace graphd

@@ -9,12 +9,13 @@
 
 namespace graphd {
 
-// Positive integer weights made of an edge feature; MakeMetisGraph's comment has the rule.
+// Positive integer weights derived from an edge feature by the rule of MakeMetisGraph
+// (metis_graph.h). Immutable; safe to share between threads.
 class EdgeWeights {
  public:
-  // The sum over all stored edges will be at most `max_sum`, which must be at least their number.
-  // Throws Error(kNotFound) if no edge type has the feature, Error(kInvalid) if it is not one
-  // finite number of at least 0 for each edge.
+  // Scales the weights so that their sum over all stored edges is at most `max_sum`, which must be
+  // at least the number of edges. Throws Error(kNotFound) if no edge type has the feature,
+  // Error(kInvalid) unless it is one finite number of at least 0 for each edge.
   EdgeWeights(const RawGraph& graph, const std::string& feature, int64_t max_sum);
 
   int32_t of(EdgeTypeId etype, size_t stored_edge) const;

@@ -12,8 +12,8 @@
 namespace graphd {
 namespace {
 
-// Sorts the list [begin, end) of neighbours by id, makes one of those that repeat, and moves it to
-// `kept`. Returns its new end.
+// Sorts the list [begin, end) of neighbours by id, merges repeated ones, and moves it to `kept`.
+// Returns its new end.
 class ListCloser {
  public:
   explicit ListCloser(MetisGraph& graph) : graph_(graph) {}
@@ -69,7 +69,7 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
       graph, [&](EdgeTypeId, size_t, uint64_t u, uint64_t v) { cursor[u + 1]++, cursor[v + 1]++; });
   for (size_t i = 0; i < nodes; i++) cursor[i + 1] += cursor[i];
 
-  // METIS sums the weights of both directions; each is at least 1.
+  // METIS sums the weights of both directions; each weight is at least 1.
   if (!edge_weights.empty() && cursor.back() > static_cast<uint64_t>(max_index)) {
     ThrowTooLargeForMetis("edges to weigh, in both directions", cursor.back(), max_index);
   }
@@ -83,7 +83,7 @@ MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
     simple.neighbours[cursor[u]++] = static_cast<idx_t>(v);
     simple.neighbours[cursor[v]++] = static_cast<idx_t>(u);
   });
-  // cursor[i] is now the end of node i's list. Repeated neighbours go, and the lists close up.
+  // cursor[i] is the end of node i's list now. Remove repeated neighbours and close the gaps.
   simple.offsets.reserve(nodes + 1);
   simple.offsets.push_back(0);
   ListCloser closer(simple);

@@ -9,29 +9,30 @@
 #include "format/input/raw_graph.h"
 #include "format/partition/node_sequence.h"
 
-// A graph as METIS takes it.
+// A graph in METIS's format.
 
 namespace graphd {
 
 struct MetisGraph {
-  // Neighbours of each node, in both directions, ascending, without self loops and repetitions.
+  // The neighbours of each node in both directions, ascending, without self loops and repetitions.
   std::vector<idx_t> offsets, neighbours;
-  std::vector<idx_t> weights;  // by place in `neighbours`; empty: all the same
+  std::vector<idx_t> weights;  // by position in `neighbours`; empty: equal weights
 };
 
-// Weights are those of the edge feature `edge_weights`, unless that is "": numbers of at least 0,
-// one per edge; edges of types without the feature weigh 1, repeated edges the sum. If all are
-// whole and METIS can sum them they are taken as they are, otherwise multiplied with one factor, so
-// that the average is 1000 or what METIS can sum, and rounded; 1 at least. Throws Error(kInvalid)
-// for a feature that is none of this, and if there are more than `max_index` nodes or pairs.
+// Builds METIS's graph. Weights are those of the edge feature `edge_weights`, unless that is "":
+// numbers of at least 0, one per edge. Edges of types without the feature weigh 1; repeated edges
+// weigh the sum. If all weights are whole and METIS can sum them, they are used as they are;
+// otherwise they are scaled so that the average is 1000 or the most that METIS can sum, and rounded
+// to at least 1. Throws Error(kInvalid) for a feature that breaks these rules, and for more than
+// `max_index` nodes or pairs.
 MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
                           const std::string& edge_weights, int64_t max_index);
 
-// What METIS takes of memory, its result and the graph included: measured on graphs that it
-// coarsens badly (random ones, of which it keeps many levels of nearly the same size).
+// Estimates METIS's memory, including the graph and its result: measured on random graphs, which it
+// coarsens badly (it keeps many levels of nearly the same size).
 uint64_t EstimateMetisBytes(uint64_t nodes, uint64_t neighbours, uint64_t constraints) noexcept;
 
-// Throws Error(kInvalid): more `what` than METIS can count.
+// Throws Error(kInvalid): the graph has more `what` than METIS can count.
 [[noreturn]] void ThrowTooLargeForMetis(const char* what, uint64_t count, int64_t max_index);
 
 }  // namespace graphd

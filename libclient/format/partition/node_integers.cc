@@ -42,7 +42,7 @@ std::vector<int64_t> ConvertNpy(const NpyFile& file, int64_t min, int64_t max,
   for (size_t i = 0; i < values.size(); i++) {
     T value;
     std::memcpy(&value, file.data().data() + i * sizeof(T), sizeof(T));
-    // An uint64 beyond int64 is beyond any bound.
+    // A uint64 beyond int64 exceeds any bound.
     const bool fits = std::is_signed_v<T> || static_cast<uint64_t>(value) <= uint64_t{INT64_MAX};
     if (!fits || static_cast<int64_t>(value) < min || static_cast<int64_t>(value) > max) {
       Throw(ErrorCode::kCorrupt, file.path(), ": ", what, " ", +value, " in element ", i,

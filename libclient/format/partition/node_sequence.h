@@ -7,8 +7,8 @@
 #include "format/input/raw_graph.h"
 #include "format/partition/assign_nodes.h"
 
-// The nodes of all types in one sequence, as partitioning methods that know no types see them: node
-// i of type t is first(t) + i. A value; safe to share between threads.
+// The nodes of all types in one sequence, for partitioning methods that ignore types: node i of
+// type t is first(t) + i. A value; safe to share between threads.
 
 namespace graphd {
 
@@ -23,7 +23,8 @@ class NodeSequence {
   size_t size() const noexcept { return first_.back(); }
   size_t first(NodeTypeId t) const { return first_.at(static_cast<size_t>(t)); }
 
-  // f(edge type, stored edge, source, destination) for every stored edge that is no self loop.
+  // Calls f(edge type, stored edge, source, destination) for every stored edge that is not a self
+  // loop.
   template <class F>
   void ForEachPair(const RawGraph& graph, F&& f) const {
     for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
@@ -34,7 +35,7 @@ class NodeSequence {
     }
   }
 
-  // owner[position in the sequence], by type.
+  // Splits owner[position in the sequence] by type.
   template <class Part>
   NodeOwners SplitByType(const std::vector<Part>& owner) const {
     NodeOwners owners;
@@ -46,7 +47,7 @@ class NodeSequence {
   }
 
  private:
-  std::vector<uint64_t> first_;  // by type, and one beyond
+  std::vector<uint64_t> first_;  // by type, plus the total
 };
 
 }  // namespace graphd

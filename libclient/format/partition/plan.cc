@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-// Homogeneous ranges [type][partition] from the counts [type][partition].
+// Returns the homogeneous ranges [type][partition] for the counts [type][partition].
 std::vector<std::vector<IdMap::Range>> TileRanges(const std::vector<std::vector<int64_t>>& counts,
                                                   PartId num_parts) {
   std::vector<std::vector<IdMap::Range>> ranges(counts.size());

@@ -10,7 +10,7 @@
 #include "format/partition/sort_edges.h"
 #include "graph/partition.h"
 
-// What is known before the first byte of a partition is written, whatever its format.
+// The plan of a partitioning before the first byte is written, independent of the output format.
 
 namespace graphd {
 
@@ -23,11 +23,11 @@ struct PartitionPlan {
   int64_t edge_cut() const;  // edges whose ends are in different partitions
 };
 
-// The feature of nodes and edges that keeps the numbers of the input.
+// The feature of nodes and edges that stores their ids in the input.
 inline constexpr const char* kOrigId = "orig_id";
 
-// Numbers nodes and edges after `owners`, as partitioner.h says. `part_method` is the name that the
-// part config gives it.
+// Renumbers nodes and edges by `owners`, with the rules of partitioner.h. `part_method` is the
+// method's name in the part config.
 PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_name,
                                 PartId num_parts, NodeOwners owners, std::string part_method,
                                 const StepProgress& progress = {});

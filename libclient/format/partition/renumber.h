@@ -8,11 +8,11 @@
 #include "format/partition/assign_nodes.h"
 #include "graphd/partition_book.h"
 
-// New ids for the nodes of a graph that have owners (partitioner.h has the rules).
+// New ids for the nodes of a graph that are assigned to partitions (partitioner.h has the rules).
 
 namespace graphd {
 
-// New ids of one node type.
+// The new ids of one node type.
 struct NodeNumbering {
   Tensor new_ids;              // uint32 or uint64 [nodes]: type-wise new id of each original id
   std::vector<int64_t> first;  // [partitions + 1]: partition p owns new ids first[p]..first[p+1]-1
@@ -20,7 +20,8 @@ struct NodeNumbering {
 
 NodeNumbering NumberNodes(const std::vector<PartId>& owners, PartId num_parts);
 
-// The original ids of the nodes that `part` owns, ascending: the order of their new ids.
+// Returns the original ids of the nodes that `part` owns, ascending, which is the order of their
+// new ids.
 std::vector<int64_t> OriginalIds(const std::vector<PartId>& owners, PartId part, int64_t count);
 
 }  // namespace graphd

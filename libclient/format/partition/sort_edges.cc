@@ -9,16 +9,16 @@
 namespace graphd {
 namespace {
 
-// Destinations are counted by blocks, of which the counters fit the cache, and gathered into
-// buckets of which the edges do. A bucket has at most 65536 destinations, so that the lower 16 bits
-// of an edge's destination tell them apart.
+// Destinations are counted by blocks whose counters fit the cache, and gathered into buckets whose
+// edges do. A bucket has at most 65536 destinations, so the lower 16 bits of a destination identify
+// it within the bucket.
 constexpr size_t kBlockNodes = 64;
 constexpr size_t kBucketBlocks = 1024;
 constexpr uint64_t kBucketEdges = uint64_t{1} << 17;
 
-// Sorts in two steps, each by all threads: edges go to the buckets of their destinations, in the
-// order of their ids (few places to write to, so that the memory keeps up); then bucket by bucket,
-// within the cache, by destination and source.
+// Sorts in two steps, each on all threads: edges go to the buckets of their destinations in the
+// order of their ids (to few places at once, so that memory keeps up), then each bucket is sorted
+// within the cache by destination and source.
 template <class Key>
 class EdgeSorter {
  public:
@@ -58,7 +58,7 @@ class EdgeSorter {
     uint64_t begin, end;  // edges
   };
 
-  // f(edge, source, destination) for the share of a thread; earlier threads have lower ids.
+  // Calls f(edge, source, destination) for the share of a thread; earlier threads have lower ids.
   template <class F>
   void ForEachOf(size_t thread, F&& f) const {
     edges_.ForEachIn(num_edges_ * thread / threads_, num_edges_ * (thread + 1) / threads_, f);
@@ -75,7 +75,7 @@ class EdgeSorter {
     });
   }
 
-  // Also turns the counts of threads and blocks into those of threads and buckets.
+  // Also turns the counts by thread and block into counts by thread and bucket.
   void FormBuckets() {
     const size_t blocks = counts_[0].size();
     bucket_of_block_.resize(blocks);
@@ -118,7 +118,7 @@ class EdgeSorter {
     });
   }
 
-  // Returns how many of the bucket's edges join two partitions.
+  // Returns the number of the bucket's edges that join two partitions.
   int64_t SortBucket(const Bucket& bucket, std::vector<Key>& scratch,
                      std::vector<uint64_t>& offsets) {
     const size_t nodes = bucket.end_node - bucket.first_node;
@@ -157,7 +157,7 @@ class EdgeSorter {
   std::vector<std::vector<uint64_t>> counts_;  // [thread][block] edges
   std::vector<uint32_t> bucket_of_block_;
   std::vector<Bucket> buckets_;
-  std::vector<std::vector<uint64_t>> cursors_;  // [thread][bucket] where its next edge goes
+  std::vector<std::vector<uint64_t>> cursors_;  // [thread][bucket] position of its next edge
 };
 
 }  // namespace

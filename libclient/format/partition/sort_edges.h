@@ -13,7 +13,8 @@
 
 namespace graphd {
 
-// A source (new id) and the edge's original id, ordered by both: in one word while both fit.
+// The source (new id) and the original id of an edge, ordered by both; in one word while both fit
+// 32 bits.
 struct NarrowEdgeKey {
   NarrowEdgeKey() = default;
   NarrowEdgeKey(uint64_t src, uint64_t edge) : bits(src << 32 | edge) {}
@@ -32,16 +33,18 @@ struct WideEdgeKey {
 };
 
 // All edges of one type in the order of their new ids: 8 bytes each while ids fit 32 bits, else 16,
-// and 8 per destination. Sorting takes 2 bytes per edge more, and all cores.
+// plus 8 per destination. Sorting takes 2 more bytes per edge, and all cores. Immutable; safe to
+// share between threads.
 class SortedEdges {
  public:
   SortedEdges(const RawEdges& edges, const NodeNumbering& src, const NodeNumbering& dst);
 
-  // Where the in-edges of new destination id i begin: positions are new type-wise edge ids.
+  // Returns where the in-edges of each new destination id begin; positions are new type-wise edge
+  // ids.
   std::span<const uint64_t> offsets() const noexcept { return offsets_; }
   int64_t edge_cut() const noexcept { return edge_cut_; }
 
-  // f(span of keys): each key has src(), the new source id, and edge(), the original edge id.
+  // Calls f(span of keys): each key has src(), the new source id, and edge(), the original edge id.
   template <class F>
   void Visit(F&& f) const {
     if (wide_.empty()) {

@@ -5,11 +5,11 @@
 
 namespace graphd {
 
-// The feature of nodes and edges that says which trainer of which machine they were assigned to.
+// The feature of nodes and edges that stores the trainer they are assigned to.
 inline constexpr const char* kTrainerId = "trainer_id";
 
-// `graph` and, for each node and edge type, the feature kTrainerId: int64, an edge's being its
-// destination's. Shares the other tensors.
+// Returns `graph` with the additional feature kTrainerId of each node and edge type: int64, for an
+// edge that of its destination. Shares the other tensors.
 RawGraph WithTrainerIds(const RawGraph& graph, const NodeOwners& trainers);
 
 }  // namespace graphd
