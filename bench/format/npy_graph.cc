@@ -25,7 +25,8 @@ uint64_t Random() {  // splitmix64
 
 uint64_t Below(uint64_t n) { return ((Random() >> 32) * n) >> 32; }
 
-// The lesser of two draws, so that some nodes have more edges than others, spread over all ids.
+// Returns the smaller of two draws, scattered over all ids, so that some nodes have more edges than
+// others.
 int64_t End(uint64_t nodes) {
   const uint64_t a = Below(nodes), b = Below(nodes);
   return static_cast<int64_t>((a < b ? a : b) * 1000003 % nodes);

@@ -78,7 +78,7 @@ std::shared_ptr<const Partition> RandomPartition(const Shape& shape) {
   return std::make_shared<const Partition>(MetaOf(shape), 0, std::move(segments));
 }
 
-// What f makes of a shape, once.
+// Calls make(shape) once per shape and caches its result.
 template <class T>
 const T& Once(const Shape& shape, T (*make)(const Shape&)) {
   static std::map<Shape, T> known;

@@ -11,17 +11,17 @@
 
 namespace graphd::bench {
 
-// What a random graph looks like.
+// The parameters of a random graph.
 struct Shape {
-  int64_t nodes;        // of each type
-  int64_t degree;       // in-edges of a node, of each edge type that ends in its type
-  int32_t ntypes = 1;   // one of each: homogeneous
+  int64_t nodes;        // nodes of each type
+  int64_t degree;       // in-edges per node and edge type that ends in its type
+  int32_t ntypes = 1;   // one type of each: homogeneous
   int32_t etypes = 1;   // type e leads from node type e % ntypes to e / ntypes % ntypes
   bool weights = true;  // edge feature "weight" of all types: float, whole numbers from 1 to 10
-  int64_t hubs = 0;     // only so many nodes of each type have in-edges; 0: all
+  int64_t hubs = 0;     // number of nodes per type with in-edges; 0: all
 
   size_t etype_edges() const { return static_cast<size_t>((hubs ? hubs : nodes) * degree); }
-  // Bytes of all edges' sources: the table in which samplers look at random.
+  // Returns the bytes of all edges' sources, the table that samplers read at random.
   size_t table_bytes() const { return etype_edges() * static_cast<size_t>(etypes) * 4; }
   auto operator<=>(const Shape&) const = default;
 };
@@ -31,14 +31,15 @@ struct Shape {
 inline constexpr Shape kSmall{20000, 50}, kLarge{1500000, 50};
 inline constexpr Shape kTypedSmall{1000, 20, 4, 32}, kTypedLarge{100000, 20, 4, 32};
 inline constexpr Shape kHubs{200000, 200000, 1, 1, true, 50};
-// The graph of one partition, as standalone mode opens it; made once per shape and kept.
+// Return the graph of one partition, as standalone mode opens it; created once per shape and kept.
 const Partition& LocalPartition(const Shape& shape);
 const DistGraph& LocalGraph(const Shape& shape);
 
 std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed);
 
-// A homogeneous graph with node features "feat", written to a directory of its own and served by a
-// real graphd with these arguments more; both end with the object. Tensors lie in the directory.
+// A homogeneous graph with node features "feat", written to a temporary directory and served by a
+// graphd process with the additional arguments. Both are removed with the object. Tensors are
+// stored in the directory.
 class ServedGraph {
  public:
   ServedGraph(int64_t nodes, int64_t degree, int64_t columns,
@@ -48,7 +49,7 @@ class ServedGraph {
   ServedGraph& operator=(const ServedGraph&) = delete;
   Options ClientOptions(Transport transport) const;
   pid_t pid() const noexcept { return pid_; }
-  // Kills it as kill -9 does, and returns when another one serves.
+  // Kills the process with SIGKILL, starts another one and returns when that serves.
   void KillAndStartAgain();
 
  private:

@@ -22,7 +22,7 @@
 namespace graphd::bench {
 namespace {
 
-// Zeroed memory on 2 MiB pages, where the kernel gives them.
+// Zeroed memory on 2 MiB pages where the kernel provides them.
 class HugeBlock {
  public:
   explicit HugeBlock(size_t bytes) : bytes_(bytes) {
@@ -42,7 +42,7 @@ class HugeBlock {
   char* data_;
 };
 
-// The least seconds of five runs.
+// Returns the shortest time of five runs, in seconds.
 double Best(const std::function<void()>& run, clockid_t clock = CLOCK_MONOTONIC) {
   const auto now = [clock] {
     timespec time{};
@@ -58,8 +58,8 @@ double Best(const std::function<void()>& run, clockid_t clock = CLOCK_MONOTONIC)
   return best;
 }
 
-// What one thread does with memory is timed by its own processor time, so that others on the
-// machine don't make the limit look low.
+// Limits of one thread's memory accesses are measured in its own processor time, so that other
+// processes don't make the limit look low.
 constexpr clockid_t kOwnTime = CLOCK_THREAD_CPUTIME_ID;
 
 std::vector<uint32_t> RandomIndices(size_t count, size_t below) {

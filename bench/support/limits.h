@@ -2,20 +2,21 @@
 #pragma once
 #include <cstddef>
 
-// What this machine can do at best, measured in the same run as what is compared with it. Each is
-// measured once, when first asked for; single-threaded.
+// The limits of this machine, measured in the same run as the results that they are compared with.
+// Each is measured once, when first needed, on a single thread unless its comment says otherwise.
 
 namespace graphd::bench {
 
-// Nanoseconds per independent random 4-byte read from a table of `bytes` on 2 MiB pages.
+// Returns the nanoseconds per independent random 4-byte read from a table of `bytes` on 2 MiB
+// pages.
 double RandomReadNs(size_t bytes);
-// Nanoseconds per random row of `row_bytes` copied out of a table of `bytes` on 2 MiB pages, with
-// prefetch: a gather without anything around it.
+// Returns the nanoseconds per random row of `row_bytes` copied from a table of `bytes` on 2 MiB
+// pages, with prefetch: a gather without any overhead.
 double RandomRowNs(size_t bytes, size_t row_bytes);
-// Seconds for `bytes` to go: memcpy, bare socket, memcpy, in 1 MiB pieces that overlap: what an RPC
-// of gathered rows can reach at most. `tcp`: over loopback TCP, else a Unix socket.
+// Returns the bytes per second of memcpy, bare socket and memcpy in overlapping pieces of 1 MiB:
+// the upper bound for an RPC of gathered rows. `tcp`: over loopback TCP, else a Unix socket.
 double SocketPipelineBytesPerSecond(bool tcp);
-// Microseconds of an 8-byte ping-pong over a bare socket.
+// Returns the microseconds of an 8-byte ping-pong over a bare socket.
 double SocketRoundTripUs(bool tcp);
 
 }  // namespace graphd::bench

@@ -6,8 +6,8 @@
 
 namespace graphd::bench {
 
-// Counters of a benchmark that did `done` things in all its iterations, single-threaded: how many
-// per second, and what share that is of one random read each from a table of `table_bytes`.
+// Sets the counters of a single-threaded benchmark that did `done` operations in all its
+// iterations: their rate, and its ratio to the rate of random reads from a table of `table_bytes`.
 inline void Report(benchmark::State& state, const char* things, double done, size_t table_bytes) {
   state.counters[things] = benchmark::Counter(done, benchmark::Counter::kIsRate);
   state.counters["of_limit"] =

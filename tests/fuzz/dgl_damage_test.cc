@@ -15,25 +15,25 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-// Every damaged file gives an Error of a kind that fits, or a partition whose every byte can be
-// read: no crash, no other exception, no hang, no allocation of what the file claims. Under the
-// asan preset no read past an end, either.
+// Every damaged file leads to an Error with a suitable code, or to a partition whose bytes can all
+// be read: no crash, no other exception, no hang, no allocation of sizes that only the file claims.
+// The asan preset also detects reads beyond an end.
 
 namespace graphd::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The files are a few KiB; segments of three small files take that and rounding.
+// The files have a few KiB; segments of three small files take that plus rounding.
 constexpr size_t kLargestBlock = size_t{1} << 20;
 constexpr size_t kLargestFile = size_t{1} << 20;
 
-// The rubbish in a graph file's header, which no reader looks at.
+// The unused bytes in a graph file's header, which no reader uses.
 constexpr size_t kRubbishBegin = 32, kRubbishEnd = 4096;
 
 class DamagedFiles : public testing::Test {
  protected:
-  // Reads everything that a partition shows.
+  // Reads all arrays of a partition.
   static uint64_t ReadAllOf(const Partition& partition) {
     uint64_t sum = 0;
     const Schema& schema = partition.meta().schema;
@@ -112,7 +112,7 @@ TEST(AllocationLimit, RefusesLargeBlocksAndLargeMemoryFiles) {
   EXPECT_THROW(SegmentWriter("large", layout), Error);
 }
 
-// The entry that libFuzzer drives (dgl_fuzz.cc), on as many mutations as a moment allows.
+// Calls libFuzzer's entry point (dgl_fuzz.cc) with as many mutations as a short test allows.
 TEST_F(DamagedFiles, InMemoryManyTimes) {
   size_t tried = 0;
   const auto drive = [&](char kind, const std::string& seed, const Damage& damage) {

@@ -2,8 +2,8 @@
 #include "format/dgl/edges.h"
 #include "format/dgl/graph.h"
 
-// libFuzzer's entry (clang only): graph files and tensor dictionaries from memory. The first byte
-// chooses which. Seeds: any graph.dgl or *_feat.dgl behind a byte 'g' or 'd'.
+// libFuzzer's entry point (clang only): reads graph files and tensor dictionaries from memory. The
+// first byte selects the kind, 'g' or 'd'. Seeds: any graph.dgl or *_feat.dgl after that byte.
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace graphd;

@@ -15,7 +15,7 @@ class Mutator {
   Mutator(const std::string& original, const Damage& damage)
       : original_(original), damage_(damage), random_(damage.seed) {}
 
-  // Damages `bytes` once and says how.
+  // Damages `bytes` once and returns a description.
   std::string Apply(std::string& bytes) {
     const size_t at = Offset(bytes.size());
     switch (random_.Below(8)) {

@@ -28,8 +28,9 @@ std::mutex g_running_mutex;
 std::set<const GraphdProcess*> g_running;  // guarded by g_running_mutex
 std::terminate_handler g_default_terminate = nullptr;
 
-// An exception that leaves a thread is most often told a daemon's end: its log says why.
-[[noreturn]] void TellLogsAndAbort() {
+// Prints the logs of all daemons and aborts: an exception that leaves a thread is usually caused by
+// a daemon's end.
+[[noreturn]] void PrintLogsAndAbort() {
   {
     const std::lock_guard lock(g_running_mutex);
     for (const GraphdProcess* daemon : g_running) {
@@ -63,7 +64,7 @@ GraphdProcess::GraphdProcess(std::vector<std::string> arguments, std::string log
     ::_exit(127);
   }
   const std::lock_guard lock(g_running_mutex);
-  if (g_default_terminate == nullptr) g_default_terminate = std::set_terminate(TellLogsAndAbort);
+  if (g_default_terminate == nullptr) g_default_terminate = std::set_terminate(PrintLogsAndAbort);
   g_running.insert(this);
 }
 
@@ -123,7 +124,7 @@ void GraphdProcess::Signal(int number) {
   if (pid_ <= 0) return;
   ::kill(pid_, number);
   if (number != SIGSTOP) return;
-  // Its threads run on until each of them has looked.
+  // The threads run until each of them has noticed the signal.
   siginfo_t stopped{};
   ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT);
 }

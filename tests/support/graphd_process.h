@@ -7,22 +7,22 @@
 
 namespace graphd::testing {
 
-// A real graphd as a child process. Killed, if need be, when the object goes.
+// A graphd child process, which the destructor kills if it is still running.
 class GraphdProcess {
  public:
-  // Starts `graphd <arguments>` with its log in `log_path`, appended.
+  // Starts `graphd <arguments>` and appends its log to `log_path`.
   GraphdProcess(std::vector<std::string> arguments, std::string log_path);
   ~GraphdProcess();
   GraphdProcess(GraphdProcess&& o) noexcept;
   GraphdProcess& operator=(GraphdProcess&& o) noexcept;
 
   pid_t pid() const noexcept { return pid_; }
-  // Waits until a status request on `socket_path` is answered. Fails the test after 20 s, or when
-  // the process ends, with its log.
+  // Waits until the process answers a status request on `socket_path`. Fails the test, printing the
+  // log, after 20 s or when the process ends.
   void WaitReady(const std::string& socket_path);
-  // SIGSTOP: returns when all threads of it stand.
+  // Sends a signal. With SIGSTOP, returns when all threads of the process have stopped.
   void Signal(int number);
-  // Waits for the end and returns the exit code, or 128 + signal.
+  // Waits for the end of the process and returns the exit code, or 128 + signal.
   int Wait();
   std::string Log() const;
 

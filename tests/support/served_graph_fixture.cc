@@ -17,7 +17,7 @@ namespace {
 RawGraph HubGraph() {
   constexpr int64_t kNodes = ServedGraphFixture::kNodes;
   EdgeList edges;
-  // Hubs: every source once, so that their samples can be checked for repetition.
+  // Each hub has every source once, so that tests can check its samples for repetition.
   for (uint32_t hub = 0; hub < ServedGraphFixture::kHubs; hub++) {
     for (uint32_t i = 0; i < ServedGraphFixture::kHubDegree; i++) edges.push_back({i + 10, hub});
   }
@@ -72,7 +72,7 @@ ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
   options.method = PartMethod::kRandom;
   options.output = scratch_ / "data";
   part_config_ = PartitionGraph(graph, options).part_config;
-  // Clients find sockets through the environment, as under graphctl launch.
+  // Clients find sockets through the environment, as with graphctl launch.
   ::setenv("GRAPHD_RUNTIME_DIR", runtime_dir().c_str(), 1);
   std::vector<std::string> lines(static_cast<size_t>(num_parts));
   for (size_t d = 0; d < parts_.size(); d++) {
@@ -131,7 +131,7 @@ Options ServedGraphFixture::TrainerOptions(Transport transport, int rank, int wo
   options.rank = rank;
   options.world_size = world_size;
   options.transport = transport;
-  options.timeout = std::chrono::seconds(100);  // under a sanitizer everything takes long
+  options.timeout = std::chrono::seconds(100);  // sanitizers slow everything down
   return options;
 }
 

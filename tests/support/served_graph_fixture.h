@@ -10,19 +10,19 @@
 
 namespace graphd::testing {
 
-// A power-law graph with two hubs of 50,000 in-edges, 128-float features, labels and a mask, cut in
-// two; and daemons that serve it on this machine.
+// A power-law graph with two hubs of 50,000 in-edges, 128-float features, labels and a mask, split
+// into two partitions, and daemons that serve it on this machine.
 class ServedGraphFixture {
  public:
   static constexpr int64_t kNodes = 60000;
   static constexpr int64_t kHubs = 2;  // original ids 0 and 1
   static constexpr uint64_t kHubDegree = 50000;
 
-  // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one. None: files only.
+  // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one, {} none, which writes only the
+  // files.
   explicit ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
                               int num_parts = 2);
-  // The same with another graph, which is served under the same name, "hubs". `arguments` are for
-  // every daemon.
+  // Serves another graph under the same name, "hubs". All daemons get `arguments`.
   ServedGraphFixture(const RawGraph& graph, const std::vector<std::vector<int>>& parts_of_daemon,
                      int num_parts = 2, std::vector<std::string> arguments = {});
 
@@ -31,14 +31,14 @@ class ServedGraphFixture {
   std::string runtime_dir() const { return scratch_ / "run"; }
   std::string socket_path(size_t daemon) const;
   GraphdProcess& daemon(size_t i) { return daemons_.at(i); }
-  // kill -9.
+  // Kills a daemon with SIGKILL.
   void Kill(size_t daemon);
-  // Starts a daemon that was killed with the same arguments, and does not wait until it is ready.
+  // Starts a killed daemon with the same arguments; does not wait until it is ready.
   void StartAgain(size_t daemon);
-  // Both, and waits.
+  // Kills a daemon, starts it again and waits until it is ready.
   void Restart(size_t daemon);
 
-  // What a trainer would be given.
+  // Returns the options that a trainer would use.
   Options TrainerOptions(Transport transport, int rank = 0, int world_size = 1) const;
   Options StandaloneOptions() const;
 
@@ -53,7 +53,7 @@ class ServedGraphFixture {
   std::vector<GraphdProcess> daemons_;
 };
 
-// A TCP port on loopback that nobody listens on right now.
+// Returns a TCP port on loopback that nobody is listening on.
 uint16_t FreePort();
 
 }  // namespace graphd::testing

@@ -23,7 +23,7 @@ TEST(HugeArray, StartsAsZerosAndMovesWithoutCopying) {
   EXPECT_EQ(other.span().back(), 7u);
 }
 
-TEST(HugeArray, TakesNoMemoryWhenEmptyAndSaysWhatItHadNoMemoryFor) {
+TEST(HugeArray, TakesNoMemoryIfEmptyAndItsErrorNamesTheArray) {
   EXPECT_EQ((HugeArray<int>(0, "nothing").data()), nullptr);
   try {
     HugeArray<char>(size_t{1} << 62, "the impossible");

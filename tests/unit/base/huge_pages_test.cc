@@ -14,9 +14,9 @@
 namespace graphd {
 namespace {
 
-// What lies there stays, in this mapping and in others, joined or not.
-TEST(LargePages, JoiningKeepsWhatIsThere) {
-  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+// Collapsing pages preserves the contents, in this mapping and in others.
+TEST(HugePages, CollapsingKeepsTheContents) {
+  const UniqueFd fd(::memfd_create("huge-pages-test", MFD_CLOEXEC));
   ASSERT_TRUE(fd);
   constexpr size_t kBytes = 3 * kHugePage + 4096;
   ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
@@ -26,9 +26,9 @@ TEST(LargePages, JoiningKeepsWhatIsThere) {
   std::byte* other = MapAligned(fd.get(), kBytes, PROT_READ, MAP_SHARED);
   ASSERT_NE(other, nullptr);
   const auto value = [](size_t i) { return static_cast<std::byte>(i * 2654435761U >> 13); };
-  // All of the first large page, little of the second, nothing of the third.
+  // Write all of the first huge page, little of the second, nothing of the third.
   for (size_t i = 0; i < kHugePage + 5000; i++) data[i] = value(i);
-  CollapsePages(data + 10, 10);  // not one is in there
+  CollapsePages(data + 10, 10);  // contains no huge page
   CollapsePages(data, kBytes);
   data[kBytes - 1] = std::byte{7};
   for (const std::byte* all : {data, other}) {
@@ -40,8 +40,8 @@ TEST(LargePages, JoiningKeepsWhatIsThere) {
   ::munmap(other, kBytes);
 }
 
-TEST(LargePages, TakenPagesAreThereAndZero) {
-  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+TEST(HugePages, PopulatedPagesAreAllocatedAndZero) {
+  const UniqueFd fd(::memfd_create("huge-pages-test", MFD_CLOEXEC));
   ASSERT_TRUE(fd);
   constexpr size_t kBytes = 2 * kHugePage + 5 * 4096;
   ASSERT_EQ(::ftruncate(fd.get(), kBytes), 0);
@@ -55,18 +55,18 @@ TEST(LargePages, TakenPagesAreThereAndZero) {
   ::munmap(data, kBytes);
 }
 
-TEST(LargePages, WhatCantBeTakenIsSaid) {
-  const UniqueFd fd(::memfd_create("large-pages-test", MFD_CLOEXEC));
+TEST(HugePages, PopulatingBeyondTheFileFails) {
+  const UniqueFd fd(::memfd_create("huge-pages-test", MFD_CLOEXEC));
   ASSERT_TRUE(fd);
   ASSERT_EQ(::ftruncate(fd.get(), 4096), 0);
   std::byte* data = MapAligned(fd.get(), 2 * kHugePage, PROT_READ | PROT_WRITE, MAP_SHARED);
   ASSERT_NE(data, nullptr);
-  EXPECT_FALSE(PopulateHugePages(data, 2 * kHugePage));  // there is less than that
+  EXPECT_FALSE(PopulateHugePages(data, 2 * kHugePage));  // the file is smaller
   EXPECT_EQ(errno, EFAULT);
   ::munmap(data, 2 * kHugePage);
 }
 
-TEST(LargePages, WhatCantBeMappedIsNull) {
+TEST(HugePages, MappingImpossibleSizesReturnsNull) {
   EXPECT_EQ(MapAligned(-1, SIZE_MAX - 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS), nullptr);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(MapAligned(-1, 4096, PROT_READ, MAP_SHARED), nullptr);

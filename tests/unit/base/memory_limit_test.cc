@@ -9,7 +9,7 @@
 namespace graphd {
 namespace {
 
-TEST(MemoryLimit, KnowsWhatThisMachineHas) {
+TEST(MemoryLimit, IsKnownForThisMachine) {
   const MemoryLimit limit = AvailableMemory();
   EXPECT_GT(limit.bytes, uint64_t{100} << 20);
   EXPECT_LT(limit.bytes, uint64_t{1} << 50);

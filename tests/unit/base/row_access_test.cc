@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-TEST(RowAccess, CopiesEverySizeAndNoByteMore) {
+TEST(RowAccess, CopiesRowsOfEverySizeExactly) {
   constexpr size_t kMost = 1100, kGuard = 64;
   std::vector<std::byte> from(kMost + kGuard);
   for (size_t i = 0; i < from.size(); i++) from[i] = static_cast<std::byte>(i * 7 + 1);
@@ -39,13 +39,13 @@ TEST(RowAccess, PrefetchesEachLineOnce) {
   }
   EXPECT_EQ(Prefetched(0), std::vector<size_t>());
   EXPECT_EQ(Prefetched(4), (std::vector<size_t>{0, 3}));
-  // Rows of another size begin anywhere in a line.
+  // Rows of other sizes may begin anywhere in a line.
   EXPECT_EQ(Prefetched(130), (std::vector<size_t>{0, 64, 128, 129}));
   EXPECT_EQ(Prefetched(5000).size(), 17U);
   EXPECT_EQ(Prefetched(5000).back(), 4999U);
 }
 
-TEST(RowAccess, LooksAheadByBytes) {
+TEST(RowAccess, PrefetchDistanceDependsOnRowBytes) {
   EXPECT_EQ(RowsAhead(0), 32U);
   EXPECT_EQ(RowsAhead(4), 32U);
   EXPECT_EQ(RowsAhead(512), 4U);

@@ -21,7 +21,7 @@ TEST(RunThreads, EveryNumberIsCalledOnceAndTheFirstOnTheCaller) {
   EXPECT_EQ(first, std::this_thread::get_id());
 }
 
-TEST(RunThreads, AnExceptionComesOutWhenAllHaveReturned) {
+TEST(RunThreads, AnExceptionIsRethrownWhenAllHaveReturned) {
   std::atomic<int> ended{0};
   EXPECT_THROW(RunThreads(4,
                           [&](size_t i) {
@@ -32,7 +32,7 @@ TEST(RunThreads, AnExceptionComesOutWhenAllHaveReturned) {
   EXPECT_EQ(ended, 4);
 }
 
-TEST(RunThreads, SomeThreadIsAlwaysUseful) {
+TEST(RunThreads, UsefulThreadsAreOneToEight) {
   EXPECT_GE(UsefulThreads(), 1u);
   EXPECT_LE(UsefulThreads(), 8u);
 }

@@ -8,8 +8,8 @@
 
 #include "graphd/tensor.h"
 
-// Writes DGL's files (format/dgl_array.h, format/dgl_graph.h) byte by byte, so that tests can have
-// forms that no fixture has, and lies that DGL would not tell.
+// Writes DGL's files (format/dgl/array.h, format/dgl/graph.h) byte by byte, so that tests can use
+// variants that no fixture has, and false claims that DGL would never write.
 
 namespace graphd::test {
 

@@ -65,7 +65,8 @@ double Sum(DType dtype, std::span<const std::byte> bytes) {
   }
 }
 
-// Python writes NaN and Infinity, which are not JSON: null instead, outside of strings.
+// Replaces NaN and Infinity, which Python writes but JSON does not have, by null outside of
+// strings.
 std::string WithoutNaN(std::string text) {
   bool in_string = false;
   for (size_t i = 0; i < text.size(); i++) {
@@ -79,7 +80,7 @@ std::string WithoutNaN(std::string text) {
   return text;
 }
 
-// A list of answers, or null where DGL raised ("ERROR ...") or was not asked.
+// Returns a list of answers, or null if DGL raised an error ("ERROR ...") or was not asked.
 const json* Answers(const json& asked, const std::string& name) {
   const auto found = asked.find(name);
   return found != asked.end() && (found->is_array() || found->is_object()) ? &*found : nullptr;
@@ -126,7 +127,7 @@ class Comparer {
     Same(StrCat(what, "(", asked, ")"), ours, theirs);
   }
 
-  // Answers for homogeneous ids. `kind` is "n" or "e", as in nid2partid.
+  // Compares the answers for homogeneous ids. `kind` is "n" or "e", as in nid2partid.
   void CompareHomogeneous(const json& asked, const IdMap& map, char kind, const json& columns) {
     const std::string id = std::string(1, kind) + "id";
     const json& ids = asked["ids"];
@@ -152,7 +153,8 @@ class Comparer {
       if (map.is_range()) {
         Answer(id + "2localid", h, map.LocalHomo(h), local);
       } else {
-        // DGL answers with the row in its file; ours is another, the same object must be there.
+        // DGL answers with the row in its file; graphd's row differs, but must be that of the same
+        // object.
         const auto row = columns["_ID"]["values"][static_cast<size_t>(local)].get<int64_t>();
         Answer(id + " at DGL's local id", local, h, row);
         Answer(id + " by local row", h, map.FromLocalRow(map.OwnerOfHomo(h), 0, map.LocalHomo(h)),
@@ -192,7 +194,7 @@ class Comparer {
     }
   }
 
-  // {type: [[begin, end], ...]}; where an empty range stands has no meaning.
+  // Compares {type: [[begin, end], ...]}; the position of an empty range has no meaning.
   void CompareRanges(const json& asked, const IdMap& map, int32_t type) {
     for (size_t p = 0; p < asked.size(); p++) {
       const IdMap::Range& range = map.ranges()[static_cast<size_t>(type)][p];
@@ -257,7 +259,7 @@ class Comparer {
     for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
       Same("node type", schema.ntype(t), part["ntypes"][static_cast<size_t>(t)].get<std::string>());
     }
-    // 0.9's bare relations are listed by name, not by id; the edges' _TYPE is what tells the ids.
+    // DGL 0.9's bare relations are listed by name, not by id; only the edges' _TYPE gives the ids.
     std::set<std::string> ours, theirs;
     for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
       const auto name = part["etypes"][static_cast<size_t>(e)].get<std::string>();
@@ -273,7 +275,7 @@ class Comparer {
     Same("inner edges", edges.count_in(partition_->id()), part["num_inner_edges"].get<int64_t>());
   }
 
-  // (edge type, homogeneous id of source, homogeneous id of edge), sorted.
+  // Sorted tuples of edge type, homogeneous id of the source, homogeneous id of the edge.
   using InEdges = std::vector<std::tuple<int32_t, int64_t, int64_t>>;
 
   InEdges OurInEdges(NodeTypeId type, int64_t row) const {
@@ -337,7 +339,7 @@ class Comparer {
     Same("in-edges of all inner nodes", inner_edges, part["num_inner_edges"].get<int64_t>());
   }
 
-  // Our rows in the order of DGL's file: the inner objects of a type by local id.
+  // Returns graphd's rows in the order of DGL's file: the inner objects of a type by local id.
   std::vector<std::byte> InFileOrder(const Tensor& tensor, bool is_node, int32_t type) const {
     const IdMap& map = is_node ? config_.meta->book.nodes() : config_.meta->book.edges();
     const json& frame = (*part_)[is_node ? "ndata" : "edata"];

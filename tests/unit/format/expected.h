@@ -4,21 +4,21 @@
 #include <string>
 #include <vector>
 
-// Holds what graphd reads from a DGL partition folder against what DGL itself answered
-// (expected.json in the folder).
+// Compares the contents that graphd reads from a DGL partition folder with the answers of DGL
+// itself (expected.json in the folder).
 
 namespace graphd::test {
 
 struct Comparison {
-  std::vector<std::string> mismatches;  // at most 20 are kept
-  uint64_t answers = 0;                 // of the partition book
-  uint64_t edges = 0;                   // in-edges, source and edge id each
-  uint64_t features = 0;                // dtype, shape, SHA-256 and sum each
+  std::vector<std::string> mismatches;  // the first 20
+  uint64_t answers = 0;                 // answers of the partition book
+  uint64_t edges = 0;                   // in-edges, by source and edge id
+  uint64_t features = 0;                // features, by dtype, shape, SHA-256 and sum
   uint64_t partitions = 0;
 };
 
-// Loads every partition of the (unpacked) folder and compares everything. Errors of the readers
-// come out as they are.
+// Loads every partition of the (unpacked) folder and compares everything. Throws what the readers
+// throw.
 Comparison CompareWithDgl(const std::string& folder);
 
 }  // namespace graphd::test

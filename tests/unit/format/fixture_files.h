@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-// Files that tests read and damage. Nothing here is thread-safe.
+// Functions for files that tests read and damage. None of them is thread-safe.
 
 namespace graphd::test {
 
-// A folder under the system's temporary directory, removed with everything in it at the end.
+// A folder in the system's temporary directory, removed with its contents when destroyed.
 class TempFolder {
  public:
   TempFolder();
@@ -17,7 +17,7 @@ class TempFolder {
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
   const std::string& path() const noexcept { return path_; }
-  // path()/name
+  // Returns path()/name.
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
@@ -25,18 +25,19 @@ class TempFolder {
 };
 
 std::string ReadAll(const std::string& path);
-void WriteAll(const std::string& path, const std::string& bytes);  // makes folders as needed
+void WriteAll(const std::string& path, const std::string& bytes);  // creates folders as needed
 
-// Copies a folder tree to `to`; every NAME.gz arrives unpacked as NAME.
+// Copies a folder tree to `to`, unpacking every NAME.gz to NAME.
 void CopyUnpacked(const std::string& from, const std::string& to);
 
-// The folders within `root` that hold expected.json or expected.json.gz, sorted by name.
+// Returns the folders within `root` that contain expected.json or expected.json.gz, sorted by name.
 std::vector<std::string> FindFixtures(const std::string& root);
-// The copies in the source tree; $GRAPHD_FIXTURES if set, else those.
+// Return the fixtures' folder in the source tree; FixtureRoot() returns $GRAPHD_FIXTURES if it is
+// set.
 std::string SourceFixtureRoot();
 std::string FixtureRoot();
 
-// Lower-case hexadecimal.
+// Returns the hash in lower-case hexadecimal.
 std::string Sha256(std::span<const std::byte> bytes);
 
 }  // namespace graphd::test

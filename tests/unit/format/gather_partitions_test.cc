@@ -28,7 +28,7 @@ using testing::Failure;
 using testing::FeatureOf;
 using ::testing::HasSubstr;
 
-// Every fixture's folder, unpacked, with its part config.
+// Calls f with the part config and the unpacked folder of every fixture.
 template <class F>
 void ForEachFixture(F&& f) {
   int count = 0;
@@ -53,7 +53,7 @@ bool SameRow(const Tensor& a, int64_t row_a, const Tensor& b, int64_t row_b) {
                      b.data() + static_cast<size_t>(row_b) * bytes, bytes) == 0;
 }
 
-// Holds the gathered graph against one partition, by the book.
+// Compares the gathered graph with one partition, using the book.
 int64_t CompareWithPartition(const RawGraph& graph, const Partition& part) {
   const PartitionBook& book = part.meta().book;
   int64_t wrong = 0;
@@ -82,7 +82,7 @@ int64_t CompareWithPartition(const RawGraph& graph, const Partition& part) {
   return wrong;
 }
 
-TEST(GatherPartitions, EveryNodeAndEdgeComesWithItsFeatures) {
+TEST(GatherPartitions, EveryNodeAndEdgeKeepsItsFeatures) {
   const HandMade made({{40, 0, 25}, {7, 30, 1}}, 60, 5);
   for (const bool shuffled : {false, true}) {
     TempFolder folder;
@@ -115,7 +115,7 @@ TEST(GatherPartitions, DglsPartitionsOfAnyVersionAreGathered) {
   });
 }
 
-// Every node and edge of `made`, under the id that its orig_id gives, is that of `graph`.
+// Expects every node and edge of `made` to equal that of `graph` with the id in its orig_id.
 void ExpectSameByOriginalIds(const RawGraph& graph, const RawGraph& made) {
   for (size_t t = 0; t < graph.nodes.size(); t++) {
     ASSERT_EQ(made.nodes[t].count, graph.nodes[t].count);
@@ -138,7 +138,7 @@ void ExpectSameByOriginalIds(const RawGraph& graph, const RawGraph& made) {
   }
 }
 
-TEST(GatherPartitions, PartitioningAnewKeepsTheFirstInputsIds) {
+TEST(GatherPartitions, PartitioningAgainKeepsTheIdsOfTheFirstInput) {
   const RawGraph typed = testing::TypedGraph(60, 90, 3);
   const RawGraph reversed =
       testing::HomogeneousGraph(80, testing::RandomMultigraph(80, 300, 9), /*add_reverse=*/true);
@@ -160,7 +160,7 @@ TEST(GatherPartitions, PartitioningAnewKeepsTheFirstInputsIds) {
   }
 }
 
-TEST(GatherPartitions, NamesOfNodesGoAlongWhereOrigIdLeadsToThem) {
+TEST(GatherPartitions, NodeNamesAreCopiedIfOrigIdRefersToThem) {
   RawGraph graph = testing::TypedGraph(20, 30, 3);
   NameTable names;
   for (int i = 0; i < graph.nodes[0].count; i++) names.Add("node " + std::to_string(i));
@@ -187,7 +187,7 @@ TEST(GatherPartitions, NamesOfNodesGoAlongWhereOrigIdLeadsToThem) {
   EXPECT_FALSE(FileExists(folder / ("third/g." + other + ".ids.txt.gz")));
 }
 
-TEST(GatherPartitions, NamesToWhichNoOrigIdLeadsAreLeft) {
+TEST(GatherPartitions, NodeNamesAreNotCopiedWithoutOrigId) {
   const HandMade made({{4, 5}, {6, 7}}, 12, 5);
   TempFolder folder;
   made.Write(folder.path());
@@ -241,7 +241,7 @@ TEST(ConvertPartitions, NativePartitionsHaveTheSameIdsAndFeatures) {
   EXPECT_GE(converted, 14);
 }
 
-TEST(ConvertPartitions, WhatIsThereIsNotOverwritten) {
+TEST(ConvertPartitions, ExistingFilesAreNotOverwritten) {
   const HandMade made({{4, 5}, {6, 7}}, 12, 5);
   TempFolder folder;
   made.Write(folder.path());

@@ -15,7 +15,7 @@ namespace {
 
 using Range = IdMap::Range;
 
-// ranges[t][p] out of sizes[t][p].
+// Returns ranges[t][p] for sizes[t][p].
 IdMap Map(const char* what, const std::vector<std::vector<int64_t>>& sizes) {
   std::vector<std::vector<Range>> ranges(sizes.size(), std::vector<Range>(sizes[0].size()));
   int64_t next = 0;
@@ -53,7 +53,7 @@ std::vector<int64_t> Ids(const std::vector<Column>& columns) {
   return {};
 }
 
-// Type-wise ids that `part` owns of `type`, in the order of the file.
+// Returns the type-wise ids of `type` that `part` owns, in the order of the file.
 std::vector<int64_t> OwnedInFileOrder(const IdMap& map, PartId part, int32_t type,
                                       const std::vector<int64_t>& ids) {
   std::vector<int64_t> owned;

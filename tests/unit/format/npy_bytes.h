@@ -9,7 +9,7 @@
 
 namespace graphd::testing {
 
-// A .npy file as NumPy writes it: `descr` such as "<i8", the extents, the elements.
+// Returns a .npy file as NumPy writes it: `descr` such as "<i8", the extents, the elements.
 template <class T>
 std::string NpyBytes(const std::string& descr, const std::vector<int64_t>& shape,
                      const std::vector<T>& values, bool fortran_order = false) {

@@ -48,7 +48,7 @@ class PartConfigForms : public testing::Test {
       return error.what();
     }
   }
-  // A .npy of version 1 as NumPy writes it.
+  // Writes a .npy of version 1 as NumPy does.
   void WriteNpy(const std::string& name, const std::vector<int64_t>& values) {
     std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (" +
                          std::to_string(values.size()) + ",), }";
@@ -64,7 +64,7 @@ class PartConfigForms : public testing::Test {
   json root_;
 };
 
-TEST_F(PartConfigForms, TodaysFormIsRead) {
+TEST_F(PartConfigForms, TheCurrentFormIsRead) {
   const PartConfig config = Load();
   EXPECT_EQ(config.format, PartFormat::kDgl);
   EXPECT_EQ(config.meta->graph_name, "g");
@@ -76,14 +76,14 @@ TEST_F(PartConfigForms, TodaysFormIsRead) {
   EXPECT_EQ(config.parts[1].part_graph, folder_ / "part1/graph.dgl");
 }
 
-TEST_F(PartConfigForms, OurOwnFormatIsToldByItsKey) {
+TEST_F(PartConfigForms, TheNativeFormatIsDetectedByItsKey) {
   root_["format"] = "graphd-1";
   EXPECT_EQ(Load().format, PartFormat::kNative);
   root_["format"] = "graphd-99";
   EXPECT_THAT(Complaint(ErrorCode::kVersion), HasSubstr("graphd-99"));
 }
 
-TEST_F(PartConfigForms, TypesMayBeAbsentAndRangesBeCumulativeEnds) {
+TEST_F(PartConfigForms, TypesMayBeMissingAndRangesMayBeCumulativeEnds) {
   for (const json& map : {json({3, 6}), json{{"_N", {3, 6}}}}) {
     root_ = json::parse(Homogeneous());
     root_.erase("ntypes");
@@ -124,8 +124,9 @@ TEST_F(PartConfigForms, NpyMapsAreFoundByPathAndBesideTheJson) {
   EXPECT_THAT(Complaint(ErrorCode::kNotFound), HasSubstr("node_map.npy"));
 }
 
-TEST_F(PartConfigForms, FilesAreSoughtInTheThreePlacesThatDglLeavesThem) {
-  // copy_files.py: <workspace>/data/g.json names data/part0/..., which lies beside the JSON.
+TEST_F(PartConfigForms, FilesAreFoundInTheThreePlacesWhereDglPutsThem) {
+  // copy_files.py writes data/part0/... into <workspace>/data/g.json, although part0 is beside the
+  // JSON.
   root_["part-0"]["part_graph"] = "data/part0/graph.dgl";
   WriteAll(folder_ / "part0/graph.dgl", "");
   EXPECT_EQ(Load().parts[0].part_graph, folder_ / "part0/graph.dgl");
@@ -146,7 +147,7 @@ TEST_F(PartConfigForms, FilesAreSoughtInTheThreePlacesThatDglLeavesThem) {
   std::filesystem::current_path(before);
 }
 
-TEST_F(PartConfigForms, EachLieIsNamedWithKeyValueAndExpectation) {
+TEST_F(PartConfigForms, FalseClaimsAreErrorsWithKeyValueAndExpectation) {
   const auto after = [&](auto&& change) {
     root_ = json::parse(Homogeneous());
     change(root_);
@@ -204,7 +205,7 @@ TEST_F(PartConfigForms, EachLieIsNamedWithKeyValueAndExpectation) {
   EXPECT_THROW(LoadPartConfig(folder_ / "none.json"), Error);
 }
 
-TEST_F(PartConfigForms, BareRelationsTakeTheirTypesFromAnyPartitionThatIsHere) {
+TEST_F(PartConfigForms, BareRelationsTakeTheirTypesFromAnyLocalPartition) {
   const HandMade made({{5, 7}, {6, 3}}, 20, 3);
   for (int formats : {kCoo, kCsc}) {
     for (int missing : {-1, 0, 1, 2}) {

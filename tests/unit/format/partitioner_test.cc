@@ -96,7 +96,7 @@ TEST(Partitioner, MetisFindsTheCutBetweenTwoClusters) {
   EdgeList edges;
   for (uint32_t i = 0; i < 40; i++) {
     for (uint32_t j = 0; j < i; j++) {
-      // Two cliques, the even and the odd nodes.
+      // The graph has two cliques, the even and the odd nodes.
       if (i % 2 == j % 2) edges.emplace_back(i, j);
     }
   }
@@ -135,7 +135,7 @@ TEST(Partitioner, AnotherSeedGivesAnotherRandomPartitioning) {
   EXPECT_NE(AssignRandomly(graph, 4, 1), AssignRandomly(graph, 4, 2));
 }
 
-TEST(Partitioner, WritesThePartConfigThatDglUsersKnow) {
+TEST(Partitioner, WritesAPartConfigWithDglsKeys) {
   ScratchDirectory directory;
   const RawGraph graph = HomogeneousGraph(6, {{0, 1}, {2, 3}});
   const PartitionSummary summary =
@@ -167,7 +167,7 @@ TEST(Partitioner, RefusesToOverwriteUnlessForced) {
   EXPECT_FALSE(FileExists(directory / "out/part2"));
 }
 
-TEST(Partitioner, RefusesNamesAndNumbersThatMakeNoSense) {
+TEST(Partitioner, RefusesInvalidNamesAndNumbers) {
   ScratchDirectory directory;
   const RawGraph graph = HomogeneousGraph(3, {});
   for (const char* name : {"", "../up", "a/b", ".hidden", "two words"}) {

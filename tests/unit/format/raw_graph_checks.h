@@ -8,7 +8,7 @@
 #include "format/input/raw_graph.h"
 #include "graphd/error.h"
 
-// What the tests of input readers ask of a graph and of an error.
+// Helpers for the tests of input readers, which inspect graphs and errors.
 
 namespace graphd::testing {
 
@@ -27,7 +27,7 @@ inline const Tensor& FeatureOf(const std::vector<RawFeature>& features, const st
   throw std::runtime_error("no feature " + name);
 }
 
-// Code and message of the Error that `f` throws.
+// Returns the code and the message of the Error that `f` throws.
 template <class F>
 std::pair<ErrorCode, std::string> Failure(F&& f) {
   try {

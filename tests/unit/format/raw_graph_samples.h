@@ -7,24 +7,24 @@
 #include "format/input/raw_graph.h"
 #include "scratch_directory.h"
 
-// Graphs that the tests of the native format and of partitioning share.
+// Sample graphs for the tests of the native format and of partitioning.
 
 namespace graphd::testing {
 
 using EdgeList = std::vector<std::pair<uint32_t, uint32_t>>;
 
-// A homogeneous graph with node features "feat" (float32 [n, 3]) and "label" (int64 [n]) and the
-// edge feature "weight" (float32 [edges]), all functions of the id.
+// Returns a homogeneous graph with node features "feat" (float32 [n, 3]) and "label" (int64 [n])
+// and the edge feature "weight" (float32 [edges]), all functions of the id.
 RawGraph HomogeneousGraph(int64_t nodes, const EdgeList& edges, bool add_reverse = false);
 float FeatValue(uint64_t node, uint64_t column);
 float WeightValue(uint64_t stored_edge);
 
-// Edges between random ends: with self loops, repeated edges, and about a third of the nodes
-// isolated.
+// Returns edges between random ends, with self loops and repeated edges; about a third of the nodes
+// is isolated.
 EdgeList RandomMultigraph(int64_t nodes, int64_t edges, uint64_t seed);
 
-// Node types "author", "paper"; edge types author:writes:paper, paper:cites:paper,
-// paper:rev_writes:author, and author:advises:author, which has no edges.
+// Returns a graph of node types "author", "paper" and edge types author:writes:paper,
+// paper:cites:paper, paper:rev_writes:author, and author:advises:author, which has no edges.
 RawGraph TypedGraph(int64_t authors, int64_t papers, uint64_t seed);
 
 }  // namespace graphd::testing

@@ -7,7 +7,7 @@
 
 namespace graphd::testing {
 
-// A directory below the system's temporary one that goes away with the object.
+// A directory in the system's temporary directory, removed with its contents when destroyed.
 class ScratchDirectory {
  public:
   ScratchDirectory() : ScratchDirectory(std::filesystem::temp_directory_path()) {}
@@ -29,7 +29,7 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
-// The same in memory.
+// A scratch directory in memory.
 class MemoryDirectory : public ScratchDirectory {
  public:
   MemoryDirectory() : ScratchDirectory("/dev/shm") {}

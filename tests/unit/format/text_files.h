@@ -4,7 +4,7 @@
 
 #include "scratch_directory.h"
 
-// Small files for tests. Each makes the directories it needs; failures throw.
+// Functions for small test files. The writers create missing directories; failures throw.
 
 namespace graphd::testing {
 

@@ -28,16 +28,17 @@ Parts LoadAll(const std::string& part_config, PartFormat format) {
     if (format == PartFormat::kNative) {
       EXPECT_EQ(parts.back()->bytes(), estimate);
     } else {
-      EXPECT_LE(parts.back()->bytes(), estimate);  // edges that lie sorted need no rows
+      EXPECT_LE(parts.back()->bytes(), estimate);  // sorted edges need no rows
     }
   }
   return parts;
 }
 
-// (original edge id, original source, original destination, weight)
+// A tuple of original edge id, original source, original destination and weight.
 using EdgeRow = std::tuple<int64_t, int64_t, int64_t, float>;
 
-// Original id of every new id of a node type, checked to be a permutation with the right features.
+// Returns the original id of every new id of a node type, after checking that the ids are a
+// permutation and the features are right.
 std::vector<int64_t> OriginalNodes(const Parts& parts, NodeTypeId t, const RawNodes& raw) {
   std::vector<int64_t> original;
   for (const auto& part : parts) {

@@ -5,9 +5,9 @@
 
 namespace graphd::testing {
 
-// Loads all partitions and expects in them, by the original ids, every node with its features
-// "feat" and "label" and every edge with its "weight", as raw_graph_samples.h makes them; the in-
-// edges of each node sorted by source; and the edge cut that the summary tells.
+// Loads all partitions and expects, by the original ids, every node with its features "feat" and
+// "label" and every edge with its "weight", as in raw_graph_samples.h; the in-edges of each node
+// sorted by source; and the edge cut of the summary.
 void ExpectWholeGraph(const RawGraph& graph, const PartitionSummary& summary,
                       PartFormat format = PartFormat::kNative);
 

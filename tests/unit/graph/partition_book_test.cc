@@ -10,13 +10,13 @@ namespace {
 
 using Range = IdMap::Range;
 
-// Types group, post, user in two partitions: the layout of DGL's own example.
+// Returns the map of DGL's own example: types group, post, user in two partitions.
 IdMap TwoPartitions() {
   return IdMap::FromRanges(
       "node", {{{0, 30}, {273, 303}}, {{30, 127}, {303, 406}}, {{127, 273}, {406, 560}}});
 }
 
-TEST(IdMap, AnswersTheWorkedExample) {
+TEST(IdMap, AnswersDglsExample) {
   const IdMap map = TwoPartitions();
   EXPECT_EQ(map.ToTyped(145), std::make_pair(2, int64_t{18}));
   EXPECT_EQ(map.ToTyped(272), std::make_pair(2, int64_t{145}));
@@ -79,7 +79,7 @@ TEST(IdMap, EveryIdRoundTripsInRandomLayoutsWithEmptyRanges) {
   }
 }
 
-TEST(IdMap, RangesThatDoNotTileAreRefused) {
+TEST(IdMap, RangesWithGapsOrOverlapsAreRefused) {
   EXPECT_THROW(IdMap::FromRanges("node", {{{0, 3}, {4, 6}}}), Error);  // gap
   EXPECT_THROW(IdMap::FromRanges("node", {{{0, 3}, {2, 6}}}), Error);  // overlap
   EXPECT_THROW(IdMap::FromRanges("node", {{{3, 0}}}), Error);          // backwards

@@ -39,7 +39,7 @@ TEST(Schema, TypesAreFoundByNameAndByCanonicalName) {
   EXPECT_FALSE(schema.is_homogeneous());
 }
 
-TEST(Schema, NamesThatAreNotThereAreAnsweredWithThoseThatAre) {
+TEST(Schema, ErrorsOfUnknownNamesListTheExistingOnes) {
   const Schema schema = Library();
   const Error node = ErrorOf([&] { schema.NodeTypeIdOf("venue"); });
   EXPECT_EQ(node.code(), ErrorCode::kNotFound);
@@ -55,7 +55,7 @@ TEST(Schema, RelationsThatSeveralTypesShareAreAmbiguous) {
   EXPECT_THAT(error.what(), HasSubstr("likes"));
 }
 
-TEST(Schema, SenselessTypesAreRefused) {
+TEST(Schema, RepeatedTypesAndUnknownEndsAreRefused) {
   EXPECT_EQ(ErrorOf([] { Schema({"a", "a"}, {}); }).code(), ErrorCode::kInvalid);
   EXPECT_EQ(ErrorOf([] { Schema({"a"}, {{"a", "r", "b"}}); }).code(), ErrorCode::kInvalid);
   EXPECT_EQ(ErrorOf([] {

@@ -22,7 +22,7 @@ std::shared_ptr<const Segment> Small() {
   return std::move(writer).Seal();
 }
 
-TEST(Segment, ShowsWhatWasWritten) {
+TEST(Segment, HasTheWrittenContents) {
   auto segment = Small();
   EXPECT_EQ(segment->array("ids").as<uint32_t>()[2], 7u);
   EXPECT_EQ(segment->array("rows").as<float>()[3], 2.5f);
@@ -58,7 +58,7 @@ TEST(Segment, RefusesADescriptorThatIsTooSmall) {
   EXPECT_THROW(Segment::Map(UniqueFd(::dup(Small()->fd())), layout), Error);
 }
 
-TEST(Segment, LargeOnesLieOnHugePageBoundariesAndTellTheirPages) {
+TEST(Segment, LargeSegmentsAreAlignedToHugePagesAndReportTheirPages) {
   SegmentLayout layout;
   layout.Add("x", DType::kUInt8, {8 << 20});
   SegmentWriter writer("large", std::move(layout));
@@ -67,7 +67,7 @@ TEST(Segment, LargeOnesLieOnHugePageBoundariesAndTellTheirPages) {
   EXPECT_STRNE(PageKindName(segment->pages()), "");
 }
 
-TEST(SegmentLayout, TablesThatLieAreRefused) {
+TEST(SegmentLayout, TablesWithFalseClaimsAreRefused) {
   SegmentLayout good;
   good.Add("a", DType::kInt64, {10});
   good.Add("b", DType::kInt8, {3, 3});

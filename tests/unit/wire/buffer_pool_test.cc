@@ -9,7 +9,7 @@
 namespace graphd {
 namespace {
 
-TEST(BufferPool, GivesABufferAgainWhenItCameBack) {
+TEST(BufferPool, ReusesReturnedBuffers) {
   auto pool = BufferPool::Create();
   PooledBuffer first = pool->Get(3 << 20);
   std::byte* data = first.data();
@@ -21,13 +21,13 @@ TEST(BufferPool, GivesABufferAgainWhenItCameBack) {
   EXPECT_EQ(pool->Get(3 << 20).data(), data);
 }
 
-TEST(BufferPool, DoesNotWasteALargeBufferOnASmallRequest) {
+TEST(BufferPool, UsesNoLargeBufferForASmallRequest) {
   auto pool = BufferPool::Create();
   pool->Get(64 << 20);
   EXPECT_LE(pool->Get(1000).capacity(), 64u << 10);
 }
 
-TEST(BufferPool, KeepsNoMoreIdleThanItMay) {
+TEST(BufferPool, LimitsIdleBytes) {
   auto pool = BufferPool::Create(4 << 20);
   std::vector<PooledBuffer> loans;
   for (int i = 0; i < 10; i++) loans.push_back(pool->Get(2 << 20));
@@ -42,7 +42,7 @@ TEST(BufferPool, BuffersOutliveTheirPoolsOwner) {
   buffer.data()[99] = std::byte{1};
 }
 
-TEST(BufferPool, ThreadsShareIt) {
+TEST(BufferPool, IsThreadSafe) {
   auto pool = BufferPool::Create();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; t++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transport's traps: when an external buffer may be reused, and what limits a message.
+// Tests of the transport's pitfalls: when an external buffer may be reused, and the limits of a
+// message.
 #include "wire/connection.h"
 
 #include <capnp/orphan.h>
@@ -15,10 +16,10 @@ namespace {
 
 constexpr size_t kLarge = size_t{40} << 20;
 
-// When the buffer of an answer is scribbled over, as its next user would.
+// The time at which the test overwrites the buffer of an answer, as its next user would.
 enum class Reuse { kWhenTheCallIsDone, kWhenItWasWritten };
 
-// Answers slice() with `count` bytes of 0x11 in a pooled buffer.
+// A server that answers slice() with `count` bytes of 0x11 in a pooled buffer.
 class Rows final : public wire::Session::Server {
  public:
   Rows(Reuse reuse, std::shared_ptr<BufferPool> pool) : reuse_(reuse), pool_(std::move(pool)) {}
@@ -47,7 +48,7 @@ class Rows final : public wire::Session::Server {
   TensorStream* stream_ = nullptr;
 };
 
-// A server on a thread of its own, at the other end of a socket pair.
+// A server on a separate thread, at the other end of a socket pair.
 class ServerThread {
  public:
   explicit ServerThread(Reuse reuse) {
@@ -84,7 +85,7 @@ class Client {
         connection_(*io_.lowLevelProvider, server.TakeClientEnd(), false, BufferPool::Create(),
                     capnp::rpc::twoparty::Side::CLIENT, nullptr),
         session_(connection_.Bootstrap().castAs<wire::Session>()) {}
-  // Bytes of an answer of `bytes` that are not what was sent.
+  // Requests `bytes` bytes and returns how many of the answer differ from those sent.
   size_t WrongBytes(size_t bytes) {
     auto request = session_.sliceRequest();
     request.setCount(static_cast<int64_t>(bytes));
@@ -102,7 +103,7 @@ class Client {
 
 TEST(ExternalData, AttachedToTheCallIsOverwrittenBeforeItIsSent) {
   ServerThread server(Reuse::kWhenTheCallIsDone);
-  EXPECT_GT(Client(server).WrongBytes(kLarge), 0u);  // why ReleaseWhenWritten exists
+  EXPECT_GT(Client(server).WrongBytes(kLarge), 0u);  // this is why ReleaseWhenWritten exists
 }
 
 TEST(ExternalData, ReleasedWhenWrittenArrivesWhole) {
@@ -117,19 +118,19 @@ TEST(ExternalData, ReleasedWhenWrittenArrivesWhole) {
   EXPECT_LE(server.pool()->idle_bytes() + server.pool()->loaned_bytes(), 2 * kLarge);
 }
 
-TEST(MessageLimit, AnswersBeyondCapnProtosDefaultOf64MiBPassBothEnds) {
+TEST(MessageLimit, BothEndsPassAnswersAboveCapnProtosDefaultOf64MiB) {
   ServerThread server(Reuse::kWhenItWasWritten);
   Client client(server);
   EXPECT_EQ(client.WrongBytes(size_t{200} << 20), 0u);
 }
 
-TEST(MessageLimit, AnAnswerBeyondOursFailsItsCall) {
+TEST(MessageLimit, AnAnswerAboveTheLimitFailsItsCall) {
   ServerThread server(Reuse::kWhenItWasWritten);
   Client client(server);
   EXPECT_THROW(client.WrongBytes(kMaxMessageBytes + (size_t{8} << 20)), kj::Exception);
 }
 
-TEST(ErrorMapping, CodeAndMessageSurviveTheTrip) {
+TEST(ErrorMapping, CodeAndMessageArePreserved) {
   for (ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kOverloaded, ErrorCode::kVersion}) {
     const Error error = FromKj(ToKj(Error(code, "id 7 is odd")), "peer");
     EXPECT_EQ(error.code(), code);

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(IpConfig, LinesHaveAnAddressAndMayHaveAPortAndTrainers) {
+TEST(IpConfig, LinesHaveAnAddressAndOptionallyPortAndTrainers) {
   const auto hosts = ParseIpConfig("# two machines\n10.0.0.1\n\n  10.0.0.2\t31000  0\r\n", "f");
   ASSERT_EQ(hosts.size(), 2u);
   EXPECT_EQ(hosts[0].port, kDefaultPort);
@@ -56,7 +56,7 @@ TEST(IpConfig, HostAndPortRoundTrip) {
   EXPECT_THROW(ParseHostPort("[::1:5"), Error);
 }
 
-TEST(ServerName, IsWhatAPathMayHold) {
+TEST(ServerName, HasOnlyCharactersThatPathsMayHave) {
   EXPECT_NO_THROW(CheckServerName("ogb-product_1.2"));
   for (const char* name : {"", ".", "..", "a/b", "-x", "a b", "a\n"}) {
     EXPECT_THROW(CheckServerName(name), Error) << name;

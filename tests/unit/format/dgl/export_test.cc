@@ -10,7 +10,7 @@
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/whole_graph.h"
 
-// PartitionGraph with DGL's format. dgl_writer_test.py judges every byte of it.
+// Tests PartitionGraph with DGL's format. writer_test.py checks every byte of its files.
 
 namespace graphd {
 namespace {
@@ -44,7 +44,7 @@ void ExpectError(const RawGraph& graph, const PartitionOptions& options, const c
   }
 }
 
-// Partitions, hops, matrices.
+// Parameters: partitions, hops, stored matrices.
 class DglFormat : public ::testing::TestWithParam<std::tuple<PartId, int, int64_t>> {
  protected:
   PartitionOptions OptionsFor(const ScratchDirectory& directory) {
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Parts, DglFormat,
                          Combine(Values(1, 2, 4), Values(1, 3),
                                  Values(0, dgl::kCsc, dgl::kCsr | dgl::kCoo)));
 
-TEST(DglOutputFormat, ReplacesANativeGraphAndTheOtherWayRound) {
+TEST(DglOutputFormat, ReplacesANativeGraphAndViceVersa) {
   ScratchDirectory directory;
   const RawGraph graph = HomogeneousGraph(40, RandomMultigraph(40, 300, 9));
   PartitionOptions options = Options(directory, 2);
@@ -95,7 +95,7 @@ TEST(DglOutputFormat, ReplacesANativeGraphAndTheOtherWayRound) {
   }
 }
 
-TEST(DglOutputFormat, RefusesWhatDglCouldNotLoadAndLeavesWhatWasThere) {
+TEST(DglOutputFormat, RefusesGraphsThatDglCannotLoadAndKeepsExistingFiles) {
   ScratchDirectory directory;
   const RawGraph graph = HomogeneousGraph(40, RandomMultigraph(40, 300, 9));
   PartitionOptions options = Options(directory, 2);

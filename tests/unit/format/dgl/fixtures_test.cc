@@ -39,7 +39,8 @@ TEST(dgl_fixtures, EveryFixtureReadsAsDglReadsIt) {
               fixtures.size(), all.partitions, all.answers, all.edges, all.features);
 }
 
-// The comparison above can fail: one wrong bit anywhere that matters is an Error or a mismatch.
+// Shows that the comparison above can fail: one wrong bit anywhere that matters causes an Error or
+// a mismatch.
 class DamagedFixture : public testing::Test {
  protected:
   DamagedFixture() { CopyUnpacked(SourceFixtureRoot() + "/hetero_2p", folder_.path()); }
@@ -79,7 +80,7 @@ TEST_F(dgl_fixtures_damaged, AFlippedBitInTheLastFeatureByteIsNoticed) {
 }
 
 TEST_F(dgl_fixtures_damaged, AFlippedBitInASourceIsNoticed) {
-  // 0x1222 is where the sources of a coordinate matrix begin in each file that DGL writes.
+  // The sources of a coordinate matrix begin at 0x1222 in each file that DGL writes.
   Flip("part1/graph.dgl", 0x1222, 1);
   EXPECT_TRUE(Noticed());
 }

@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// The message of the Error that `f` throws, "no error" if it throws none.
+// Returns the message of the Error that `f` throws, or "no error".
 template <class F>
 std::string ErrorOf(F&& f, ErrorCode code = ErrorCode::kCorrupt) {
   try {
@@ -36,7 +36,7 @@ class DglPartition : public testing::Test {
       EXPECT_EQ(made.Check(*Load(p)), "") << what << ", partition " << p;
     }
   }
-  // Writes partition 0's graph anew.
+  // Writes partition 0's graph again.
   void Rewrite(const GraphFile& graph) {
     WriteAll(folder_ / "part0/graph.dgl", EncodeGraph(graph));
   }
@@ -84,7 +84,7 @@ TEST_F(DglPartition, RandomGraphsWithEmptyTypesAndPartitionsAreRead) {
   }
 }
 
-TEST_F(DglPartition, EveryIntegerDtypeServesForReservedColumns) {
+TEST_F(DglPartition, ReservedColumnsMayHaveAnyIntegerDtype) {
   made_.Write(folder_.path());
   const auto with = [&](auto zero) {
     using T = decltype(zero);
@@ -114,7 +114,7 @@ TEST_F(DglPartition, EveryIntegerDtypeServesForReservedColumns) {
   with(uint64_t{});
 }
 
-TEST_F(DglPartition, EdgesInTheOrderOfTheirDestinationsNeedNoRows) {
+TEST_F(DglPartition, EdgesOrderedByDestinationHaveNoEdgeRows) {
   HandMade one({{4}, {3}}, 1, 5);  // a single edge per type is in order
   one.Write(folder_.path());
   EXPECT_FALSE(Load(0)->csc(0).edge_rows.has_value());
@@ -122,7 +122,7 @@ TEST_F(DglPartition, EdgesInTheOrderOfTheirDestinationsNeedNoRows) {
   EXPECT_TRUE(Load(0)->csc(0).edge_rows.has_value());
 }
 
-TEST_F(DglPartition, TheEstimateIsWhatLoadingTakes) {
+TEST_F(DglPartition, LoadingTakesTheEstimatedMemory) {
   made_.Write(folder_.path());
   const PartConfig config = LoadPartConfig(folder_ / "hand.json");
   EXPECT_EQ(EstimatePartitionBytes(config, 0), Load(0)->bytes());
@@ -166,7 +166,7 @@ TEST_F(DglPartition, ColumnsThatContradictThePartConfigAreRefused) {
   }
 }
 
-TEST_F(DglPartition, AnEdgeWithAnEndThatCannotBeIsRefused) {
+TEST_F(DglPartition, AnEdgeWithAnImpossibleEndIsRefused) {
   made_.Write(folder_.path());
   GraphFile graph = made_.Graph(0);
   graph.src[0] = graph.num_nodes;
@@ -208,7 +208,7 @@ TEST_F(DglPartition, FeaturesWithWrongRowsOrUnknownTypesAreRefused) {
   EXPECT_THAT(ErrorOfPart0(), HasSubstr("listed twice"));
 }
 
-TEST_F(DglPartition, FilesOfOtherKindsAreNamedForWhatTheyAre) {
+TEST_F(DglPartition, ErrorsNameTheKindOfUnsupportedFiles) {
   made_.Write(folder_.path());
   std::string graph = ReadAll(folder_ / "part0/graph.dgl");
   graph[8] = 1;
@@ -220,7 +220,7 @@ TEST_F(DglPartition, FilesOfOtherKindsAreNamedForWhatTheyAre) {
   EXPECT_THAT(ErrorOfPart0(), HasSubstr("the file ends after 0"));
 }
 
-TEST_F(DglPartition, AMissingFileIsNotFoundAndAPartitionThatIsNoneToo) {
+TEST_F(DglPartition, MissingFilesAndPartitionsAreNotFound) {
   made_.Write(folder_.path());
   EXPECT_THAT(ErrorOf([&] { Load(2); }, ErrorCode::kNotFound), HasSubstr("there are 0..1"));
   WriteAll(folder_ / "elsewhere/hand.json", made_.PartConfigJson());

@@ -28,7 +28,7 @@ json Spec(const char* format, std::vector<std::string> paths) {
   return {{"format", {{"name", format}, {"delimiter", " "}}}, {"data", std::move(paths)}};
 }
 
-// Two node types, two edge types, everything in two pieces but what is said.
+// A graph with two node types and two edge types, in two chunks unless a test says otherwise.
 class ChunkedTest : public ::testing::Test {
  protected:
   ChunkedTest() {
@@ -68,7 +68,7 @@ class ChunkedTest : public ::testing::Test {
   json metadata_;
 };
 
-TEST_F(ChunkedTest, PiecesAreJoinedInOrder) {
+TEST_F(ChunkedTest, ChunksAreJoinedInOrder) {
   const RawGraph graph = Read();
   EXPECT_EQ(graph.schema.etype(1).ToString(), "user:plays:game");
   EXPECT_EQ(graph.nodes[0].count, 5);
@@ -82,7 +82,7 @@ TEST_F(ChunkedTest, PiecesAreJoinedInOrder) {
   EXPECT_THAT(FeatureOf(graph.edges[0].features, "w").as<int16_t>(), ElementsAre(7, 8, 9));
 }
 
-TEST_F(ChunkedTest, APieceOfTwoEdgesHasThemInItsRowsLikeAnyOther) {
+TEST_F(ChunkedTest, AChunkOfTwoEdgesHasOneEdgePerRow) {
   WriteText(directory_ / "a.npy", NpyBytes<int64_t>("<i8", {3, 2}, {0, 1, 1, 2, 2, 3}));
   WriteText(directory_ / "b.npy", NpyBytes<int64_t>("<i8", {2, 2}, {3, 4, 4, 0}));
   metadata_["num_edges_per_chunk"][0] = {3, 2};
@@ -91,7 +91,7 @@ TEST_F(ChunkedTest, APieceOfTwoEdgesHasThemInItsRowsLikeAnyOther) {
   EXPECT_EQ(EndsOf(Read().edges[0]), (Ends{{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}}));
 }
 
-TEST_F(ChunkedTest, CountsPerTypeAndPerChunkServeAlike) {
+TEST_F(ChunkedTest, CountsPerTypeAndPerChunkAreEquivalent) {
   metadata_["num_nodes_per_type"] = {5, 3};
   metadata_["num_edges_per_type"] = {3, 1};
   EXPECT_EQ(Read().nodes[0].count, 5);
@@ -104,7 +104,7 @@ TEST_F(ChunkedTest, CountsPerTypeAndPerChunkServeAlike) {
   ExpectComplaint(ErrorCode::kCorrupt, "num_nodes_per_type is missing");
 }
 
-TEST_F(ChunkedTest, ContradictionsAreNamed) {
+TEST_F(ChunkedTest, ErrorsNameContradictions) {
   metadata_["num_nodes_per_type"] = {5, 4};
   ExpectComplaint(ErrorCode::kCorrupt, "num_nodes_per_chunk[1] is");
   metadata_["num_nodes_per_type"] = {5};
@@ -123,7 +123,7 @@ TEST_F(ChunkedTest, ContradictionsAreNamed) {
   ExpectComplaint(ErrorCode::kCorrupt, "have 3 edges, expected 4");
 }
 
-TEST_F(ChunkedTest, BadPiecesAreNamed) {
+TEST_F(ChunkedTest, ErrorsNameBadChunks) {
   const json good = metadata_;
   metadata_["edges"]["user:plays:game"] = Spec("parquet", {"a.parquet"});
   ExpectComplaint(ErrorCode::kInvalid, "edges.user:plays:game is in Parquet files");

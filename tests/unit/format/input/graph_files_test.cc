@@ -25,7 +25,7 @@ using testing::WriteText;
 
 class GraphFilesTest : public ::testing::Test {
  protected:
-  // Adds --edges and --nodes options whose files lie in the scratch directory.
+  // Adds --edges and --nodes options for new files in the scratch directory.
   void Edges(const std::string& key, const std::string& name, const std::string& bytes) {
     WriteText(directory_ / name, bytes);
     options_.edges.push_back(ParseEdgeFile(key + (key.empty() ? "" : "=") + directory_ / name));
@@ -35,7 +35,7 @@ class GraphFilesTest : public ::testing::Test {
     options_.nodes.push_back(ParseNodeFile(key + "=" + directory_ / name));
   }
   RawGraph Read() { return ReadGraphFiles(options_); }
-  // Reads what must fail, and forgets the options.
+  // Expects that reading fails and returns the message; resets the options.
   std::string Complaint(ErrorCode code) {
     auto [got, message] = Failure([&] { Read(); });
     EXPECT_EQ(got, code) << message;
@@ -62,7 +62,7 @@ TEST_F(GraphFilesTest, NumbersAreUsedAsTheyAre) {
   EXPECT_EQ(graph.edges[0].src.dtype(), DType::kUInt32);
 }
 
-TEST_F(GraphFilesTest, ATableWithoutRowsMakesNoNamesOfNumbers) {
+TEST_F(GraphFilesTest, ATableWithoutRowsDoesNotTurnNumbersIntoNames) {
   Edges("", "none.csv", "src,dst\n");
   Edges("", "e.csv", "src,dst\n3,1\n0,2\n");
   const RawGraph graph = Read();
@@ -70,7 +70,7 @@ TEST_F(GraphFilesTest, ATableWithoutRowsMakesNoNamesOfNumbers) {
   EXPECT_EQ(EndsOf(graph.edges[0]), (Ends{{3, 1}, {0, 2}}));
 }
 
-TEST_F(GraphFilesTest, ColumnsThatAreCalledLikeTheTypesAreTheEnds) {
+TEST_F(GraphFilesTest, ColumnsNamedAsTheTypesAreTheEnds) {
   const std::string text = "item,user,price\npen,ann,1\ncup,ann,2\n";
   Edges("user:bought:item", "e.csv", text);
   const RawGraph graph = Read();
@@ -80,7 +80,7 @@ TEST_F(GraphFilesTest, ColumnsThatAreCalledLikeTheTypesAreTheEnds) {
   EXPECT_THAT(NamesOf(Read().nodes[0]), ElementsAre("pen", "cup"));
 }
 
-TEST_F(GraphFilesTest, AHeaderAboveNamesIsKnownByTheOptionsOrNoted) {
+TEST_F(GraphFilesTest, AHeaderAboveNamesIsDetectedFromOptionsOrReported) {
   Edges("", "e.csv", "person,friend\nann,bob\nbob,ann\n");
   std::string notes;
   options_.note = [&](const std::string& text) { notes += text + "\n"; };
@@ -98,7 +98,7 @@ TEST_F(GraphFilesTest, AHeaderAboveNamesIsKnownByTheOptionsOrNoted) {
   EXPECT_EQ(Read().edges[0].count(), 2);
 }
 
-TEST_F(GraphFilesTest, ANumberBelowZeroMakesNoNamesOfNumbers) {
+TEST_F(GraphFilesTest, ANegativeNumberDoesNotTurnNumbersIntoNames) {
   Edges("", "e.csv", "0,1\n1,-2\n");
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
               HasSubstr("e.csv:2: node -2 of type '_N' is below 0"));
@@ -110,7 +110,7 @@ TEST_F(GraphFilesTest, ANumberBelowZeroMakesNoNamesOfNumbers) {
   EXPECT_EQ(Read().nodes[0].count, 4);
 }
 
-TEST_F(GraphFilesTest, NothingIsNoGraphUnlessNodesAreGiven) {
+TEST_F(GraphFilesTest, AnEmptyInputIsRefusedUnlessNodesAreGiven) {
   for (const char* text : {"", "src,dst\n"}) {
     Edges("", "e.csv", text);
     EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("e.csv has no edges; "));
@@ -121,7 +121,7 @@ TEST_F(GraphFilesTest, NothingIsNoGraphUnlessNodesAreGiven) {
   }
 }
 
-TEST_F(GraphFilesTest, TypesThatNoEdgeHasAreRefusedOrNoted) {
+TEST_F(GraphFilesTest, TypesWithoutEdgesAreRefusedOrReported) {
   Edges("user:bought:item", "e.csv", "0,0\n");
   options_.num_nodes["foo"] = 9;
   EXPECT_THAT(Complaint(ErrorCode::kInvalid),
@@ -134,7 +134,7 @@ TEST_F(GraphFilesTest, TypesThatNoEdgeHasAreRefusedOrNoted) {
   EXPECT_THAT(notes, HasSubstr("type 'usr'; those that have edges are user, item"));
 }
 
-TEST_F(GraphFilesTest, NamesCountInOrderOfFirstAppearance) {
+TEST_F(GraphFilesTest, NamesAreNumberedInOrderOfFirstAppearance) {
   Edges("", "e.tsv", "bob\tann\nann\tcarl\n\"bob\"\tann\n");
   const RawGraph graph = Read();
   EXPECT_EQ(graph.nodes[0].count, 3);
@@ -197,7 +197,7 @@ TEST_F(GraphFilesTest, TypedGraphsComeFromSeveralFiles) {
   EXPECT_THAT(FeatureOf(graph.edges[1].features, "hours").as<int64_t>(), ElementsAre(1, 2));
 }
 
-TEST_F(GraphFilesTest, ATableOfNodesSaysWhichThereAre) {
+TEST_F(GraphFilesTest, ATableOfNodesDeterminesTheNodes) {
   Edges("", "e.csv", "x,y\n");
   Nodes("_N", "n.csv", "id,a\ny,1\nx,2\nz,3\n");
   const RawGraph graph = Read();
@@ -217,7 +217,7 @@ TEST_F(GraphFilesTest, ATableOfNodesSaysWhichThereAre) {
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("stands in rows 0 and 1"));
 }
 
-TEST_F(GraphFilesTest, NumbersWithGapsNeedAWord) {
+TEST_F(GraphFilesTest, NumbersWithGapsNeedAnOption) {
   const std::string text = "10,1000000\n1000000,7\n";
   Edges("", "e.csv", text);
   EXPECT_THAT(
@@ -234,7 +234,7 @@ TEST_F(GraphFilesTest, NumbersWithGapsNeedAWord) {
               HasSubstr("e.csv:1: node 1000000 of type '_N' is outside 0..999999, as --num_nodes"));
 }
 
-TEST_F(GraphFilesTest, IdsThatAreNoNumbersLaterOnAreNamedByLine) {
+TEST_F(GraphFilesTest, LaterIdsThatAreNotNumbersAreErrorsWithTheLine) {
   std::string text;
   for (int i = 0; i < 200; i++) text += StrCat(i, ",", i + 1, "\n");
   for (const char* id : {"x", "-1", "1.5", "", "99999999999999999999"}) {
@@ -277,7 +277,7 @@ TEST_F(GraphFilesTest, NpyArraysOfEitherOrientationAreEdges) {
   EXPECT_EQ(Read().edges[0].count(), 0);
 }
 
-TEST_F(GraphFilesTest, BadNpyEdgesAreNamedByOffset) {
+TEST_F(GraphFilesTest, BadNpyEdgesAreErrorsWithTheOffset) {
   Edges("", "a.npy", NpyBytes<int64_t>("<i8", {2, 3}, {0, 1, 2, 5, -6, 7}));
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("a.npy, offset 160: node -6"));
   Edges("", "a.npy", NpyBytes<float>("<f4", {2, 1}, {0, 1}));
@@ -292,7 +292,7 @@ TEST_F(GraphFilesTest, BadNpyEdgesAreNamedByOffset) {
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("2 destinations"));
 }
 
-TEST_F(GraphFilesTest, ArraysOfFeaturesAreMappedAndStayAlive) {
+TEST_F(GraphFilesTest, FeatureArraysAreMappedAndStayValid) {
   Edges("u:r:v", "e.csv", "0,0\n1,0\n");
   Edges("u:r:v.w", "w.npy", NpyBytes<float>("<f4", {2, 2}, {1, 2, 3, 4}));
   Nodes("u.x", "x.npy", NpyBytes<int16_t>("<i2", {5}, {1, 2, 3, 4, 5}));
@@ -354,7 +354,7 @@ TEST_F(GraphFilesTest, TheMirrorOfASkewSymmetricEntryHasTheOtherSign) {
               ElementsAre(5, -5, -6, 6, 7, -7));
 }
 
-TEST_F(GraphFilesTest, BadMatricesAreNamedByLine) {
+TEST_F(GraphFilesTest, BadMatricesAreErrorsWithTheLine) {
   const std::string banner = "%%MatrixMarket matrix coordinate pattern general\n";
   const std::pair<std::string, const char*> cases[] = {
       {banner, "m.mtx:1: the file ends"},
@@ -383,7 +383,7 @@ TEST_F(GraphFilesTest, BadMatricesAreNamedByLine) {
   EXPECT_EQ(EndsOf(Read().edges[0]), (Ends{{1, 2}}));
 }
 
-TEST_F(GraphFilesTest, FilesThatCannotBeReadSayWhatToDo) {
+TEST_F(GraphFilesTest, ErrorsOfUnreadableFilesNameTheRemedy) {
   Edges("", "e.parquet", "PAR1....");
   EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("Parquet"));
   Edges("", "e.npz", "PK\x03\x04....");
@@ -401,7 +401,7 @@ TEST_F(GraphFilesTest, FilesThatCannotBeReadSayWhatToDo) {
   EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("no file has the edges of type a:b:c"));
 }
 
-TEST_F(GraphFilesTest, ReversesBetweenTypesAreTypesOfTheirOwn) {
+TEST_F(GraphFilesTest, ReversesBetweenTypesAreSeparateTypes) {
   Edges("a:r:b", "r.csv", "src,dst,w\n0,1,5\n");
   Edges("a:s:a", "s.csv", "0,0\n");
   RawGraph graph = Read();

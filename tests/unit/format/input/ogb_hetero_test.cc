@@ -23,7 +23,7 @@ using testing::ScratchDirectory;
 using testing::WriteGzip;
 using testing::WriteText;
 
-// Shaped like ogbn-mag: authors write papers, papers cite papers, venues have no edges.
+// Writes a graph like ogbn-mag: authors write papers, papers cite papers, venues have no edges.
 void WriteSmallGraph(const ScratchDirectory& d) {
   WriteGzip(d / "raw/num-node-dict.csv.gz", "author,paper,venue\n3,4,2\n");
   WriteGzip(d / "raw/triplet-list.csv.gz",
@@ -69,7 +69,7 @@ TEST(OgbHetero, ReadsTypesEdgesFeaturesAndMasks) {
   EXPECT_TRUE(graph.nodes[0].features.empty());
 }
 
-TEST(OgbHetero, FilesThatLieAreNamedByLine) {
+TEST(OgbHetero, InconsistentFilesAreErrorsWithTheLine) {
   const struct {
     const char *file, *text, *wanted;
     ErrorCode code = ErrorCode::kCorrupt;

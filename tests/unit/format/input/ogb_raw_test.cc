@@ -20,7 +20,8 @@ using testing::ScratchDirectory;
 using testing::WriteGzip;
 using testing::WriteText;
 
-// Four nodes, five edges, shaped like Cora and ogbn-arxiv: whole-number features, labels, years.
+// Writes four nodes and five edges like Cora's and ogbn-arxiv's: whole-number features, labels,
+// years.
 void WriteSmallGraph(const ScratchDirectory& directory) {
   WriteGzip(directory / "raw/num-node-list.csv.gz", "4\n");
   WriteGzip(directory / "raw/num-edge-list.csv.gz", "5\n");
@@ -54,7 +55,7 @@ TEST(OgbRaw, ReadsEdgesFeaturesAndMasks) {
               ElementsAre(0, 1, 2, 0, 1));
 }
 
-TEST(OgbRaw, LabelsThatAreMissingAreNan) {
+TEST(OgbRaw, MissingLabelsAreNan) {
   ScratchDirectory directory;
   WriteSmallGraph(directory);
   WriteGzip(directory / "raw/node-label.csv.gz", "2.0\nnan\n1.0\n1.0\n");

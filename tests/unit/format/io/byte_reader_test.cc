@@ -40,7 +40,7 @@ TEST(ByteReader, ReadsNumbersAtAnyAlignmentAndStrings) {
   EXPECT_EQ(reader.remaining(), 0u);
 }
 
-TEST(ByteReader, NamesFileOffsetAndWhatIsMissing) {
+TEST(ByteReader, ErrorsNameFileOffsetAndMissingField) {
   const std::string bytes(10, '\xff');
   ByteReader reader = Reader(bytes);
   reader.Read<uint32_t>("first");
@@ -91,7 +91,7 @@ TEST_F(Npy, EveryVersionAndShapeIsRead) {
       0);
 }
 
-TEST_F(Npy, WhatItIsNotIsSaid) {
+TEST_F(Npy, ErrorsNameTheFaultOfTheHeader) {
   const auto complaint = [&](const std::string& header, const std::string& data) {
     const std::string path = File(header, data);
     return Complaint([&] { NpyFile file(path); });

@@ -17,7 +17,7 @@ using testing::ScratchDirectory;
 using testing::WriteGzip;
 using testing::WriteText;
 
-// The message of the Error(kCorrupt) that `f` throws.
+// Returns the message of the Error(kCorrupt) that `f` throws.
 template <class F>
 std::string CorruptMessage(F&& f) {
   try {
@@ -74,7 +74,7 @@ TEST(Csv, OneColumnOfWholeNumbersIsAnInt64Vector) {
   EXPECT_EQ(values.as<int64_t>()[1], INT64_MIN);
 }
 
-TEST(Csv, OneCellThatIsNoIntegerMakesTheWholeFileFloats) {
+TEST(Csv, OneNonIntegerCellMakesTheWholeFileFloats) {
   ScratchDirectory directory;
   WriteText(directory / "a.csv", "1\nnan\n2.5\n-1e-3\n1e-60\n1e60\n");
   const Tensor values = ReadCsvMatrix(directory / "a.csv", 6, NumberKind::kInfer);
@@ -86,7 +86,7 @@ TEST(Csv, OneCellThatIsNoIntegerMakesTheWholeFileFloats) {
   EXPECT_EQ(floats[4], 0.0f);
 }
 
-TEST(Csv, FloatsComeOutAsTheNearestFloat) {
+TEST(Csv, NumbersAreRoundedToTheNearestFloat) {
   ScratchDirectory directory;
   WriteText(directory / "a.csv", "0.1,16777217,3.4028235e38\n");
   const Tensor values = ReadCsvMatrix(directory / "a.csv", 1, NumberKind::kFloat);
@@ -111,7 +111,7 @@ TEST(Csv, ErrorsNameFileAndLine) {
   EXPECT_THAT(read("1.5.2\n", 1, NumberKind::kFloat), HasSubstr("'1.5.2' is not a number"));
 }
 
-TEST(Csv, TruncatedOrDamagedCompressionIsAnErrorAndNotAShortFile) {
+TEST(Csv, TruncatedOrDamagedCompressionIsAnError) {
   ScratchDirectory directory;
   std::string text;
   for (int i = 0; i < 20000; i++) text += std::to_string(i * 7919 % 10007) + "\n";
@@ -121,13 +121,13 @@ TEST(Csv, TruncatedOrDamagedCompressionIsAnErrorAndNotAShortFile) {
   WriteText(path, packed.substr(0, packed.size() / 2));
   EXPECT_THAT(CorruptMessage([&] { ReadCsvMatrix(path, 20000, NumberKind::kInfer); }),
               HasSubstr("ends too early"));
-  packed[packed.size() - 5] ^= 1;  // the stored length or checksum
+  packed[packed.size() - 5] ^= 1;  // corrupts the stored length or checksum
   WriteText(path, packed);
   EXPECT_THAT(CorruptMessage([&] { ReadCsvMatrix(path, 20000, NumberKind::kInfer); }),
               HasSubstr("a.csv.gz:"));
 }
 
-TEST(Csv, AFileThatIsMissingIsNotFound) {
+TEST(Csv, AMissingFileIsNotFound) {
   try {
     CsvReader csv("/nowhere/a.csv");
     FAIL();

@@ -37,7 +37,7 @@ TEST(NameTable, ManyNamesKeepTheirIds) {
   EXPECT_EQ(names.size(), kCount);
 }
 
-TEST(NameTable, IsWrittenWithANameALine) {
+TEST(NameTable, IsWrittenWithOneNamePerLine) {
   ScratchDirectory directory;
   NameTable names;
   for (int i = 0; i < 20'000; i++) names.Add("node " + std::to_string(i));

@@ -37,7 +37,7 @@ TEST(NumberColumn, LongerOrLargerNumbersAreFloat64) {
   EXPECT_THAT(Column({"0.5", "12345678901"}).as<double>(), ElementsAre(0.5, 12345678901.0));
 }
 
-TEST(NumberColumn, WhatIsMissingIsNan) {
+TEST(NumberColumn, MissingCellsAreNan) {
   const Tensor column = Column({"1", "", "nan"});
   EXPECT_EQ(column.as<float>()[0], 1.0f);
   EXPECT_TRUE(std::isnan(column.as<float>()[1]));

@@ -45,11 +45,11 @@ TEST(Table, FindsEverySeparator) {
   }
 }
 
-TEST(Table, ReadsGzipByItsContent) {
+TEST(Table, DetectsGzipByItsContent) {
   EXPECT_EQ(Read("a,1\nb,2\n", {}, true).rows, (Rows{{"a", "1"}, {"b", "2"}}));
 }
 
-TEST(Table, ATextAboveNumbersIsAHeader) {
+TEST(Table, TextAboveNumbersIsAHeader) {
   const Table table = Read("u\tv\tweight\n1\t2\t0.5\n");
   EXPECT_TRUE(table.format.header);
   EXPECT_THAT(table.format.columns, ElementsAre("u", "v", "weight"));
@@ -68,14 +68,14 @@ TEST(Table, UsualNamesAboveTextAreAHeaderAndOthersAreNot) {
   EXPECT_FALSE(Read("u,v\n1,2\n", {.separator = std::nullopt, .header = false}).format.header);
 }
 
-TEST(Table, ARowWithANameThatWasGivenIsAHeader) {
+TEST(Table, AFirstRowWithAHintedNameIsAHeader) {
   const TableHints hints{.separator = std::nullopt, .header = std::nullopt, .names = {"friend"}};
   EXPECT_TRUE(Read("person,friend\nann,bob\n", hints).format.header);
   EXPECT_FALSE(Read("ann,bob\nperson,friend\n", hints).format.header);
   EXPECT_FALSE(Read("friend,1\nann,2\n", hints).format.header);
 }
 
-TEST(Table, ColumnsOfIdsSayWhereTheyAreNoIds) {
+TEST(Table, TheFirstCellsThatAreNotIdsAreReported) {
   const TableFormat format = Read("# ids\n0,\"a\nb\"\n-1,2\n-2,-3\n").format;
   EXPECT_EQ(format.first_line, 2);
   EXPECT_FALSE(format.ids[0].text);
@@ -91,14 +91,14 @@ TEST(Table, CommentsBeforeTheFirstRowAreSkipped) {
   EXPECT_EQ(table.rows, (Rows{{"0", "1"}, {"#a", "2"}}));
 }
 
-TEST(Table, AByteOrderMarkIsNoPartOfTheFirstCell) {
+TEST(Table, AByteOrderMarkIsSkipped) {
   EXPECT_EQ(Read("\xef\xbb\xbf"
                  "1,2\n3,4\n")
                 .rows[0][0],
             "1");
 }
 
-TEST(Table, QuotedCellsMayHoldAnything) {
+TEST(Table, QuotedCellsMayContainAnyText) {
   const Table table =
       Read("id,text\n1,\"a, \"\"b\"\"\"\n2,\"two\nlines\"\n 3 , plain \"x\" \n4,\"\"\n");
   EXPECT_EQ(table.rows,
@@ -118,7 +118,7 @@ TEST(Table, AFileWithoutRowsHasNoColumns) {
   }
 }
 
-TEST(Table, RowsOfDifferentLengthAreNamedByLine) {
+TEST(Table, RowsOfDifferentLengthAreErrorsWithTheLine) {
   auto [code, message] = Failure([] { Read("1,2\n3\n"); });
   EXPECT_EQ(code, ErrorCode::kCorrupt);
   EXPECT_THAT(message, HasSubstr("t:2: 1 cells"));
@@ -129,7 +129,7 @@ TEST(Table, RowsOfDifferentLengthAreNamedByLine) {
   EXPECT_THAT(message, HasSubstr("t:201: 3 cells, expected 2"));
 }
 
-TEST(Table, QuotesThatMakeNoSenseAreNamedByLine) {
+TEST(Table, MisplacedQuotesAreErrorsWithTheLine) {
   std::string text;
   for (int i = 0; i < 200; i++) text += "1,2\n";
   auto [code, message] = Failure([&] { Read(text + "1,\"open\n1,2\n"); });
@@ -151,7 +151,7 @@ TEST(Table, ColumnsAreFoundByNameThenByPosition) {
   const TableFormat format =
       Read("x,1,0\n5,6,7\n", {.separator = std::nullopt, .header = true}).format;
   EXPECT_EQ(format.Find("t", "x"), 0u);
-  EXPECT_EQ(format.Find("t", "0"), 2u);  // the name wins
+  EXPECT_EQ(format.Find("t", "0"), 2u);  // a name takes precedence
   EXPECT_EQ(format.Find("t", "2"), 2u);
   auto [code, message] = Failure([&] { format.Find("t", "y"); });
   EXPECT_EQ(code, ErrorCode::kInvalid);
@@ -160,7 +160,7 @@ TEST(Table, ColumnsAreFoundByNameThenByPosition) {
               HasSubstr("if its first row is a header, give --header yes"));
 }
 
-TEST(Table, ACutCompressedFileIsAnError) {
+TEST(Table, ATruncatedCompressedFileIsAnError) {
   ScratchDirectory directory;
   std::string text;
   for (int i = 0; i < 50000; i++) text += StrCat(i, ",", i * 7, "\n");

@@ -16,7 +16,7 @@
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/text_files.h"
 
-// What readers and verifier say about native partitions that were damaged.
+// Tests the errors of readers and verifier for damaged native partitions.
 
 namespace graphd {
 namespace {
@@ -44,7 +44,7 @@ class NativeDamage : public ::testing::Test {
   json Header() const { return json::parse(ReadBytes(File("partition.json"))); }
   void WriteHeader(const json& header) const { WriteText(File("partition.json"), header.dump()); }
 
-  // The header's entry of an array and its segment's file name.
+  // Returns the header's entry of an array and its segment's file name.
   static std::pair<json*, std::string> FindArray(json& header, const std::string& name) {
     for (json& segment : header["segments"]) {
       for (json& array : segment["arrays"]) {
@@ -54,7 +54,7 @@ class NativeDamage : public ::testing::Test {
     throw std::runtime_error("no array " + name);
   }
 
-  // Changes an array's values and makes its checksum right again.
+  // Changes an array's values and updates its checksum.
   template <class T>
   void Rewrite(const std::string& array, const std::function<void(std::span<T>)>& change) const {
     json header = Header();
@@ -76,7 +76,7 @@ class NativeDamage : public ::testing::Test {
 
   PartConfig Config() const { return LoadPartConfig(directory_ / "g.json"); }
 
-  // What verify finds; expected to be in partition 1 alone.
+  // Returns the problems that verify finds, which are expected to be in partition 1 alone.
   std::string Problems() const {
     const VerifyReport report = VerifyGraph(Config());
     EXPECT_FALSE(report.ok());
@@ -97,7 +97,7 @@ class NativeDamage : public ::testing::Test {
   ScratchDirectory directory_;
 };
 
-TEST_F(NativeDamage, AWholeGraphIsOk) {
+TEST_F(NativeDamage, AnUndamagedGraphIsOk) {
   const VerifyReport report = VerifyGraph(Config());
   EXPECT_TRUE(report.ok());
   EXPECT_EQ(report.parts.size(), 2u);
@@ -159,7 +159,7 @@ TEST_F(NativeDamage, EveryTruncationOfTheHeaderIsAnError) {
   }
 }
 
-TEST_F(NativeDamage, AHeaderThatLiesIsRefused) {
+TEST_F(NativeDamage, AHeaderWithFalseClaimsIsRefused) {
   const auto lie = [&](const std::function<void(json&)>& change) {
     json header = Header();
     const json good = header;
@@ -221,9 +221,9 @@ TEST_F(NativeDamage, AnotherVersionIsRefusedAsSuch) {
   }
 }
 
-// The following files have right checksums: they were written wrongly.
+// The following files have correct checksums but wrong contents.
 
-TEST_F(NativeDamage, OffsetsThatFallOrEndWronglyAreFound) {
+TEST_F(NativeDamage, OffsetsThatDecreaseOrEndWronglyAreFound) {
   const std::string good_header = ReadBytes(File("partition.json"));
   const std::string good = ReadBytes(File("graph.seg"));
   Rewrite<uint64_t>("csc/0/indptr", [](auto offsets) { offsets[3] = offsets[2] - 1; });
@@ -245,13 +245,13 @@ TEST_F(NativeDamage, ASourceThatDoesNotExistIsFound) {
 
 TEST_F(NativeDamage, SourcesOutOfOrderAreFound) {
   Rewrite<uint32_t>("csc/0/indices", [&](auto sources) {
-    // Descending everywhere is out of order in some node's list.
+    // Descending sources are out of order in some node's list.
     std::sort(sources.begin(), sources.end(), std::greater<>());
   });
   EXPECT_THAT(Problems(), HasSubstr("the sources of one node ascend"));
 }
 
-TEST_F(NativeDamage, OriginalIdsThatAreNoPermutationAreFound) {
+TEST_F(NativeDamage, RepeatedOrInvalidOriginalIdsAreFound) {
   Rewrite<int64_t>("node/0/orig_id", [](auto ids) { ids[4] = ids[3]; });
   Rewrite<int64_t>("edge/0/orig_id", [](auto ids) { ids[0] = 3000; });
   EXPECT_THAT(Problems(), HasSubstr("'node/0/orig_id', element 4"));
@@ -282,7 +282,7 @@ TEST_F(NativeDamage, APartitionOfAnotherGraphOfTheSameNameIsFound) {
   EXPECT_NE(LoadError(), "no error");
 }
 
-TEST_F(NativeDamage, ChecksumsCanBeLeftOut) {
+TEST_F(NativeDamage, ChecksumsNeedNotBeVerified) {
   std::string bytes = ReadBytes(File("node_feat.seg"));
   bytes[2] ^= 1;
   WriteText(File("node_feat.seg"), bytes);

@@ -54,7 +54,7 @@ TEST_F(AssignFile, TextCompressedTextAndNpyAreRead) {
   EXPECT_THAT(Assign(three_, {directory_ / "ints.npy"}), ElementsAre(ElementsAre(1, 0, 2)));
 }
 
-TEST_F(AssignFile, TypesHaveAFileEachOrADirectoryAsDglWritesIt) {
+TEST_F(AssignFile, TypesHaveOneFileEachOrDglsDirectory) {
   const RawGraph graph = TypedGraph(2, 3, 1);
   WriteText(directory_ / "author.txt", "1\n0\n");
   WriteText(directory_ / "paper.txt", "2\n1\n0\n");
@@ -72,7 +72,7 @@ TEST_F(AssignFile, TypesHaveAFileEachOrADirectoryAsDglWritesIt) {
   ExpectError(graph, {directory_.path()}, ErrorCode::kCorrupt, {"partition_meta.json"});
 }
 
-TEST_F(AssignFile, WhatIsNoPartitionIsNamedByLineAndValue) {
+TEST_F(AssignFile, InvalidPartitionsAreErrorsWithLineAndValue) {
   const auto expect = [&](const std::string& text, const std::vector<std::string>& texts) {
     WriteText(directory_ / "bad.txt", text);
     ExpectError(three_, {directory_ / "bad.txt"}, ErrorCode::kCorrupt, texts);
@@ -87,7 +87,7 @@ TEST_F(AssignFile, WhatIsNoPartitionIsNamedByLineAndValue) {
   expect("99999999999999999999\n1\n2\n", {"bad.txt:1:"});
 }
 
-TEST_F(AssignFile, WhatIsNoPartitionIsNamedByElementInAnNpy) {
+TEST_F(AssignFile, InvalidPartitionsInAnNpyAreErrorsWithTheElement) {
   const auto expect = [&](const std::string& bytes, const std::vector<std::string>& texts) {
     WriteText(directory_ / "bad.npy", bytes);
     ExpectError(three_, {directory_ / "bad.npy"}, ErrorCode::kCorrupt, texts);

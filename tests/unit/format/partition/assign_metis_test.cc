@@ -37,7 +37,7 @@ void ExpectRefused(const RawGraph& graph, const AssignOptions& options, ErrorCod
   }
 }
 
-TEST(AssignMetis, ItsIndicesAreComparedWithNodesAndNeighboursBeforeItStarts) {
+TEST(AssignMetis, TheRangeOfItsIndicesIsCheckedBeforeItStarts) {
   RawGraph graph = HomogeneousGraph(1, {});
   graph.nodes[0].count = INT32_MAX;
   AssignOptions options = Options(2);
@@ -50,7 +50,7 @@ TEST(AssignMetis, ItsIndicesAreComparedWithNodesAndNeighboursBeforeItStarts) {
   EXPECT_NO_THROW(AssignNodes(graph, options));
 }
 
-TEST(AssignMetis, ItsMemoryIsComparedWithWhatThereIsBeforeItStarts) {
+TEST(AssignMetis, TheAvailableMemoryIsCheckedBeforeItStarts) {
   const RawGraph graph = HomogeneousGraph(1000, RandomMultigraph(1000, 8000, 1));
   AssignOptions options = Options(2);
   options.metis.max_bytes = 100 << 10;
@@ -62,7 +62,7 @@ TEST(AssignMetis, ItsMemoryIsComparedWithWhatThereIsBeforeItStarts) {
   EXPECT_NO_THROW(AssignNodes(graph, options));
 }
 
-TEST(AssignMetis, ProgressGoesOnWhileItWorks) {
+TEST(AssignMetis, ProgressIsReportedWhileItWorks) {
   const RawGraph graph = HomogeneousGraph(1000, RandomMultigraph(1000, 8000, 1));
   std::map<std::string, uint64_t> last;
   AssignNodes(graph, Options(2),
@@ -70,8 +70,8 @@ TEST(AssignMetis, ProgressGoesOnWhileItWorks) {
   EXPECT_EQ(last.at("partitioning with METIS"), 0u) << "nobody knows how long it takes";
 }
 
-// 200 nodes, each with 12 edges into its half of the ids, of weight `half`, and 6 to nodes of its
-// parity, of weight `parity`.
+// Returns 200 nodes, each with 12 edges of weight `half` to its half of the ids, and 6 edges of
+// weight `parity` to nodes of its parity.
 RawGraph TwoWays(float half, float parity) {
   CounterRng rng(3);
   EdgeList edges;
@@ -87,7 +87,7 @@ RawGraph TwoWays(float half, float parity) {
   return graph;
 }
 
-// Whether the nodes that `alike` calls alike are together.
+// Returns whether nodes with equal alike(node) are in the same partition.
 bool Together(const RawGraph& graph, const std::string& weights,
               const std::function<size_t(size_t)>& alike) {
   AssignOptions options = Options(2);
@@ -98,7 +98,7 @@ bool Together(const RawGraph& graph, const std::string& weights,
   return same > 190;
 }
 
-TEST(AssignMetis, EdgesThatWeighMoreAreNotCut) {
+TEST(AssignMetis, HeavyEdgesAreNotCut) {
   const auto half = [](size_t i) { return i - i % 100; };
   const auto parity = [](size_t i) { return i % 2; };
   EXPECT_TRUE(Together(TwoWays(1, 100), "", half));
@@ -124,7 +124,7 @@ TEST(AssignMetis, TheVolumeObjectiveNeedsNoMoreCopiesThanTheCut) {
   EXPECT_LT(copies(Objective::kVolume), copies(Objective::kCut));
 }
 
-TEST(EdgeWeights, WholeNumbersStayAndOthersGetTheAverageOf1000) {
+TEST(EdgeWeights, WholeNumbersAreKeptAndOthersAreScaledToAnAverageOf1000) {
   RawGraph graph = HomogeneousGraph(5, {{0, 1}, {1, 2}, {2, 3}, {3, 4}});
   const auto weight = graph.edges[0].features[0].values.as<float>();
   const auto set = [&](std::vector<float> values) {
@@ -145,7 +145,7 @@ TEST(EdgeWeights, WholeNumbersStayAndOthersGetTheAverageOf1000) {
   expect(1 << 30, {1, 1, 1, 1});
 }
 
-TEST(EdgeWeights, WhatIsNoWeightIsNamedByEdgeAndValue) {
+TEST(EdgeWeights, InvalidWeightsAreErrorsWithEdgeAndValue) {
   RawGraph graph = HomogeneousGraph(3, {{0, 1}, {1, 2}});
   const auto refused = [&](const std::string& name, const std::vector<std::string>& texts) {
     try {

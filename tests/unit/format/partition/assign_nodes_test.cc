@@ -73,7 +73,7 @@ TEST(AssignNodes, RandomIsUniformAndIndependentOfTheType) {
   const RawGraph graph = TypedGraph(60000, 60000, 1);
   constexpr PartId kParts = 7;
   const NodeOwners owners = AssignRandomly(graph, kParts, 3);
-  std::vector<double> pairs(kParts * kParts, 0);  // of partitions of nodes i, i + 1
+  std::vector<double> pairs(kParts * kParts, 0);  // counts of (partition of i, partition of i + 1)
   double same = 0;
   for (size_t i = 0; i < owners[0].size(); i++) {
     same += owners[0][i] == owners[1][i];
@@ -82,7 +82,7 @@ TEST(AssignNodes, RandomIsUniformAndIndependentOfTheType) {
   double chi_square = 0;
   const double expected = 30000.0 / (kParts * kParts);
   for (double count : pairs) chi_square += (count - expected) * (count - expected) / expected;
-  EXPECT_LT(chi_square, 92);  // 48 degrees of freedom: once in 10000 seeds
+  EXPECT_LT(chi_square, 92);  // 48 degrees of freedom: exceeded by one seed in 10000
   EXPECT_NEAR(same, 60000.0 / kParts, 4 * std::sqrt(60000.0 / kParts));
   EXPECT_NE(owners, AssignRandomly(graph, kParts, 4));
 }
@@ -98,10 +98,10 @@ TEST(AssignNodes, HashIsAnotherNameOfRandom) {
   EXPECT_EQ(by_hash, AssignNodes(graph, options).owners);
 }
 
-// What every method must stand.
+// Properties that every method must have.
 class EveryAssignment : public ::testing::TestWithParam<PartMethod> {
  protected:
-  // Writes an assignment to num_parts * T for the method that reads one.
+  // Writes an assignment to num_parts * T trainers for the method that reads a file.
   Assignment Assign(const RawGraph& graph, AssignOptions options) {
     options.method = GetParam();
     options.seed = 5;
@@ -160,7 +160,7 @@ TEST_P(EveryAssignment, TakesTypesWithoutNodesOrEdges) {
   Assign(graph, options);
 }
 
-TEST_P(EveryAssignment, APartitionIsWhatItsTrainersHaveTogether) {
+TEST_P(EveryAssignment, APartitionIsTheUnionOfItsTrainers) {
   AssignOptions options;
   options.num_parts = 3;
   EXPECT_TRUE(Assign(TypedGraph(100, 200, 3), options).trainers.empty());
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryAssignment,
                                            PartMethod::kFennel),
                          [](const auto& test) { return PartMethodName(test.param); });
 
-// Those that look at edges also balance.
+// Methods that use edges also balance.
 class EveryBalance : public ::testing::TestWithParam<PartMethod> {
  protected:
   AssignOptions Options(PartId parts) {
@@ -191,7 +191,7 @@ class EveryBalance : public ::testing::TestWithParam<PartMethod> {
     options.num_parts = parts;
     return options;
   }
-  // The worst imbalance of nodes and of edges over all classes.
+  // Returns the worst imbalance of nodes and of edges over all classes.
   static std::pair<double, double> Worst(const RawGraph& graph, const AssignOptions& options) {
     double nodes = 0, edges = 0;
     for (const ClassShares& shares :
@@ -213,8 +213,8 @@ TEST_P(EveryBalance, NodeTypesAreBalancedByDefault) {
   }
 }
 
-TEST_P(EveryBalance, ClassesAreBalancedWhereTheEdgesArePulledApart) {
-  // Edges join nodes of the same label only: without balance labels would stay together.
+TEST_P(EveryBalance, ClassesAreBalancedAgainstThePullOfTheEdges) {
+  // Edges join only nodes of the same label, so labels would stay together without balancing.
   RawGraph graph = HomogeneousGraph(2800, {});
   testing::EdgeList edges;
   for (const auto& [u, v] : RandomMultigraph(2800, 20000, 8))
@@ -226,15 +226,15 @@ TEST_P(EveryBalance, ClassesAreBalancedWhereTheEdgesArePulledApart) {
   EXPECT_LE(Worst(graph, options).first, 1.08);
 }
 
-TEST_P(EveryBalance, EdgesAreBalancedWhereNodesAlone) {
-  // The first tenth of the nodes has nine tenths of the in-edges, and a cluster of their own.
+TEST_P(EveryBalance, EdgesAreBalancedWhereBalancedNodesAloneDoNotSuffice) {
+  // The first tenth of the nodes has nine tenths of the in-edges and is a separate cluster.
   testing::EdgeList edges;
   for (const auto& [u, v] : RandomMultigraph(400, 30000, 9)) edges.emplace_back(u, v);
   for (const auto& [u, v] : RandomMultigraph(3600, 7000, 10)) edges.emplace_back(400 + u, 400 + v);
   const RawGraph graph = HomogeneousGraph(4000, edges);
   AssignOptions options = Options(4);
   options.balance_edges = true;
-  // Each partition's share of the in-edges.
+  // Returns the imbalance of the partitions' in-edges.
   const auto imbalance = [&] {
     std::vector<int64_t> shares(4);
     const NodeOwners owners = AssignNodes(graph, options).owners;

@@ -14,7 +14,7 @@ namespace {
 using testing::EdgeList;
 using testing::HomogeneousGraph;
 
-// Clusters of `size` nodes, scattered over the ids; an edge leaves its cluster once in ten.
+// Returns clusters of `size` nodes, scattered over the ids; one edge in ten leaves its cluster.
 RawGraph Clusters(uint32_t clusters, uint32_t size, uint64_t seed) {
   CounterRng rng(seed);
   const uint32_t nodes = clusters * size;
@@ -47,19 +47,19 @@ class AssignStream : public ::testing::TestWithParam<PartMethod> {
 
 TEST_P(AssignStream, ClustersScatteredOverTheIdsAreFound) {
   const RawGraph graph = Clusters(64, 100, 1);
-  // Whole clusters in every partition cut one edge in ten; chance cuts seven of eight.
+  // Whole clusters in every partition cut one edge in ten; random assignment cuts seven of eight.
   EXPECT_LT(CutShare(graph, Assign(graph, 8)), 0.2);
 }
 
-TEST_P(AssignStream, PartitionsAreNoLargerThanTheyMay) {
-  const RawGraph graph = Clusters(5, 1000, 2);  // no multiple of the partitions
+TEST_P(AssignStream, PartitionsDoNotExceedTheirLimit) {
+  const RawGraph graph = Clusters(5, 1000, 2);  // not divisible by the number of partitions
   const NodeOwners owners = Assign(graph, 8);
   std::vector<int64_t> shares(8);
   for (PartId owner : owners[0]) shares[static_cast<size_t>(owner)]++;
   EXPECT_LE(*std::max_element(shares.begin(), shares.end()), 5000 / 8 * 1.03 + 1);
 }
 
-TEST_P(AssignStream, AHubHasAPlaceThoughItHasMoreEdgesThanAShare) {
+TEST_P(AssignStream, AHubWithMoreEdgesThanAShareFindsAPlace) {
   EdgeList edges;
   for (uint32_t i = 0; i < 999; i++) edges.emplace_back(i + 1, 0);
   const RawGraph graph = HomogeneousGraph(1000, edges);

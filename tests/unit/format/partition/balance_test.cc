@@ -24,7 +24,7 @@ BalanceTargets Targets(const RawGraph& graph, std::vector<std::string> by) {
   return FindBalanceTargets(graph, options);
 }
 
-TEST(Balance, NodeTypesAreClassesUnlessThereIsOne) {
+TEST(Balance, NodeTypesAreClassesIfThereAreSeveral) {
   EXPECT_THAT(Targets(HomogeneousGraph(3, {}), {}).class_of, IsEmpty());
   const BalanceTargets typed = Targets(TypedGraph(2, 3, 1), {});
   EXPECT_THAT(typed.classes, ElementsAre("author", "paper"));
@@ -49,7 +49,7 @@ TEST(Balance, AFeatureOrAFileSplitsATypeIntoClasses) {
               ElementsAre(0u, 0u, 1u, 2u, 3u));
 }
 
-TEST(Balance, WhatIsNoClassIsRefused) {
+TEST(Balance, InvalidClassesAreRefused) {
   const auto refused = [](const RawGraph& graph, std::vector<std::string> by,
                           const std::string& text) {
     try {

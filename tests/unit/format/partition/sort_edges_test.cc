@@ -32,7 +32,7 @@ std::vector<std::pair<uint64_t, uint64_t>> Keys(const SortedEdges& edges) {
   return keys;
 }
 
-// Compares with sorting everything at once.
+// Compares the result with a single sort of all edges.
 void ExpectSorted(const RawEdges& raw, const NodeNumbering& nodes) {
   const auto new_ids = nodes.new_ids.as<uint32_t>();
   std::vector<std::tuple<uint64_t, uint64_t, uint64_t>> all;  // destination, source, edge
@@ -61,7 +61,7 @@ void ExpectSorted(const RawEdges& raw, const NodeNumbering& nodes) {
 }
 
 TEST(SortEdges, EdgesAreOrderedByDestinationThenSourceThenOriginalId) {
-  // New ids: 0 -> 1, 1 -> 0, 2 -> 2 (node 1 alone in partition 0).
+  // The new ids are 0 -> 1, 1 -> 0, 2 -> 2 (node 1 alone in partition 0).
   const RawGraph graph = HomogeneousGraph(3, {{2, 0}, {1, 1}, {0, 0}, {2, 0}, {0, 1}});
   const NodeNumbering nodes = NumberNodes({1, 0, 1}, 2);
   const SortedEdges edges(graph.edges[0], nodes, nodes);
@@ -84,7 +84,7 @@ TEST(SortEdges, IdsOf64BitsAreSortedLikeThoseOf32) {
 }
 
 TEST(SortEdges, ManyEdgesAreSortedInBucketsByThreads) {
-  // Spread over more destinations than a bucket may have, with reverses.
+  // The edges have more destinations than a bucket may have, and reverses.
   constexpr int64_t kNodes = 150000;
   const RawGraph graph = HomogeneousGraph(kNodes, RandomMultigraph(kNodes, 300000, 9), true);
   ExpectSorted(graph.edges[0], NumberNodes(AssignRandomly(graph, 5, 1)[0], 5));
