@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Times graphctl partition on a random graph of .npy files, cold, beside reading and writing as many
-# bytes once with dd. By default the size of ogbn-products (its edges both ways):
+# Times graphctl partition on a random graph of .npy files that are not cached, and compares it with
+# reading and writing as many bytes with dd. By default it has the size of ogbn-products:
 #
 #   bench/format/partition_bench.sh [--nodes N] [--edges N] [--floats N] [--parts N] [--memory GB]
 #                            [--bin DIR] [--work DIR] [-- OPTIONS OF graphctl partition]
 #
-# --memory (default 8) limits everything, page cache included, by a cgroup (version 1) where one can
-# be made, as root; elsewhere only the peak is shown. --bin: where graphctl and npy_graph are (default
-# build/release/bin). What it writes goes to a folder of its own in --work (default /tmp), which is
-# removed when it ends.
+# --memory (default 8) limits the memory, page cache included, with a cgroup (version 1) if root can
+# create one; otherwise only the peak is shown. --bin: the folder of graphctl and npy_graph (default
+# build/release/bin). The files are written to a temporary folder in --work (default /tmp), which is
+# removed at the end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -40,12 +40,12 @@ now() { date +%s.%N; }
 size() { du -cb "$@" | tail -1 | cut -f1; }
 # Drops files from the page cache.
 cold() { for file in "$@"; do dd if="$file" iflag=nocache count=0 status=none; done; }
-# show NAME SECONDS BYTES
+# Prints a result: show NAME SECONDS BYTES.
 show() { awk -v n="$1" -v s="$2" -v b="$3" 'BEGIN {
   printf "%-34s %8.1f s %8.0f MB %8.0f MB/s\n", n, s, b / 1e6, b / 1e6 / s }'; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { print b - a }'; }
 
-# Keeps the most memory in $cgroup that is not page cache in FILE, in bytes.
+# Writes the peak memory of $cgroup without page cache, in bytes, to the file $1.
 watch() {
   local most=-1 rss
   while sleep 0.2; do
@@ -60,7 +60,7 @@ enter_cgroup() {
   cgroup=/sys/fs/cgroup/memory${own%/}/graphd_bench.$$
   if [ -z "$own" ] || ! mkdir "$cgroup" 2>/dev/null; then
     cgroup=''
-    echo "no cgroup can be made here: the memory is not limited"
+    echo "no cgroup can be created here: the memory is not limited"
     return
   fi
   echo "${memory}G" >"$cgroup/memory.limit_in_bytes"

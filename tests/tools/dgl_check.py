@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks partitions in DGL's format against the graph that they were made of.
+"""Checks partitions in DGL's format against the graph that was partitioned.
 
-The graph is a description as dgl_write_sample takes it:
+The graph is described in the format of dgl_write_sample:
 
     {"graph_name": "g", "num_parts": 2, "num_hops": 1, "formats": "coo,csc" or "",
      "nodes": [{"type": "a", "count": 3, "features": [FEATURE, ...]}, ...],
@@ -49,7 +49,7 @@ class Checker:
         for part in self.parts:
             self.check_graph(part)
 
-    # The part config.
+    # Checks of the part config.
 
     def check_config(self):
         config, graph = self.config, self.graph
@@ -84,13 +84,13 @@ class Checker:
         return [ranges[name] for name in types]
 
     def range_of(self, kind, part):
-        """Homogeneous ids that a partition owns."""
+        """Returns the homogeneous ids that a partition owns."""
         return range(self.ranges[kind][0][part][0], self.ranges[kind][-1][part][1])
 
-    # Features, and with them the original ids.
+    # Checks of features and original ids.
 
     def check_features(self, kind, types):
-        """Original ids [type][position over all partitions], and original -> homogeneous id."""
+        """Returns original ids by type and position, and per type {original id: homogeneous id}."""
         original = [[] for _ in types]
         homogeneous = [{} for _ in types]
         names = self.ntypes if kind == "node" else self.etypes
@@ -125,12 +125,12 @@ class Checker:
 
     @staticmethod
     def ends(edges):
-        """(source, destination), original ids, of every edge, reverses included."""
+        """Returns (source, destination) of every edge and reverse edge, as original ids."""
         pairs = list(zip(edges["src"], edges["dst"]))
         return pairs + [(v, u) for u, v in pairs] if edges.get("add_reverse") else pairs
 
     def check_owners(self):
-        """Nodes ascend by original id within each partition and type, and lie with their owner."""
+        """Checks that owners store their nodes, each type ascending by original id."""
         for t, name in enumerate(self.ntypes):
             at = 0
             for part in self.parts:
@@ -150,7 +150,7 @@ class Checker:
                     if any(begin <= node < end for begin, end in ranges))
 
     def check_edges(self):
-        """Edges lie with their destinations, sorted by destination, source and original id."""
+        """Checks that edges are stored by their destinations' owners, in the right order."""
         self.edges = [None] * self.config["num_edges"]
         for e, of_type in enumerate(self.graph["edges"]):
             ends, at = self.ends(of_type), 0
@@ -161,16 +161,16 @@ class Checker:
                 for homo in range(begin, end):
                     orig = self.edge_orig[e][at + homo - begin]
                     u, v = self.node_homo[src][ends[orig][0]], self.node_homo[dst][ends[orig][1]]
-                    require(v in self.range_of("node", part), "edge", homo, "lies with", part)
+                    require(v in self.range_of("node", part), "edge", homo, "is in partition", part)
                     self.edges[homo] = (u, v, e)
                     keys.append((v, u, orig))
                 require(keys == sorted(keys), "edges of type", e, "in", part, "are not in order")
                 at += end - begin
 
-    # graph.dgl
+    # Checks of graph.dgl.
 
     def halo(self, part):
-        """(halo nodes, edges that are not owned) as sets of homogeneous ids."""
+        """Returns the halo nodes and the edges that are not owned, as sets of homogeneous ids."""
         inner, hops = set(self.range_of("node", part)), self.graph["num_hops"]
         reached, level, expanded = set(), inner, set()
         for hop in range(hops):
@@ -216,7 +216,7 @@ class Checker:
 
     @staticmethod
     def pairs(name, matrix):
-        """(source, destination) by local edge id."""
+        """Returns (source, destination) by local edge id."""
         if name == "coo":
             return list(zip(*matrix))
         indptr, indices, ids = matrix
@@ -233,7 +233,7 @@ def check(description, directory):
     Checker(description, directory).run()
 
 
-# Random graphs.
+# Random graphs for the tests.
 
 DTYPES = [("float32", 4), ("float16", 2), ("float64", 8), ("bool", 1), ("uint8", 1), ("int8", 1),
           ("int16", 2), ("int32", 4), ("int64", 8)]
@@ -254,7 +254,7 @@ def random_features(draw, rows):
 
 def random_edges(draw, canonical, nodes):
     src, dst = (nodes[end]["count"] for end in (canonical[0], canonical[2]))
-    # Ends from a prefix only leave the others isolated.
+    # The ends are drawn from a prefix of the nodes, so that the others are isolated.
     src, dst = draw.randint(0, src), draw.randint(0, dst)
     same = canonical[0] == canonical[2]
     pairs = []
@@ -270,7 +270,7 @@ def random_edges(draw, canonical, nodes):
 
 
 def random_graph(seed, homogeneous):
-    """A description with isolated nodes, self loops, repeated edges and empty partitions."""
+    """Describes a graph with isolated nodes, self loops, repeated edges and empty partitions."""
     draw = random.Random(seed)
     names = ["_N"] if homogeneous else ["author", "field", "paper"][:draw.randint(1, 3)]
     nodes = [{"type": name, "count": draw.choice([1, 2, 9, 30, 60])} for name in names]
@@ -282,7 +282,7 @@ def random_graph(seed, homogeneous):
         relations = sorted(draw.sample(possible, draw.randint(1, min(5, len(possible)))))
     by_name = {of_type["type"]: of_type for of_type in nodes}
     num_parts = draw.randint(1, 4)
-    # Some partitions are left without nodes of some type, or without any.
+    # Some partitions get no nodes of some type, or none at all.
     owners = []
     for of_type in nodes:
         choice = draw.sample(range(num_parts), draw.randint(1, num_parts))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads DGL's partition files with nothing but the standard library, checking every field.
+"""Reads DGL's partition files with only the standard library, checking every field.
 
-Written from the layout alone, so that it shares no mistake with the code that it judges.
-graph(path) and tensors(path) return what the files hold; anything unexpected is a ValueError.
+It is based on the layout alone, so that it shares no mistake with the code under test. graph() and
+tensors() return the contents of the files and raise ValueError for anything unexpected.
 """
 import struct
 
@@ -95,7 +95,7 @@ class Reader:
             raise ValueError(self.path + ": the metagraph is not one relation of one type")
 
     def unit(self, nodes, edges):
-        """{"coo": (src, dst), "csr": [indptr, indices, ids], "csc": ...}, those that are there."""
+        """Returns {"coo": (src, dst), "csr": [indptr, indices, ids], "csc": ...} as far as stored."""
         self.expect(0xDD2E60F0F6B4A127, "magic of a relation")
         stored = self.number() - (1 << 32)
         self.expect((1 << 32) | 7, "formats allowed")
@@ -118,7 +118,7 @@ class Reader:
 
 
 def graph(path, nodes, edges):
-    """What graph.dgl holds, which must have that many nodes and edges."""
+    """Returns the formats, node and edge columns of graph.dgl, checking its numbers of both."""
     reader = Reader(path)
     for wanted, what in ((0xDD2E4FF046B4A13F, "magic"), (2, "version"), (2, "kind"), (1, "graphs")):
         reader.expect(wanted, what)
@@ -151,7 +151,7 @@ def graph(path, nodes, edges):
 
 
 def tensors(path):
-    """{name: Array} of node_feat.dgl or edge_feat.dgl."""
+    """Returns {name: Array} of node_feat.dgl or edge_feat.dgl."""
     reader = Reader(path)
     reader.expect(0xDD5A9FBE3FA2443F, "magic of a tensor dictionary")
     count = reader.number()

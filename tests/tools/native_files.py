@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads graphd's partition files as graphd-format(5) describes them. Written after that page, with
-nothing of the C++ reader: whatever the page leaves open, or says wrongly, shows here."""
+"""Reads graphd's partition files as graphd-format(5) describes them.
+
+It is based on that page alone and not on the C++ reader, so it reveals gaps and errors of the page.
+"""
 import ctypes
 import json
 import math
@@ -8,7 +10,7 @@ import os
 import re
 import struct
 
-# dtype -> code of struct; bfloat16 has none and comes as the number that its two bytes make.
+# dtype -> code of struct; bfloat16 has no code and is read as the uint16 of its two bytes.
 CODES = {"float16": "e", "bfloat16": "H", "float32": "f", "float64": "d", "bool": "?", "int8": "b",
          "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
          "uint64": "Q"}
@@ -78,7 +80,7 @@ class Graph:
         return end - begin
 
     def first(self, kind, type_id, part):
-        """The first type-wise id that the partition owns."""
+        """Returns the first type-wise id that the partition owns."""
         return sum(self.count(kind, type_id, p) for p in range(part))
 
     def total(self, kind, type_id):
@@ -86,8 +88,10 @@ class Graph:
 
 
 class Partition:
-    """Its arrays, {name: (dtype, shape, flat list of values)}, checked in every way that the page
-    gives; `sources[e][node row]` and `rows[e][node row]` are the in-edges."""
+    """A partition's arrays, {name: (dtype, shape, list of values)}, checked by the page's rules.
+
+    `sources[e][node row]` and `rows[e][node row]` are the in-edges.
+    """
 
     def __init__(self, graph, part):
         self.graph, self.part, self.arrays = graph, part, {}
@@ -161,7 +165,7 @@ class Partition:
         expect(all(list(some) == sorted(some) for some in self.sources[-1]), "sources fall")
 
     def feature(self, kind, type_id, name):
-        """Rows, each a list of values."""
+        """Returns rows, each a list of values."""
         _, shape, values = self.arrays[f"{kind}/{type_id}/{name}"]
         width = math.prod(shape[1:])
         return [list(values[i * width:(i + 1) * width]) for i in range(shape[0])]

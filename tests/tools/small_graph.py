@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a small graph in OGB's raw layout: a planted partition, easy to learn.
 
-Nodes of a class link to one another nine times in ten; a node's features are its class, half
-drowned in noise. The same arguments give the same bytes.
+Nine of ten edges join nodes of the same class; a node's features are its class plus strong
+noise. The same arguments give the same bytes.
 """
 import argparse
 import gzip

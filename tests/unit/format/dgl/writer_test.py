@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What we write as DGL's partitions, judged by a reader that shares no code with ours.
+"""Checks the partitions that graphd writes in DGL's format with an independent reader.
 
-usage: dgl_writer_test.py path/of/dgl_write_sample [unittest's arguments]
+usage: writer_test.py path/of/dgl_write_sample [unittest's arguments]
 """
 import gzip
 import json
@@ -25,7 +25,7 @@ WRITE_SAMPLE = sys.argv.pop(1)
 
 class DglWriter(unittest.TestCase):
     def setUp(self):
-        # In memory where there is such a place: every file is synced.
+        # Use memory if possible, because every file is synced.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         scratch = tempfile.TemporaryDirectory(prefix="graphd_dgl_", dir=memory)
         self.addCleanup(scratch.cleanup)
@@ -49,14 +49,14 @@ class DglWriter(unittest.TestCase):
             with self.subTest(seed=seed):
                 self.write_and_check(dgl_check.random_graph(seed, homogeneous))
 
-    def test_homogeneous_graphs_are_what_they_were(self):
+    def test_homogeneous_graphs_are_preserved(self):
         self.check_random_graphs(True, range(40))
 
-    def test_typed_graphs_are_what_they_were(self):
+    def test_typed_graphs_are_preserved(self):
         self.check_random_graphs(False, range(40))
 
-    def test_a_halo_has_the_depth_that_was_asked_for(self):
-        # 0 -> 1 -> ... -> 9, the last two in partition 1: each hop adds one node before them.
+    def test_a_halo_has_the_requested_depth(self):
+        # The path is 0 -> 1 -> ... -> 9, its last two nodes in partition 1: each hop adds one node.
         for hops in range(1, 12):
             path = {"graph_name": "g", "num_parts": 2, "num_hops": hops, "formats": "",
                     "nodes": [{"type": "_N", "count": 10, "features": []}],
@@ -69,7 +69,7 @@ class DglWriter(unittest.TestCase):
             self.assertEqual(halo.halo(1), (set(range(8 - others, 8)),
                                             set(range(8 - others, 7))))
 
-    def test_no_hops_are_fine_if_no_edge_is_cut_and_refused_otherwise(self):
+    def test_zero_hops_are_refused_if_edges_are_cut(self):
         graph = dgl_check.random_graph(1, True)
         graph.update(num_hops=0, num_parts=2, owners=[[0] * len(graph["owners"][0])])
         self.write_and_check(graph)
@@ -80,7 +80,7 @@ class DglWriter(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("the 2 edges that join two partitions", result.stderr)
 
-    def test_what_dgl_could_not_load_is_refused(self):
+    def test_graphs_that_dgl_cannot_load_are_refused(self):
         feature = {"name": "x", "dtype": "uint32", "row_shape": [], "hex": "00000000"}
         for change, message in (({"dtype": "uint32"}, "uint32"),
                                 ({"dtype": "float32", "name": "a/b"}, "'/'"),
@@ -110,7 +110,7 @@ class DglWriter(unittest.TestCase):
         self.assertIn("'x' of node type '_N' is bfloat16 and has no rows in partition 1",
                       result.stderr)
 
-    def test_files_are_those_of_dgl_byte_by_byte(self):
+    def test_files_equal_dgls_byte_by_byte(self):
         fixtures = sorted(ROOT.glob("tests/fixtures/dgl_bytes/*/graph.json"))
         self.assertTrue(fixtures)
         for path in fixtures:
