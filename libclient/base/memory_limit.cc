@@ -54,8 +54,8 @@ MemoryLimit AvailableMemory() {
 
 void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what) {
   if (needed <= limit.bytes) return;
-  Throw(ErrorCode::kOverloaded, what, " needs ", HumanBytes(needed), ", there is ",
-        HumanBytes(limit.bytes), " (", limit.source,
+  Throw(ErrorCode::kOverloaded, what, " needs ", HumanBytes(needed), ", but only ",
+        HumanBytes(limit.bytes), " are available (", limit.source,
         "); serve fewer partitions on this machine, partition into more, or free memory");
 }
 

@@ -135,7 +135,7 @@ PartitionSummary ConvertPartitions(const PartConfig& config, const std::string& 
     Throw(ErrorCode::kInvalid, config.path,
           " has an owner for each id (DGL's reshuffle=False), the ",
           "native format only ranges; use graphctl partition --input ", config.path,
-          ", which numbers nodes and edges anew");
+          ", which renumbers nodes and edges");
   }
   PartitionOptions options;
   options.graph_name = meta.graph_name;

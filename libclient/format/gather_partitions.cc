@@ -56,7 +56,7 @@ class FeatureRows {
               std::optional<Tensor>& orig_id) && {
     for (Column& column : columns_) {
       if (column.filled != count_) {
-        Throw(ErrorCode::kCorrupt, where, ": feature '", column.info.name, "' is there for ",
+        Throw(ErrorCode::kCorrupt, where, ": feature '", column.info.name, "' exists for ",
               column.filled, " of ", count_, " rows; a partition lacks it");
       }
       const bool original = column.info.name == kOrigId && column.info.dtype == DType::kInt64 &&

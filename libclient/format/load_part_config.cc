@@ -194,8 +194,8 @@ std::vector<CanonicalEdgeType> ReadEdgeTypes(const PartConfig& config, const Jso
       const auto& ends = (*found)[e];
       if (!ends) {
         root["etypes"][names[e]].Fail(
-            "to be named src:rel:dst, as no partition that is here has an edge that would tell its "
-            "node types; write it so in etypes and edge_map");
+            "to be named src:rel:dst, as no local partition has an edge that shows its node types; "
+            "rename it in etypes and edge_map");
       }
       etypes.push_back({ntypes[static_cast<size_t>(ends->src)], names[e],
                         ntypes[static_cast<size_t>(ends->dst)]});

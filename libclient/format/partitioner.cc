@@ -138,7 +138,7 @@ void CheckPartitionOptions(const PartitionOptions& options) {
   if (name.empty() || name.size() > 100 || name[0] == '.' || name[0] == '-' ||
       name.find_first_not_of(kNameCharacters) != std::string::npos) {
     Throw(ErrorCode::kInvalid, "graph name '", name,
-          "': expected 1 to 100 letters, digits, '.', '_' or '-', beginning with none of '.-'");
+          "': expected 1 to 100 letters, digits, '.', '_' or '-', not beginning with '.' or '-'");
   }
   CheckAssignOptions(options);
   if (options.format == PartFormat::kDgl) CheckDglOptions(options.dgl);

@@ -140,7 +140,7 @@ class Verifier {
       for (size_t i = 0; i < gap.size(); i++) {
         if (gap[i] == std::byte{0}) continue;
         Problem(part, StrCat(path, ": the byte at offset ", end + i,
-                             " lies between two arrays and is not 0"));
+                             " is between two arrays and is not 0"));
         return;
       }
     };
@@ -158,7 +158,7 @@ class Verifier {
         return {JoinPath(NativeDirectory(config_, part), info.file), spec};
       }
     }
-    Throw(ErrorCode::kInternal, "array '", array, "' has gone");
+    Throw(ErrorCode::kInternal, "array '", array, "' is missing");
   }
 
   void CheckCsc(const Partition& partition, EdgeTypeId e) {

@@ -52,7 +52,8 @@ Partition::Partition(std::shared_ptr<const GraphMeta> meta, PartId id,
       const ArrayName name = ParseArrayName(spec.name);
       const bool is_node = name.kind == "node";
       if (name.type >= (is_node ? schema.num_ntypes() : schema.num_etypes())) {
-        Throw(ErrorCode::kCorrupt, "array '", spec.name, "' is of a type that the graph lacks");
+        Throw(ErrorCode::kCorrupt, "array '", spec.name,
+              "' belongs to a type that the graph does not have");
       }
       const auto type = static_cast<size_t>(name.type);
       if (is_node) {
@@ -74,7 +75,7 @@ Partition::Partition(std::shared_ptr<const GraphMeta> meta, PartId id,
           csc_[type].edge_rows = IdSpan(array);
         } else {
           Throw(ErrorCode::kCorrupt, "array '", spec.name, "' (", DTypeName(spec.dtype),
-                ") is none that a partition has");
+                ") is not an array of a partition");
         }
       } else {
         Throw(ErrorCode::kCorrupt, "array '", spec.name, "' is of an unknown kind");

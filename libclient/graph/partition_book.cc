@@ -82,7 +82,7 @@ IdMap IdMap::FromOwners(const char* what, std::vector<int32_t> owner, PartId num
     ids.push_back(static_cast<int64_t>(x));
   }
   map.owner_ = std::move(owner);
-  if (map.owner_.empty()) Throw(ErrorCode::kCorrupt, what, "_map: it maps no ", what);
+  if (map.owner_.empty()) Throw(ErrorCode::kCorrupt, what, "_map: it contains no ", what);
   return map;
 }
 

@@ -48,8 +48,9 @@ SegmentLayout SegmentLayout::FromTable(const std::vector<ArraySpec>& table, uint
     try {
       const ArraySpec& real = layout.Add(claimed.name, claimed.dtype, claimed.shape);
       if (real == claimed) continue;
-      Throw(ErrorCode::kCorrupt, where, ": array '", claimed.name, "' lies at ", claimed.offset,
-            " with ", claimed.bytes, " bytes, expected ", real.offset, " with ", real.bytes);
+      Throw(ErrorCode::kCorrupt, where, ": array '", claimed.name, "' is at offset ",
+            claimed.offset, " with ", claimed.bytes, " bytes, expected ", real.offset, " with ",
+            real.bytes);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCorrupt) throw;
       Throw(ErrorCode::kCorrupt, where, ": ", error.what());

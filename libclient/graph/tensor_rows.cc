@@ -16,8 +16,8 @@ constexpr int64_t kMaxRows = int64_t{1} << 48;
 void CheckName(const std::string& name) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (name.empty() || name.size() > kMaxName || std::any_of(name.begin(), name.end(), is_control)) {
-    Throw(ErrorCode::kInvalid, "a tensor's name has 1 to ", kMaxName,
-          " bytes and no control characters; '", name.substr(0, kMaxName), "' won't do");
+    Throw(ErrorCode::kInvalid, "a tensor's name must have 1 to ", kMaxName,
+          " bytes and no control characters, not be '", name.substr(0, kMaxName), "'");
   }
 }
 
@@ -45,7 +45,7 @@ void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec) {
       static_cast<uint8_t>(spec.dtype) > static_cast<uint8_t>(DType::kUInt64)) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': policy ", static_cast<int>(spec.policy),
           ", writers ", static_cast<int>(spec.writers), ", dtype ", static_cast<int>(spec.dtype),
-          ": one of them does not exist");
+          ": one of these values is unknown");
   }
   CheckExtents(spec);
   if (spec.policy == TensorPolicy::kRange) {

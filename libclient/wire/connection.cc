@@ -92,7 +92,7 @@ Error FromKj(const kj::Exception& exception, const std::string& peer) {
   }
   switch (exception.getType()) {
     case kj::Exception::Type::DISCONNECTED:
-      return Error(ErrorCode::kUnavailable, peer + " has gone: " + text);
+      return Error(ErrorCode::kUnavailable, peer + " disconnected: " + text);
     case kj::Exception::Type::OVERLOADED:
       return Error(ErrorCode::kOverloaded, peer + ": " + text);
     case kj::Exception::Type::UNIMPLEMENTED:

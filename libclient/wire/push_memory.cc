@@ -33,8 +33,8 @@ PushMemory::PushMemory(UniqueFd fd) : fd_(std::move(fd)) {
   if (::fstat(fd_.get(), &status) != 0 || static_cast<uint64_t>(status.st_size) != kBytes ||
       (seals & kPushSeals) != kPushSeals) {
     Throw(ErrorCode::kInvalid,
-          "the memory that came for pushes is something else: the daemon is of "
-          "another version");
+          "the memory received for pushes is not valid: the daemon has another "
+          "version");
   }
   Map(PROT_READ | PROT_WRITE);
 }

@@ -89,7 +89,7 @@ Outbox::Room Outbox::Reserve(size_t bytes) {
 }
 
 void Outbox::ReleaseWhenWritten(PooledBuffer buffer, Room room) {
-  if (!open_) Throw(ErrorCode::kUnavailable, "the client has gone");
+  if (!open_) Throw(ErrorCode::kUnavailable, "the client has disconnected");
   const void* key = buffer.data();
   pinned_.insert_or_assign(key, Pinned{std::move(buffer), std::move(room)});
 }

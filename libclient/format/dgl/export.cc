@@ -29,7 +29,7 @@ void CheckName(const std::string& kind, const std::string& name, const char* for
   const size_t at = name.find_first_of(forbidden);
   if (at != name.npos) {
     Throw(ErrorCode::kInvalid, kind, " '", name, "' has a '", name[at],
-          "', at which DGL takes names apart; rename it, or write the native format");
+          "', at which DGL splits names; rename it, or write the native format");
   }
 }
 
@@ -43,7 +43,7 @@ void CheckFeatures(const std::string& type, const std::vector<RawFeature>& featu
     const DType dtype = feature.values.dtype();
     if (dtype == DType::kUInt16 || dtype == DType::kUInt32 || dtype == DType::kUInt64) {
       Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of ", type, " is ", DTypeName(dtype),
-            ", for which DGL has no tensors; convert it to a signed type");
+            ", a dtype that DGL does not support; convert it to a signed type");
     }
   }
 }

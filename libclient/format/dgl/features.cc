@@ -53,7 +53,7 @@ DglFeatures::DglFeatures(const std::string& path, const GraphMeta& meta, PartId 
                                : Partition::EdgeFeatureName(key.type, key.name);
     if (layout_.Find(name)) {
       Throw(ErrorCode::kCorrupt, path, ", offset ", named.array.offset, ": feature '", named.name,
-            "' is there under another key, too");
+            "' is listed under another key, too");
     }
     layout_.Add(name, named.array.dtype, named.array.shape);
     entries_.push_back({std::move(name), std::move(named.array), first});

@@ -174,7 +174,7 @@ uint64_t ReadFileHeader(ByteReader& reader) {
   const auto start = reader.Read<uint64_t>("the first graph's offset");
   ReadDglNamedArrays(reader, "number of labels");
   if (start != reader.offset()) {
-    reader.Fail(kHeaderBytes, "the first graph is said to lie at ", start, ", expected ",
+    reader.Fail(kHeaderBytes, "the offset of the first graph is ", start, ", expected ",
                 reader.offset(), ", right after the labels");
   }
   return start;

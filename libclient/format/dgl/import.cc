@@ -24,7 +24,7 @@ Files Open(const PartConfig& config, PartId part) {
   if (nodes > graph.num_nodes || edges > graph.num_edges) {
     Throw(ErrorCode::kCorrupt, paths.part_graph, ": has ", graph.num_nodes, " nodes and ",
           graph.num_edges, " edges, but ", config.path, " gives partition ", part, " ", nodes,
-          " and ", edges, "; they are of different partitionings, or one is damaged");
+          " and ", edges, "; they come from different partitionings, or one is damaged");
   }
   return {std::move(graph_file), std::move(graph),
           DglFeatures(paths.node_feats, meta, part, FeatureKind::kNode),

@@ -28,7 +28,7 @@ const DglArray& DglIdColumn(const DglOwned::Source& source, const char* name) {
   const DglArray* column = FindDglArray(source.columns, name);
   if (!column) {
     Throw(ErrorCode::kCorrupt, source.path, ": no ", source.what, " column '", name,
-          "', expected one: this is no partition that DGL wrote");
+          "', expected one: DGL did not write this partition");
   }
   if (column->shape.size() != 1 || !IsInteger(column->dtype)) {
     Throw(ErrorCode::kCorrupt, source.path, ", offset ", column->offset, ": ", source.what,
@@ -92,7 +92,7 @@ void DglOwned::BuildTables(const Source& source, const DglArray& ids, const IdMa
     if (local_[position] == kNotOwned) {
       Throw(ErrorCode::kCorrupt, source.path, ", offset ", ids.offset, ": column _ID lacks the ",
             position, "th ", source.what, " that the part config gives partition ", part,
-            "; part config and graph file are of different partitionings, or damaged");
+            "; part config and graph file come from different partitionings, or are damaged");
     }
   }
 }

@@ -106,8 +106,8 @@ class GraphFiles {
       OpenEdgeFile open{&file, EdgeFileKindOf(file.path), {}};
       CheckKind(open);
       if (!file.dst_path.empty() && open.kind != EdgeFileKind::kNpy) {
-        Throw(ErrorCode::kInvalid, file.path, ": only .npy files have sources and destinations ",
-              "apart, as SRC.npy,DST.npy");
+        Throw(ErrorCode::kInvalid, file.path, ": only .npy files may have sources and ",
+              "destinations in separate files, as SRC.npy,DST.npy");
       }
       if (open.kind == EdgeFileKind::kTable) {
         open.table = OpenEdgeTable(file.path, file.type, HintsWith({file.type.src, file.type.dst}),
@@ -159,8 +159,8 @@ class GraphFiles {
       } else if (negative != columns.end()) {
         const PlacedCell& cell = *negative->column->negative;
         Throw(ErrorCode::kCorrupt, *negative->path, ":", cell.line, ": node ", cell.text,
-              " of type '", Ids(t).ntype(), "' is below 0; ids that are numbers begin at 0, and ",
-              "--map_ids takes any text");
+              " of type '", Ids(t).ntype(), "' is negative; numeric ids begin at 0, and ",
+              "--map_ids accepts any text");
       }
       if (!options_.map_ids && text != columns.end()) {
         const PlacedCell& cell = *text->column->text;
@@ -283,7 +283,7 @@ class GraphFiles {
     if (edges || nodes) return;
     Throw(ErrorCode::kCorrupt, options_.edges[0].path, " has no edges",
           options_.edges.size() > 1 ? ", nor has any other file" : "",
-          "; if there are none, --num_nodes or --nodes says which nodes there are");
+          "; if the graph has none, give its nodes with --num_nodes or --nodes");
   }
 
   void FinishNodes(NodeTypeId t) {
@@ -319,8 +319,7 @@ class GraphFiles {
     }
     if (count <= 16 || count / 4 <= different) return;
     Throw(ErrorCode::kInvalid, "the ids of node type '", Ids(t).ntype(), "' go up to ", count - 1,
-          ", but at most ", different,
-          " of them occur; give --map_ids to number the nodes anew, or ",
+          ", but at most ", different, " of them occur; give --map_ids to renumber the nodes, or ",
           "--num_nodes if those without edges are meant to be there");
   }
 

@@ -17,14 +17,14 @@ void CheckTypeName(const std::string& name, const char* option, const std::strin
                     });
   if (good) return;
   Throw(ErrorCode::kInvalid, option, " ", text, ": '", name,
-        "' is no name of a type, expected 1 to ",
+        "' is not a valid type name, expected 1 to ",
         "100 characters without blanks and /:~ that don't begin with '.'");
 }
 
 void CheckFeatureName(const std::string& name, const char* option, const std::string& text) {
   if (!name.empty() && name.find_first_of("/:~ ") == name.npos) return;
-  Throw(ErrorCode::kInvalid, option, " ", text, ": '", name, "' is no name of a feature, expected ",
-        "characters without blanks and /:~");
+  Throw(ErrorCode::kInvalid, option, " ", text, ": '", name,
+        "' is not a valid feature name, expected ", "characters without blanks and /:~");
 }
 
 // Splits "key=FILE" into key and file; the key of "FILE" is "".
@@ -59,7 +59,7 @@ EdgeFile ParseEdgeFile(const std::string& option) {
   if (key.empty()) key = "_N:_E:_N";
   const std::vector<std::string> names = Split(key, ':');
   if (names.size() != 3) {
-    Throw(ErrorCode::kInvalid, "--edges ", option, ": '", key, "' is no edge type, expected ",
+    Throw(ErrorCode::kInvalid, "--edges ", option, ": '", key, "' is not an edge type, expected ",
           "src:rel:dst, as in user:follows:user=FILE");
   }
   for (const std::string& name : names) CheckTypeName(name, "--edges", option);

@@ -140,7 +140,7 @@ void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSel
   MatrixMarketReader reader(path);
   if (edges.src.named() || edges.dst.named()) {
     Throw(ErrorCode::kInvalid, path,
-          ": a matrix has numbers for its nodes, so --map_ids and names ", "don't go with it");
+          ": a matrix numbers its nodes and can't be combined with --map_ids ", "or names");
   }
   if (&edges.src == &edges.dst && reader.rows() != reader.columns()) {
     Throw(ErrorCode::kInvalid, path, ": ", reader.rows(), " rows and ", reader.columns(),

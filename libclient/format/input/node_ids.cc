@@ -20,7 +20,7 @@ void NodeIds::Close(int64_t count, const std::string& source) {
 std::string NodeIds::OutOfRange(std::string_view id) const {
   if (!closed()) {
     return StrCat("node ", id, " is outside 0..", kMaxNodes - 1,
-                  "; --map_ids numbers the nodes anew, whatever they are called");
+                  "; --map_ids renumbers the nodes, whatever their ids");
   }
   if (named()) return StrCat("node '", id, "' of type '", ntype_, "' is not in ", source_);
   if (count_ == 0)

@@ -17,11 +17,11 @@ std::vector<uint64_t> RowsById(const std::string& path, const std::string& ntype
     if (ids[row] >= ids.size()) {
       Throw(ErrorCode::kCorrupt, path, ": row ", row, " (from 0) is node ", ids[row], " of type '",
             ntype, "', but the table has ", ids.size(), " rows, expected nodes 0..", ids.size() - 1,
-            "; --map_ids numbers them anew");
+            "; --map_ids renumbers them");
     }
     if (rows[ids[row]] != kNone) {
-      Throw(ErrorCode::kCorrupt, path, ": node ", ids[row], " of type '", ntype,
-            "' stands in rows ", rows[ids[row]], " and ", row, " (from 0)");
+      Throw(ErrorCode::kCorrupt, path, ": node ", ids[row], " of type '", ntype, "' is in rows ",
+            rows[ids[row]], " and ", row, " (from 0)");
     }
     rows[ids[row]] = row;
   }
@@ -49,7 +49,8 @@ void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& 
   bool in_order = true;
   for (; table.Next(); rows++) {
     const uint64_t id = ids.Resolve(table.cells()[0], table);
-    if (ids.named() && id != rows) table.Fail("node '", table.cells()[0], "' stands above already");
+    if (ids.named() && id != rows)
+      table.Fail("node '", table.cells()[0], "' is in an earlier row, too");
     in_order = in_order && id == rows;
     order.Append(id);
     columns.Append(table.cells(), table);

@@ -26,12 +26,12 @@ std::vector<std::pair<std::string, std::string>> ReadPairs(CsvReader& csv) {
     csv.Fail("the file ends after its first line, expected a value for each type");
   const std::vector<std::string> values = Cells(csv);
   if (names.size() != values.size()) {
-    csv.Fail(values.size(), " values, expected ", names.size(), " as there are types");
+    csv.Fail(values.size(), " values, expected ", names.size(), ", one per type");
   }
   std::vector<std::pair<std::string, std::string>> pairs;
   for (size_t i = 0; i < names.size(); i++) {
     if (names[i].empty() || names[i].find('/') != names[i].npos) {
-      csv.Fail("'", names[i], "' is no name of a node type");
+      csv.Fail("'", names[i], "' is not a valid name of a node type");
     }
     pairs.emplace_back(names[i], values[i]);
   }
@@ -81,7 +81,7 @@ Schema ReadSchema(const std::string& raw, std::vector<RawNodes>& nodes) {
     if (cells.size() != 3) csv.Fail(cells.size(), " columns, expected source,relation,destination");
     for (const std::string& cell : cells) {
       if (cell.empty() || cell.find('/') != cell.npos)
-        csv.Fail("'", cell, "' is no name of a type");
+        csv.Fail("'", cell, "' is not a valid name of a type");
     }
     etypes.push_back({cells[0], cells[1], cells[2]});
   }
@@ -105,7 +105,7 @@ void ReadNodeFolder(const std::string& raw, const std::string& folder, const std
     const std::string directory = JoinPath(JoinPath(raw, folder), type);
     if (!std::filesystem::is_directory(directory)) {
       if (!known) continue;
-      Throw(ErrorCode::kNotFound, directory, " does not exist, but ", flag_file, " says True of '",
+      Throw(ErrorCode::kNotFound, directory, " does not exist, but ", flag_file, " has True for '",
             type, "'");
     }
     RawNodes& nodes = graph.nodes[static_cast<size_t>(t)];

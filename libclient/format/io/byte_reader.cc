@@ -5,7 +5,7 @@ namespace graphd {
 
 void ByteReader::Seek(uint64_t offset, const char* what) {
   if (offset > bytes_.size()) {
-    Fail(offset_, what, " should lie at ", offset, ", but the file ends at ", bytes_.size());
+    Fail(offset_, what, " should be at ", offset, ", but the file ends at ", bytes_.size());
   }
   offset_ = offset;
 }

@@ -87,8 +87,8 @@ void CheckMemoryForMetis(uint64_t needed, uint64_t nodes, uint64_t neighbours, u
   const MemoryLimit limit = bound ? MemoryLimit{bound, "the bound given"} : AvailableMemory();
   if (needed <= limit.bytes) return;
   Throw(ErrorCode::kOverloaded, "METIS needs about ", HumanBytes(needed), " for ", nodes,
-        " nodes with ", neighbours, " neighbours, there is ", HumanBytes(limit.bytes), " (",
-        limit.source, "); use --part_method ldg or fennel, which need about ",
+        " nodes with ", neighbours, " neighbours, but only ", HumanBytes(limit.bytes),
+        " are available (", limit.source, "); use --part_method ldg or fennel, which need about ",
         HumanBytes(4 * neighbours + 32 * nodes), ", or a machine with more memory");
 }
 

@@ -89,8 +89,8 @@ void CheckAssignOptions(const AssignOptions& options) {
   const bool by_file = options.method == PartMethod::kFile;
   if (!options.assignment.empty() && !by_file) contradicts("--assignment", "file");
   if (options.assignment.empty() && by_file) {
-    Throw(ErrorCode::kInvalid, "--part_method file needs --assignment: where the partitions of ",
-          "the nodes stand");
+    Throw(ErrorCode::kInvalid, "--part_method file needs --assignment: the files with the ",
+          "partition of each node");
   }
   const char* balancing = "metis, ldg or fennel";
   if (!LooksAtEdges(options.method)) {
@@ -103,8 +103,8 @@ void CheckAssignOptions(const AssignOptions& options) {
   }
   if (!options.edge_weights.empty() && options.objective == Objective::kVolume) {
     Throw(ErrorCode::kInvalid,
-          "--edge_weights with --objtype vol: METIS's volume knows no weights "
-          "of edges; drop one of the two");
+          "--edge_weights with --objtype vol: METIS's volume objective does not "
+          "support edge weights; drop one of the two");
   }
 }
 

@@ -20,7 +20,7 @@ std::vector<int64_t> ReadText(const std::string& path, int64_t nodes, int64_t mi
   std::array<int64_t, 1> value{};
   while (csv.NextRow()) {
     if (static_cast<int64_t>(values.size()) == nodes) {
-      csv.Fail("a ", what, " beyond the ", nodes, " nodes there are");
+      csv.Fail("a ", what, " after those of all ", nodes, " nodes");
     }
     csv.ParseInts(value);
     if (value[0] < min || value[0] > max) {

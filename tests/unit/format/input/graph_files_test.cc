@@ -101,7 +101,7 @@ TEST_F(GraphFilesTest, AHeaderAboveNamesIsDetectedFromOptionsOrReported) {
 TEST_F(GraphFilesTest, ANegativeNumberDoesNotTurnNumbersIntoNames) {
   Edges("", "e.csv", "0,1\n1,-2\n");
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
-              HasSubstr("e.csv:2: node -2 of type '_N' is below 0"));
+              HasSubstr("e.csv:2: node -2 of type '_N' is negative"));
   Edges("", "e.csv", "0,1\n1,-2\n");
   options_.map_ids = true;
   EXPECT_THAT(NamesOf(Read().nodes[0]), ElementsAre("0", "1", "-2"));
@@ -208,13 +208,14 @@ TEST_F(GraphFilesTest, ATableOfNodesDeterminesTheNodes) {
               AllOf(HasSubstr("e2.csv:2: node 'w' of type '_N' is not in"), HasSubstr("n.csv")));
   Edges("", "e.csv", "x,y\n");
   Nodes("_N", "n.csv", "id,a\nx,1\ny,2\nx,3\n");
-  EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("n.csv:4: node 'x' stands above already"));
+  EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
+              HasSubstr("n.csv:4: node 'x' is in an earlier row, too"));
   Edges("", "e.csv", "0,1\n");
   Nodes("_N", "n.csv", "id,a\n1,1\n5,2\n");
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("is node 5 of type '_N'"));
   Edges("", "e.csv", "0,1\n");
   Nodes("_N", "n.csv", "id,a\n1,1\n1,2\n");
-  EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("stands in rows 0 and 1"));
+  EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("is in rows 0 and 1"));
 }
 
 TEST_F(GraphFilesTest, NumbersWithGapsNeedAnOption) {

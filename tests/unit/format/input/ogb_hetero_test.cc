@@ -84,7 +84,7 @@ TEST(OgbHetero, InconsistentFilesAreErrorsWithTheLine) {
       {"raw/triplet-list.csv.gz", "", "the file is empty"},
       {"raw/nodetype-has-feat.csv.gz", "paper\nmaybe\n", "'maybe' for node type 'paper'"},
       {"raw/nodetype-has-feat.csv.gz", "book\nTrue\n", "no node type 'book'"},
-      {"raw/nodetype-has-feat.csv.gz", "author\nTrue\n", "says True of 'author'",
+      {"raw/nodetype-has-feat.csv.gz", "author\nTrue\n", "has True for 'author'",
        ErrorCode::kNotFound},
       {"raw/relations/paper___cites___paper/edge.csv.gz", "3,3\n1,4\n",
        ":2: node 4 is outside 0..3"},

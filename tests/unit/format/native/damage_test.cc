@@ -126,7 +126,7 @@ TEST_F(NativeDamage, AByteBetweenArraysIsFound) {
   std::string bytes = ReadBytes(File("graph.seg"));
   bytes.back() ^= 1;
   WriteText(File("graph.seg"), bytes);
-  EXPECT_THAT(Problems(), HasSubstr("lies between two arrays"));
+  EXPECT_THAT(Problems(), HasSubstr("is between two arrays"));
 }
 
 TEST_F(NativeDamage, ATruncatedOrGrownFileIsFoundBeforeItIsRead) {
@@ -174,7 +174,8 @@ TEST_F(NativeDamage, AHeaderWithFalseClaimsIsRefused) {
   EXPECT_THAT(lie([&](json& h) { segment(h)["arrays"][0]["shape"] = {uint64_t{1} << 60}; }),
               HasSubstr("csc/0/indptr"));
   EXPECT_THAT(lie([&](json& h) { segment(h)["arrays"][0]["shape"] = {-1}; }), HasSubstr("shape"));
-  EXPECT_THAT(lie([&](json& h) { segment(h)["arrays"][1]["offset"] = 0; }), HasSubstr("lies at 0"));
+  EXPECT_THAT(lie([&](json& h) { segment(h)["arrays"][1]["offset"] = 0; }),
+              HasSubstr("is at offset 0"));
   EXPECT_THAT(lie([&](json& h) { segment(h)["arrays"][1]["dtype"] = "uint63"; }),
               HasSubstr("dtype"));
   EXPECT_THAT(lie([&](json& h) { segment(h)["total_bytes"] = 1.5; }), HasSubstr("total_bytes"));
