@@ -29,7 +29,7 @@ struct JobMember {
 struct MemberStatus {
   JobRole role;
   int rank;
-  int64_t pid;       // as the kernel reports it; 0 for TCP connections
+  int64_t pid;       // reported by the kernel; 0 for TCP connections
   std::string peer;  // "unix" or the address
 };
 

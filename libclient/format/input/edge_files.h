@@ -46,7 +46,7 @@ EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
 void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,
                    const StepProgress& progress);
 
-// How to interpret an ambiguous 2x2 array.
+// The interpretation of an ambiguous 2x2 array.
 enum class TwoByTwo { kEndsInRows, kEdgesInRows };
 
 // Read ids of int32, int64, uint32 or uint64 from an array [2, E] or [E, 2], in C or Fortran order,

@@ -175,7 +175,7 @@ class GraphFiles {
     const std::string* path;
     const TableFormat* format;
     const IdCells* column;
-    const char* row;  // what a row describes, "node" or "edge"
+    const char* row;  // subject of a row, "node" or "edge"
   };
 
   std::vector<IdsInTable> ColumnsWithIds(NodeTypeId t) const {

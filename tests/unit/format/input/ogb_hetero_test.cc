@@ -77,7 +77,7 @@ TEST(OgbHetero, InconsistentFilesAreErrorsWithTheLine) {
       {"raw/num-node-dict.csv.gz", "author,paper,venue\n3,4\n", ":2: 2 values, expected 3"},
       {"raw/num-node-dict.csv.gz", "author,paper,venue\n3,-4,2\n", "num-node-dict.csv.gz:2:"},
       {"raw/num-node-dict.csv.gz", "author,paper,venue\n3,99999999999999,2\n", "number of nodes"},
-      {"raw/num-node-dict.csv.gz", "author,../x,venue\n3,4,2\n", "no name of a node type"},
+      {"raw/num-node-dict.csv.gz", "author,../x,venue\n3,4,2\n", "not a valid name of a node type"},
       {"raw/num-node-dict.csv.gz", "", "the file is empty"},
       {"raw/triplet-list.csv.gz", "author,writes\n", ":1: 2 columns"},
       {"raw/triplet-list.csv.gz", "author,writes,book\n", "no node type 'book'"},
