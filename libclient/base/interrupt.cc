@@ -3,6 +3,8 @@
 
 #include <utility>
 
+// Implements graphd/interrupt.h (InterruptCheck) and base/interrupt.h (Interruptions).
+
 namespace graphd {
 namespace {
 

@@ -8,7 +8,7 @@
 #include "base/index.h"
 #include "base/strings.h"
 #include "format/load.h"
-#include "format/native/writer.h"
+#include "format/native/partition_writer.h"
 #include "format/node_names.h"
 #include "format/write_part_config.h"
 

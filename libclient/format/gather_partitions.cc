@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "format/load.h"
 #include "format/node_names.h"
-#include "format/partition/plan.h"
+#include "format/partition/partition_plan.h"
 
 namespace graphd {
 namespace {

@@ -12,7 +12,7 @@
 #include "format/io/step_progress.h"
 #include "format/native/write_partition.h"
 #include "format/partition/assign_nodes.h"
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 #include "graph/partition.h"
 
 // Splits a graph into partitions, in graphd's native format or in DGL's.

@@ -25,7 +25,8 @@
 //   node_feat  node/<ntype id>/<name>    [inner nodes of the type, ...]
 //   edge_feat  edge/<etype id>/<name>    [owned edges of the type, ...] by local edge row
 // clang-format on
-// An edge is owned by the partition of its destination, so every in-edge of an inner node is here.
+// An edge is owned by the partition of its destination, so a partition has every in-edge of its
+// inner nodes.
 
 namespace graphd {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dgl_write_sample DESCRIPTION OUTPUT: writes the graph that a JSON file describes (dgl_check.py
-// has the form), with the owners that it gives, as partitions in DGL's format.
+// explains its format), assigned to the owners in it, as partitions in DGL's format.
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>

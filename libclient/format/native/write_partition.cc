@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/index.h"
-#include "format/native/writer.h"
+#include "format/native/partition_writer.h"
 
 namespace graphd {
 namespace {

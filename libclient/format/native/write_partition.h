@@ -5,7 +5,7 @@
 #include <string>
 
 #include "format/input/raw_graph.h"
-#include "format/partition/plan.h"
+#include "format/partition/partition_plan.h"
 
 // The last step of partitioning: writing one partition's files in the native format.
 

@@ -13,7 +13,7 @@
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "format/partition/assign_nodes.h"
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 #include "format/partition/metis_graph.h"
 #include "format/partition/node_sequence.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/huge_array.h"
 #include "format/partition/assign_nodes.h"
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 #include "format/partition/node_sequence.h"
 
 namespace graphd {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <set>
 
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 #include "tests/unit/format/raw_graph_samples.h"
 #include "tests/unit/format/text_files.h"
 

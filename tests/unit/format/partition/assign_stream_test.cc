@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "format/partition/assign_nodes.h"
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
 namespace graphd {

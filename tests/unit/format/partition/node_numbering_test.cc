@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/renumber.h"
+#include "format/partition/node_numbering.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::HomogeneousGraph;
 
-TEST(Renumber, NodesAreOrderedByPartitionThenByOriginalId) {
+TEST(NodeNumbering, NodesAreOrderedByPartitionThenByOriginalId) {
   const std::vector<PartId> owners = {2, 0, 2, 0, 2};
   const NodeNumbering numbering = NumberNodes(owners, 3);
   EXPECT_THAT(numbering.new_ids.as<uint32_t>(), ElementsAre(2u, 0u, 3u, 1u, 4u));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/sort_edges.h"
+#include "format/partition/sorted_edges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ void ExpectSorted(const RawEdges& raw, const NodeNumbering& nodes) {
   EXPECT_EQ(sorted.edge_cut(), cut);
 }
 
-TEST(SortEdges, EdgesAreOrderedByDestinationThenSourceThenOriginalId) {
+TEST(SortedEdges, EdgesAreOrderedByDestinationThenSourceThenOriginalId) {
   // The new ids are 0 -> 1, 1 -> 0, 2 -> 2 (node 1 alone in partition 0).
   const RawGraph graph = HomogeneousGraph(3, {{2, 0}, {1, 1}, {0, 0}, {2, 0}, {0, 1}});
   const NodeNumbering nodes = NumberNodes({1, 0, 1}, 2);
@@ -71,7 +71,7 @@ TEST(SortEdges, EdgesAreOrderedByDestinationThenSourceThenOriginalId) {
   EXPECT_EQ(edges.edge_cut(), 1);
 }
 
-TEST(SortEdges, IdsOf64BitsAreSortedLikeThoseOf32) {
+TEST(SortedEdges, IdsOf64BitsAreSortedLikeThoseOf32) {
   RawGraph graph = HomogeneousGraph(200, RandomMultigraph(200, 3000, 4), true);
   NodeNumbering nodes = NumberNodes(AssignRandomly(graph, 3, 5)[0], 3);
   const SortedEdges narrow(graph.edges[0], nodes, nodes);
@@ -83,14 +83,14 @@ TEST(SortEdges, IdsOf64BitsAreSortedLikeThoseOf32) {
   EXPECT_EQ(narrow.edge_cut(), wide.edge_cut());
 }
 
-TEST(SortEdges, ManyEdgesAreSortedInBucketsByThreads) {
+TEST(SortedEdges, ManyEdgesAreSortedInBucketsByThreads) {
   // The edges have more destinations than a bucket may have, and reverses.
   constexpr int64_t kNodes = 150000;
   const RawGraph graph = HomogeneousGraph(kNodes, RandomMultigraph(kNodes, 300000, 9), true);
   ExpectSorted(graph.edges[0], NumberNodes(AssignRandomly(graph, 5, 1)[0], 5));
 }
 
-TEST(SortEdges, MostEdgesMayPointAtOneNode) {
+TEST(SortedEdges, MostEdgesMayPointAtOneNode) {
   constexpr uint64_t kNodes = 1000;
   CounterRng rng(3);
   EdgeList edges;
@@ -102,7 +102,7 @@ TEST(SortEdges, MostEdgesMayPointAtOneNode) {
   ExpectSorted(graph.edges[0], NumberNodes(AssignRandomly(graph, 3, 2)[0], 3));
 }
 
-TEST(SortEdges, PartitionsMayBeEmptyAndTypesWithoutNodes) {
+TEST(SortedEdges, PartitionsMayBeEmptyAndTypesWithoutNodes) {
   const RawGraph none = HomogeneousGraph(0, {});
   const NodeNumbering nowhere = NumberNodes({}, 3);
   EXPECT_THAT(SortedEdges(none.edges[0], nowhere, nowhere).offsets(), ElementsAre(0u));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/native/writer.h"
+#include "format/native/partition_writer.h"
 
 #include <fcntl.h>
 #include <unistd.h>

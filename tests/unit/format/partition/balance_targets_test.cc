@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/balance.h"
+#include "format/partition/balance_targets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,14 +24,14 @@ BalanceTargets Targets(const RawGraph& graph, std::vector<std::string> by) {
   return FindBalanceTargets(graph, options);
 }
 
-TEST(Balance, NodeTypesAreClassesIfThereAreSeveral) {
+TEST(BalanceTargets, NodeTypesAreClassesIfThereAreSeveral) {
   EXPECT_THAT(Targets(HomogeneousGraph(3, {}), {}).class_of, IsEmpty());
   const BalanceTargets typed = Targets(TypedGraph(2, 3, 1), {});
   EXPECT_THAT(typed.classes, ElementsAre("author", "paper"));
   EXPECT_THAT(typed.class_of, ElementsAre(0u, 0u, 1u, 1u, 1u));
 }
 
-TEST(Balance, AFeatureOrAFileSplitsATypeIntoClasses) {
+TEST(BalanceTargets, AFeatureOrAFileSplitsATypeIntoClasses) {
   const BalanceTargets labels = Targets(HomogeneousGraph(9, {}), {"label"});  // i % 7
   EXPECT_EQ(labels.classes.size(), 7u);
   EXPECT_EQ(labels.classes[3], "_N/label=3");
@@ -49,7 +49,7 @@ TEST(Balance, AFeatureOrAFileSplitsATypeIntoClasses) {
               ElementsAre(0u, 0u, 1u, 2u, 3u));
 }
 
-TEST(Balance, InvalidClassesAreRefused) {
+TEST(BalanceTargets, InvalidClassesAreRefused) {
   const auto refused = [](const RawGraph& graph, std::vector<std::string> by,
                           const std::string& text) {
     try {
@@ -72,7 +72,7 @@ TEST(Balance, InvalidClassesAreRefused) {
   refused(many, {"label"}, "2000 values");
 }
 
-TEST(Balance, SharesAreCountedByClassAndPartition) {
+TEST(BalanceTargets, SharesAreCountedByClassAndPartition) {
   const RawGraph graph = HomogeneousGraph(4, {{0, 1}, {2, 1}, {1, 0}, {1, 3}, {3, 3}});
   RawGraph split = graph;
   const auto labels = split.nodes[0].features[1].values.as<int64_t>();

@@ -7,7 +7,7 @@
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
 #include "format/partition/assign_nodes.h"
-#include "format/partition/sort_edges.h"
+#include "format/partition/sorted_edges.h"
 #include "graph/partition.h"
 
 // The plan of a partitioning before the first byte is written, independent of the output format.

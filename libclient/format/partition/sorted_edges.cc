@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/sort_edges.h"
+#include "format/partition/sorted_edges.h"
 
 #include <algorithm>
 #include <atomic>

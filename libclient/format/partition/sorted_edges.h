@@ -7,7 +7,7 @@
 
 #include "base/huge_array.h"
 #include "format/input/raw_graph.h"
-#include "format/partition/renumber.h"
+#include "format/partition/node_numbering.h"
 
 // New ids for the edges of a graph whose nodes have new ids (partitioner.h has the rules).
 

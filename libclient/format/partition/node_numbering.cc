@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/partition/renumber.h"
+#include "format/partition/node_numbering.h"
 
 namespace graphd {
 namespace {
