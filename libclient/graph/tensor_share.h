@@ -23,7 +23,7 @@ struct TensorShare {
 struct StoreStatus {
   std::string directory, durability;
   std::string
-      memory;  // directory of the PersistentArenas; empty if memory does not survive the daemon
+      memory;  // directory of the PersistentArena; empty if memory does not survive the daemon
   uint64_t memory_bytes = 0;  // limit of resident_bytes; 0: unlimited
   uint64_t resident_bytes = 0, page_bytes = 0, log_bytes = 0, pushes = 0;
   std::string trouble;

@@ -107,7 +107,7 @@ struct TensorInfo {
   part @1 :Int32;
   spec @2 :TensorSpec;
   state @3 :UInt8;         # graphd::OptimizerState
-  jobId @4 :Text;          # the job that created it; unused if it is persistent
+  jobId @4 :Text;          # the job that owns it; empty if it is persistent
   holder @5 :Text;         # the job that may write; empty: no job or every job may
   residentBytes @6 :UInt64;
   storedRows @7 :Int64;    # rows of this partition that are stored
@@ -124,7 +124,7 @@ struct StoreStatus {
   pushes @6 :UInt64;       # since the store was created
   trouble @7 :Text;        # the reason why pushes wait or fail, or pages can't be written
   damage @8 :List(Text);   # damage found when the daemon started
-  memory @9 :Text;         # directory of the PersistentArenas; empty if memory is not kept
+  memory @9 :Text;         # directory of the PersistentArena; empty if there is none
 }
 
 struct Status {

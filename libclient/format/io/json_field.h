@@ -32,8 +32,7 @@ class JsonField {
   bool is_string() const noexcept;
   // Returns the number of elements of an array. Throws for any other value.
   size_t size() const;
-  // Returns the names of an object's members, in the document's order of sorting. Throws for any
-  // other value.
+  // Returns the sorted names of an object's members. Throws for any other value.
   std::vector<std::string> keys() const;
 
   // Returns a whole number within [min, max]; throws otherwise.
