@@ -22,8 +22,7 @@ struct TensorShare {
 // The state of a daemon's tensor store.
 struct StoreStatus {
   std::string directory, durability;
-  std::string
-      memory;  // directory of the PersistentArena; empty if memory does not survive the daemon
+  std::string memory;         // directory of the PersistentArena; empty if there is none
   uint64_t memory_bytes = 0;  // limit of resident_bytes; 0: unlimited
   uint64_t resident_bytes = 0, page_bytes = 0, log_bytes = 0, pushes = 0;
   std::string trouble;

@@ -100,8 +100,7 @@ class DglHalo {
   RankedIdSet halo_;      // by homogeneous id
   RankedIdSet expanded_;  // halo nodes all of whose in-edges are stored
   int64_t num_owned_edges_ = 0, num_edges_ = 0;
-  std::vector<std::vector<int64_t>>
-      first_edge_;  // [owner][edge type]: local id of the first stored edge
+  std::vector<std::vector<int64_t>> first_edge_;  // [owner][edge type]: first stored local id
 };
 
 template <class F>
