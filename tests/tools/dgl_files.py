@@ -95,7 +95,7 @@ class Reader:
             raise ValueError(self.path + ": the metagraph is not one relation of one type")
 
     def unit(self, nodes, edges):
-        """Returns {"coo": (src, dst), "csr": [indptr, indices, ids], "csc": ...} as far as stored."""
+        """Returns {"coo": (src, dst), "csr": [indptr, indices, ids], "csc": ...} if stored."""
         self.expect(0xDD2E60F0F6B4A127, "magic of a relation")
         stored = self.number() - (1 << 32)
         self.expect((1 << 32) | 7, "formats allowed")
