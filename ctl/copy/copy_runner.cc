@@ -5,18 +5,19 @@
 #include <thread>
 
 #include "base/strings.h"
-#include "ctl/copy/sources.h"
+#include "ctl/copy/find_sources.h"
 #include "ctl/ssh/ssh_stream.h"
-#include "ctl/terminal/progress.h"
+#include "ctl/terminal/progress_line.h"
 
 namespace graphd::ctl {
 
 using Step = HostProgress::Step;
 
-CopyRunner::CopyRunner(const CopyPlan& plan, const CopyOptions& options, Crew& crew)
+CopyRunner::CopyRunner(const CopyPlan& plan, const CopyOptions& options,
+                       CancellableThreads& threads)
     : plan_(plan),
       options_(options),
-      crew_(crew),
+      threads_(threads),
       checksums_(plan.files.size()),
       results_(plan.hosts.size()),
       board_(plan),
@@ -36,10 +37,10 @@ void CopyRunner::ChecksumSources() {
   for (const CopyFile& file : plan_.files) total += file.source.size;
   const int threads = std::min(Jobs(), static_cast<int>(plan_.files.size()));
   for (int i = 0; i < threads; i++) {
-    crew_.Start([&] {
+    threads_.Start([&] {
       try {
         for (size_t f; (f = next++) < plan_.files.size();) {
-          checksums_[f] = ChecksumSource(plan_.files[f], done, crew_.cancelled());
+          checksums_[f] = ChecksumSource(plan_.files[f], done, threads_.cancelled());
         }
       } catch (const Error& caught) {
         next = plan_.files.size();
@@ -49,15 +50,15 @@ void CopyRunner::ChecksumSources() {
     });
   }
   ProgressLine line;
-  crew_.Wait([&] { line.Show("checking the files here", done, total); });
+  threads_.Wait([&] { line.Show("checking the files here", done, total); });
   if (error) throw *error;
 }
 
 void CopyRunner::Run() {
   for (size_t host = 0; host < plan_.hosts.size(); host++) {
-    crew_.Start([this, host] { CopyTo(host); });
+    threads_.Start([this, host] { CopyTo(host); });
   }
-  crew_.Wait([this] {
+  threads_.Wait([this] {
     for (size_t host = 0; host < results_.size(); host++)
       board_.Show(host, results_[host].progress);
     board_.Draw();
@@ -70,13 +71,14 @@ void CopyRunner::CopyTo(size_t host) {
   bool listed = false;
   try {
     const auto open = [&] {
-      return to.is_local ? OpenLocalStream(options_.graphctl, "receive")
-                         : OpenSshStream(to.address, options_.remote_graphctl, "receive",
-                                         options_.ssh, [this] { return crew_.cancelled().load(); });
+      return to.is_local
+                 ? OpenLocalStream(options_.graphctl, "receive")
+                 : OpenSshStream(to.address, options_.remote_graphctl, "receive", options_.ssh,
+                                 [this] { return threads_.cancelled().load(); });
     };
     const CopyTimeouts timeouts{.silence = to.is_local ? 0 : options_.ssh.host_timeout,
                                 .stall = options_.stall_timeout};
-    HostCopy copy(plan_, to, checksums_, open, timeouts, crew_.cancelled(), result.progress,
+    HostCopy copy(plan_, to, checksums_, open, timeouts, threads_.cancelled(), result.progress,
                   [&](const std::string& line) { board_.AddNoise(to.name, line); });
     copy.List();
     listed = true;
@@ -109,7 +111,7 @@ bool CopyRunner::AwaitTurn(size_t host, HostCopy& copy) {
   while (asked_ > 0 || (!any_failed_ && !is_mine())) {
     changed_.wait_for(lock, std::chrono::milliseconds(100));
     lock.unlock();
-    copy.StayAlive();
+    copy.KeepAlive();
     lock.lock();
   }
   return !any_failed_;

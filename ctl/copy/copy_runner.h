@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ctl/copy/copy_board.h"
+#include "ctl/copy/copy_progress_board.h"
 #include "ctl/copy/host_copy.h"
-#include "ctl/hosts/crew.h"
+#include "ctl/hosts/cancellable_threads.h"
 
 // Carries out a CopyPlan: a thread per machine asks it what it has; when all have answered, and
 // none has said why not, what is missing is sent, to at most `jobs` machines at a time. A machine
@@ -33,7 +33,7 @@ struct HostResult {
 
 class CopyRunner {
  public:
-  CopyRunner(const CopyPlan& plan, const CopyOptions& options, Crew& crew);
+  CopyRunner(const CopyPlan& plan, const CopyOptions& options, CancellableThreads& threads);
 
   // Reads every file. Throws what is wrong with one that is damaged.
   void ChecksumSources();
@@ -49,10 +49,10 @@ class CopyRunner {
 
   const CopyPlan& plan_;
   const CopyOptions& options_;
-  Crew& crew_;
+  CancellableThreads& threads_;
   std::vector<uint64_t> checksums_;
   std::deque<HostResult> results_;
-  CopyBoard board_;
+  CopyProgressBoard board_;
 
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;

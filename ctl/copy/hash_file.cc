@@ -12,7 +12,7 @@
 namespace graphd::ctl {
 
 std::unique_ptr<Checksum> HashBytes(int fd, uint64_t size, const std::string& path,
-                                    const SeePiece& see) {
+                                    const PieceCallback& on_piece) {
   auto checksum = std::make_unique<Checksum>();
   ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   std::vector<std::byte> buffer(std::min<uint64_t>(size, kHashPiece));
@@ -20,7 +20,7 @@ std::unique_ptr<Checksum> HashBytes(int fd, uint64_t size, const std::string& pa
     const auto piece = std::span(buffer).first(std::min<uint64_t>(size - offset, buffer.size()));
     ReadExactly(fd, offset, piece, path);
     checksum->Update(piece);
-    see(offset, piece);
+    on_piece(offset, piece);
     offset += piece.size();
   }
   return checksum;

@@ -19,12 +19,12 @@ using nlohmann::json;
 using Step = HostProgress::Step;
 
 constexpr int kWait = 100;  // milliseconds; how late an interrupt may be noticed
-constexpr double kEndSeconds = 5;
+constexpr double kMaxEndSeconds = 5;
 // What a machine may say in all: any greeting of a login shell, lines about each file, and words
 // now and then about the bytes that it has read. Beyond that it is no graphctl that speaks.
-constexpr uint64_t kMayGreet = uint64_t{1} << 20, kMaySayPerFile = 1024;
-constexpr uint64_t kBytesPerByteSaid = uint64_t{1} << 16;
-constexpr uint64_t kReadAtOnce = uint64_t{1} << 20;
+constexpr uint64_t kMaxGreeting = uint64_t{1} << 20, kMaxBytesPerFile = 1024;
+constexpr uint64_t kFileBytesPerReportByte = uint64_t{1} << 16;
+constexpr uint64_t kMaxReadBytes = uint64_t{1} << 20;
 constexpr const char* kHint = "; is it a graphctl of the same version?";
 
 uint64_t NumberOf(const json& header, const char* key) {
@@ -58,11 +58,12 @@ HostCopy::HostCopy(const CopyPlan& plan, const CopyHost& host,
       frames_([this](const json& header, const std::string&) { OnFrame(header); },
               [this](const std::string& line) { noise_(line); }),
       noise_lines_([this](std::string_view line) { noise_(std::string(line)); }),
-      may_say_(kMayGreet + host.files.size() * kMaySayPerFile + host.bytes / kBytesPerByteSaid) {}
+      max_received_(kMaxGreeting + host.files.size() * kMaxBytesPerFile +
+                    host.bytes / kFileBytesPerReportByte) {}
 
 void HostCopy::List() {
   progress_.step = Step::kChecking;
-  GotOn();
+  NoteProgress();
   Write(EncodeFrame({{"t", "copy"},
                      {"version", GRAPHD_VERSION},
                      {"workspace", plan_.workspace},
@@ -77,8 +78,8 @@ void HostCopy::List() {
   }
   Write(EncodeFrame({{"t", "list"}}));
   AwaitAnswer(listed_);
-  if (progress_.files_same + lacks_.size() != host_.files.size()) {
-    Throw(ErrorCode::kCorrupt, "it answered for ", progress_.files_same + lacks_.size(),
+  if (progress_.files_same + missing_.size() != host_.files.size()) {
+    Throw(ErrorCode::kCorrupt, "it answered for ", progress_.files_same + missing_.size(),
           " files, expected ", host_.files.size(), kHint);
   }
   progress_.step = Step::kWaiting;
@@ -87,13 +88,13 @@ void HostCopy::List() {
 void HostCopy::Send(bool verify) {
   const Clock::time_point start = Clock::now();
   progress_.step = Step::kSending;
-  GotOn();
-  for (const Lack& lack : lacks_) SendFile(lack);
+  NoteProgress();
+  for (const MissingFile& missing : missing_) SendFile(missing);
   Write(EncodeFrame({{"t", "finish"}, {"verify", verify}}));
   progress_.step = Step::kFinishing;
   AwaitAnswer(finished_);
-  if (stored_ != lacks_.size()) {
-    Throw(ErrorCode::kCorrupt, "it stored ", stored_, " files, expected ", lacks_.size(), kHint);
+  if (stored_ != missing_.size()) {
+    Throw(ErrorCode::kCorrupt, "it stored ", stored_, " files, expected ", missing_.size(), kHint);
   }
   progress_.seconds = SecondsSince(start);
   AwaitEnd();
@@ -102,21 +103,21 @@ void HostCopy::Send(bool verify) {
 // It ends by itself now. When a copy says that it is done, nothing of it runs anywhere.
 void HostCopy::AwaitEnd() {
   const Clock::time_point start = Clock::now();
-  while (!stream_->AtEnd() && SecondsSince(start) < kEndSeconds) {
+  while (!stream_->AtEnd() && SecondsSince(start) < kMaxEndSeconds) {
     stream_->Wait(false, kWait);
     Read();
   }
 }
 
-void HostCopy::SendFile(const Lack& lack) {
-  const CopyFile& file = File(lack.file);
+void HostCopy::SendFile(const MissingFile& missing) {
+  const CopyFile& file = File(missing.file);
   UniqueFd fd;
   if (!file.has_text) {
     fd = OpenFile(file.source.path, O_RDONLY);
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
-  uint64_t offset = GoOnAt(lack, file, fd.get());
-  Write(EncodeFrame({{"t", "put"}, {"file", lack.file}, {"offset", offset}}));
+  uint64_t offset = ResumeOffset(missing, file, fd.get());
+  Write(EncodeFrame({{"t", "put"}, {"file", missing.file}, {"offset", offset}}));
   std::vector<char> buffer(std::min<uint64_t>(file.source.size - offset, kMaxData));
   while (offset < file.source.size) {
     const uint64_t size = std::min<uint64_t>(file.source.size - offset, kMaxData);
@@ -135,17 +136,17 @@ void HostCopy::SendFile(const Lack& lack) {
 }
 
 // What it has of the file counts if it is the beginning of ours.
-uint64_t HostCopy::GoOnAt(const Lack& lack, const CopyFile& file, int fd) {
-  if (lack.have == 0) return 0;
+uint64_t HostCopy::ResumeOffset(const MissingFile& missing, const CopyFile& file, int fd) {
+  if (missing.have == 0) return 0;
   if (file.has_text) return 0;  // small
   const auto sum =
-      HashBytes(fd, lack.have, file.source.path, [this](uint64_t, std::span<const std::byte>) {
+      HashBytes(fd, missing.have, file.source.path, [this](uint64_t, std::span<const std::byte>) {
         Read();
-        StayAlive();
+        KeepAlive();
       });
-  if (sum->Digest() != lack.have_sum) return 0;
-  progress_.bytes_resumed += lack.have;
-  return lack.have;
+  if (sum->Digest() != missing.have_sum) return 0;
+  progress_.bytes_resumed += missing.have;
+  return missing.have;
 }
 
 void HostCopy::OnFrame(const json& header) {
@@ -161,19 +162,19 @@ void HostCopy::OnFrame(const json& header) {
     Throw(ErrorCodeFromName(TextOf(header, "code", "")), TextOf(header, "text", "it failed"));
   } else if (kind == "checking") {
     const uint64_t checked = NumberOf(header, "bytes");
-    if (checked > progress_.checked) GotOn();
+    if (checked > progress_.checked) NoteProgress();
     progress_.checked = checked;
   } else if (kind == "same" && !listed_) {
-    GotOn();
-    progress_.bytes_same += File(NextOf(header)).source.size;
+    NoteProgress();
+    progress_.bytes_same += File(NextFileIndex(header)).source.size;
     progress_.files_same++;
   } else if (kind == "lacks" && !listed_) {
-    OnLacks(header);
+    OnMissing(header);
   } else if (kind == "listed") {
     listed_ = true;
-  } else if (kind == "stored" && stored_ < lacks_.size() &&
-             NumberOf(header, "file") == lacks_[stored_].file) {
-    GotOn();
+  } else if (kind == "stored" && stored_ < missing_.size() &&
+             NumberOf(header, "file") == missing_[stored_].file) {
+    NoteProgress();
     stored_++;
   } else if (kind == "finished") {
     finished_ = true;
@@ -182,22 +183,22 @@ void HostCopy::OnFrame(const json& header) {
   }
 }
 
-void HostCopy::OnLacks(const json& header) {
-  Lack lack{NextOf(header), NumberOf(header, "have"), 0};
-  const uint64_t size = File(lack.file).source.size;
-  if (lack.have > size) {
-    Throw(ErrorCode::kCorrupt, "it has ", lack.have, " of the ", size, " bytes of ",
-          File(lack.file).target, kHint);
+void HostCopy::OnMissing(const json& header) {
+  MissingFile missing{NextFileIndex(header), NumberOf(header, "have"), 0};
+  const uint64_t size = File(missing.file).source.size;
+  if (missing.have > size) {
+    Throw(ErrorCode::kCorrupt, "it has ", missing.have, " of the ", size, " bytes of ",
+          File(missing.file).target, kHint);
   }
-  if (lack.have > 0) lack.have_sum = ParseChecksum(TextOf(header, "xxh3", ""));
-  GotOn();
+  if (missing.have > 0) missing.have_sum = ParseChecksum(TextOf(header, "xxh3", ""));
+  NoteProgress();
   progress_.files_missing++;
   progress_.bytes_missing += size;
-  lacks_.push_back(lack);
+  missing_.push_back(missing);
 }
 
-size_t HostCopy::NextOf(const json& header) const {
-  const uint64_t index = NumberOf(header, "file"), next = progress_.files_same + lacks_.size();
+size_t HostCopy::NextFileIndex(const json& header) const {
+  const uint64_t index = NumberOf(header, "file"), next = progress_.files_same + missing_.size();
   if (index == next && index < host_.files.size()) return static_cast<size_t>(index);
   Throw(ErrorCode::kCorrupt, "it answered for file ", index, ", expected ", next, " of ",
         host_.files.size(), kHint);
@@ -208,10 +209,10 @@ void HostCopy::Write(const std::string& frame, bool is_progress) {
   while (!left.empty()) {
     const bool ended = stream_->AtEnd();
     Read();
-    if (ended) FailAsItEnded();
+    if (ended) ThrowEnded();
     const size_t put = stream_->WriteSome(left);
     left.remove_prefix(put);
-    if (put > 0 && is_progress) GotOn();
+    if (put > 0 && is_progress) NoteProgress();
     CheckStall();
     if (put == 0) stream_->Wait(true, kWait);
   }
@@ -220,23 +221,23 @@ void HostCopy::Write(const std::string& frame, bool is_progress) {
 
 void HostCopy::Read() {
   char bytes[65536];
-  for (uint64_t read = 0; read < kReadAtOnce || stream_->AtEnd();) {
+  for (uint64_t read = 0; read < kMaxReadBytes || stream_->AtEnd();) {
     if (cancelled_) Throw(ErrorCode::kUnavailable, "interrupted");
     const size_t out = stream_->Read(false, bytes, sizeof bytes);
-    CountHeard(out);
+    CountReceived(out);
     if (out > 0) frames_.Feed({bytes, out});
     const size_t err = stream_->Read(true, bytes, sizeof bytes);
-    CountHeard(err);
+    CountReceived(err);
     if (err > 0) noise_lines_.Feed({bytes, err});
     if (out + err == 0) return;
     read += out + err;
   }
 }
 
-void HostCopy::CountHeard(size_t bytes) {
-  heard_ += bytes;
-  if (heard_ <= may_say_) return;
-  Throw(ErrorCode::kCorrupt, "it said more than ", HumanBytes(may_say_),
+void HostCopy::CountReceived(size_t bytes) {
+  received_ += bytes;
+  if (received_ <= max_received_) return;
+  Throw(ErrorCode::kCorrupt, "it said more than ", HumanBytes(max_received_),
         ", far more than a copy has to say", kHint);
 }
 
@@ -252,15 +253,15 @@ void HostCopy::AwaitAnswer(const bool& answered) {
     const bool ended = stream_->AtEnd();
     Read();
     if (answered) return;
-    if (ended) FailAsItEnded();
+    if (ended) ThrowEnded();
     CheckStall();
     Ping();
     stream_->Wait(false, kWait);
   }
 }
 
-void HostCopy::StayAlive() {
-  GotOn();  // it has nothing to do
+void HostCopy::KeepAlive() {
+  NoteProgress();  // it has nothing to do
   Ping();
 }
 
@@ -270,7 +271,7 @@ void HostCopy::Ping() {
   }
 }
 
-void HostCopy::FailAsItEnded() {
+void HostCopy::ThrowEnded() {
   noise_lines_.Finish();
   const std::string why = stream_->WhyItEnded();
   if (!greeted_) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/host_stream.h"
 #include "ctl/hosts/line_splitter.h"
 #include "ctl/plan/copy_plan.h"
@@ -60,31 +60,31 @@ class HostCopy {
   // Sends what is missing, and waits until it is on the machine's disk.
   void Send(bool verify);
   // To be called often while nothing else is. Keeps the machine from giving us up.
-  void StayAlive();
+  void KeepAlive();
 
  private:
-  struct Lack {
+  struct MissingFile {
     size_t file = 0;  // index into host_.files
     uint64_t have = 0, have_sum = 0;
   };
 
   void OnFrame(const nlohmann::json& header);
-  void OnLacks(const nlohmann::json& header);
+  void OnMissing(const nlohmann::json& header);
   // The file it answers for: they come in order, each once.
-  size_t NextOf(const nlohmann::json& header) const;
+  size_t NextFileIndex(const nlohmann::json& header) const;
   const CopyFile& File(size_t index) const { return plan_.files[host_.files[index]]; }
   // `is_progress`: what it takes of the frame shows that it gets on.
   void Write(const std::string& frame, bool is_progress = true);
   void Ping();
   void Read();
-  void CountHeard(size_t bytes);
-  void GotOn() { last_progress_ = Clock::now(); }
+  void CountReceived(size_t bytes);
+  void NoteProgress() { last_progress_ = Clock::now(); }
   void CheckStall() const;
   void AwaitAnswer(const bool& answered);
   void AwaitEnd();
-  void SendFile(const Lack& lack);
-  uint64_t GoOnAt(const Lack& lack, const CopyFile& file, int fd);
-  [[noreturn]] void FailAsItEnded();
+  void SendFile(const MissingFile& missing);
+  uint64_t ResumeOffset(const MissingFile& missing, const CopyFile& file, int fd);
+  [[noreturn]] void ThrowEnded();
 
   const CopyPlan& plan_;
   const CopyHost& host_;
@@ -96,11 +96,11 @@ class HostCopy {
   std::unique_ptr<HostStream> stream_;
   FrameReader frames_;
   LineSplitter noise_lines_;
-  std::vector<Lack> lacks_;
+  std::vector<MissingFile> missing_;
   size_t stored_ = 0;
   bool greeted_ = false, listed_ = false, finished_ = false;
   Clock::time_point last_write_ = Clock::now(), last_progress_ = Clock::now();
-  uint64_t heard_ = 0, may_say_ = 0;  // bytes
+  uint64_t received_ = 0, max_received_ = 0;  // bytes
 };
 
 }  // namespace graphd::ctl

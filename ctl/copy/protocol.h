@@ -5,7 +5,7 @@
 #include <string>
 
 // What `graphctl copy` and `graphctl receive`, its helper on each machine, say to each other over
-// the helper's standard input and output, in the frames of ctl/supervise/frames.h. Checksums are
+// the helper's standard input and output, in the frames of ctl/hosts/frame_reader.h. Checksums are
 // XXH3-64, as 16 hexadecimal digits.
 //
 // The sender begins:

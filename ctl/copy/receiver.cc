@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "ctl/copy/hash_file.h"
 #include "ctl/copy/protocol.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/relative_path.h"
 
 namespace graphd::ctl {
@@ -97,19 +97,19 @@ void Receiver::OnList() {
     const Workspace::Place place = workspace_->Find(file.path, false);
     file.is_there = IsThere(file, place);
     if (file.is_there) {
-      say_(EncodeFrame({{"t", "same"}, {"file", i}}));
+      send_(EncodeFrame({{"t", "same"}, {"file", i}}));
       continue;
     }
-    LookForPartial(file, place);
+    FindPartial(file, place);
     json lacks = {{"t", "lacks"}, {"file", i}, {"have", file.have}};
-    if (file.have_sum) lacks["xxh3"] = ChecksumText(file.have_sum->Digest());
-    say_(EncodeFrame(std::move(lacks)));
+    if (file.have_checksum) lacks["xxh3"] = ChecksumText(file.have_checksum->Digest());
+    send_(EncodeFrame(std::move(lacks)));
   }
   CheckRoom();
   uint64_t bytes = 0;
   for (const auto& [device, need] : needs_) bytes += need.bytes;
   state_ = State::kListed;
-  say_(EncodeFrame({{"t", "listed"}, {"bytes", bytes}}));
+  send_(EncodeFrame({{"t", "listed"}, {"bytes", bytes}}));
 }
 
 // Its permissions are set right if nothing else is wrong.
@@ -126,7 +126,7 @@ bool Receiver::IsThere(const Wanted& file, const Workspace::Place& place) {
   return true;
 }
 
-void Receiver::LookForPartial(Wanted& file, const Workspace::Place& place) {
+void Receiver::FindPartial(Wanted& file, const Workspace::Place& place) {
   const std::string name = PartialName(place.name);
   const auto info = StatFile(place, name);
   uint64_t allocated = 0;
@@ -134,10 +134,10 @@ void Receiver::LookForPartial(Wanted& file, const Workspace::Place& place) {
   if (info && info->st_size > 0 && static_cast<uint64_t>(info->st_size) <= file.size) {
     const UniqueFd fd = OpenAt(place, name, O_RDONLY);
     file.have = static_cast<uint64_t>(info->st_size);
-    file.have_sum = Hash(fd, file.have, place);
+    file.have_checksum = Hash(fd, file.have, place);
   }
   const Workspace::Room room = workspace_->RoomFor(file.path);
-  Need& need = needs_[room.device];
+  DiskNeed& need = needs_[room.device];
   need.bytes += file.size - std::min(file.size, allocated);
   need.free_bytes = room.free_bytes;
   need.path = place.shown;
@@ -156,7 +156,7 @@ void Receiver::OnPut(const json& header) {
   }
   Wanted& file = files_[index];
   const uint64_t offset = Number(header, "offset", file.size);
-  if (offset != 0 && (offset != file.have || !file.have_sum)) {
+  if (offset != 0 && (offset != file.have || !file.have_checksum)) {
     Throw(ErrorCode::kInvalid, file.path, ": the sender goes on at ", offset, ", expected 0 or ",
           file.have);
   }
@@ -179,7 +179,7 @@ void Receiver::OnPut(const json& header) {
     }
   }
   next.done = next.written_back = offset;
-  next.sum = offset == 0 ? std::make_unique<Checksum>() : std::move(file.have_sum);
+  next.sum = offset == 0 ? std::make_unique<Checksum>() : std::move(file.have_checksum);
   current_ = std::move(next);
   if (offset == file.size) Store();
 }
@@ -243,7 +243,7 @@ void Receiver::Store() {
     ThrowErrno("can't rename to", shown);
   }
   file.is_there = true;
-  say_(EncodeFrame({{"t", "stored"}, {"file", done.file}}));
+  send_(EncodeFrame({{"t", "stored"}, {"file", done.file}}));
 }
 
 void Receiver::OnFinish(const json& header) {
@@ -256,12 +256,12 @@ void Receiver::OnFinish(const json& header) {
       ThrowErrno("can't write back", DirName(need.path));
     }
   }
-  if (header.value("verify", false)) ReadAllAgain();
+  if (header.value("verify", false)) VerifyStoredFiles();
   state_ = State::kFinished;
-  say_(EncodeFrame({{"t", "finished"}}));
+  send_(EncodeFrame({{"t", "finished"}}));
 }
 
-void Receiver::ReadAllAgain() {
+void Receiver::VerifyStoredFiles() {
   for (const Wanted& file : files_) {
     const Workspace::Place place = workspace_->Find(file.path, false);
     if (!StatFile(place, place.name)) Throw(ErrorCode::kNotFound, place.shown, " has gone");
@@ -279,9 +279,9 @@ std::unique_ptr<Checksum> Receiver::Hash(const UniqueFd& fd, uint64_t size,
                                          const Workspace::Place& place) {
   return HashBytes(fd.get(), size, place.shown, [this](uint64_t, std::span<const std::byte> piece) {
     checked_ += piece.size();
-    if (checked_ - said_ < kReportBytes) return;
-    said_ = checked_;
-    say_(EncodeFrame({{"t", "checking"}, {"bytes", checked_}}));
+    if (checked_ - reported_ < kReportBytes) return;
+    reported_ = checked_;
+    send_(EncodeFrame({{"t", "checking"}, {"bytes", checked_}}));
   });
 }
 

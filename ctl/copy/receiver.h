@@ -21,9 +21,9 @@ namespace graphd::ctl {
 
 class Receiver {
  public:
-  // `say` gets the answers, encoded as frames. `lock_seconds`: see Workspace.
-  Receiver(std::function<void(const std::string& frame)> say, double lock_seconds)
-      : say_(std::move(say)), lock_seconds_(lock_seconds) {}
+  // `send` gets the answers, encoded as frames. `lock_seconds`: see Workspace.
+  Receiver(std::function<void(const std::string& frame)> send, double lock_seconds)
+      : send_(std::move(send)), lock_seconds_(lock_seconds) {}
 
   void OnFrame(const nlohmann::json& header, const std::string& payload);
 
@@ -38,8 +38,8 @@ class Receiver {
     uint64_t size = 0, xxh3 = 0;
     unsigned mode = 0644;
     bool is_there = false;
-    uint64_t have = 0;                     // bytes of its partial file
-    std::unique_ptr<Checksum> have_sum{};  // of those
+    uint64_t have = 0;                          // bytes of its partial file
+    std::unique_ptr<Checksum> have_checksum{};  // of those
   };
   // The file under way.
   struct Current {
@@ -51,7 +51,7 @@ class Receiver {
     std::unique_ptr<Checksum> sum;
   };
   // What one file system has to take.
-  struct Need {
+  struct DiskNeed {
     uint64_t bytes = 0, free_bytes = 0;
     std::string path;  // of one of the files
   };
@@ -64,23 +64,23 @@ class Receiver {
   void OnFinish(const nlohmann::json& header);
 
   bool IsThere(const Wanted& file, const Workspace::Place& place);
-  void LookForPartial(Wanted& file, const Workspace::Place& place);
+  void FindPartial(Wanted& file, const Workspace::Place& place);
   void CheckRoom() const;
   static void WriteBack(Current& current);
   void Store();
-  void ReadAllAgain();
+  void VerifyStoredFiles();
   // Says now and then how much was read.
   std::unique_ptr<Checksum> Hash(const UniqueFd& fd, uint64_t size, const Workspace::Place& place);
 
-  std::function<void(const std::string&)> say_;
+  std::function<void(const std::string&)> send_;
   const double lock_seconds_;
   double timeout_ = 0;
   State state_ = State::kStart;
   std::optional<Workspace> workspace_;
   std::vector<Wanted> files_;
-  std::map<uint64_t, Need> needs_;  // by device
+  std::map<uint64_t, DiskNeed> needs_;  // by device
   std::optional<Current> current_;
-  uint64_t checked_ = 0, said_ = 0;
+  uint64_t checked_ = 0, reported_ = 0;
 };
 
 }  // namespace graphd::ctl

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 #include "ctl/hosts/child.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/host_link.h"
 #include "ctl/hosts/line_splitter.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ctl/plan/command.h"
+#include "ctl/plan/user_command.h"
 #include "graphd/schema.h"
 
 // What graphctl tells the `graphctl supervise` process of one daemon to do. It crosses to other

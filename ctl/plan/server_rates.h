@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-// What `graphctl top` shows, made of daemons' statuses (ctl/server_status.h): their counters only
-// grow, so two statuses say what was done between them.
+// What `graphctl top` shows, made of daemons' statuses (ctl/hosts/server_status.h): their counters
+// only grow, so two statuses say what was done between them.
 
 namespace graphd::ctl {
 

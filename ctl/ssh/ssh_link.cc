@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/strings.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/line_splitter.h"
-#include "ctl/plan/command.h"
+#include "ctl/plan/user_command.h"
 #include "ctl/ssh/ssh_link.h"
 #include "ctl/ssh/ssh_session.h"
 

@@ -2,7 +2,7 @@
 #include <poll.h>
 
 #include "base/strings.h"
-#include "ctl/plan/command.h"
+#include "ctl/plan/user_command.h"
 #include "ctl/ssh/ssh_session.h"
 #include "ctl/ssh/ssh_stream.h"
 

@@ -12,9 +12,9 @@
 
 #include "base/strings.h"
 #include "client/link/control.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
-#include "ctl/supervise/daemon.h"
+#include "ctl/supervise/daemon_starter.h"
 #include "wire/ip_config.h"
 
 namespace graphd::ctl {
@@ -60,7 +60,7 @@ bool InputHasEnded(int wait_milliseconds) {
   return ::read(STDIN_FILENO, bytes, sizeof bytes) <= 0;
 }
 
-void AwaitReady(DaemonStarter& starter, GuardedState& guard) {
+void AwaitReady(DaemonStarter& starter, GuardState& guard) {
   while (!starter.Poll()) {
     guard.set_daemon(starter.started_pid());
     int status = 0;
@@ -76,7 +76,7 @@ void AwaitReady(DaemonStarter& starter, GuardedState& guard) {
   guard.set_daemon(starter.started_pid());
 }
 
-void StartServer(const HostOrder& order, GuardedState& guard) {
+void StartServer(const HostOrder& order, GuardState& guard) {
   DaemonStarter starter(order.server, nullptr, /*ends_with_jobs=*/false);
   try {
     AwaitReady(starter, guard);
@@ -108,7 +108,7 @@ void StopServer(const HostOrder& order) {
 }
 
 // The processes to tell: a job's supervisors, or, where there are none, its trainers.
-std::set<pid_t> ProcessesToTell(const JobStatus& job) {
+std::set<pid_t> ProcessesToSignal(const JobStatus& job) {
   std::set<pid_t> launchers, others;
   for (const MemberStatus& member : job.members) {
     if (member.pid <= 0) continue;
@@ -128,12 +128,12 @@ void StopJobs(const HostOrder& order) {
     return Send({{"t", "no_server"}, {"text", error.what()}});  // it may have ended with its job
   }
   std::set<std::string> jobs;
-  std::set<pid_t> told;
+  std::set<pid_t> signalled;
   for (const JobStatus& job : status.jobs) {
     if (!order.stop_job.empty() && job.job_id != order.stop_job) continue;
     jobs.insert(job.job_id);
-    for (pid_t pid : ProcessesToTell(job)) {
-      if (::kill(pid, SIGTERM) == 0) told.insert(pid);
+    for (pid_t pid : ProcessesToSignal(job)) {
+      if (::kill(pid, SIGTERM) == 0) signalled.insert(pid);
     }
   }
   const auto left = [&] {
@@ -148,10 +148,10 @@ void StopJobs(const HostOrder& order) {
     return true;
   };
   if (!WaitUntil(5, left)) {
-    for (pid_t pid : told) ::kill(pid, SIGKILL);  // its guard ends the trainers
+    for (pid_t pid : signalled) ::kill(pid, SIGKILL);  // its guard ends the trainers
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,
-            "' are still attached 10 seconds after their launchers were told to end");
+            "' are still attached 10 seconds after their launchers were signalled to end");
     }
   }
   for (const std::string& job : jobs) Send({{"t", "stopped_job"}, {"job", job}});
@@ -159,7 +159,7 @@ void StopJobs(const HostOrder& order) {
 
 }  // namespace
 
-int CarryOutServerOrder(const HostOrder& order, GuardedState& guard) {
+int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
   try {
     CheckServerName(order.server.server_name);
     switch (order.action) {

@@ -37,7 +37,7 @@ bool IsFileWith(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardedState& guard)
+Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardState& guard)
     : order_(std::move(order)), guard_(guard), input_text_(std::move(unread_input)) {
   uv_loop_init(&loop_);
   output_ = std::make_unique<OutputQueue>(

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/host_order.h"
-#include "ctl/supervise/daemon.h"
-#include "ctl/supervise/guard.h"
-#include "ctl/supervise/output.h"
+#include "ctl/supervise/daemon_starter.h"
+#include "ctl/supervise/output_queue.h"
+#include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/trainer_group.h"
 
 // One host's part of a job: finds or starts the daemon, joins the job, runs the trainers when the
@@ -25,7 +25,7 @@ namespace graphd::ctl {
 
 class Supervisor {
  public:
-  Supervisor(HostOrder order, std::string unread_input, GuardedState& guard);
+  Supervisor(HostOrder order, std::string unread_input, GuardState& guard);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -56,7 +56,7 @@ class Supervisor {
   void End(bool input_over);
 
   HostOrder order_;
-  GuardedState& guard_;
+  GuardState& guard_;
   uv_loop_t loop_{};
   std::unique_ptr<OutputQueue> output_;
   std::unique_ptr<TrainerGroup> trainers_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "ctl/plan/command.h"
+#include "ctl/plan/user_command.h"
 
 // Starting one trainer: its own process group, standard input from /dev/null, output into two
 // pipes, and a SIGKILL from the kernel if the process that started it dies.

@@ -93,10 +93,10 @@ void TrainerGroup::Read(Stream& stream, bool to_the_end) {
     const ssize_t got = ::read(stream.fd.get(), bytes, sizeof bytes);
     if (got > 0) {
       stream.splitter->Feed({bytes, static_cast<size_t>(got)});
-      HandOn(stream);
+      EmitLines(stream);
     } else if (got == 0) {
       stream.splitter->Finish();
-      HandOn(stream);
+      EmitLines(stream);
       stream.open = false;
       uv_poll_stop(&stream.poll);
     } else if (errno != EINTR) {
@@ -106,7 +106,7 @@ void TrainerGroup::Read(Stream& stream, bool to_the_end) {
 }
 
 // All lines of one read together: a trainer that writes short ones costs no more than their bytes.
-void TrainerGroup::HandOn(Stream& stream) {
+void TrainerGroup::EmitLines(Stream& stream) {
   if (!stream.lines.empty()) events_.on_lines(stream.rank, stream.number, stream.lines);
   stream.lines.clear();
 }
@@ -162,7 +162,7 @@ void TrainerGroup::AllEnded() {
       Read(*stream, true);
       if (!stream->open) continue;
       stream->splitter->Finish();
-      HandOn(*stream);
+      EmitLines(*stream);
       stream->open = false;
       uv_poll_stop(&stream->poll);
     }

@@ -72,7 +72,7 @@ class TrainerGroup {
   std::unique_ptr<Stream> MakeStream(UniqueFd fd, int rank, int number);
   void Watch(Stream& stream);
   void Read(Stream& stream, bool to_the_end);
-  void HandOn(Stream& stream);
+  void EmitLines(Stream& stream);
   bool AnyRunning() const;
   void AllEnded();
 

@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 #include "client/checkpoints/client.h"
-#include "ctl/terminal/progress.h"
+#include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/checkpoint_export.h"
 #include "ctl/verbs/verbs.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/strings.h"
 #include "ctl/copy/copy_runner.h"
-#include "ctl/copy/sources.h"
-#include "ctl/terminal/progress.h"
+#include "ctl/copy/find_sources.h"
+#include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/part_config_path.h"
 #include "ctl/verbs/verbs.h"
@@ -35,13 +35,13 @@ struct CopyArguments {
 };
 
 // A thorough look at what is about to be sent, as `graphctl verify` takes.
-void VerifySources(const CopySources& sources, Crew& crew) {
+void VerifySources(const CopySources& sources, CancellableThreads& threads) {
   std::optional<Error> error;
-  crew.Start([&] {
+  threads.Start([&] {
     try {
       ProgressLine line;
       const auto step = [&](const std::string& what, uint64_t done, uint64_t total) {
-        if (crew.cancelled()) Throw(ErrorCode::kOverloaded, "interrupted");  // ends the verifier
+        if (threads.cancelled()) Throw(ErrorCode::kOverloaded, "interrupted");  // ends the verifier
         line.Show(what, done, total);
       };
       const VerifyReport report = VerifyGraph(LoadPartConfig(sources.part_config.path), step);
@@ -54,7 +54,7 @@ void VerifySources(const CopySources& sources, Crew& crew) {
       error = caught;
     }
   });
-  crew.Wait({});
+  threads.Wait({});
   if (error) throw *error;
 }
 
@@ -102,9 +102,9 @@ bool ReportErrors(const CopyPlan& plan, const std::deque<HostResult>& results) {
 }
 
 void CarryOut(const CopyArguments& arguments, const CopySources& sources, const CopyPlan& plan,
-              Crew& crew) {
-  if (arguments.options.verify) VerifySources(sources, crew);
-  CopyRunner runner(plan, arguments.options, crew);
+              CancellableThreads& threads) {
+  if (arguments.options.verify) VerifySources(sources, threads);
+  CopyRunner runner(plan, arguments.options, threads);
   runner.ChecksumSources();
   runner.Run();
   const bool ok = ReportErrors(plan, runner.results());
@@ -131,15 +131,15 @@ void Copy(CopyArguments& arguments) {
   CopyOptions& options = arguments.options;
   options.graphctl = OwnPath();
   if (options.remote_graphctl.empty()) options.remote_graphctl = options.graphctl;
-  Crew crew;
+  CancellableThreads threads;
   try {
-    CarryOut(arguments, sources, plan, crew);
+    CarryOut(arguments, sources, plan, threads);
   } catch (const Error&) {
-    if (crew.signal() == 0) throw;
+    if (threads.signal() == 0) throw;
   }
-  if (crew.signal() == 0) return;
+  if (threads.signal() == 0) return;
   std::fprintf(stderr, "graphctl: interrupted; run the same command again to go on\n");
-  SetExitCode(128 + crew.signal());
+  SetExitCode(128 + threads.signal());
 }
 
 }  // namespace

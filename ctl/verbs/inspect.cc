@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "ctl/terminal/progress.h"
+#include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/part_config_path.h"
 #include "ctl/verbs/verbs.h"
 #include "format/load.h"

@@ -69,7 +69,7 @@ int JobRunner::Run() {
 
 // What has not been read by now stays unread.
 void JobRunner::Finish() {
-  if (dropped_) Say("some output at the job's end was dropped, because nobody read it");
+  if (dropped_) PrintMessage("some output at the job's end was dropped, because nobody read it");
   console_.WriteOrDrop();
 }
 
@@ -77,8 +77,9 @@ void JobRunner::Finish() {
 void JobRunner::GiveUp() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     if (!hosts_[i].closed) {
-      Say(StrCat(plan_.hosts[i].name, " has not confirmed that nothing of the job remains; ",
-                 "look there with `graphctl ps`"));
+      PrintMessage(StrCat(plan_.hosts[i].name,
+                          " has not confirmed that nothing of the job remains; ",
+                          "look there with `graphctl ps`"));
     }
   }
   Finish();
@@ -127,7 +128,7 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
                  "; install the same version on both, or name another with --graphctl"));
     }
   } else if (kind == "notice") {
-    Say(StrCat(name, ": ", event.header.value("text", "")));
+    PrintMessage(StrCat(name, ": ", event.header.value("text", "")));
   } else if (kind == "ready") {
     OnReady(index, event.header);
   } else if (kind == "exit") {
@@ -149,8 +150,8 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
   if (plan.order.is_master && master_port_ == 0) master_port_ = port;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.3f s", header.value("seconds", 0.0));
-  Say(StrCat(plan.name, ": ", header.value("started", false) ? "started" : "attached to",
-             " server '", plan.order.server.server_name, "' in ", seconds));
+  PrintMessage(StrCat(plan.name, ": ", header.value("started", false) ? "started" : "attached to",
+                      " server '", plan.order.server.server_name, "' in ", seconds));
   const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.ready; });
   if (!all || started_ || ending_) return;
   started_ = true;
@@ -193,7 +194,7 @@ void JobRunner::End(int code, const std::string& why) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = code;
-  if (!why.empty()) Say(why);
+  if (!why.empty()) PrintMessage(why);
   end_deadline_ = Clock::now() + kEndTimeout;
   for (Host& host : hosts_) {
     if (host.link) host.link->Send("{\"t\":\"end\"}");
@@ -216,7 +217,7 @@ void JobRunner::PrintLines(const nlohmann::json& header, std::string_view lines)
   console_.Add(fd, labelled);
 }
 
-void JobRunner::Say(const std::string& text) {
+void JobRunner::PrintMessage(const std::string& text) {
   console_.Add(STDERR_FILENO, "graphctl: " + text + "\n");
 }
 

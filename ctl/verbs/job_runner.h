@@ -36,7 +36,7 @@ class JobRunner {
   void OnExit(size_t index, const nlohmann::json& header);
   void OnSignal(int number);
   void PrintLines(const nlohmann::json& header, std::string_view lines);
-  void Say(const std::string& text);
+  void PrintMessage(const std::string& text);
   void Finish();
   [[noreturn]] void GiveUp();
   void SendPings();

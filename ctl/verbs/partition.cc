@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "ctl/terminal/progress.h"
+#include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/partition_assign.h"
 #include "ctl/verbs/partition_input.h"
 #include "ctl/verbs/partition_output.h"

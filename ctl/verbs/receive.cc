@@ -7,7 +7,7 @@
 
 #include "base/strings.h"
 #include "ctl/copy/receiver.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/verbs/verbs.h"
 
 // The hidden verb by which graphctl copy works on a machine; see ctl/copy/protocol.h.
@@ -19,7 +19,7 @@ constexpr size_t kRead = size_t{256} << 10;
 // For an older copy's receiver to notice that its sender has gone.
 constexpr double kLockSeconds = 20;
 
-void Say(const std::string& frame) {
+void Send(const std::string& frame) {
   WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
 }
 
@@ -39,12 +39,12 @@ bool FeedSome(FrameReader& frames, std::vector<char>& buffer, double timeout) {
 
 int Receive() {
   const auto fail = [](ErrorCode code, const char* text) {
-    Say(EncodeFrame({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}}));
+    Send(EncodeFrame({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}}));
     return ExitCode(code);
   };
   try {
-    Say(EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}}));
-    Receiver receiver(Say, kLockSeconds);
+    Send(EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}}));
+    Receiver receiver(Send, kLockSeconds);
     FrameReader frames([&](const nlohmann::json& header,
                            std::string payload) { receiver.OnFrame(header, payload); },
                        [](const std::string& line) {

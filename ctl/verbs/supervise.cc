@@ -5,14 +5,14 @@
 #include <cerrno>
 
 #include "base/strings.h"
-#include "ctl/hosts/frames.h"
-#include "ctl/supervise/guard.h"
+#include "ctl/hosts/frame_reader.h"
+#include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/server_orders.h"
 #include "ctl/supervise/supervisor.h"
 #include "ctl/verbs/verbs.h"
 
 // The hidden verb by which graphctl works on a host: reads one order from standard input and
-// carries it out. See supervise/frames.h for the conversation.
+// carries it out. See hosts/frame_reader.h for the conversation.
 
 namespace graphd::ctl {
 namespace {
@@ -37,7 +37,7 @@ std::pair<std::string, std::string> ReadOrderLine() {
   }
 }
 
-int Supervise(GuardedState& guard) {
+int Supervise(GuardState& guard) {
   const std::string hello = EncodeFrame({{"t", "hello"}, {"version", GRAPHD_VERSION}});
   WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(hello)), "standard output");
   try {

@@ -2,7 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-#include "ctl/plan/command.h"
+#include "ctl/plan/user_command.h"
 
 // The subcommands of graphctl. Each Add function lives in ctl/<verb>.cc, adds its subcommand with
 // its options, help and examples to `app`, and sets a callback that does the work. Callbacks throw

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ctl/copy/protocol.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "graphd/error.h"
 
 namespace graphd::ctl {

@@ -13,13 +13,13 @@
 
 namespace graphd::ctl {
 
-class Crew {
+class CancellableThreads {
  public:
-  Crew();
+  CancellableThreads();
   // The destructor waits for the threads, as Wait does.
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  ~CancellableThreads();
+  CancellableThreads(const CancellableThreads&) = delete;
+  CancellableThreads& operator=(const CancellableThreads&) = delete;
 
   // `work` must not throw. Throws Error(kOverloaded) if the system has no thread left; what was
   // started is then cancelled and has ended.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/copy/copy_board.h"
+#include "ctl/copy/copy_progress_board.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -49,36 +49,37 @@ std::string Summary(const HostProgress& progress) {
   return text + StrCat("; ", progress.files_same, " files were there already");
 }
 
-CopyBoard::CopyBoard(const CopyPlan& plan)
+CopyProgressBoard::CopyProgressBoard(const CopyPlan& plan)
     : plan_(plan), terminal_(::isatty(STDERR_FILENO) == 1), rows_(plan.hosts.size()) {}
 
-void CopyBoard::AddNoise(const std::string& host, const std::string& line) {
+void CopyProgressBoard::AddNoise(const std::string& host, const std::string& line) {
   std::lock_guard lock(mutex_);
   if (noise_.size() < (size_t{1} << 20)) noise_ += "[" + host + "] " + line + "\n";
 }
 
-void CopyBoard::Say(const std::string& host, const std::string& text) {
+void CopyProgressBoard::AddMessage(const std::string& host, const std::string& text) {
   final_ += "graphctl: " + host + ": " + text + "\n";
 }
 
-void CopyBoard::Show(size_t host, const HostProgress& progress) {
+void CopyProgressBoard::Show(size_t host, const HostProgress& progress) {
   Row& row = rows_[host];
   const std::string& name = plan_.hosts[host].name;
   const Step step = progress.step;
   const bool fresh = step != row.step;
   row.step = step;
   if (fresh && step == Step::kSending) row.sending_since = Clock::now();
-  row.live = LiveLine(host, row, progress);
-  if (fresh && step == Step::kDone) Say(name, Summary(progress));
-  if (terminal_ || row.live.empty()) return;
-  if ((fresh && step == Step::kSending) || SecondsSince(row.said) > kPrintSeconds) {
-    row.said = Clock::now();
-    if (step != Step::kConnecting) Say(name, row.live);
+  row.status = StatusLine(host, row, progress);
+  if (fresh && step == Step::kDone) AddMessage(name, Summary(progress));
+  if (terminal_ || row.status.empty()) return;
+  if ((fresh && step == Step::kSending) || SecondsSince(row.printed_at) > kPrintSeconds) {
+    row.printed_at = Clock::now();
+    if (step != Step::kConnecting) AddMessage(name, row.status);
   }
 }
 
 // Empty if nothing is going on.
-std::string CopyBoard::LiveLine(size_t host, const Row& row, const HostProgress& progress) const {
+std::string CopyProgressBoard::StatusLine(size_t host, const Row& row,
+                                          const HostProgress& progress) const {
   const uint64_t sent = progress.bytes_sent;
   const uint64_t total = progress.bytes_missing - progress.bytes_resumed;
   switch (row.step) {
@@ -99,7 +100,7 @@ std::string CopyBoard::LiveLine(size_t host, const Row& row, const HostProgress&
   }
 }
 
-void CopyBoard::Draw() {
+void CopyProgressBoard::Draw() {
   std::string text;
   if (drawn_ > 0) text += StrCat("\x1b[", drawn_, "A\r\x1b[J");
   {
@@ -113,13 +114,13 @@ void CopyBoard::Draw() {
     const size_t room = screen.ws_row - 2u;
     size_t hidden = 0;
     for (size_t host = 0; host < rows_.size(); host++) {
-      if (rows_[host].live.empty()) continue;
+      if (rows_[host].status.empty()) continue;
       if (drawn_ == room) {
         hidden++;
         continue;
       }
       // A line that wraps would be two to go back over.
-      text += (plan_.hosts[host].name + ": " + rows_[host].live).substr(0, screen.ws_col - 1u);
+      text += (plan_.hosts[host].name + ": " + rows_[host].status).substr(0, screen.ws_col - 1u);
       text += '\n';
       drawn_++;
     }

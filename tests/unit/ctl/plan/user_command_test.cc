@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/plan/command.h"
+#include "ctl/plan/user_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/copy/sources.h"
+#include "ctl/copy/find_sources.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -158,7 +158,7 @@ class ArrayCheck {
  public:
   explicit ArrayCheck(const LocalFile& file) : file_(file) {}
 
-  void See(uint64_t offset, std::span<const std::byte> piece) {
+  void Update(uint64_t offset, std::span<const std::byte> piece) {
     const uint64_t piece_end = offset + piece.size();
     for (; current_ < file_.arrays.size(); current_++) {
       const LocalFile::Array& array = file_.arrays[current_];
@@ -221,7 +221,7 @@ uint64_t ChecksumSource(const CopyFile& file, std::atomic<uint64_t>& done,
   const auto sum = HashBytes(fd.get(), file.source.size, file.source.path,
                              [&](uint64_t offset, std::span<const std::byte> piece) {
                                if (cancelled) Throw(ErrorCode::kUnavailable, "interrupted");
-                               arrays.See(offset, piece);
+                               arrays.Update(offset, piece);
                                done += piece.size();
                              });
   return sum->Digest();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/hosts/crew.h"
+#include "ctl/hosts/cancellable_threads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,36 +32,36 @@ class NoMoreThreads {
   bool works_ = false;
 };
 
-TEST(Crew, WaitReturnsWhenAllHaveEndedAndTicksAtTheEnd) {
-  Crew crew;
+TEST(CancellableThreads, WaitReturnsWhenAllHaveEndedAndTicksAtTheEnd) {
+  CancellableThreads threads;
   std::atomic<int> done{0};
   int seen = -1;
-  for (int i = 0; i < 8; i++) crew.Start([&] { done++; });
-  crew.Wait([&] { seen = done; });
+  for (int i = 0; i < 8; i++) threads.Start([&] { done++; });
+  threads.Wait([&] { seen = done; });
   EXPECT_EQ(seen, 8);
-  EXPECT_FALSE(crew.cancelled());
-  EXPECT_EQ(crew.signal(), 0);
+  EXPECT_FALSE(threads.cancelled());
+  EXPECT_EQ(threads.signal(), 0);
 }
 
-TEST(Crew, WhenAThreadCannotBeStartedTheOthersEndAndItIsSaid) {
-  Crew crew;
+TEST(CancellableThreads, WhenAThreadCannotBeStartedTheOthersEndAndItIsSaid) {
+  CancellableThreads threads;
   std::atomic<bool> ended{false};
-  crew.Start([&] {
-    while (!crew.cancelled()) std::this_thread::yield();
+  threads.Start([&] {
+    while (!threads.cancelled()) std::this_thread::yield();
     ended = true;
   });
   const NoMoreThreads none;
   ASSERT_TRUE(none.works());
   try {
-    crew.Start([] { ADD_FAILURE() << "it was started"; });
-    crew.Wait({});
+    threads.Start([] { ADD_FAILURE() << "it was started"; });
+    threads.Wait({});
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
     EXPECT_THAT(error.what(), ::testing::HasSubstr("ulimit -u"));
   }
   EXPECT_TRUE(ended);
-  crew.Wait({});
+  threads.Wait({});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/output.h"
+#include "ctl/supervise/output_queue.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/hosts/crew.h"
+#include "ctl/hosts/cancellable_threads.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -22,13 +22,14 @@ double Now() { return SecondsSince(Clock::time_point{}); }
 
 }  // namespace
 
-Crew::Crew() : signals_(WatchSignals()), ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+CancellableThreads::CancellableThreads()
+    : signals_(WatchSignals()), ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!ended_) ThrowErrno("can't make", "an eventfd");
 }
 
-Crew::~Crew() { Wait({}); }
+CancellableThreads::~CancellableThreads() { Wait({}); }
 
-void Crew::Start(std::function<void()> work) {
+void CancellableThreads::Start(std::function<void()> work) {
   running_++;
   try {
     threads_.emplace_back([this, work = std::move(work)] {
@@ -46,7 +47,7 @@ void Crew::Start(std::function<void()> work) {
   }
 }
 
-void Crew::Wait(const std::function<void()>& tick) {
+void CancellableThreads::Wait(const std::function<void()>& tick) {
   while (running_ > 0) {
     pollfd inputs[2] = {{signals_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}};
     ::poll(inputs, 2, kTick);
@@ -61,7 +62,7 @@ void Crew::Wait(const std::function<void()>& tick) {
   if (tick) tick();
 }
 
-void Crew::ReadSignals() {
+void CancellableThreads::ReadSignals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
     if (signal_ != 0) ::_exit(128 + signal_);

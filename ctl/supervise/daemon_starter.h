@@ -57,8 +57,8 @@ class DaemonStarter {
   bool TryLock();
   void Start();
   [[noreturn]] void RunChild(const std::vector<char*>& words, int log);
-  bool SaidReady();
-  void CheckIsOurs(const ServerStatus& status) const;
+  bool NotifiedReady();
+  void CheckServesSameGraph(const ServerStatus& status) const;
   void CheckNumParts(int num_parts) const;
 
   ServerSpec spec_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

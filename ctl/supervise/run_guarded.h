@@ -15,14 +15,14 @@
 namespace graphd::ctl {
 
 // What the two share.
-class GuardedState {
+class GuardState {
  public:
-  virtual ~GuardedState() = default;
+  virtual ~GuardState() = default;
   // The daemon that the supervisor started, which outlives it. 0: none.
   virtual void set_daemon(pid_t pid) = 0;
 };
 
 // Returns the exit code for the whole. Must be called before any thread is started.
-int RunGuarded(const std::function<int(GuardedState&)>& supervisor);
+int RunGuarded(const std::function<int(GuardState&)>& supervisor);
 
 }  // namespace graphd::ctl

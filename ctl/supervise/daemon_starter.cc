@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/daemon.h"
+#include "ctl/supervise/daemon_starter.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -165,7 +165,7 @@ bool DaemonStarter::Poll() {
   }
   const Clock::time_point now = Clock::now();
   Attach attach = Attach::kBusy;
-  if (SaidReady() || now >= next_attempt_) {
+  if (NotifiedReady() || now >= next_attempt_) {
     attach = TryAttach();
     // Less and less often: each attempt waits in the daemon's queue until it has loaded.
     const auto pause = std::chrono::duration_cast<Clock::duration>((now - begin_) / 8);
@@ -192,7 +192,7 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
     auto client = ControlClient::ConnectUnix(socket_path_, kAttachTimeout);
     const ServerStatus status = client->Status();
     if (status.state != "ready") return Attach::kBusy;  // about to end
-    CheckIsOurs(status);
+    CheckServesSameGraph(status);
     if (member_) {
       client->SetTimeout(kJoinTimeout);
       client->JoinJob(*member_);
@@ -208,7 +208,7 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
   }
 }
 
-void DaemonStarter::CheckIsOurs(const ServerStatus& status) const {
+void DaemonStarter::CheckServesSameGraph(const ServerStatus& status) const {
   const std::string who = StrCat("the living server '", spec_.server_name, "' at ",
                                  HostPort(spec_.address, spec_.port));
   const char* remedy = "; give another --server_name, or stop it with `graphctl server stop`";
@@ -307,7 +307,7 @@ void DaemonStarter::RunChild(const std::vector<char*>& words, int log) {
   ::_exit(127);
 }
 
-bool DaemonStarter::SaidReady() {
+bool DaemonStarter::NotifiedReady() {
   char text[512];
   while (notify_socket_) {
     const ssize_t size = ::recv(notify_socket_.get(), text, sizeof text, MSG_DONTWAIT);

@@ -12,9 +12,9 @@
 
 namespace graphd::ctl {
 
-class CopyBoard {
+class CopyProgressBoard {
  public:
-  explicit CopyBoard(const CopyPlan& plan);
+  explicit CopyProgressBoard(const CopyPlan& plan);
 
   // A line that a machine's helper wrote to its standard error.
   void AddNoise(const std::string& host, const std::string& line);
@@ -27,11 +27,11 @@ class CopyBoard {
   using Step = HostProgress::Step;
   struct Row {
     Step step = Step::kConnecting;
-    std::string live;  // what stands in its line
-    Clock::time_point sending_since{}, said = Clock::now();
+    std::string status;  // what stands in its line
+    Clock::time_point sending_since{}, printed_at = Clock::now();
   };
-  std::string LiveLine(size_t host, const Row& row, const HostProgress& progress) const;
-  void Say(const std::string& host, const std::string& text);
+  std::string StatusLine(size_t host, const Row& row, const HostProgress& progress) const;
+  void AddMessage(const std::string& host, const std::string& text);
 
   const CopyPlan& plan_;
   const bool terminal_;

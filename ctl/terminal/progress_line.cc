@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/terminal/progress.h"
+#include "ctl/terminal/progress_line.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/supervise/guard.h"
+#include "ctl/supervise/run_guarded.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -15,14 +15,14 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "ctl/hosts/frames.h"
+#include "ctl/hosts/frame_reader.h"
 #include "ctl/supervise/process_tree.h"
 
 namespace graphd::ctl {
 namespace {
 
 // A page that both processes map.
-class SharedState : public GuardedState {
+class SharedState : public GuardState {
  public:
   SharedState() {
     void* page = ::mmap(nullptr, sizeof(std::atomic<pid_t>), PROT_READ | PROT_WRITE,
@@ -38,7 +38,7 @@ class SharedState : public GuardedState {
   std::atomic<pid_t>* daemon_;
 };
 
-int RunChild(pid_t guard, const sigset_t& mask, const std::function<int(GuardedState&)>& supervisor,
+int RunChild(pid_t guard, const sigset_t& mask, const std::function<int(GuardState&)>& supervisor,
              SharedState& state) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guard) return 143;
@@ -73,7 +73,7 @@ void ReportKilled(int signal, int killed) {
 
 }  // namespace
 
-int RunGuarded(const std::function<int(GuardedState&)>& supervisor) {
+int RunGuarded(const std::function<int(GuardState&)>& supervisor) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
   SharedState state;
