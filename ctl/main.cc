@@ -42,7 +42,7 @@ int Run(int argc, char** argv) {
   }
   try {
     RefuseUnknownWords(app, arguments);
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants a vector
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 expects the vector reversed
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);

@@ -12,7 +12,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr double kPrintSeconds = 10;  // seconds, where there is no terminal
+constexpr double kPrintSeconds = 10;  // seconds between messages if there is no terminal
 
 winsize ScreenSize() {
   winsize size{};
@@ -22,7 +22,7 @@ winsize ScreenSize() {
 }
 
 std::string Rate(uint64_t bytes, double seconds) {
-  if (seconds < 0.5) return "";  // it says nothing yet
+  if (seconds < 0.5) return "";  // too early for a meaningful rate
   char text[32];
   std::snprintf(text, sizeof text, ", %.0f MB/s", static_cast<double>(bytes) / seconds / 1e6);
   return text;
@@ -77,7 +77,7 @@ void CopyProgressBoard::Show(size_t host, const HostProgress& progress) {
   }
 }
 
-// Empty if nothing is going on.
+// Returns an empty text for a step without a status line.
 std::string CopyProgressBoard::StatusLine(size_t host, const Row& row,
                                           const HostProgress& progress) const {
   const uint64_t sent = progress.bytes_sent;
@@ -119,7 +119,7 @@ void CopyProgressBoard::Draw() {
         hidden++;
         continue;
       }
-      // A line that wraps would be two to go back over.
+      // A wrapped line would take two rows, and the next Draw would move up by too few.
       text += (plan_.hosts[host].name + ": " + rows_[host].status).substr(0, screen.ws_col - 1u);
       text += '\n';
       drawn_++;

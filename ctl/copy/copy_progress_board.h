@@ -6,9 +6,10 @@
 
 #include "ctl/copy/host_copy.h"
 
-// Shows the progress of a copy on standard error: on a terminal a line per machine at work, redrawn
-// in place, and above them what is final; elsewhere plain lines, when something begins or ends and
-// every ten seconds. AddNoise is thread-safe, the rest is for one thread.
+// Shows the progress of a copy on standard error. On a terminal, each active machine has a status
+// line that is redrawn in place, below all final messages. Elsewhere, plain lines are printed when
+// a step begins or ends, and every ten seconds. AddNoise is thread-safe; all other functions belong
+// to one thread.
 
 namespace graphd::ctl {
 
@@ -16,18 +17,18 @@ class CopyProgressBoard {
  public:
   explicit CopyProgressBoard(const CopyPlan& plan);
 
-  // A line that a machine's helper wrote to its standard error.
+  // Adds a line that `graphctl receive` on a machine wrote to its standard error.
   void AddNoise(const std::string& host, const std::string& line);
-  // Takes note of where the machine's copy is.
+  // Updates the machine's status line.
   void Show(size_t host, const HostProgress& progress);
-  // Brings the screen up to date.
+  // Redraws the screen.
   void Draw();
 
  private:
   using Step = HostProgress::Step;
   struct Row {
     Step step = Step::kConnecting;
-    std::string status;  // what stands in its line
+    std::string status;  // the machine's status line
     Clock::time_point sending_since{}, printed_at = Clock::now();
   };
   std::string StatusLine(size_t host, const Row& row, const HostProgress& progress) const;
@@ -36,13 +37,13 @@ class CopyProgressBoard {
   const CopyPlan& plan_;
   const bool terminal_;
   std::vector<Row> rows_;
-  std::string final_;  // lines to be printed for good
-  size_t drawn_ = 0;   // lines that the next Draw replaces
-  std::mutex mutex_;   // of noise_
+  std::string final_;  // messages that stay on the screen
+  size_t drawn_ = 0;   // number of lines that the next Draw replaces
+  std::mutex mutex_;   // guards noise_
   std::string noise_;
 };
 
-// "12 files, 1.2 GiB in 3.1 s, 400 MB/s; 4 files were there already".
+// Returns a text such as "sent 12 files, 1.2 GiB in 3.1 s, 400 MB/s; 4 files were already there".
 std::string Summary(const HostProgress& progress);
 
 }  // namespace graphd::ctl

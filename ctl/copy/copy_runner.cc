@@ -87,7 +87,7 @@ void CopyRunner::CopyTo(size_t host) {
     result.progress.step = has_turn ? Step::kDone : Step::kSkipped;
   } catch (const Error& error) {
     result.error = error;
-  } catch (const std::exception& error) {  // an answer that is no message of ours
+  } catch (const std::exception& error) {  // an answer with unexpected types
     result.error = Error(ErrorCode::kCorrupt, error.what());
   }
   if (result.error) result.progress.step = Step::kFailed;
@@ -98,8 +98,8 @@ void CopyRunner::CopyTo(size_t host) {
   changed_.notify_all();
 }
 
-// Until every machine has answered and it is this one's turn; they come in ip_config's order. False
-// if nothing shall be sent.
+// Waits until every machine has answered and it is this machine's turn; turns are in ip_config's
+// order. Returns false if nothing may be sent.
 bool CopyRunner::AwaitTurn(size_t host, HostCopy& copy) {
   std::unique_lock lock(mutex_);
   asked_--;

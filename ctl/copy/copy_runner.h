@@ -11,18 +11,18 @@
 #include "ctl/copy/host_copy.h"
 #include "ctl/hosts/cancellable_threads.h"
 
-// Carries out a CopyPlan: a thread per machine asks it what it has; when all have answered, and
-// none has said why not, what is missing is sent, to at most `jobs` machines at a time. A machine
-// that fails then does not keep the others from getting theirs. Main thread only.
+// Carries out a CopyPlan. One thread per machine asks which files the machine has. When all
+// machines have answered without an error, missing files are sent to at most `jobs` machines at a
+// time. A machine that fails while files are sent does not affect the others. Main thread only.
 
 namespace graphd::ctl {
 
 struct CopyOptions {
-  int jobs = 0;  // 0: as many as this machine has processors, at least 2
+  int jobs = 0;  // 0: the number of this machine's processors, at least 2
   bool verify = false;
-  double stall_timeout = 600;   // a host that gets no further for so long is given up
-  std::string graphctl;         // here
-  std::string remote_graphctl;  // elsewhere
+  double stall_timeout = 600;   // seconds without progress until a host is given up
+  std::string graphctl;         // path on this machine
+  std::string remote_graphctl;  // path on other machines
   SshOptions ssh;
 };
 
@@ -35,11 +35,11 @@ class CopyRunner {
  public:
   CopyRunner(const CopyPlan& plan, const CopyOptions& options, CancellableThreads& threads);
 
-  // Reads every file. Throws what is wrong with one that is damaged.
+  // Reads every file. Throws an Error that describes the damage if a file is damaged.
   void ChecksumSources();
-  // Requires: ChecksumSources.
+  // Requires: ChecksumSources has returned.
   void Run();
-  // After Run, by host.
+  // The result of each host, after Run.
   const std::deque<HostResult>& results() const { return results_; }
 
  private:
@@ -54,11 +54,11 @@ class CopyRunner {
   std::deque<HostResult> results_;
   CopyProgressBoard board_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  size_t asked_ = 0;  // machines that have not answered yet
+  size_t asked_ = 0;  // number of machines that have not answered yet
   bool any_failed_ = false;
-  std::vector<bool> ended_;  // by host
+  std::vector<bool> ended_;  // indexed by host
 };
 
 }  // namespace graphd::ctl

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Finds files, and collects what is wrong with them, so that it is told all at once.
+// Finds files and collects all problems, so that they are reported together.
 class Finder {
  public:
   LocalFile Find(const std::string& path) {
@@ -45,7 +45,7 @@ class Finder {
     return file;
   }
 
-  // Throws if anything was. `whose`: what named the files.
+  // Throws if there were problems. `whose`: the option or file that names the files.
   void Check(const std::string& whose) const {
     if (problems_.empty()) return;
     std::vector<std::string> shown = problems_;
@@ -61,7 +61,7 @@ class Finder {
   std::vector<std::string> problems_;
 };
 
-// Everything that the config names for a partition.
+// Returns all files that the part config names for a partition.
 std::vector<LocalFile> NamedFiles(const JsonField& root, PartId part, Finder& finder) {
   const JsonField object = root[StrCat("part-", part)];
   std::vector<LocalFile> files;
@@ -98,14 +98,14 @@ std::vector<LocalFile> NativeFiles(const PartConfig& config, PartId part, Finder
   return files;
 }
 
-// The graph's part of `sources`.
+// Adds the graph's files to `sources`.
 void FindGraph(CopySources& sources) {
   const std::string& path = sources.part_config.path;
   const nlohmann::json document = ParseJsonFile(path);
   const JsonField root(document, path);
   const auto num_parts = static_cast<PartId>(root["num_parts"].Int(1, 1 << 20));
   Finder finder;
-  bool readable = true;  // by graphd; GraphBolt's files are copied unseen
+  bool readable = true;  // graphd can read it; otherwise GraphBolt's files are copied unchecked
   for (PartId part = 0; part < num_parts; part++) {
     sources.parts.push_back(NamedFiles(root, part, finder));
     readable = readable && root[StrCat("part-", part)].Has("part_graph");
@@ -124,13 +124,13 @@ void FindGraph(CopySources& sources) {
     if (config.format == PartFormat::kNative) {
       sources.parts[static_cast<size_t>(part)] = NativeFiles(config, part, finder);
     } else {
-      EstimatePartitionBytes(config, part);  // compares what headers say with the files' sizes
+      EstimatePartitionBytes(config, part);  // compares the sizes in headers with the files' sizes
     }
   }
   finder.Check(path);
 }
 
-// What is in a folder, in the order of names. `parents`: the folders around it, links followed.
+// Adds all files in a folder, sorted by name. `parents`: its ancestors, with links resolved.
 void FindScripts(const fs::path& folder, const std::string& relative, std::set<fs::path> parents,
                  Finder& finder, std::vector<CopySources::Script>& scripts) {
   if (!parents.insert(fs::canonical(folder)).second) {
@@ -153,7 +153,7 @@ void FindScripts(const fs::path& folder, const std::string& relative, std::set<f
   }
 }
 
-// Compares arrays with their checksums while the file passes by.
+// Compares arrays with their checksums while the file is read.
 class ArrayCheck {
  public:
   explicit ArrayCheck(const LocalFile& file) : file_(file) {}
@@ -165,7 +165,7 @@ class ArrayCheck {
       const uint64_t begin = std::max(array.offset, offset), end = array.offset + array.bytes;
       const uint64_t stop = std::min(end, piece_end);
       if (stop > begin) sum_.Update(piece.subspan(begin - offset, stop - begin));
-      if (end > piece_end) return;  // its end is yet to come
+      if (end > piece_end) return;  // the array continues in the next piece
       if (sum_.Digest() != array.xxh3) Fail(array);
       sum_.Reset();
     }
@@ -180,7 +180,7 @@ class ArrayCheck {
 
   const LocalFile& file_;
   Checksum sum_;
-  size_t current_ = 0;  // the first array that has not ended
+  size_t current_ = 0;  // the first array whose end has not been read
 };
 
 }  // namespace

@@ -6,23 +6,23 @@
 
 #include "ctl/plan/copy_plan.h"
 
-// What there is to copy on this machine, and whether it is good.
+// Finds the files to copy on this machine and checks them.
 
 namespace graphd::ctl {
 
-// Finds every file of a partitioned graph, of either format, the ip_config and what is in
-// `script_folder` (empty: none). Files of a partition: those that the part config names,
-// GraphBolt's too; the segments of partition.json; DGL's orig_nids.dgl and orig_eids.dgl where they
-// are. Files of names of nodes beside the part config, if graphd can read it. Symbolic links in the
-// script folder stand for what they lead to. Throws Error(kNotFound) naming all that is missing,
-// Error(kCorrupt) for files that are not as long as they say, Error(kInvalid) for a script folder
-// that can't be copied (a socket in it, a loop of links).
+// Finds every file of a partitioned graph in either format, the ip_config and all files in
+// `script_folder` (empty: none). A partition's files are: those that the part config names,
+// including GraphBolt's; the segments of partition.json; and DGL's orig_nids.dgl and orig_eids.dgl
+// if they exist. Files of node names beside the part config are included if graphd can read it.
+// Symbolic links in the script folder are followed. Throws Error(kNotFound) listing all missing
+// files, Error(kCorrupt) for files whose length differs from the recorded one, and Error(kInvalid)
+// for a script folder that can't be copied (it contains a socket or a loop of links).
 CopySources FindSources(const std::string& part_config, const std::string& ip_config,
                         const std::string& script_folder);
 
-// The checksum of a file of the plan. Arrays in it whose checksum is known are compared:
+// Returns the checksum of a file of the plan. Arrays in it with a known checksum are compared:
 // Error(kCorrupt) names file, array and offset. Adds the bytes to `done` as they are read; throws
-// Error(kUnavailable) when `cancelled`.
+// Error(kUnavailable) once `cancelled` is set.
 uint64_t ChecksumSource(const CopyFile& file, std::atomic<uint64_t>& done,
                         const std::atomic<bool>& cancelled);
 

@@ -10,11 +10,11 @@
 
 namespace graphd::ctl {
 
-// Given each piece of a file as it is read; may throw to stop.
+// Receives each piece of a file as it is read; may throw to stop reading.
 using PieceCallback = std::function<void(uint64_t offset, std::span<const std::byte> piece)>;
 
-// The checksum of the first `size` bytes of an open file, to be continued. Throws Error(kCorrupt)
-// if it is shorter.
+// Returns the checksum of the first `size` bytes of an open file; the caller may add more bytes to
+// it. Throws Error(kCorrupt) if the file is shorter.
 std::unique_ptr<Checksum> HashBytes(int fd, uint64_t size, const std::string& path,
                                     const PieceCallback& on_piece);
 

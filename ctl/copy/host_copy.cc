@@ -18,10 +18,11 @@ namespace {
 using nlohmann::json;
 using Step = HostProgress::Step;
 
-constexpr int kWait = 100;  // milliseconds; how late an interrupt may be noticed
+constexpr int kWait = 100;  // milliseconds; upper bound on the delay until an interrupt is noticed
 constexpr double kMaxEndSeconds = 5;
-// What a machine may say in all: any greeting of a login shell, lines about each file, and words
-// now and then about the bytes that it has read. Beyond that it is no graphctl that speaks.
+// Bounds the total amount of output that a machine may send: a login shell's greeting, lines about
+// each file, and occasional reports of the number of bytes read. A peer that sends more is not a
+// graphctl.
 constexpr uint64_t kMaxGreeting = uint64_t{1} << 20, kMaxBytesPerFile = 1024;
 constexpr uint64_t kFileBytesPerReportByte = uint64_t{1} << 16;
 constexpr uint64_t kMaxReadBytes = uint64_t{1} << 20;
@@ -34,7 +35,7 @@ uint64_t NumberOf(const json& header, const char* key) {
         "' has no number ", key, kHint);
 }
 
-// No more of it than fits on a screen.
+// Returns at most 4096 bytes, which fit on a screen.
 std::string TextOf(const json& header, const char* key, const char* otherwise) {
   const auto found = header.find(key);
   if (found == header.end() || !found->is_string()) return otherwise;
@@ -100,7 +101,8 @@ void HostCopy::Send(bool verify) {
   AwaitEnd();
 }
 
-// It ends by itself now. When a copy says that it is done, nothing of it runs anywhere.
+// Waits for the receiver to exit, so that no process of the copy remains when it is reported as
+// done.
 void HostCopy::AwaitEnd() {
   const Clock::time_point start = Clock::now();
   while (!stream_->AtEnd() && SecondsSince(start) < kMaxEndSeconds) {
@@ -135,10 +137,11 @@ void HostCopy::SendFile(const MissingFile& missing) {
   }
 }
 
-// What it has of the file counts if it is the beginning of ours.
+// Returns the size of the machine's partial file if its content is the beginning of our file, else
+// 0.
 uint64_t HostCopy::ResumeOffset(const MissingFile& missing, const CopyFile& file, int fd) {
   if (missing.have == 0) return 0;
-  if (file.has_text) return 0;  // small
+  if (file.has_text) return 0;  // too small to resume
   const auto sum =
       HashBytes(fd, missing.have, file.source.path, [this](uint64_t, std::span<const std::byte>) {
         Read();
@@ -261,7 +264,7 @@ void HostCopy::AwaitAnswer(const bool& answered) {
 }
 
 void HostCopy::KeepAlive() {
-  NoteProgress();  // it has nothing to do
+  NoteProgress();  // the machine has no task now
   Ping();
 }
 

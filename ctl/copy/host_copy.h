@@ -14,52 +14,55 @@
 #include "ctl/hosts/line_splitter.h"
 #include "ctl/plan/copy_plan.h"
 
-// The sending half of the conversation in ctl/copy/protocol.h with one machine. Belongs to one
-// thread; only `progress` may be read by others meanwhile. What the machine says is not trusted.
-// Errors are Error without the host's name.
+// The sender's side of the protocol in ctl/copy/protocol.h, for one machine. Owned by one thread;
+// only `progress` may be read by other threads. The machine's messages are not trusted. Errors do
+// not contain the host's name.
 
 namespace graphd::ctl {
 
-// In what state a machine's copy is. Written by its thread, read by the one that draws.
+// The state of one machine's copy. Written by its thread and read by the thread that draws.
 struct HostProgress {
   enum class Step {
     kConnecting,
-    kChecking,  // the machine looks what it has
-    kWaiting,   // for other machines
+    kChecking,  // the machine is comparing its files
+    kWaiting,   // for its turn
     kSending,
-    kFinishing,  // the machine writes to its disk
+    kFinishing,  // the machine is writing to its disk
     kDone,
-    kSkipped,  // because another machine can't be copied to
+    kSkipped,  // another machine can't be copied to
     kFailed,
   };
   std::atomic<Step> step{Step::kConnecting};
   std::atomic<uint64_t> checked{0};  // bytes that the machine has read
   std::atomic<uint64_t> files_same{0}, bytes_same{0};
   std::atomic<uint64_t> files_missing{0}, bytes_missing{0};
-  std::atomic<uint64_t> bytes_resumed{0};  // of the missing: left from an interrupted copy
+  std::atomic<uint64_t> bytes_resumed{0};  // part of bytes_missing: left from an interrupted copy
   std::atomic<uint64_t> bytes_sent{0};
   std::atomic<double> seconds{0};  // from the first byte sent to the end
 };
 
-// Seconds after which one side gives the other up; 0: never.
+// Seconds after which one side considers the other lost; 0: never.
 struct CopyTimeouts {
-  double silence = 0;  // the machine us, when it hears nothing; rounded up
-  double stall = 0;    // we the machine, when it takes no byte and gets no further
+  double silence = 0;  // the machine gives up if it receives nothing for this time; rounded up
+  double stall = 0;    // we give up if the machine accepts no byte and reports no progress for this
+                       // time
 };
 
 class HostCopy {
  public:
   using OpenStream = std::function<std::unique_ptr<HostStream>()>;
-  // `checksums`: of the plan's files. All that is referred to must outlive this. Opens the stream.
+  // `checksums`: those of the plan's files. All referenced arguments must outlive this object.
+  // Opens the stream.
   HostCopy(const CopyPlan& plan, const CopyHost& host, const std::vector<uint64_t>& checksums,
            const OpenStream& open, const CopyTimeouts& timeouts, const std::atomic<bool>& cancelled,
            HostProgress& progress, const std::function<void(const std::string&)>& noise);
 
-  // Asks what is there. Throws Error(kOverloaded) if there is no room for the rest.
+  // Asks which files the machine has. Throws Error(kOverloaded) if the disk has no room for the
+  // rest.
   void List();
-  // Sends what is missing, and waits until it is on the machine's disk.
+  // Sends the missing files and waits until they are on the machine's disk.
   void Send(bool verify);
-  // To be called often while nothing else is. Keeps the machine from giving us up.
+  // Keeps the machine from considering us lost. Must be called often while no other function runs.
   void KeepAlive();
 
  private:
@@ -70,10 +73,10 @@ class HostCopy {
 
   void OnFrame(const nlohmann::json& header);
   void OnMissing(const nlohmann::json& header);
-  // The file it answers for: they come in order, each once.
+  // Returns the file that an answer is about: answers come in order, one per file.
   size_t NextFileIndex(const nlohmann::json& header) const;
   const CopyFile& File(size_t index) const { return plan_.files[host_.files[index]]; }
-  // `is_progress`: what it takes of the frame shows that it gets on.
+  // `is_progress`: whether bytes that the machine accepts count as progress.
   void Write(const std::string& frame, bool is_progress = true);
   void Ping();
   void Read();

@@ -4,42 +4,43 @@
 #include <cstdint>
 #include <string>
 
-// What `graphctl copy` and `graphctl receive`, its helper on each machine, say to each other over
-// the helper's standard input and output, in the frames of ctl/hosts/frame_reader.h. Checksums are
-// XXH3-64, as 16 hexadecimal digits.
+// The protocol between `graphctl copy` and `graphctl receive`, the helper process that it starts on
+// each machine. Messages cross the helper's standard input and output in the frames of
+// ctl/hosts/frame_reader.h. Checksums are XXH3-64, as 16 hexadecimal digits.
 //
 // The sender begins:
-//   copy  version, workspace, timeout    seconds of silence after which the sender is lost; 0: none
-//   want  path, size, mode, xxh3         a file that shall be there; the first is number 0
-//   list                                 that was the last one
-// and is told, after `hello version`, in the order of the files:
-//   checking bytes                       how much was read so far, now and then
-//   same     file                        it is there already
-//   lacks    file, have, xxh3            it is not; of its beginning `have` bytes, with this
+//   copy  version, workspace, timeout    seconds of silence until the sender is lost; 0: never
+//   want  path, size, mode, xxh3         a required file; the first one has index 0
+//   list                                 the end of the list of files
+// The receiver sends `hello version`, and then answers in the order of the files:
+//   checking bytes                       occasionally: the number of bytes read so far
+//   same     file                        the file is already there
+//   lacks    file, have, xxh3            the file is missing; its first `have` bytes, with this
 //                                        checksum, are left from an interrupted copy
-//   listed   bytes                       there is room for all that is missing
-// Then, for each file that is missing:
-//   put   file, offset                   0, or `have` if the checksum is that of our first bytes
-//   data  n                              its next bytes, at most kMaxData
-// and the answer
-//   stored   file                        it is whole, its checksum is right, it has its name
-// At last
-//   finish verify                        verify: read everything again from the disk
-//   finished                             everything is on the disk
-// Any time: `ping` from the sender; `error code, text` from the receiver, which then ends. At the
-// end of its input the receiver ends, too, and leaves what it has of the file under way in
-// PartialName() beside it. A receiver that takes no byte, and whose answers and counts of bytes do
-// not go on, is given up by the sender after a while, and one that says far more than there is to
-// say at once.
+//   listed   bytes                       the disk has room for all missing files
+// The sender continues, for each missing file:
+//   put   file, offset                   0, or `have` if our first bytes have that checksum
+//   data  n                              the next bytes of the file, at most kMaxData
+// The receiver answers:
+//   stored   file                        the file is complete, verified and has its final name
+// At the end:
+//   finish verify                        from the sender; verify: read all files again from disk
+//   finished                             from the receiver: all files are on the disk
+// At any time, the sender may send `ping`, and the receiver `error code, text`, after which it
+// ends. At the end of its input the receiver ends as well; it keeps the incomplete part of the
+// current file beside its place, under PartialName(). The sender gives a receiver up that accepts
+// no bytes and reports no progress for a while, and immediately one that sends far more than the
+// protocol needs.
 
 namespace graphd::ctl {
 
-inline constexpr size_t kMaxData = size_t{1} << 20;    // FrameReader takes no larger payload
-inline constexpr size_t kMaxFiles = size_t{1} << 20;   // of one copy to one machine
-inline constexpr size_t kHashPiece = size_t{1} << 20;  // read at a time: stays in the L2 cache
+inline constexpr size_t kMaxData = size_t{1} << 20;   // FrameReader accepts no larger payload
+inline constexpr size_t kMaxFiles = size_t{1} << 20;  // per machine
+inline constexpr size_t kHashPiece = size_t{1}
+                                     << 20;  // bytes read at a time; fits into the L2 cache
 
 std::string ChecksumText(uint64_t checksum);
-// Throws Error(kInvalid) unless it is 16 hexadecimal digits.
+// Throws Error(kInvalid) unless `text` is 16 hexadecimal digits.
 uint64_t ParseChecksum(const std::string& text);
 
 }  // namespace graphd::ctl

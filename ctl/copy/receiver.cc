@@ -19,8 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kWriteBack = uint64_t{64} << 20;    // bytes; two such windows are under way
-constexpr uint64_t kReportBytes = uint64_t{64} << 20;  // bytes read between two words about it
+constexpr uint64_t kWriteBack = uint64_t{64} << 20;    // bytes; two such windows are in flight
+constexpr uint64_t kReportBytes = uint64_t{64} << 20;  // bytes read between two progress reports
 
 uint64_t Number(const json& header, const char* key, uint64_t max) {
   const auto found = header.find(key);
@@ -84,7 +84,7 @@ void Receiver::OnWant(const json& header) {
   Wanted file;
   file.path = Text(header, "path");
   PathSteps(file.path, "path");
-  // Sums of sizes stay far from 2^64.
+  // This limit keeps sums of sizes far below 2^64.
   file.size = Number(header, "size", uint64_t{1} << 43);
   file.mode = static_cast<unsigned>(Number(header, "mode", 0777));
   file.xxh3 = ParseChecksum(Text(header, "xxh3"));
@@ -112,7 +112,7 @@ void Receiver::OnList() {
   send_(EncodeFrame({{"t", "listed"}, {"bytes", bytes}}));
 }
 
-// Its permissions are set right if nothing else is wrong.
+// Corrects the file's permissions if only they differ.
 bool Receiver::IsThere(const Wanted& file, const Workspace::Place& place) {
   const auto info = StatFile(place, place.name);
   if (!info || static_cast<uint64_t>(info->st_size) != file.size) return false;
@@ -122,7 +122,7 @@ bool Receiver::IsThere(const Wanted& file, const Workspace::Place& place) {
     ThrowErrno("can't set the permissions of", place.shown);
   }
   ::unlinkat(place.directory.get(), PartialName(place.name).c_str(),
-             0);  // of an older copy, if any
+             0);  // left by an earlier copy
   return true;
 }
 
@@ -164,14 +164,14 @@ void Receiver::OnPut(const json& header) {
   next.file = index;
   next.place = workspace_->Find(file.path, true);
   next.partial = PartialName(next.place.name);
-  StatFile(next.place, next.partial);  // refuses what is no regular file
+  StatFile(next.place, next.partial);  // rejects anything but a regular file
   next.fd = OpenAt(next.place, next.partial, O_RDWR | O_CREAT | O_NONBLOCK);
   const uint64_t length = static_cast<uint64_t>(::lseek(next.fd.get(), 0, SEEK_END));
   if (offset != 0 && length != offset) {
     Throw(ErrorCode::kCorrupt, next.place.shown, ": its partial file has changed meanwhile");
   }
   if (offset == 0 && ::ftruncate(next.fd.get(), 0) != 0) ThrowErrno("can't empty", next.partial);
-  // Takes the room now; the length grows with what is written. Not every file system can.
+  // Reserves the space now without changing the length. Some file systems do not support this.
   if (file.size > offset &&
       ::fallocate(next.fd.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(file.size)) != 0) {
     if (errno == ENOSPC || errno == EDQUOT) {
@@ -209,14 +209,14 @@ void Receiver::OnData(const std::string& payload) {
   if (current_->done == file.size) Store();
 }
 
-// Has the disk write while bytes come, and waits for the window before: little is left for the end,
-// where nothing tells how far the disk is, and a disk that hangs shows at once.
+// Starts writing the current window to disk and waits for the previous one. This leaves little to
+// write at the end, when no progress can be reported, and exposes a hanging disk immediately.
 void Receiver::WriteBack(Current& current) {
   if (current.done - current.written_back < kWriteBack) return;
   const auto begin = static_cast<off_t>(current.written_back);
   const auto size = static_cast<off_t>(current.done - current.written_back);
   const auto before = std::min(begin, static_cast<off_t>(kWriteBack));
-  // Not every file system can; what fails shows when all is synced.
+  // Some file systems do not support this; the final sync reports write errors.
   ::sync_file_range(current.fd.get(), begin, size, SYNC_FILE_RANGE_WRITE);
   if (before > 0) {
     ::sync_file_range(
@@ -237,7 +237,7 @@ void Receiver::Store() {
           "; the source changed meanwhile, or it was damaged on the way: run the copy again");
   }
   if (::fchmod(done.fd.get(), file.mode) != 0) ThrowErrno("can't set the permissions of", shown);
-  StatFile(done.place, done.place.name);  // refuses to replace what is no regular file
+  StatFile(done.place, done.place.name);  // refuses to replace anything but a regular file
   if (::renameat(done.place.directory.get(), done.partial.c_str(), done.place.directory.get(),
                  done.place.name.c_str()) != 0) {
     ThrowErrno("can't rename to", shown);
@@ -266,7 +266,7 @@ void Receiver::VerifyStoredFiles() {
     const Workspace::Place place = workspace_->Find(file.path, false);
     if (!StatFile(place, place.name)) Throw(ErrorCode::kNotFound, place.shown, " has gone");
     const UniqueFd fd = OpenAt(place, place.name, O_RDONLY);
-    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // from the disk, not from memory
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // from the disk, not from the page cache
     const uint64_t found = Hash(fd, file.size, place)->Digest();
     if (found == file.xxh3) continue;
     Throw(ErrorCode::kCorrupt, place.shown, ": checksum ", ChecksumText(found),

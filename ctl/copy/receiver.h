@@ -11,24 +11,24 @@
 #include "ctl/copy/workspace.h"
 #include "format/io/checksum.h"
 
-// The receiving half of the conversation in ctl/copy/protocol.h: compares what a workspace has with
-// what it shall have, and stores what comes. It trusts nothing it is told: not the order of the
-// frames, nor numbers, nor paths. Whatever goes wrong is Error naming the path; the Receiver is of
-// no use after that. What lies in the workspace is then still good for the next copy. Not
-// thread-safe.
+// The receiver's side of the protocol in ctl/copy/protocol.h: compares the files of a workspace
+// with the required ones and stores the missing ones. It does not trust its input: neither the
+// order of frames nor numbers nor paths. Every failure is an Error that names the path, and ends
+// the use of this Receiver; the files that it leaves in the workspace are valid input for the next
+// copy. Not thread-safe.
 
 namespace graphd::ctl {
 
 class Receiver {
  public:
-  // `send` gets the answers, encoded as frames. `lock_seconds`: see Workspace.
+  // `send` receives the answers, encoded as frames. `lock_seconds`: see Workspace.
   Receiver(std::function<void(const std::string& frame)> send, double lock_seconds)
       : send_(std::move(send)), lock_seconds_(lock_seconds) {}
 
   void OnFrame(const nlohmann::json& header, const std::string& payload);
 
   bool finished() const { return state_ == State::kFinished; }
-  // Seconds of silence after which the sender is lost; 0: none.
+  // Seconds of silence after which the sender is lost; 0: never.
   double timeout() const { return timeout_; }
 
  private:
@@ -38,22 +38,22 @@ class Receiver {
     uint64_t size = 0, xxh3 = 0;
     unsigned mode = 0644;
     bool is_there = false;
-    uint64_t have = 0;                          // bytes of its partial file
-    std::unique_ptr<Checksum> have_checksum{};  // of those
+    uint64_t have = 0;                          // size of the partial file
+    std::unique_ptr<Checksum> have_checksum{};  // checksum of the partial file
   };
-  // The file under way.
+  // The file that is being received.
   struct Current {
     size_t file = 0;
     Workspace::Place place;
-    std::string partial;  // its name while it is not whole
+    std::string partial;  // the file's name until it is complete
     UniqueFd fd;
-    uint64_t done = 0, written_back = 0;  // the disk was told to write bytes up to here
+    uint64_t done = 0, written_back = 0;  // write-back was started up to here
     std::unique_ptr<Checksum> sum;
   };
-  // What one file system has to take.
+  // The space that is needed on one file system.
   struct DiskNeed {
     uint64_t bytes = 0, free_bytes = 0;
-    std::string path;  // of one of the files
+    std::string path;  // one of the files there
   };
 
   void OnCopy(const nlohmann::json& header);
@@ -69,7 +69,7 @@ class Receiver {
   static void WriteBack(Current& current);
   void Store();
   void VerifyStoredFiles();
-  // Says now and then how much was read.
+  // Reports the number of bytes read at intervals.
   std::unique_ptr<Checksum> Hash(const UniqueFd& fd, uint64_t size, const Workspace::Place& place);
 
   std::function<void(const std::string&)> send_;
@@ -78,7 +78,7 @@ class Receiver {
   State state_ = State::kStart;
   std::optional<Workspace> workspace_;
   std::vector<Wanted> files_;
-  std::map<uint64_t, DiskNeed> needs_;  // by device
+  std::map<uint64_t, DiskNeed> needs_;  // keyed by device
   std::optional<Current> current_;
   uint64_t checked_ = 0, reported_ = 0;
 };

@@ -16,7 +16,7 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr int kLockPause = 20;  // milliseconds between two tries
+constexpr int kLockPause = 20;  // milliseconds between two attempts
 
 [[noreturn]] void RefuseLink(const std::string& shown) {
   Throw(ErrorCode::kDenied, shown,
@@ -30,7 +30,8 @@ UniqueFd Duplicate(const UniqueFd& fd) {
   return copy;
 }
 
-// The next directory on the way to a file; none if it does not exist and is not to be made.
+// Opens the next directory on the path to a file. Returns no descriptor if the directory does not
+// exist and `make` is false.
 UniqueFd Enter(int directory, const std::string& name, const std::string& shown, bool make) {
   if (make && ::mkdirat(directory, name.c_str(), 0777) != 0 && errno != EEXIST) {
     ThrowErrno("can't create directory", shown);
@@ -102,7 +103,7 @@ Workspace::Place Workspace::Find(const std::string& target, bool make_directorie
 }
 
 Workspace::Room Workspace::RoomFor(const std::string& target) {
-  // The innermost directory that is there already.
+  // Find the innermost directory that already exists.
   std::vector<std::string> steps = PathSteps(target, "path");
   UniqueFd directory;
   while (!directory) {

@@ -9,31 +9,32 @@
 
 #include "base/file.h"
 
-// The directory on a machine into which a copy writes, and out of which it never leads: paths are
-// followed name by name, no symbolic link is followed. One copy at a time has it. Not thread-safe.
+// The directory on a machine into which a copy writes. A copy never leaves it: paths are followed
+// name by name, and no symbolic link is followed. Only one copy at a time can use it. Not
+// thread-safe.
 
 namespace graphd::ctl {
 
 class Workspace {
  public:
-  // Makes the directory if there is none. Waits until other copies into it have ended; throws
+  // Creates the directory if it does not exist. Waits until other copies into it have ended; throws
   // Error(kExists) if that takes longer than `seconds`.
   Workspace(const std::string& path, double seconds);
 
   const std::string& path() const noexcept { return path_; }
   int fd() const noexcept { return root_.get(); }
 
-  // A file's place: the directory that holds it, and its name there.
+  // The location of a file: the directory that contains it and its name there.
   struct Place {
-    UniqueFd directory;  // none: it does not exist
+    UniqueFd directory;  // empty if the directory does not exist
     std::string name;
-    std::string shown;  // the whole path, for messages
+    std::string shown;  // the full path, for messages
   };
-  // Throws Error(kInvalid) for a path that leads out, Error(kDenied) if a symbolic link is on the
-  // way, Error(kExists) if something that is no directory is.
+  // Throws Error(kInvalid) for a path that leaves the workspace, Error(kDenied) if a component is a
+  // symbolic link, Error(kExists) if a component is not a directory.
   Place Find(const std::string& target, bool make_directories);
 
-  // Bytes that the file system in which `target` lies can still take.
+  // The free space of the file system that contains `target`.
   struct Room {
     uint64_t device = 0, free_bytes = 0;
   };
@@ -44,12 +45,13 @@ class Workspace {
 
   std::string path_;
   UniqueFd root_;
-  std::vector<std::string> steps_;  // that led to last_, kept for the next file beside
+  std::vector<std::string> steps_;  // the path of last_, which is cached for the next file in the
+                                    // same directory
   UniqueFd last_;
 };
 
-// What is at a Place: nothing, or a regular file. Throws Error(kDenied) for a symbolic link,
-// Error(kExists) for anything else.
+// Returns the status of a file at a Place, or nothing if it does not exist. Throws Error(kDenied)
+// for a symbolic link, Error(kExists) for anything else that is not a regular file.
 std::optional<struct stat> StatFile(const Workspace::Place& place, const std::string& name);
 
 }  // namespace graphd::ctl

@@ -16,7 +16,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr int kTick = 100;               // milliseconds
-constexpr double kThreadEndSeconds = 3;  // seconds that threads may take to end after a signal
+constexpr double kThreadEndSeconds = 3;  // seconds that threads have to end after a signal
 
 double Now() { return SecondsSince(Clock::time_point{}); }
 

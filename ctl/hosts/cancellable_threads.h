@@ -8,27 +8,27 @@
 #include "base/file.h"
 
 // Threads that work while the main thread draws progress and watches signals. A signal only sets
-// `cancelled`, which the threads look at; if they take longer than a few seconds to end, or at the
-// second signal, the process ends without them. Main thread only, but for `cancelled`.
+// `cancelled`, which the threads check. If they take more than a few seconds to end, or at the
+// second signal, the process exits without waiting for them. Main thread only, except `cancelled`.
 
 namespace graphd::ctl {
 
 class CancellableThreads {
  public:
   CancellableThreads();
-  // The destructor waits for the threads, as Wait does.
+  // Waits for the threads, as Wait does.
   ~CancellableThreads();
   CancellableThreads(const CancellableThreads&) = delete;
   CancellableThreads& operator=(const CancellableThreads&) = delete;
 
-  // `work` must not throw. Throws Error(kOverloaded) if the system has no thread left; what was
-  // started is then cancelled and has ended.
+  // `work` must not throw. Throws Error(kOverloaded) if the system can't start another thread; the
+  // threads started before are then cancelled and have ended.
   void Start(std::function<void()> work);
-  // Until every thread has ended; `tick` is called ten times a second, and once at the end.
+  // Waits until every thread has ended. Calls `tick` ten times a second, and once at the end.
   void Wait(const std::function<void()>& tick);
 
   const std::atomic<bool>& cancelled() const { return cancelled_; }
-  // The signal that cancelled; 0: none.
+  // The signal that cancelled the threads; 0: none.
   int signal() const { return signal_; }
 
  private:

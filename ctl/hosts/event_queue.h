@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "graphd/error.h"
 
-// What the hosts' threads tell graphctl's main thread. Thread-safe. Bounded by its users: they read
-// no more from their hosts while too much is unread, so that a slow terminal slows the trainers and
-// does not fill the memory.
+// The queue of events from the hosts' threads to graphctl's main thread. Thread-safe. Its users
+// bound its size: they stop reading from their hosts while it is full, so that a slow terminal
+// slows the trainers instead of filling the memory.
 
 namespace graphd::ctl {
 
@@ -21,8 +21,8 @@ struct HostEvent {
   size_t host = 0;  // index into the plan's hosts
   Kind kind = Kind::kFrame;
   nlohmann::json header;  // kFrame
-  std::string text;       // kFrame: its payload; kNoise: a line of the supervisor's standard error;
-                          // kClosed: why, empty if it ended as it should
+  std::string text;  // kFrame: payload; kNoise: a line of the supervisor's standard error; kClosed:
+                     // reason, empty for a regular end
   ErrorCode code = ErrorCode::kUnavailable;  // kClosed
 };
 
@@ -30,12 +30,12 @@ class EventQueue {
  public:
   EventQueue();
   void Push(HostEvent event);
-  // Whether more may be read from hosts, now or after waiting for it.
+  // Tells whether more may be read from hosts; WaitForRoom waits until it may.
   bool HasRoom() const;
   void WaitForRoom();
-  // Everything that waits; may be nothing.
+  // Returns all queued events; the list may be empty.
   std::vector<HostEvent> TakeAll();
-  // Readable when something waits.
+  // A descriptor that is readable while events are queued.
   int fd() const { return wake_.get(); }
 
  private:

@@ -5,30 +5,30 @@
 #include <string>
 #include <string_view>
 
-// What `graphctl supervise` says to its launcher over its standard output: each frame is one line
-// of JSON, an object with the key "t" (its kind); if it has the key "n", that many raw bytes and a
-// newline follow, so that a trainer's output crosses byte by byte. Kinds:
+// The frames that `graphctl supervise` sends to its launcher over standard output. Each frame is
+// one line of JSON: an object whose key "t" is its kind. If it has the key "n", n raw bytes and a
+// newline follow, so that a trainer's output crosses unchanged. The kinds are:
 //
-//   hello   version                      first of all
-//   notice  text                         for the user's eyes
-//   ready   started, seconds, port       the daemon serves and the job is registered; port: a free
-//                                        one on the master's host
-//   out     rank, fd, n                  lines of a trainer's output, each with its newline
-//   exit    rank, code, signal           a trainer has ended (signal 0: by itself)
-//   stopped signal                       the supervisor was told to end the job
-//   error   code, text                   ErrorCode's name; the job can't go on
-//   status  status                       ServerStatus, in answer to status orders
-//   done                                 nothing of the job remains on this host
+//    hello   version                      the first frame
+//    notice  text                         a message for the user
+//    ready   started, seconds, port       the daemon serves and the job is registered; port: a free
+//                                         one on the master's host
+//    out     rank, fd, n                  lines of a trainer's output, each with its newline
+//    exit    rank, code, signal           a trainer has ended (signal 0: not by a signal)
+//    stopped signal                       the supervisor received a signal to end the job
+//    error   code, text                   the name of an ErrorCode; the job can't continue
+//    status  status                       ServerStatus, in answer to status orders
+//    done                                 nothing of the job remains on this host
 //
-// The launcher answers, also in lines of JSON: the order, then {"t":"go","port":N}, {"t":"ping"},
-// {"t":"end"}, {"t":"kill"} (no grace); the end of this input means "end", too.
+// The launcher also sends lines of JSON: the order, then {"t":"go","port":N}, {"t":"ping"},
+// {"t":"end"} or {"t":"kill"} (without a grace period). The end of the input means "end" as well.
 
 namespace graphd::ctl {
 
 std::string EncodeFrame(nlohmann::json header, std::string_view payload = {});
 
-// Takes a stream apart. Lines that are no frame (a login shell's greeting) go to `noise`. A frame
-// larger than kMaxFrame makes Feed throw Error(kCorrupt).
+// Splits a stream into frames. Lines that are not frames (for example, a login shell's greeting)
+// are passed to `noise`. Feed throws Error(kCorrupt) if a frame is larger than kMaxFrame.
 class FrameReader {
  public:
   static constexpr size_t kMaxFrame = size_t{1} << 20;

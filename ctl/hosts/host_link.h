@@ -6,26 +6,28 @@
 #include "ctl/hosts/event_queue.h"
 #include "ctl/plan/launch_plan.h"
 
-// A conversation with `graphctl supervise` on one host: a child process here, a channel of an ssh
-// session elsewhere. Frames, noise and at last one kClosed arrive in the EventQueue.
+// A connection to `graphctl supervise` on one host: a child process on this machine, a channel of
+// an ssh session on others. Its frames and stray output are added to the EventQueue, followed by
+// one kClosed at the end.
 
 namespace graphd::ctl {
 
-// How remote hosts are reached.
+// The settings for connecting to remote hosts.
 struct SshOptions {
-  int port = 0;             // 0: as ssh's configuration says, else 22
-  std::string username;     // empty: as ssh's configuration says, else ours
+  int port = 0;             // 0: that of ssh's configuration, else 22
+  std::string username;     // empty: that of ssh's configuration, else ours
   std::string config_file;  // empty: ~/.ssh/config and /etc/ssh/ssh_config
   bool accept_new = false;  // unknown hosts are added to known_hosts instead of refused
   double connect_timeout = 10;
-  double host_timeout = 20;  // a host that acknowledges nothing for so long is lost
+  double host_timeout = 20;  // seconds without an acknowledgement until a host is lost
 };
 
 class HostLink {
  public:
   // Closes the supervisor's input, which ends its job, and waits for its end.
   virtual ~HostLink() = default;
-  // One line for the supervisor. Returns at once; lines after the link has closed are lost.
+  // Sends one line to the supervisor. Returns immediately; lines sent after the link has closed are
+  // lost.
   virtual void Send(const std::string& line) = 0;
 };
 

@@ -7,24 +7,27 @@
 
 #include "ctl/hosts/host_link.h"
 
-// A graphctl that runs a verb on one host, as bytes to and from it, for whoever wants to send as
-// fast as it takes them: a child process here, a channel of an ssh session elsewhere. The end of
-// the stream is the end of its input. One thread. Errors are Error(kUnavailable).
+// A byte stream to and from a `graphctl VERB` process on one host, for a caller that writes as fast
+// as the process reads: a child process on this machine, a channel of an ssh session on others.
+// Destroying the stream closes the process's input. Owned by one thread. Errors are
+// Error(kUnavailable).
 
 namespace graphd::ctl {
 
 class HostStream {
  public:
   virtual ~HostStream() = default;
-  // As many of `bytes` as are taken without waiting for the other side; may be none.
+  // Writes as many of `bytes` as the other side accepts without waiting; may be none. Returns their
+  // number.
   virtual size_t WriteSome(std::string_view bytes) = 0;
-  // What has come, at most `size` bytes; 0 if nothing has.
+  // Reads available bytes, at most `size`. Returns 0 if there are none.
   virtual size_t Read(bool from_stderr, char* bytes, size_t size) = 0;
-  // Whether it has ended; what it said last may still be to be read.
+  // Tells whether the process has ended; its last output may still be unread.
   virtual bool AtEnd() = 0;
-  // Until something can be read or (if `to_write`) written, at most so long. May return early.
+  // Waits until bytes can be read or (if `to_write`) written, at most for `milliseconds`. May
+  // return early.
   virtual void Wait(bool to_write, int milliseconds) = 0;
-  // After AtEnd(): "/bin/graphctl exited with 127".
+  // Describes the end, for example "/bin/graphctl exited with 127". Requires: AtEnd().
   virtual std::string WhyItEnded() = 0;
 };
 

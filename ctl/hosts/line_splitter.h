@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-// Cuts a stream of output into lines for their prefixes. A line ends at '\n', "\r\n", or at a lone
-// '\r' (as progress bars write), and is cut where it reaches kMaxLine. Bytes pass unchanged.
+// Splits output into lines, so that each can get a prefix. A line ends at '\n', "\r\n" or a
+// lone '\r' (as in progress bars), and is cut at kMaxLine bytes. All other bytes are passed
+// unchanged.
 
 namespace graphd::ctl {
 
@@ -30,7 +31,7 @@ class LineSplitter {
     }
   }
 
-  // The stream has ended: what remains is a line.
+  // Passes the rest on as a line, at the end of the stream.
   void Finish() {
     if (!line_.empty()) Emit();
   }

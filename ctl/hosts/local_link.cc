@@ -37,7 +37,7 @@ class LocalLink : public HostLink {
     try {
       WriteExactly(input_.get(), std::as_bytes(std::span(text)), "the supervisor's input");
     } catch (const Error&) {
-      input_.reset();  // it has ended; kClosed says why
+      input_.reset();  // the process has ended; kClosed reports the reason
     }
   }
 

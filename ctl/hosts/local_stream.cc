@@ -26,7 +26,7 @@ class LocalStream : public HostStream {
   LocalStream(const std::string& graphctl, const std::string& verb)
       : graphctl_(graphctl), child_(StartChild(graphctl, verb)) {
     for (const UniqueFd* fd : {&child_.in, &child_.out, &child_.err}) MakeNonBlocking(*fd);
-    ::fcntl(child_.in.get(), F_SETPIPE_SZ, kPipeBytes);  // fewer, larger writes, where allowed
+    ::fcntl(child_.in.get(), F_SETPIPE_SZ, kPipeBytes);  // allows fewer, larger writes; may fail
   }
 
   ~LocalStream() override {
@@ -39,7 +39,7 @@ class LocalStream : public HostStream {
   size_t WriteSome(std::string_view bytes) override {
     const ssize_t put = ::write(child_.in.get(), bytes.data(), bytes.size());
     if (put >= 0) return static_cast<size_t>(put);
-    // After EPIPE what it said last, and its end, are still to be read.
+    // After EPIPE, the process's last output and its end can still be read.
     if (errno != EAGAIN && errno != EINTR && errno != EPIPE)
       ThrowErrno("can't write to", "graphctl");
     return 0;

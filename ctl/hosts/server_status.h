@@ -5,14 +5,14 @@
 
 #include "client/link/control.h"
 
-// A daemon's status as JSON (what --json prints, and what crosses between hosts) and as text.
+// Converts a daemon's status to JSON (for --json and for other hosts) and to text.
 
 namespace graphd::ctl {
 
 nlohmann::json StatusToJson(const ServerStatus& status);
 
-// One daemon with its partitions and jobs, indented under `host`. Takes the JSON, which may come
-// from a graphctl of another version: keys that are missing are shown as unknown.
+// Returns the text for one daemon with its partitions and jobs, indented under `host`. The JSON may
+// come from a graphctl of another version: missing keys are shown as unknown.
 std::string StatusToText(const std::string& host, const nlohmann::json& status);
 
 }  // namespace graphd::ctl
