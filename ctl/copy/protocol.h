@@ -34,10 +34,9 @@
 
 namespace graphd::ctl {
 
-inline constexpr size_t kMaxData = size_t{1} << 20;   // FrameReader accepts no larger payload
-inline constexpr size_t kMaxFiles = size_t{1} << 20;  // per machine
-inline constexpr size_t kHashPiece = size_t{1}
-                                     << 20;  // bytes read at a time; fits into the L2 cache
+inline constexpr size_t kMaxData = size_t{1} << 20;    // FrameReader accepts no larger payload
+inline constexpr size_t kMaxFiles = size_t{1} << 20;   // per machine
+inline constexpr size_t kHashPiece = size_t{1} << 20;  // bytes per read; fits in the L2 cache
 
 std::string ChecksumText(uint64_t checksum);
 // Throws Error(kInvalid) unless `text` is 16 hexadecimal digits.

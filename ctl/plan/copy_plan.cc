@@ -18,7 +18,7 @@ std::string Below(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-// Names cross in JSON.
+// Names are sent as JSON, which must be UTF-8.
 void CheckUtf8(const std::string& name) {
   try {
     nlohmann::json(name).dump();
@@ -29,7 +29,8 @@ void CheckUtf8(const std::string& name) {
   }
 }
 
-// The machines of ip_config: lines with the same address are one, and so are all local ones.
+// Returns the machines of ip_config: lines with the same address are one machine, and so are all
+// local addresses.
 std::vector<CopyHost> MachinesOf(const std::vector<HostLine>& lines, const LocalTest& is_local) {
   std::vector<CopyHost> hosts;
   for (const HostLine& line : lines) {
@@ -108,7 +109,7 @@ class Planner {
     return plan_.files.size() - 1;
   }
 
-  // No file may have the name of a directory in which others lie.
+  // Rejects a file with the path of a directory that contains other files.
   void CheckDirectories() const {
     for (const auto& [target, source] : sources_of_) {
       const auto below = sources_of_.lower_bound(target + "/");
@@ -118,7 +119,7 @@ class Planner {
     }
   }
 
-  // Nor the name of another while it is not whole.
+  // Rejects a file with the name of another file's partial copy.
   void CheckPartials() const {
     for (const auto& [target, source] : sources_of_) {
       const std::string name = PartialName(BaseName(target));
@@ -137,7 +138,7 @@ class Planner {
   const std::string data_;
   const CopySources& sources_;
   CopyPlan plan_;
-  std::map<std::string, std::string> sources_of_;  // by target
+  std::map<std::string, std::string> sources_of_;  // source path, keyed by target
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostOrder, action, version, server, job, trainers,
                                    trainers_on_machine, is_master, host_timeout, stop_job, force)
 
-// Command lines may hold bytes that are no UTF-8. JSON can't; so they are refused here, plainly.
+// Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {
   try {
     return nlohmann::json(order).dump();

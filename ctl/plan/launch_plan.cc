@@ -17,7 +17,8 @@ bool IsLoopbackLiteral(const std::string& address) {
   return address == "localhost" || address == "::1" || address.rfind("127.", 0) == 0;
 }
 
-// A loopback address among several machines would make trainers elsewhere talk to themselves.
+// Rejects a loopback address among several machines: trainers on other machines would connect to
+// themselves.
 void CheckReachable(const std::vector<HostPlan>& hosts) {
   const HostPlan* loopback = nullptr;
   const HostPlan* remote = nullptr;
@@ -36,7 +37,7 @@ int TrainersOf(const HostLine& line, const LaunchOptions& options) {
   return line.num_trainers.value_or(options.num_trainers);
 }
 
-// The machine an address belongs to: all local addresses are one.
+// Returns the machine that an address belongs to: all local addresses are one machine.
 std::string MachineOf(const std::string& address, bool is_local) {
   return is_local ? std::string() : address;
 }

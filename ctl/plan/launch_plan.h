@@ -7,22 +7,22 @@
 #include "ctl/plan/host_order.h"
 #include "wire/ip_config.h"
 
-// From options and ip_config lines to what every host is told: pure, so that `--dry-run` shows
-// exactly what a launch would do.
+// Plans the orders for all hosts, from options and ip_config's lines. Planning has no side effects,
+// so that `--dry-run` shows exactly what a launch would do.
 //
-// Every ip_config line is a machine in DGL's sense: it has a partition and trainers of its own,
+// Every line of ip_config is a machine in DGL's sense: it has one partition and its own trainers,
 // with local ranks from 0. Lines with the same address and port share a daemon and one supervisor.
 
 namespace graphd::ctl {
 
 struct LaunchOptions {
-  ServerSpec server;  // address, port and parts are filled in by host
+  ServerSpec server;  // address, port and parts are set for each host
   std::string workspace;
-  std::string ip_config;  // path that trainers are given
-  int num_trainers = 1;   // per ip_config line; its third column overrides
+  std::string ip_config;  // the path that trainers receive
+  int num_trainers = 1;   // per ip_config line; a third column there overrides it
   int num_samplers = 0;
   int num_omp_threads = 0;
-  int master_port = 0;  // 0: a free one, chosen on the master's host
+  int master_port = 0;  // 0: a free port, chosen on the master's host
   double host_timeout = 20;
   std::vector<std::string> extra_envs;
   UserCommand command;
@@ -30,7 +30,7 @@ struct LaunchOptions {
 
 struct HostPlan {
   bool is_local = false;
-  std::string name;  // for messages: the address, with its port where an address occurs twice
+  std::string name;  // the address, for messages; with its port if the address occurs twice
   HostOrder order;
 };
 
@@ -44,12 +44,12 @@ struct LaunchPlan {
 
 using LocalTest = std::function<bool(const std::string& address)>;
 
-// Hosts with their daemons, without a job: what `graphctl server` and `ps` need.
+// Returns the hosts with their daemons, but without a job, for `graphctl server` and `ps`.
 std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
                                 const LocalTest& is_local, HostAction action);
 
-// Throws Error(kInvalid) for a plan that can't work: no trainer, no command, a loopback address
-// beside hosts that can't reach it.
+// Throws Error(kInvalid) for a plan that can't work: no trainer, no command, or a loopback address
+// that other hosts can't reach.
 LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
                           const std::string& ip_config_text, const std::string& job_id,
                           const LocalTest& is_local);
@@ -57,7 +57,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
 std::string PlanToJson(const LaunchPlan& plan);
 std::string PlanToText(const LaunchPlan& plan);
 
-// Date, time and process: unique among the jobs that one user starts.
+// Returns an id of date, time and process, which is unique among the jobs that one user starts.
 std::string NewJobId();
 
 }  // namespace graphd::ctl

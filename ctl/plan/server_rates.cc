@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// name here, name in a status
+// Pairs of names: in MachineRates' result, in a status.
 constexpr std::array<std::pair<const char*, const char*>, 4> kCounters{
     {{"requests", "requests"},
      {"rows", "rows_served"},
@@ -67,7 +67,7 @@ Row MachineRow(const json& machine) {
           HumanBytes(machine.value("tensor_bytes", uint64_t{0}))};
 }
 
-constexpr size_t kFirstNumber = 2;  // columns from here on are flush right
+constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligned
 
 std::string Aligned(const Row& row, const std::vector<size_t>& widths) {
   std::string line;
@@ -122,7 +122,7 @@ std::vector<std::string> RatesTable(const json& machines) {
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows) {
     if (row.size() < widths.size()) widths[0] = std::max(widths[0], row[0].size());
-    if (row.size() < widths.size()) continue;  // an error has the rest of the line
+    if (row.size() < widths.size()) continue;  // an error takes the rest of the line
     for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
   }
   std::vector<std::string> lines;

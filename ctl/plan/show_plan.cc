@@ -13,8 +13,8 @@ std::string PartsText(const std::vector<PartId>& parts) {
   return Join(words, ",");
 }
 
-// What can be known before the launch: the cores of a remote host can't, so OMP_NUM_THREADS is
-// shown only where it was given.
+// Returns the variables that are known before the launch. The number of a remote host's cores is
+// not, so OMP_NUM_THREADS is shown only if it was given.
 nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
                                const TrainerPlan& trainer) {
   nlohmann::json variables = nlohmann::json::object();

@@ -43,7 +43,7 @@ SplitArguments SplitCommandLine(
         split.options.push_back(word);
         split.options.push_back(arguments[i++]);
       }
-      if (i == first) split.options.push_back(word);  // its reader says that a value is missing
+      if (i == first) split.options.push_back(word);  // the parser reports the missing value
       continue;
     }
     split.options.push_back(word);

@@ -17,9 +17,10 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr int kFullPause = 10;  // milliseconds between two looks at a full queue
+constexpr int kFullPause = 10;  // milliseconds between two checks of a full queue
 
-// One thread, which alone touches the session. Others hand it lines through `outbox_`.
+// A link whose session is used by a single thread. Other threads pass lines to it through
+// `outbox_`.
 class SshLink : public HostLink {
  public:
   SshLink(size_t host, std::string address, std::string graphctl, const SshOptions& options,
@@ -44,7 +45,7 @@ class SshLink : public HostLink {
     {
       std::lock_guard lock(mutex_);
       outbox_ += line + "\n";
-      // Before the connection stands there is no supervisor to tell: it is given up instead.
+      // No supervisor can receive the line before the connection exists, so give the connection up.
       if (!connected_ && line.find("\"end\"") != std::string::npos) closing_ = true;
     }
     Wake();
@@ -76,9 +77,9 @@ class SshLink : public HostLink {
     queue_.Push(std::move(closed));
   }
 
-  // Until the channel's end. The session's socket and our own wake-ups are waited for together;
-  // what libssh has taken off the socket already is read before waiting. While the queue is full
-  // nothing is read, but what we have to say, pings above all, still leaves.
+  // Relays messages until the channel ends. Waits for the session's socket and our own wake-ups
+  // together, after reading everything that libssh has already taken off the socket. While the
+  // queue is full nothing is read, but outgoing lines, above all pings, are still sent.
   void Converse(SshSession& session, SshChannel& channel) {
     FrameReader frames(
         [this](const nlohmann::json& header, std::string payload) {
@@ -100,7 +101,7 @@ class SshLink : public HostLink {
         continue;
       }
       if (ReadAll(channel, frames, noise)) continue;
-      if (channel.AtEnd()) break;  // never while something of it is unread
+      if (channel.AtEnd()) break;  // only after all output is read
       pollfd ready[2] = {{session.fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
       ::poll(ready, 2, 200);
       uint64_t count;
@@ -109,7 +110,7 @@ class SshLink : public HostLink {
     noise.Finish();
   }
 
-  // Whether there was anything.
+  // Returns whether there was any output.
   static bool ReadAll(SshChannel& channel, FrameReader& frames, LineSplitter& noise) {
     char bytes[65536];
     const size_t out = channel.Read(false, bytes, sizeof bytes);

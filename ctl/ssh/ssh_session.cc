@@ -15,7 +15,7 @@
 namespace graphd::ctl {
 namespace {
 
-// known_hosts is one file for all sessions of this process.
+// Serializes access to known_hosts, which all sessions of this process share.
 std::mutex& KnownHostsMutex() {
   static std::mutex mutex;
   return mutex;
@@ -68,7 +68,7 @@ void SshSession::Configure(const SshOptions& options) {
     Throw(ErrorCode::kInvalid, "ssh configuration ", config, ": ", LastError());
   }
   const int no = 0, yes = 1;
-  ssh_options_set(session_, SSH_OPTIONS_PROCESS_CONFIG, &no);  // it has been, just now
+  ssh_options_set(session_, SSH_OPTIONS_PROCESS_CONFIG, &no);  // it was parsed just above
   ssh_options_set(session_, SSH_OPTIONS_NODELAY, &yes);
   if (options.port > 0) {
     const auto port = static_cast<unsigned>(options.port);
@@ -79,7 +79,7 @@ void SshSession::Configure(const SshOptions& options) {
   }
   const long seconds = std::max(1L, static_cast<long>(options.connect_timeout));
   ssh_options_set(session_, SSH_OPTIONS_TIMEOUT, &seconds);
-  // Hardware does AES; libssh's first choice is several times slower.
+  // Prefer AES, which the hardware accelerates; libssh's first choice is several times slower.
   constexpr const char* kCiphers =
       "aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,"
       "aes256-ctr,aes192-ctr,aes128-ctr";
@@ -191,7 +191,8 @@ void SshChannel::Write(const std::string& text) {
     const int put =
         ssh_channel_write(channel_, text.data() + done, static_cast<uint32_t>(text.size() - done));
     if (put <= 0) {
-      // A command that has ended takes no input; what it said, and its end, are still to be read.
+      // A command that has ended accepts no input, but its last output and its end can still be
+      // read.
       if (ssh_is_connected(session_.get())) return;
       Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
     }
@@ -199,7 +200,7 @@ void SshChannel::Write(const std::string& text) {
   }
 }
 
-// Never more than its window: for more of that libssh would wait without end.
+// Writes at most the window's size: libssh would block for an unlimited time on more.
 size_t SshChannel::WriteSome(std::string_view bytes) {
   constexpr size_t kMost = size_t{256} << 10;
   const size_t window = ssh_channel_window_size(channel_);

@@ -9,14 +9,14 @@
 #include "ctl/hosts/host_link.h"
 
 // A thin layer over libssh: a session that is connected, has checked the host's key against
-// known_hosts and is logged in by agent or key; and a channel that runs one command. LoopBound:
-// one thread per session. Errors are Error with the host, the reason and what to do.
+// known_hosts and is logged in by agent or key; and a channel that runs one command. Each session
+// belongs to one thread. Errors name the host, the reason and a remedy.
 
 namespace graphd::ctl {
 
 class SshSession {
  public:
-  // `cancelled` is asked while the connection is being made; when true, Error(kUnavailable).
+  // Calls `cancelled` while connecting; throws Error(kUnavailable) once it returns true.
   SshSession(std::string host, const SshOptions& options, const std::function<bool()>& cancelled);
   ~SshSession();
   SshSession(const SshSession&) = delete;
@@ -40,21 +40,23 @@ class SshSession {
 
 class SshChannel {
  public:
-  // Runs `command` by the user's login shell on the host.
+  // Runs `command` in the user's login shell on the host.
   SshChannel(SshSession& session, const std::string& command);
   ~SshChannel();
   SshChannel(const SshChannel&) = delete;
   SshChannel& operator=(const SshChannel&) = delete;
 
-  // What has arrived, up to `size` bytes; 0 if nothing has. Throws Error(kUnavailable) if the
-  // connection has broken.
+  // Reads available bytes, at most `size`; returns 0 if there are none. Throws Error(kUnavailable)
+  // if the connection is broken.
   size_t Read(bool from_stderr, char* bytes, size_t size);
   void Write(const std::string& text);
-  // As many of `bytes` as the host takes just now; 0 if it takes none, or the command has ended.
+  // Writes as many of `bytes` as the host accepts now. Returns 0 if it accepts none or the command
+  // has ended.
   size_t WriteSome(std::string_view bytes);
   void CloseInput();
   bool AtEnd() const;
-  // After AtEnd(): the command's exit code, -1 if a signal ended it or the host did not say.
+  // Returns the command's exit code; -1 if a signal ended it or the host did not report one.
+  // Requires: AtEnd().
   int ExitStatus();
 
  private:

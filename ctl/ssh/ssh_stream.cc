@@ -25,7 +25,7 @@ class SshStream : public HostStream {
 
   bool AtEnd() override { return channel_.AtEnd(); }
 
-  // The window opens by a message, so that to read is what there is to wait for.
+  // A message opens the window, so waiting for input is sufficient to wait for a write as well.
   void Wait(bool, int milliseconds) override {
     pollfd ready{session_.fd(), POLLIN, 0};
     ::poll(&ready, 1, milliseconds);

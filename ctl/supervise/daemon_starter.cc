@@ -29,12 +29,12 @@
 namespace graphd::ctl {
 namespace {
 
-// Each attempt holds the supervisor's loop up, so it is short.
+// An attempt blocks the supervisor's loop, so it must be short.
 constexpr std::chrono::milliseconds kAttachTimeout{250};
-// A daemon that has said that it is ready may be slow, but not be left: one that ends with its jobs
-// takes a member that gives up for its last, and ends.
+// A daemon that has reported readiness may be slow, but we must not leave: a daemon that ends with
+// its jobs would regard a member that gives up as its last one, and end.
 constexpr std::chrono::seconds kJoinTimeout{30};
-// A daemon that we started but that does not notify is asked so often.
+// Time after which a daemon that we started, but that has not notified, is asked.
 constexpr std::chrono::seconds kWithoutNotice{5};
 
 bool IsLoopback(const std::string& address) {
@@ -56,7 +56,8 @@ bool IsLoopback(const std::string& address) {
   return loopback;
 }
 
-// A datagram socket with a name that the system chooses ("@..." as sd_notify writes abstract ones).
+// Returns a datagram socket with a name that the system chooses, and the name ("@...", which is
+// sd_notify's form of abstract names).
 std::pair<UniqueFd, std::string> MakeNotifySocket() {
   UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -72,7 +73,7 @@ std::pair<UniqueFd, std::string> MakeNotifySocket() {
   return {std::move(socket), "@" + std::string(address.sun_path + 1, length - 1)};
 }
 
-// A runtime directory below /tmp is one that anyone could have made first.
+// Checks the owner of the runtime directory: anyone could have created one below /tmp.
 void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& directory) {
   MakeDirectories(DirName(runtime_dir));
   if (::mkdir(runtime_dir.c_str(), 0755) != 0 && errno != EEXIST) {
@@ -109,8 +110,8 @@ std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::stri
   return words;
 }
 
-// Keys of a part config that tell which graph a server has. Missing ones stay empty: a colleague of
-// another version may write others.
+// The keys of a part config that identify a server's graph. Missing keys stay empty, because
+// another version may write other keys.
 struct GraphKeys {
   std::string graph_name;
   int num_parts = 0;
@@ -167,12 +168,12 @@ bool DaemonStarter::Poll() {
   Attach attach = Attach::kBusy;
   if (NotifiedReady() || now >= next_attempt_) {
     attach = TryAttach();
-    // Less and less often: each attempt waits in the daemon's queue until it has loaded.
+    // Increase the pause: each attempt waits in the daemon's queue until the daemon has loaded.
     const auto pause = std::chrono::duration_cast<Clock::duration>((now - begin_) / 8);
     next_attempt_ = now + (attach == Attach::kBusy ? pause : Clock::duration::zero());
   }
   if (attach == Attach::kNobody && pid_ == 0 && TryLock()) {
-    attach = TryAttach();  // whoever held the lock may have started it
+    attach = TryAttach();  // the lock's last owner may have started it
     if (attach == Attach::kNobody) Start();
   }
   if (attach == Attach::kDone) {
@@ -191,7 +192,7 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
   try {
     auto client = ControlClient::ConnectUnix(socket_path_, kAttachTimeout);
     const ServerStatus status = client->Status();
-    if (status.state != "ready") return Attach::kBusy;  // about to end
+    if (status.state != "ready") return Attach::kBusy;  // the daemon is about to end
     CheckServesSameGraph(status);
     if (member_) {
       client->SetTimeout(kJoinTimeout);
@@ -265,7 +266,7 @@ void DaemonStarter::Start() {
   }
   const bool is_loopback = IsLoopback(spec_.address);
   if (spec_.among_others && is_loopback) {
-    // As Debian's /etc/hosts has it for the host's own name: 127.0.1.1.
+    // Debian's /etc/hosts maps the host's own name to 127.0.1.1.
     Throw(ErrorCode::kInvalid, spec_.address,
           " is a loopback address on this host (see /etc/hosts there), and other machines of "
           "ip_config can't reach it; write the host's IP address into ip_config");
@@ -281,7 +282,7 @@ void DaemonStarter::Start() {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  // An own open file: the lock belongs to this process's, and must end with it.
+  // Opens the file again: the lock belongs to this process's open file and must end with it.
   UniqueFd log = OpenFile(log_path_, O_WRONLY | O_APPEND);
   const pid_t pid = ::fork();
   if (pid < 0) ThrowErrno("can't start", spec_.graphd);
@@ -335,8 +336,8 @@ void DaemonStarter::Abandon() {
     ::poll(nullptr, 0, 5);
   }
   exited_ = true;
-  // In the midst of loading it does not come to removing its socket. Nobody else's is there: we
-  // hold the lock.
+  // A daemon that ends while it is loading does not remove its socket. The socket can't be another
+  // daemon's: we hold the lock.
   ::unlink(socket_path_.c_str());
 }
 

@@ -6,12 +6,12 @@
 
 #include "base/file.h"
 
-// A TCP port of this machine on which nobody listens, for the trainers' rendezvous.
+// Finds an unused TCP port of this machine for the trainers' rendezvous.
 
 namespace graphd::ctl {
 
-// Binds a port that the system chooses on `address` and returns the socket, which keeps others from
-// getting it, with its number. Throws Error(kIo).
+// Binds a port that the system chooses on `address`. Returns the socket, which keeps the port from
+// being assigned to others, and the port number. Throws Error(kIo).
 std::pair<UniqueFd, int> HoldFreePort(const std::string& address);
 
 }  // namespace graphd::ctl

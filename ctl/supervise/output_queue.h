@@ -6,16 +6,16 @@
 #include <string>
 #include <string_view>
 
-// Frames on their way to the launcher: written as fast as it reads, without ever blocking the
-// supervisor's loop. LoopBound: belongs to the loop's thread.
+// The frames that wait for the launcher. They are written as fast as the launcher reads, without
+// blocking the supervisor's loop. Belongs to the loop's thread.
 
 namespace graphd::ctl {
 
 class OutputQueue {
  public:
-  // `fd` becomes non-blocking. `on_room(false)` when more than kFull bytes wait, `on_room(true)`
-  // when they have gone: the trainers' pipes are not read meanwhile. `on_broken` when nobody
-  // reads any more.
+  // Makes `fd` non-blocking. Calls `on_room(false)` when more than kFull bytes wait and
+  // `on_room(true)` when most are written; the trainers' pipes are not read in between. Calls
+  // `on_broken` when nobody reads any longer.
   OutputQueue(uv_loop_t* loop, int fd, std::function<void(bool)> on_room,
               std::function<void()> on_broken);
   ~OutputQueue();
@@ -24,7 +24,7 @@ class OutputQueue {
 
   void Write(std::string_view bytes);
   bool empty() const { return waiting_.empty(); }
-  // Writes what waits, for at most `max_milliseconds`.
+  // Writes waiting frames, for at most `max_milliseconds`.
   void Flush(int max_milliseconds);
   void Close();
 

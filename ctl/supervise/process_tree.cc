@@ -25,7 +25,7 @@ struct ProcessEntry {
   char state;
 };
 
-// The name in /proc/PID/stat may hold anything, so the fields are counted from its last ')'.
+// The name in /proc/PID/stat may contain any character, so fields are counted from its last ')'.
 bool ReadEntry(const char* pid_text, ProcessEntry& entry) {
   const std::string path = std::string("/proc/") + pid_text + "/stat";
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

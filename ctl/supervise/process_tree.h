@@ -5,16 +5,18 @@
 #include <string>
 #include <vector>
 
-// What a process has started, by the parents that /proc shows. With PR_SET_CHILD_SUBREAPER nothing
-// that a trainer starts can leave this tree: not by a new session, not by its parent's death.
+// Finds and kills all processes that a process has started, by their parents in /proc. With
+// PR_SET_CHILD_SUBREAPER, no process that a trainer starts can leave this tree: neither through a
+// new session nor through its parent's death.
 
 namespace graphd::ctl {
 
-// Every living process below `root` (not itself, no zombies), except `spared` and what it started.
+// Returns every living process below `root` (without `root` itself and zombies), except `spared`
+// and its descendants.
 std::vector<pid_t> Descendants(pid_t root, pid_t spared);
 
-// SIGKILLs every descendant until none is left alive or `max_seconds` are over; once if they are 0.
-// Reaps none. Returns how many were killed.
+// Sends SIGKILL to every descendant until none is alive or `max_seconds` have passed; once if
+// `max_seconds` is 0. Reaps none of them. Returns the number of killed processes.
 int KillDescendants(pid_t spared, double max_seconds);
 
 }  // namespace graphd::ctl

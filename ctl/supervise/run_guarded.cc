@@ -21,7 +21,7 @@
 namespace graphd::ctl {
 namespace {
 
-// A page that both processes map.
+// State in a page that both processes map.
 class SharedState : public GuardState {
  public:
   SharedState() {
@@ -42,13 +42,14 @@ int RunChild(pid_t guard, const sigset_t& mask, const std::function<int(GuardSta
              SharedState& state) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guard) return 143;
-  // Also here: while both live, orphans come to the nearer one, which is this.
+  // Set here as well: while both processes live, orphans are adopted by the nearer one, which is
+  // this.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   return supervisor(state);
 }
 
-// Reaps until `child` ends, passing signals on to it. Returns its wait status.
+// Reaps children until `child` ends, and forwards signals to it. Returns its wait status.
 int WaitFor(pid_t child, const sigset_t& watched) {
   while (true) {
     int status = 0;
@@ -85,7 +86,7 @@ int RunGuarded(const std::function<int(GuardState&)>& supervisor) {
   const pid_t child = ::fork();
   if (child < 0) ThrowErrno("can't start", "the supervisor");
   if (child == 0) return RunChild(guard, before, supervisor, state);
-  // Whoever kills every graphctl by name shall leave the one that cleans up behind them.
+  // Another name lets this process survive and clean up if a user kills every graphctl by name.
   ::prctl(PR_SET_NAME, "graphd-guard");
   ::close(STDIN_FILENO);
   const int status = WaitFor(child, watched);

@@ -4,25 +4,25 @@
 
 #include <functional>
 
-// The process around the supervisor. RunGuarded forks: the child runs `supervisor`, the parent is
-// the reaper of everything that the child ever starts. However the child ends, by kill -9 too, the
-// parent kills what is left, except the daemon, and only then ends itself; it holds standard output
-// open until then, so that its end tells the launcher that nothing remains. If the parent is
-// killed, the child gets SIGTERM and ends the job itself. Its name is graphd-guard, so that `pkill
-// graphctl` does not hit both. If both are killed at the same instant, the trainers die with them
-// (PR_SET_PDEATHSIG), but not the processes that those have started.
+// The guard process around the supervisor. RunGuarded forks: the child runs `supervisor`, and the
+// parent reaps all processes that the child ever starts. Whenever the child ends, even by kill -9,
+// the parent kills all remaining processes except the daemon before it ends itself. It keeps
+// standard output open until then, so that its end tells the launcher that no process remains. If
+// the parent is killed, the child receives SIGTERM and ends the job itself. The parent's name is
+// graphd-guard, so that `pkill graphctl` does not kill both. If both are killed at the same
+// instant, the trainers die with them (PR_SET_PDEATHSIG), but processes started by trainers do not.
 
 namespace graphd::ctl {
 
-// What the two share.
+// The state that guard and supervisor share.
 class GuardState {
  public:
   virtual ~GuardState() = default;
-  // The daemon that the supervisor started, which outlives it. 0: none.
+  // Sets the daemon that the supervisor started, which outlives it. 0: no daemon.
   virtual void set_daemon(pid_t pid) = 0;
 };
 
-// Returns the exit code for the whole. Must be called before any thread is started.
+// Returns the exit code of the process. Must be called before any thread is started.
 int RunGuarded(const std::function<int(GuardState&)>& supervisor);
 
 }  // namespace graphd::ctl

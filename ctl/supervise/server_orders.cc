@@ -43,7 +43,7 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
 }
 
-// Waits, at most so long, until `condition` holds.
+// Waits until `condition` holds, at most for `max_seconds`.
 bool WaitUntil(double max_seconds, const std::function<bool()>& condition) {
   const Clock::time_point start = Clock::now();
   while (!condition()) {
@@ -81,7 +81,7 @@ void StartServer(const HostOrder& order, GuardState& guard) {
   try {
     AwaitReady(starter, guard);
   } catch (const Error&) {
-    starter.Abandon();  // nobody would know of it
+    starter.Abandon();  // nobody would know about the daemon
     throw;
   }
   Send({{"t", "ready"},
@@ -98,7 +98,7 @@ void StopServer(const HostOrder& order) {
   client.reset();
   const std::string socket = SocketOf(order.server);
   const auto gone = [&] {
-    pollfd ended{process.get(), POLLIN, 0};  // readable when it has, reaped or not
+    pollfd ended{process.get(), POLLIN, 0};  // readable after its end, reaped or not
     return !FileExists(socket) && (!process || ::poll(&ended, 1, 0) == 1);
   };
   if (!WaitUntil(20, gone)) {
@@ -107,7 +107,8 @@ void StopServer(const HostOrder& order) {
   }
 }
 
-// The processes to tell: a job's supervisors, or, where there are none, its trainers.
+// Returns the processes that receive a job's signal: its supervisors or, if it has none, its
+// trainers.
 std::set<pid_t> ProcessesToSignal(const JobStatus& job) {
   std::set<pid_t> launchers, others;
   for (const MemberStatus& member : job.members) {
@@ -125,7 +126,7 @@ void StopJobs(const HostOrder& order) {
     status = client->Status();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
-    return Send({{"t", "no_server"}, {"text", error.what()}});  // it may have ended with its job
+    return Send({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
   }
   std::set<std::string> jobs;
   std::set<pid_t> signalled;
@@ -142,13 +143,14 @@ void StopJobs(const HostOrder& order) {
         if (jobs.count(job.job_id)) return false;
       }
     } catch (const Error& error) {
-      // A server that ends with its last job has ended; one that is slow has not.
+      // An unavailable server has ended with its last job; any other error means that it is only
+      // slow.
       return error.code() == ErrorCode::kUnavailable;
     }
     return true;
   };
   if (!WaitUntil(5, left)) {
-    for (pid_t pid : signalled) ::kill(pid, SIGKILL);  // its guard ends the trainers
+    for (pid_t pid : signalled) ::kill(pid, SIGKILL);  // their guards end the trainers
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,
             "' are still attached 10 seconds after their launchers were signalled to end");

@@ -3,9 +3,9 @@
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/run_guarded.h"
 
-// The orders that are no job: starting a server, its status, its end, the end of its jobs. They run
-// on the server's host and answer with frames on standard output (hosts/frame_reader.h), always
-// closing with "done" or "error".
+// Carries out the orders that are not jobs: starting a server, its status, stopping it, stopping
+// its jobs. They run on the server's host and answer with frames on standard output
+// (ctl/hosts/frame_reader.h); the last frame is "done" or "error".
 
 namespace graphd::ctl {
 

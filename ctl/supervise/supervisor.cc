@@ -18,7 +18,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr uint64_t kDaemonPollMilliseconds = 5;
-// For a daemon that ends with its last job; less than the launcher waits for its hosts.
+// Time for a daemon that ends with its last job; shorter than the time that the launcher waits for
+// its hosts.
 constexpr int kDaemonEndMs = 8000;
 
 template <class Handle>
@@ -81,7 +82,7 @@ int Supervisor::Run() {
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
-  TakeLines();  // what came together with the order
+  TakeLines();  // lines that arrived together with the order
   while (!all_ended_ || !input_over_) uv_run(&loop_, UV_RUN_ONCE);
   LeaveDaemon();
   output_->Flush(1000);
@@ -92,7 +93,8 @@ void Supervisor::Send(const nlohmann::json& header, std::string_view payload) {
   output_->Write(EncodeFrame(header, payload));
 }
 
-// The job can't go on. Its launcher is told, and tells us when it has told the others.
+// Reports that the job can't continue. The launcher answers with "end" after it has informed all
+// hosts.
 void Supervisor::Fail(ErrorCode code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = ExitCode(code);
   Send({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}});
@@ -106,7 +108,7 @@ void Supervisor::End(bool input_over) {
   trainers_->End(/*at_once=*/false);
 }
 
-// --- What the launcher, the system and the user say
+// --- Input from the launcher, the system and the user
 
 void Supervisor::WatchSignals() {
   const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
@@ -192,7 +194,7 @@ void Supervisor::ReapChildren() {
       guard_.set_daemon(0);
       starter_->OnExit(status);
     } else {
-      trainers_->OnChildExit(pid, status);  // others are orphans that their parents left to us
+      trainers_->OnChildExit(pid, status);  // other children are orphans that we adopted
     }
   }
 }
@@ -253,11 +255,12 @@ void Supervisor::OnReady() {
         {"port", port}});
 }
 
-// A pidfd becomes readable when its process ends, whoever's child it is.
+// A pidfd becomes readable when its process ends, even if it is not our child.
 void Supervisor::WatchDaemonProcess(pid_t pid) {
   if (pid <= 0) return;
   daemon_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!daemon_pidfd_) return;  // a server in another PID namespace: its trainers notice
+  // A server in another PID namespace can't be watched; its trainers notice its end.
+  if (!daemon_pidfd_) return;
   if (uv_poll_init(&loop_, &daemon_exit_, daemon_pidfd_.get()) != 0) return;
   daemon_exit_.data = this;
   uv_poll_start(&daemon_exit_, UV_READABLE, [](uv_poll_t* poll, int, int) {
@@ -270,8 +273,8 @@ void Supervisor::WatchDaemonProcess(pid_t pid) {
   });
 }
 
-// Leaves the job, and waits for the end of a daemon that ends with it, so that nothing is left when
-// `graphctl launch` returns.
+// Leaves the job and waits for the end of a daemon that ends with it, so that no process remains
+// when `graphctl launch` returns.
 void Supervisor::LeaveDaemon() {
   if (!starter_) return;
   if (!ready_) {
@@ -283,7 +286,7 @@ void Supervisor::LeaveDaemon() {
     const ServerStatus status = client_->Status();
     ends = status.ends_with_jobs && status.jobs.size() <= 1;
   } catch (const Error&) {
-    // It has ended already.
+    // The daemon has already ended.
   }
   client_.reset();
   pollfd exit{daemon_pidfd_.get(), POLLIN, 0};
@@ -303,8 +306,8 @@ void Supervisor::StartTrainers(int master_port) {
   }
 }
 
-// The file's path, or, where the host has no such file or another one, that of a copy in memory
-// that lives as long as this process.
+// Returns the file's path or, if the host has no such file or a different one, the path of a copy
+// in memory that exists as long as this process.
 std::string Supervisor::IpConfigPath() {
   if (IsFileWith(order_.job.ip_config, order_.job.ip_config_text)) return order_.job.ip_config;
   ip_config_memory_.reset(static_cast<int>(::syscall(SYS_memfd_create, "ip_config", 1u)));

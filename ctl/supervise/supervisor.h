@@ -13,13 +13,13 @@
 #include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/trainer_group.h"
 
-// One host's part of a job: finds or starts the daemon, joins the job, runs the trainers when the
-// launcher says go, and ends them all when one fails, when the launcher's end of standard input
-// closes or falls silent, on a signal, or when the daemon dies. Stays a member of the job until
-// the launcher ends it, so that a host without trainers serves until the job's end.
+// Runs one host's part of a job: finds or starts the daemon, joins the job and starts the trainers
+// when the launcher sends "go". Ends all trainers when one fails, when the launcher's end of
+// standard input closes or falls silent, on a signal, or when the daemon dies. Stays a member of
+// the job until the launcher ends it, so that a host without trainers serves until the job's end.
 //
-// One thread, one libuv loop, no child watched by libuv: as a subreaper it has children that it
-// did not start.
+// Uses one thread and one libuv loop. libuv does not watch children: as a subreaper, this process
+// has children that it did not start.
 
 namespace graphd::ctl {
 
@@ -30,13 +30,13 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Returns the exit code: 0 if the job's part ended as the launcher wanted.
+  // Returns the exit code: 0 if the job's part ended on the launcher's order.
   int Run();
 
  private:
   void Send(const nlohmann::json& header, std::string_view payload = {});
   void Fail(ErrorCode code, const std::string& text);
-  // What the launcher, the system and the user say
+  // Input from the launcher, the system and the user
   void WatchSignals();
   void WatchInput();
   void ReadInput();
@@ -52,7 +52,7 @@ class Supervisor {
   // Trainers
   void StartTrainers(int master_port);
   std::string IpConfigPath();
-  // Ends the trainers; `input_over`: and then this process.
+  // Ends the trainers and, if `input_over`, this process.
   void End(bool input_over);
 
   HostOrder order_;
@@ -69,9 +69,9 @@ class Supervisor {
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;
   uint64_t last_heard_ = 0;
-  double next_notice_ = 3;  // seconds of waiting for the daemon
+  double next_notice_ = 3;  // seconds of waiting for the daemon until the next notice
   bool ready_ = false, started_ = false, all_ended_ = false, input_over_ = false;
-  bool ending_ = false;  // whyever: the job's end, a failure, a signal
+  bool ending_ = false;  // for any reason: the job's end, a failure, a signal
   int exit_code_ = 0;
 };
 

@@ -17,7 +17,7 @@
 namespace graphd::ctl {
 namespace {
 
-// Our own environment with `variables` set over it.
+// Returns our own environment, overridden by `variables`.
 std::vector<std::string> MergedEnvironment(
     const std::vector<std::pair<std::string, std::string>>& variables) {
   std::map<std::string, std::string> merged;
@@ -61,7 +61,7 @@ Pipe MakePipe() {
                            char* const* words, char* const* environment) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(137);  // it died before the line above
+  if (::getppid() != parent) ::_exit(137);  // the parent died before prctl took effect
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -83,7 +83,7 @@ StartedTrainer StartTrainer(const UserCommand& command, const std::string& works
   std::vector<std::string> words = command.words;
   if (command.is_shell) words = {"/bin/sh", "-c", command.words[0]};
   std::vector<std::string> environment = MergedEnvironment(variables);
-  // execvpe searches the PATH of this process, so one that --extra_envs sets must be ours too.
+  // execvpe searches the PATH of this process, so a PATH from --extra_envs must be set here, too.
   for (const auto& [name, value] : variables) {
     if (name == "PATH") ::setenv("PATH", value.c_str(), 1);
   }
@@ -97,7 +97,7 @@ StartedTrainer StartTrainer(const UserCommand& command, const std::string& works
     RunChild(parent, out.write.get(), err.write.get(), workspace, word_pointers.data(),
              environment_pointers.data());
   }
-  ::setpgid(pid, pid);  // also here, so that the group exists when this returns
+  ::setpgid(pid, pid);  // set here as well, so that the group exists when this returns
   return {pid, std::move(out.read), std::move(err.read)};
 }
 

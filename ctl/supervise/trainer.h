@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "ctl/plan/user_command.h"
 
-// Starting one trainer: its own process group, standard input from /dev/null, output into two
-// pipes, and a SIGKILL from the kernel if the process that started it dies.
+// Starts one trainer in its own process group, with standard input from /dev/null and output into
+// two pipes. The kernel kills it (SIGKILL) if the process that started it dies.
 
 namespace graphd::ctl {
 
@@ -19,8 +19,8 @@ struct StartedTrainer {
   UniqueFd out, err;  // non-blocking read ends
 };
 
-// Must be called by a single-threaded process. A command that can't be run makes the child say so
-// on its standard error and exit with 127 (not found) or 126, as shells do.
+// Must be called by a single-threaded process. If the command can't be run, the child reports that
+// on its standard error and exits with 127 (not found) or 126, like shells.
 StartedTrainer StartTrainer(const UserCommand& command, const std::string& workspace,
                             const std::vector<std::pair<std::string, std::string>>& variables);
 

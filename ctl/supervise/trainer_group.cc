@@ -85,10 +85,11 @@ void TrainerGroup::Pause(bool pause) {
   }
 }
 
-// Reads once, or all there is.
+// Reads once or, if `to_the_end`, everything that is available.
 void TrainerGroup::Read(Stream& stream, bool to_the_end) {
   char bytes[65536];
-  // A trainer that has ended may have left the pipe to a writer that never stops.
+  // Bound the number of rounds: a trainer that has ended may have left the pipe to a process that
+  // writes without end.
   for (int rounds = to_the_end ? 64 : 1; rounds > 0 && stream.open; rounds--) {
     const ssize_t got = ::read(stream.fd.get(), bytes, sizeof bytes);
     if (got > 0) {
@@ -105,7 +106,7 @@ void TrainerGroup::Read(Stream& stream, bool to_the_end) {
   }
 }
 
-// All lines of one read together: a trainer that writes short ones costs no more than their bytes.
+// Passes on all lines of one read together, so that short lines cost no more than their bytes.
 void TrainerGroup::EmitLines(Stream& stream) {
   if (!stream.lines.empty()) events_.on_lines(stream.rank, stream.number, stream.lines);
   stream.lines.clear();
@@ -150,7 +151,7 @@ void TrainerGroup::End(bool at_once) {
       kGraceMilliseconds, 100);
 }
 
-// What they left behind (helpers in the background, in sessions of their own) goes now.
+// Kills the processes that trainers left behind (in the background, in other sessions).
 void TrainerGroup::AllEnded() {
   if (ended_) return;
   ended_ = true;

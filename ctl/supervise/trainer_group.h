@@ -12,44 +12,45 @@
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/trainer.h"
 
-// The trainers of one host: their processes, their output line by line, their exits, their end.
-// Belongs to the loop's thread. Its owner reaps all children, because a subreaper has some that it
-// did not start, and tells of them by OnChildExit.
+// The trainers of one host: their processes, their output by lines, and their exits. Belongs to the
+// loop's thread. The owner reaps all children, because a subreaper has children that it did not
+// start, and reports them through OnChildExit.
 
 namespace graphd::ctl {
 
 class TrainerGroup {
  public:
   struct Events {
-    // Lines of output, each with a newline at its end. fd: 1 or 2.
+    // Receives lines of output, each with a newline at its end. fd: 1 or 2.
     std::function<void(int rank, int fd, std::string_view lines)> on_lines;
-    // After the last line of this trainer. `ending`: it was told to end.
+    // Called after the last line of a trainer. `ending`: whether the trainer was being ended.
     std::function<void(int rank, int code, int signal, bool ending)> on_exit;
-    // Every trainer has ended, and nothing that they started lives any more.
+    // Called when every trainer and every process started by trainers has ended.
     std::function<void()> on_all_ended;
   };
 
-  // `spared`: the daemon, which is our child, too, and no trainer's.
+  // `spared` returns the daemon, which is also a child of this process, but must not be killed.
   TrainerGroup(uv_loop_t* loop, Events events, std::function<pid_t()> spared);
   ~TrainerGroup();
   TrainerGroup(const TrainerGroup&) = delete;
   TrainerGroup& operator=(const TrainerGroup&) = delete;
 
-  // All of them, at most once. Throws Error if one can't be started; those that were, run then.
+  // Starts all trainers; may be called once. Throws Error if one can't be started; the trainers
+  // started before it then keep running.
   void Start(const HostOrder& order, int master_port, const std::string& ip_config);
-  // False if it is none of ours. Ends the others if it failed.
+  // Returns false if `pid` is not a trainer. Ends the other trainers if this one failed.
   bool OnChildExit(pid_t pid, int wait_status);
-  // SIGTERM now and SIGKILL after a grace, or SIGKILL now. Without a running trainer, on_all_ended
-  // is called before this returns, the first time.
+  // Sends SIGTERM now and SIGKILL after a grace period, or SIGKILL now. If no trainer is running,
+  // the first call calls on_all_ended before it returns.
   void End(bool at_once);
-  // Stops or goes on reading output, while nobody takes it.
+  // Pauses or resumes reading output, while nobody accepts it.
   void Pause(bool pause);
   bool ending() const { return ending_; }
-  // Before the loop is run for the last time.
+  // Closes all handles; must be called before the loop runs for the last time.
   void Close();
 
  private:
-  // From SIGTERM to SIGKILL. With what comes before and after, a job ends within a second.
+  // The grace period from SIGTERM to SIGKILL. It lets a job end within a second in total.
   static constexpr uint64_t kGraceMilliseconds = 600;
 
   struct Stream {
@@ -59,7 +60,7 @@ class TrainerGroup {
     int rank = 0;
     int number = 0;  // 1 or 2
     std::unique_ptr<LineSplitter> splitter;
-    std::string lines;  // whole ones that have not been handed on
+    std::string lines;  // complete lines that have not been passed on
     TrainerGroup* owner = nullptr;
   };
   struct Member {

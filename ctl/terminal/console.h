@@ -5,25 +5,26 @@
 #include <string>
 #include <string_view>
 
-// Standard output and standard error for a loop that may never wait for whoever reads them: text is
-// kept, in one order for both, until poll(2) says that it can be written. Not thread-safe.
+// Standard output and standard error for a loop that must never block on their readers. Text is
+// queued, in one order for both, until poll(2) reports that it can be written. Not thread-safe.
 
 namespace graphd::ctl {
 
 class Console {
  public:
-  // Keeps `text` for file descriptor 1 or 2. Whoever adds more while full() lets memory grow.
+  // Queues `text` for file descriptor 1 or 2. Memory grows if callers add more while full().
   void Add(int fd, std::string_view text);
   bool full() const { return size_ >= kFull; }
   bool empty() const { return chunks_.empty(); }
   size_t size() const { return size_; }  // bytes
-  // What to poll for POLLOUT: 1, 2, or -1 when nothing waits.
+  // The descriptor to poll for POLLOUT: 1, 2, or -1 if the queue is empty.
   int fd() const { return chunks_.empty() ? -1 : chunks_.front().fd; }
-  // Writes what can be without waiting; a bounded amount, so that the loop goes on.
+  // Writes what can be written without blocking, up to a bounded amount, so that the loop
+  // continues.
   void WriteSome();
-  // As WriteSome until nothing is left; text for a reader that takes none is dropped.
+  // Writes everything like WriteSome; drops text that its reader does not accept immediately.
   void WriteOrDrop();
-  // Nobody reads standard output any more.
+  // Nobody reads standard output any longer.
   bool out_is_broken() const { return broken_[0]; }
 
  private:
@@ -36,7 +37,7 @@ class Console {
   bool WriteFront();
   void DropFront();
 
-  std::deque<Chunk> chunks_;  // none is empty
+  std::deque<Chunk> chunks_;  // no chunk is empty
   size_t size_ = 0;
   bool broken_[2] = {false, false};
 };

@@ -9,7 +9,7 @@
 namespace graphd::ctl {
 namespace {
 constexpr int kBarWidth = 30;
-// Where nobody watches, a step of unknown length says every so often that it lives.
+// Seconds between messages about a step of unknown length if standard error is not a terminal.
 constexpr uint64_t kQuietSeconds = 60;
 }  // namespace
 

@@ -4,10 +4,10 @@
 
 namespace graphd::ctl {
 
-// A signalfd of what a user or a terminal sends (SIGINT, SIGTERM, SIGHUP), non-blocking; those are
-// blocked from here on, in threads started later, too. What whoever started us has us ignore
-// (nohup, a shell's background jobs) stays ignored: a signalfd would read it all the same. SIGPIPE
-// is ignored from here on.
+// Blocks SIGINT, SIGTERM and SIGHUP in this thread and in all threads that it starts later, and
+// returns a non-blocking signalfd for them. Signals that the parent process has us ignore (nohup, a
+// shell's background jobs) stay ignored: a signalfd would read them nevertheless. Also ignores
+// SIGPIPE.
 UniqueFd WatchSignals();
 
 }  // namespace graphd::ctl

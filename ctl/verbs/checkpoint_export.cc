@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// NumPy's name of a dtype.
+// Returns NumPy's descriptor of a dtype.
 std::string Descr(DType dtype) {
   const std::string name = DTypeName(dtype);
   const size_t size = DTypeSize(dtype);
@@ -29,7 +29,7 @@ std::string Descr(DType dtype) {
   return StrCat(size == 1 ? "|" : "<", kind, size);
 }
 
-// An .npy file whose rows come in any order.
+// A .npy file whose rows can be written in any order.
 class NpyRows {
  public:
   NpyRows(std::string path, DType dtype, const std::vector<int64_t>& shape)
@@ -68,7 +68,7 @@ class NpyRows {
   uint64_t begin_ = 0;
 };
 
-// Tensors may be called anything.
+// Replaces characters that a file name can't contain: tensors may have any name.
 std::string FileNameOf(const std::string& tensor) {
   std::string name = tensor;
   std::replace(name.begin(), name.end(), '/', '_');
@@ -86,7 +86,7 @@ void ExportTensor(CheckpointClient& client, const Checkpoint& checkpoint,
     states = std::make_unique<NpyRows>(stem + ".state.npy", DType::kFloat32,
                                        std::vector<int64_t>{spec.rows, floats});
   }
-  // Partitions come in ascending order, so do their rows.
+  // Partitions arrive in ascending order, and so do their rows.
   int64_t next = 0;
   client.EachRows(checkpoint, tensor, [&](const CheckpointClient::Rows& rows) {
     const size_t row_bytes = rows.values.size() / static_cast<size_t>(rows.count);

@@ -34,14 +34,14 @@ struct CopyArguments {
   bool dry_run = false, json = false;
 };
 
-// A thorough look at what is about to be sent, as `graphctl verify` takes.
+// Checks the files to be sent as thoroughly as `graphctl verify`.
 void VerifySources(const CopySources& sources, CancellableThreads& threads) {
   std::optional<Error> error;
   threads.Start([&] {
     try {
       ProgressLine line;
       const auto step = [&](const std::string& what, uint64_t done, uint64_t total) {
-        if (threads.cancelled()) Throw(ErrorCode::kOverloaded, "interrupted");  // ends the verifier
+        if (threads.cancelled()) Throw(ErrorCode::kOverloaded, "interrupted");  // stops it
         line.Show(what, done, total);
       };
       const VerifyReport report = VerifyGraph(LoadPartConfig(sources.part_config.path), step);
@@ -84,7 +84,7 @@ void PrintJson(const CopyPlan& plan, const std::deque<HostResult>& results, bool
   std::printf("%s\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-// Says what went wrong, and sets the exit code by the first of it.
+// Prints all errors and sets the exit code to that of the first one.
 bool ReportErrors(const CopyPlan& plan, const std::deque<HostResult>& results) {
   int code = 0;
   bool any_sent = false;

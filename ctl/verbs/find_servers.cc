@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{3000};
 
-// Sockets are <runtime_dir>/<server_name>/<port>.sock.
+// The path of a socket is <runtime_dir>/<server_name>/<port>.sock.
 std::vector<FoundServer> ScanThisMachine(const std::string& runtime_dir, const std::string& only) {
   std::vector<std::filesystem::path> sockets;
   std::error_code ignored;

@@ -5,22 +5,23 @@
 
 #include "ctl/verbs/host_options.h"
 
-// The daemons that `graphctl ps` and `graphctl top` show.
+// Finds the daemons that `graphctl ps` and `graphctl top` show.
 
 namespace graphd::ctl {
 
 struct FoundServer {
-  std::string host;       // its address and port; of this machine's, "port 30050"
-  nlohmann::json status;  // as StatusToJson makes it
-  std::string error;      // why it could not be asked; empty if it could
+  std::string host;       // address and port; "port 30050" if found on this machine
+  nlohmann::json status;  // in the form of StatusToJson
+  std::string error;      // the reason if the daemon could not be asked, else empty
 };
 
-// Asks the daemons of options.lines, all at the same time. Without lines those whose sockets lie in
-// `runtime_dir` of this machine, all or those of `only`; a socket where nobody listens is none.
+// Asks the daemons of options.lines concurrently. Without lines, asks those whose sockets are in
+// `runtime_dir` on this machine: all, or those named `only`; sockets on which nobody listens are
+// ignored.
 std::vector<FoundServer> FindServers(const HostOptions& options, const std::string& runtime_dir,
                                      const std::string& only);
 
-// Where this machine's sockets are: --runtime_dir, or its default.
+// Returns the directory of this machine's sockets: --runtime_dir or its default.
 std::string RuntimeDirOf(const HostOptions& options);
 
 }  // namespace graphd::ctl

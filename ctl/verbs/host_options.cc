@@ -16,7 +16,8 @@
 namespace graphd::ctl {
 namespace {
 
-// As DGL's launcher: relative to the workspace; also, for reading here, to the working directory.
+// Looks for a file relative to the workspace, like DGL's launcher, and then relative to the working
+// directory.
 std::string FindForReading(const std::string& path, const std::string& workspace) {
   const std::string first = JoinPath(workspace, path);
   if (FileExists(first)) return first;
@@ -147,7 +148,7 @@ void Resolve(HostOptions& options) {
   if (options.workspace.size() > 1 && options.workspace.back() == '/') options.workspace.pop_back();
   ServerSpec& server = options.server;
   CheckServerName(server.server_name);
-  // A host where none is given runs the one beside its own graphctl.
+  // If no path is given, each host runs the graphd beside its own graphctl.
   if (!server.graphd.empty()) server.graphd = std::filesystem::absolute(server.graphd).string();
   if (server.runtime_dir.empty()) {
     if (const char* given = std::getenv("GRAPHD_RUNTIME_DIR")) server.runtime_dir = given;
@@ -164,7 +165,7 @@ void Resolve(HostOptions& options) {
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);
     const std::string here = std::filesystem::absolute(server.part_config).string();
-    // On other hosts it can't be looked for from here; the workspace is where it belongs.
+    // Existence on other hosts can't be checked from here; the file belongs into the workspace.
     server.part_config = !FileExists(in_workspace) && FileExists(here) ? here : in_workspace;
   }
   if (options.ip_config.empty()) return;

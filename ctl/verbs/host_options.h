@@ -7,7 +7,7 @@
 #include "ctl/hosts/host_link.h"
 #include "ctl/plan/launch_plan.h"
 
-// The options that several verbs have in common: which server, on which hosts, how to reach them.
+// The options that several verbs share: which server, on which hosts, how to connect to them.
 
 namespace graphd::ctl {
 
@@ -15,39 +15,39 @@ struct HostOptions {
   ServerSpec server;
   std::string workspace;  // made absolute by Resolve
   std::string ip_config;
-  std::string graphctl;  // on remote hosts; empty: the same path as here
+  std::string graphctl;  // path on remote hosts; empty: the same path as here
   SshOptions ssh;
 
-  // What Resolve finds.
-  std::string own_path;  // this program's
+  // Set by Resolve.
+  std::string own_path;  // path of this program
   std::string ip_config_text;
   std::vector<HostLine> lines;  // empty if no ip_config was given
 };
 
 void AddServerName(CLI::App& verb, HostOptions& options);
-// --ip_config, --workspace, --runtime_dir and how hosts are reached.
+// Adds --ip_config, --workspace, --runtime_dir and the options of AddSshOptions.
 void AddHostOptions(CLI::App& verb, HostOptions& options);
-// How remote hosts are reached: --graphctl, --ssh_port and so on.
+// Adds the options for connecting to remote hosts: --graphctl, --ssh_port and so on.
 void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh);
-// --part_config, --graphd and what else a daemon is started with.
+// Adds --part_config, --graphd and the other options for starting a daemon.
 void AddServerStartOptions(CLI::App& verb, HostOptions& options);
 
-// The path of this program.
+// Returns the path of this program.
 std::string OwnPath();
 
-// Makes paths absolute, reads ip_config, finds the programs. Throws Error(kNotFound) naming every
-// place where a file was looked for.
+// Makes paths absolute, reads ip_config and finds the programs. Throws Error(kNotFound) naming
+// every place where a file was looked for.
 void Resolve(HostOptions& options);
 
-// What one host answered to a server order.
+// The answer of one host to a server order.
 struct HostAnswer {
   bool ok = false;
   ErrorCode code = ErrorCode::kUnavailable;
-  std::string error;                   // if not ok
-  std::vector<nlohmann::json> frames;  // ready, status, stopped_job, notice
+  std::string error;                   // set if not ok
+  std::vector<nlohmann::json> frames;  // kinds: ready, status, stopped_job, notice
 };
 
-// Sends each host its order, all at the same time, and waits for all answers. By host.
+// Sends all hosts their orders concurrently and waits for all answers. Returns one answer per host.
 std::vector<HostAnswer> AskHosts(const std::vector<HostPlan>& hosts, const HostOptions& options);
 
 }  // namespace graphd::ctl

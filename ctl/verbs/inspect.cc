@@ -105,7 +105,7 @@ std::string FeatureText(const ordered_json& feature) {
   return text;
 }
 
-// Plain members as "key  value", lists of objects as one line each.
+// Prints plain members as "key  value" and lists of objects as one line per object.
 void Print(const ordered_json& root) {
   for (const auto& [key, value] : root.items()) {
     if (!value.is_array()) {

@@ -17,9 +17,9 @@
 namespace graphd::ctl {
 namespace {
 
-constexpr std::chrono::seconds kEndTimeout{10};  // for hosts to say that nothing remains
+constexpr std::chrono::seconds kEndTimeout{10};  // time for hosts to report that nothing remains
 
-// How much output may wait for its reader while the job ends; what comes beyond it is dropped.
+// The maximum amount of output that may wait for its reader while the job ends; more is dropped.
 constexpr size_t kMostAtEnd = size_t{16} << 20;
 
 }  // namespace
@@ -45,7 +45,7 @@ int JobRunner::Run() {
   const UniqueFd signals = WatchSignals();
   OpenLinks();
   while (!AllClosed() || (!console_.empty() && signals_ == 0)) {
-    // While its reader is slow, the trainers wait with their output, except at the end.
+    // While the reader of our output is slow, trainers wait, except while the job ends.
     const bool take = ending_ || !console_.full();
     pollfd inputs[3] = {{take ? queue_.fd() : -1, POLLIN, 0},
                         {signals.get(), POLLIN, 0},
@@ -67,13 +67,13 @@ int JobRunner::Run() {
   return exit_code_;
 }
 
-// What has not been read by now stays unread.
+// Drops output that is not read immediately.
 void JobRunner::Finish() {
   if (dropped_) PrintMessage("some output at the job's end was dropped, because nobody read it");
   console_.WriteOrDrop();
 }
 
-// Without waiting for the hosts' threads.
+// Exits without waiting for the hosts' threads.
 void JobRunner::GiveUp() {
   for (size_t i = 0; i < hosts_.size(); i++) {
     if (!hosts_[i].closed) {

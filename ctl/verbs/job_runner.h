@@ -8,9 +8,9 @@
 #include "ctl/hosts/host_link.h"
 #include "ctl/terminal/console.h"
 
-// Runs a LaunchPlan: a link per host; when every daemon is ready the trainers start everywhere;
-// the first failure, signal or lost host ends them everywhere. Prints the trainers' lines with
-// their prefixes. Main thread only, with SIGINT, SIGTERM and SIGHUP blocked in every thread.
+// Runs a LaunchPlan with one link per host. When every daemon is ready, the trainers start on all
+// hosts; the first failure, signal or lost host ends them on all hosts. Prints the trainers' lines
+// with their prefixes. Main thread only, with SIGINT, SIGTERM and SIGHUP blocked in every thread.
 
 namespace graphd::ctl {
 
@@ -18,8 +18,8 @@ class JobRunner {
  public:
   JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_graphctl, SshOptions ssh);
 
-  // Returns the job's exit code: 0, the first failing trainer's, 128 + signal, or ExitCode of what
-  // went wrong.
+  // Returns the job's exit code: 0, that of the first failing trainer, 128 + signal, or the
+  // ExitCode of an error.
   int Run();
 
  private:
@@ -40,7 +40,7 @@ class JobRunner {
   void Finish();
   [[noreturn]] void GiveUp();
   void SendPings();
-  // The first call decides the exit code.
+  // Ends the job; the first call decides the exit code.
   void End(int code, const std::string& why);
   bool AllClosed() const;
   const std::string& LabelOf(int rank) const;
@@ -50,7 +50,7 @@ class JobRunner {
   SshOptions ssh_;
   EventQueue queue_;
   std::vector<Host> hosts_;
-  std::vector<std::string> labels_;  // by rank
+  std::vector<std::string> labels_;  // indexed by rank
   Console console_;
   int master_port_ = 0;
   int signals_ = 0;

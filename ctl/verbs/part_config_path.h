@@ -4,8 +4,9 @@
 
 namespace graphd::ctl {
 
-// The part config that `path` names: itself, or the one .json file of a directory. Throws
-// Error(kNotFound) if there is none, Error(kInvalid) naming them if there are several.
+// Returns the part config that `path` refers to: the path itself, or the only .json file of a
+// directory. Throws Error(kNotFound) if the directory has no .json file, Error(kInvalid) naming
+// them if it has several.
 std::string FindPartConfig(const std::string& path);
 
 }  // namespace graphd::ctl

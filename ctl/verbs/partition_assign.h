@@ -5,15 +5,15 @@
 
 #include "format/partition/assign_nodes.h"
 
-// The options of `graphctl partition` that say which partition owns which node.
+// The options of `graphctl partition` that determine which partition owns which node.
 
 namespace graphd::ctl {
 
 class PartitionAssign {
  public:
-  // The object must outlive the parsing.
+  // The object must outlive the parsing of options.
   void AddOptions(CLI::App& verb);
-  // What was given. Throws Error(kInvalid) for words that are none.
+  // Copies the parsed options. Throws Error(kInvalid) for unknown names.
   void Apply(AssignOptions& options) const;
 
  private:

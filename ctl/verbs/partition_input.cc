@@ -20,7 +20,7 @@
 namespace graphd::ctl {
 namespace {
 
-// The value that belongs to a word, or Error(kInvalid) listing the words.
+// Returns the value of a choice, or throws Error(kInvalid) listing all choices.
 template <class T, size_t N>
 T Choose(const char* option, const std::string& word,
          const std::pair<const char*, T> (&choices)[N]) {
@@ -101,7 +101,7 @@ PartitionInput::Format PartitionInput::FormatByName() const {
                          {"partition", Format::kPartition}});
 }
 
-// What a JSON file describes, by its keys.
+// Returns the kind of graph that a JSON file describes, by its keys.
 PartitionInput::Format PartitionInput::JsonFormat(const std::string& path) {
   const nlohmann::json document = ParseJsonFile(path);
   const JsonField root(document, path);
@@ -163,7 +163,7 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) 
   return ReadGraphFiles(options);
 }
 
-// What would change nothing is refused: whoever gave it expects that it does.
+// Rejects options that would have no effect: a user who gives them expects one.
 void PartitionInput::CheckOptions(Format format, bool files) const {
   if (format != Format::kOgb && !split_.empty()) {
     Throw(ErrorCode::kInvalid, "--split ", split_, ": only an input in OGB's layout has splits");

@@ -7,8 +7,8 @@
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
 
-// The options of `graphctl partition` that say which graph to read and how, and the choice of its
-// reader.
+// The options of `graphctl partition` that name the input graph and its format, and the choice of
+// its reader.
 
 namespace graphd::ctl {
 
@@ -16,18 +16,18 @@ class PartitionInput {
  public:
   // The object must outlive `verb`.
   void AddOptions(CLI::App& verb);
-  // Throws Error(kInvalid) for options that make no sense together, Error(kNotFound) listing what
-  // was looked for if there is nothing to read, and what the readers throw. `output`: the directory
-  // that is about to be written, in which no partitions that are read may lie.
+  // Throws Error(kInvalid) for contradictory options, Error(kNotFound) listing what was looked for
+  // if there is no input, and the readers' errors. `output`: the directory that will be written; it
+  // must not contain partitions that are read.
   RawGraph Read(const std::string& output, const StepProgress& progress) const;
 
  private:
   enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kChunked, kPartition };
   Format FormatByName() const;
-  // By what is at --input.
+  // Determines the format from the file or directory at --input.
   Format Detect() const;
   static Format JsonFormat(const std::string& path);
-  // metadata.json in --input, or the file itself.
+  // Returns metadata.json in --input, or --input itself if it is a file.
   std::string MetadataPath() const;
   void CheckOptions(Format format, bool files) const;
   RawGraph ReadPartitions(const std::string& output, const StepProgress& progress) const;

@@ -5,7 +5,7 @@
 
 #include "format/partitioner.h"
 
-// The options of `graphctl partition` that say in which format it writes, and how.
+// The options of `graphctl partition` that determine the output format and its details.
 
 namespace graphd::ctl {
 
@@ -13,8 +13,8 @@ class PartitionOutput {
  public:
   // The object must outlive `verb`.
   void AddOptions(CLI::App& verb);
-  // Sets format and dgl; says on standard error if an option changes nothing in the native format.
-  // Throws Error(kInvalid) for unknown names.
+  // Sets format and dgl; prints a note on standard error if an option has no effect in the native
+  // format. Throws Error(kInvalid) for unknown names.
   void Apply(PartitionOptions& options) const;
 
  private:

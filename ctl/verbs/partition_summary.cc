@@ -23,7 +23,7 @@ struct Share {
   double imbalance;
 };
 
-// How uneven the partitions are: node types, edge types, all edges, and the classes of
+// Returns the imbalance of partitions in node types, edge types, all edges, and the classes of
 // --balance_ntypes.
 std::vector<Share> Shares(const PartitionSummary& summary) {
   const PartitionBook& book = summary.meta->book;

@@ -4,7 +4,7 @@
 
 #include "format/partitioner.h"
 
-// What `graphctl partition` says on standard output when it is done.
+// Prints the summary of `graphctl partition` on standard output.
 
 namespace graphd::ctl {
 
@@ -13,7 +13,7 @@ struct PartitionCost {
   uint64_t peak_bytes = 0;
 };
 
-// The most memory that this process has had so far.
+// Returns the peak resident memory of this process in bytes.
 uint64_t PeakMemory();
 
 void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& cost);

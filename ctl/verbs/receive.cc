@@ -10,20 +10,20 @@
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/verbs/verbs.h"
 
-// The hidden verb by which graphctl copy works on a machine; see ctl/copy/protocol.h.
+// The hidden verb that receives files on behalf of `graphctl copy`; see ctl/copy/protocol.h.
 
 namespace graphd::ctl {
 namespace {
 
 constexpr size_t kRead = size_t{256} << 10;
-// For an older copy's receiver to notice that its sender has gone.
+// Time for an earlier copy's receiver to notice that its sender has ended.
 constexpr double kLockSeconds = 20;
 
 void Send(const std::string& frame) {
   WriteExactly(STDOUT_FILENO, std::as_bytes(std::span(frame)), "standard output");
 }
 
-// False at the end of standard input.
+// Returns false at the end of standard input.
 bool FeedSome(FrameReader& frames, std::vector<char>& buffer, double timeout) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
   const int got = ::poll(&ready, 1, timeout > 0 ? static_cast<int>(timeout * 1000) : -1);
@@ -58,7 +58,7 @@ int Receive() {
     return 0;
   } catch (const Error& error) {
     return fail(error.code(), error.what());
-  } catch (const std::exception& error) {  // a header that is no message of ours
+  } catch (const std::exception& error) {  // a header with unexpected types
     return fail(ErrorCode::kInvalid, error.what());
   }
 }

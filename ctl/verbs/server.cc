@@ -33,7 +33,7 @@ std::vector<HostPlan> Plan(HostOptions& options, HostAction action) {
   return PlanHosts(options.server, options.lines, IsLocalAddress, action);
 }
 
-// Asks all hosts, shows each answer, and makes the first failure graphctl's exit code.
+// Asks all hosts and prints each answer; the first failure determines graphctl's exit code.
 void AskAndShow(
     const std::vector<HostPlan>& plan, const ServerArguments& arguments,
     const std::function<std::string(const std::string& host, const HostAnswer&)>& show) {

@@ -32,7 +32,7 @@ void Stop(StopArguments& arguments) {
   const std::vector<HostAnswer> answers = AskHosts(plan, options);
   std::set<std::string> stopped;
   int code = 0;
-  std::string absent;  // why a host has no server
+  std::string absent;  // the reason if a host has no server
   for (size_t i = 0; i < plan.size(); i++) {
     if (!answers[i].ok) {
       std::fprintf(stderr, "graphctl: %s: %s\n", plan[i].name.c_str(), answers[i].error.c_str());

@@ -11,15 +11,15 @@
 #include "ctl/supervise/supervisor.h"
 #include "ctl/verbs/verbs.h"
 
-// The hidden verb by which graphctl works on a host: reads one order from standard input and
-// carries it out. See hosts/frame_reader.h for the conversation.
+// The hidden verb that carries out graphctl's orders on a host: reads one order from standard
+// input. ctl/hosts/frame_reader.h describes the protocol.
 
 namespace graphd::ctl {
 namespace {
 
 constexpr size_t kMaxOrder = size_t{8} << 20;
 
-// The first line of standard input, and what of the rest has come with it.
+// Returns the first line of standard input, and the rest of the input that was read with it.
 std::pair<std::string, std::string> ReadOrderLine() {
   std::string text;
   char bytes[65536];

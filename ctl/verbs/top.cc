@@ -36,17 +36,17 @@ struct TopArguments {
   bool once = false, json = false;
 };
 
-using Sample = std::vector<FoundServer>;  // of one time
+using Sample = std::vector<FoundServer>;  // taken at one time
 
 Sample Ask(const TopArguments& arguments, bool named) {
   return FindServers(arguments.hosts, RuntimeDirOf(arguments.hosts),
                      named ? arguments.hosts.server.server_name : "");
 }
 
-// The status of the same daemon's place in an earlier sample, or null.
+// Returns the status of the same daemon in an earlier sample, or null.
 json StatusIn(const Sample& sample, const FoundServer& server) {
   for (const FoundServer& found : sample) {
-    // On one machine servers of several names may have the same port, at different addresses.
+    // On one machine, servers with different names may have the same port at different addresses.
     if (found.error.empty() && found.host == server.host &&
         found.status.value("server_name", "") == server.status.value("server_name", "")) {
       return found.status;
@@ -65,7 +65,7 @@ json Machines(const Sample& before, const Sample& after) {
   return machines;
 }
 
-// A job has trainers on several machines, and is shown once.
+// Returns one line per job, even if it has trainers on several machines.
 std::vector<std::string> JobLines(const Sample& sample) {
   std::map<std::string, std::string> jobs;
   for (const FoundServer& found : sample) {
@@ -100,7 +100,7 @@ std::vector<std::string> Lines(const Sample& before, const Sample& after) {
   return lines;
 }
 
-// In place of what the terminal shows; what it has no room for is left out.
+// Replaces the terminal's content; lines and columns that do not fit are omitted.
 void Draw(const std::vector<std::string>& lines) {
   winsize window{};
   ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
@@ -133,9 +133,9 @@ void Top(TopArguments& arguments, bool named) {
   Sample before;
   Sample after = Ask(arguments, named);
   for (;;) {
-    // One screen without rates, at once, where somebody waits for the first.
+    // Print one screen without rates immediately if a user waits for the first one.
     if (!arguments.once) Show(arguments, before, after, terminal);
-    if (std::ferror(stdout)) return;  // its reader has gone
+    if (std::ferror(stdout)) return;  // nobody reads the output any longer
     pollfd told{signals.get(), POLLIN, 0};
     if (::poll(&told, 1, static_cast<int>(arguments.interval * 1000)) > 0) return;
     before = std::move(after);

@@ -9,7 +9,8 @@
 namespace graphd::ctl {
 namespace {
 
-// Letters to insert, remove or change to make one of the other (Levenshtein).
+// Returns the number of letters to insert, remove or change to turn one word into the other
+// (Levenshtein distance).
 size_t Distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -24,7 +25,7 @@ size_t Distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// ", did you mean 'x'", if something is near.
+// Returns ", did you mean 'x'" if a name is similar, else an empty text.
 std::string Guess(const std::string& word, const std::vector<std::string>& names) {
   const auto nearest = std::min_element(names.begin(), names.end(), [&](auto& a, auto& b) {
     return Distance(word, a) < Distance(word, b);
@@ -33,7 +34,7 @@ std::string Guess(const std::string& word, const std::vector<std::string>& names
   return ", did you mean '" + *nearest + "'";
 }
 
-// All of them, the hidden ones too.
+// Returns all verbs, including hidden ones.
 std::vector<const CLI::App*> Verbs(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }

@@ -6,9 +6,8 @@
 
 namespace graphd::ctl {
 
-// Throws Error(kInvalid), naming what was meant perhaps, on the first word that is no verb or
-// option of `app`. Before parsing, which would rather complain of what is missing because of the
-// slip.
+// Throws Error(kInvalid) with a suggestion at the first word that is not a verb or option of `app`.
+// Must be called before parsing: CLI11 would report an option that the typing error leaves missing.
 void RefuseUnknownWords(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace graphd::ctl

@@ -4,20 +4,21 @@
 
 #include "ctl/plan/user_command.h"
 
-// The subcommands of graphctl. Each Add function lives in ctl/<verb>.cc, adds its subcommand with
-// its options, help and examples to `app`, and sets a callback that does the work. Callbacks throw
-// graphd::Error; main turns it into a message and an exit code, or call SetExitCode for a job's.
+// The subcommands of graphctl. Each Add function is defined in ctl/verbs/<verb>.cc, adds its
+// subcommand with options, help and examples to `app`, and sets a callback that does the work. A
+// callback throws graphd::Error, which main turns into a message and an exit code, or calls
+// SetExitCode for the exit code of a job.
 
 namespace graphd::ctl {
 
-// "--num_parts,--num-parts": DGL's name with underscores and the same with dashes.
+// Returns "--num_parts,--num-parts": DGL's name with underscores and the same name with dashes.
 std::string Flags(const std::string& name_with_underscores);
 
-// The exit code of graphctl when the callback returns; 0 at first.
+// Sets graphctl's exit code for when the callback returns; the default is 0.
 void SetExitCode(int code);
 
-// `command`: what main finds after the options of `launch` (SplitLaunchArguments) when the callback
-// runs.
+// `command`: the words that main finds after the options of `launch` (SplitLaunchArguments); read
+// when the callback runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);
 void AddCheckpoint(CLI::App& app);
 void AddConvert(CLI::App& app);
@@ -32,7 +33,7 @@ void AddSupervise(CLI::App& app);
 void AddTop(CLI::App& app);
 void AddVerify(CLI::App& app);
 
-// Takes the user's command off a `graphctl launch` line, by the options that `launch` declares.
+// Separates the user's command from the options of `graphctl launch`, as declared by `launch`.
 SplitArguments SplitLaunchArguments(const CLI::App& launch,
                                     const std::vector<std::string>& arguments);
 
