@@ -86,15 +86,15 @@ std::string CopyProgressBoard::StatusLine(size_t host, const Row& row,
     case Step::kConnecting:
       return "connecting";
     case Step::kChecking:
-      return StrCat("looking what is there, ", HumanBytes(progress.checked), " of ",
+      return StrCat("checking existing files, ", HumanBytes(progress.checked), " of ",
                     HumanBytes(plan_.hosts[host].bytes));
     case Step::kWaiting:
-      return StrCat("waiting to be sent ", HumanBytes(total));
+      return StrCat("waiting for its turn to receive ", HumanBytes(total));
     case Step::kSending:
       return StrCat("sending ", progress.files_missing, " files, ", Percent(sent, total), " % of ",
                     HumanBytes(total), Rate(sent, SecondsSince(row.sending_since)));
     case Step::kFinishing:
-      return "writing to the disk";
+      return "writing to disk";
     default:
       return "";
   }

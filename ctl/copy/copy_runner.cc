@@ -50,7 +50,7 @@ void CopyRunner::ChecksumSources() {
     });
   }
   ProgressLine line;
-  threads_.Wait([&] { line.Show("checking the files here", done, total); });
+  threads_.Wait([&] { line.Show("checking the local files", done, total); });
   if (error) throw *error;
 }
 

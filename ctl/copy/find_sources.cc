@@ -54,7 +54,7 @@ class Finder {
       shown.push_back(StrCat("and ", problems_.size() - shown.size(), " more"));
     }
     Throw(ErrorCode::kNotFound, whose, ": ", Join(shown, "; "),
-          "; all that is copied has to be on this machine");
+          "; all files to copy must be on this machine");
   }
 
  private:
@@ -135,7 +135,7 @@ void FindScripts(const fs::path& folder, const std::string& relative, std::set<f
                  Finder& finder, std::vector<CopySources::Script>& scripts) {
   if (!parents.insert(fs::canonical(folder)).second) {
     Throw(ErrorCode::kInvalid, "--script_folder: ", folder.string(),
-          " is a symbolic link to a folder around it; remove it");
+          " is a symbolic link to one of its parent folders; remove it");
   }
   std::vector<fs::path> entries(fs::directory_iterator(folder), fs::directory_iterator{});
   std::sort(entries.begin(), entries.end());
@@ -148,7 +148,7 @@ void FindScripts(const fs::path& folder, const std::string& relative, std::set<f
     }
     if (scripts.size() > kMaxFiles) {
       Throw(ErrorCode::kInvalid, "--script_folder has more than ", kMaxFiles,
-            " files; give the folder of the scripts alone");
+            " files; give a folder that contains only scripts");
     }
   }
 }

@@ -182,7 +182,7 @@ void HostCopy::OnFrame(const json& header) {
   } else if (kind == "finished") {
     finished_ = true;
   } else {
-    Throw(ErrorCode::kCorrupt, "it said '", kind.substr(0, 64), "' out of turn", kHint);
+    Throw(ErrorCode::kCorrupt, "it sent an unexpected '", kind.substr(0, 64), "'", kHint);
   }
 }
 
@@ -240,15 +240,15 @@ void HostCopy::Read() {
 void HostCopy::CountReceived(size_t bytes) {
   received_ += bytes;
   if (received_ <= max_received_) return;
-  Throw(ErrorCode::kCorrupt, "it said more than ", HumanBytes(max_received_),
-        ", far more than a copy has to say", kHint);
+  Throw(ErrorCode::kCorrupt, "it sent more than ", HumanBytes(max_received_),
+        ", far more than a copy needs", kHint);
 }
 
 void HostCopy::CheckStall() const {
   if (timeouts_.stall <= 0 || SecondsSince(last_progress_) <= timeouts_.stall) return;
-  Throw(ErrorCode::kUnavailable, "it got no further for ", timeouts_.stall,
-        " s; look whether its disk hangs, and run the copy again, it goes on where it was (or give "
-        "it longer by --stall_timeout)");
+  Throw(ErrorCode::kUnavailable, "it made no progress for ", timeouts_.stall,
+        " s; check its disk and run the copy again, which continues where it stopped (or increase "
+        "--stall_timeout)");
 }
 
 void HostCopy::AwaitAnswer(const bool& answered) {
@@ -282,7 +282,7 @@ void HostCopy::ThrowEnded() {
           "); install it there, or name it with --graphctl");
   }
   Throw(ErrorCode::kUnavailable, "its graphctl ended before the copy was complete (", why,
-        "); run the copy again, it goes on where it was");
+        "); run the copy again, which continues where it stopped");
 }
 
 }  // namespace graphd::ctl

@@ -35,8 +35,8 @@ uint64_t Number(const json& header, const char* key, uint64_t max) {
 std::string Text(const json& header, const char* key) {
   const auto found = header.find(key);
   if (found != header.end() && found->is_string()) return found->get<std::string>();
-  Throw(ErrorCode::kInvalid, "the sender gave no text as ", key,
-        "; is it a graphctl of the same version?");
+  Throw(ErrorCode::kInvalid, "the sender's ", key,
+        " is not a text; is it a graphctl of the same version?");
 }
 
 UniqueFd OpenAt(const Workspace::Place& place, const std::string& name, int flags) {
@@ -48,7 +48,7 @@ UniqueFd OpenAt(const Workspace::Place& place, const std::string& name, int flag
 [[noreturn]] void DiskFull(const std::string& path, uint64_t needed, uint64_t free_bytes) {
   Throw(ErrorCode::kOverloaded, path, ": the disk is full: ", HumanBytes(needed), " (", needed,
         " bytes) are needed and ", HumanBytes(free_bytes), " (", free_bytes,
-        " bytes) are free; make room and run the copy again, it goes on where it was");
+        " bytes) are free; make room and run the copy again, which continues where it stopped");
 }
 
 }  // namespace
@@ -62,15 +62,15 @@ void Receiver::OnFrame(const json& header, const std::string& payload) {
   if (kind == "put" && state_ == State::kListed && !current_) return OnPut(header);
   if (kind == "data" && current_) return OnData(payload);
   if (kind == "finish" && state_ == State::kListed && !current_) return OnFinish(header);
-  Throw(ErrorCode::kInvalid, "the sender said '", kind.substr(0, 64),
-        "' out of turn; is it a graphctl of the same version?");
+  Throw(ErrorCode::kInvalid, "the sender sent an unexpected '", kind.substr(0, 64),
+        "'; is it a graphctl of the same version?");
 }
 
 void Receiver::OnCopy(const json& header) {
   const std::string version = Text(header, "version");
   if (version != GRAPHD_VERSION) {
-    Throw(ErrorCode::kVersion, "this host has graphctl ", GRAPHD_VERSION,
-          " and the sending one is ", version.substr(0, 64), "; install the same version on both");
+    Throw(ErrorCode::kVersion, "this host has graphctl ", GRAPHD_VERSION, " and the sender has ",
+          version.substr(0, 64), "; install the same version on both");
   }
   timeout_ = static_cast<double>(Number(header, "timeout", 1 << 20));
   workspace_.emplace(Text(header, "workspace"), lock_seconds_);
@@ -79,7 +79,8 @@ void Receiver::OnCopy(const json& header) {
 
 void Receiver::OnWant(const json& header) {
   if (files_.size() == kMaxFiles) {
-    Throw(ErrorCode::kInvalid, "the copy has more than ", kMaxFiles, " files; pack small ones");
+    Throw(ErrorCode::kInvalid, "the copy has more than ", kMaxFiles,
+          " files; pack small files into archives");
   }
   Wanted file;
   file.path = Text(header, "path");
@@ -152,13 +153,13 @@ void Receiver::CheckRoom() const {
 void Receiver::OnPut(const json& header) {
   const auto index = static_cast<size_t>(Number(header, "file", kMaxFiles));
   if (index >= files_.size() || files_[index].is_there) {
-    Throw(ErrorCode::kInvalid, "the sender sends file ", index, ", which nobody lacks");
+    Throw(ErrorCode::kInvalid, "the sender sent file ", index, ", which is not missing");
   }
   Wanted& file = files_[index];
   const uint64_t offset = Number(header, "offset", file.size);
   if (offset != 0 && (offset != file.have || !file.have_checksum)) {
-    Throw(ErrorCode::kInvalid, file.path, ": the sender goes on at ", offset, ", expected 0 or ",
-          file.have);
+    Throw(ErrorCode::kInvalid, file.path, ": the sender continues at offset ", offset,
+          ", expected 0 or ", file.have);
   }
   Current next;
   next.file = index;
@@ -168,7 +169,7 @@ void Receiver::OnPut(const json& header) {
   next.fd = OpenAt(next.place, next.partial, O_RDWR | O_CREAT | O_NONBLOCK);
   const uint64_t length = static_cast<uint64_t>(::lseek(next.fd.get(), 0, SEEK_END));
   if (offset != 0 && length != offset) {
-    Throw(ErrorCode::kCorrupt, next.place.shown, ": its partial file has changed meanwhile");
+    Throw(ErrorCode::kCorrupt, next.place.shown, ": its partial file has changed during the copy");
   }
   if (offset == 0 && ::ftruncate(next.fd.get(), 0) != 0) ThrowErrno("can't empty", next.partial);
   // Reserves the space now without changing the length. Some file systems do not support this.
@@ -233,8 +234,8 @@ void Receiver::Store() {
   if (done.sum->Digest() != file.xxh3) {
     ::unlinkat(done.place.directory.get(), done.partial.c_str(), 0);
     Throw(ErrorCode::kCorrupt, shown, ": checksum ", ChecksumText(done.sum->Digest()),
-          " of what came, expected ", ChecksumText(file.xxh3),
-          "; the source changed meanwhile, or it was damaged on the way: run the copy again");
+          " of the received bytes, expected ", ChecksumText(file.xxh3),
+          "; the source changed, or the bytes were damaged in transit: run the copy again");
   }
   if (::fchmod(done.fd.get(), file.mode) != 0) ThrowErrno("can't set the permissions of", shown);
   StatFile(done.place, done.place.name);  // refuses to replace anything but a regular file
@@ -264,14 +265,15 @@ void Receiver::OnFinish(const json& header) {
 void Receiver::VerifyStoredFiles() {
   for (const Wanted& file : files_) {
     const Workspace::Place place = workspace_->Find(file.path, false);
-    if (!StatFile(place, place.name)) Throw(ErrorCode::kNotFound, place.shown, " has gone");
+    if (!StatFile(place, place.name))
+      Throw(ErrorCode::kNotFound, place.shown, " was removed during the copy");
     const UniqueFd fd = OpenAt(place, place.name, O_RDONLY);
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // from the disk, not from the page cache
     const uint64_t found = Hash(fd, file.size, place)->Digest();
     if (found == file.xxh3) continue;
     Throw(ErrorCode::kCorrupt, place.shown, ": checksum ", ChecksumText(found),
           " when read again, expected ", ChecksumText(file.xxh3),
-          "; is somebody else writing there, or the disk damaged?");
+          "; does another process write there, or is the disk damaged?");
   }
 }
 

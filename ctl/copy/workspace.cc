@@ -20,8 +20,8 @@ constexpr int kLockPause = 20;  // milliseconds between two attempts
 
 [[noreturn]] void RefuseLink(const std::string& shown) {
   Throw(ErrorCode::kDenied, shown,
-        " is a symbolic link, and a copy follows none inside the workspace; remove it, or give the "
-        "directory to which it leads as --workspace");
+        " is a symbolic link, and a copy does not follow links inside the workspace; remove it, or "
+        "give its target as --workspace");
 }
 
 UniqueFd Duplicate(const UniqueFd& fd) {
@@ -44,7 +44,7 @@ UniqueFd Enter(int directory, const std::string& name, const std::string& shown,
   if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (S_ISLNK(info.st_mode)) RefuseLink(shown);
     if (!S_ISDIR(info.st_mode)) {
-      Throw(ErrorCode::kExists, shown, " is no directory; move it out of the way");
+      Throw(ErrorCode::kExists, shown, " is not a directory; move it out of the way");
     }
   }
   errno = error;
@@ -68,8 +68,8 @@ void Workspace::Lock(double seconds) {
     if (errno != EWOULDBLOCK && errno != EINTR) ThrowErrno("can't lock", path_);
     if (SecondsSince(start) > seconds) {
       Throw(ErrorCode::kExists, path_,
-            ": another graphctl copy writes there; wait for its end, and if ip_config has this "
-            "machine under two names, use one");
+            ": another graphctl copy writes there; wait until it ends, and if ip_config lists this "
+            "machine under two names, use only one");
     }
     ::poll(nullptr, 0, kLockPause);
   }
@@ -77,7 +77,7 @@ void Workspace::Lock(double seconds) {
 
 Workspace::Place Workspace::Find(const std::string& target, bool make_directories) {
   std::vector<std::string> steps = PathSteps(target, "path");
-  if (steps.empty()) Throw(ErrorCode::kInvalid, "path '", target, "' names no file");
+  if (steps.empty()) Throw(ErrorCode::kInvalid, "path '", target, "' does not name a file");
   Place place;
   place.name = steps.back();
   place.shown = path_ + "/" + Join(steps, "/");
@@ -113,7 +113,7 @@ Workspace::Room Workspace::RoomFor(const std::string& target) {
   struct statvfs system {};
   struct stat info {};
   if (::fstatvfs(directory.get(), &system) != 0 || ::fstat(directory.get(), &info) != 0) {
-    ThrowErrno("can't ask for the free space of", path_);
+    ThrowErrno("can't determine the free space of", path_);
   }
   const auto blocks = ::geteuid() == 0 ? system.f_bfree : system.f_bavail;
   return {info.st_dev, static_cast<uint64_t>(blocks) * system.f_frsize};

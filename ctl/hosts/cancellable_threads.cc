@@ -24,7 +24,7 @@ double Now() { return SecondsSince(Clock::time_point{}); }
 
 CancellableThreads::CancellableThreads()
     : signals_(WatchSignals()), ended_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!ended_) ThrowErrno("can't make", "an eventfd");
+  if (!ended_) ThrowErrno("can't create", "an eventfd");
 }
 
 CancellableThreads::~CancellableThreads() { Wait({}); }
@@ -42,7 +42,8 @@ void CancellableThreads::Start(std::function<void()> work) {
     const size_t others = --running_;
     cancelled_ = true;
     Wait({});
-    Throw(ErrorCode::kOverloaded, "can't start a thread beside ", others, " others: ", error.what(),
+    Throw(ErrorCode::kOverloaded, "can't start another thread beside ", others,
+          " running ones: ", error.what(),
           "; raise the limit of processes (ulimit -u, or the container's)");
   }
 }

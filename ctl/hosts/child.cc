@@ -18,7 +18,7 @@ struct Pipe {
 
 Pipe MakePipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't make", "a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't create", "a pipe");
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 

@@ -7,7 +7,7 @@
 namespace graphd::ctl {
 
 EventQueue::EventQueue() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!wake_) ThrowErrno("can't make", "an eventfd");
+  if (!wake_) ThrowErrno("can't create", "an eventfd");
 }
 
 void EventQueue::Push(HostEvent event) {

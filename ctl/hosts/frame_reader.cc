@@ -42,7 +42,7 @@ bool FrameReader::TakeOne() {
   size_t next = end + 1;
   if (header.contains("n")) {
     const bool good = header["n"].is_number_unsigned() && header["n"].get<size_t>() <= kMaxFrame;
-    if (!good) Throw(ErrorCode::kCorrupt, "it sent a frame of an impossible size");
+    if (!good) Throw(ErrorCode::kCorrupt, "it sent a frame of an invalid size");
     const size_t size = header["n"].get<size_t>();
     if (buffer_.size() - next < size + 1) return false;
     payload = buffer_.substr(next, size);

@@ -24,8 +24,9 @@ void CheckUtf8(const std::string& name) {
     nlohmann::json(name).dump();
   } catch (const nlohmann::json::type_error&) {
     const auto replace = nlohmann::json::error_handler_t::replace;
-    Throw(ErrorCode::kInvalid, "the path ", nlohmann::json(name).dump(-1, ' ', false, replace),
-          " in the workspace would not be UTF-8; rename what is not");
+    Throw(
+        ErrorCode::kInvalid, "the path ", nlohmann::json(name).dump(-1, ' ', false, replace),
+        " in the workspace would not be UTF-8; rename files and folders whose names are not UTF-8");
   }
 }
 
@@ -102,8 +103,8 @@ class Planner {
     CheckUtf8(target);
     const auto [other, fresh] = sources_of_.emplace(target, source.path);
     if (!fresh) {
-      Throw(ErrorCode::kInvalid, other->second, " and ", source.path, " would both become ", target,
-            " in the workspace; rename one, or choose another --rel_data_path");
+      Throw(ErrorCode::kInvalid, other->second, " and ", source.path, " would both be copied to ",
+            target, " in the workspace; rename one, or choose another --rel_data_path");
     }
     plan_.files.push_back({source, std::move(target), false, {}});
     return plan_.files.size() - 1;
@@ -114,8 +115,8 @@ class Planner {
     for (const auto& [target, source] : sources_of_) {
       const auto below = sources_of_.lower_bound(target + "/");
       if (below == sources_of_.end() || below->first.rfind(target + "/", 0) != 0) continue;
-      Throw(ErrorCode::kInvalid, source, " would become ", target, " in the workspace, and ",
-            below->second, " ", below->first, "; rename one, or choose another --rel_data_path");
+      Throw(ErrorCode::kInvalid, source, " would be copied to ", target, " in the workspace, and ",
+            below->second, " to ", below->first, "; rename one, or choose another --rel_data_path");
     }
   }
 
@@ -130,7 +131,7 @@ class Planner {
       const auto other = sources_of_.find(target.substr(0, target.rfind('/') + 1) + name);
       if (other == sources_of_.end()) continue;
       Throw(ErrorCode::kInvalid, other->second, " has the name that ", source,
-            " has in the workspace until it is whole; if it is left from a copy remove it, else "
+            " has in the workspace during a copy; remove it if an earlier copy left it, else "
             "rename it");
     }
   }
@@ -160,7 +161,7 @@ std::string RewritePartConfig(const std::string& text, const std::string& path,
                               const std::string& directory) {
   auto root = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object())
-    Throw(ErrorCode::kCorrupt, path, " is no JSON object, as part configs are");
+    Throw(ErrorCode::kCorrupt, path, " is not a JSON object; is it a part config?");
   const nlohmann::ordered_json before = root;
   for (auto& [key, value] : root.items()) {
     if ((key == "node_map" || key == "edge_map") && value.is_string()) {

@@ -31,7 +31,8 @@ std::string EncodeOrder(const HostOrder& order) {
     return nlohmann::json(order).dump();
   } catch (const nlohmann::json::exception&) {
     Throw(ErrorCode::kInvalid,
-          "the command, an option or ip_config holds bytes that are not UTF-8; write them as UTF-8 "
+          "the command, an option or ip_config contains bytes that are not UTF-8; write them as "
+          "UTF-8 "
           "or put the command in a script");
   }
 }

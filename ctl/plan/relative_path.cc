@@ -17,7 +17,7 @@ std::vector<std::string> PathSteps(const std::string& path, const std::string& w
   if (!path.empty() && path[0] == '/') refuse("is absolute");
   std::vector<std::string> steps;
   for (std::string& step : Split(path, '/')) {
-    if (step == "..") refuse("leads out of its directory");
+    if (step == "..") refuse("contains '..'");
     if (step.size() > NAME_MAX) refuse("has a name that is too long");
     if (!step.empty() && step != ".") steps.push_back(std::move(step));
   }

@@ -64,11 +64,11 @@ std::string PlanToJson(const LaunchPlan& plan) {
 std::string PlanToText(const LaunchPlan& plan) {
   const HostOrder& first = plan.hosts[0].order;
   std::string text = StrCat("job ", plan.job_id, " on server '", first.server.server_name, "' (",
-                            first.server.keep_alive ? "keeps on living" : "ends with its last job",
+                            first.server.keep_alive ? "keeps running" : "ends with its last job",
                             " if this launch starts it)\n");
   text += StrCat("workspace ", first.job.workspace, "\npart config ", first.server.part_config,
                  "\n", plan.world_size, " trainers, master ", plan.master_addr, ", port ",
-                 plan.master_port ? StrCat(plan.master_port) : "chosen there", "\n");
+                 plan.master_port ? StrCat(plan.master_port) : "chosen by its host", "\n");
   text += StrCat(first.job.command.is_shell ? "command, by /bin/sh: " : "command: ",
                  DisplayCommand(first.job.command), "\n");
   for (const HostPlan& host : plan.hosts) {

@@ -31,7 +31,7 @@ class SshLink : public HostLink {
         options_(options),
         queue_(queue),
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!wake_) ThrowErrno("can't make", "an eventfd");
+    if (!wake_) ThrowErrno("can't create", "an eventfd");
     thread_ = std::thread([this] { Run(); });
   }
 

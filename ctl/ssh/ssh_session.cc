@@ -92,7 +92,7 @@ void SshSession::Connect(const SshOptions& options, const std::function<bool()>&
   ssh_set_blocking(session_, 0);
   int result;
   while ((result = ssh_connect(session_)) == SSH_AGAIN) {
-    if (cancelled()) Throw(ErrorCode::kUnavailable, "the connection was given up");
+    if (cancelled()) Throw(ErrorCode::kUnavailable, "the connection attempt was cancelled");
     if (SecondsSince(start) > options.connect_timeout) {
       Throw(ErrorCode::kUnavailable, "can't reach it over ssh within ", options.connect_timeout,
             " s; check its address in ip_config, its network and its sshd");
@@ -131,8 +131,8 @@ void SshSession::CheckHostKey(const SshOptions& options) {
     case SSH_KNOWN_HOSTS_CHANGED:
     case SSH_KNOWN_HOSTS_OTHER:
       Throw(ErrorCode::kDenied, "HOST KEY CHANGED: ", key, ", and ", known_hosts,
-            " has another one; either the host was installed anew (then: ssh-keygen -R ", host_,
-            "), or someone stands between");
+            " has a different one; either the host was reinstalled (then run ssh-keygen -R ", host_,
+            "), or another machine intercepts the connection");
     case SSH_KNOWN_HOSTS_UNKNOWN:
     case SSH_KNOWN_HOSTS_NOT_FOUND:
       if (options.accept_new) {
@@ -154,7 +154,7 @@ void SshSession::LogIn() {
   ssh_options_get(session_, SSH_OPTIONS_USER, &user);
   const std::string name = user ? user : "?";
   ssh_string_free_char(user);
-  Throw(ErrorCode::kDenied, "it does not let user '", name, "' in by key (", LastError(),
+  Throw(ErrorCode::kDenied, "it does not accept a key of user '", name, "' (", LastError(),
         "); put a key into ssh-agent or ~/.ssh, and its public half into authorized_keys there; "
         "--ssh_username names another user");
 }
@@ -180,7 +180,7 @@ size_t SshChannel::Read(bool from_stderr, char* bytes, size_t size) {
                                                from_stderr ? 1 : 0);
   if (got > 0) return static_cast<size_t>(got);
   if (got == SSH_ERROR && !AtEnd()) {
-    Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
+    Throw(ErrorCode::kUnavailable, "the ssh connection failed: ", session_.LastError());
   }
   return 0;
 }
@@ -194,7 +194,7 @@ void SshChannel::Write(const std::string& text) {
       // A command that has ended accepts no input, but its last output and its end can still be
       // read.
       if (ssh_is_connected(session_.get())) return;
-      Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
+      Throw(ErrorCode::kUnavailable, "the ssh connection failed: ", session_.LastError());
     }
     done += static_cast<size_t>(put);
   }
@@ -209,7 +209,7 @@ size_t SshChannel::WriteSome(std::string_view bytes) {
   const int put = ssh_channel_write(channel_, bytes.data(), static_cast<uint32_t>(size));
   if (put > 0) return static_cast<size_t>(put);
   if (ssh_is_connected(session_.get())) return 0;
-  Throw(ErrorCode::kUnavailable, "the ssh connection broke: ", session_.LastError());
+  Throw(ErrorCode::kUnavailable, "the ssh connection failed: ", session_.LastError());
 }
 
 void SshChannel::CloseInput() { ssh_channel_send_eof(channel_); }

@@ -67,7 +67,7 @@ std::pair<UniqueFd, std::string> MakeNotifySocket() {
       socket && ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) == 0;
   size = sizeof address;
   if (!bound || ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    ThrowErrno("can't make", "a notification socket");
+    ThrowErrno("can't create", "a notification socket");
   }
   const size_t length = size - offsetof(sockaddr_un, sun_path);
   return {std::move(socket), "@" + std::string(address.sun_path + 1, length - 1)};
@@ -182,7 +182,7 @@ bool DaemonStarter::Poll() {
   }
   if (seconds() > spec_.start_timeout) {
     Throw(ErrorCode::kDeadline, "the server '", spec_.server_name, "' was not ready within ",
-          spec_.start_timeout, " seconds; give --start_timeout more", LogTail());
+          spec_.start_timeout, " seconds; increase --start_timeout", LogTail());
   }
   return false;
 }
@@ -210,7 +210,7 @@ DaemonStarter::Attach DaemonStarter::TryAttach() {
 }
 
 void DaemonStarter::CheckServesSameGraph(const ServerStatus& status) const {
-  const std::string who = StrCat("the living server '", spec_.server_name, "' at ",
+  const std::string who = StrCat("the running server '", spec_.server_name, "' at ",
                                  HostPort(spec_.address, spec_.port));
   const char* remedy = "; give another --server_name, or stop it with `graphctl server stop`";
   for (PartId part : spec_.parts) {
@@ -228,7 +228,7 @@ void DaemonStarter::CheckServesSameGraph(const ServerStatus& status) const {
   if (!same) {
     Throw(ErrorCode::kExists, who, " has graph '", status.graph_name, "' in ", status.num_parts,
           " parts, and ", spec_.part_config, " is graph '", keys.graph_name, "' in ",
-          keys.num_parts, remedy);
+          keys.num_parts, " parts", remedy);
   }
 }
 
@@ -243,8 +243,8 @@ void DaemonStarter::CheckNumParts(int num_parts) const {
 bool DaemonStarter::TryLock() {
   if (log_lock_) return true;
   if (spec_.part_config.empty()) {
-    Throw(ErrorCode::kUnavailable, "no server '", spec_.server_name, "' lives at ",
-          HostPort(spec_.address, spec_.port), ", and without --part_config none can be started");
+    Throw(ErrorCode::kUnavailable, "no server '", spec_.server_name, "' runs at ",
+          HostPort(spec_.address, spec_.port), ", and --part_config is required to start one");
   }
   MakeRuntimeDirectory(spec_.runtime_dir, directory_);
   UniqueFd log = OpenFile(log_path_, O_WRONLY | O_CREAT | O_APPEND, 0644);

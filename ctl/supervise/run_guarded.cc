@@ -68,7 +68,7 @@ void ReportKilled(int signal, int killed) {
       EncodeFrame({{"t", "error"},
                    {"code", ErrorCodeName(ErrorCode::kUnavailable)},
                    {"text", StrCat("the supervisor was killed by signal ", signal, "; ended ",
-                                   killed, " processes that it left")}});
+                                   killed, " remaining processes")}});
   [[maybe_unused]] ssize_t written = ::write(STDOUT_FILENO, frame.data(), frame.size());
 }
 

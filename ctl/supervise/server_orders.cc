@@ -36,7 +36,7 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   const std::string socket = SocketOf(server);
   if (!FileExists(socket)) {
     Throw(
-        ErrorCode::kUnavailable, "no server '", server.server_name, "' lives at ",
+        ErrorCode::kUnavailable, "no server '", server.server_name, "' runs at ",
         HostPort(server.address, server.port), " (there is no ", socket,
         "); start it with `graphctl server start`, or give the --runtime_dir it was started with");
   }
@@ -70,7 +70,7 @@ void AwaitReady(DaemonStarter& starter, GuardState& guard) {
       starter.OnExit(status);
     }
     if (InputHasEnded(10)) {
-      Throw(ErrorCode::kUnavailable, "graphctl has gone while the server was starting");
+      Throw(ErrorCode::kUnavailable, "graphctl ended while the server was starting");
     }
   }
   guard.set_daemon(starter.started_pid());
@@ -153,7 +153,7 @@ void StopJobs(const HostOrder& order) {
     for (pid_t pid : signalled) ::kill(pid, SIGKILL);  // their guards end the trainers
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,
-            "' are still attached 10 seconds after their launchers were signalled to end");
+            "' are still attached 10 seconds after their launchers received SIGTERM");
     }
   }
   for (const std::string& job : jobs) Send({{"t", "stopped_job"}, {"job", job}});
@@ -178,7 +178,7 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
         break;
       case HostAction::kRun:
-        Throw(ErrorCode::kInternal, "a job is no server order");
+        Throw(ErrorCode::kInternal, "a job is not a server order");
     }
     Send({{"t", "done"}});
     return 0;

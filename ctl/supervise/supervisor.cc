@@ -205,7 +205,7 @@ void Supervisor::StartDaemon() {
   struct stat info {};
   if (::stat(order_.job.workspace.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     Throw(ErrorCode::kNotFound, "workspace ", order_.job.workspace,
-          " is not a directory on this host; make it there, or give the right --workspace");
+          " is not a directory on this host; create it there, or give the right --workspace");
   }
   const JobMember member{order_.job.job_id, JobRole::kLauncher, 0, order_.job.world_size,
                          DisplayCommand(order_.job.command)};
@@ -229,7 +229,7 @@ void Supervisor::PollDaemon() {
     if (ready) return OnReady();
     if (starter_->seconds() < next_notice_) return;
     Send({{"t", "notice"},
-          {"text", StrCat("waiting for server '", order_.server.server_name, "' since ",
+          {"text", StrCat("waiting for server '", order_.server.server_name, "' for ",
                           static_cast<int>(starter_->seconds()), " s; it ",
                           starter_->started_pid() ? "is loading" : "does not answer yet")}});
     next_notice_ *= 2;
@@ -311,7 +311,7 @@ void Supervisor::StartTrainers(int master_port) {
 std::string Supervisor::IpConfigPath() {
   if (IsFileWith(order_.job.ip_config, order_.job.ip_config_text)) return order_.job.ip_config;
   ip_config_memory_.reset(static_cast<int>(::syscall(SYS_memfd_create, "ip_config", 1u)));
-  if (!ip_config_memory_) ThrowErrno("can't make", "an ip_config in memory");
+  if (!ip_config_memory_) ThrowErrno("can't create", "an ip_config in memory");
   WriteExactly(ip_config_memory_.get(), std::as_bytes(std::span(order_.job.ip_config_text)),
                "ip_config");
   return StrCat("/proc/", ::getpid(), "/fd/", ip_config_memory_.get());

@@ -52,7 +52,7 @@ struct Pipe {
 
 Pipe MakePipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't make", "a pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("can't create", "a pipe");
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }

@@ -17,7 +17,7 @@ UniqueFd WatchSignals() {
   ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   UniqueFd fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) ThrowErrno("can't make", "a signalfd");
+  if (!fd) ThrowErrno("can't create", "a signalfd");
   return fd;
 }
 

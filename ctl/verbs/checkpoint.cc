@@ -89,7 +89,7 @@ void Create(const CheckpointArgs& args) {
   for (const std::string& path : args.files) {
     const std::string file = std::filesystem::path(path).filename();
     if (options.files.contains(file)) {
-      Throw(ErrorCode::kInvalid, "two files are called '", file, "'; rename one");
+      Throw(ErrorCode::kInvalid, "two files have the name '", file, "'; rename one");
     }
     options.files[file] = ReadTextFile(path, size_t{1} << 30);
   }
@@ -107,7 +107,7 @@ void List(const CheckpointArgs& args) {
     return;
   }
   for (const Checkpoint& checkpoint : all) PrintCheckpoint(checkpoint);
-  if (all.empty()) std::puts("no checkpoint is there");
+  if (all.empty()) std::puts("no checkpoints");
 }
 
 void Restore(const CheckpointArgs& args) {
@@ -166,7 +166,9 @@ void AddName(CLI::App& action, CheckpointArgs& args) {
 }
 
 void AddTensors(CLI::App& action, CheckpointArgs& args) {
-  action.add_option("--tensors", args.tensors, "Only these, separated by commas; otherwise all")
+  action
+      .add_option("--tensors", args.tensors,
+                  "Only these tensors, separated by commas (default: all)")
       ->delimiter(',');
 }
 
@@ -175,31 +177,32 @@ void AddTensors(CLI::App& action, CheckpointArgs& args) {
 void AddCheckpoint(CLI::App& app) {
   auto args = std::make_shared<CheckpointArgs>();
   CLI::App* verb =
-      app.add_subcommand("checkpoint", "Keeps tensors as they are, and brings them back");
+      app.add_subcommand("checkpoint", "Create, restore and export checkpoints of tensors");
   verb->require_subcommand(1);
   verb->footer(kCheckpointExamples);
-  CLI::App* create = AddAction(*verb, args, "create", "Makes one while training goes on", Create);
+  CLI::App* create =
+      AddAction(*verb, args, "create", "Create a checkpoint while training continues", Create);
   AddName(*create, *args);
   AddTensors(*create, *args);
-  create->add_option("--file", args->files, "Keep this file with it; may be given several times")
+  create->add_option("--file", args->files, "Keep this file as well; may be given several times")
       ->check(CLI::ExistingFile);
-  AddAction(*verb, args, "list", "Lists those that are whole", List);
+  AddAction(*verb, args, "list", "List complete checkpoints", List);
   AddName(*AddAction(
-              *verb, args, "show", "Shows what is in one",
+              *verb, args, "show", "Show the contents of a checkpoint",
               [](const CheckpointArgs& given) { Show(given, ConnectTo(given)->Find(given.name)); }),
           *args);
   CLI::App* restore =
-      AddAction(*verb, args, "restore", "Gives tensors the rows and states that they had", Restore);
+      AddAction(*verb, args, "restore", "Restore the rows and states of tensors", Restore);
   AddName(*restore, *args);
   AddTensors(*restore, *args);
-  AddName(*AddAction(*verb, args, "delete", "Removes one",
+  AddName(*AddAction(*verb, args, "delete", "Delete a checkpoint",
                      [](const CheckpointArgs& given) { ConnectTo(given)->Delete(given.name); }),
           *args);
   CLI::App* exported =
-      AddAction(*verb, args, "export", "Writes tensors to .npy files, and the kept files", Export);
+      AddAction(*verb, args, "export", "Write tensors to .npy files, and the kept files", Export);
   AddName(*exported, *args);
   AddTensors(*exported, *args);
-  exported->add_option("--output", args->output, "Directory to make")->required();
+  exported->add_option("--output", args->output, "Directory to create")->required();
 }
 
 }  // namespace graphd::ctl

@@ -95,7 +95,7 @@ void ExportTensor(CheckpointClient& client, const Checkpoint& checkpoint,
       const int64_t to = rows.orig_ids.empty() ? next : rows.orig_ids[i];
       if (to < 0 || to >= spec.rows) {
         Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': orig_id ", to, " is outside 0..",
-              spec.rows - 1, ", so it is no row of an array");
+              spec.rows - 1, ", so it is not a row of the array");
       }
       values.Write(to, rows.values.subspan(i * row_bytes, row_bytes));
       if (states) states->Write(to, rows.states.subspan(i * state_bytes, state_bytes));
@@ -119,7 +119,7 @@ std::vector<std::string> ExportCheckpoint(CheckpointClient& client, const std::s
   }
   MakeDirectories(directory);
   if (!fs::is_empty(directory)) {
-    Throw(ErrorCode::kExists, directory, " has files already; give another directory");
+    Throw(ErrorCode::kExists, directory, " is not empty; give another directory");
   }
   std::vector<std::string> written;
   for (const CheckpointTensor& tensor : checkpoint.tensors) {

@@ -39,14 +39,14 @@ void Run(const ConvertArgs& args) {
 
 void AddConvert(CLI::App& app) {
   auto args = std::make_shared<ConvertArgs>();
-  CLI::App* verb =
-      app.add_subcommand("convert", "Write a DGL partition in graphd's format, ids unchanged");
+  CLI::App* verb = app.add_subcommand(
+      "convert", "Convert DGL's partitions to graphd's format, with unchanged ids");
   verb->add_option(Flags("part_config"), args->part_config,
-                   "Part config of the partitions, or the directory that has it")
+                   "Part config of the partitions, or the directory that contains it")
       ->required();
   verb->add_option(Flags("output"), args->output, "Directory for <graph_name>.json and part<i>/")
       ->required();
-  verb->add_flag(Flags("force"), args->force, "Replace a graph that is in --output");
+  verb->add_flag(Flags("force"), args->force, "Replace an existing graph in --output");
   verb->add_flag(Flags("json"), args->json, "Print the summary as JSON");
   verb->footer(
       "Example:\n"

@@ -18,14 +18,14 @@ namespace graphd::ctl {
 namespace {
 
 constexpr const char* kCopyExamples = R"(
-Each machine gets the partition of its line of ip_config, and every machine the part config,
-ip_config and the script folder. What is there already is not sent again, and a copy that was
-interrupted goes on where it was.
+Each machine receives the partition of its line in ip_config; every machine receives the part
+config, ip_config and the script folder. Files that are already there are not sent again, and an
+interrupted copy continues where it stopped.
 
 Examples:
   graphctl copy --part_config data/products.json --ip_config ip_config.txt \
       --workspace /srv/ws --rel_data_path data --script_folder scripts
-  graphctl copy ... --dry_run    # shows which file would go where
+  graphctl copy ... --dry_run    # shows where each file would go
 )";
 
 struct CopyArguments {
@@ -138,7 +138,7 @@ void Copy(CopyArguments& arguments) {
     if (threads.signal() == 0) throw;
   }
   if (threads.signal() == 0) return;
-  std::fprintf(stderr, "graphctl: interrupted; run the same command again to go on\n");
+  std::fprintf(stderr, "graphctl: interrupted; run the same command again to continue\n");
   SetExitCode(128 + threads.signal());
 }
 
@@ -147,7 +147,7 @@ void Copy(CopyArguments& arguments) {
 void AddCopy(CLI::App& app) {
   auto arguments = std::make_shared<CopyArguments>();
   CopyOptions& options = arguments->options;
-  CLI::App* verb = app.add_subcommand("copy", "Copies partitions to the hosts of ip_config");
+  CLI::App* verb = app.add_subcommand("copy", "Copy partitions to the hosts of ip_config");
   verb->footer(kCopyExamples);
   verb->add_option(Flags("part_config"), arguments->part_config,
                    "Part config (<graph>.json) on this machine, with all partitions")
@@ -156,19 +156,18 @@ void AddCopy(CLI::App& app) {
                    "File with a line 'address [port [trainers]]' per partition")
       ->required();
   verb->add_option(Flags("workspace"), arguments->workspace,
-                   "Directory, on every host, into which all is copied")
+                   "Directory on every host that receives the files")
       ->required();
   verb->add_option(Flags("rel_data_path"), arguments->rel_data_path,
-                   "Where the graph goes, relative to the workspace")
+                   "Directory for the graph, relative to the workspace")
       ->required();
   verb->add_option(Flags("script_folder"), arguments->script_folder,
-                   "Directory of scripts; it goes into the workspace of every host");
+                   "Directory of scripts to copy into the workspace of every host");
   verb->add_option(Flags("jobs"), options.jobs,
-                   "Hosts that are sent to at the same time (default: processors, at least 2)")
+                   "Hosts that receive files at the same time (default: processors, at least 2)")
       ->check(CLI::Range(1, 1024));
   verb->add_option(Flags("stall_timeout"), options.stall_timeout,
-                   "Seconds without progress after which a host, or this machine's disk, is given "
-                   "up")
+                   "Seconds without progress until a host, or this machine's disk, is given up")
       ->default_val(600)
       ->check(CLI::Range(0.1, 1e6));
   verb->add_flag(Flags("verify"), options.verify,

@@ -25,7 +25,7 @@ std::string FindForReading(const std::string& path, const std::string& workspace
   if (FileExists(second)) return second;
   Throw(ErrorCode::kNotFound, "ip_config ", path, " does not exist (looked for ", first,
         first == second ? "" : " and " + second,
-        "); it has a line 'address [port [trainers]]' for each partition");
+        "); it must have a line 'address [port [trainers]]' for each partition");
 }
 
 void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, bool& closed) {
@@ -69,7 +69,7 @@ std::string OwnPath() {
 
 void AddServerName(CLI::App& verb, HostOptions& options) {
   verb.add_option(Flags("server_name"), options.server.server_name,
-                  "Name of the server; jobs that give the same name share it")
+                  "Name of the server; jobs with the same name share it")
       ->default_val("default");
 }
 
@@ -78,10 +78,10 @@ void AddHostOptions(CLI::App& verb, HostOptions& options) {
                   "File with a line 'address [port [trainers]]' per partition; relative to the "
                   "workspace");
   verb.add_option(Flags("workspace"), options.workspace,
-                  "Directory, on every host, of the job's files; trainers run in it (default: the "
+                  "Directory of the job's files on every host; trainers run in it (default: the "
                   "working directory)");
   verb.add_option(Flags("runtime_dir"), options.server.runtime_dir,
-                  "Where sockets and logs are, on every host (default: $GRAPHD_RUNTIME_DIR, else "
+                  "Directory of sockets and logs on every host (default: $GRAPHD_RUNTIME_DIR, else "
                   "/run/graphd or the user's own)");
   AddSshOptions(verb, options.graphctl, options.ssh);
 }
@@ -93,16 +93,17 @@ void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh) {
   verb.add_option(Flags("ssh_port"), ssh.port,
                   "Port of the hosts' sshd (default: as in ssh_config)")
       ->check(CLI::Range(1, 65535));
-  verb.add_option(Flags("ssh_username"), ssh.username, "User on the hosts (default: likewise)");
+  verb.add_option(Flags("ssh_username"), ssh.username,
+                  "User on the hosts (default: as in ssh_config)");
   verb.add_option(Flags("ssh_config"), ssh.config_file,
                   "Configuration to use instead of ~/.ssh/config and /etc/ssh/ssh_config");
   verb.add_flag(Flags("ssh_accept_new"), ssh.accept_new,
-                "Add hosts that known_hosts does not know to it (a changed key is always refused)");
-  verb.add_option(Flags("connect_timeout"), ssh.connect_timeout, "Seconds to wait for a host")
+                "Add unknown hosts to known_hosts (a changed key is always rejected)");
+  verb.add_option(Flags("connect_timeout"), ssh.connect_timeout, "Seconds to wait for a connection")
       ->default_val(10)
       ->check(seconds);
   verb.add_option(Flags("host_timeout"), ssh.host_timeout,
-                  "Seconds of silence after which a remote host, or there its launcher, is lost")
+                  "Seconds of silence until a remote host, or its launcher on that host, is lost")
       ->default_val(20)
       ->check(seconds);
 }
@@ -112,19 +113,19 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
   verb.add_option(Flags("part_config"), server.part_config,
                   "Part config (<graph>.json) on every host; relative to the workspace");
   verb.add_option(Flags("num_servers"), server.num_servers,
-                  "Worker threads of each daemon (default: its own choice)")
+                  "Worker threads of each daemon (default: the daemon's choice)")
       ->check(CLI::Range(1, 4096));
   verb.add_option(Flags("state_dir"), server.state_dir,
-                  "Where daemons keep tensors and embeddings, on every host (default: "
+                  "Directory of tensors and embeddings on every host (default: "
                   "/var/lib/graphd, or ~/.local/state/graphd)");
   verb.add_option("--durability", server.durability,
-                  "What changes of tensors survive: none, process (kill -9 of the daemon; the "
-                  "default) or power (loss of power, too)")
+                  "Failures that changes of tensors survive: none, process (kill -9 of the daemon; "
+                  "the default) or power (loss of power, too)")
       ->check(CLI::IsMember({"none", "process", "power"}));
   verb.add_option(
       Flags("memory_dir"), server.memory_dir,
-      "The tmpfs, on every host, where the memory of tensors outlasts a daemon that was "
-      "killed (default: its own choice)");
+      "The tmpfs, on every host, for tensor memory that survives a killed daemon (default: the "
+      "daemon's choice)");
   verb.add_option(Flags("embedding_memory"), server.embedding_memory,
                   "Memory for tensors and optimisers' state of each daemon, e.g. 64GiB (default: "
                   "no limit)")

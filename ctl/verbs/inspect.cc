@@ -154,7 +154,8 @@ void AddInspect(CLI::App& app) {
   auto args = std::make_shared<InspectArgs>();
   CLI::App* verb =
       app.add_subcommand("inspect", "Show a partitioned graph, or one partition of it");
-  verb->add_option("path", args->path, "Part config (ours or DGL's), or the directory that has it")
+  verb->add_option("path", args->path,
+                   "Part config (graphd's or DGL's), or the directory that contains it")
       ->required();
   verb->add_option(Flags("part"), args->part, "Load this partition and show it")
       ->check(CLI::Range(0, 16383));

@@ -79,7 +79,7 @@ void JobRunner::GiveUp() {
     if (!hosts_[i].closed) {
       PrintMessage(StrCat(plan_.hosts[i].name,
                           " has not confirmed that nothing of the job remains; ",
-                          "look there with `graphctl ps`"));
+                          "check with `graphctl ps`"));
     }
   }
   Finish();
@@ -180,8 +180,8 @@ void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
 void JobRunner::OnSignal(int number) {
   signals_++;
   if (signals_ == 1) {
-    End(128 + number, number == SIGINT ? "interrupted; ending the job (again: kill it)"
-                                       : StrCat("got signal ", number, "; ending the job"));
+    End(128 + number, number == SIGINT ? "interrupted; ending the job (interrupt again to kill it)"
+                                       : StrCat("received signal ", number, "; ending the job"));
     return;
   }
   for (Host& host : hosts_) {

@@ -14,17 +14,17 @@ constexpr const char* kLaunchExamples = R"(
   graphctl launch [OPTIONS] "COMMAND"
   graphctl launch [OPTIONS] [--] PROGRAM ARGUMENTS...
 
-The trainers' command comes last: one word is a program for /bin/sh, exactly as it is; several
-words, or words after --, are run as they are. Trainers find RANK, LOCAL_RANK, WORLD_SIZE,
+The trainers' command comes last: a single word is a program for /bin/sh, passed unchanged; several
+words, or words after --, are run without a shell. Trainers find RANK, LOCAL_RANK, WORLD_SIZE,
 LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, OMP_NUM_THREADS and GRAPHD_* in their environment.
-The first trainer that fails ends the job everywhere, and its exit code is graphctl's.
+The first trainer that fails ends the job on all hosts, and its exit code becomes graphctl's.
 
 Examples:
   graphctl launch --server_name products --workspace ~/ws --num_trainers 2 \
       --ip_config ip_config.txt --part_config data/ogb-product.json \
       "python3 train.py --graph_name ogb-product --num_epochs 10"
   graphctl launch ... --keep_alive -- python3 train.py     # the servers outlive the job
-  graphctl launch ... --num_trainers 1 "python3 other.py"  # attaches to the living servers
+  graphctl launch ... --num_trainers 1 "python3 other.py"  # attaches to the running servers
   graphctl launch ... --dry_run "python3 train.py"         # shows what it would do
 )";
 
@@ -71,14 +71,14 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
 
 void AddLaunch(CLI::App& app, const UserCommand& command) {
   auto arguments = std::make_shared<LaunchArguments>();
-  CLI::App* verb = app.add_subcommand("launch", "Runs a training job on the hosts of ip_config");
+  CLI::App* verb = app.add_subcommand("launch", "Run a training job on the hosts of ip_config");
   verb->footer(kLaunchExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
   AddServerStartOptions(*verb, arguments->hosts);
   LaunchOptions& launch = arguments->launch;
   verb->add_option(Flags("num_trainers"), launch.num_trainers,
-                   "Trainers per ip_config line (a third column there overrides)")
+                   "Trainers per ip_config line (a third column there overrides this)")
       ->default_val(1)
       ->check(CLI::Range(0, 4096));
   verb->add_option(Flags("num_samplers"), launch.num_samplers,
@@ -94,14 +94,14 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option(Flags("master_port"), launch.master_port,
-                   "MASTER_PORT of the trainers (default: a free one of rank 0's host)")
+                   "MASTER_PORT of the trainers (default: a free port of rank 0's host)")
       ->check(CLI::Range(1, 65535));
   verb->add_flag(Flags("keep_alive"), arguments->hosts.server.keep_alive,
-                 "Servers that this starts outlive the job");
+                 "Keep servers that this command starts running after the job");
   verb->add_option(Flags("graph_format"), arguments->graph_format,
-                   "Accepted for DGL's sake; graphd serves every query from one format");
+                   "Ignored; accepted for compatibility with DGL");
   verb->add_flag(Flags("dry_run"), arguments->dry_run, "Show the plan and do nothing");
-  verb->add_flag("--json", arguments->json, "With --dry_run: as JSON");
+  verb->add_flag("--json", arguments->json, "With --dry_run: print JSON");
   verb->callback([arguments, &command] { Launch(*arguments, command); });
 }
 

@@ -48,7 +48,7 @@ void Run(PartitionArgs& args) {
 
 void AddPartition(CLI::App& app) {
   auto args = std::make_shared<PartitionArgs>();
-  CLI::App* verb = app.add_subcommand("partition", "Cut a graph into partitions for graphd or DGL");
+  CLI::App* verb = app.add_subcommand("partition", "Partition a graph for graphd or DGL");
   args->input.AddOptions(*verb);
   verb->add_option(Flags("graph_name"), args->partition.graph_name, "Name of the graph")
       ->required();
@@ -57,7 +57,7 @@ void AddPartition(CLI::App& app) {
       ->required();
   args->output.AddOptions(*verb);
   args->assign.AddOptions(*verb);
-  verb->add_flag(Flags("force"), args->partition.force, "Replace a graph that is in --output");
+  verb->add_flag(Flags("force"), args->partition.force, "Replace an existing graph in --output");
   verb->add_flag(Flags("json"), args->json, "Print the summary as JSON");
   verb->footer(
       "Examples:\n"

@@ -51,16 +51,18 @@ void PartitionInput::AddOptions(CLI::App& verb) {
   verb.add_option(
       Flags("input"), path_,
       "The graph: a file of edges (CSV, TSV, .npy [2,E], Matrix Market), a directory in "
-      "OGB's raw layout or DGL's chunked one, or a part config");
+      "OGB's raw layout or DGL's chunked layout, or a part config");
   verb.add_option(Flags("input_format"), format_,
-                  "auto (by what is there), ogb, edges (a table), npy, mtx, chunked or partition")
+                  "auto (detected), ogb, edges (a table), npy, mtx, chunked or partition")
       ->capture_default_str();
-  verb.add_flag(Flags("add_reverse"), add_reverse_,
-                "Add the reverse of every edge, with the same features: within a node type to its "
-                "edge type, between two as a type rev_<rel>");
-  verb.add_option(Flags("split"), split_,
-                  "OGB: which split/NAME becomes train_mask, val_mask and test_mask; needed if "
-                  "there are several");
+  verb.add_flag(
+      Flags("add_reverse"), add_reverse_,
+      "Add the reverse of every edge, with the same features: to the same edge type if it "
+      "joins nodes of one type, else to an edge type rev_<rel>");
+  verb.add_option(
+      Flags("split"), split_,
+      "OGB: the split/NAME that becomes train_mask, val_mask and test_mask; required if "
+      "there are several");
   AddFileOptions(verb);
 }
 
@@ -68,26 +70,29 @@ void PartitionInput::AddFileOptions(CLI::App& verb) {
   const auto add_list = [&](const char* name, std::vector<std::string>& list, const char* text) {
     verb.add_option(Flags(name), list, text)->allow_extra_args(false)->take_all();
   };
-  add_list("edges", edges_,
-           "src:rel:dst=FILE: edges of a type, in place of --input; src:rel:dst.NAME=FILE.npy: a "
-           "feature of them. May be repeated");
+  add_list(
+      "edges", edges_,
+      "src:rel:dst=FILE: edges of a type, instead of --input; src:rel:dst.NAME=FILE.npy: one of "
+      "their features. May be repeated");
   add_list("nodes", nodes_,
-           "type=FILE: a table of nodes, the id first, then features; type.NAME=FILE.npy: a "
-           "feature of them. May be repeated");
-  add_list("num_nodes", num_nodes_, "[type=]NUMBER: how many nodes, if more than have edges");
+           "type=FILE: a table of nodes: ids, then features; type.NAME=FILE.npy: one of their "
+           "features. May be repeated");
+  add_list("num_nodes", num_nodes_, "[type=]NUMBER: the number of nodes, if some have no edges");
   verb.add_option(Flags("src_col"), src_column_,
-                  "Name or position (from 0) of the column of sources; the first by default");
-  verb.add_option(Flags("dst_col"), dst_column_, "... of destinations; the second by default");
+                  "Name or position (from 0) of the column of sources (default: the first)");
+  verb.add_option(Flags("dst_col"), dst_column_,
+                  "Likewise of the column of destinations (default: the second)");
   verb.add_option(Flags("feat_cols"), feature_columns_,
-                  "NAME,NAME...: further columns that become features; all by default, or none")
+                  "NAME,NAME...: other columns that become features, or none (default: all)")
       ->delimiter(',');
   verb.add_option(Flags("separator"), separator_,
-                  "Between columns: auto, comma, tab, semicolon or space")
+                  "Separator of columns: auto, comma, tab, semicolon or space")
       ->capture_default_str();
-  verb.add_option(Flags("header"), header_, "Whether tables begin with one: auto, yes or no")
+  verb.add_option(Flags("header"), header_,
+                  "Whether tables begin with a header line: auto, yes or no")
       ->capture_default_str();
   verb.add_flag(Flags("map_ids"), map_ids_,
-                "Number the nodes anew in order of first appearance, whatever their ids are");
+                "Accept arbitrary ids and renumber the nodes in order of first appearance");
 }
 
 PartitionInput::Format PartitionInput::FormatByName() const {
@@ -108,13 +113,13 @@ PartitionInput::Format PartitionInput::JsonFormat(const std::string& path) {
   if (root.Has("num_parts")) return Format::kPartition;
   if (root.Has("node_type")) return Format::kChunked;
   Throw(ErrorCode::kCorrupt, path, ": neither a part config (it has no key num_parts) nor the ",
-        "metadata of a chunked graph (nor node_type)");
+        "metadata of a chunked graph (it has no key node_type)");
 }
 
 PartitionInput::Format PartitionInput::Detect() const {
   if (!edges_.empty()) return Format::kEdges;
   if (path_.empty()) {
-    Throw(ErrorCode::kInvalid, "no graph is given; --input or --edges names its files");
+    Throw(ErrorCode::kInvalid, "no graph is given; name its files with --input or --edges");
   }
   if (!FileExists(path_)) Throw(ErrorCode::kNotFound, "--input ", path_, " does not exist");
   if (!std::filesystem::is_directory(path_)) {
@@ -124,9 +129,9 @@ PartitionInput::Format PartitionInput::Detect() const {
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     if (entry.path().extension() == ".json") return JsonFormat(FindPartConfig(path_));
   }
-  Throw(ErrorCode::kNotFound, "--input ", path_, " is no graph that is known; looked for raw/ ",
+  Throw(ErrorCode::kNotFound, "--input ", path_, " has no known format; looked for raw/ ",
         "(OGB's layout), metadata.json (DGL's chunked layout) and <graph_name>.json (partitions); ",
-        "a file of edges is given itself, not its directory");
+        "to read a file of edges, give the file instead of its directory");
 }
 
 std::string PartitionInput::MetadataPath() const {
@@ -136,7 +141,7 @@ std::string PartitionInput::MetadataPath() const {
 RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) const {
   GraphFilesOptions options;
   if (!path_.empty() && !edges_.empty()) {
-    Throw(ErrorCode::kInvalid, "--input ", path_, " and --edges don't go together");
+    Throw(ErrorCode::kInvalid, "--input ", path_, " and --edges can't be combined");
   }
   if (!path_.empty()) options.edges.push_back({{"_N", "_E", "_N"}, "", path_, ""});
   for (const std::string& text : edges_) options.edges.push_back(ParseEdgeFile(text));
@@ -171,7 +176,7 @@ void PartitionInput::CheckOptions(Format format, bool files) const {
   if (files) return;
   if (path_.empty() || !edges_.empty() || !nodes_.empty()) {
     Throw(ErrorCode::kInvalid, "this input is a directory or a JSON file, which --input names; ",
-          "--edges and --nodes don't go with it");
+          "--edges and --nodes can't be combined with it");
   }
   const std::pair<const char*, bool> given[] = {{"--num_nodes", !num_nodes_.empty()},
                                                 {"--src_col", !src_column_.empty()},
@@ -182,8 +187,8 @@ void PartitionInput::CheckOptions(Format format, bool files) const {
                                                 {"--map_ids", map_ids_}};
   for (const auto& [option, is_given] : given) {
     if (!is_given) continue;
-    Throw(ErrorCode::kInvalid, option, " is about files of edges and nodes, and --input ", path_,
-          " is a directory or a JSON file that says by itself what is in it; leave it out");
+    Throw(ErrorCode::kInvalid, option, " applies only to files of edges and nodes, and --input ",
+          path_, " is a directory or a JSON file that describes its own contents; omit the option");
   }
 }
 
@@ -193,7 +198,7 @@ RawGraph PartitionInput::ReadPartitions(const std::string& output,
   std::error_code ignored;
   if (std::filesystem::equivalent(output, DirName(config), ignored)) {
     Throw(ErrorCode::kInvalid, "--output ", output, " is the directory of ", config,
-          "; give another, so that the input is still there if this run is broken off");
+          "; give another, so that the input still exists if this run is interrupted");
   }
   return GatherPartitions(LoadPartConfig(config), progress);
 }

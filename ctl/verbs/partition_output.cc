@@ -10,13 +10,13 @@ namespace graphd::ctl {
 
 void PartitionOutput::AddOptions(CLI::App& verb) {
   verb.add_option(Flags("format"), format_,
-                  "native, or dgl: files that DGL's load_partition and servers read")
+                  "native or dgl (files for DGL's load_partition and servers)")
       ->capture_default_str();
   verb.add_option(Flags("num_hops"), num_hops_,
                   "dgl: depth of the halo around each partition; native partitions need none")
       ->capture_default_str();
   verb.add_option(Flags("graph_formats"), graph_formats_,
-                  "dgl: matrices to store, some of coo,csc,csr; coo if not given");
+                  "dgl: matrices to store, any of coo,csc,csr (default: coo)");
 }
 
 void PartitionOutput::Apply(PartitionOptions& options) const {

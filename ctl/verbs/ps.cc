@@ -44,7 +44,7 @@ void Ps(PsArguments& arguments, bool named) {
   if (arguments.json) {
     std::puts(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   } else if (all.empty()) {
-    std::printf("no server lives in %s\n", runtime_dir.c_str());
+    std::printf("no server runs in %s\n", runtime_dir.c_str());
   }
   if (failed) SetExitCode(ExitCode(ErrorCode::kUnavailable));
 }
@@ -53,11 +53,11 @@ void Ps(PsArguments& arguments, bool named) {
 
 void AddPs(CLI::App& app) {
   auto arguments = std::make_shared<PsArguments>();
-  CLI::App* verb = app.add_subcommand("ps", "Shows servers, their graphs and their jobs");
+  CLI::App* verb = app.add_subcommand("ps", "Show servers, their graphs and their jobs");
   verb->footer(kPsExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
-  verb->add_flag("--json", arguments->json, "As JSON");
+  verb->add_flag("--json", arguments->json, "Print JSON");
   verb->callback(
       [arguments, verb] { Ps(*arguments, verb->get_option("--server_name")->count() > 0); });
 }

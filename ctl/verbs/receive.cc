@@ -28,8 +28,7 @@ bool FeedSome(FrameReader& frames, std::vector<char>& buffer, double timeout) {
   pollfd ready{STDIN_FILENO, POLLIN, 0};
   const int got = ::poll(&ready, 1, timeout > 0 ? static_cast<int>(timeout * 1000) : -1);
   if (got == 0) {
-    Throw(ErrorCode::kUnavailable, "nothing was heard of the sender for ", timeout,
-          " s; ended the copy");
+    Throw(ErrorCode::kUnavailable, "the sender was silent for ", timeout, " s; ended the copy");
   }
   const ssize_t count = got < 0 ? -1 : ::read(STDIN_FILENO, buffer.data(), buffer.size());
   if (count < 0 && errno != EINTR) ThrowErrno("can't read", "standard input");
@@ -49,7 +48,7 @@ int Receive() {
                            std::string payload) { receiver.OnFrame(header, payload); },
                        [](const std::string& line) {
                          Throw(ErrorCode::kInvalid, "receive: '", line.substr(0, 64),
-                               "' is no message; it is started by `graphctl copy`, not by hand");
+                               "' is not a message; it is started by `graphctl copy`, not by hand");
                        });
     std::vector<char> buffer(kRead);
     while (!receiver.finished()) {
@@ -66,7 +65,7 @@ int Receive() {
 }  // namespace
 
 void AddReceive(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("receive", "receives one machine's part of a copy");
+  CLI::App* verb = app.add_subcommand("receive", "Receive one machine's part of a copy");
   verb->group("");  // hidden
   verb->callback([] { SetExitCode(Receive()); });
 }

@@ -12,7 +12,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr const char* kServerExamples = R"(
-Without --ip_config it is the server of this machine at 127.0.0.1:30050 with partition 0.
+Without --ip_config, the server is that of this machine at 127.0.0.1:30050 with partition 0.
 
 Examples:
   graphctl server start --server_name products --ip_config ip_config.txt \
@@ -74,7 +74,7 @@ void Start(ServerArguments& arguments) {
     }
     char text[64];
     std::snprintf(text, sizeof text, "ready in %.3f s", seconds);
-    return StrCat(host, ": ", started ? text : "was already there", "\n");
+    return StrCat(host, ": ", started ? text : "was already running", "\n");
   });
 }
 
@@ -99,7 +99,7 @@ void Status(ServerArguments& arguments) {
 }  // namespace
 
 void AddServer(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("server", "Starts, stops and shows the daemons of a server");
+  CLI::App* verb = app.add_subcommand("server", "Start, stop and show the daemons of a server");
   verb->require_subcommand(1);
   verb->footer(kServerExamples);
   struct Action {
@@ -107,18 +107,18 @@ void AddServer(CLI::App& app) {
     void (*run)(ServerArguments&);
   };
   for (const Action& action :
-       {Action{"start", "Starts the daemons that don't live yet", Start},
-        Action{"stop", "Ends the daemons; refuses while jobs are attached, unless --force", Stop},
-        Action{"status", "Shows the daemons; exit code 0 if all live, 5 if not", Status}}) {
+       {Action{"start", "Start the daemons that are not running", Start},
+        Action{"stop", "Stop the daemons; refused while jobs are attached, unless --force", Stop},
+        Action{"status", "Show the daemons; exit code 0 if all are running, else 5", Status}}) {
     auto arguments = std::make_shared<ServerArguments>();
     CLI::App* sub = verb->add_subcommand(action.name, action.help);
     sub->footer(kServerExamples);
     AddServerName(*sub, arguments->hosts);
     AddHostOptions(*sub, arguments->hosts);
     AddServerStartOptions(*sub, arguments->hosts);
-    sub->add_flag("--json", arguments->json, "As JSON");
+    sub->add_flag("--json", arguments->json, "Print JSON");
     if (action.run == Stop) {
-      sub->add_flag("--force", arguments->force, "Also while jobs are attached");
+      sub->add_flag("--force", arguments->force, "Stop them even while jobs are attached");
     }
     sub->callback([arguments, run = action.run] { run(*arguments); });
   }

@@ -11,7 +11,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr const char* kStopExamples = R"(
-The server lives on; `graphctl server stop` ends it. `graphctl ps` shows jobs.
+The server keeps running; `graphctl server stop` stops it. `graphctl ps` shows jobs.
 
 Examples:
   graphctl stop --server_name products --ip_config ip_config.txt            # every job
@@ -59,11 +59,11 @@ void Stop(StopArguments& arguments) {
 
 void AddStop(CLI::App& app) {
   auto arguments = std::make_shared<StopArguments>();
-  CLI::App* verb = app.add_subcommand("stop", "Ends jobs");
+  CLI::App* verb = app.add_subcommand("stop", "End jobs");
   verb->footer(kStopExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
-  verb->add_option("--job", arguments->job, "Only this job");
+  verb->add_option("--job", arguments->job, "End only this job");
   verb->callback([arguments] { Stop(*arguments); });
 }
 

@@ -45,7 +45,7 @@ int Supervise(GuardState& guard) {
     HostOrder order = DecodeOrder(line);
     if (order.version != GRAPHD_VERSION) {
       Throw(ErrorCode::kVersion, "this host has graphctl ", GRAPHD_VERSION,
-            " and the launching one is ", order.version, "; install the same version on both");
+            " and the launching host has ", order.version, "; install the same version on both");
     }
     if (order.action != HostAction::kRun) return CarryOutServerOrder(order, guard);
     return Supervisor(std::move(order), std::move(rest), guard).Run();
@@ -60,7 +60,7 @@ int Supervise(GuardState& guard) {
 }  // namespace
 
 void AddSupervise(CLI::App& app) {
-  CLI::App* verb = app.add_subcommand("supervise", "runs one host's part of a job");
+  CLI::App* verb = app.add_subcommand("supervise", "Run one host's part of a job");
   verb->group("");  // hidden
   verb->callback([] { SetExitCode(RunGuarded(Supervise)); });
 }

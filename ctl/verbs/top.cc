@@ -21,13 +21,13 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kTopExamples = R"(
-Rows and edges are those that graphd answered with; trainers of its own machine read most from mapped
-memory, without asking.
+Rows and edges are those in graphd's answers; trainers on its own machine read most of them from
+mapped memory, without a request.
 
 Examples:
   graphctl top                                    # every server of this machine
   graphctl top --server_name products --ip_config ip_config.txt --interval 5
-  graphctl top --once --json                      # for a script: what was done in two seconds
+  graphctl top --once --json                      # for scripts: the activity of two seconds
 )";
 
 struct TopArguments {
@@ -92,7 +92,7 @@ std::vector<std::string> Lines(const Sample& before, const Sample& after) {
   std::tm local{};
   std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
   std::vector<std::string> lines{StrCat("graphctl top, ", now)};
-  if (after.empty()) lines.push_back("no server lives here");
+  if (after.empty()) lines.push_back("no server runs here");
   if (!after.empty()) {
     for (std::string& line : RatesTable(Machines(before, after))) lines.push_back(std::move(line));
   }
@@ -152,15 +152,15 @@ void Top(TopArguments& arguments, bool named) {
 
 void AddTop(CLI::App& app) {
   auto arguments = std::make_shared<TopArguments>();
-  CLI::App* verb = app.add_subcommand("top", "Shows what servers do, again and again");
+  CLI::App* verb = app.add_subcommand("top", "Show the activity of servers, updated at intervals");
   verb->footer(kTopExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
-  verb->add_option("--interval", arguments->interval, "Seconds between two looks")
+  verb->add_option("--interval", arguments->interval, "Seconds between two updates")
       ->default_val(2)
       ->check(CLI::Range(0.1, 86400.0));
-  verb->add_flag("--once", arguments->once, "What was done in one interval, then end");
-  verb->add_flag("--json", arguments->json, "A JSON array of machines per line");
+  verb->add_flag("--once", arguments->once, "Show the activity of one interval, then exit");
+  verb->add_flag("--json", arguments->json, "Print one JSON array of machines per line");
   verb->callback(
       [arguments, verb] { Top(*arguments, verb->get_option("--server_name")->count() > 0); });
 }

@@ -61,10 +61,11 @@ void Run(const VerifyArgs& args) {
 void AddVerify(CLI::App& app) {
   auto args = std::make_shared<VerifyArgs>();
   CLI::App* verb = app.add_subcommand("verify", "Check every file of a partitioned graph");
-  verb->add_option("path", args->path, "Part config, or the directory that has it")->required();
+  verb->add_option("path", args->path, "Part config, or the directory that contains it")
+      ->required();
   verb->add_flag(Flags("json"), args->json, "Print the findings as JSON");
   verb->footer(
-      "Sizes, checksums, ranges, order and original ids are checked; the exit status is 9 if\n"
+      "Checks sizes, checksums, ranges, order and original ids; the exit status is 9 if\n"
       "anything is wrong.\n"
       "Examples:\n"
       "  graphctl verify data/products.json\n"

@@ -202,7 +202,7 @@ TEST_F(HostCopyTest, AFarSideThatSaysFarMoreThanThereIsToSayIsGivenUp) {
   for (const char* flood :
        {"exec yes", "exec yes >&2", "exec yes '{\"t\":\"checking\",\"bytes\":7}'"}) {
     FarSide(kHello, flood);
-    EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr("more than a copy has to say")) << flood;
+    EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr("more than a copy needs")) << flood;
   }
 }
 

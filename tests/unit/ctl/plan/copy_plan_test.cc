@@ -107,7 +107,7 @@ TEST(CopyPlan, TwoFilesWithOnePathAreRefusedWithBothNames) {
   EXPECT_THAT(ErrorOf("a\n", sources, "."),
               AllOf(HasSubstr("/here/g.json"), HasSubstr("/here/out/g.json")));
   sources.ip_config = File("/here/data");
-  EXPECT_THAT(ErrorOf("a\n", sources), HasSubstr("/here/data would become data"));
+  EXPECT_THAT(ErrorOf("a\n", sources), HasSubstr("/here/data would be copied to data"));
 }
 
 TEST(CopyPlan, NamesThatFilesHaveWhileTheyAreNotWholeAreRefused) {
