@@ -98,7 +98,7 @@ class Jobs(ClusterTest):
             f"[10.99.0.{1 + r // 2}:{r}] m{1 + r // 2} {r} 6 10.99.0.1 {r // 2}" for r in range(6)])
         self.assertEqual(self.left(), [])
 
-    def test_a_second_job_attaches_to_the_living_servers(self):
+    def test_a_second_job_attaches_to_the_running_servers(self):
         first = self.launch("--keep_alive", cluster.root + "/bin/ring_trainer", trainers=2)
         self.assertEqual(first.returncode, 0, first.stderr)
         self.assertEqual(first.stdout.count("checked 60 nodes, 1 of 3 partitions mapped"), 6)
@@ -126,7 +126,7 @@ class Jobs(ClusterTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count("checked 60 nodes"), 2)
 
-    def test_launched_from_one_of_the_hosts_that_one_needs_no_ssh(self):
+    def test_a_launch_from_one_of_the_hosts_needs_no_ssh_to_it(self):
         first = cluster.machines[0]
         self.write_ip_config([m.address for m in cluster.machines], where=first)
         try:
@@ -163,12 +163,12 @@ class Jobs(ClusterTest):
         self.assertEqual({line.split("] ", 1)[1] for line in text.stdout.splitlines()},
                          {"it's|a \"b\"|5|hi|"})
 
-    def test_a_normal_user_can_do_it_all(self):
+    def test_a_normal_user_can_launch_jobs(self):
         done = self.launch("--ssh_username", "graph", "whoami")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([line.split()[1] for line in done.stdout.splitlines()], ["graph"] * 3)
 
-    def test_much_output_of_all_hosts_arrives_whole(self):
+    def test_much_output_of_all_hosts_arrives_completely(self):
         done = self.launch("seq 1 20000")
         self.assertEqual(done.returncode, 0, done.stderr)
         for number in range(3):
@@ -186,7 +186,7 @@ class Jobs(ClusterTest):
 
 
 class Ends(ClusterTest):
-    def test_stop_from_elsewhere(self):
+    def test_stop_from_another_machine(self):
         job = self.start_launch("--keep_alive", STUBBORN)
         self.up(job)
         shown = self.graphctl("ps")
@@ -212,7 +212,7 @@ class Ends(ClusterTest):
         self.assertIn("trainer 1 on 10.99.0.2 was killed by signal 9", err)
         self.assert_gone(begin)
 
-    def test_a_killed_graphctl_leaves_nothing(self):
+    def test_a_killed_graphctl_leaves_no_process(self):
         job = self.start_launch(STUBBORN)
         self.up(job)
         begin = time.monotonic()
@@ -250,7 +250,7 @@ class Ends(ClusterTest):
         self.assertIn("10.99.0.2", err)
         self.assert_gone(begin)
 
-    def test_a_pulled_cable_ends_the_job_on_both_sides(self):
+    def test_a_network_failure_ends_the_job_on_both_sides(self):
         job = self.start_launch("--host_timeout", "3", STUBBORN)
         self.up(job)
         begin = time.monotonic()
@@ -350,7 +350,7 @@ class Refusals(ClusterTest):
         done = self.launch("--ssh_accept_new", "true")
         self.assert_refused(done, 2, "/etc/hosts", "IP address")
 
-    def test_listening_beyond_loopback_without_saying_so(self):
+    def test_listening_beyond_loopback_without_insecure(self):
         done = self.graphctl("launch", "--part_config", "ring.json", "true")
         self.assert_refused(done, 10, "--insecure")
 

@@ -136,7 +136,7 @@ class Copies(CopyTest):
             copied = f"/proc/{machine.init()}/root/tmp/graph-ws/data/ring.json"
             self.assertEqual(os.stat(copied).st_uid, 2000)
 
-    def test_speed_beside_bare_ssh(self):
+    def test_speed_compared_with_plain_ssh(self):
         # To memory, so that no disk is measured.
         def bare(*options):
             begin = time.monotonic()
@@ -169,7 +169,7 @@ class Interruptions(CopyTest):
         self.assertLess(resumed["bytes_sent"], BIG)
         self.assert_trees("big")
 
-    def test_a_killed_graphctl_leaves_nothing_running_and_the_copy_goes_on(self):
+    def test_a_killed_graphctl_leaves_no_process_and_the_copy_can_continue(self):
         job = self.start_copy()
         os.kill(self.graphctl_pid(job), signal.SIGKILL)
         wait_until("every host to be empty", lambda: not self.left())
@@ -185,7 +185,7 @@ class Interruptions(CopyTest):
         wait_until("every host to be empty", lambda: not self.left())
         self.assert_goes_on()
 
-    def test_a_host_that_dies_is_named_and_the_others_get_theirs(self):
+    def test_a_host_that_dies_is_named_and_the_others_are_copied_to(self):
         # The second host is under way when it dies, the others may wait for their turn.
         job = self.start_copy("--jobs", "3")
         for pid, command in cluster.machines[1].processes():
@@ -202,7 +202,7 @@ class Interruptions(CopyTest):
                                         cluster.root + "/big/weights", shallow=False))
         self.assert_goes_on()
 
-    def test_a_host_that_dies_while_it_waits_keeps_no_turn(self):
+    def test_a_host_that_dies_while_it_waits_gives_up_its_turn(self):
         job = subprocess.Popen(self.line("--jobs", "1", scripts="big"), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
         self.started.append(job)
@@ -217,7 +217,7 @@ class Interruptions(CopyTest):
         for number in (0, 2):
             self.assertIn(f"10.99.0.{number + 1}: sent ", err)
 
-    def test_a_pulled_cable_ends_the_copy_on_both_sides(self):
+    def test_a_network_failure_ends_the_copy_on_both_sides(self):
         job = self.start_copy("--jobs", "3", "--host_timeout", "3")
         begin = time.monotonic()
         cluster.cable(cluster.machines[1], False)
@@ -245,7 +245,7 @@ class Refusals(CopyTest):
             self.assertFalse(os.path.exists(self.workspace(machine) + "/data"))
         wait_until("every host to be empty", lambda: not self.left())
 
-    def test_a_host_that_cannot_be_reached_keeps_everything_from_being_sent(self):
+    def test_nothing_is_sent_if_a_host_cannot_be_reached(self):
         with open(cluster.root + "/ip.txt", "w") as out:
             out.write("10.99.0.1\n10.99.0.77\n10.99.0.3\n")
         self.assert_nothing_sent(self.copy("--connect_timeout", "2"), UNAVAILABLE, "10.99.0.77")
@@ -254,7 +254,7 @@ class Refusals(CopyTest):
         self.assert_nothing_sent(self.copy("--graphctl", "/no/such/graphctl"), 3,
                                  "/no/such/graphctl", "--graphctl")
 
-    def test_a_full_disk_says_host_path_needed_and_free(self):
+    def test_a_full_disk_is_reported_with_host_path_and_sizes(self):
         second = cluster.machines[1]
         run = ["mount", "-t", "tmpfs", "-o", "size=16m", "none", "/srv/ws"]
         os.makedirs(self.workspace(second))
@@ -270,7 +270,7 @@ class Refusals(CopyTest):
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rsplit(")", 1)[1].split()[0]
 
-    def test_a_disk_that_fills_up_meanwhile(self):
+    def test_a_disk_that_fills_up_during_the_copy(self):
         second = cluster.machines[1]
         os.makedirs(self.workspace(second))
         subprocess.run(second.enter("mount", "-t", "tmpfs", "-o", "size=200m,mode=755", "none",

@@ -76,7 +76,7 @@ class CopyTest(GraphctlTest):
 
 
 class Copies(CopyTest):
-    def test_everything_arrives_under_its_path_and_can_be_loaded(self):
+    def test_files_arrive_under_their_paths_and_can_be_loaded(self):
         self.copy("--script_folder", "scripts")
         parts = [f"data/part{p}/{name}" for p in range(2)
                  for name in os.listdir(self.path(f"part{p}"))]
@@ -116,7 +116,7 @@ class Copies(CopyTest):
         host = self.result(data=".")
         self.assertEqual((host["files_missing"], host["files_same"]), (0, 10))
 
-    def test_names_of_nodes_arrive_beside_the_part_config(self):
+    def test_node_names_arrive_beside_the_part_config(self):
         self.write("named.csv", "ann,bob\nbob,carl\ncarl,ann\n")
         done = self.graphctl("partition", "--input", "named.csv", "--graph_name", "named",
                              "--num_parts", "2", "--output", "named", "--part_method", "random")
@@ -132,7 +132,7 @@ class Copies(CopyTest):
         self.assertIn("-> " + targets[0], self.copy("--dry_run").stdout)
         self.assertFalse(os.path.exists(self.target))
 
-    def test_links_in_the_script_folder_stand_for_what_they_lead_to(self):
+    def test_links_in_the_script_folder_are_followed(self):
         os.symlink("train.py", self.path("scripts/same.py"))
         os.symlink("sub", self.path("scripts/also"))
         self.copy("--script_folder", "scripts/")
@@ -174,7 +174,7 @@ class DglPartitions(CopyTest):
         self.write("ip.txt", "".join(f"127.0.0.1\t {31000 + p}\n" for p in range(parts)))
         return f"{name}/{config}"
 
-    def test_what_dgl_wrote_arrives_and_can_be_loaded(self):
+    def test_dgls_partitions_arrive_and_can_be_loaded(self):
         for name in ("hetero_2p", "legacy091_hetero_2p", "legacy091_noreshuffle_2p"):
             with self.subTest(name):
                 config = self.dgl(name)
@@ -184,7 +184,7 @@ class DglPartitions(CopyTest):
                 done = self.graphctl("verify", copied)
                 self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
 
-    def test_files_of_graphbolt_and_original_ids_go_with_their_partition(self):
+    def test_graphbolts_files_and_original_ids_are_copied_with_their_partition(self):
         config = self.dgl("hetero_2p")
         root = json.loads(self.read(config))
         for part in range(2):
@@ -209,7 +209,7 @@ class DglPartitions(CopyTest):
 
 
 class Interruptions(CopyTest):
-    def test_a_killed_copy_goes_on_where_it_was(self):
+    def test_a_killed_copy_continues_where_it_stopped(self):
         process, partial = self.start_big_copy()
         process.send_signal(signal.SIGKILL)
         wait_until("its helper to end", lambda: not self.left())
@@ -217,7 +217,7 @@ class Interruptions(CopyTest):
         self.assert_goes_on()
         self.assertFalse(os.path.exists(partial))
 
-    def test_an_interrupted_copy_says_how_to_go_on(self):
+    def test_an_interrupted_copy_says_how_to_continue(self):
         process, _ = self.start_big_copy()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=DEADLINE * SLOW)
@@ -235,7 +235,7 @@ class Interruptions(CopyTest):
         self.assertIn("127.0.0.1: its graphctl ended before the copy was complete", err)
         self.assert_goes_on()
 
-    def test_what_was_left_of_another_file_is_not_used(self):
+    def test_a_partial_copy_of_another_file_is_not_used(self):
         process, _ = self.start_big_copy()
         process.send_signal(signal.SIGKILL)
         wait_until("its helper to end", lambda: not self.left())
@@ -252,7 +252,7 @@ class Refusals(CopyTest):
             self.assertIn(word, done.stderr)
         self.assertFalse(os.path.exists(self.target + "/data"), "something was written")
 
-    def test_files_that_are_missing_are_named_all_at_once(self):
+    def test_all_missing_files_are_named_together(self):
         os.remove(self.path("part0/graph.seg"))
         os.remove(self.path("part1/node_feat.seg"))
         self.assert_refused(NOT_FOUND, "part0/graph.seg", "part1/node_feat.seg")
@@ -268,7 +268,7 @@ class Refusals(CopyTest):
             file.write(bytes([byte[0] ^ 1]))
         self.assert_refused(CORRUPT, "part1/graph.seg", "checksum")
 
-    def test_verify_finds_what_checksums_do_not(self):
+    def test_verify_finds_errors_that_checksums_miss(self):
         # Padding between two arrays belongs to none.
         header = json.loads(self.read("part0/partition.json"))
         arrays = [a for s in header["segments"] if s["file"] == "graph.seg" for a in s["arrays"]]
@@ -279,7 +279,7 @@ class Refusals(CopyTest):
             file.write(b"x")
         self.assert_refused(CORRUPT, "part0/graph.seg", more=("--verify",))
 
-    def test_options_that_make_no_sense(self):
+    def test_invalid_options(self):
         self.assert_refused(INVALID, "--rel_data_path", data="../elsewhere")
         self.assert_refused(INVALID, "--rel_data_path", data="/data")
         self.assert_refused(NOT_FOUND, "--script_folder", more=("--script_folder", "none"))
@@ -287,7 +287,7 @@ class Refusals(CopyTest):
         self.write("ip.txt", "127.0.0.1\n")
         self.assert_refused(INVALID, "1 lines", "2 partitions")
 
-    def test_names_that_would_not_cross_unchanged(self):
+    def test_names_that_can_not_be_sent_unchanged(self):
         with open(os.path.join(self.path("scripts").encode(), b"a\xff.py"), "w"):
             pass
         self.assert_refused(INVALID, "UTF-8", more=("--script_folder", "scripts"))
@@ -301,7 +301,7 @@ class Refusals(CopyTest):
         self.assertIn("nothing was sent", done.stderr)
         self.assertEqual(os.listdir(self.path("outside")), [])
 
-    def test_a_full_disk_is_refused_with_what_is_needed_and_free(self):
+    def test_a_full_disk_is_rejected_with_needed_and_free_space(self):
         self.big_script(20)
         os.makedirs(self.target)
         script = 'mount -t tmpfs -o size=8m none "$1" && shift && exec "$@"'

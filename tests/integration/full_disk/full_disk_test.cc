@@ -101,7 +101,7 @@ class FullDisk : public ::testing::TestWithParam<std::string> {
   const std::string filler_ = disk_ + "/filler";
 };
 
-TEST_P(FullDisk, PushesSayWhyTheyWaitReadsGoOnAndThenAllGoesOn) {
+TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
   const DistTensor tensor = Make(Connect("writer")), reader = Make(Connect("reader"));
   AddOne(tensor, 0, 100);
   ExpectAll(reader, 0, 100, 1);
@@ -171,7 +171,7 @@ TEST_P(FullDisk, PushesSayWhyTheyWaitReadsGoOnAndThenAllGoesOn) {
 }
 
 // Also a new segment of the log, and RocksDB's own files.
-TEST_P(FullDisk, WriteBackGoesOnWhenThereIsRoom) {
+TEST_P(FullDisk, WriteBackContinuesWhenThereIsSpaceAgain) {
   const DistTensor tensor = Make(Connect("writer"));
   AddOne(tensor, 0, kNodes / 8);
   Fill();
@@ -186,7 +186,7 @@ TEST_P(FullDisk, WriteBackGoesOnWhenThereIsRoom) {
   ExpectAll(tensor, 0, kNodes / 8, 2);
 }
 
-TEST_P(FullDisk, GraphdStopsCleanlyAllTheSame) {
+TEST_P(FullDisk, GraphdStillStopsCleanly) {
   const DistTensor tensor = Make(Connect("writer"));
   AddOne(tensor, 0, 100);
   ExpectAll(tensor, 0, 100, 1);

@@ -130,7 +130,7 @@ void KilledDaemons::MakeCheckpoints() {
   }
 }
 
-TEST_P(KilledDaemons, EveryAcknowledgedStepIsThereOnce) {
+TEST_P(KilledDaemons, EveryAcknowledgedStepIsAppliedExactlyOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < kTrainers; t++) {
     threads.emplace_back([this, t] {

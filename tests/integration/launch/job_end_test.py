@@ -73,7 +73,7 @@ class JobEnd(GraphctlTest):
         self.assertLess(took, WITHIN + 0.2)  # the trainer looks for its file every 10 ms
         self.assert_gone(begin, WITHIN + 0.2)
 
-    def test_trainers_that_listen_to_sigterm_can_clean_up(self):
+    def test_trainers_that_handle_sigterm_can_clean_up(self):
         job = self.start_launch("trap 'echo cleaned > done.$RANK; exit 0' TERM; echo up; "
                                 "while true; do sleep 0.05; done")
         self.up(job)
@@ -81,7 +81,7 @@ class JobEnd(GraphctlTest):
         job.communicate(timeout=20 * SLOW)
         self.assertEqual([self.read(f"done.{rank}") for rank in range(4)], ["cleaned\n"] * 4)
 
-    def test_interrupt_ends_the_job_and_is_130(self):
+    def test_interrupt_ends_the_job_with_exit_code_130(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with self.subTest(number):
                 job = self.start_launch(STUBBORN)
@@ -103,7 +103,7 @@ class JobEnd(GraphctlTest):
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin, 0.5 * SLOW)
 
-    def test_control_c_in_a_terminal_reaches_graphctl_only(self):
+    def test_ctrl_c_in_a_terminal_reaches_only_graphctl(self):
         # The terminal's signal goes to the whole foreground group, which is graphctl's.
         job = self.start_launch(STUBBORN, start_new_session=True)
         self.up(job)
@@ -113,7 +113,7 @@ class JobEnd(GraphctlTest):
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
 
-    def test_an_interrupt_is_heard_while_nobody_reads_the_output(self):
+    def test_an_interrupt_is_handled_while_nobody_reads_the_output(self):
         job = self.start_launch("while true; do seq 1 100000; done")
         wait_until("the pipe to be full", lambda: is_full(job.stdout))
         begin = time.monotonic()
@@ -132,7 +132,7 @@ class JobEnd(GraphctlTest):
         _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 0, err)
 
-    def test_a_killed_graphctl_leaves_nothing(self):
+    def test_a_killed_graphctl_leaves_no_process(self):
         job = self.start_launch(STUBBORN)
         self.up(job)
         begin = time.monotonic()
@@ -151,7 +151,7 @@ class JobEnd(GraphctlTest):
         with open(f"/proc/{pid}/task/{pid}/children") as file:
             return [int(word) for word in file.read().split()]
 
-    def test_a_killed_supervisor_leaves_nothing_and_ends_the_job(self):
+    def test_a_killed_supervisor_leaves_no_process_and_ends_the_job(self):
         job = self.start_launch(STUBBORN)
         self.up(job)
         _, supervisor = self.supervisors(job)[0]
@@ -162,7 +162,7 @@ class JobEnd(GraphctlTest):
         self.assertIn("supervisor was killed by signal 9", err)
         self.assert_gone(begin)
 
-    def test_a_killed_guard_leaves_nothing_and_ends_the_job(self):
+    def test_a_killed_guard_leaves_no_process_and_ends_the_job(self):
         job = self.start_launch(STUBBORN)
         self.up(job)
         guard, _ = self.supervisors(job)[1]
@@ -203,12 +203,12 @@ class JobEnd(GraphctlTest):
         self.assertEqual(job.returncode, 137)
         self.assert_gone(begin)
 
-    def test_helpers_of_a_job_that_went_well_end_with_it(self):
+    def test_helpers_of_a_successful_job_end_with_it(self):
         done = self.launch("(setsid sleep 3600 >/dev/null 2>&1 &); sleep 3600 & echo up")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.left(), [])
 
-    def test_an_interrupt_while_the_server_loads_ends_it_too(self):
+    def test_an_interrupt_while_the_server_loads_also_ends_the_server(self):
         # A daemon that never becomes ready.
         self.write("slow", "#!/bin/sh\nexec sleep 3600\n")
         os.chmod(self.path("slow"), 0o755)
@@ -227,7 +227,7 @@ class JobEnd(GraphctlTest):
         os.chmod(self.path("loading"), 0o755)
         return ("--graphd", self.path("loading"))
 
-    def test_an_interrupt_is_heard_while_a_listening_server_loads(self):
+    def test_an_interrupt_is_handled_while_a_listening_server_loads(self):
         job = self.start_launch(*self.loading_daemon(3600), "true")
         wait_until("both to listen", lambda: len(self.sockets()) == 2)
         begin = time.monotonic()
@@ -236,7 +236,7 @@ class JobEnd(GraphctlTest):
         self.assertEqual(job.returncode, 130)
         self.assert_gone(begin)
 
-    def test_jobs_wait_for_a_server_that_loads_and_start_when_it_is_ready(self):
+    def test_jobs_wait_for_a_loading_server_and_start_when_it_is_ready(self):
         first = self.start_launch(*self.loading_daemon(1.5), "sleep 0.3", trainers=1)
         wait_until("both to listen", lambda: len(self.sockets()) == 2)
         second = self.start_launch("sleep 0.3", trainers=1)
@@ -247,7 +247,7 @@ class JobEnd(GraphctlTest):
         # Of two jobs that end at once neither knows to be the last.
         wait_until("the server to end with its last job", lambda: not self.left(), 5)
 
-    def test_a_server_that_hangs_is_said_to(self):
+    def test_a_server_that_hangs_is_reported(self):
         self.start_server()
         stopped = self.daemons()[0]
         os.kill(stopped, signal.SIGSTOP)
@@ -261,7 +261,7 @@ class JobEnd(GraphctlTest):
             os.kill(stopped, signal.SIGCONT)
         self.stop_server()
 
-    def test_a_server_that_is_never_ready_ends_in_an_error(self):
+    def test_a_server_that_never_becomes_ready_is_an_error(self):
         self.write("slow", "#!/bin/sh\necho loading, loading\nexec sleep 3600\n")
         os.chmod(self.path("slow"), 0o755)
         done = self.launch("--graphd", self.path("slow"), "--start_timeout", "0.5", "true")

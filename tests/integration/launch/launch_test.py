@@ -13,7 +13,7 @@ SHOW = 'echo "$RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $GRAPHD_PART_ID"'
 
 
 class Output(GraphctlTest):
-    def test_every_line_has_its_trainers_prefix_and_ranks_count_through_hosts(self):
+    def test_every_line_has_its_trainers_prefix_with_ranks_numbered_across_hosts(self):
         done = self.launch(SHOW)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.lines(done.stdout), [(0, "0 0 4 2 0"), (1, "1 1 4 2 0"),
@@ -30,7 +30,7 @@ class Output(GraphctlTest):
         done = self.launch("printf 'no end'", trainers=1)
         self.assertEqual(self.lines(done.stdout), [(0, "no end"), (1, "no end")])
 
-    def test_a_flood_of_output_arrives_whole_and_in_order(self):
+    def test_much_output_arrives_completely_and_in_order(self):
         done = self.launch("seq 1 100000", trainers=1)
         for rank in (0, 1):
             seen = [text for r, text in
@@ -38,7 +38,7 @@ class Output(GraphctlTest):
                      for line in done.stdout.splitlines()) if r == rank]
             self.assertEqual(seen, [str(i) for i in range(1, 100001)])
 
-    def test_a_reader_that_goes_away_ends_the_job(self):
+    def test_closing_the_output_ends_the_job(self):
         job = self.start_launch("while true; do echo line; done", trainers=1)
         read_line(job.stdout)
         job.stdout.close()
@@ -48,7 +48,7 @@ class Output(GraphctlTest):
 
 
 class Environment(GraphctlTest):
-    def test_trainers_find_what_torch_and_libclient_read(self):
+    def test_trainers_have_the_variables_that_torch_and_libclient_read(self):
         done = self.launch("--num_samplers", "3", "--num_omp_threads", "5", "--extra_envs",
                            "A=b c", "B=", 'env | grep -E "^(MASTER_|OMP|GRAPHD_|A=|B=)"; pwd',
                            trainers=1)
@@ -99,17 +99,17 @@ class Quoting(GraphctlTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(self.lines(done.stdout)[0][1]), list(self.NASTY))
 
-    def test_the_commands_own_options_are_never_taken_for_ours(self):
+    def test_the_commands_options_are_not_parsed_as_graphctls(self):
         done = self.launch("echo", "--num_trainers", "9", "--dry_run", "--", "--help", trainers=1)
         self.assertEqual(self.lines(done.stdout)[0][1], "--num_trainers 9 --dry_run -- --help")
 
-    def test_one_string_is_a_shells_program_as_it_is(self):
+    def test_one_string_is_an_unchanged_shell_program(self):
         text = """printf '%s|' "it's" 'a "b"' python3.11 /opt/python/x $((2+3)) `echo hi`"""
         done = self.launch(text, trainers=1)
         self.assertEqual(self.lines(done.stdout)[0][1],
                          "it's|a \"b\"|python3.11|/opt/python/x|5|hi|")
 
-    def test_one_word_after_the_marker_is_a_program_not_shell_text(self):
+    def test_one_word_after_dash_dash_is_a_program_not_shell_text(self):
         self.write("a trainer;", "#!/bin/sh\necho ran\n")
         os.chmod(self.path("a trainer;"), 0o755)
         done = self.launch("--", "./a trainer;", trainers=1)
@@ -127,12 +127,12 @@ class ExitCodes(GraphctlTest):
         self.assertEqual(done.returncode, 139)
         self.assertIn("signal 11", done.stderr)
 
-    def test_a_program_that_is_not_there_is_127(self):
+    def test_a_missing_program_is_exit_code_127(self):
         done = self.launch("--", "./missing")
         self.assertEqual(done.returncode, 127)
         self.assertIn("./missing", done.stderr)
 
-    def test_mistakes_say_what_to_do(self):
+    def test_errors_name_a_remedy(self):
         for arguments, code, remedy in [
             (("--ip_config", "ip.txt"), 2, "command is missing"),
             (("true",), 2, "--ip_config is missing"),
@@ -204,7 +204,7 @@ class Servers(GraphctlTest):
         self.assertEqual(everything.count("attached to server"), 2)
         wait_until("the servers to end with their last job", lambda: not self.left(), 5)
 
-    def test_a_living_server_of_another_graph_is_refused(self):
+    def test_a_running_server_of_another_graph_is_rejected(self):
         self.start_server()
         self.write("other.json", self.read("ring.json").replace('"ring"', '"other"'))
         done = self.graphctl("launch", "--server_name", "ring", "--ip_config", "ip.txt",

@@ -35,7 +35,7 @@ class Server(GraphctlTest):
         self.assertEqual((self.daemons(), self.sockets()), ([], []))
         self.assertEqual(self.graphctl("server", "stop", *HERE).returncode, 5)
 
-    def test_status_of_a_server_that_lives_in_part_is_no_success(self):
+    def test_status_fails_if_only_some_daemons_are_running(self):
         self.start_server()
         os.kill(self.daemons()[0], signal.SIGTERM)
         wait_until("it to end", lambda: len(self.daemons()) == 1)
@@ -46,7 +46,7 @@ class Server(GraphctlTest):
         self.assertEqual((start.stdout.count("ready in"), start.stdout.count("already")), (1, 1))
         self.stop_server()
 
-    def test_a_socket_that_a_killed_server_left_is_no_obstacle(self):
+    def test_a_socket_left_by_a_killed_server_is_replaced(self):
         self.start_server()
         for pid in self.daemons():
             os.kill(pid, signal.SIGKILL)
@@ -57,7 +57,7 @@ class Server(GraphctlTest):
         self.start_server()
         self.stop_server()
 
-    def test_a_server_that_is_not_ready_in_time_is_not_left(self):
+    def test_a_server_that_is_not_ready_in_time_is_ended(self):
         self.write("slow", "#!/bin/sh\nexec sleep 3600\n")
         os.chmod(self.path("slow"), 0o755)
         # A relative path of the program is that of the directory where graphctl runs.
@@ -66,7 +66,7 @@ class Server(GraphctlTest):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertEqual(self.left(), [])
 
-    def test_a_server_that_can_not_be_run_says_why(self):
+    def test_a_server_that_can_not_be_run_is_reported_with_the_reason(self):
         self.write("broken", "#!/no/such/interpreter\n")
         os.chmod(self.path("broken"), 0o755)
         done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", "--graphd",
@@ -74,7 +74,7 @@ class Server(GraphctlTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("No such file or directory", done.stderr)
 
-    def test_another_hosts_path_of_graphctl_is_not_this_hosts(self):
+    def test_the_path_of_graphctl_on_other_hosts_is_not_used_on_this_host(self):
         done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", "--graphctl",
                              "/elsewhere/graphctl")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -136,14 +136,14 @@ class Ps(GraphctlTest):
         job.send_signal(signal.SIGINT)
         job.communicate(timeout=20 * SLOW)
 
-    def test_with_ip_config_a_missing_server_is_shown_and_is_exit_code_5(self):
+    def test_with_ip_config_a_missing_server_is_shown_with_exit_code_5(self):
         done = self.graphctl("ps", *HERE)
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stdout.count("no server 'ring'"), 2)
 
 
 class Top(GraphctlTest):
-    def test_shows_what_was_done_in_an_interval(self):
+    def test_shows_the_activity_of_an_interval(self):
         self.start_server()
         job = self.start_launch("echo up; exec sleep 3600")
         for _ in range(4):
@@ -166,7 +166,7 @@ class Top(GraphctlTest):
         job.communicate(timeout=20 * SLOW)
         self.stop_server()
 
-    def test_goes_on_until_a_signal_and_says_who_is_gone(self):
+    def test_continues_until_a_signal_and_shows_stopped_servers(self):
         self.start_server()
         top = self.start("top", "--json", "--interval", "0.1", *HERE)
         first = json.loads(read_line(top.stdout))
@@ -206,7 +206,7 @@ class Stop(GraphctlTest):
         found = json.loads(self.graphctl("ps", "--json").stdout)
         return sorted({job["job"] for entry in found for job in entry["status"]["jobs"]})
 
-    def test_one_job_of_two_and_then_all(self):
+    def test_stops_one_job_of_two_and_then_all(self):
         self.start_server()
         stubborn = "trap '' TERM; echo up; while true; do sleep 3600; done"
         first, second, third = (self.start_launch(stubborn, trainers=1) for _ in range(3))
@@ -229,7 +229,7 @@ class Stop(GraphctlTest):
         self.assertEqual(len(self.daemons()), 2)
         self.stop_server()
 
-    def test_a_stopped_job_takes_the_server_it_started_along(self):
+    def test_a_stopped_job_ends_the_server_that_it_started(self):
         job = self.start_launch("echo up; exec sleep 3600")
         read_line(job.stdout)
         self.assertEqual(self.graphctl("stop", *HERE).returncode, 0)
@@ -237,7 +237,7 @@ class Stop(GraphctlTest):
         self.assertEqual(job.returncode, 143)
         self.assertEqual(self.left(), [])
 
-    def test_what_is_not_there_is_said(self):
+    def test_missing_jobs_and_servers_are_reported(self):
         absent = self.graphctl("stop", *HERE)
         self.assertEqual(absent.returncode, 5)
         self.start_server()

@@ -64,7 +64,7 @@ class PartitionCommand(unittest.TestCase):
         for text in texts:
             self.assertIn(text, result.stderr)
 
-    def test_partitions_and_says_what_it_did(self):
+    def test_partitions_and_prints_a_summary(self):
         result = self.partition("--add-reverse", "--json")
         self.assertEqual(result.returncode, OK, result.stderr)
         summary = json.loads(result.stdout)
@@ -79,13 +79,13 @@ class PartitionCommand(unittest.TestCase):
         self.assertEqual(config["format"], "graphd-1")
         self.assertEqual(config["part-1"]["part_graph"], "part1/graph.seg")
 
-    def test_human_output_has_the_table(self):
+    def test_text_output_has_a_table(self):
         result = self.partition("--part_method", "random", parts=3)
         self.assertEqual(result.returncode, OK, result.stderr)
         for text in ("edge cut", "peak memory", "ring.json"):
             self.assertIn(text, result.stdout)
 
-    def test_every_method_says_how_even_it_is(self):
+    def test_every_method_reports_its_balance(self):
         for method in ("metis", "ldg", "fennel", "random", "hash"):
             result = self.partition("--part_method", method, "--json", "--force")
             self.assertEqual(result.returncode, OK, result.stderr)
@@ -146,7 +146,7 @@ class PartitionCommand(unittest.TestCase):
         self.assert_fails(self.partition(), CORRUPT, "node-feat.csv:2:", "'x'")
         self.assertFalse(os.path.exists(self.output))
 
-    def test_a_run_that_is_killed_leaves_no_graph_that_looks_whole(self):
+    def test_a_killed_run_leaves_no_graph_that_looks_complete(self):
         write_ring(self.input, 60000)
         for delay in (0.02, 0.05, 0.1, 0.15, 0.2):
             process = subprocess.Popen(
@@ -181,7 +181,7 @@ class PartitionCommand(unittest.TestCase):
         self.assert_fails(graphctl("inspect", self.input), NOT_FOUND, "part config")
         self.assert_fails(graphctl("inspect", "/nowhere"), NOT_FOUND, "/nowhere")
 
-    def test_a_terminal_gets_a_bar(self):
+    def test_a_terminal_shows_a_progress_bar(self):
         main, terminal = pty.openpty()
         subprocess.run([GRAPHCTL, "partition", "--input", self.input, "--graph_name", "ring",
                         "--num_parts", "2", "--output", self.output],
@@ -196,7 +196,7 @@ class PartitionCommand(unittest.TestCase):
         os.close(main)
         self.assertIn(b"[" + b"#" * 30 + b"] 100 %  writing partitions", shown)
 
-    def test_slips_are_named_and_not_what_they_hide(self):
+    def test_typing_errors_are_reported_before_missing_options(self):
         for words, said in {
                 ("partiton", "--graph_name", "x"):
                     "unknown verb 'partiton', did you mean 'partition'",
@@ -212,7 +212,7 @@ class PartitionCommand(unittest.TestCase):
             self.assertIn("graphctl: " + said, result.stderr)
             self.assertNotIn("required", result.stderr)
 
-    def test_every_option_stands_in_its_man_page(self):
+    def test_every_option_is_in_its_man_page(self):
         for verb, page in (("partition", "partition"), ("inspect", "inspect"),
                            ("verify", "inspect")):
             text = (ROOT / ("man/graphctl-%s.1" % page)).read_text()
@@ -221,7 +221,7 @@ class PartitionCommand(unittest.TestCase):
             for option in options:
                 self.assertIn("Fl -" + option, text)
 
-    def test_inspect_and_verify_take_dgls_partitions(self):
+    def test_inspect_and_verify_read_dgls_partitions(self):
         source = ROOT / "tests/fixtures/dgl/hetero_2p"
         for file in [source / "hetero.json", *source.glob("part*/*.gz")]:
             unpacked = pathlib.Path(self.scratch, "dgl", file.relative_to(source).with_suffix(
@@ -255,7 +255,7 @@ class PartitionCommand(unittest.TestCase):
                            "dst": [(i + 1) % 400 for i in range(400)], "add_reverse": True,
                            "features": []}]}
 
-    def test_dgls_format_is_what_dgl_expects_and_we_read_it_too(self):
+    def test_dgls_format_can_be_read_by_dgl_and_graphd(self):
         for parts, hops, formats in ((3, 1, ""), (2, 3, "csc,coo"), (1, 1, "csr")):
             more = ["--graph_formats", formats] if formats else []
             result = self.partition("--add_reverse", "--format", "dgl", "--num_hops", hops,
@@ -270,7 +270,7 @@ class PartitionCommand(unittest.TestCase):
             config = json.loads(graphctl("inspect", self.output, "--json").stdout)
             self.assertEqual((config["format"], config["halo_hops"]), ("dgl", hops))
 
-    def test_hops_are_dgls_business(self):
+    def test_hops_affect_only_dgls_format(self):
         result = self.partition("--num_hops", "2", "--graph_formats", "csc")
         self.assertEqual(result.returncode, OK, result.stderr)
         self.assertIn("--num_hops 2 changes nothing", result.stderr)

@@ -180,7 +180,7 @@ class Inputs(unittest.TestCase):
         self.write("chunked/metadata.json", json.dumps(metadata))
         self.assert_fails(self.partition("--input", path), INVALID, "Parquet")
 
-    def test_partitions_are_cut_anew_or_converted(self):
+    def test_partitions_are_repartitioned_or_converted(self):
         source = ROOT / "tests/fixtures/dgl/hetero_2p"
         for file in [source / "hetero.json", *source.glob("part*/*.gz")]:
             data = file.read_bytes()
@@ -242,12 +242,12 @@ class Inputs(unittest.TestCase):
                           "e.csv has no edges")
         self.assertEqual((self.output / "g.json").read_bytes(), before)
 
-    def test_a_header_that_was_not_found_is_noted(self):
+    def test_a_missing_header_is_reported(self):
         result = self.partition("--input", self.write("h.csv", "person,friend\nann,bob\nbob,ann\n"))
         self.assertEqual(result.returncode, OK, result.stderr)
         self.assertIn("h.csv: no header found; line 1 is its first edge", result.stderr)
 
-    def test_what_is_wrong_is_said(self):
+    def test_errors_are_reported(self):
         self.assert_fails(self.partition(), INVALID, "--input or --edges")
         self.assert_fails(self.partition("--input", "/nowhere"), NOT_FOUND, "/nowhere")
         self.assert_fails(self.partition("--input", self.scratch), NOT_FOUND, "raw/",
@@ -268,7 +268,7 @@ class Inputs(unittest.TestCase):
         self.assertFalse(self.output.exists())
         self.assertEqual(self.partitioned("--input", sparse, "--map_ids")[0]["num_nodes"], 2)
 
-    def test_options_that_would_change_nothing_are_refused(self):
+    def test_options_without_effect_are_rejected(self):
         self.write_mag()
         mag = ("--input", str(self.scratch / "mag"))
         for more in (("--num_nodes", "9"), ("--src_col", "1"), ("--feat_cols", "none"),
@@ -284,7 +284,7 @@ class Inputs(unittest.TestCase):
                           "directory of")
         self.assertTrue((self.output / "part0/partition.json").exists())
 
-    def test_names_that_are_no_text_are_refused_before_anything_is_written(self):
+    def test_names_that_are_not_text_are_rejected_before_anything_is_written(self):
         edges = self.write("e.csv", "0,1\n")
         latin = os.fsdecode(b"a:\xe4:c=") + str(edges)
         self.assert_fails(self.partition("--edges", latin), INVALID, "is not UTF-8")

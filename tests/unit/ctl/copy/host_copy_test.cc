@@ -82,7 +82,7 @@ const std::string kListed = "{\"t\":\"listed\",\"bytes\":4}\n";
 const std::string kStored1 = "{\"t\":\"stored\",\"file\":1}\n";
 const std::string kFinished = "{\"t\":\"finished\"}\n";
 
-TEST_F(HostCopyTest, CountsWhatIsThereAndWhatIsSentAndPassesNoiseOn) {
+TEST_F(HostCopyTest, CountsExistingAndSentFilesAndPassesNoiseOn) {
   FarSide("Welcome!\n" + kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished);
   Copy();
   EXPECT_EQ(progress_.files_same, 1u);
@@ -91,13 +91,13 @@ TEST_F(HostCopyTest, CountsWhatIsThereAndWhatIsSentAndPassesNoiseOn) {
   EXPECT_THAT(noise_, ElementsAre("Welcome!"));
 }
 
-TEST_F(HostCopyTest, AProgramThatSaysNothingCouldNotBeRun) {
+TEST_F(HostCopyTest, ASilentProgramIsReportedAsNotRunnable) {
   FarSide("", "exit 3");
   EXPECT_THAT(ErrorOf(ErrorCode::kNotFound),
               AllOf(HasSubstr("far exited with 3"), HasSubstr("--graphctl")));
 }
 
-TEST_F(HostCopyTest, AnEndAtAnyPointIsAnErrorThatSaysSo) {
+TEST_F(HostCopyTest, AnEndAtAnyPointIsReported) {
   const std::string lines[] = {kHello, kSame0, kLacks1, kListed, kStored1, "{\"t\":\"fini"};
   std::string said;
   for (const std::string& line : lines) {
@@ -108,7 +108,7 @@ TEST_F(HostCopyTest, AnEndAtAnyPointIsAnErrorThatSaysSo) {
   }
 }
 
-TEST_F(HostCopyTest, AnswersThatLieAreRefused) {
+TEST_F(HostCopyTest, InconsistentAnswersAreRejected) {
   for (const std::string& lie : {
            std::string("{\"t\":\"same\",\"file\":2}\n"),
            std::string("{\"t\":\"same\",\"file\":-1}\n"),
@@ -132,7 +132,7 @@ TEST_F(HostCopyTest, AnswersThatLieAreRefused) {
   }
 }
 
-TEST_F(HostCopyTest, TheFarSidesErrorsKeepTheirCodeAndText) {
+TEST_F(HostCopyTest, RemoteErrorsKeepTheirCodeAndText) {
   FarSide(kHello + "{\"t\":\"error\",\"code\":\"overloaded\",\"text\":\"no room\"}\n");
   EXPECT_EQ(ErrorOf(ErrorCode::kOverloaded), "no room");
   FarSide(kHello + "{\"t\":\"error\",\"code\":5,\"text\":[]}\n");
@@ -146,13 +146,13 @@ TEST_F(HostCopyTest, AnotherVersionIsRefused) {
   EXPECT_LT(ErrorOf(ErrorCode::kVersion).size(), 300u);
 }
 
-TEST_F(HostCopyTest, ASourceThatHasBecomeShorterIsAnErrorThatNamesIt) {
+TEST_F(HostCopyTest, ASourceThatBecameShorterIsAnErrorThatNamesIt) {
   FarSide(kHello + kSame0 + kLacks1 + kListed);
   fs::resize_file(top_ / "b", 3);
   EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr((top_ / "b").string()));
 }
 
-TEST_F(HostCopyTest, AnInterruptEndsTheWaitForAFarSideThatIsSilentOrNever) {
+TEST_F(HostCopyTest, AnInterruptEndsTheWaitForASilentOrTalkativeReceiver) {
   for (const char* command : {"cat > /dev/null", "while echo y; do sleep 0.01; done"}) {
     FarSide(kHello, command);
     cancelled_ = false;
@@ -167,26 +167,26 @@ TEST_F(HostCopyTest, AnInterruptEndsTheWaitForAFarSideThatIsSilentOrNever) {
   }
 }
 
-TEST_F(HostCopyTest, AFarSideThatGetsNoFurtherIsGivenUpWhateverItSaysMeanwhile) {
+TEST_F(HostCopyTest, AReceiverWithoutProgressIsGivenUpEvenIfItSendsMessages) {
   stall_ = 0.3;
   const std::string again = "{\"t\":\"checking\",\"bytes\":7}";
   for (const std::string& command :
        {std::string("cat > /dev/null"), StrCat("while echo '", again, "'; do sleep 0.05; done")}) {
     FarSide(kHello, command.c_str());
     EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable),
-                AllOf(HasSubstr("no further for 0.3 s"), HasSubstr("--stall_timeout")))
+                AllOf(HasSubstr("no progress for 0.3 s"), HasSubstr("--stall_timeout")))
         << command;
     progress_.checked = 0;
   }
 }
 
-TEST_F(HostCopyTest, PingsThatItTakesAreNoProgress) {
+TEST_F(HostCopyTest, AcceptedPingsDoNotCountAsProgress) {
   stall_ = 0.4;
   FarSide(kHello + kSame0);
   EXPECT_THROW(Copy(/*silence=*/0.1), Error);
 }
 
-TEST_F(HostCopyTest, AFarSideThatReadsOnAndSaysThatItDoesIsNotGivenUp) {
+TEST_F(HostCopyTest, AReceiverThatReportsProgressIsNotGivenUp) {
   stall_ = 1;
   const std::string answers = kSame0 + kLacks1 + kListed + kStored1 + kFinished;
   WriteFileAtomically((top_ / "answers").string(), answers);
@@ -198,7 +198,7 @@ TEST_F(HostCopyTest, AFarSideThatReadsOnAndSaysThatItDoesIsNotGivenUp) {
   EXPECT_EQ(progress_.checked, 6u);
 }
 
-TEST_F(HostCopyTest, AFarSideThatSaysFarMoreThanThereIsToSayIsGivenUp) {
+TEST_F(HostCopyTest, AReceiverThatSendsTooMuchIsGivenUp) {
   for (const char* flood :
        {"exec yes", "exec yes >&2", "exec yes '{\"t\":\"checking\",\"bytes\":7}'"}) {
     FarSide(kHello, flood);
@@ -206,7 +206,7 @@ TEST_F(HostCopyTest, AFarSideThatSaysFarMoreThanThereIsToSayIsGivenUp) {
   }
 }
 
-TEST_F(HostCopyTest, AFractionOfASecondIsNotTakenForNoTimeoutAtAll) {
+TEST_F(HostCopyTest, TimeoutsBelowASecondAreRoundedUp) {
   FarSide(kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished,
           StrCat("cat > ", (top_ / "heard").string()).c_str());
   Copy(0.5);

@@ -122,7 +122,7 @@ TEST_F(ReceiverTest, StoresFilesOfAnySizeWithTheirPermissions) {
   EXPECT_FALSE(fs::exists(ws_ / "a/b/.run.sh.partial"));
 }
 
-TEST_F(ReceiverTest, WhatIsThereAlreadyIsLeftAloneAndWhatDiffersIsReplaced) {
+TEST_F(ReceiverTest, EqualFilesAreKeptAndDifferentFilesAreReplaced) {
   Write(ws_ / "same", "12345");
   Write(ws_ / "other", "12345");
   Write(ws_ / "longer", "123456");
@@ -144,7 +144,7 @@ TEST_F(ReceiverTest, WhatIsThereAlreadyIsLeftAloneAndWhatDiffersIsReplaced) {
   EXPECT_EQ(fs::last_write_time(ws_ / "same"), before);
 }
 
-TEST_F(ReceiverTest, AnInterruptedFileGoesOnWhereItWas) {
+TEST_F(ReceiverTest, AnInterruptedFileContinuesWhereItStopped) {
   Begin();
   Want("d/f", "0123456789");
   List();
@@ -162,7 +162,7 @@ TEST_F(ReceiverTest, AnInterruptedFileGoesOnWhereItWas) {
   EXPECT_EQ(Read(ws_ / "d/f"), "0123456789");
 }
 
-TEST_F(ReceiverTest, ABeginningOfSomethingElseCanBeOverwrittenFromItsStart) {
+TEST_F(ReceiverTest, APartialFileWithOtherContentCanBeOverwritten) {
   Write(ws_ / ".f.partial", "xxxx");
   Begin();
   Want("f", "0123");
@@ -173,7 +173,7 @@ TEST_F(ReceiverTest, ABeginningOfSomethingElseCanBeOverwrittenFromItsStart) {
   EXPECT_EQ(Read(ws_ / "f"), "0123");
 }
 
-TEST_F(ReceiverTest, APartialFileThatIsTooLongIsOfNoUse) {
+TEST_F(ReceiverTest, APartialFileThatIsTooLongIsNotUsed) {
   Write(ws_ / ".f.partial", "012345");
   Begin();
   Want("f", "0123");
@@ -184,7 +184,7 @@ TEST_F(ReceiverTest, APartialFileThatIsTooLongIsOfNoUse) {
   EXPECT_EQ(Read(ws_ / "f"), "0123");
 }
 
-TEST_F(ReceiverTest, BytesThatDoNotHaveTheChecksumAreThrownAway) {
+TEST_F(ReceiverTest, BytesWithAWrongChecksumAreDiscarded) {
   Write(ws_ / "f", "old");
   Begin();
   Want("f", "0123");
@@ -205,7 +205,7 @@ TEST_F(ReceiverTest, VerifyingReadsTheDiskAgain) {
   EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt, [&] { Finish(true); }), HasSubstr("read again"));
 }
 
-TEST_F(ReceiverTest, PathsThatLeaveTheWorkspaceAreRefused) {
+TEST_F(ReceiverTest, PathsThatLeaveTheWorkspaceAreRejected) {
   for (const std::string path : {"../outside/x", "a/../../outside/x", "/etc/x", "", "."}) {
     Begin();
     ErrorOf(ErrorCode::kInvalid, [&] {
@@ -215,7 +215,7 @@ TEST_F(ReceiverTest, PathsThatLeaveTheWorkspaceAreRefused) {
   }
 }
 
-TEST_F(ReceiverTest, NoSymbolicLinkIsFollowed) {
+TEST_F(ReceiverTest, SymbolicLinksAreNotFollowed) {
   fs::create_directories(ws_);
   fs::create_directory_symlink(top_ / "outside", ws_ / "link");
   fs::create_symlink(top_ / "outside" / "secret", ws_ / "file");
@@ -231,7 +231,7 @@ TEST_F(ReceiverTest, NoSymbolicLinkIsFollowed) {
   }
 }
 
-TEST_F(ReceiverTest, ALinkThatAppearsAfterTheListingIsNotFollowedEither) {
+TEST_F(ReceiverTest, ALinkCreatedAfterTheListingIsNotFollowed) {
   Begin();
   Want("d/f", "x");
   Want("g", "x");
@@ -261,7 +261,7 @@ TEST_F(ReceiverTest, DirectoriesAndFilesDoNotReplaceEachOther) {
               HasSubstr("no directory"));
 }
 
-TEST_F(ReceiverTest, MoreThanTheDiskTakesIsRefusedBeforeAnythingIsWritten) {
+TEST_F(ReceiverTest, MoreThanTheFreeSpaceIsRejectedBeforeAnythingIsWritten) {
   Begin();
   Say({{"t", "want"},
        {"path", "data/big"},
@@ -274,7 +274,7 @@ TEST_F(ReceiverTest, MoreThanTheDiskTakesIsRefusedBeforeAnythingIsWritten) {
   EXPECT_FALSE(fs::exists(ws_ / "data"));
 }
 
-TEST_F(ReceiverTest, OneCopyAtATimeHasTheWorkspace) {
+TEST_F(ReceiverTest, OnlyOneCopyAtATimeUsesTheWorkspace) {
   Begin();
   EXPECT_THAT(ErrorOf(ErrorCode::kExists, [&] { const Workspace second(ws_.string(), 0.05); }),
               HasSubstr("another graphctl copy"));
@@ -282,7 +282,7 @@ TEST_F(ReceiverTest, OneCopyAtATimeHasTheWorkspace) {
   const Workspace third(ws_.string(), 0.05);
 }
 
-TEST_F(ReceiverTest, FramesOutOfTurnAreRefused) {
+TEST_F(ReceiverTest, UnexpectedFramesAreRejected) {
   Begin();
   for (const char* kind : {"copy", "put", "data", "finish", "", "nonsense"}) {
     ErrorOf(ErrorCode::kInvalid, [&] { Say({{"t", kind}}, "x"); });
@@ -298,7 +298,7 @@ TEST_F(ReceiverTest, FramesOutOfTurnAreRefused) {
   ErrorOf(ErrorCode::kInvalid, [&] { Finish(); });
 }
 
-TEST_F(ReceiverTest, NumbersThatLieAreRefused) {
+TEST_F(ReceiverTest, InvalidNumbersAreRejected) {
   Begin();
   for (const json& size : {json(-1), json("4"), json(1.5), json(uint64_t{1} << 60), json()}) {
     ErrorOf(ErrorCode::kInvalid, [&] {
@@ -327,7 +327,7 @@ TEST_F(ReceiverTest, NumbersThatLieAreRefused) {
   EXPECT_FALSE(fs::exists(ws_ / "f"));
 }
 
-TEST_F(ReceiverTest, AnotherVersionIsRefusedByName) {
+TEST_F(ReceiverTest, AnotherVersionIsRejectedByName) {
   receiver_.emplace([](const std::string&) {}, 0.05);
   EXPECT_THAT(
       ErrorOf(
@@ -339,7 +339,7 @@ TEST_F(ReceiverTest, AnotherVersionIsRefusedByName) {
   EXPECT_FALSE(fs::exists(ws_));
 }
 
-TEST_F(ReceiverTest, AWriteThatFailsNamesTheFileAndKeepsItsBeginning) {
+TEST_F(ReceiverTest, AFailedWriteNamesTheFileAndKeepsItsBeginning) {
   Begin();
   const std::string text(1 << 16, 'x');
   Want("f", text + text);

@@ -32,7 +32,7 @@ class NoMoreThreads {
   bool works_ = false;
 };
 
-TEST(CancellableThreads, WaitReturnsWhenAllHaveEndedAndTicksAtTheEnd) {
+TEST(CancellableThreads, WaitReturnsWhenAllThreadsHaveEndedAndTicksAtTheEnd) {
   CancellableThreads threads;
   std::atomic<int> done{0};
   int seen = -1;
@@ -43,7 +43,7 @@ TEST(CancellableThreads, WaitReturnsWhenAllHaveEndedAndTicksAtTheEnd) {
   EXPECT_EQ(threads.signal(), 0);
 }
 
-TEST(CancellableThreads, WhenAThreadCannotBeStartedTheOthersEndAndItIsSaid) {
+TEST(CancellableThreads, AFailedStartEndsTheOtherThreadsAndIsReported) {
   CancellableThreads threads;
   std::atomic<bool> ended{false};
   threads.Start([&] {

@@ -19,7 +19,7 @@ struct Collector {
                      [this](const std::string& line) { seen.push_back("noise:" + line); }};
 };
 
-TEST(FrameReader, PayloadsCrossByteByByteInPiecesOfAnySize) {
+TEST(FrameReader, PayloadsArriveUnchangedInPiecesOfAnySize) {
   std::string payload("a\n\0{\"t\":\"x\"}\xff\n", 14);
   const std::string stream = EncodeFrame({{"t", "out"}}, payload) + EncodeFrame({{"t", "done"}}) +
                              EncodeFrame({{"t", "out"}}, std::string_view("", 0));
@@ -30,14 +30,14 @@ TEST(FrameReader, PayloadsCrossByteByByteInPiecesOfAnySize) {
   }
 }
 
-TEST(FrameReader, LinesThatAreNoFrameAreNoise) {
+TEST(FrameReader, LinesThatAreNotFramesAreNoise) {
   Collector all;
   all.reader.Feed("Welcome to host 3!\n[1,2]\n{\"a\":1}\n{\"t\":\"hello\"}\n");
   EXPECT_THAT(all.seen,
               ElementsAre("noise:Welcome to host 3!", "noise:[1,2]", "noise:{\"a\":1}", "hello:"));
 }
 
-TEST(FrameReader, ImpossibleSizesAreAnErrorAndNoAllocation) {
+TEST(FrameReader, InvalidSizesAreAnErrorWithoutAnAllocation) {
   for (const char* size : {"99999999999999", "-1", "\"x\"", "1.5"}) {
     Collector all;
     EXPECT_THROW(all.reader.Feed(std::string("{\"t\":\"out\",\"n\":") + size + "}\n"), Error);

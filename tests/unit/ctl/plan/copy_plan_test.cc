@@ -56,7 +56,7 @@ std::string ErrorOf(const std::string& ip_config, const CopySources& sources,
   return "";
 }
 
-TEST(CopyPlan, EachMachineGetsItsPartitionAndTheCommonFilesWithThePartConfigLast) {
+TEST(CopyPlan, EachMachineGetsItsPartitionAndTheCommonFilesAndThePartConfigLast) {
   const CopyPlan plan = PlanOf("10.0.0.1 30050\n10.0.0.2\t 30050\n", Sources(2));
   ASSERT_EQ(plan.hosts.size(), 2u);
   EXPECT_FALSE(plan.hosts[0].is_local);
@@ -67,7 +67,7 @@ TEST(CopyPlan, EachMachineGetsItsPartitionAndTheCommonFilesWithThePartConfigLast
   EXPECT_EQ(plan.hosts[1].bytes, 42u);  // "{}" is sent for the part config
 }
 
-TEST(CopyPlan, LinesOfOneMachineAreOneHostAndSoAreAllLocalOnes) {
+TEST(CopyPlan, LinesOfOneMachineAreOneHostAndSoAreAllLocalLines) {
   const CopyPlan plan = PlanOf("127.0.0.1\n10.0.0.1 1\n10.0.0.1 2\n127.0.0.2\n", Sources(4));
   ASSERT_EQ(plan.hosts.size(), 2u);
   EXPECT_TRUE(plan.hosts[0].is_local);
@@ -76,7 +76,7 @@ TEST(CopyPlan, LinesOfOneMachineAreOneHostAndSoAreAllLocalOnes) {
   EXPECT_EQ(plan.hosts[1].address, "10.0.0.1");
 }
 
-TEST(CopyPlan, MapsLieBesideThePartConfigEvenInTheWorkspaceItself) {
+TEST(CopyPlan, MapsAreStoredBesideThePartConfigEvenInTheWorkspaceItself) {
   CopySources sources = Sources(1);
   sources.maps = {File("/old/node_map.npy")};
   EXPECT_THAT(TargetsOf(PlanOf("h\n", sources, "."), 0),
@@ -84,7 +84,7 @@ TEST(CopyPlan, MapsLieBesideThePartConfigEvenInTheWorkspaceItself) {
                           "scripts/a/train.py", "ip.txt", "g.json"));
 }
 
-TEST(CopyPlan, NamesOfNodesLieBesideThePartConfigOnEveryMachine) {
+TEST(CopyPlan, NodeNamesAreStoredBesideThePartConfigOnEveryMachine) {
   CopySources sources = Sources(2);
   sources.names = {File("/here/out/g.user.ids.txt.gz")};
   const CopyPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n", sources);
@@ -96,12 +96,12 @@ TEST(CopyPlan, NamesOfNodesLieBesideThePartConfigOnEveryMachine) {
   }
 }
 
-TEST(CopyPlan, LinesThatAreNotThePartitionsAreRefusedWithBothNumbers) {
+TEST(CopyPlan, DifferentNumbersOfLinesAndPartitionsAreRejectedWithBothNumbers) {
   EXPECT_THAT(ErrorOf("a\nb\nc\n", Sources(2)),
               AllOf(HasSubstr("3 lines"), HasSubstr("2 partitions"), HasSubstr("/here/ip.txt")));
 }
 
-TEST(CopyPlan, TwoFilesWithOnePathAreRefusedWithBothNames) {
+TEST(CopyPlan, TwoFilesWithOnePathAreRejectedWithBothNames) {
   CopySources sources = Sources(1);
   sources.ip_config = File("/here/g.json");
   EXPECT_THAT(ErrorOf("a\n", sources, "."),
@@ -110,7 +110,7 @@ TEST(CopyPlan, TwoFilesWithOnePathAreRefusedWithBothNames) {
   EXPECT_THAT(ErrorOf("a\n", sources), HasSubstr("/here/data would be copied to data"));
 }
 
-TEST(CopyPlan, NamesThatFilesHaveWhileTheyAreNotWholeAreRefused) {
+TEST(CopyPlan, NamesOfPartialFilesAreRejected) {
   CopySources sources = Sources(1);
   sources.scripts.push_back({File("/here/scripts/.x.partial"), ".x.partial"});
   sources.scripts.push_back({File("/here/scripts/a/x"), "a/x"});
@@ -120,7 +120,7 @@ TEST(CopyPlan, NamesThatFilesHaveWhileTheyAreNotWholeAreRefused) {
               HasSubstr("/here/scripts/.x.partial has the name that /here/scripts/x has"));
 }
 
-TEST(CopyPlan, NamesThatWouldNotCrossAreRefused) {
+TEST(CopyPlan, NamesThatCannotBeSentAreRejected) {
   CopySources sources = Sources(1);
   sources.scripts.push_back({File("/here/scripts/long"), std::string(246, 'n')});
   EXPECT_EQ(ErrorOf("127.0.0.1\n", sources), "");
@@ -134,7 +134,7 @@ TEST(CopyPlan, NamesThatWouldNotCrossAreRefused) {
                Error);
 }
 
-TEST(CopyPlan, DataDirectoriesThatLeaveTheWorkspaceAreRefused) {
+TEST(CopyPlan, DataDirectoriesOutsideTheWorkspaceAreRejected) {
   for (const char* data : {"/data", "..", "a/../../b", "a/.."}) {
     EXPECT_THAT(ErrorOf("a\n", Sources(1), data), HasSubstr("--rel_data_path")) << data;
   }
@@ -149,13 +149,13 @@ TEST(CopyPlan, ShowsSourcesAndTargets) {
   EXPECT_EQ(json["hosts"][0]["files"][3]["target"], "/ws/ip.txt");
 }
 
-TEST(RelativePath, StepsLeaveOutWhatLeadsNowhere) {
+TEST(RelativePath, StepsOmitEmptyAndDotComponents) {
   EXPECT_THAT(PathSteps("./a//b/./c/", "x"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(PathSteps(".", "x"), IsEmpty());
   EXPECT_EQ(CleanRelativePath("./a//b/", "x"), "a/b");
 }
 
-TEST(RelativePath, WhatLeavesOrCannotBeAPathIsRefused) {
+TEST(RelativePath, PathsThatLeaveTheDirectoryOrAreInvalidAreRejected) {
   const std::string zero("a\0b", 3), long_name(300, 'x'), long_path(5000, '/');
   for (const std::string& path : {std::string("/a"), std::string("a/../b"), std::string(".."), zero,
                                   long_name, "a" + long_path}) {
@@ -170,7 +170,7 @@ TEST(RelativePath, BaseNamesIgnoreSlashesAtTheEnd) {
   EXPECT_EQ(BaseName(""), "");
 }
 
-TEST(PartConfigRewriting, PathsBecomeRelativeToTheConfigWhateverTheyWere) {
+TEST(PartConfigRewriting, AllPathsBecomeRelativeToTheConfig) {
   const std::string text = R"({"graph_name": "g", "num_parts": 2, "zeta": 1.5, "alpha": 0,
     "part-0": {"part_graph": "/abs/x/part0/graph.dgl", "node_feats": "data/part0/node_feat.dgl",
                "part_graph_graphbolt": "part0/fused.pt"},
@@ -185,12 +185,12 @@ TEST(PartConfigRewriting, PathsBecomeRelativeToTheConfigWhateverTheyWere) {
   EXPECT_EQ(RewritePartConfig(rewritten, "g.json", "/ws/data"), rewritten);
 }
 
-TEST(PartConfigRewriting, AConfigThatIsRightAlreadyStaysByteByByte) {
+TEST(PartConfigRewriting, ACorrectConfigIsUnchangedByteForByte) {
   const std::string text = "{\"part-0\":   {\"part_graph\":\"part0/graph.seg\"}}";
   EXPECT_EQ(RewritePartConfig(text, "g.json", "/ws"), text);
 }
 
-TEST(PartConfigRewriting, MapsBecomeAbsoluteBecauseDglOpensThemAsTheyAre) {
+TEST(PartConfigRewriting, MapsBecomeAbsoluteBecauseDglOpensTheirPathsUnchanged) {
   const auto json = nlohmann::json::parse(
       RewritePartConfig(R"({"node_map": "/tmp/n/node_map.npy", "edge_map": {"_E": [[0, 1]]}})",
                         "g.json", "/ws/data"));
@@ -198,7 +198,7 @@ TEST(PartConfigRewriting, MapsBecomeAbsoluteBecauseDglOpensThemAsTheyAre) {
   EXPECT_TRUE(json["edge_map"].is_object());
 }
 
-TEST(PartConfigRewriting, WhatIsNoJsonObjectIsRefused) {
+TEST(PartConfigRewriting, TextThatIsNotAJsonObjectIsRejected) {
   for (const char* text : {"", "[1]", "{\"a\":"}) {
     EXPECT_THROW(RewritePartConfig(text, "g.json", "/ws"), Error) << text;
   }

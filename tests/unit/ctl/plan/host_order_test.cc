@@ -49,7 +49,7 @@ std::map<std::string, std::string> EnvironmentOf(const HostOrder& order, size_t 
   return variables;
 }
 
-TEST(HostOrder, CrossesAsOneLine) {
+TEST(HostOrder, IsEncodedAsOneLine) {
   const HostOrder order = SomeOrder();
   const std::string line = EncodeOrder(order);
   EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -60,19 +60,19 @@ TEST(HostOrder, CrossesAsOneLine) {
   EXPECT_EQ(back.trainers[1].label, "h:3");
 }
 
-TEST(HostOrder, WhatIsNoneIsRefused) {
+TEST(HostOrder, LinesThatAreNotOrdersAreRejected) {
   for (const char* line : {"", "{}", "[]", "nonsense", "{\"action\":\"run\"}"}) {
     EXPECT_THROW(DecodeOrder(line), Error) << line;
   }
 }
 
-TEST(HostOrder, BytesThatAreNoUtf8AreRefusedPlainly) {
+TEST(HostOrder, BytesThatAreNotUtf8AreRejectedWithAnExplanation) {
   HostOrder order = SomeOrder();
   order.job.command.words = {"echo \xff"};
   EXPECT_THROW(EncodeOrder(order), Error);
 }
 
-TEST(TrainerEnvironment, HasWhatTorchAndGraphdRead) {
+TEST(TrainerEnvironment, HasTheVariablesThatTorchAndGraphdRead) {
   HostOrder order = SomeOrder();
   order.job.extra_envs.clear();
   const auto variables = EnvironmentOf(order, 1);
@@ -92,13 +92,13 @@ TEST(TrainerEnvironment, HasWhatTorchAndGraphdRead) {
   EXPECT_EQ(variables.count("GRAPHD_RUNTIME_DIR"), 0u);
 }
 
-TEST(TrainerEnvironment, ExtraEnvsWin) {
+TEST(TrainerEnvironment, ExtraEnvsOverrideOtherVariables) {
   const auto variables = EnvironmentOf(SomeOrder(), 0);
   EXPECT_EQ(variables.at("A"), "b=c");
   EXPECT_EQ(variables.at("OMP_NUM_THREADS"), "9");
 }
 
-TEST(TrainerEnvironment, OmpThreadsAreAtLeastOneAndAsGiven) {
+TEST(TrainerEnvironment, OmpThreadsAreAtLeastOneOrTheGivenNumber) {
   HostOrder order = SomeOrder();
   order.job.extra_envs.clear();
   order.trainers_on_machine = 20;

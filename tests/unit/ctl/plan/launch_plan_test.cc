@@ -50,7 +50,7 @@ TEST(LaunchPlan, HostsKnowWhetherOtherMachinesMustReachThem) {
   EXPECT_FALSE(PlanOf(lines, 1, true).hosts[0].order.server.among_others);
 }
 
-TEST(LaunchPlan, RanksCountThroughTheLines) {
+TEST(LaunchPlan, RanksAreNumberedAcrossLines) {
   const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2\n", 2, false);
   EXPECT_EQ(plan.world_size, 4);
   ASSERT_EQ(plan.hosts.size(), 2u);
@@ -67,7 +67,7 @@ TEST(LaunchPlan, RanksCountThroughTheLines) {
   EXPECT_FALSE(plan.hosts[1].order.is_master);
 }
 
-TEST(LaunchPlan, TwoPortsOfOneAddressAreTwoDaemonsWithTheirPortInLabels) {
+TEST(LaunchPlan, TwoPortsOfOneAddressAreTwoDaemonsLabelledWithTheirPorts) {
   const LaunchPlan plan = PlanOf("127.0.0.1 30050\n127.0.0.1 30051\n", 1);
   EXPECT_THAT(LabelsOf(plan), ElementsAre("127.0.0.1:30050:0", "127.0.0.1:30051:1"));
   EXPECT_THAT(plan.hosts[1].order.server.parts, ElementsAre(1));
@@ -86,7 +86,7 @@ TEST(LaunchPlan, LinesOfOneAddressAndPortShareADaemon) {
   EXPECT_EQ(plan.hosts[0].order.trainers_on_machine, 4);
 }
 
-TEST(LaunchPlan, TheThirdColumnOverridesAndMayBeZero) {
+TEST(LaunchPlan, TheThirdColumnOverridesNumTrainersAndMayBeZero) {
   const LaunchPlan plan = PlanOf("10.0.0.1 30050 0\n10.0.0.2\n10.0.0.3 30050 3\n", 2, false);
   EXPECT_EQ(plan.world_size, 5);
   EXPECT_TRUE(plan.hosts[0].order.trainers.empty());
@@ -96,7 +96,7 @@ TEST(LaunchPlan, TheThirdColumnOverridesAndMayBeZero) {
   EXPECT_TRUE(plan.hosts[1].order.is_master);
 }
 
-TEST(LaunchPlan, WhatCannotWorkIsRefusedWithTheRemedy) {
+TEST(LaunchPlan, ErrorsOfImpossiblePlansNameARemedy) {
   EXPECT_THAT(ErrorOf("10.0.0.1\n", 0, true), HasSubstr("no host has a trainer"));
   EXPECT_THAT(ErrorOf("127.0.0.1\n10.0.0.2\n", 1, false), HasSubstr("can't reach"));
   LaunchOptions no_command;
@@ -111,7 +111,7 @@ TEST(LaunchPlan, OnlyRemoteHostsHaveAHeartbeat) {
   EXPECT_GT(plan.hosts[1].order.host_timeout, 0);
 }
 
-TEST(LaunchPlan, ShowsAsTextAndAsJson) {
+TEST(LaunchPlan, IsShownAsTextAndAsJson) {
   const LaunchPlan plan = PlanOf("10.0.0.1\n10.0.0.2 30051 0\n", 1, false);
   const auto json = nlohmann::json::parse(PlanToJson(plan));
   EXPECT_EQ(json["world_size"], 1);

@@ -24,7 +24,7 @@ json Status(int64_t pid, double uptime, int64_t rows, int64_t pushes) {
             {{"job", "b"}, {"members", {{{"role", "trainer"}}, {{"role", "trainer"}}}}}}}};
 }
 
-TEST(MachineRates, AreDifferencesPerSecondOfTheDaemonsClock) {
+TEST(MachineRates, AreDifferencesPerSecondOfTheDaemonsUptime) {
   const json machine = MachineRates("h", Status(7, 10, 1000, 0), Status(7, 14, 5000, 8));
   EXPECT_EQ(machine["seconds"], 4);
   EXPECT_EQ(machine["rows"], 1000);
@@ -36,7 +36,7 @@ TEST(MachineRates, AreDifferencesPerSecondOfTheDaemonsClock) {
   EXPECT_EQ(machine["tensor_bytes"], 3 << 20);
 }
 
-TEST(MachineRates, AreAbsentForADaemonThatWasStartedSince) {
+TEST(MachineRates, AreAbsentForARestartedDaemon) {
   for (const json& before : {json(), Status(7, 3, 10, 0)}) {
     const json machine = MachineRates("h", before, Status(8, 14, 5000, 8));
     EXPECT_FALSE(machine.contains("rows"));
@@ -44,14 +44,14 @@ TEST(MachineRates, AreAbsentForADaemonThatWasStartedSince) {
   }
 }
 
-TEST(MachineRates, OfADaemonOfAnotherVersionShowWhatItKnows) {
+TEST(MachineRates, ShowKnownCountersOfADaemonOfAnotherVersion) {
   const json machine = MachineRates("h", {{"pid", 1}, {"uptime_seconds", 1.0}, {"store", nullptr}},
                                     {{"pid", 1}, {"uptime_seconds", 2.0}});
   EXPECT_EQ(machine["pushes"], 0);
   EXPECT_EQ(machine["rss_bytes"], 0);
 }
 
-TEST(RatesTable, HasALinePerMachineInColumns) {
+TEST(RatesTable, HasOneAlignedLinePerMachine) {
   const auto lines =
       RatesTable({MachineRates("10.0.0.1:30050", Status(7, 10, 0, 0), Status(7, 11, 1234567, 3)),
                   MachineRates("10.0.0.10:30050", json(), Status(7, 11, 5000, 8)),

@@ -34,7 +34,7 @@ std::string EchoedBySh(const std::string& text) {
   return std::string(bytes.data(), size);
 }
 
-TEST(SplitCommandLine, OneWordIsAShellsProgramUntouched) {
+TEST(SplitCommandLine, OneWordIsAnUnchangedShellProgram) {
   const auto split = Split({"--num_trainers", "2", "python3 train.py --name 'a b' \"$HOME\""});
   EXPECT_THAT(split.options, ElementsAre("--num_trainers", "2"));
   EXPECT_THAT(split.command.words, ElementsAre("python3 train.py --name 'a b' \"$HOME\""));
@@ -48,47 +48,47 @@ TEST(SplitCommandLine, SeveralWordsAreAnArgumentVector) {
   EXPECT_FALSE(split.command.is_shell);
 }
 
-TEST(SplitCommandLine, WordsAfterTheMarkerAreAnArgumentVectorEvenIfItIsOne) {
+TEST(SplitCommandLine, EvenOneWordAfterDashDashIsAnArgumentVector) {
   const auto split = Split({"--num_trainers=3", "--", "./my trainer"});
   EXPECT_THAT(split.options, ElementsAre("--num_trainers=3"));
   EXPECT_THAT(split.command.words, ElementsAre("./my trainer"));
   EXPECT_FALSE(split.command.is_shell);
 }
 
-TEST(SplitCommandLine, TheCommandsOwnMarkerIsItsOwn) {
+TEST(SplitCommandLine, DashDashInsideTheCommandBelongsToTheCommand) {
   EXPECT_THAT(Split({"run", "--", "x"}).command.words, ElementsAre("run", "--", "x"));
 }
 
-TEST(SplitCommandLine, ExtraEnvsGivesBackWordsThatAreNoAssignments) {
+TEST(SplitCommandLine, ExtraEnvsEndsAtTheFirstWordThatIsNotAnAssignment) {
   const auto split = Split({"--extra_envs", "A=b", "C=d e", "python3 train.py"});
   EXPECT_THAT(split.options, ElementsAre("--extra_envs", "A=b", "--extra_envs", "C=d e"));
   EXPECT_THAT(split.command.words, ElementsAre("python3 train.py"));
 }
 
-TEST(SplitCommandLine, ExtraEnvsMayStandBeforeOtherOptions) {
+TEST(SplitCommandLine, ExtraEnvsMayPrecedeOtherOptions) {
   const auto split = Split({"--extra-envs", "A=b", "C=", "--ip_config", "f", "run", "me=1"});
   EXPECT_THAT(split.options,
               ElementsAre("--extra-envs", "A=b", "--extra-envs", "C=", "--ip_config", "f"));
   EXPECT_THAT(split.command.words, ElementsAre("run", "me=1"));
 }
 
-TEST(SplitCommandLine, ExtraEnvsWithoutAnAssignmentIsLeftForItsReaderToReject) {
+TEST(SplitCommandLine, ExtraEnvsWithoutAnAssignmentIsLeftForTheParserToReject) {
   const auto split = Split({"--extra_envs", "python3 train.py"});
   EXPECT_THAT(split.options, ElementsAre("--extra_envs"));
 }
 
-TEST(SplitCommandLine, UnknownOptionsStayOptions) {
+TEST(SplitCommandLine, UnknownOptionsRemainOptions) {
   const auto split = Split({"--num_trainer", "4", "cmd"});
   EXPECT_THAT(split.options, ElementsAre("--num_trainer"));
 }
 
-TEST(SplitCommandLine, NoCommandIsNoCommand) {
+TEST(SplitCommandLine, AMissingCommandIsEmpty) {
   const auto split = Split({"--num_trainers", "2"});
   EXPECT_THAT(split.command.words, IsEmpty());
   EXPECT_FALSE(split.command.is_shell);
 }
 
-TEST(IsAssignment, NamesAreThoseOfEnvironmentVariables) {
+TEST(IsAssignment, AcceptsValidNamesOfEnvironmentVariables) {
   EXPECT_TRUE(IsAssignment("A=b"));
   EXPECT_TRUE(IsAssignment("_x9="));
   EXPECT_TRUE(IsAssignment("PYTHONPATH=/a:/b c"));
@@ -99,7 +99,7 @@ TEST(IsAssignment, NamesAreThoseOfEnvironmentVariables) {
   EXPECT_FALSE(IsAssignment("word"));
 }
 
-TEST(ShellQuote, AnyTextComesBackFromAShellAsItWas) {
+TEST(ShellQuote, AShellReturnsAnyQuotedTextUnchanged) {
   for (const std::string text :
        {"plain", "", "two words", "it's", "''", "\"quoted\"", "$HOME `id` $(id)", "a\\b", "a\nb",
         "*?[x]", "~root", "#no comment", "-n", "ünïcödé", "a;b&c|d<e>f(g){h}!"}) {
@@ -107,7 +107,7 @@ TEST(ShellQuote, AnyTextComesBackFromAShellAsItWas) {
   }
 }
 
-TEST(DisplayCommand, ShowsWhatOneCouldType) {
+TEST(DisplayCommand, CanBeTypedIntoAShell) {
   EXPECT_EQ(DisplayCommand({{"a 'b' c"}, true}), "a 'b' c");
   EXPECT_EQ(DisplayCommand({{"a", "b c", ""}, false}), "a 'b c' ''");
 }
