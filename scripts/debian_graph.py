@@ -1,16 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a node-classification data set out of Debian's own packages.
+"""Builds a node-classification data set from Debian's own packages.
 
-Nodes are packages, edges their dependencies on packages that exist, features the hashed words of
-the description, and the label is the section. The output has OGB's raw layout, which `graphctl
-partition` reads; give it --add_reverse, since the edges here go one way, from the package that
-depends.
+Nodes are packages, edges are their dependencies on existing packages, features are the hashed words
+of the description, and the label is the section. Writes OGB's raw layout, which `graphctl partition`
+reads; give it --add_reverse, because edges lead only from a package to its dependencies.
 
-With --hetero maintainers and source packages are nodes, too, without features, and the edge types
+With --hetero, maintainers and source packages are also nodes, without features, and the edge types
 are package:depends:package, package:recommends:package, package:suggests:package,
-package:maintained_by:maintainer and package:built_from:source; of each there is the reverse,
-rev_depends and so on, so --add_reverse is not needed. It is OGB's heterogeneous layout.
+package:maintained_by:maintainer and package:built_from:source. Each of them has a reverse type
+(rev_depends and so on), so --add_reverse is not needed. The layout is OGB's heterogeneous one.
 
 The same package lists give the same bytes.
 """
@@ -27,24 +26,22 @@ import sys
 import time
 import zlib
 
-# The fields that make the edges between packages, by edge type.
-RELATIONS = {
-    "depends": ("Pre-Depends", "Depends"),
-    "recommends": ("Recommends",),
-    "suggests": ("Suggests",),
-}
+# The fields that define the edges between packages, by edge type.
+RELATIONS = {"depends": ("Pre-Depends", "Depends"), "recommends": ("Recommends",),
+             "suggests": ("Suggests",)}
 EVERY_RELATION = sum(RELATIONS.values(), ())
 OTHER_FIELDS = ("Package", "Section", "Description", "Maintainer", "Source")
 FIELDS = {name.encode(): name for name in EVERY_RELATION + OTHER_FIELDS}
 WORD = re.compile(r"[a-z0-9][a-z0-9+]+")
-# Without its lists apt knows what is installed, which makes another graph; Debian has over 60,000.
+# Without its package lists, apt knows only installed packages, which would give a different graph;
+# Debian has over 60,000.
 FEWEST = 20000
-# A package's name at the head of an alternative: "libc6:any (>= 2.34)" -> "libc6".
+# A package's name at the beginning of an alternative: "libc6:any (>= 2.34)" -> "libc6".
 TARGET = re.compile(r"[^\s:(\[<]+")
 
 
 def stanzas(stream):
-    """Yields a dict of the fields we need for each paragraph of a Packages file."""
+    """Yields a dict of the required fields for each paragraph of a Packages file."""
     fields, current = {}, None
     for line in stream:
         if line == b"\n":
@@ -64,7 +61,7 @@ def stanzas(stream):
 
 
 def read_packages(source):
-    """The first stanza of each package, by name, in the order of appearance."""
+    """Returns the first stanza of each package by name, in the order of appearance."""
     packages = {}
     with contextlib.ExitStack() as stack:
         if source:
@@ -78,17 +75,15 @@ def read_packages(source):
     if not source and process.wait() != 0:
         sys.exit(f"debian_graph.py: `apt-cache dumpavail` failed with status {process.returncode}")
     if not source and len(packages) < FEWEST:
-        sys.exit(
-            "debian_graph.py: apt knows only %d packages, which are not all of Debian's; run "
-            "`apt-get update` first" % len(packages)
-        )
+        sys.exit("debian_graph.py: apt knows only %d packages, which is not all of Debian; run "
+                 "`apt-get update` first" % len(packages))
     if not packages:
         sys.exit("debian_graph.py: %s names no packages" % source)
     return packages
 
 
 def dependencies(stanza, ids, relations):
-    """Ids of the packages that fields of a stanza mention, each once, without itself."""
+    """Returns the ids of the packages that a stanza's fields mention, each once, without itself."""
     found = {}
     for relation in relations:
         for clause in stanza.get(relation, "").split(","):
@@ -102,7 +97,7 @@ def dependencies(stanza, ids, relations):
 
 
 def features(text, size):
-    """One line of numbers: signed counts of hashed words, of length 1."""
+    """Returns one line of numbers: signed counts of hashed words, scaled to length 1."""
     values = {}
     for word in WORD.findall(text.lower()):
         code = zlib.crc32(word.encode())
@@ -116,12 +111,12 @@ def features(text, size):
 
 
 def split_of(name):
-    """train, valid or test: 50, 25 and 25 % by a hash of the name."""
+    """Returns train, valid or test: 50, 25 and 25 % by a hash of the name."""
     return ("train", "train", "valid", "test")[hashlib.sha256(name.encode()).digest()[0] % 4]
 
 
 class Writer:
-    """Writes .csv.gz files below a directory; without time stamps, so that equal data is equal."""
+    """Writes .csv.gz files below a directory, without time stamps: equal data gives equal files."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -145,18 +140,18 @@ class Writer:
 
 
 def maintainer_of(stanza):
-    """Their address: names are spelt in more than one way."""
+    """Returns the maintainer's address, because names have several spellings."""
     text = stanza.get("Maintainer", "unknown")
     return text.rpartition("<")[2].rstrip("> ").lower() or "unknown"
 
 
 def source_of(stanza):
-    """The source package, without the version that stands behind it when it is another one."""
+    """Returns the source package, without the version that follows if it differs."""
     return stanza.get("Source", stanza["Package"]).partition(" ")[0]
 
 
 def number(names):
-    """Numbers things by first appearance: {name: id}."""
+    """Numbers names in order of first appearance: {name: id}."""
     ids = {}
     for name in names:
         ids.setdefault(name, len(ids))
@@ -164,7 +159,7 @@ def number(names):
 
 
 def write_packages(out, packages, ids, feat_size, say, below=""):
-    """Features, labels, split and names of the packages; `below`: the folder of their type."""
+    """Writes features, labels, split and names of packages; `below`: the folder of their type."""
     feat, label = ("node-feat/" + below, "node-label/" + below) if below else ("", "")
     out.write(
         "raw/" + feat + "node-feat",

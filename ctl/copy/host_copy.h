@@ -38,7 +38,7 @@ struct HostProgress {
   std::atomic<uint64_t> files_missing{0}, bytes_missing{0};
   std::atomic<uint64_t> bytes_resumed{0};  // part of bytes_missing: left from an interrupted copy
   std::atomic<uint64_t> bytes_sent{0};
-  std::atomic<double> seconds{0};  // from the first byte sent to the end
+  std::atomic<double> seconds{0};  // duration from the first byte sent to the end
 };
 
 // Seconds after which one side considers the other lost; 0: never.

@@ -268,7 +268,8 @@ void Receiver::VerifyStoredFiles() {
     if (!StatFile(place, place.name))
       Throw(ErrorCode::kNotFound, place.shown, " was removed during the copy");
     const UniqueFd fd = OpenAt(place, place.name, O_RDONLY);
-    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // from the disk, not from the page cache
+    ::posix_fadvise(fd.get(), 0, 0,
+                    POSIX_FADV_DONTNEED);  // drops the page cache, so that the disk is read
     const uint64_t found = Hash(fd, file.size, place)->Digest();
     if (found == file.xxh3) continue;
     Throw(ErrorCode::kCorrupt, place.shown, ": checksum ", ChecksumText(found),

@@ -17,11 +17,11 @@ namespace graphd::ctl {
 // Identifies a daemon, and says how to start it if it is not running.
 struct ServerSpec {
   std::string server_name;
-  std::string address;  // as in ip_config
+  std::string address;  // its address in ip_config
   uint16_t port = 0;
   std::vector<PartId> parts;
   std::string part_config;  // absolute path on the host; empty: only attach to a running server
-  int num_parts = 0;        // of the graph; equals the number of ip_config's lines
+  int num_parts = 0;        // the graph's partitions, one per line of ip_config
   std::string graphd;       // path of the program on the host; empty: beside its graphctl
   std::string runtime_dir;  // empty: the host's default
   int num_servers = 0;      // worker threads of the daemon; 0: its default

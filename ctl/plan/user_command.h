@@ -22,7 +22,7 @@ struct SplitArguments {
   UserCommand command;
 };
 
-// How many values an option takes.
+// The number of values that an option takes.
 enum class OptionKind { kFlag, kOneValue, kAssignments };
 
 // Splits the words after `launch`. `kind_of` returns the kind of an option by its name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of the cluster tests: three machines with graphctl on each, and a check at the
-end of every test that nothing was left on them."""
+"""The base of the cluster tests: three machines with graphctl, and a check at the end of every test
+that no process remains on them."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from machines import Cluster
 
 
 def start_cluster(programs):
-    """Three machines and an operator's, with the programs at the same place on each."""
+    """Starts three machines and an operator's, with the programs at the same path on each."""
     if os.geteuid() != 0:
         raise AssertionError("the cluster tests make network namespaces: run them as root")
     cluster = Cluster(3)
@@ -29,7 +29,7 @@ class ClusterCase(ProcessTest):
         self.cluster.write_known_hosts()
         self.cluster.write_ssh_config()
         self.started = []
-        self.assertEqual(self.left(), [], "left by an earlier test")
+        self.assertEqual(self.left(), [], "processes that an earlier test left")
 
     def tearDown(self):
         left = self.end_processes()
@@ -41,6 +41,6 @@ class ClusterCase(ProcessTest):
         return [each for machine in self.cluster.machines for each in machine.work()]
 
     def graphctl_pid(self, job):
-        """nsenter forks into the machine's PID namespace; its child is graphctl."""
+        """Returns the pid of graphctl, the child of nsenter in the machine's PID namespace."""
         with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
             return int(file.read().split()[0])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three hosts with their own sshd, and an operator elsewhere: launch, attach again, stop, and every
-failure between them. After every test nothing may be left on any host."""
+"""Tests with three hosts that run sshd, and an operator's machine: launch, attach again, stop, and
+all failures between them. After every test, no process may remain on any host."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from harness import BIN, DEADLINE, SLOW, partition, read_line, wait_until
 PORT = 30050
 STUBBORN = ("trap '' TERM INT HUP; (setsid sleep 3600 &); sleep 3600 & "
             "echo up; while true; do sleep 3600; done")
-# Three hosts that end stubborn trainers, over ssh, on two processors.
+# A higher limit: three hosts end stubborn trainers over ssh on two processors.
 WITHIN = 1.2 * SLOW
 
 
@@ -25,7 +25,7 @@ def setUpModule():
     cluster = start_cluster(("graphctl", "graphd"))
     unittest.addModuleCleanup(cluster.close)
     shutil.copy(os.path.join(BIN, "..", "tests", "ring_trainer"), cluster.root + "/bin")
-    # As on real hosts: on each only its own partition.
+    # Like real hosts, each host has only its own partition.
     partition(cluster.root, 3)
     for number, machine in enumerate(cluster.machines):
         workspace = machine.folder + "/srv/ws"
@@ -46,7 +46,8 @@ class ClusterTest(ClusterCase):
         self.assertEqual([m.sockets() for m in cluster.machines], [[], [], []])
 
     def write_ip_config(self, lines, where=None):
-        # On the operator's machine only: trainers elsewhere get it from their supervisor.
+        # Only the operator's machine has ip_config; trainers on other machines get it from their
+        # supervisor.
         with open((where or cluster.operator).folder + "/srv/ws/ip.txt", "w") as out:
             out.write("".join(line + "\n" for line in lines))
 
@@ -179,7 +180,7 @@ class Jobs(ClusterTest):
     def test_a_reader_that_pauses_for_long_loses_no_host(self):
         job = self.start_launch("--host_timeout", "1.5", "seq 1 500000")
         self.assertIn("] 1\n", read_line(job.stdout))
-        time.sleep(4 * SLOW)  # longer than the hosts wait for a sign of life
+        time.sleep(4 * SLOW)  # longer than the hosts wait for a ping
         out, err = job.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(job.returncode, 0, err)
         self.assertEqual(out.count("\n"), 3 * 500000 - 1)
@@ -269,7 +270,7 @@ class Ends(ClusterTest):
         wait_until("every host to be empty", lambda: not self.left(), 20)
 
     def kill_old_sessions(self, machine):
-        """sshd itself learns of the cut only by its own keep-alive, set by its administrator."""
+        """Waits for sshd, which notices the failure only through its administrator's keep-alive."""
         for pid, command in machine.processes():
             if command.startswith("sshd:"):
                 os.kill(pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl copy to three hosts with their own sshd: the files that each gets, failures on the way,
-and its speed beside a bare ssh."""
+"""Tests graphctl copy to three hosts that run sshd: resulting files, failures, and its speed
+compared with plain ssh."""
 
 import contextlib
 import filecmp
@@ -66,7 +66,7 @@ class CopyTest(ClusterCase):
         return json.loads(done.stdout)["hosts"]
 
     def start_copy(self, *more):
-        """A copy of the big file that has sent some of it to the second host."""
+        """Starts a copy of the big file and returns when part of it is on the second host."""
         process = subprocess.Popen(self.line(*more, scripts="big"), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.started.append(process)
@@ -77,7 +77,7 @@ class CopyTest(ClusterCase):
         return process
 
     def assert_trees(self, scripts="scripts"):
-        """Every machine has its partition, the common files, and nothing else."""
+        """Checks that every machine has its partition and the common files, and no other files."""
         for number, machine in enumerate(cluster.machines):
             expected = {f"data/part{number}/{name}": f"data/part{number}/{name}"
                         for name in os.listdir(f"{cluster.root}/data/part{number}")}
@@ -137,7 +137,7 @@ class Copies(CopyTest):
             self.assertEqual(os.stat(copied).st_uid, 2000)
 
     def test_speed_compared_with_plain_ssh(self):
-        # To memory, so that no disk is measured.
+        # Copy to memory, so that the disk is not measured.
         def bare(*options):
             begin = time.monotonic()
             with open(cluster.root + "/big/weights", "rb") as source:
@@ -186,11 +186,11 @@ class Interruptions(CopyTest):
         self.assert_goes_on()
 
     def test_a_host_that_dies_is_named_and_the_others_are_copied_to(self):
-        # The second host is under way when it dies, the others may wait for their turn.
+        # The second host is receiving when it dies; the others may be waiting for their turn.
         job = self.start_copy("--jobs", "3")
         for pid, command in cluster.machines[1].processes():
             if command.startswith("sshd: root") or "receive" in command:
-                with contextlib.suppress(ProcessLookupError):  # it may go with its parent
+                with contextlib.suppress(ProcessLookupError):  # it may end with its parent
                     os.kill(pid, signal.SIGKILL)
         _, err = job.communicate(timeout=2 * DEADLINE * SLOW)
         self.assertEqual(job.returncode, UNAVAILABLE, err)
@@ -229,7 +229,7 @@ class Interruptions(CopyTest):
             wait_until("its helper to end", lambda: not cluster.machines[1].work())
         finally:
             cluster.cable(cluster.machines[1], True)
-        # sshd itself learns of the cut only by its own keep-alive.
+        # sshd notices the failure only through its own keep-alive.
         for pid, command in cluster.machines[1].processes():
             if command.startswith("sshd:"):
                 os.kill(pid, signal.SIGKILL)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines for the cluster tests: each has its own network, mount, host name, IPC and PID
-namespace, its own /root, /run, /tmp and /srv, and its own sshd; an operator's machine has the
-user's ~/.ssh. A bridge connects them. Needs root. Killing a machine's first process takes all of it
-down."""
+"""Machines for the cluster tests. Each has its own network, mount, host name, IPC and PID namespace,
+its own /root, /run, /tmp and /srv, and its own sshd; the operator's machine has the user's ~/.ssh.
+A bridge connects them. Needs root. Killing a machine's first process ends the machine."""
 
 import os
 import shutil
@@ -62,26 +61,26 @@ class Machine:
 
     def boot(self):
         script = BOOT.format(folder=self.folder, name=self.name, program=self.program)
-        # "cd /": its working directory must not hold what its mounts hide.
-        self.log = open(os.path.join(self.folder, "log"), "w")  # noqa: SIM115
+        # cwd="/": the working directory must not contain anything that the machine's mounts hide.
+        self.log = open(os.path.join(self.folder, "log"), "w")
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL",  # a test that is killed takes its machines with it
+            ["setpriv", "--pdeathsig", "KILL",  # a killed test takes its machines with it
              "ip", "netns", "exec", self.netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
              "--fork", "--kill-child", "--mount-proc", "bash", "-c", script],
             cwd="/", stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
             start_new_session=True)
 
     def init(self):
-        """The pid, seen from here, of the machine's first process."""
+        """Returns the pid of the machine's first process in this PID namespace."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             return int(file.read().split()[0])
 
     def enter(self, *words):
-        """The line that runs `words` on this machine."""
+        """Returns a command that runs `words` on the machine."""
         return ["nsenter", "-t", str(self.init()), "-m", "-u", "-i", "-n", "-p", "--wd=/", *words]
 
     def processes(self):
-        """(pid here, command) of everything that runs on the machine but its sshd."""
+        """Returns (pid in our namespace, command) of the machine's processes except its sshd."""
         try:
             mine = os.readlink(f"/proc/{self.init()}/ns/pid")
         except OSError:
@@ -102,11 +101,11 @@ class Machine:
         return [each for each in found if each[0] != self.init()]
 
     def work(self):
-        """The same without sshd's sessions, which end a little after their commands."""
+        """Returns processes() without sshd's sessions, which end shortly after their commands."""
         return [each for each in self.processes() if not each[1].startswith("sshd:")]
 
     def sockets(self):
-        """Daemons' sockets on the machine."""
+        """Returns the daemons' sockets on the machine."""
         found = []
         for base in ("run/graphd", "tmp/graphd-2000"):
             for folder, _, files in os.walk(f"/proc/{self.init()}/root/{base}"):
@@ -161,7 +160,7 @@ class Cluster:
         return self.machines + ([self.operator] if self.operator else [])
 
     def write_hosts(self, machine):
-        """As Debian does: a host's own name is a loopback address, to others it is its real one."""
+        """Writes /etc/hosts like Debian: a host's own name is a loopback address on that host."""
         with open(machine.folder + "/hosts", "w") as out:
             out.write("127.0.0.1 localhost\n")
             for each in self.machines:
@@ -175,7 +174,7 @@ class Cluster:
         run("ip", "-n", machine.netns, "link", "set", "eth0", "up")
 
     def cable(self, machine, up):
-        """Pulls the machine's cable, or plugs it in."""
+        """Disconnects the machine from the network, or connects it again."""
         run("ip", "-n", self.bridge_ns, "link", "set", "p-" + machine.name, "up" if up else "down")
 
     def await_sshd(self, machine):
@@ -191,7 +190,7 @@ class Cluster:
         raise AssertionError(f"{machine.name} has not come up:\n{text}")
 
     def write_known_hosts(self, swap=()):
-        """All machines' keys; for machines in `swap`, another's."""
+        """Writes all machines' keys; for machines in `swap`, another machine's key."""
         text = ""
         for machine in self.machines:
             source = self.machines[0] if machine in swap else machine
@@ -214,4 +213,4 @@ class Cluster:
             run("ip", "netns", "del", netns, check=False, stderr=subprocess.DEVNULL)
         shutil.rmtree(self.root)
         names = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
-        assert self.prefix not in names, f"network namespaces were left: {names}"
+        assert self.prefix not in names, f"network namespaces remain: {names}"

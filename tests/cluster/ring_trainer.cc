@@ -5,8 +5,8 @@
 #include "graphd/dist_graph.h"
 #include "graphd/samplers.h"
 
-// A trainer for the cluster tests: reads the whole of the ring that tests/integration/launch
-// partitions, whichever hosts its partitions lie on, and checks it. Exits 1 on a wrong answer.
+// A trainer for the cluster tests: reads the complete ring that tests/integration/launch
+// partitions, whichever hosts its partitions are on, and checks it. Exits with 1 on a wrong answer.
 
 namespace {
 

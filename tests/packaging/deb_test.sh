@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages of a build tree (first argument), installed by apt in a Debian that has nothing
-# else, and used there. Needs root, and Debian's mirror.
+# Installs the Debian packages of a build tree (first argument) with apt in a minimal Debian system,
+# and uses them there. Needs root and Debian's mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
@@ -13,7 +13,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 work=$(mktemp -d /tmp/graphd-deb.XXXXXX)
 trap 'cd /; umount "$work"; rmdir "$work"' EXIT
-mount -t tmpfs -o size=3G,mode=755 graphd-deb "$work"  # dpkg syncs whatever it writes
+mount -t tmpfs -o size=3G,mode=755 graphd-deb "$work"  # dpkg syncs every file that it writes
 
 cd "$work"
 cpack --config "$build/CPackConfig.cmake" -B "$work" >cpack.log 2>&1 || { cat cpack.log; exit 1; }

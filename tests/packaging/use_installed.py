@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uses the installed package with NumPy and nothing else: opens the partitions of
+"""Uses the installed package with only NumPy: opens the partitions of
 tests/fixtures/dgl/sbm_2p_metis (argument) without a server, and reads mini-batches."""
 import gzip
 import json
@@ -31,7 +31,7 @@ def unpack(source, target):
 
 
 def import_seconds():
-    """The shortest of some: others may be at work on this machine."""
+    """Returns the shortest of several runs, because the machine may have other load."""
     return min(float(subprocess.run([sys.executable, "-c", IMPORT], check=True, text=True,
                                     capture_output=True).stdout) for _ in range(5))
 

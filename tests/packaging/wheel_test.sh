@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# `pip install .` in a new virtual environment that sees nothing of the system's, and use of what it
-# installed. Arguments: the interpreter, a folder to build in, what pip is told beside.
+# Runs `pip install .` in a new virtual environment without the system's packages, and uses the
+# installed package. Arguments: the interpreter, a folder to build in, further arguments for pip.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)

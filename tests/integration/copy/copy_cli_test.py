@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl copy on this machine: the files that result, those that are sent again, and errors."""
+"""Tests graphctl copy on this machine: resulting files, repeated copies, rejected input."""
 
 import filecmp
 import gzip
@@ -22,7 +22,7 @@ OK, INVALID, NOT_FOUND, EXISTS, UNAVAILABLE, FULL, CORRUPT, DENIED = 0, 2, 3, 4,
 
 
 class CopyTest(GraphctlTest):
-    """The graph of GraphctlTest, in its `workspace`, is copied to `target`."""
+    """Copies the graph of GraphctlTest from its `workspace` to `target`."""
 
     def setUp(self):
         super().setUp()
@@ -42,22 +42,22 @@ class CopyTest(GraphctlTest):
         return done
 
     def result(self, *more, code=OK, **options):
-        """What --json says of the only host."""
+        """Returns the entry of the only host in the output of --json."""
         return json.loads(self.copy("--json", *more, code=code, **options).stdout)["hosts"][0]
 
     def files(self):
-        """Everything in the target, relative to it."""
+        """Returns all paths in the target, relative to it."""
         return sorted(os.path.relpath(os.path.join(folder, name), self.target)
                       for folder, _, names in os.walk(self.target) for name in names)
 
     def big_script(self, megabytes=200):
-        """A file that takes a while."""
+        """Writes a file that takes some time to copy."""
         with open(self.path("scripts/big.bin"), "wb") as out:
             for _ in range(megabytes):
                 out.write(os.urandom(1 << 20))
 
     def start_big_copy(self):
-        """A copy that has sent some of the big script and not all."""
+        """Starts a copy and returns when part of the big script has been sent."""
         self.big_script()
         process = self.start(*self.line("--script_folder", "scripts"))
         partial = os.path.join(self.target, "scripts/.big.bin.partial")
@@ -142,7 +142,7 @@ class Copies(CopyTest):
         self.assertIn("loop", self.copy("--script_folder", "scripts", code=INVALID).stderr)
 
     def test_progress_on_a_terminal_is_redrawn_and_ends_with_the_result(self):
-        self.big_script(400)  # takes longer than from one drawing to the next
+        self.big_script(400)  # takes longer than the interval between two redraws
         main, side = pty.openpty()
         process = self.start(*self.line("--script_folder", "scripts"), stderr=side)
         os.close(side)
@@ -150,7 +150,7 @@ class Copies(CopyTest):
         try:
             while True:
                 text += os.read(main, 65536)
-        except OSError:  # the end of a terminal
+        except OSError:  # the terminal was closed
             os.close(main)
         self.assertEqual(process.wait(DEADLINE * SLOW), OK)
         self.assertIn(b"\x1b[1A", text)
@@ -159,7 +159,7 @@ class Copies(CopyTest):
 
 class DglPartitions(CopyTest):
     def dgl(self, name):
-        """A fixture's part config, and ip.txt with a line for each partition."""
+        """Returns a fixture's part config; writes ip.txt with a line for each partition."""
         for folder, _, names in os.walk(FIXTURES / name):
             to = os.path.join(self.path(name), os.path.relpath(folder, FIXTURES / name))
             os.makedirs(to, exist_ok=True)
@@ -269,7 +269,7 @@ class Refusals(CopyTest):
         self.assert_refused(CORRUPT, "part1/graph.seg", "checksum")
 
     def test_verify_finds_errors_that_checksums_miss(self):
-        # Padding between two arrays belongs to none.
+        # The padding between two arrays belongs to neither.
         header = json.loads(self.read("part0/partition.json"))
         arrays = [a for s in header["segments"] if s["file"] == "graph.seg" for a in s["arrays"]]
         gap = min(a["offset"] + a["bytes"] for a in arrays)
@@ -317,7 +317,7 @@ class Refusals(CopyTest):
         process, _ = self.start_big_copy()
         process.send_signal(signal.SIGSTOP)
         try:
-            # It waits for the first; the first goes on, and then there is nothing left to send.
+            # The second copy waits for the first one; afterwards it has nothing left to send.
             second = self.start(*self.line("--script_folder", "scripts", "--json"))
             wait_until("the second's helper", lambda: len(
                 [1 for _, command in self.left() if command.endswith("receive")]) == 2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon whose disk is full: a small file system in memory, mounted for this process and its
-// daemons alone, and filled by somebody else. It needs root.
+// Tests a daemon whose disk is full: a small tmpfs, mounted only for this process and its daemons,
+// and filled by another file. Needs root.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ RawGraph Ring() {
   return HomogeneousGraph(kNodes, edges);
 }
 
-// Mounts of this thread and what it starts are seen by nobody else.
+// A private mount namespace: mounts of this thread and its children are invisible to others.
 struct OwnMounts {
   OwnMounts() {
     if (::unshare(CLONE_NEWNS) != 0 ||
@@ -43,7 +43,7 @@ struct OwnMounts {
 class FullDisk : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    // Before the first tensor: graphd makes the directory then.
+    // Mount before the first tensor, when graphd creates the directory.
     MakeDirectories(disk_);
     if (::mount("tmpfs", disk_.c_str(), "tmpfs", 0, "size=640m") != 0) {
       ThrowErrno("can't mount", disk_);
@@ -106,8 +106,8 @@ TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
   AddOne(tensor, 0, 100);
   ExpectAll(reader, 0, 100, 1);
   Fill();
-  // All the time: of the graph, more than is done without a hop to other threads; and of rows,
-  // which can't come where memory is bounded, and then say why.
+  // Read during the whole test: from the graph, more than is answered without switching threads;
+  // and from rows, which can't be read if memory is bounded; their error must name the reason.
   std::atomic<bool> stop{false};
   std::atomic<int> reads{0}, refused{0};
   double slowest = 0;
@@ -170,7 +170,7 @@ TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
   ExpectAll(reader, 0, 100, 2);
 }
 
-// Also a new segment of the log, and RocksDB's own files.
+// Covers also a new segment of the log, and RocksDB's own files.
 TEST_P(FullDisk, WriteBackContinuesWhenThereIsSpaceAgain) {
   const DistTensor tensor = Make(Connect("writer"));
   AddOne(tensor, 0, kNodes / 8);

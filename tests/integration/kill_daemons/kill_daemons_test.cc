@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Daemons are killed with kill -9 at random points, again and again: while they apply pushes, write
-// back, take checkpoints, and recover. Clients notice nothing but time: whatever was acknowledged
-// is there exactly once, and every bit is that of a reference which nothing ever happened to.
+// Kills daemons with kill -9 repeatedly at random points: while they apply pushes, write back, take
+// checkpoints, and recover. Clients notice only delays: every acknowledged change is applied
+// exactly once, and every bit equals that of a reference whose process is never killed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ class KilledDaemons : public ::testing::TestWithParam<std::string> {
     options.timeout = std::chrono::minutes(2);
     return DistGraph(Initialize(options));
   }
-  // Every rule in turn: Adagrad, Adam, SGD with decay.
+  // Returns a different rule for each trainer: Adagrad, Adam, SGD with decay.
   static std::unique_ptr<SparseOptimizer> Optimizer(int trainer, DistEmbedding& embedding) {
     const std::vector<DistEmbedding*> one = {&embedding};
     if (trainer == 0) return std::make_unique<SparseAdagrad>(one, StepOptions{.lr = 0.1F});
@@ -67,7 +67,7 @@ class KilledDaemons : public ::testing::TestWithParam<std::string> {
 
   static std::vector<std::string> Arguments(const std::string& memory) {
     std::vector<std::string> all = {"--write_back_seconds", "0.05"};
-    if (memory != "Lasting") all.insert(all.end(), {"--embedding_memory", memory});
+    if (memory != "Persistent") all.insert(all.end(), {"--embedding_memory", memory});
     return all;
   }
 
@@ -77,7 +77,7 @@ class KilledDaemons : public ::testing::TestWithParam<std::string> {
   std::vector<std::vector<int64_t>> counts_{kTrainers, std::vector<int64_t>(kNodes)};
 };
 
-// The same steps on the daemons and in this process.
+// Performs the same steps on the daemons and in this process.
 void KilledDaemons::Train(int trainer) {
   const Transport transports[] = {Transport::kAuto, Transport::kUnix, Transport::kTcp};
   const DistGraph graph = Connect(transports[trainer], "job" + std::to_string(trainer));
@@ -110,7 +110,8 @@ void KilledDaemons::Train(int trainer) {
   EXPECT_EQ(std::memcmp(now.data(), wanted.data(), now.num_bytes()), 0) << "trainer " << trainer;
 }
 
-// A daemon may die at any time; then there is no checkpoint of that name, and the next one works.
+// A daemon may be killed at any time; the checkpoint then does not exist, and the next one
+// succeeds.
 void KilledDaemons::MakeCheckpoints() {
   while (!stop_) {
     try {
@@ -124,7 +125,7 @@ void KilledDaemons::MakeCheckpoints() {
         }
       }
     } catch (const Error& error) {
-      // A checkpoint that was made, though its maker does not know, is not made again.
+      // A checkpoint that succeeded without its client knowing is not created again.
       if (error.code() == ErrorCode::kExists) checkpoints_++;
     }
   }
@@ -147,7 +148,7 @@ TEST_P(KilledDaemons, EveryAcknowledgedStepIsAppliedExactlyOnce) {
   for (int i = 0; i < crashes && !HasFailure(); i++) {
     const auto daemon = static_cast<size_t>(random.Below(2));
     if (random.Below(4) == 0) {
-      served_.Kill(daemon);  // comes back, and is killed before it is ready, or just then
+      served_.Kill(daemon);  // starts again, and is killed before or just when it is ready
       served_.StartAgain(daemon);
       ::usleep(static_cast<useconds_t>(random.Below(60'000)));
     } else {
@@ -155,7 +156,7 @@ TEST_P(KilledDaemons, EveryAcknowledgedStepIsAppliedExactlyOnce) {
       while (steps_ < before + 5 && !HasFailure()) ::usleep(1000);
       ::usleep(static_cast<useconds_t>(random.Below(80'000)));
     }
-    // Most are killed half made; some are to be made.
+    // Most checkpoints are interrupted by a kill; let some succeed.
     for (const int64_t made = checkpoints_; i % 10 == 9 && checkpoints_ == made && !HasFailure();) {
       ::usleep(1000);
     }
@@ -180,8 +181,8 @@ TEST_P(KilledDaemons, EveryAcknowledgedStepIsAppliedExactlyOnce) {
               static_cast<long long>(steps_.load()), static_cast<long long>(checkpoints_.load()));
 }
 
-// Memory that outlasts the daemon; memory that does not, for all rows, and for a part of them.
-INSTANTIATE_TEST_SUITE_P(Memory, KilledDaemons, ::testing::Values("Lasting", "1GiB", "256KiB"),
+// Memory that outlives the daemon; then process memory for all rows, and for a part of them.
+INSTANTIATE_TEST_SUITE_P(Memory, KilledDaemons, ::testing::Values("Persistent", "1GiB", "256KiB"),
                          [](const auto& tested) { return "With" + tested.param; });
 
 }  // namespace

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the integration tests stand on: a tiny partitioned graph, free ports, graphctl as a real
-process, and a way to see every process that came of it, whatever session it is in."""
+"""The base of the integration tests: a tiny partitioned graph, free ports, graphctl as a real
+process, and a way to find all of its descendants, whatever session they are in."""
 
 import contextlib
 import gzip
@@ -19,8 +19,8 @@ import uuid
 
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 GRAPHCTL = os.path.join(BIN, "graphctl")
-DEADLINE = 30  # seconds after which anything that is waited for has failed
-# Sanitizers make every process slower; what is measured in seconds is then given more of them.
+DEADLINE = 30  # seconds until a wait fails
+# Sanitizers slow down every process, so limits in seconds are multiplied by this factor.
 SLOW = 4 if "asan" in BIN or "tsan" in BIN else 1
 
 
@@ -36,8 +36,8 @@ def wait_until(what, condition, seconds=DEADLINE):
 
 
 def read_line(pipe, seconds=DEADLINE):
-    """The next line of a process's output, "" at its end. Byte by byte, so that communicate() still
-    finds all that follows."""
+    """Returns the next line of a process's output, "" at its end. Reads single bytes, so that
+    communicate() still returns all following output."""
     seconds *= SLOW
     end = time.monotonic() + seconds
     line = b""
@@ -52,7 +52,7 @@ def read_line(pipe, seconds=DEADLINE):
 
 
 def write_raw_graph(directory, nodes=60):
-    """A ring in OGB's raw layout."""
+    """Writes a ring in OGB's raw layout."""
     os.makedirs(os.path.join(directory, "raw"))
     for name, text in {
         "edge.csv.gz": "".join(f"{i},{(i + 1) % nodes}\n" for i in range(nodes)),
@@ -73,7 +73,7 @@ def partition(directory, parts, name="ring"):
 
 
 def free_ports(count):
-    """Below those that the system gives to clients, one of which could have it until it is used."""
+    """Returns ports below the system's range for clients, so that no client can take them."""
     with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
         ports = range(10000, max(20000, int(file.read().split()[0])))
     found = []
@@ -90,7 +90,7 @@ def free_ports(count):
 
 
 def processes_with(mark):
-    """(pid, command) of every living process whose environment holds `mark`."""
+    """Returns (pid, command) of every living process whose environment contains `mark`."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -102,26 +102,26 @@ def processes_with(mark):
             with open(f"/proc/{entry}/cmdline", "rb") as file:
                 found.append((int(entry), file.read().replace(b"\0", b" ").decode().strip()))
         except OSError:
-            continue  # it has ended meanwhile, or is a zombie
+            continue  # it has ended in the meantime, or is a zombie
     return [each for each in found if each[1]]
 
 
 class ProcessTest(unittest.TestCase):
-    """A test that starts processes, in `started`. Whatever does not end soon after it is killed."""
+    """A test that starts the processes in `started`, and kills those that do not end after it."""
 
     started = ()
 
     def left(self):
-        """(pid, command) of every process that came of the test and lives."""
+        """Returns (pid, command) of every living process that the test started, even indirectly."""
         raise NotImplementedError
 
     def end_processes(self):
-        """Ends them all; returns those that should not have been left."""
+        """Ends all processes; returns those that should have ended before."""
         for process in self.started:
             if process.poll() is None:
                 process.kill()
             process.communicate()
-        # A busy machine takes its time over processes that are ending already.
+        # On a busy machine, processes need time to end.
         end = time.monotonic() + 10 * SLOW
         while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
@@ -132,8 +132,8 @@ class ProcessTest(unittest.TestCase):
 
 
 class GraphctlTest(ProcessTest):
-    """A workspace with a graph in two partitions, ip.txt with two daemons on loopback, and a
-    runtime directory of its own. At the end nothing may be left of any process."""
+    """A workspace with a graph in two partitions, ip.txt with two daemons on loopback, and its own
+    runtime directory. At the end of a test, no process may remain."""
 
     def setUp(self):
         self.workspace = tempfile.mkdtemp(prefix="graphd-test-")
@@ -163,7 +163,7 @@ class GraphctlTest(ProcessTest):
             return file.read()
 
     def left(self, but=""):
-        """Living processes of this test, except those whose command holds `but`."""
+        """Returns living processes of this test, except those whose command contains `but`."""
         return [each for each in processes_with(self.mark) if not but or but not in each[1]]
 
     def daemons(self):
@@ -206,6 +206,6 @@ class GraphctlTest(ProcessTest):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def lines(self, output):
-        """Trainers' lines as sorted (rank, text)."""
+        """Returns the trainers' lines as sorted (rank, text)."""
         return sorted((int(line[1:line.index("]")].split(":")[-1]), line[line.index("]") + 2:])
                       for line in output.splitlines() if line.startswith("["))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How jobs end: by a failure, a signal, a killed process. Nothing may remain, and it may not take
-longer than a second, though the trainers here ignore SIGTERM and hide helpers in other sessions."""
+"""Tests the end of jobs: by a failure, a signal, a killed process. No process may remain for longer
+than a second, although the trainers ignore SIGTERM and have helpers in other sessions."""
 
 import array
 import fcntl
@@ -12,14 +12,14 @@ import unittest
 
 from harness import BIN, SLOW, GraphctlTest, read_line, wait_until
 
-# A trainer that does not want to end: ignores TERM, INT and HUP, and has a helper in a session of
-# its own whose parent has gone, and another in the background.
+# A trainer that refuses to end: it ignores TERM, INT and HUP, and has a helper in another session
+# whose parent has ended, and another helper in the background.
 STUBBORN = ("trap '' TERM INT HUP; (setsid sleep 3600 &) ; sleep 3600 & "
             "echo up; while true; do sleep 3600; done")
 WITHIN = 1.0 * SLOW
 
 
-# A daemon that listens from its start and loads for long, as those of large graphs do.
+# A daemon that listens from its start and loads for a long time, like those of large graphs.
 LOADING = f"""#!/usr/bin/python3
 import os, socket, sys, time
 path = sys.argv[sys.argv.index("--runtime_dir") + 1] + "/ring/" + \\
@@ -34,7 +34,7 @@ os.execv("{BIN}/graphd", sys.argv)
 
 
 def is_full(pipe):
-    """Whether its writer would have to wait; its pages need not be full for that."""
+    """Tells whether a writer would block, which happens before all pages of the pipe are full."""
     size = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, size)
     return size[0] > fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) / 2
@@ -50,7 +50,7 @@ def comm(pid):
 
 class JobEnd(GraphctlTest):
     def up(self, job, count=4):
-        """Waits until `count` trainers have said so; every helper is there then."""
+        """Waits until `count` trainers have printed "up"; their helpers are running then."""
         for _ in range(count):
             self.assertIn("up", read_line(job.stdout))
 
@@ -70,7 +70,7 @@ class JobEnd(GraphctlTest):
         job.communicate(timeout=20 * SLOW)
         took = time.monotonic() - begin
         self.assertEqual(job.returncode, 9)
-        self.assertLess(took, WITHIN + 0.2)  # the trainer looks for its file every 10 ms
+        self.assertLess(took, WITHIN + 0.2)  # the trainer checks for its file every 10 ms
         self.assert_gone(begin, WITHIN + 0.2)
 
     def test_trainers_that_handle_sigterm_can_clean_up(self):
@@ -97,7 +97,7 @@ class JobEnd(GraphctlTest):
         self.up(job)
         begin = time.monotonic()
         job.send_signal(signal.SIGINT)
-        wait_until("the first to be heard", lambda: "interrupted" in read_line(job.stderr))
+        wait_until("graphctl to notice the first", lambda: "interrupted" in read_line(job.stderr))
         job.send_signal(signal.SIGINT)
         job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 130)
@@ -123,7 +123,7 @@ class JobEnd(GraphctlTest):
         self.assertIn("interrupted", job.stderr.read())
 
     def test_an_ignored_signal_stays_ignored(self):
-        # As nohup and shells' background jobs have it.
+        # Ignore the signal like nohup and a shell's background jobs.
         job = self.start_launch("echo up; while [ ! -e end ]; do sleep 0.01; done",
                                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.up(job)
@@ -140,7 +140,7 @@ class JobEnd(GraphctlTest):
         self.assert_gone(begin)
 
     def supervisors(self, job):
-        """(guard, supervisor) of each host."""
+        """Returns (guard, supervisor) of each host."""
         pairs = []
         for guard in self.children(job.pid):
             pairs.append((guard, self.children(guard)[0]))
@@ -179,7 +179,7 @@ class JobEnd(GraphctlTest):
         begin = time.monotonic()
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        self.assert_gone(begin, 2 * SLOW)  # the daemons see the end of their last job
+        self.assert_gone(begin, 2 * SLOW)  # the daemons notice the end of their last job
 
     def test_every_graphctl_killed_by_name_leaves_no_trainers_children(self):
         job = self.start_launch("--keep_alive", "echo up; sleep 3600 | cat; true")
@@ -187,7 +187,7 @@ class JobEnd(GraphctlTest):
         wait_until("all to run", lambda: sum(c == "sleep 3600" for _, c in self.left()) == 4)
         begin = time.monotonic()
         for pid, _ in self.left():
-            if comm(pid) == "graphctl":  # as pkill looks for them
+            if comm(pid) == "graphctl":  # the name by which pkill finds processes
                 os.kill(pid, signal.SIGKILL)
         wait_until("all but the servers to be gone", lambda: len(self.left()) == 2, 10)
         self.assertLess(time.monotonic() - begin, WITHIN)
@@ -244,7 +244,7 @@ class JobEnd(GraphctlTest):
             _, err = job.communicate(timeout=20 * SLOW)
             self.assertEqual(job.returncode, 0, err)
             self.assertEqual(err.count("server 'ring' in "), 2)
-        # Of two jobs that end at once neither knows to be the last.
+        # When two jobs end at once, neither knows that it is the last one.
         wait_until("the server to end with its last job", lambda: not self.left(), 5)
 
     def test_a_server_that_hangs_is_reported(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl launch on this machine: output, environment, quoting, exit codes, servers."""
+"""Tests graphctl launch on this machine: output, environment, quoting, exit codes, servers."""
 
 import json
 import os

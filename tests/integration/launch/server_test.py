@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl server, ps and stop on this machine."""
+"""Tests graphctl server, ps, top and stop on this machine."""
 
 import fcntl
 import json
@@ -60,7 +60,7 @@ class Server(GraphctlTest):
     def test_a_server_that_is_not_ready_in_time_is_ended(self):
         self.write("slow", "#!/bin/sh\nexec sleep 3600\n")
         os.chmod(self.path("slow"), 0o755)
-        # A relative path of the program is that of the directory where graphctl runs.
+        # A program's relative path is relative to the directory in which graphctl runs.
         done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", "--graphd",
                              "./slow", "--start_timeout", "0.5")
         self.assertEqual(done.returncode, 7, done.stderr)
@@ -158,7 +158,7 @@ class Top(GraphctlTest):
             self.assertGreaterEqual(machine["seconds"], 0.2)
             self.assertEqual((machine["rows"], machine["edges"], machine["pushes"]), (0, 0, 0))
             self.assertGreater(machine["rss_bytes"], 1 << 20)
-        text = self.graphctl("top", "--once", "--interval", "0.1").stdout  # of this machine
+        text = self.graphctl("top", "--once", "--interval", "0.1").stdout  # servers of this machine
         self.assertEqual(text.count(" ring "), 2, text)
         self.assertEqual(len(re.findall(r"4 trainers, \d+ s: echo up; exec sleep 3600", text)), 1,
                          text)
@@ -170,10 +170,10 @@ class Top(GraphctlTest):
         self.start_server()
         top = self.start("top", "--json", "--interval", "0.1", *HERE)
         first = json.loads(read_line(top.stdout))
-        self.assertNotIn("rows", first[0])  # there was no earlier look
+        self.assertNotIn("rows", first[0])  # there was no earlier sample
         self.assertEqual(json.loads(read_line(top.stdout))[1]["rows"], 0)
         self.stop_server()
-        wait_until("it to notice", lambda: "error" in json.loads(read_line(top.stdout))[0])
+        wait_until("top to notice the end", lambda: "error" in json.loads(read_line(top.stdout))[0])
         top.send_signal(signal.SIGINT)
         _, errors = top.communicate(timeout=20 * SLOW)
         self.assertEqual((top.returncode, errors), (0, ""))
@@ -195,7 +195,7 @@ class Top(GraphctlTest):
         self.assertEqual(top.wait(timeout=20 * SLOW), 0)
         os.close(parent)
         screen = shown.split("\x1b[H")[1].split("\x1b[J")[0].split("\x1b[K\r\n")
-        self.assertEqual(len(screen), 4)  # of four rows the last is the cursor's
+        self.assertEqual(len(screen), 4)  # the last of the four rows is the cursor's
         self.assertIn("MACHINE", screen[1])
         self.assertLessEqual(max(map(len, screen)), 60)
         self.stop_server()

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/debian_graph.py on a handful of packages, and graphctl partition on what it writes."""
+"""Tests scripts/debian_graph.py on a few packages, and graphctl partition on its output."""
 import gzip
 import json
 import math
@@ -67,7 +67,8 @@ class DebianGraph(unittest.TestCase):
         result = self.run_script("out")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.lines("raw/num-node-list.csv.gz"), ["4"])
-        # alpha=0 beta=1 gamma=2 delta=3; each pair once, no loop, the first stanza wins.
+        # alpha=0 beta=1 gamma=2 delta=3; each pair appears once, without loops; the first stanza
+        # wins.
         self.assertEqual(self.lines("raw/edge.csv.gz"), ["0,1", "0,2", "0,3", "1,2", "1,3", "1,0"])
         self.assertEqual(self.lines("raw/num-edge-list.csv.gz"), ["6"])
         self.assertEqual(self.lines("mapping/labelidx2section.csv.gz"),
@@ -85,12 +86,12 @@ class DebianGraph(unittest.TestCase):
     def test_writes_ogbs_heterogeneous_layout(self):
         result = self.run_script("out", "--hetero")
         self.assertEqual(result.returncode, 0, result.stderr)
-        # ann, bob and nobody; alpha, which beta is built from too, gamma and delta.
-        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"),
-                         ["package,maintainer,source", "4,3,3"])
+        # Maintainers are ann, bob and nobody; sources are alpha, from which beta is built too,
+        # gamma and delta.
+        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"), ["package,maintainer,source", "4,3,3"])
         expected = {
-            "package,depends,package": ["0,1", "0,2", "0,3", "1,2"],  # Pre-Depends among them
-            "package,recommends,package": [],  # alpha's on itself
+            "package,depends,package": ["0,1", "0,2", "0,3", "1,2"],  # includes Pre-Depends
+            "package,recommends,package": [],  # alpha recommends itself
             "package,suggests,package": ["1,3", "1,0"],
             "package,maintained_by,maintainer": ["0,0", "1,1", "2,0", "3,2"],
             "package,built_from,source": ["0,0", "1,0", "2,1", "3,2"],
@@ -108,9 +109,8 @@ class DebianGraph(unittest.TestCase):
                 self.assertEqual(self.lines(folder + "/num-edge-list.csv.gz"), [str(len(lines))])
         self.assertEqual(self.lines("raw/nodetype-has-feat.csv.gz"),
                          ["package,maintainer,source", "True,False,False"])
-        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"),
-                         ["0,alpha", "1,gamma", "2,delta"])
-        # Packages have the features, labels and split that they have in the homogeneous graph.
+        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"), ["0,alpha", "1,gamma", "2,delta"])
+        # Packages have the same features, labels and split as in the homogeneous graph.
         self.assertEqual(self.run_script("homogeneous").returncode, 0)
         for name, homogeneous in (("raw/node-feat/package/node-feat", "raw/node-feat"),
                                   ("raw/node-label/package/node-label", "raw/node-label"),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl partition, inspect and verify as a user runs them: output, exit codes, files."""
+"""Tests graphctl partition, inspect and verify as a user runs them: output, exit codes, files."""
 import gzip
 import json
 import os
@@ -28,7 +28,7 @@ def graphctl(*args):
 
 
 def write_ring(directory, nodes):
-    """A ring with a feature, labels and a split, in OGB's raw layout; a third of it plain text."""
+    """Writes a ring with a feature, labels and a split in OGB's raw layout, partly as plain text."""
     files = {
         "raw/num-node-list.csv.gz": [nodes],
         "raw/num-edge-list.csv.gz": [nodes],
@@ -71,7 +71,7 @@ class PartitionCommand(unittest.TestCase):
         self.assertEqual(summary["num_nodes"], 400)
         self.assertEqual(summary["num_edges"], 800)
         self.assertEqual(sum(part["edges"] for part in summary["parts"]), 800)
-        # A ring falls into two arcs, each cut in both directions.
+        # A ring is divided into two arcs; each arc is cut at both ends, in both directions.
         self.assertLessEqual(summary["edge_cut"], 8)
         self.assertGreater(summary["peak_memory_bytes"], 1 << 20)
         self.assertIn("writing partitions", result.stderr)
@@ -191,7 +191,7 @@ class PartitionCommand(unittest.TestCase):
         try:
             while chunk := os.read(main, 4096):
                 shown += chunk
-        except OSError:  # how Linux says that nobody has the terminal open any more
+        except OSError:  # Linux reports a closed terminal this way
             pass
         os.close(main)
         self.assertIn(b"[" + b"#" * 30 + b"] 100 %  writing partitions", shown)
@@ -241,7 +241,7 @@ class PartitionCommand(unittest.TestCase):
                          (OK, "partition 0: ok\npartition 1: ok\n"))
 
     def ring_in_dgls_terms(self, parts, hops, formats):
-        """The ring as dgl_check.py takes it, without owners."""
+        """Returns the ring in the form of dgl_check.py, without owners."""
         feat = b"".join(struct.pack("<ff", i + 0.5, 0) for i in range(400))
         masks = {"train": [1, 0, 1, 0], "val": [0, 1, 0, 0], "test": [0, 0, 0, 1]}
         return {"graph_name": "ring", "num_parts": parts, "num_hops": hops, "formats": formats,

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""graphctl partition on every kind of input, end to end: it partitions, verifies and loads (inspect
---part)."""
+"""Tests graphctl partition on every kind of input: partition, verify, load (inspect --part)."""
 import gzip
 import json
 import os
@@ -21,7 +20,7 @@ def graphctl(*args):
 
 
 def npy(descr, shape, values):
-    """What numpy.save writes."""
+    """Returns the bytes that numpy.save writes."""
     code = {"<i8": "q", "<f4": "f", "<i4": "i"}[descr]
     header = str({"descr": descr, "fortran_order": False, "shape": tuple(shape)}).encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
@@ -49,7 +48,7 @@ class Inputs(unittest.TestCase):
                         "--output", self.output, "--force", "--json", *more)
 
     def partitioned(self, *more, parts=2):
-        """Partitions, verifies, loads every partition; returns (summary, parts as inspected)."""
+        """Partitions, verifies and loads every partition; returns (summary, inspected parts)."""
         result = self.partition(*more, parts=parts)
         self.assertEqual(result.returncode, OK, result.stderr)
         verified = graphctl("verify", self.output / "g.json")
@@ -80,7 +79,8 @@ class Inputs(unittest.TestCase):
         result = graphctl("partition", "--graph_name", "g", "--num_parts", 2,
                           "--output", self.output, "--force", "--input", path)
         self.assertIn("node names   %s/g._N.ids.txt.gz\n" % self.output, result.stdout)
-        # They go with the graph when it is cut anew or converted: orig_id still leads to them.
+        # Names are copied when the graph is repartitioned or converted: orig_id still refers to
+        # them.
         written = (self.output / "g._N.ids.txt.gz").read_bytes()
         anew, native = self.scratch / "anew", self.scratch / "converted"
         for done in (graphctl("partition", "--input", self.output, "--graph_name", "h",
@@ -89,7 +89,7 @@ class Inputs(unittest.TestCase):
             self.assertEqual(done.returncode, OK, done.stderr)
         self.assertEqual((anew / "h._N.ids.txt.gz").read_bytes(), written)
         self.assertEqual((native / "g._N.ids.txt.gz").read_bytes(), written)
-        # Another graph without names leaves no stale ones.
+        # A new graph without names removes the old ones.
         self.partitioned("--input", self.write("e.tsv", "0\t1\n1\t2\n"))
         self.assertFalse((self.output / "g._N.ids.txt.gz").exists())
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/quickstart with the programs of this build: what it promises, and that nothing remains
-# after it, also when it is interrupted in the middle of a job.
+# Tests scripts/quickstart with the programs of this build: its results, and that no process or
+# socket remains after it, even if it is interrupted in the middle of a job.
 set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 quickstart=$(cd "$(dirname "$0")/../../../scripts" && pwd)/quickstart
@@ -11,7 +11,7 @@ trap '[ -z "$script" ] || kill -TERM "$script" 2>/dev/null; wait; rm -rf "$work"
 ok() { echo "ok    $*"; }
 bad() { echo "FAIL  $*"; failures=$((failures + 1)); }
 
-# Whatever was started has the work folder in its arguments.
+# All processes that the script started have the work folder in their arguments.
 left() { pgrep -af -- "$work" | grep -v "quickstart_test\|pgrep" || true; }
 sockets() { find /tmp -maxdepth 1 -name 'graphd-quickstart.*' 2>/dev/null | sort; }
 expect_nothing_left() {
@@ -22,7 +22,8 @@ expect_nothing_left() {
 }
 at_least() { /usr/bin/python3 -c "import sys; sys.exit(not float('${1:-nan}') >= $2)"; }
 
-# Runs it and checks what it says, but for how fast the second job attached: that is $attach.
+# Runs the script and checks its output, except for the second job's attach time, which it stores in
+# $attach.
 run() {
   local accuracies attaches job
   attach=''
@@ -44,12 +45,12 @@ run() {
 }
 
 sockets_before=$(sockets)
-# Other machines on the same host can make one measurement twice as long.
+# Other load on the host can double one measurement.
 for _ in 1 2 3; do
   run
   if [ -z "$attach" ] || at_least 50 "$attach"; then break; fi
 done
-if at_least 50 "${attach:-nan}"; then ok "the second attaches within 50 ms"; else bad "attach $attach"; fi
+if at_least 50 "${attach:-nan}"; then ok "the second job attaches within 50 ms"; else bad "attach $attach"; fi
 expect_nothing_left "after the end"
 
 set -m  # without job control, bash would start it with SIGINT ignored
@@ -61,7 +62,7 @@ for _ in $(seq 600); do
   kill -0 "$script" 2>/dev/null || break
   sleep 0.1
 done
-grep -q 'epoch 0: loss' "$work/two/job1.log" || { bad "the first job does not begin"; cat "$work/two.log"; }
+grep -q 'epoch 0: loss' "$work/two/job1.log" || { bad "the first job does not start"; cat "$work/two.log"; }
 kill -INT "$script"
 status=0
 wait "$script" || status=$?

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced. A real systemd as pid 1, in a throwaway copy-on-write view of this machine's root.
+# Functions for running a real systemd as pid 1 in a temporary copy-on-write view of this machine's
+# root. Source this file.
 #
 #   container_start        boots it; afterwards ROOT is its root folder as seen from outside
 #   container_run CMD...   runs a command in it, as root, with a clean environment
-#   container_stop         halts it and removes every trace; call it from an EXIT trap
+#   container_stop         halts it and removes all its files; call it from an EXIT trap
 #
 # Needs root, systemd-container, dbus, and overlayfs in the kernel. Several may run at once.
 
@@ -11,7 +12,7 @@ _base='' _nspawn='' _leader='' _cgroups=() ROOT=''
 
 container_start() {
   _base=$(mktemp -d /tmp/graphd-systemd.XXXXXX)
-  # The layer above must not lie on the file system below it.
+  # The upper layer must not be on the same file system as the lower one.
   mount -t tmpfs -o size=3G,mode=755 graphd-systemd "$_base"
   mkdir "$_base"/upper "$_base"/work "$_base"/root
   ROOT=$_base/root
@@ -20,7 +21,8 @@ container_start() {
   _quieten
   local name hierarchy
   name=$(basename "$_base" | tr -d .)
-  # A cgroup of its own: without one, containers share supervisor/ and payload/ and leave them.
+  # Use a separate cgroup: otherwise containers share supervisor/ and payload/ and leave them
+  # behind.
   for hierarchy in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
     [ -e "$hierarchy/cgroup.procs" ] || continue
     mkdir "$hierarchy/$name" && _cgroups+=("$hierarchy/$name")
@@ -36,7 +38,7 @@ container_start() {
   _wait_for_boot
 }
 
-# Services that the machine below has enabled are none of the test's business.
+# Services that are enabled on the host are not part of the test.
 _quieten() {
   local units=$ROOT/etc/systemd/system unit
   mkdir -p "$units"
@@ -75,9 +77,9 @@ container_run() {
 
 container_stop() {
   local folder tries
-  set +e  # whatever fails, the rest is still to be removed
+  set +e  # if a command fails, still remove the rest
   if [ -n "$_nspawn" ] && kill -0 "$_nspawn" 2>/dev/null; then
-    kill -TERM "$_nspawn"  # an orderly halt
+    kill -TERM "$_nspawn"  # shuts the container down
     for tries in $(seq 200); do kill -0 "$_nspawn" 2>/dev/null || break; sleep 0.05; done
     kill -KILL "$_nspawn" 2>/dev/null
     wait "$_nspawn" 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What service_test.sh runs in the container, as root.
+# The part of service_test.sh that runs in the container, as root.
 set -uo pipefail
 cd /srv || exit 1
 failures=0
@@ -15,7 +15,7 @@ check "the user graphd exists" id graphd
 
 verify=$(systemd-analyze verify graphd@debian.service 2>&1)
 if [ -z "$verify" ]; then ok "systemd-analyze verify is silent"; else bad "verify says: $verify"; fi
-check "systemd-analyze security is content (below 2.0)" \
+check "systemd-analyze security reports an exposure below 2.0" \
   systemd-analyze security --no-pager --offline=true --threshold=20 graphd@debian.service >/dev/null
 
 if systemctl start graphd@debian 2>/dev/null; then
@@ -45,7 +45,7 @@ main=$(property MainPID)
 status=$(property StatusText)
 if [ -n "$status" ]; then ok "status: $status"; else bad "no status text"; fi
 check "runs as graphd" [ "$(stat -c %U "/proc/$main")" = graphd ]
-check "its socket lies in /run/graphd/debian" [ -S /run/graphd/debian/30050.sock ]
+check "its socket is in /run/graphd/debian" [ -S /run/graphd/debian/30050.sock ]
 
 job() {
   timeout 120 graphctl launch --server_name debian --workspace /srv --num_trainers 2 \
@@ -68,8 +68,8 @@ for _ in $(seq 200); do
   [ "$(property MainPID)" != "$main" ] && [ "$(property ActiveState)" = active ] && break
   sleep 0.05
 done
-check "after kill -9 it is started again" [ "$(property ActiveState)" = active ]
-if job; then ok "and serves a third job"; else bad "the third job"; cat job.log; fi
+check "it is restarted after kill -9" [ "$(property ActiveState)" = active ]
+if job; then ok "it serves a third job"; else bad "the third job"; cat job.log; fi
 
 main=$(property MainPID)
 begin=$(milliseconds)
@@ -84,7 +84,7 @@ printf 'part_config = "/srv/parts/none.json"\npart_id = 0\n' >/etc/graphd/debian
 if systemctl start graphd@debian 2>/dev/null; then
   bad "started with a missing graph"
 else
-  check "a missing graph is not tried again and again" [ "$(property ActiveState)" = failed ]
+  check "a start with a missing graph is not repeated" [ "$(property ActiveState)" = failed ]
   why=$(property StatusText)
   check "systemctl status says why: $why" grep -q none.json <<<"$why"
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# graphd@.service under a real systemd: everything is installed as a package would install it, the
-# server is started, a job attaches, the server is stopped, nothing stays.
+# Tests graphd@.service under a real systemd: installs everything like a package, starts the server,
+# attaches a job, stops the server, and checks that nothing remains.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../../.." && pwd)

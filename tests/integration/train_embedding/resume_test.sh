@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# train_embedding on a small planted graph: it learns; and when its servers, and then itself, are
-# killed with kill -9 in the middle of an epoch, it goes on from the last checkpoint and ends with the
-# numbers of the run that nothing happened to. Servers that come back in time cost no epoch at all.
+# Runs train_embedding on a small planted graph: it learns; and when its servers, and then the job
+# itself, are killed with kill -9 in the middle of an epoch, it resumes from the last checkpoint and
+# ends with the numbers of an uninterrupted run. Servers that are restarted in time cost no epoch at
+# all.
 set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
 work=$(mktemp -d /tmp/graphd-resume.XXXXXX)
-# Killed servers leave their tensors' memory there.
+# The directory in which killed servers leave their tensors' memory.
 GRAPHD_MEMORY_DIR=$(mktemp -d /dev/shm/graphd-test.XXXXXX)
 export GRAPHD_MEMORY_DIR
 servers=(0 0) trainers=() failures=0
@@ -34,7 +35,7 @@ for one in held: one.bind(("127.0.0.1", 0))
 print(*(one.getsockname()[1] for one in held))')
 printf '127.0.0.1 %d\n' "${ports[@]:0:2}" >ip_config.txt
 
-# start PART: its tensors lie in $state.
+# start PART: starts a server with its tensors in $state.
 start() {
   "$bin/graphd" --server_name resume --part_config parts/small.json --part_id "$1" \
     --listen "127.0.0.1:${ports[$1]}" --runtime_dir "$work/run" --state_dir "$work/$state" \
@@ -54,7 +55,7 @@ kill_servers() {
   wait "${servers[@]}" 2>/dev/null || true
 }
 
-# train NAME [ARGUMENTS...]: two trainers, in the background; their pids are in $trainers.
+# train NAME [ARGUMENTS...]: starts two trainers in the background; their pids are in $trainers.
 train() {
   local name=$1 rank
   shift
@@ -76,16 +77,16 @@ finish() {
   done
   trainers=()
 }
-# at NAME TEXT: waits until the first trainer has said it.
+# at NAME TEXT: waits until the first trainer has printed TEXT.
 at() {
   for _ in $(seq 600); do
     grep -q "$2" "$1.0.log" && return
     sleep 0.02
   done
-  echo "$1 never said '$2'"; cat "$1.0.log"; exit 1
+  echo "$1 never printed '$2'"; cat "$1.0.log"; exit 1
 }
 accuracy() { sed -n 's/^test accuracy: \(0\.[0-9]\{4\}\|1\.0000\)$/\1/p' "$1.0.log"; }
-# Losses and accuracies from the epoch on that $2 says.
+# Prints losses and accuracies from epoch $2 on.
 numbers() {
   grep -oE '^epoch [0-9]+: (loss [0-9.]+, train accuracy [0-9.]+|validation accuracy [0-9.]+)|^test accuracy.*' \
     "$1.0.log" | awk -v first="$2" '$1 == "test" || $2 + 0 >= first'
@@ -102,7 +103,7 @@ else
 fi
 kill_servers
 
-# Servers and trainers die in the sixth epoch, after the checkpoint of four.
+# Kill servers and trainers in the sixth epoch, after the checkpoint of the fourth one.
 state=torn
 start 0; start 1; ready
 train torn
@@ -115,13 +116,13 @@ train resumed --resume
 finish resumed
 grep -q '^resuming from checkpoint model-4$' resumed.0.log || { bad "resumes from:"; cat resumed.0.log; }
 if diff <(numbers whole 4) <(numbers resumed 4); then
-  ok "killed and resumed: the numbers of the whole run, test accuracy $(accuracy resumed)"
+  ok "killed and resumed: the numbers of the uninterrupted run, test accuracy $(accuracy resumed)"
 else
-  bad "killed and resumed: other numbers than the whole run"
+  bad "killed and resumed: the numbers differ from the uninterrupted run"
 fi
 kill_servers
 
-# The servers die and come back; the trainers go on.
+# Kill and restart the servers; the trainers continue.
 state=back
 start 0; start 1; ready
 train back
@@ -130,8 +131,8 @@ kill_servers
 start 0; start 1
 finish back
 if diff <(numbers whole 0) <(numbers back 0); then
-  ok "servers killed and started again: the same numbers"
+  ok "servers killed and restarted: the same numbers"
 else
-  bad "servers killed and started again: other numbers"
+  bad "servers killed and restarted: different numbers"
 fi
 exit $((failures > 0))

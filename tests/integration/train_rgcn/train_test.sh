@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# examples/train_rgcn/debian.sh with the programs of this build: three servers, three trainers, a few
-# epochs on Debian's packages, maintainers and sources. Guessing the most frequent section gets 0.10
-# of the test packages right, the most frequent one among the training packages of the same source
-# or maintainer 0.56.
+# Runs examples/train_rgcn/debian.sh with the programs of this build: three servers, three trainers,
+# a few epochs on Debian's packages, maintainers and sources. Always guessing the most frequent
+# section classifies 0.10 of the test packages correctly; guessing the most frequent one among the
+# training packages of the same source or maintainer 0.56.
 set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 debian=$(cd "$(dirname "$0")/../../../examples/train_rgcn" && pwd)/debian.sh
@@ -20,12 +20,12 @@ else
   bad "debian.sh"
 fi
 grep -qE '10 edge types, 58 classes; .* 3 trainers' "$work/log" || bad "no three trainers on ten edge types"
-# What it started has its folder in the arguments.
+# Processes that the script started have its folder in their arguments.
 left=$(pgrep -af -- "$work/graphd-rgcn" || true)
 [ -z "$left" ] || bad "left behind: $left"
 [ -z "$(find "$work" -mindepth 1 ! -name log)" ] || bad "files left behind: $(find "$work")"
 
-# An edge type that there is not is an error that says so, before any training.
+# An unknown edge type is reported before any training.
 status=0
 /usr/bin/python3 "$(dirname "$0")/../../tools/small_graph.py" --nodes 100 "$work/raw"
 "$bin/graphctl" partition --graph_name small --input "$work/raw" --num_parts 1 \
@@ -38,7 +38,7 @@ else
   bad "exit code $status: $(cat "$work/error")"
 fi
 
-# A job that goes on from a checkpoint of an earlier one ends with the numbers of a whole one.
+# A job that resumes from an earlier job's checkpoint ends with the numbers of an uninterrupted one.
 port=$(/usr/bin/python3 -c '
 import socket
 with socket.socket() as probe:
@@ -49,7 +49,7 @@ echo "127.0.0.1 $port" >"$work/ip_config.txt"
   --listen "127.0.0.1:$port" --runtime_dir "$work/run" --state_dir "$work/state" \
   >"$work/graphd.log" 2>&1 &
 server=$!
-# train NAME EPOCHS ARGUMENTS...
+# train NAME EPOCHS ARGUMENTS...: runs the trainers of one job.
 train() {
   local name=$1 epochs=$2
   shift 2

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# train_sage on a small planted graph: learns it in standalone mode and from two servers, says the
-# same numbers whatever way it reads the graph, and weighs trainers of unequal share right.
+# Runs train_sage on a small planted graph: it learns in standalone mode and with two servers,
+# prints the same numbers for every way of reading the graph, and weights trainers with unequal
+# shares correctly.
 set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
@@ -52,7 +53,7 @@ else
 fi
 grep -qE '^attach: [0-9]+\.[0-9] ms$' standalone.log || bad "no attach time"
 
-# job NAME WORLD ARGUMENTS...: trainer i belongs to partition i % 2. $epochs is how many.
+# job NAME WORLD ARGUMENTS...: runs $epochs epochs; trainer i belongs to partition i % 2.
 epochs=12
 job() {
   local name=$1 world=$2 rank pids=()
@@ -75,7 +76,7 @@ for transport in auto unix tcp; do
   if diff <(numbers standalone.log) <(numbers "$transport.0.log"); then
     ok "transport $transport: the numbers of standalone mode"
   else
-    bad "transport $transport: other numbers than in standalone mode"
+    bad "transport $transport: the numbers differ from standalone mode"
   fi
 done
 GRAPHD_NUM_SAMPLERS=2 job samplers 1 --batch_size 100
@@ -85,8 +86,8 @@ else
   bad "two sampler threads change the numbers"
 fi
 
-# 500 training nodes over 3 trainers: 167, 167 and 166, so that with batches of 83 one trainer has
-# two batches and the others three.
+# 500 training nodes over 3 trainers are 167, 167 and 166, so that with batches of 83 one trainer
+# has two batches and the others three.
 job three 3 --batch_size 83
 if learnt "$(accuracy three.0.log)"; then
   ok "three trainers: test accuracy $(accuracy three.0.log)"
@@ -97,11 +98,11 @@ job again 3 --batch_size 83
 if diff <(numbers three.0.log) <(numbers again.0.log); then
   ok "the same seed gives the same numbers"
 else
-  bad "the same seed gives other numbers"
+  bad "the same seed gives different numbers"
 fi
 
-# Two trainers that end after 8 epochs, and two more that go on from their checkpoint: the numbers of
-# the last 4 are those of trainers that were not interrupted.
+# Two trainers end after 8 epochs, and two more resume from their checkpoint: the numbers of the
+# last 4 epochs equal those of trainers that were not interrupted.
 job whole 2 --batch_size 100
 epochs=8 job begun 2 --batch_size 100 --checkpoint early --checkpoint_every 4
 job resumed 2 --batch_size 100 --checkpoint early --resume
@@ -110,6 +111,6 @@ last() { grep -oE '^epoch (9|1[0-2]):.*' "$1" | numbers /dev/stdin; }
 if [ "$(last resumed.0.log | wc -l)" -ge 4 ] && diff <(last whole.0.log) <(last resumed.0.log); then
   ok "resumed from a checkpoint: the numbers of an uninterrupted run"
 else
-  bad "resumed from a checkpoint: other numbers"; cat begun.0.log resumed.0.log
+  bad "resumed from a checkpoint: different numbers"; cat begun.0.log resumed.0.log
 fi
 exit $((failures > 0))

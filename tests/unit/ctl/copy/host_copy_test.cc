@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 const std::string kHello = StrCat(R"({"t":"hello","version":")", GRAPHD_VERSION, "\"}\n");
 
-// A copy of two small files to a far side that is a shell script: it may say what it likes.
+// Copies two small files to a shell script in place of the receiver, which may send anything.
 class HostCopyTest : public ::testing::Test {
  protected:
   HostCopyTest() {
@@ -38,7 +38,7 @@ class HostCopyTest : public ::testing::Test {
   }
   ~HostCopyTest() override { fs::remove_all(top_); }
 
-  // A far side that says `text`, and then does `command`: reads until its input ends.
+  // A receiver that sends `text` and then runs `command`, which reads until its input ends.
   void FarSide(const std::string& text, const char* command = "cat > /dev/null") {
     WriteFileAtomically((top_ / "says").string(), text);
     WriteFileAtomically((top_ / "far").string(),
@@ -118,11 +118,11 @@ TEST_F(HostCopyTest, InconsistentAnswersAreRejected) {
            std::string("{\"t\":\"checking\",\"bytes\":1.5}\n"),
            std::string("{\"t\":\"nonsense\"}\n"),
            std::string("{\"t\":\"out\",\"n\":99999999999}\n"),
-           kLacks1,                                 // before the first
-           kSame0 + kSame0,                         // twice
-           kSame0 + kListed,                        // of two files
-           kSame0 + kLacks1 + kListed + kSame0,     // after the list
-           kSame0 + kLacks1 + kListed + kFinished,  // what nobody stored
+           kLacks1,                                 // answers before file 0 is answered
+           kSame0 + kSame0,                         // answers twice
+           kSame0 + kListed,                        // answers for one of two files
+           kSame0 + kLacks1 + kListed + kSame0,     // answers after the list
+           kSame0 + kLacks1 + kListed + kFinished,  // finishes without storing file 1
            kSame0 + kLacks1 + kListed + kStored1 + kStored1 + kFinished,
            kSame0 + kLacks1 + kListed + "{\"t\":\"stored\",\"file\":0}\n",
        }) {

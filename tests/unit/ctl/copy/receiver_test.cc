@@ -34,7 +34,7 @@ void Write(const fs::path& path, const std::string& text) {
   WriteFileAtomically(path.string(), text);
 }
 
-// A workspace in a directory of its own, with something beside it that no copy may touch.
+// A workspace in its own directory, with a file beside it that no copy may touch.
 class ReceiverTest : public ::testing::Test {
  protected:
   ReceiverTest() {
@@ -78,7 +78,7 @@ class ReceiverTest : public ::testing::Test {
   void Data(const std::string& bytes) { Say({{"t", "data"}}, bytes); }
   void Finish(bool verify = false) { Say({{"t", "finish"}, {"verify", verify}}); }
 
-  // What was answered, by kind: "same", "lacks", "stored", ...
+  // The answers by kind: "same", "lacks", "stored", ...
   std::vector<std::string> Kinds() const {
     std::vector<std::string> kinds;
     for (const json& answer : answers_) kinds.push_back(answer["t"]);
@@ -289,7 +289,7 @@ TEST_F(ReceiverTest, UnexpectedFramesAreRejected) {
   }
   Want("f", "0123");
   List();
-  ErrorOf(ErrorCode::kInvalid, [&] { Finish(); });  // f is not there
+  ErrorOf(ErrorCode::kInvalid, [&] { Finish(); });  // f does not exist
   for (const char* kind : {"want", "list", "data"}) {
     ErrorOf(ErrorCode::kInvalid, [&] { Say({{"t", kind}}, "x"); });
   }
@@ -317,13 +317,13 @@ TEST_F(ReceiverTest, InvalidNumbersAreRejected) {
   Want("f", "0123");
   Want("there", "x");
   List();
-  ErrorOf(ErrorCode::kInvalid, [&] { Put(1); });     // nobody lacks it
-  ErrorOf(ErrorCode::kInvalid, [&] { Put(2); });     // there is no such file
-  ErrorOf(ErrorCode::kInvalid, [&] { Put(0, 2); });  // there is no beginning to go on from
+  ErrorOf(ErrorCode::kInvalid, [&] { Put(1); });     // it is not missing
+  ErrorOf(ErrorCode::kInvalid, [&] { Put(2); });     // unknown file
+  ErrorOf(ErrorCode::kInvalid, [&] { Put(0, 2); });  // no partial file to continue
   ErrorOf(ErrorCode::kInvalid, [&] { Put(0, 9); });
   Put(0);
   ErrorOf(ErrorCode::kInvalid, [&] { Data(""); });
-  ErrorOf(ErrorCode::kInvalid, [&] { Data("01234"); });  // more than it said
+  ErrorOf(ErrorCode::kInvalid, [&] { Data("01234"); });  // larger than announced
   EXPECT_FALSE(fs::exists(ws_ / "f"));
 }
 

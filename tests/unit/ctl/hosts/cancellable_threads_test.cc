@@ -10,7 +10,7 @@
 namespace graphd::ctl {
 namespace {
 
-// While one lives, no thread can be started: no address space has room for its stack.
+// Prevents threads from being started while it exists: no address space has room for their stacks.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

@@ -64,7 +64,7 @@ TEST(CopyPlan, EachMachineGetsItsPartitionAndTheCommonFilesAndThePartConfigLast)
                                               "scripts/a/train.py", "ip.txt", "data/g.json"));
   EXPECT_THAT(TargetsOf(plan, 1), ElementsAre("data/part1/partition.json", "data/part1/graph.seg",
                                               "scripts/a/train.py", "ip.txt", "data/g.json"));
-  EXPECT_EQ(plan.hosts[1].bytes, 42u);  // "{}" is sent for the part config
+  EXPECT_EQ(plan.hosts[1].bytes, 42u);  // the part config is "{}"
 }
 
 TEST(CopyPlan, LinesOfOneMachineAreOneHostAndSoAreAllLocalLines) {

@@ -44,7 +44,7 @@ std::map<std::string, std::string> EnvironmentOf(const HostOrder& order, size_t 
   std::map<std::string, std::string> variables;
   for (const auto& [name, value] :
        TrainerEnvironment(order, order.trainers[trainer], 5555, 8, "/w/ip.txt")) {
-    variables[name] = value;  // the last one wins, as it does in the trainer
+    variables[name] = value;  // the last one wins, as in the trainer's environment
   }
   return variables;
 }

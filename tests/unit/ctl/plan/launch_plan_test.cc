@@ -91,7 +91,7 @@ TEST(LaunchPlan, TheThirdColumnOverridesNumTrainersAndMayBeZero) {
   EXPECT_EQ(plan.world_size, 5);
   EXPECT_TRUE(plan.hosts[0].order.trainers.empty());
   EXPECT_EQ(plan.hosts[2].order.trainers.size(), 3u);
-  EXPECT_EQ(plan.master_addr, "10.0.0.2");  // the first with a trainer
+  EXPECT_EQ(plan.master_addr, "10.0.0.2");  // the first host with a trainer
   EXPECT_FALSE(plan.hosts[0].order.is_master);
   EXPECT_TRUE(plan.hosts[1].order.is_master);
 }

@@ -25,7 +25,7 @@ SplitArguments Split(const std::vector<std::string>& words) {
   return SplitCommandLine(words, KindOf);
 }
 
-// What /bin/sh makes of `text` as one word.
+// Returns the word that /bin/sh reads from `text`.
 std::string EchoedBySh(const std::string& text) {
   const std::string program = "printf '%s|' " + ShellQuote(text);
   std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(program.c_str(), "r"), ::pclose);
