@@ -11,7 +11,7 @@ using graphd::DType;
 using graphd::Error;
 using graphd::ErrorCode;
 
-// The first of `usual` that the type has; empty if none.
+// Returns the first of `usual` that the type has; empty if it has none.
 std::string UsualFeature(const graphd::DistGraph& graph, graphd::NodeTypeId ntype,
                          std::initializer_list<const char*> usual) {
   const std::vector<std::string> names = graph.ndata_names(ntype);
@@ -50,7 +50,7 @@ torch::ScalarType ScalarType(DType dtype) {
                                        " has no counterpart in libtorch");
 }
 
-// A view: torch keeps the memory's owner.
+// Returns a view that keeps the tensor's memory alive.
 torch::Tensor View(const graphd::Tensor& tensor) {
   auto* data = const_cast<std::byte*>(tensor.data());
   return torch::from_blob(
@@ -64,7 +64,7 @@ std::string FindFeature(const graphd::DistGraph& graph, graphd::NodeTypeId ntype
                         const std::string& given, const char* option,
                         std::initializer_list<const char*> usual) {
   if (!given.empty()) {
-    graph.ndata(given, ntype);  // throws, listing the names there are
+    graph.ndata(given, ntype);  // throws, listing the existing names
     return given;
   }
   if (std::string name = UsualFeature(graph, ntype, usual); !name.empty()) return name;
@@ -72,7 +72,7 @@ std::string FindFeature(const graphd::DistGraph& graph, graphd::NodeTypeId ntype
   for (const auto& name : graph.ndata_names(ntype)) list += (list.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::kNotFound, "graph '" + graph.name() + "' has no node feature '" +
                                         *usual.begin() + "' (it has: " + list +
-                                        "): name one with " + option);
+                                        "); name one with " + option);
 }
 
 int64_t FeatureWidth(const graphd::DistTensor& feature) {
@@ -92,7 +92,7 @@ TypedInputs DescribeInputs(const graphd::DistGraph& graph, const std::string& fe
   if (inputs.features.empty()) {
     throw Error(ErrorCode::kNotFound, "graph '" + graph.name() + "': no node type has a feature '" +
                                           (feat_name.empty() ? "feat" : feat_name) +
-                                          "': name one with --feat_name");
+                                          "'; name one with --feat_name");
   }
   return inputs;
 }

@@ -8,7 +8,7 @@
 namespace examples {
 namespace {
 
-constexpr size_t kPerWord = 4;  // decisions of 16 bits
+constexpr size_t kPerWord = 4;  // 16-bit decisions
 
 // SplitMix64 (Steele, Lea, Flood 2014).
 inline uint64_t Mix(uint64_t z) {

@@ -8,7 +8,7 @@
 namespace examples {
 namespace {
 
-// The tensor's memory, shown to libtorch.
+// Returns a view of the tensor's memory.
 torch::Tensor Shown(const graphd::Tensor& rows) {
   auto owner = std::make_shared<graphd::Tensor>(rows);
   return torch::from_blob(
@@ -18,7 +18,7 @@ torch::Tensor Shown(const graphd::Tensor& rows) {
 
 class LookUp : public torch::autograd::Function<LookUp> {
  public:
-  // `anchor` wants a gradient, which makes libtorch call backward(); it gets none.
+  // `anchor` requires a gradient, which makes libtorch call backward(); it receives none.
   static torch::Tensor forward(torch::autograd::AutogradContext* context,
                                const torch::Tensor& /*anchor*/, graphd::DistEmbedding* embedding,
                                std::span<const int64_t> ids) {
@@ -31,7 +31,7 @@ class LookUp : public torch::autograd::Function<LookUp> {
 
   static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
                                                torch::autograd::tensor_list gradients) {
-    auto* embedding = reinterpret_cast<graphd::DistEmbedding*>(  // as forward() kept it
+    auto* embedding = reinterpret_cast<graphd::DistEmbedding*>(  // stored by forward()
         context->saved_data["embedding"].toInt());
     const torch::Tensor ids = context->saved_data["ids"].toTensor();
     torch::Tensor gradient = gradients[0].contiguous();

@@ -9,9 +9,9 @@
 
 namespace examples {
 
-// Rows of an embedding as a differentiable operation: [ids, dim] float32, whose backward pass hands
-// the gradients to the embedding, where an optimiser's Step finds them. The embedding must outlive
-// the backward pass.
+// Reads rows of an embedding as a differentiable operation: [ids, dim] float32. The backward pass
+// adds the gradients to the embedding, for an optimiser's Step. The embedding must outlive the
+// backward pass.
 torch::Tensor LearntRows(graphd::DistEmbedding& embedding, std::span<const int64_t> ids);
 
 }  // namespace examples

@@ -6,13 +6,13 @@
 namespace examples {
 namespace {
 
-// How many edges ahead a source row is asked for: rows lie at random, so a row's first lines miss
-// the cache; a few in flight hide most of it.
+// Prefetch distance in edges: source rows are at random places, so the first lines of a row miss
+// the cache; a few prefetches in flight hide most of the latency.
 constexpr int64_t kAhead = 6;
 
 }  // namespace
 
-// Compiled for wide vectors too, chosen at start: the baseline x86-64 has only 4 lanes.
+// Also compiled for wide vectors and selected at start: the baseline x86-64 has only 4 lanes.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define EXAMPLES_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

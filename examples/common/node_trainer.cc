@@ -33,7 +33,7 @@ NodeTrainer::NodeTrainer(graphd::DistGraph graph, NodeTask task, CommonOptions o
   steps_per_epoch_ = static_cast<int64_t>(group_.Max(static_cast<double>(train_->num_batches())));
   if (steps_per_epoch_ == 0) {
     throw graphd::Error(graphd::ErrorCode::kInvalid,
-                        "graph '" + graph_.name() + "': train_mask is empty, nothing to train on");
+                        "graph '" + graph_.name() + "': train_mask is empty; training needs nodes");
   }
   num_classes_ = CountClasses(graph_.ndata(task_.label, task_.ntype), group_);
 }
@@ -121,7 +121,7 @@ double NodeTrainer::Evaluate(graphd::DistNodeDataLoader& loader) {
 void NodeTrainer::Validate(int epoch) {
   const Clock::time_point start = Clock::now();
   const double valid = Evaluate(*valid_);
-  // Without validation nodes the latest counts as best.
+  // Without validation nodes, the latest epoch counts as the best one.
   const bool best = std::isnan(valid) || valid > progress_.best_valid;
   if (best) {
     progress_.best_valid = valid;
@@ -141,7 +141,7 @@ void NodeTrainer::Run(std::shared_ptr<NodeModel> model) {
   const JobCheckpoints checkpoints(graph_, options_, group_);
   if (const auto before = checkpoints.Resume(*model_, optimizer)) {
     progress_ = *before;
-    first_batch_.reset();  // it is of the first epoch
+    first_batch_.reset();  // it belongs to the first epoch
   }
   for (int epoch = progress_.epochs; epoch < options_.num_epochs; ++epoch) {
     TrainEpoch(epoch, optimizer);
@@ -152,12 +152,12 @@ void NodeTrainer::Run(std::shared_ptr<NodeModel> model) {
     progress_.epochs = epoch + 1;
     checkpoints.AfterEpoch(progress_, *model_, optimizer);
   }
-  const double attach_ms = group_.Max(attach_ms_);  // the slowest trainer's
+  const double attach_ms = group_.Max(attach_ms_);  // maximum over trainers
   if (group_.is_first()) {
     std::printf("test accuracy: %.4f\nattach: %.1f ms\n", progress_.test_of_best, attach_ms);
     std::fflush(stdout);
   }
-  group_.Barrier();  // the first trainer holds the meeting point: nobody leaves before the others
+  group_.Barrier();  // keep the first trainer, which hosts the rendezvous, until all are done
 }
 
 }  // namespace examples

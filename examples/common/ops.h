@@ -10,13 +10,13 @@
 
 namespace examples {
 
-// Mean of the rows of `x` ([sources, width] float32) over each destination's neighbours:
-// [destinations, width]. For a gradient, `edges` must stay where it is until backward() is done.
-// The backward pass runs only if `x` wants a gradient, so the input layer, where most edges are,
-// has none.
+// Returns the mean of the rows of `x` ([sources, width] float32) over each destination's
+// neighbours: [destinations, width]. For a gradient, `edges` must not move until backward() is
+// done. The backward pass runs only if `x` requires a gradient; the input layer, which has most
+// edges, requires none.
 torch::Tensor MeanOverNeighbors(const torch::Tensor& x, const graphd::BlockEdges& edges);
 
-// Dropout decided by `key`; see dropout.h.
+// Applies the dropout decided by `key`; see dropout.h.
 torch::Tensor DropoutByKey(const torch::Tensor& x, uint64_t key, double p);
 
 }  // namespace examples

@@ -14,7 +14,7 @@ using graphd::Error;
 using graphd::ErrorCode;
 
 void AddDataOptions(CLI::App& app, CommonOptions& o) {
-  app.add_option("--graph_name", o.graph_name, "The graph; default: what the servers serve");
+  app.add_option("--graph_name", o.graph_name, "Name of the graph; default: that of the servers");
   app.add_option("--ip_config", o.session.ip_config, "Overrides GRAPHD_IP_CONFIG");
   app.add_option("--part_config", o.session.part_config,
                  "Standalone mode, with no servers: opens this part config in-process");
@@ -28,7 +28,7 @@ void AddModelOptions(CLI::App& app, CommonOptions& o) {
   app.add_option("--dropout", o.dropout)->check(CLI::Range(0.0, 0.999));
   app.add_option("--lr", o.lr, "Learning rate of Adam")->check(CLI::PositiveNumber);
   app.add_option("--weight_decay", o.weight_decay)->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o.seed, "Of weights, dropout, order and samples");
+  app.add_option("--seed", o.seed, "Seed of weights, dropout, order and samples");
 }
 
 void AddLoopOptions(CLI::App& app, CommonOptions& o) {
@@ -38,11 +38,13 @@ void AddLoopOptions(CLI::App& app, CommonOptions& o) {
   app.add_option("--batch_size_eval", o.batch_size_eval)->check(CLI::Range(1, 1 << 24));
   app.add_option("--fan_out", o.fan_out, "Neighbours per layer, input layer first; -1: all")
       ->delimiter(',');
-  app.add_option("--eval_fan_out", o.eval_fan_out, "The same for evaluation; default: twice")
+  app.add_option("--eval_fan_out", o.eval_fan_out,
+                 "Neighbours in evaluation; default: twice --fan_out")
       ->delimiter(',');
-  app.add_option("--eval_every", o.eval_every, "Epochs; 0: only at the end")
+  app.add_option("--eval_every", o.eval_every, "Epochs between evaluations; 0: only at the end")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--log_every", o.log_every, "Steps; 0: never")->check(CLI::NonNegativeNumber);
+  app.add_option("--log_every", o.log_every, "Steps between messages; 0: never")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--num_workers", o.num_workers, "Sampler threads; default: --num_samplers")
       ->check(CLI::Range(-1, 256));
   app.add_option("--num_threads", o.num_threads, "Threads of dense arithmetic")
@@ -60,9 +62,9 @@ void AddCommonOptions(CLI::App& app, CommonOptions& o) {
 
 void AddCheckpointOptions(CLI::App& app, CommonOptions& o) {
   app.add_option("--checkpoint", o.checkpoint, "Name of this job's checkpoints: NAME-EPOCHS");
-  app.add_option("--checkpoint_every", o.checkpoint_every, "Epochs; 0: never")
+  app.add_option("--checkpoint_every", o.checkpoint_every, "Epochs between checkpoints; 0: never")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--resume", o.resume, "Go on from the latest checkpoint, if there is one");
+  app.add_flag("--resume", o.resume, "Resume from the latest checkpoint, if there is one");
 }
 
 void ParseCommandLine(CLI::App& app, int argc, char** argv, CommonOptions& o) {
@@ -76,7 +78,7 @@ void ParseCommandLine(CLI::App& app, int argc, char** argv, CommonOptions& o) {
   if (o.fan_out.size() != layers) {
     throw Error(ErrorCode::kInvalid, "--fan_out has " + std::to_string(o.fan_out.size()) +
                                          " values, --num_layers is " +
-                                         std::to_string(o.num_layers) + ": give one per layer");
+                                         std::to_string(o.num_layers) + "; give one per layer");
   }
   if (o.eval_fan_out.empty()) {
     o.eval_fan_out = o.fan_out;
@@ -84,12 +86,13 @@ void ParseCommandLine(CLI::App& app, int argc, char** argv, CommonOptions& o) {
   }
   if (o.eval_fan_out.size() != layers) {
     throw Error(ErrorCode::kInvalid, "--eval_fan_out must have one value per layer, " +
-                                         std::to_string(o.num_layers) + " in all");
+                                         std::to_string(o.num_layers) + " in total");
   }
   if (o.session.server_name.empty() && o.session.part_config.empty()) {
-    throw Error(ErrorCode::kInvalid,
-                "neither a server nor a part config: run this by 'graphctl launch', or give "
-                "--part_config for standalone mode");
+    throw Error(
+        ErrorCode::kInvalid,
+        "neither a server nor a part config is given; run this with 'graphctl launch', or give "
+        "--part_config for standalone mode");
   }
 }
 

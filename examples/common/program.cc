@@ -24,8 +24,8 @@ int RunProgram(const char* name, int argc, char** argv, void (*train)(int, char*
   }
 }
 
-// Several trainers share a machine's cores, so each takes what it was given and no more. OpenBLAS
-// has threads of its own, which libtorch does not know.
+// Trainers share a machine's cores, so each uses exactly the given number of threads. OpenBLAS has
+// its own threads, which libtorch does not control.
 void SetThreads(int threads) {
   torch::set_num_threads(threads);
   using SetThreadsOfBlas = void (*)(int);

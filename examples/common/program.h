@@ -3,11 +3,11 @@
 
 namespace examples {
 
-// What main() returns: 0 after train(argc, argv), or the exit code of what it threw, which is told
-// on standard error.
+// Runs train(argc, argv) and returns main()'s result: 0, or the exit code of an error, which is
+// printed on standard error.
 int RunProgram(const char* name, int argc, char** argv, void (*train)(int, char**));
 
-// Threads of dense arithmetic in this process, libtorch's and the BLAS's.
+// Sets the number of threads for dense arithmetic, both libtorch's and the BLAS's.
 void SetThreads(int threads);
 
 }  // namespace examples

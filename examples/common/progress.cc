@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kDenseFile = "dense.pt";
 
-// The epochs of a checkpoint's name, or none if it is not one of this job's.
+// Returns the number of epochs in a checkpoint's name, or nothing if it is not one of this job's.
 std::optional<int> EpochsOf(const std::string& name, const std::string& prefix) {
   if (!name.starts_with(prefix + "-")) return std::nullopt;
   const char* begin = name.data() + prefix.size() + 1;
@@ -23,8 +23,8 @@ std::optional<int> EpochsOf(const std::string& name, const std::string& prefix) 
   return epochs;
 }
 
-// Other trainers' parameters and states are the same; what is a trainer's own (how often it drew
-// dropout) advances alike.
+// Saves one trainer's parameters and states, which are equal in all trainers; a trainer's own count
+// of dropout draws advances equally in all of them.
 std::string Save(const Progress& progress, const torch::nn::Module& model,
                  const SharedOptimizer& optimizer) {
   torch::serialize::OutputArchive archive, dense, adam;
@@ -57,7 +57,7 @@ Progress Load(const std::string& bytes, torch::nn::Module& model, SharedOptimize
 
 }  // namespace
 
-// A checkpoint that can't be made, because a server is away, is no reason to lose the job.
+// If a server is unavailable and the checkpoint fails, the job continues.
 void JobCheckpoints::Make(const Progress& progress, const torch::nn::Module& model,
                           const SharedOptimizer& optimizer) const {
   const std::string name = options_.checkpoint + "-" + std::to_string(progress.epochs);
@@ -67,7 +67,7 @@ void JobCheckpoints::Make(const Progress& progress, const torch::nn::Module& mod
     std::printf("checkpoint %s: %zu tensors, %llu bytes\n", name.c_str(), made.tensors.size(),
                 static_cast<unsigned long long>(made.bytes));
   } catch (const graphd::Error& error) {
-    std::printf("no checkpoint %s: %s\n", name.c_str(), error.what());
+    std::printf("checkpoint %s failed: %s\n", name.c_str(), error.what());
   }
   std::fflush(stdout);
 }
@@ -75,7 +75,7 @@ void JobCheckpoints::Make(const Progress& progress, const torch::nn::Module& mod
 void JobCheckpoints::AfterEpoch(const Progress& progress, const torch::nn::Module& model,
                                 const SharedOptimizer& optimizer) const {
   if (options_.checkpoint_every == 0 || progress.epochs % options_.checkpoint_every != 0) return;
-  group_.Barrier();  // every step of every trainer is in it
+  group_.Barrier();  // the checkpoint must include every step of every trainer
   if (group_.is_first()) Make(progress, model, optimizer);
   group_.Barrier();
 }

@@ -12,25 +12,25 @@
 
 namespace examples {
 
-// How far a job has come.
+// The progress of a job.
 struct Progress {
-  int epochs = 0;  // done
+  int epochs = 0;  // completed
   double best_valid = -1, test_of_best = 0;
 };
 
-// The checkpoints of a job, NAME-1, NAME-2 ... by the epochs done: its dense parameters and their
-// optimiser's state, its progress, and the persistent tensors, all of one moment. Everything is
-// collective.
+// The checkpoints of a job: NAME-1, NAME-2 ..., by the number of completed epochs. Each contains
+// the dense parameters and their optimiser's state, the job's progress, and the persistent tensors,
+// all at the same moment. All functions are collective.
 class JobCheckpoints {
  public:
-  // `group` must outlive it.
+  // `group` must outlive this object.
   JobCheckpoints(graphd::DistGraph graph, const CommonOptions& options, TrainerGroup& group)
       : graph_(std::move(graph)), options_(options), group_(group) {}
 
-  // Makes one if options.checkpoint_every says so.
+  // Makes a checkpoint if options.checkpoint_every is set and divides the number of epochs.
   void AfterEpoch(const Progress& progress, const torch::nn::Module& model,
                   const SharedOptimizer& optimizer) const;
-  // With options.resume, goes back to the latest one, if there is one.
+  // With options.resume, restores the latest checkpoint, if there is one.
   std::optional<Progress> Resume(torch::nn::Module& model, SharedOptimizer& optimizer) const;
 
  private:

@@ -8,8 +8,8 @@
 #include "graphd/block.h"
 #include "graphd/schema.h"
 
-// R-GCN (Schlichtkrull et al. 2018) on graphd's typed blocks: weights of their own for every edge
-// type, and for every node type's own row.
+// R-GCN (Schlichtkrull et al. 2018) on graphd's typed blocks: separate weights for every edge type,
+// and for every node type's own row.
 
 namespace examples {
 
@@ -17,24 +17,25 @@ namespace examples {
 // HeteroGraphConv(aggregate="sum") of GraphConv(norm="right"), and a self loop.
 class RgcnConvImpl : public torch::nn::Module {
  public:
-  // Makes rows for the node types that `wanted` ([ntype]) tells. `in_widths` by node type.
+  // Computes rows for the node types selected by `wanted` ([ntype]). `in_widths` is indexed by node
+  // type.
   RgcnConvImpl(const graphd::Schema& schema, const std::vector<int64_t>& in_widths,
                int64_t out_width, const std::vector<bool>& wanted);
-  // `x`: [ntype] rows of the block's source nodes. Returns [ntype] rows of its destinations, and
+  // `x`: [ntype] rows of the block's source nodes. Returns [ntype] rows of its destinations, with
   // undefined tensors for types without destinations or not wanted. For a gradient, `block` must
-  // stay where it is until backward() is done.
+  // not move until backward() is done.
   std::vector<torch::Tensor> forward(const graphd::Block& block,
                                      const std::vector<torch::Tensor>& x);
 
  private:
   std::vector<torch::nn::Linear> self_;       // [ntype]; empty if not wanted
-  std::vector<torch::nn::Linear> relations_;  // [etype]; the same of its destination type
+  std::vector<torch::nn::Linear> relations_;  // [etype]; likewise, by destination type
   std::vector<graphd::NodeTypeId> src_, dst_;
 };
 TORCH_MODULE(RgcnConv);
 
 struct RgcnShape {
-  std::vector<int64_t> in_widths;  // [ntype] of the features; 0: none
+  std::vector<int64_t> in_widths;  // [ntype] widths of the features; 0: no features
   int64_t hidden, out;             // widths
   int layers;
   double dropout;  // applied to the input of every layer
@@ -42,13 +43,14 @@ struct RgcnShape {
   std::vector<graphd::NodeTypeId> out_types;  // node types of the last layer
 };
 
-// Nodes of a type without features get one learnt vector for all of the type as input, so what they
-// pass on in the second layer is what they heard from their neighbours in the first.
+// An R-GCN of several layers. All nodes of a type without features have one learnt vector as input,
+// so their messages in the second layer consist of what they received from their neighbours in the
+// first.
 class RgcnImpl : public torch::nn::Module {
  public:
   RgcnImpl(const graphd::Schema& schema, const RgcnShape& shape);
-  // `features`: [ntype] rows of the blocks' input nodes, undefined for types without. Returns
-  // [ntype] rows of the seeds, not yet through an activation; undefined as in RgcnConv. The blocks
+  // `features`: [ntype] rows of the blocks' input nodes, undefined for types without features.
+  // Returns [ntype] rows of the seeds before any activation; undefined as in RgcnConv. The blocks
   // must outlive backward().
   std::vector<torch::Tensor> forward(const std::vector<graphd::Block>& blocks,
                                      std::vector<torch::Tensor> features);
@@ -58,7 +60,7 @@ class RgcnImpl : public torch::nn::Module {
   std::vector<RgcnConv> layers_;
   double dropout_;
   uint64_t dropout_seed_;
-  torch::Tensor draws_;  // of dropout; saved and loaded with the parameters
+  torch::Tensor draws_;  // number of dropout draws; saved and loaded with the parameters
 };
 TORCH_MODULE(Rgcn);
 

@@ -11,12 +11,12 @@
 
 namespace examples {
 
-// h_d = W_self x_d + W_neigh mean(x_s : s -> d) + b. Matches DGL's SAGEConv("mean").
+// Computes h_d = W_self x_d + W_neigh mean(x_s : s -> d) + b, like DGL's SAGEConv("mean").
 class SageConvImpl : public torch::nn::Module {
  public:
   SageConvImpl(int64_t in_width, int64_t out_width);
-  // `x`: [sources, in_width]. Returns [destinations, out_width]. For a gradient, `block` must stay
-  // where it is until backward() is done.
+  // `x`: [sources, in_width]. Returns [destinations, out_width]. For a gradient, `block` must not
+  // move until backward() is done.
   torch::Tensor forward(const graphd::Block& block, const torch::Tensor& x);
 
  private:
@@ -31,12 +31,12 @@ struct SageShape {
   uint64_t dropout_seed;
 };
 
-// Layers with ReLU between them. How often it has drawn dropout is part of its state, so that what
-// is saved and loaded goes on with the same draws.
+// Layers with ReLU between them. The number of dropout draws is part of the state, so that a loaded
+// model continues with the same draws.
 class SageLayersImpl : public torch::nn::Module {
  public:
   explicit SageLayersImpl(const SageShape& shape);
-  // `x`: rows of the input nodes. Returns a row per seed.
+  // `x`: rows of the input nodes. Returns one row per seed.
   torch::Tensor forward(const std::vector<graphd::Block>& blocks, torch::Tensor x);
 
  private:

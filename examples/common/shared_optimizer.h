@@ -18,22 +18,22 @@ struct Counts {
   }
 };
 
-// Adam on parameters that all trainers have alike. Every step, each trainer adds the gradient of
-// the loss summed over its own items; the gradients of all are summed and divided by the number of
-// items of all together, so that a trainer with fewer items, or none, weighs what it should.
-// Gradients and counts lie in one tensor: one all-reduce per step. Used by one thread.
+// Adam on parameters that are equal in all trainers. In every step, each trainer adds the gradient
+// of the loss summed over its own items. The gradients are summed over all trainers and divided by
+// their total number of items, so that trainers with fewer items, or none, have the correct weight.
+// Gradients and counts share one tensor, which needs one all-reduce per step. Used by one thread.
 class SharedOptimizer {
  public:
-  // `group` must outlive it. Takes lr and weight_decay of the options.
+  // `group` must outlive this object. Uses lr and weight_decay of the options.
   SharedOptimizer(const std::vector<torch::Tensor>& parameters, const CommonOptions& options,
                   TrainerGroup& group);
 
   void ZeroGradients() { flat_.zero_(); }
-  // Moves the parameters by what backward() left since ZeroGradients(). Collective. `own`: of this
-  // trainer; returns the sum of all trainers'.
+  // Updates the parameters with the gradients added since ZeroGradients(). Collective. `own`: this
+  // trainer's counts; returns the sum over all trainers.
   Counts Step(const Counts& own);
 
-  // Adam's moments and count of steps.
+  // Save or load Adam's moments and number of steps.
   void Save(torch::serialize::OutputArchive& archive) const { adam_.save(archive); }
   void Load(torch::serialize::InputArchive& archive) { adam_.load(archive); }
 
@@ -42,7 +42,7 @@ class SharedOptimizer {
  private:
   TrainerGroup& group_;
   torch::optim::Adam adam_;
-  torch::Tensor flat_;  // all gradients, which are views of it, and behind them the counts
+  torch::Tensor flat_;  // all gradients (views of this tensor), followed by the counts
 };
 
 }  // namespace examples

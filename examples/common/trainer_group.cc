@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/trainer_group.h"
 
-// Without it the header declares nothing (Debian's libtorch is built with gloo).
+// The header declares nothing without this macro (Debian's libtorch is built with gloo).
 #ifndef USE_C10D_GLOO
 #define USE_C10D_GLOO
 #endif
@@ -23,14 +23,14 @@ namespace {
 using graphd::Error;
 using graphd::ErrorCode;
 
-// Rendezvous only. A trainer that dies later is noticed by its connection, not by this.
+// Timeout of the rendezvous. The end of a trainer after that is noticed through its connection.
 constexpr std::chrono::milliseconds kTimeout{300'000};
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') {
     throw Error(ErrorCode::kInvalid, std::string(name) +
-                                         " is not set, but WORLD_SIZE is above 1: run this by "
+                                         " is not set, but WORLD_SIZE is above 1: run this with "
                                          "'graphctl launch', or set it");
   }
   return value;
@@ -46,8 +46,9 @@ uint16_t MasterPort() {
   return static_cast<uint16_t>(port);
 }
 
-// This machine's address on the way to `host`. The host name, which gloo takes by default, often
-// means 127.0.1.1, where no other machine finds us. Connecting a datagram socket sends nothing.
+// Returns this machine's address on the route to `host`. The host name, gloo's default, often
+// resolves to 127.0.1.1, which other machines can't reach. Connecting a datagram socket sends
+// nothing.
 std::string LocalAddressTowards(const std::string& host, uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;

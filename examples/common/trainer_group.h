@@ -6,13 +6,14 @@
 
 namespace examples {
 
-// The trainers of a job as one: sums and maxima over all of them, by gloo. With one trainer there
-// is no network at all. Used by one thread; every call is collective: all trainers make it, in the
-// same order, with tensors of one shape.
+// The group of all trainers of a job: computes sums and maxima over them with gloo. One trainer
+// alone uses no network. Used by one thread. Every call is collective: all trainers make it in the
+// same order, with tensors of the same shape.
 class TrainerGroup {
  public:
-  // Meets the others at MASTER_ADDR and MASTER_PORT, as torch.distributed's env:// does. Throws
-  // graphd::Error(kInvalid) on a missing or senseless variable, c10::Error if they do not come.
+  // Meets the other trainers at MASTER_ADDR and MASTER_PORT, like torch.distributed's env://.
+  // Throws graphd::Error(kInvalid) on a missing or invalid variable, c10::Error if they do not
+  // arrive.
   static TrainerGroup Join(int rank, int world_size);
   TrainerGroup(TrainerGroup&&) noexcept;
   ~TrainerGroup();
@@ -23,7 +24,7 @@ class TrainerGroup {
 
   // Replaces the (CPU, contiguous) tensor by the element-wise sum over all trainers.
   void Sum(torch::Tensor tensor);
-  // The largest value any trainer gave.
+  // Returns the largest value of any trainer.
   double Max(double value);
   // Returns when all trainers have called it.
   void Barrier() { Max(0); }
@@ -32,7 +33,7 @@ class TrainerGroup {
   struct Network;
   TrainerGroup(int rank, int world_size, std::unique_ptr<Network> network);
   int rank_, world_size_;
-  std::unique_ptr<Network> network_;  // null for one trainer
+  std::unique_ptr<Network> network_;  // null if there is one trainer
 };
 
 }  // namespace examples

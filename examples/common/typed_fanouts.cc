@@ -21,7 +21,7 @@ std::vector<int> ParseNumbers(std::string_view text, const std::string& whole) {
     const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (status != std::errc() || end != cell.data() + cell.size() || value < -1 || value > kMost) {
       throw Error(ErrorCode::kInvalid, "--fan_out_of '" + whole + "': '" + std::string(cell) +
-                                           "' is no fanout (0 to 65536, or -1 for all)");
+                                           "' is not a fanout (0 to 65536, or -1 for all)");
     }
     numbers.push_back(value);
     more = comma != text.npos;

@@ -7,11 +7,11 @@
 
 namespace examples {
 
-// Fanouts by layer and edge type, as NeighborSampler takes them: `all` (one per layer, input layer
-// first) for every edge type but those that `exceptions` name, such as "depends=5,10" or
-// "package:depends:package=5,10", whose numbers (-1, all neighbours, excepted) are multiplied by
-// `factor`. Throws graphd::Error(kNotFound) on an edge type there is not, Error(kInvalid) on what
-// is no such text, or has another number of layers.
+// Returns fanouts by layer and edge type for NeighborSampler: `all` (one per layer, input layer
+// first) for every edge type, except those named by `exceptions`, such as "depends=5,10" or
+// "package:depends:package=5,10". The numbers in exceptions are multiplied by `factor`, except -1,
+// which means all neighbours. Throws graphd::Error(kNotFound) on an unknown edge type,
+// Error(kInvalid) on invalid text or another number of layers.
 std::vector<std::vector<int>> TypedFanouts(const graphd::Schema& schema,
                                            const std::vector<int>& all,
                                            const std::vector<std::string>& exceptions,

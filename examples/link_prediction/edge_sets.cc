@@ -41,8 +41,8 @@ void CheckReverse(const graphd::DistGraph& graph, EdgeTypeId etype, EdgeTypeId r
   }
   throw graphd::Error(graphd::ErrorCode::kInvalid,
                       "graph '" + graph.name() + "': " + schema.etype(reverse).ToString() +
-                          " is no reverse of " + schema.etype(etype).ToString() +
-                          ", it joins other node types: name another with --reverse_etype");
+                          " is not a reverse of " + schema.etype(etype).ToString() +
+                          ", it joins other node types; name another with --reverse_etype");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ double Seconds(Clock::time_point since) {
 
 size_t Index(int64_t i) { return static_cast<size_t>(i); }
 
-// A view: `values` must outlive it.
+// Returns a view; `values` must outlive it.
 torch::Tensor View(const std::vector<int64_t>& values) {
   return torch::from_blob(const_cast<int64_t*>(values.data()),
                           {static_cast<int64_t>(values.size())}, torch::kInt64);
@@ -41,7 +41,7 @@ LinkTrainer::LinkTrainer(graphd::DistGraph graph, EdgeSets sets, LinkOptions opt
       uniform_(std::make_shared<graphd::negative_sampler::Uniform>(options_.num_eval_negs)),
       popular_(std::make_shared<PopularDestinations>(options_.num_eval_negs, sets_.training_dst())),
       inputs_(examples::DescribeInputs(graph_, options_.feat_name)) {
-  torch::manual_seed(options_.seed);  // the same weights everywhere
+  torch::manual_seed(options_.seed);  // equal weights in all trainers
   model_ = std::make_shared<LinkModel>(graph_.schema(),
                                        examples::RgcnShape{.in_widths = inputs_.widths,
                                                            .hidden = options_.num_hidden,
@@ -71,7 +71,7 @@ graphd::DistEdgeDataLoader LinkTrainer::MakeLoader() const {
   loader.num_workers = options_.num_workers;
   loader.input_features = inputs_.features;
   graphd::EdgeLoaderOptions edges;
-  // A batch sees neither its own edges nor those that go back.
+  // Sample neither a batch's own edges nor their reverse edges.
   edges.exclude = graphd::ExcludeEdges::kReverseTypes;
   edges.reverse_etypes = {{sets_.etype(), sets_.reverse()}};
   edges.negative_sampler =
@@ -108,15 +108,15 @@ torch::Tensor LinkTrainer::AreEdges(const graphd::EdgeBatch& batch,
   return known;
 }
 
-// Each edge against its negatives: the loss is the cross entropy of finding it among them.
+// The loss is the cross entropy of finding each edge among its negatives.
 examples::Counts LinkTrainer::Learn(const graphd::EdgeBatch& batch) {
   const std::vector<torch::Tensor> h = model_->Encode(batch);
   const graphd::PairEdges& edges = batch.positive[Index(sets_.etype())];
   const graphd::PairEdges& others = batch.negative[Index(sets_.etype())];
   const auto count = static_cast<int64_t>(edges.src.size());
-  // An edge that is to be predicted doesn't add to its destination's popularity either.
+  // The edge to predict does not count for its destination's popularity either.
   const torch::Tensor yes = Scores(batch, h, edges, 1).unsqueeze(1);
-  // Pairs drawn that are edges teach nothing.
+  // Random pairs that are edges do not count as negatives.
   const torch::Tensor no = Scores(batch, h, others, 0).masked_fill(AreEdges(batch, others), -1e9);
   const torch::Tensor uniform = no.narrow(0, 0, count * options_.num_negs);
   const torch::Tensor popular = no.narrow(0, uniform.size(0), count * options_.num_popular_negs);
@@ -163,7 +163,7 @@ std::vector<torch::Tensor> LinkTrainer::EncodeAll() {
   std::vector<torch::Tensor> h(num_ntypes);
   for (const graphd::NodeTypeId t : {src_type_, dst_type_}) {
     if (h[Index(t)].defined()) continue;
-    // As trainers are numbered by partition, most of a trainer's range lies in its own.
+    // Trainers are numbered by partition, so most of a trainer's range is in its own partition.
     const int64_t nodes = graph_.num_nodes(t), rank = group_.rank(), size = group_.world_size();
     for (int64_t i = nodes * rank / size; i < nodes * (rank + 1) / size; ++i) {
       own[Index(t)].push_back(i);
@@ -184,7 +184,7 @@ std::vector<torch::Tensor> LinkTrainer::EncodeAll() {
     }
   }
   for (const torch::Tensor& of_type : h) {
-    if (of_type.defined()) group_.Sum(of_type);  // everybody else's rows are 0
+    if (of_type.defined()) group_.Sum(of_type);  // rows of other trainers are 0
   }
   return h;
 }
@@ -194,7 +194,7 @@ Comparison LinkTrainer::Rank(const graphd::NegativeSampler& negatives, const tor
                              const graphd::EdgeEnds& edges) {
   const graphd::NegativeEdges pairs =
       negatives.Sample(graph_, sets_.etype(), edges.src, edges.dst, options_.seed);
-  // Of the pairs drawn those that are edges, of any set, are no negatives.
+  // Random pairs that are edges of any set do not count as negatives.
   const std::vector<uint8_t> is_edge = graph_.HasEdges(pairs.src, pairs.dst, sets_.etype());
   const size_t each = edges.src.empty() ? 0 : pairs.src.size() / edges.src.size();
   Comparison result;
@@ -226,7 +226,7 @@ Comparison LinkTrainer::Rank(const graphd::NegativeSampler& negatives, const tor
 Evaluation LinkTrainer::Evaluate(const std::vector<torch::Tensor>& h, EdgeSet set) {
   const torch::NoGradGuard no_gradients;
   std::vector<int64_t> own = graphd::EdgeSplit(graph_, sets_.Mask(set), sets_.etype());
-  // Every n-th, so that all of a partition's edges have a chance.
+  // Take every n-th edge, so that edges of the whole partition are included.
   const int64_t wanted = options_.num_eval_edges > 0 ? options_.num_eval_edges : sets_.size(set);
   const int64_t stride = std::max<int64_t>(1, sets_.size(set) / wanted);
   graphd::EdgeEnds edges;
@@ -285,7 +285,7 @@ void LinkTrainer::Run() {
     }
   }
   Report("test", test_of_best_);
-  group_.Barrier();  // the first trainer holds the meeting point: nobody leaves before the others
+  group_.Barrier();  // keep the first trainer, which hosts the rendezvous, until all are done
 }
 
 }  // namespace link_prediction

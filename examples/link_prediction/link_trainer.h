@@ -17,35 +17,35 @@
 namespace link_prediction {
 
 struct LinkOptions : examples::CommonOptions {
-  std::string etype = "depends";        // to predict
+  std::string etype = "depends";        // edge type to predict
   std::string reverse_etype;            // empty: rev_<etype> if there is one, else etype itself
   std::vector<std::string> fan_out_of;  // see common/typed_fanouts.h
-  int num_negs = 1;                     // uniform ones per training edge
-  int num_popular_negs = 20;            // and by popularity; these cost no sampling
-  int num_eval_negs = 100;              // per edge of evaluation, uniform and again by popularity
-  int64_t num_eval_edges = 0;           // of each set; 0: all
-  int64_t max_steps = 0;                // per epoch; 0: all training edges
+  int num_negs = 1;                     // uniform negatives per training edge
+  int num_popular_negs = 20;   // negatives by popularity per training edge; they cost no sampling
+  int num_eval_negs = 100;     // per evaluated edge, both uniform and by popularity
+  int64_t num_eval_edges = 0;  // edges per set; 0: all
+  int64_t max_steps = 0;       // per epoch; 0: all training edges
 };
 
-// The model, and the number of training edges to the destination, on the same pairs.
+// The rankings by the model and by the destination's number of training edges, on the same pairs.
 struct Comparison {
   Ranking model, degree;
 };
-// By how the negatives are drawn.
+// Comparisons for each kind of negatives.
 struct Evaluation {
   Comparison uniform, popular;
 };
 
-// One trainer of a job that learns to tell edges from other pairs. Used by one thread; everything
-// is collective.
+// One trainer of a job that learns to distinguish edges from other pairs. Used by one thread; all
+// functions are collective.
 class LinkTrainer {
  public:
   // `group` must outlive the trainer.
   LinkTrainer(graphd::DistGraph graph, EdgeSets sets, LinkOptions options,
               examples::TrainerGroup& group);
 
-  // Trains and evaluates. The first trainer prints; at the end what the test edges say about the
-  // parameters that were best on the validation edges. Returns when all trainers are done.
+  // Trains and evaluates. The first trainer prints results and, at the end, those on the test edges
+  // for the parameters that were best on the validation edges. Returns when all trainers are done.
   void Run();
 
  private:
@@ -53,14 +53,15 @@ class LinkTrainer {
   graphd::DistEdgeDataLoader MakeLoader() const;
   void TrainEpoch(int epoch, examples::SharedOptimizer& optimizer);
   examples::Counts Learn(const graphd::EdgeBatch& batch);
-  // Of pairs of seeds.
+  // Returns the scores of pairs of seeds.
   torch::Tensor Scores(const graphd::EdgeBatch& batch, const std::vector<torch::Tensor>& h,
                        const graphd::PairEdges& pairs, float own_edges);
 
-  // Whether pairs of seeds are training edges.
+  // Tells which pairs of seeds are training edges.
   torch::Tensor AreEdges(const graphd::EdgeBatch& batch, const graphd::PairEdges& pairs) const;
 
-  // [ntype] h of all nodes of the two ends' types; undefined for others. By all trainers together.
+  // Returns [ntype] h of all nodes of the two ends' types; undefined for other types. All trainers
+  // compute it together.
   std::vector<torch::Tensor> EncodeAll();
   Evaluation Evaluate(const std::vector<torch::Tensor>& h, EdgeSet set);
   Comparison Rank(const graphd::NegativeSampler& negatives, const torch::Tensor& sources,
@@ -74,7 +75,7 @@ class LinkTrainer {
   LinkOptions options_;
   examples::TrainerGroup& group_;
   graphd::NodeTypeId src_type_, dst_type_;
-  std::shared_ptr<const graphd::NegativeSampler> uniform_, popular_;  // of evaluation
+  std::shared_ptr<const graphd::NegativeSampler> uniform_, popular_;  // for evaluation
   examples::TypedInputs inputs_;
   std::shared_ptr<LinkModel> model_;
   std::optional<graphd::DistEdgeDataLoader> train_;

@@ -13,27 +13,27 @@ LinkOptions ParseOptions(int argc, char** argv) {
   LinkOptions o;
   CLI::App app(
       "link_prediction: learns which nodes an edge type joins, on a graph that graphd serves");
-  // Scripts put options behind their own: the last one counts.
+  // Scripts add options after their own: the last one counts.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   examples::AddCommonOptions(app, o);
   app.add_option("--etype", o.etype, "Edge type to predict; default: depends");
   app.add_option("--reverse_etype", o.reverse_etype,
-                 "Edge type that goes back; default: rev_<etype>, or the type itself");
+                 "Reverse edge type; default: rev_<etype>, or the type itself");
   app.add_option("--fan_out_of", o.fan_out_of,
                  "EDGETYPE=FANOUT,...: fanouts of an edge type instead of --fan_out; for "
-                 "evaluation twice these. May be repeated");
+                 "evaluation, they are doubled. May be repeated");
   app.add_option("--num_negs", o.num_negs, "Uniform negatives per training edge")
       ->check(CLI::Range(1, 1000));
   app.add_option("--num_popular_negs", o.num_popular_negs,
                  "Negatives per training edge with destinations of other edges of the batch")
       ->check(CLI::Range(1, 1000));
   app.add_option("--num_eval_negs", o.num_eval_negs,
-                 "Negatives per edge of evaluation, uniform and again by popularity")
+                 "Negatives per evaluated edge, both uniform and by popularity")
       ->check(CLI::Range(1, 1000));
   app.add_option("--num_eval_edges", o.num_eval_edges,
-                 "About so many edges to validate with, and to test; 0: all")
+                 "Approximate number of edges in validation and in testing; 0: all")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--max_steps", o.max_steps, "Ends an epoch after so many steps; 0: never")
+  app.add_option("--max_steps", o.max_steps, "End an epoch after so many steps; 0: never")
       ->check(CLI::NonNegativeNumber);
   examples::ParseCommandLine(app, argc, argv, o);
   return o;

@@ -6,18 +6,19 @@
 
 #include "graphd/negative.h"
 
-// Negative samplers beside those of graphd/negative.h. As with negative_sampler::Uniform the pairs
-// keep their source, and a pair may happen to be an edge.
+// Negative samplers in addition to those of graphd/negative.h. As with negative_sampler::Uniform,
+// the pairs keep their source, and a pair may be an edge.
 
 namespace link_prediction {
 
-// k pairs for each positive edge, in the order of these, whose destinations are those of edges
-// drawn at random: popular nodes come as often as in real edges, so knowing who is popular doesn't
-// help to tell them apart.
+// Returns k pairs for each positive edge, in the same order. Their destinations are those of random
+// edges: popular nodes occur as often as in real edges, so popularity does not help to distinguish
+// them.
 class PopularDestinations final : public graphd::NegativeSampler {
  public:
-  // `destinations`: of the edges to draw from, not empty; without, those of the batch itself are
-  // drawn, so that it needs no more seeds. Throws graphd::Error(kInvalid) unless k is 1..1000.
+  // `destinations`: those of the edges to draw from, not empty; by default, those of the batch
+  // itself are drawn, which needs no more seeds. Throws graphd::Error(kInvalid) unless k is
+  // 1..1000.
   explicit PopularDestinations(int k,
                                std::shared_ptr<const std::vector<int64_t>> destinations = nullptr);
   graphd::NegativeEdges Sample(const graphd::DistGraph& graph, graphd::EdgeTypeId etype,
@@ -29,7 +30,7 @@ class PopularDestinations final : public graphd::NegativeSampler {
   std::shared_ptr<const std::vector<int64_t>> destinations_;
 };
 
-// What two samplers make, one after the other.
+// Returns the samples of two samplers, one after the other.
 class Both final : public graphd::NegativeSampler {
  public:
   Both(std::shared_ptr<const graphd::NegativeSampler> first,

@@ -4,15 +4,15 @@
 
 namespace link_prediction {
 
-// How well scores put edges before pairs that are no edges; means over positive edges, so that sums
-// of several trainers add up.
+// The quality of scores: how consistently they rank edges above other pairs. Holds sums over
+// positive edges, which can be added over several trainers.
 struct Ranking {
-  double auc = 0;              // sum of the shares of its negatives that an edge is put before
+  double auc = 0;              // sum over edges of the share of negatives ranked below the edge
   double reciprocal_rank = 0;  // sum of 1 / rank among the negatives
   double edges = 0;
 
-  // One positive edge with its negatives; without any it doesn't count. A tie counts half for both:
-  // a score that is the same for all has an AUC of 0.5. What is not a number comes last.
+  // Adds one positive edge with its negatives; an edge without negatives does not count. A tie
+  // counts half for both, so a constant score has an AUC of 0.5. NaN is ranked last.
   void Add(float positive, std::span<const float> negatives);
   double Auc() const { return auc / edges; }
   double Mrr() const { return reciprocal_rank / edges; }

@@ -7,9 +7,9 @@
 
 namespace link_prediction {
 
-// A NeighborSampler that never takes some edges, whatever the batch: with those that are held out
-// for validation and test, only training edges carry messages, in training and in evaluation. The
-// loader adds the edges of its own batch.
+// A NeighborSampler that always excludes some edges. With the edges held out for validation and
+// test, only training edges carry messages, in training and in evaluation. The loader also excludes
+// the edges of its own batch.
 class TrainingEdgesSampler final : public graphd::BlockSampler {
  public:
   // `held_out`: [etype] ids.

@@ -23,7 +23,7 @@ floor=${FLOOR:-0.60}
 
 work=$(mktemp -d -t graphd-embedding.XXXXXX)
 export GRAPHD_RUNTIME_DIR=$work/run
-# Servers that are killed leave the memory of their tensors there.
+# The directory in which killed servers leave the memory of their tensors.
 GRAPHD_MEMORY_DIR=$(mktemp -d /dev/shm/graphd-test.XXXXXX)
 export GRAPHD_MEMORY_DIR
 cluster=(--server_name debian_embedding --ip_config "$work/ip_config.txt")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transductive node classification: every node has a vector that is learnt with the model. The
-// vectors and Adagrad's state lie with the servers; a job that was interrupted goes on from its
-// last checkpoint (--checkpoint_every, --resume).
+// servers store the vectors and Adagrad's state; an interrupted job resumes from its last
+// checkpoint (--checkpoint_every, --resume).
 #include <torch/torch.h>
 
 #include <CLI/CLI.hpp>
@@ -26,11 +26,11 @@ struct EmbeddingOptions : examples::CommonOptions {
 
 EmbeddingOptions ParseOptions(int argc, char** argv) {
   EmbeddingOptions o;
-  CLI::App app("train_embedding: GraphSAGE on embeddings of nodes that graphd keeps");
+  CLI::App app("train_embedding: GraphSAGE on node embeddings that graphd stores");
   examples::AddCommonOptions(app, o);
   examples::AddCheckpointOptions(app, o);
   app.add_option("--label_name", o.label_name, "Label; default: label, or labels");
-  app.add_option("--embedding_name", o.embedding_name, "Of the tensor on the servers");
+  app.add_option("--embedding_name", o.embedding_name, "Name of the tensor on the servers");
   app.add_option("--embedding_dim", o.embedding_dim)->check(CLI::Range(1, 1 << 16));
   app.add_option("--sparse_lr", o.sparse_lr, "Learning rate of the embeddings' Adagrad")
       ->check(CLI::PositiveNumber);
@@ -48,7 +48,7 @@ class EmbeddingSage final : public examples::NodeModel {
   torch::Tensor Scores(const graphd::NodeBatch& batch) override {
     return layers_(batch.blocks, examples::LearntRows(embedding_, batch.input_nodes(0)));
   }
-  // Gradients are of a sum over the batch, not its mean: Adagrad does not mind a factor.
+  // Gradients are those of a sum over the batch, not its mean; Adagrad is invariant to the factor.
   void AfterStep() override { optimizer_.Step(); }
 
  private:
@@ -68,7 +68,7 @@ void Train(int argc, char** argv) {
   if (!graph.schema().is_homogeneous()) {
     throw graphd::Error(graphd::ErrorCode::kInvalid,
                         "graph '" + graph.name() +
-                            "' has several node or edge types: train_embedding trains on graphs "
+                            "' has several node or edge types; train_embedding trains on graphs "
                             "with one of each");
   }
   const examples::NodeTask task{.ntype = 0,
@@ -83,10 +83,10 @@ void Train(int argc, char** argv) {
       graph, {.name = options.embedding_name,
               .dim = options.embedding_dim,
               .initializer = graphd::Initializer::Normal(0, 0.1, options.seed)});
-  // Synchronous steps: whoever's gradients come first, the result is the same.
+  // Synchronous steps: the result does not depend on the order in which trainers' gradients arrive.
   graphd::SparseAdagrad adagrad({&embedding}, {.lr = static_cast<float>(options.sparse_lr),
                                                .mode = graphd::StepMode::kSynchronous});
-  torch::manual_seed(options.seed);  // the same weights everywhere
+  torch::manual_seed(options.seed);  // equal weights in all trainers
   const examples::SageShape shape{.in_width = options.embedding_dim,
                                   .hidden = options.num_hidden,
                                   .out_width = trainer.num_classes(),

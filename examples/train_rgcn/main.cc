@@ -15,21 +15,22 @@ namespace train_rgcn {
 namespace {
 
 struct RgcnOptions : examples::CommonOptions {
-  std::string ntype;       // of the nodes to classify; empty: the type with a train_mask
+  std::string ntype;       // type of the nodes to classify; empty: the one with a train_mask
   std::string label_name;  // empty: label or labels
   std::vector<std::string> fan_out_of;
 };
 
 RgcnOptions ParseOptions(int argc, char** argv) {
   RgcnOptions o;
-  CLI::App app("train_rgcn: mini-batch R-GCN on a graph of several types that graphd serves");
+  CLI::App app("train_rgcn: mini-batch R-GCN on a graph with several types that graphd serves");
   examples::AddCommonOptions(app, o);
   examples::AddCheckpointOptions(app, o);
-  app.add_option("--ntype", o.ntype, "Type of the nodes to classify; default: with train_mask");
+  app.add_option("--ntype", o.ntype,
+                 "Type of the nodes to classify; default: the one with a train_mask");
   app.add_option("--label_name", o.label_name, "Label; default: label, or labels");
   app.add_option("--fan_out_of", o.fan_out_of,
                  "EDGETYPE=FANOUT,...: fanouts of an edge type instead of --fan_out; for "
-                 "evaluation twice these. May be repeated");
+                 "evaluation, they are doubled. May be repeated");
   examples::ParseCommandLine(app, argc, argv, o);
   return o;
 }
@@ -44,7 +45,7 @@ graphd::NodeTypeId LabelledType(const graphd::DistGraph& graph, const std::strin
   if (found.size() != 1) {
     throw graphd::Error(graphd::ErrorCode::kInvalid,
                         "graph '" + graph.name() + "' has " + std::to_string(found.size()) +
-                            " node types with a train_mask: name the one to classify with --ntype");
+                            " node types with a train_mask; name the one to classify with --ntype");
   }
   return found.front();
 }
@@ -93,7 +94,7 @@ void Train(int argc, char** argv) {
   const examples::NodeTask task = DescribeTask(graph, options, inputs);
   NodeTrainer trainer(graph, task, options, group, start);
 
-  torch::manual_seed(options.seed);  // the same weights everywhere
+  torch::manual_seed(options.seed);  // equal weights in all trainers
   trainer.Run(
       std::make_shared<Classifier>(graph.schema(),
                                    examples::RgcnShape{.in_widths = inputs.widths,

@@ -28,7 +28,7 @@ SageOptions ParseOptions(int argc, char** argv) {
   return o;
 }
 
-// Its batches have one input feature.
+// GraphSAGE on the only input feature of each batch.
 class Sage final : public examples::NodeModel {
  public:
   Sage(const examples::SageShape& shape, bool row_normalize) : row_normalize_(row_normalize) {
@@ -49,7 +49,7 @@ examples::NodeTask DescribeTask(const graphd::DistGraph& graph, const SageOption
   if (!graph.schema().is_homogeneous()) {
     throw graphd::Error(graphd::ErrorCode::kInvalid,
                         "graph '" + graph.name() +
-                            "' has several node or edge types: train_sage trains on graphs with "
+                            "' has several node or edge types; train_sage trains on graphs with "
                             "one of each, train_rgcn on others");
   }
   return {.ntype = 0,
@@ -72,7 +72,7 @@ void Train(int argc, char** argv) {
   const examples::NodeTask task = DescribeTask(graph, options);
   NodeTrainer trainer(graph, task, options, group, start);
 
-  torch::manual_seed(options.seed);  // the same weights everywhere
+  torch::manual_seed(options.seed);  // equal weights in all trainers
   const examples::SageShape shape{
       .in_width = examples::FeatureWidth(graph.ndata(task.input_features.front().name)),
       .hidden = options.num_hidden,

@@ -42,7 +42,7 @@ TEST(TypedFanouts, SayWhatIsWrong) {
   expect_error("like=1,2,3", ErrorCode::kInvalid, "3 fanouts, there are 2 layers");
   for (const char* text : {"like=", "like=1,", "like=1,x", "like=1,2x", "like=1,-2", "like=1,65537",
                            "like=1,99999999999"}) {
-    expect_error(text, ErrorCode::kInvalid, "is no fanout");
+    expect_error(text, ErrorCode::kInvalid, "is not a fanout");
   }
 }
 
