@@ -39,7 +39,7 @@ class HostCopyTest : public ::testing::Test {
   ~HostCopyTest() override { fs::remove_all(top_); }
 
   // A receiver that sends `text` and then runs `command`, which reads until its input ends.
-  void FarSide(const std::string& text, const char* command = "cat > /dev/null") {
+  void FakeReceiver(const std::string& text, const char* command = "cat > /dev/null") {
     WriteFileAtomically((top_ / "says").string(), text);
     WriteFileAtomically((top_ / "far").string(),
                         StrCat("#!/bin/sh\ncat ", (top_ / "says").string(), "\n", command, "\n"));
@@ -83,7 +83,7 @@ const std::string kStored1 = "{\"t\":\"stored\",\"file\":1}\n";
 const std::string kFinished = "{\"t\":\"finished\"}\n";
 
 TEST_F(HostCopyTest, CountsExistingAndSentFilesAndPassesNoiseOn) {
-  FarSide("Welcome!\n" + kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished);
+  FakeReceiver("Welcome!\n" + kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished);
   Copy();
   EXPECT_EQ(progress_.files_same, 1u);
   EXPECT_EQ(progress_.bytes_same, 4u);
@@ -92,7 +92,7 @@ TEST_F(HostCopyTest, CountsExistingAndSentFilesAndPassesNoiseOn) {
 }
 
 TEST_F(HostCopyTest, ASilentProgramIsReportedAsNotRunnable) {
-  FarSide("", "exit 3");
+  FakeReceiver("", "exit 3");
   EXPECT_THAT(ErrorOf(ErrorCode::kNotFound),
               AllOf(HasSubstr("far exited with 3"), HasSubstr("--graphctl")));
 }
@@ -102,7 +102,7 @@ TEST_F(HostCopyTest, AnEndAtAnyPointIsReported) {
   std::string said;
   for (const std::string& line : lines) {
     said += line;
-    FarSide(said, "exit 3");
+    FakeReceiver(said, "exit 3");
     EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable), HasSubstr("ended before the copy was complete"));
     progress_.files_same = 0;
   }
@@ -126,35 +126,35 @@ TEST_F(HostCopyTest, InconsistentAnswersAreRejected) {
            kSame0 + kLacks1 + kListed + kStored1 + kStored1 + kFinished,
            kSame0 + kLacks1 + kListed + "{\"t\":\"stored\",\"file\":0}\n",
        }) {
-    FarSide(kHello + lie);
+    FakeReceiver(kHello + lie);
     EXPECT_NE(ErrorOf(ErrorCode::kCorrupt), "") << lie;
     progress_.files_same = 0;
   }
 }
 
 TEST_F(HostCopyTest, RemoteErrorsKeepTheirCodeAndText) {
-  FarSide(kHello + "{\"t\":\"error\",\"code\":\"overloaded\",\"text\":\"no room\"}\n");
+  FakeReceiver(kHello + "{\"t\":\"error\",\"code\":\"overloaded\",\"text\":\"no room\"}\n");
   EXPECT_EQ(ErrorOf(ErrorCode::kOverloaded), "no room");
-  FarSide(kHello + "{\"t\":\"error\",\"code\":5,\"text\":[]}\n");
+  FakeReceiver(kHello + "{\"t\":\"error\",\"code\":5,\"text\":[]}\n");
   EXPECT_EQ(ErrorOf(ErrorCode::kInternal), "it failed");
 }
 
 TEST_F(HostCopyTest, AnotherVersionIsRefused) {
-  FarSide("{\"t\":\"hello\",\"version\":\"9.9\"}\n");
+  FakeReceiver("{\"t\":\"hello\",\"version\":\"9.9\"}\n");
   EXPECT_THAT(ErrorOf(ErrorCode::kVersion), HasSubstr("9.9"));
-  FarSide("{\"t\":\"hello\",\"version\":\"" + std::string(100000, '9') + "\"}\n");
+  FakeReceiver("{\"t\":\"hello\",\"version\":\"" + std::string(100000, '9') + "\"}\n");
   EXPECT_LT(ErrorOf(ErrorCode::kVersion).size(), 300u);
 }
 
 TEST_F(HostCopyTest, ASourceThatBecameShorterIsAnErrorThatNamesIt) {
-  FarSide(kHello + kSame0 + kLacks1 + kListed);
+  FakeReceiver(kHello + kSame0 + kLacks1 + kListed);
   fs::resize_file(top_ / "b", 3);
   EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr((top_ / "b").string()));
 }
 
 TEST_F(HostCopyTest, AnInterruptEndsTheWaitForASilentOrTalkativeReceiver) {
   for (const char* command : {"cat > /dev/null", "while echo y; do sleep 0.01; done"}) {
-    FarSide(kHello, command);
+    FakeReceiver(kHello, command);
     cancelled_ = false;
     progress_.step = HostProgress::Step::kConnecting;
     std::jthread interrupt([this](const std::stop_token& stop) {
@@ -172,7 +172,7 @@ TEST_F(HostCopyTest, AReceiverWithoutProgressIsGivenUpEvenIfItSendsMessages) {
   const std::string again = "{\"t\":\"checking\",\"bytes\":7}";
   for (const std::string& command :
        {std::string("cat > /dev/null"), StrCat("while echo '", again, "'; do sleep 0.05; done")}) {
-    FarSide(kHello, command.c_str());
+    FakeReceiver(kHello, command.c_str());
     EXPECT_THAT(ErrorOf(ErrorCode::kUnavailable),
                 AllOf(HasSubstr("no progress for 0.3 s"), HasSubstr("--stall_timeout")))
         << command;
@@ -182,7 +182,7 @@ TEST_F(HostCopyTest, AReceiverWithoutProgressIsGivenUpEvenIfItSendsMessages) {
 
 TEST_F(HostCopyTest, AcceptedPingsDoNotCountAsProgress) {
   stall_ = 0.4;
-  FarSide(kHello + kSame0);
+  FakeReceiver(kHello + kSame0);
   EXPECT_THROW(Copy(/*silence=*/0.1), Error);
 }
 
@@ -190,10 +190,10 @@ TEST_F(HostCopyTest, AReceiverThatReportsProgressIsNotGivenUp) {
   stall_ = 1;
   const std::string answers = kSame0 + kLacks1 + kListed + kStored1 + kFinished;
   WriteFileAtomically((top_ / "answers").string(), answers);
-  FarSide(kHello, StrCat("for i in 1 2 3 4 5 6; do sleep 0.3; ",
-                         R"(echo "{\"t\":\"checking\",\"bytes\":$i}"; done; cat )",
-                         (top_ / "answers").string(), "; cat > /dev/null")
-                      .c_str());
+  FakeReceiver(kHello, StrCat("for i in 1 2 3 4 5 6; do sleep 0.3; ",
+                              R"(echo "{\"t\":\"checking\",\"bytes\":$i}"; done; cat )",
+                              (top_ / "answers").string(), "; cat > /dev/null")
+                           .c_str());
   Copy();
   EXPECT_EQ(progress_.checked, 6u);
 }
@@ -201,14 +201,14 @@ TEST_F(HostCopyTest, AReceiverThatReportsProgressIsNotGivenUp) {
 TEST_F(HostCopyTest, AReceiverThatSendsTooMuchIsGivenUp) {
   for (const char* flood :
        {"exec yes", "exec yes >&2", "exec yes '{\"t\":\"checking\",\"bytes\":7}'"}) {
-    FarSide(kHello, flood);
+    FakeReceiver(kHello, flood);
     EXPECT_THAT(ErrorOf(ErrorCode::kCorrupt), HasSubstr("more than a copy needs")) << flood;
   }
 }
 
 TEST_F(HostCopyTest, TimeoutsBelowASecondAreRoundedUp) {
-  FarSide(kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished,
-          StrCat("cat > ", (top_ / "heard").string()).c_str());
+  FakeReceiver(kHello + kSame0 + kLacks1 + kListed + kStored1 + kFinished,
+               StrCat("cat > ", (top_ / "heard").string()).c_str());
   Copy(0.5);
   EXPECT_THAT(ReadTextFile((top_ / "heard").string()), HasSubstr("\"timeout\":1,"));
 }

@@ -258,7 +258,7 @@ TEST_F(ReceiverTest, DirectoriesAndFilesDoNotReplaceEachOther) {
                         Want("a/b/c", "x");
                         List();
                       }),
-              HasSubstr("no directory"));
+              HasSubstr("not a directory"));
 }
 
 TEST_F(ReceiverTest, MoreThanTheFreeSpaceIsRejectedBeforeAnythingIsWritten) {
