@@ -273,7 +273,7 @@ class Inputs(unittest.TestCase):
         mag = ("--input", str(self.scratch / "mag"))
         for more in (("--num_nodes", "9"), ("--src_col", "1"), ("--feat_cols", "none"),
                      ("--map_ids",), ("--header", "no"), ("--separator", "tab")):
-            self.assert_fails(self.partition(*mag, *more), INVALID, more[0], "leave it out")
+            self.assert_fails(self.partition(*mag, *more), INVALID, more[0], "omit the option")
         edges = self.write("e.csv", "0,1\n")
         self.assert_fails(self.partition("--input", edges, "--split", "time"), INVALID, "--split")
 
