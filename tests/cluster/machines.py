@@ -62,7 +62,7 @@ class Machine:
     def boot(self):
         script = BOOT.format(folder=self.folder, name=self.name, program=self.program)
         # cwd="/": the working directory must not contain anything that the machine's mounts hide.
-        self.log = open(os.path.join(self.folder, "log"), "w")
+        self.log = open(os.path.join(self.folder, "log"), "w")  # noqa: SIM115
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL",  # a killed test takes its machines with it
              "ip", "netns", "exec", self.netns, "unshare", "--mount", "--uts", "--ipc", "--pid",
