@@ -70,7 +70,7 @@ bool IsWritableTmpfs(const std::string& directory) {
 std::string MemoryDirectory(const DaemonOptions& options) {
   if (options.durability != "process" || options.embedding_memory != 0) return {};
   const bool given = !options.memory_dir.empty();
-  std::string directory = given ? options.memory_dir : store::kUsualMemoryDir;
+  std::string directory = given ? options.memory_dir : store::kDefaultMemoryDir;
   if (IsWritableTmpfs(directory)) return directory;
   if (given) {
     Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
@@ -105,11 +105,11 @@ class JobWatch final : public JobRegistry::Observer {
  public:
   JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}
   void JobCame(const std::string& job_id) override {
-    tensors_.JobCame(job_id);
+    tensors_.OnJobJoined(job_id);
     steps_.JobCame(job_id);
   }
   void JobLeft(const std::string& job_id) override {
-    tensors_.JobLeft(job_id);
+    tensors_.OnJobLeft(job_id);
     steps_.JobLeft(job_id);
   }
   void TrainerLeft(const std::string& job_id, int rank) override {

@@ -106,7 +106,7 @@ struct Served {
       warm.sequence++;
       store->Apply(few, warm);
     }
-    store->WriteBack();
+    store->WriteBackNow();
     store->DropTable(spec.name);
   }
 
@@ -212,7 +212,7 @@ void BM_StoreRecovery(benchmark::State& state) {
     }
   };
   apply(2 * kPushes);
-  served.store->WriteBack();
+  served.store->WriteBackNow();
   apply(2 * kPushes);
   StoreOptions options;
   options.directory = served.directory + ".copy";

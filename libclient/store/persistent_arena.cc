@@ -82,7 +82,7 @@ PersistentArena::PersistentArena(std::string directory, std::string store_direct
   }
   // As many as there were, for what they say.
   for (size_t i = 0; i < threads || FileExists(StrCat(directory_, "/undo-", i)); i++) {
-    undos_.push_back(std::make_unique<Undo>(StrCat(directory_, "/undo-", i)));
+    undo_logs_.push_back(std::make_unique<UndoLog>(StrCat(directory_, "/undo-", i)));
   }
 }
 
@@ -131,7 +131,7 @@ void PersistentArena::RemoveTable(uint32_t table) {
 }
 
 void PersistentArena::ReserveUndo(uint64_t page_bytes) {
-  for (const auto& undo : undos_) undo->Reserve(page_bytes);
+  for (const auto& undo : undo_logs_) undo->Reserve(page_bytes);
 }
 
 StoreState PersistentArena::ReadState() const {

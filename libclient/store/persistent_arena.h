@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "store/log/store_state.h"
 #include "store/rows/arena.h"
-#include "store/rows/undo.h"
+#include "store/rows/undo_log.h"
 
 // Memory of a store's tables that outlasts the process, kill -9 included, though not the machine's
 // restart: a directory of its own in a tmpfs.
@@ -17,7 +17,7 @@
 //   owner         the store's directory, and the lock of who uses this
 //   state         StoreState: up to its number, the push log is not needed for the rows here
 //   table-ID.*    Arena's files
-//   undo-N        Undo of applying thread N
+//   undo-N        UndoLog of applying thread N
 //
 // The store's directory names it in the file `memory`, from when all rows are in here until they
 // are all in RocksDB again. The next process goes on with what lies there, takes back what was
@@ -27,8 +27,9 @@ namespace graphd::store {
 
 class PersistentArena {
  public:
-  // A new one in `parent` for the store in `store_directory`, with an Undo for each of `threads`.
-  // Removes what ended processes of the same store left there and nothing names. Throws Error.
+  // A new one in `parent` for the store in `store_directory`, with an UndoLog for each of
+  // `threads`. Removes what ended processes of the same store left there and nothing names. Throws
+  // Error.
   static std::unique_ptr<PersistentArena> Make(const std::string& parent,
                                                const std::string& store_directory, size_t threads);
   // What the store's directory names; null if it names nothing. If that is gone, because the
@@ -47,8 +48,8 @@ class PersistentArena {
 
   // Has memory for tables whose pages have that many bytes. Throws Error(kOverloaded).
   void ReserveUndo(uint64_t page_bytes);
-  Undo& undo(size_t thread) { return *undos_[thread % undos_.size()]; }
-  const std::vector<std::unique_ptr<Undo>>& undos() const noexcept { return undos_; }
+  UndoLog& undo_log(size_t thread) { return *undo_logs_[thread % undo_logs_.size()]; }
+  const std::vector<std::unique_ptr<UndoLog>>& undo_logs() const noexcept { return undo_logs_; }
 
   StoreState ReadState() const;
   // Rows here have all pushes up to state.lsn. Older ones than the last are passed over.
@@ -64,7 +65,7 @@ class PersistentArena {
   const std::string directory_, store_directory_;
   const bool kept_;
   UniqueFd lock_;
-  std::vector<std::unique_ptr<Undo>> undos_;
+  std::vector<std::unique_ptr<UndoLog>> undo_logs_;
   std::mutex mutex_;  // guards state_lsn_ and the file `state`
   uint64_t state_lsn_ = 0;
 };

@@ -4,7 +4,7 @@
 
 #include "graphd/schema.h"
 #include "graphd/tensor_spec.h"
-#include "store/rows/table.h"
+#include "store/rows/table_spec.h"
 
 namespace graphd::store {
 

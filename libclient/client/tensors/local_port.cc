@@ -163,7 +163,7 @@ class LocalPort final : public TensorPort {
     options.orphan_seconds = 0;
     if (temporary_) options.store.durability = store::Durability::kNone;
     host_ = std::make_unique<TensorHost>(meta_, std::move(parts), std::move(options));
-    host_->JobCame(job_);
+    host_->OnJobJoined(job_);
     return *host_;
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "base/strings.h"
+#include "store/rows/initializer.h"
 
 namespace graphd::store {
 

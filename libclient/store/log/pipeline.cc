@@ -120,7 +120,7 @@ void Pipeline::Deal(const std::shared_ptr<Job>& job) {
 
 void Pipeline::Work(size_t thread) {
   Table::Scratch scratch;
-  scratch.undo = options_.undo(thread);
+  scratch.undo_log = options_.undo_log(thread);
   std::unique_lock lock(mutex_);
   for (;;) {
     size_t lane = 0;

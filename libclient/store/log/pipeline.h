@@ -49,7 +49,7 @@ class Pipeline {
     std::function<void(const StoreState&)> save_state = {};
     uint64_t trim_bytes = 0;
     // What applying thread i keeps of rows before it changes them; null: nothing.
-    std::function<Undo*(size_t)> undo = [](size_t) { return nullptr; };
+    std::function<UndoLog*(size_t)> undo_log = [](size_t) { return nullptr; };
   };
 
   // `log` may be null: pushes are done when they are applied. Goes on behind `last_lsn`.

@@ -6,7 +6,7 @@
 namespace graphd::store {
 
 // The tmpfs that every Linux has, for memory that lasts.
-inline constexpr const char* kUsualMemoryDir = "/dev/shm";
+inline constexpr const char* kDefaultMemoryDir = "/dev/shm";
 
 // For messages: that the tmpfs which holds `path` is full, and what to do.
 std::string FullMemoryDir(const std::string& path);

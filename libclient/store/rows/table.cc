@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "store/rows/initializer.h"
 
 namespace graphd::store {
 namespace {
@@ -211,7 +212,7 @@ uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>&
   return last;
 }
 
-void Table::RollBack(const Undo& undo) {
+void Table::RollBack(const UndoLog& undo) {
   const uint64_t page = undo.page();
   if (page >= arena_.num_pages() || (arena_.word(page).load() & kPageLocked) == 0) return;
   undo.EachRow(row_bytes_, state_bytes(),
@@ -344,7 +345,7 @@ void Table::ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch
     const uint64_t word = arena_.Lock(page);
     GRAPHD_CHECK((word & kPageResident) != 0, "pages were brought in before");
     const bool seen = arena_.lsn(page) >= push.lsn;
-    Undo* const undo = seen ? nullptr : scratch.undo;
+    UndoLog* const undo = seen ? nullptr : scratch.undo_log;
     if (undo != nullptr) undo->Begin(id_, page, arena_.lsn(page), row_bytes_, state_bytes());
     while (i < picks.size() && PageOf(row_of(i)) == page) {
       size_t end = i + 1;

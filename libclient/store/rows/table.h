@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "store/rows/arena.h"
-#include "store/rows/initializer.h"
 #include "store/rows/memory_budget.h"
 #include "store/rows/page_db.h"
 #include "store/rows/push.h"
 #include "store/rows/row_order.h"
-#include "store/rows/undo.h"
+#include "store/rows/table_spec.h"
+#include "store/rows/undo_log.h"
 
 // This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
 // first touched, from RocksDB or, if they were never written, from the initialiser, and go again
@@ -26,43 +26,13 @@
 
 namespace graphd::store {
 
-struct TableSpec {
-  std::string name;
-  DType dtype = DType::kFloat32;
-  std::vector<int64_t> row_shape;
-  int64_t rows = 0;      // of this partition
-  int64_t first_id = 0;  // the type-wise id of row 0; the others follow. -1: StoreOptions::row_ids
-  OptimizerState state = OptimizerState::kNone;
-  Initializer initializer;
-  std::string attributes = {};  // the caller's; kept with the table, and meaningless here
-  bool operator==(const TableSpec&) const = default;
-
-  size_t row_elements() const noexcept;
-  size_t row_bytes() const noexcept { return row_elements() * DTypeSize(dtype); }
-  // Of a page of rows, and their state.
-  size_t page_bytes() const noexcept {
-    return static_cast<size_t>(kPageRows) *
-           (row_bytes() + StateFloats(state, row_elements()) * sizeof(float));
-  }
-  // Throws Error(kInvalid): sizes, state for rows that are not float32, the initialiser.
-  void Check() const;
-};
-
-// "table 'NAME'", for messages; of a name with line breaks, which is for programs, what follows the
-// last.
-std::string NamedTable(const std::string& name);
-
-std::string EncodeSpec(const TableSpec& spec);
-// Throws Error(kCorrupt).
-TableSpec DecodeSpec(const std::string& text);
-
 class Table : public Evictable {
  public:
   // What an applying thread keeps between calls. Not thread-safe.
   struct Scratch {
     std::vector<float> gradient;
     std::vector<std::byte> row;
-    Undo* undo = nullptr;  // the thread's, where memory lasts
+    UndoLog* undo_log = nullptr;  // the thread's, where memory lasts
   };
 
   using RowIds = std::shared_ptr<const std::vector<int64_t>>;
@@ -131,7 +101,7 @@ class Table : public Evictable {
 
   // For files that were kept, before anybody else comes: takes back what `undo` says that another
   // process was changing when it ended.
-  void RollBack(const Undo& undo);
+  void RollBack(const UndoLog& undo);
   // The same: goes on with the pages that are there. Those that saw a push behind `written_lsn` are
   // not in RocksDB as they are.
   void TakeOver(uint64_t written_lsn);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/rows/table_spec.h"
+
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
-#include "store/rows/table.h"
+#include "store/rows/initializer.h"
 
 namespace graphd::store {
 

@@ -164,7 +164,7 @@ TEST_F(LastingMemoryTest, WhatWasBeingChangedIsTakenBack) {
     };
     // Page 3, of which two rows were changed and a third was about to be.
     arena.Lock(3);
-    Undo& undo = left->undo(0);
+    UndoLog& undo = left->undo_log(0);
     undo.Begin(1, 3, arena.lsn(3), kElements * sizeof(float), kElements * sizeof(float));
     for (const int64_t row : {200, 207, 208}) {
       undo.Keep(row, arena.value(row), reinterpret_cast<const std::byte*>(arena.state(row)));
@@ -185,7 +185,7 @@ TEST_F(LastingMemoryTest, AfterTheMachinesEndRowsAreAsTheyWereWrittenBack) {
     Store store(options_);
     const auto table = store.OpenTable(Spec());
     ApplyRandom(store, table, 1, 10);
-    store.WriteBack();
+    store.WriteBackNow();
     ApplyRandom(store, table, 11, 30);
     Kill();
   });
@@ -246,7 +246,7 @@ TEST_F(LastingMemoryTest, AMissingFileIsSaidAndTheTableIsReadOnly) {
     Store store(options_);
     const auto table = store.OpenTable(Spec());
     ApplyRandom(store, table, 1, 10);
-    store.WriteBack();
+    store.WriteBackNow();
     ApplyRandom(store, table, 11, 20);
     Kill();
   });

@@ -160,7 +160,7 @@ TEST(Store, ALogWithoutPagesIsEnough) {
   Store store(options);
   const auto table = store.OpenTable(Spec());
   ApplyRandom(store, table, 1, 5);
-  store.WriteBack();
+  store.WriteBackNow();
   ApplyRandom(store, table, 6, 9);
   CopyStore(options, scratch / "copy");
   StoreOptions copy = options;
@@ -204,7 +204,7 @@ TEST(Store, WriteBackTruncatesTheLog) {
   const auto table = store.OpenTable(Spec());
   ApplyRandom(store, table, 1, 40);
   EXPECT_GT(store.status().log_bytes, 300000U);
-  store.WriteBack();
+  store.WriteBackNow();
   EXPECT_LT(store.status().log_bytes, 30000U);
 }
 
@@ -242,7 +242,7 @@ TEST(Store, ADroppedTableStaysDropped) {
     Store store(options);
     ApplyRandom(store, store.OpenTable(Spec()), 1, 3);
     ApplyRandom(store, store.OpenTable(Spec("other")), 4, 6);
-    store.WriteBack();
+    store.WriteBackNow();
     store.DropTable("emb");
     EXPECT_THAT(Failure([&] { store.FindTable("emb"); }), HasSubstr("not_found"));
     CopyStore(options, scratch / "copy");

@@ -26,7 +26,7 @@ class TensorHostTest : public ::testing::Test {
   // Jobs a and b are here.
   std::unique_ptr<TensorHost> NewHost(double lease = 0.3, double orphan = 0.6) {
     auto host = NewEmptyHost(lease, orphan);
-    for (const char* job : {"a", "b"}) host->JobCame(job);
+    for (const char* job : {"a", "b"}) host->OnJobJoined(job);
     return host;
   }
   std::unique_ptr<TensorHost> NewEmptyHost(double lease, double orphan) {
@@ -120,12 +120,12 @@ TEST_F(TensorHostTest, ALeaseOutlivesItsJobAWhile) {
   auto host = NewHost(/*lease=*/0.5, /*orphan=*/100);
   const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
   host->Lease("a", table, true);
-  host->JobLeft("a");
+  host->OnJobLeft("a");
   EXPECT_EQ(CodeOf([&] { host->Lease("b", table, true); }), ErrorCode::kUnavailable);
-  host->JobCame("a");
+  host->OnJobJoined("a");
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   EXPECT_EQ(CodeOf([&] { host->Lease("b", table, true); }), ErrorCode::kDenied);
-  host->JobLeft("a");
+  host->OnJobLeft("a");
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   EXPECT_NO_THROW(host->Lease("b", table, true));
 }
@@ -167,8 +167,8 @@ TEST_F(TensorHostTest, OneJobCannotTakeTheTablesOfAll) {
   options.store.directory = directory_.path() + "/store";
   options.max_shares_of_job = 3;
   TensorHost host(SmallMeta(), {1}, std::move(options));
-  host.JobCame("a");
-  host.JobCame("b");
+  host.OnJobJoined("a");
+  host.OnJobJoined("b");
   for (int i = 0; i < 3; i++) {
     host.Open({"a", 1}, 1, Spec("x" + std::to_string(i), i == 0), true, false);
   }
@@ -211,8 +211,8 @@ TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
 TEST_F(TensorHostTest, WhatAJobGetsWhenItHasLeftGoesToo) {
   auto host = NewHost();
   const uint32_t shared = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
-  host->JobCame("late");
-  host->JobLeft("late");
+  host->OnJobJoined("late");
+  host->OnJobLeft("late");
   host->Open({"late", 9}, 1, Spec("y", false), true, false);
   host->Lease("late", shared, true);
   const auto start = Clock::now();
@@ -239,13 +239,13 @@ TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
   EXPECT_TRUE(first.fill);
   EXPECT_TRUE(host->Open({"a", 2}, 1, Spec("x", false), true, true).filling);
   EXPECT_EQ(CodeOf([&] { host->Filled({"a", 2}, first.share.table); }), ErrorCode::kDenied);
-  host->CallerLeft(1);
+  host->OnCallerLeft(1);
   EXPECT_TRUE(host->Open({"a", 2}, 1, Spec("x", false), true, true).fill);
   host->GiveUpFilling({"a", 1}, first.share.table);  // it is not the one any more
   EXPECT_TRUE(host->Open({"a", 3}, 1, Spec("x", false), true, true).filling);
   host->GiveUpFilling({"a", 2}, first.share.table);
   EXPECT_TRUE(host->Open({"a", 3}, 1, Spec("x", false), true, true).fill);
-  host->CallerLeft(3);  // and came again, with another number
+  host->OnCallerLeft(3);  // and came again, with another number
   host->Filled({"a", 4}, first.share.table);
   const auto last = host->Open({"a", 3}, 1, Spec("x", false), true, true);
   EXPECT_FALSE(last.fill || last.filling);

@@ -109,9 +109,9 @@ TEST(Checkpoint, HoldsRowsAndStatesAsTheyWere) {
     ASSERT_EQ(specs, std::vector<TableSpec>{EmbeddingSpec()});
     was = StoredRows(*table);
     for (uint64_t i = 7; i <= 9; i++) store.Apply(table, Gradients(i).push());
-    store.WriteBack();
+    store.WriteBackNow();
     store.DropTable("emb");
-    store.WriteBack();
+    store.WriteBackNow();
   }
   const CheckpointReader reader(part);
   EXPECT_EQ(reader.tables(), std::vector<TableSpec>{EmbeddingSpec()});
@@ -166,7 +166,7 @@ TEST(Checkpoint, RowsNeverWrittenAreThoseOfTheirIds) {
   const auto table = store.OpenTable(spec);
   const std::vector<float> was = StoredRows(*table);
   store.Apply(table, MadePush(1, 1, {.kind = UpdateKind::kSet}, 5, 0, 64, kKeptElements).push());
-  store.WriteBack();
+  store.WriteBackNow();
   store.AddState(table, OptimizerState::kAdam);  // the page on the disk has none
   store.WriteCheckpoint(scratch / "part", {"emb"}, *store.HoldPushes());
   const CheckpointReader reader(scratch / "part");

@@ -191,7 +191,7 @@ class Damage : public ::testing::Test {
         const UpdateRule add{.kind = UpdateKind::kAdd};
         store.Apply(table,
                     MadePush(static_cast<uint64_t>(9 + first_id), i, add, 300, 0, 1000, 8).push());
-        store.WriteBack();
+        store.WriteBackNow();
       }
     }
     CheckpointSet set(root_);

@@ -24,7 +24,7 @@ TEST(TableState, IsAddedToATableThatHasPagesInLogAndDatabase) {
   Store store(options);
   const auto table = store.OpenTable(bare);
   ApplyRandom(store, table, 1, 3, kPlainSgd);
-  store.WriteBack();
+  store.WriteBackNow();
   ApplyRandom(store, table, 4, 5, kPlainSgd);
   const std::vector<float> before = AllRows(*table);
   store.AddState(table, OptimizerState::kAdagrad);
@@ -92,7 +92,7 @@ TEST(TableState, IsAddedWhileOthersPushReadAndWriteBack) {
   stop = true;
   pusher.join();
   reader.join();
-  store.WriteBack();
+  store.WriteBackNow();
   const auto now = WithStates(store, "emb");
   StoreOptions copy = options;
   copy.directory = scratch / "copy";

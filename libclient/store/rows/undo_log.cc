@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/rows/undo.h"
+#include "store/rows/undo_log.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 namespace graphd::store {
 
-Undo::Undo(const std::string& path) : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
+UndoLog::UndoLog(const std::string& path) : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {
   Reserve(0);
   // All that it may ever have, so that it never moves; memory comes with Reserve.
   void* base = ::mmap(nullptr, kHeaderBytes + kMostBytes, PROT_READ | PROT_WRITE,
@@ -20,9 +20,9 @@ Undo::Undo(const std::string& path) : path_(path), fd_(OpenFile(path, O_RDWR | O
   base_ = static_cast<std::byte*>(base);
 }
 
-Undo::~Undo() { ::munmap(base_, kHeaderBytes + kMostBytes); }
+UndoLog::~UndoLog() { ::munmap(base_, kHeaderBytes + kMostBytes); }
 
-void Undo::Reserve(uint64_t page_bytes) {
+void UndoLog::Reserve(uint64_t page_bytes) {
   const uint64_t bytes = page_bytes + kPageRows * sizeof(int64_t);
   GRAPHD_CHECK(bytes <= kMostBytes, "a page fits");
   TakeMemory(fd_.get(), 0, kHeaderBytes + bytes, path_,

@@ -17,16 +17,16 @@
 
 namespace graphd::store {
 
-class Undo {
+class UndoLog {
  public:
   // More than the rows of any page take, with their state (TableSpec::Check bounds a row).
   static constexpr uint64_t kMostBytes = uint64_t{4} << 30;
 
   // Opens the file, or makes an empty one. Throws Error.
-  explicit Undo(const std::string& path);
-  ~Undo();
-  Undo(const Undo&) = delete;
-  Undo& operator=(const Undo&) = delete;
+  explicit UndoLog(const std::string& path);
+  ~UndoLog();
+  UndoLog(const UndoLog&) = delete;
+  UndoLog& operator=(const UndoLog&) = delete;
 
   // Has memory for the rows of a page of that many bytes from now on. Any thread. Throws
   // Error(kOverloaded).

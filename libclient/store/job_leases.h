@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "store/share_record.h"
+
+namespace graphd::store {
+
+// Which jobs are connected, and when the others left: decides whose leases are still valid and
+// whose tensors are orphaned. Not thread-safe: a TensorHost guards it by its mutex.
+class JobLeases {
+ public:
+  // A job's lease ends `lease_seconds` after the job has left, its own tensors `orphan_seconds`
+  // after that moment.
+  JobLeases(double lease_seconds, double orphan_seconds)
+      : lease_seconds_(lease_seconds), orphan_seconds_(orphan_seconds) {}
+
+  // The first connection of a job was opened.
+  void OnJobJoined(const std::string& job);
+  // The last connection of a job was closed. `owns`: it has leases or tensors of its own here.
+  void OnJobLeft(const std::string& job, bool owns);
+
+  // Starts the clock for a job that got a lease or a tensor without being connected: a request may
+  // be served after its job has left. An empty name is no job.
+  void Watch(const std::string& job);
+  // The tensors of a job that has left could not be removed: starts its clock again.
+  void Retry(const std::string& job);
+  void Forget(const std::string& job) { left_at_.erase(job); }
+
+  bool HasLeft(const std::string& job) const { return left_at_.contains(job); }
+  // Returns whether the job has been gone for so long that its tensors are orphaned.
+  bool IsOrphaned(const std::string& job) const;
+  // Returns the jobs whose leases have ended.
+  std::vector<std::string> ExpiredJobs() const;
+
+  // Throws unless `job` may take the lease of the share, or write it by other means:
+  // Error(kDenied), naming the job that holds the lease, or Error(kUnavailable) while that job has
+  // left but may come back.
+  void CheckFree(const ShareRecord& record, const std::string& job) const;
+  // As CheckFree; also throws Error(kDenied) if the share needs a lease and `job` does not hold it.
+  void CheckMayWrite(const ShareRecord& record, const std::string& job) const;
+
+ private:
+  std::optional<double> SecondsGone(const std::string& job) const;
+
+  const double lease_seconds_, orphan_seconds_;
+  std::set<std::string> connected_;
+  // The jobs with leases or tensors that left, or have not come since the start of the process.
+  std::map<std::string, Clock::time_point> left_at_;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/share_layout.h"
+
+#include <algorithm>
+
+#include "base/memory_limit.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+std::string DTypeAndShape(const TensorSpec& spec) {
+  std::vector<std::string> extents;
+  for (const int64_t extent : spec.shape()) extents.push_back(std::to_string(extent));
+  return StrCat(DTypeName(spec.dtype), " [", Join(extents, ", "), "]");
+}
+
+const char* WritersText(TensorWriters writers) {
+  return writers == TensorWriters::kMany ? "many" : "exclusive";
+}
+
+}  // namespace
+
+bool ShareLayout::Serves(PartId part) const noexcept {
+  return std::find(parts_.begin(), parts_.end(), part) != parts_.end();
+}
+
+TensorRows ShareLayout::RowsOfStored(const ShareRecord& record, int64_t count) const {
+  if (!Serves(record.part) || record.num_parts != meta_->book.num_partitions()) {
+    Throw(ErrorCode::kInvalid, "it is of partition ", record.part, " of ", record.num_parts);
+  }
+  TensorSpec spec = record.spec;
+  CheckTensorSpec(*meta_, spec);
+  TensorRows rows = Rows(spec);
+  if (rows.count_in(record.part) != count) {
+    Throw(ErrorCode::kInvalid, "it has ", count, " rows of partition ", record.part, ", which has ",
+          rows.count_in(record.part));
+  }
+  return rows;
+}
+
+std::vector<int64_t> ShareLayout::IdsOf(const TableSpec& table) const {
+  const ShareRecord record = DecodeRecord(table, table.attributes);
+  std::vector<int64_t> ids(static_cast<size_t>(table.rows));
+  TensorRows rows;
+  try {
+    rows = RowsOfStored(record, table.rows);
+  } catch (const Error&) {
+    return ids;  // the share can't be used; TensorHost::Adopt reports why
+  }
+  for (size_t i = 0; i < ids.size(); i++) {
+    ids[i] = rows.map->FromLocalRow(record.part, rows.type, static_cast<int64_t>(i));
+  }
+  return ids;
+}
+
+TableSpec ShareLayout::TableFor(const ShareRecord& record, const TensorRows& rows) const {
+  TableSpec table;
+  table.name = TableName(record.part, record.job_id, record.spec.name);
+  table.dtype = record.spec.dtype;
+  table.row_shape = record.spec.row_shape;
+  table.rows = rows.count_in(record.part);
+  table.first_id = rows.map->is_range() ? rows.map->type_begin(record.part, rows.type) : -1;
+  table.initializer = record.spec.initializer;
+  table.attributes = EncodeRecord(record);
+  return table;
+}
+
+// Rows take memory when they are used, but bookkeeping for each page takes it at once.
+void ShareLayout::CheckMemoryFor(const TableSpec& table) {
+  constexpr uint64_t kPerPage = 32;
+  constexpr uint64_t kBlockBytes = 4096;  // of memory, each of which has a counter of one byte
+  const uint64_t rows = static_cast<uint64_t>(table.rows);
+  const uint64_t blocks = rows / kBlockBytes * table.row_bytes();
+  const uint64_t ids = table.first_id != -1 ? 0 : rows * sizeof(int64_t);
+  CheckMemory(ArenaPages(table.rows) * kPerPage + blocks + ids, AvailableMemory(),
+              StrCat("a table of ", table.rows, " rows"));
+}
+
+void ShareLayout::CheckSame(const TensorSpec& existing, const TensorSpec& wanted) const {
+  std::vector<std::string> all;
+  const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
+    if (a != b) all.push_back(StrCat(what, " ", a, ", not ", b));
+  };
+  compare("has dtype and shape", DTypeAndShape(existing), DTypeAndShape(wanted));
+  compare("belongs to", PolicyText(meta_->schema, existing), PolicyText(meta_->schema, wanted));
+  compare("is written by", WritersText(existing.writers), WritersText(wanted.writers));
+  if (!all.empty()) {
+    Throw(ErrorCode::kInvalid, "tensor '", existing.name, "' exists already, and ", Join(all, "; "),
+          "; drop it or choose another name");
+  }
+}
+
+}  // namespace graphd::store

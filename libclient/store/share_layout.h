@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/tensor_rows.h"
+#include "graph/tensor_share.h"
+#include "store/rows/table_spec.h"
+#include "store/share_record.h"
+
+namespace graphd::store {
+
+// How shares of distributed tensors map to tables, for the graph and the partitions that are
+// served. Thread-safe: nothing changes after construction.
+class ShareLayout {
+ public:
+  ShareLayout(std::shared_ptr<const GraphMeta> meta, std::vector<PartId> parts)
+      : meta_(std::move(meta)), parts_(std::move(parts)) {}
+
+  const GraphMeta& meta() const noexcept { return *meta_; }
+  bool Serves(PartId part) const noexcept;
+
+  // Returns the rows of a tensor that CheckTensorSpec accepts.
+  TensorRows Rows(const TensorSpec& spec) const { return RowsOf(meta_, spec); }
+  // Returns the rows of a share that was stored earlier. Throws Error(kInvalid) unless a table of
+  // `count` rows is a share of the graph that is served.
+  TensorRows RowsOfStored(const ShareRecord& record, int64_t count) const;
+  // Returns the id of each row of a stored share; zeros if RowsOfStored rejects it.
+  std::vector<int64_t> IdsOf(const TableSpec& table) const;
+
+  // Returns the description of the table for a new share.
+  TableSpec TableFor(const ShareRecord& record, const TensorRows& rows) const;
+  // Throws Error(kOverloaded) if the machine lacks the memory that the table needs at once, before
+  // any row is used.
+  static void CheckMemoryFor(const TableSpec& table);
+  // Throws Error(kInvalid), naming the differences, if an existing tensor is not as wanted.
+  void CheckSame(const TensorSpec& existing, const TensorSpec& wanted) const;
+
+ private:
+  const std::shared_ptr<const GraphMeta> meta_;
+  const std::vector<PartId> parts_;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/tensor_rows.h"
+#include "store/rows/table.h"
+#include "store/share_record.h"
+
+namespace graphd::store {
+
+// One partition's share of a distributed tensor. `rows`, `table` and the spec and partition in
+// `record` never change; the mutex of the TensorHost guards the rest.
+struct HostedShare {
+  std::shared_ptr<Table> table;
+  TensorRows rows;
+  ShareRecord record;
+  std::string creator;                  // the job that created it, if this process has seen it
+  uint64_t filler = 0;                  // key of the caller that writes the first values, or 0
+  std::string trouble;                  // why it can't be used, or empty
+  mutable std::atomic<int> pushes = 0;  // pushes that are not done
+};
+
+// The shares of a TensorHost, also those that are being removed. Not thread-safe: the host guards
+// it by its mutex.
+class ShareSet {
+ public:
+  using SharePtr = std::shared_ptr<HostedShare>;
+
+  void Add(SharePtr share);
+
+  // Return null if there is no such share.
+  SharePtr Find(uint32_t table) const;
+  SharePtr FindByName(PartId part, const std::string& job, const TensorSpec& spec) const;
+  // Throws Error(kNotFound) unless the share exists and is persistent or the job's own.
+  SharePtr FindVisible(const std::string& job, uint32_t table) const;
+
+  std::vector<SharePtr> All() const;
+  std::vector<SharePtr> VisibleTo(const std::string& job) const;
+  std::vector<SharePtr> LeasedBy(const std::string& job) const;
+  // Returns whether the job owns a share or holds the lease of one.
+  bool AnyOf(const std::string& job) const;
+  // Returns how many shares the job owns or has created.
+  size_t CountOf(const std::string& job) const;
+
+  // Takes shares out: one, which must be there, or all that the job owns. EndRemoval follows.
+  SharePtr BeginRemoval(uint32_t table);
+  std::vector<SharePtr> BeginRemovalOf(const std::string& job);
+  // Puts the share back unless it was removed.
+  void EndRemoval(const SharePtr& share, bool removed);
+  // Returns whether the table of this name is being removed.
+  bool IsBeingRemoved(const std::string& name) const { return removing_.contains(name); }
+
+ private:
+  std::map<uint32_t, SharePtr> by_table_;
+  std::set<std::string> removing_;  // names of tables
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "store/rows/table.h"
+
+namespace graphd::store {
+
+enum class Durability : uint8_t {
+  // There is no log. Pushes since the last write-back are lost when the process ends, and the pages
+  // written back may be of different ages.
+  kNone,
+  // Acknowledged pushes survive the end of the process, kill -9 included. After the machine has
+  // gone down, rows are as one of the last write-backs stored them.
+  kProcess,
+  // Acknowledged pushes survive a loss of power, too.
+  kPower,
+};
+const char* DurabilityName(Durability durability) noexcept;
+// Throws Error(kInvalid).
+Durability DurabilityFromName(const std::string& name);
+
+// The settings of a Store.
+struct StoreOptions {
+  std::string directory;
+  Durability durability = Durability::kProcess;
+  size_t threads = 2;                                // threads that apply pushes
+  uint64_t max_pending_bytes = uint64_t{256} << 20;  // pushes submitted and not yet done
+  uint64_t log_segment_bytes = uint64_t{64} << 20;
+  uint64_t max_log_bytes = uint64_t{4} << 30;
+  // Interval between write-back cycles; a cycle starts earlier if the log is half full. 0 means 30
+  // seconds, or five minutes with persistent memory, where only a crash of the machine needs the
+  // disk.
+  double write_back_seconds = 0;
+  uint64_t write_back_rate = uint64_t{100} << 20;  // bytes per second; more if the log is half full
+  // Memory budget for rows and states of all tables; an eighth of it buffers pages being written to
+  // the disk. 0 means no limit. What does not fit stays in RocksDB only. All pages of a push must
+  // fit at the same time; a single page is always admitted. Budgets below 64 MiB are exceeded
+  // somewhat.
+  uint64_t memory_bytes = 0;
+  // A tmpfs for memory that survives the process (PersistentArena). Empty: memory is freed with the
+  // process.
+  std::string memory_dir;
+  size_t max_tables = 4096;
+  // Returns the ids of the rows of a table whose first_id is -1. Called when the table is created
+  // or recovered.
+  std::function<Table::RowIds(const TableSpec&)> row_ids = {};
+
+  // Returns whether rows are kept in memory that survives the process.
+  bool wants_persistent_arena() const noexcept {
+    return durability == Durability::kProcess && memory_bytes == 0 && !memory_dir.empty();
+  }
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/log/client_table.h"
+#include "store/log/push_log.h"
+#include "store/persistent_arena.h"
+#include "store/rows/memory_budget.h"
+#include "store/store_options.h"
+#include "store/table_catalog.h"
+
+namespace graphd::store {
+
+// The recovery of a store when it is opened: loads the tables from RocksDB, or takes over the
+// memory of an earlier process, and replays the push log. One thread.
+class StoreRecovery {
+ public:
+  // All arguments outlive it. `arena` is null if memory is freed with the process.
+  StoreRecovery(const StoreOptions& options, MemoryBudget& memory, PersistentArena* arena,
+                TableCatalog& catalog);
+
+  // Recovers the tables. Throws Error: kCorrupt if the descriptions of tables can't be read, kIo,
+  // kOverloaded.
+  void Run();
+
+  // The results of Run. TakeLog returns the log for new pushes.
+  std::unique_ptr<PushLog> TakeLog() { return std::move(log_); }
+  ClientTable TakeClients() { return std::move(clients_); }
+  uint64_t replayed() const noexcept { return replayed_; }
+  // Unreadable pages and lost pushes, a message each.
+  const std::vector<std::string>& damage() const noexcept { return damage_; }
+
+  // Returns whether all pages must be written back before the first push. The log that was replayed
+  // is then passed to RetireReplayedLog, because it would be replayed over later pushes.
+  bool must_write_back() const noexcept { return must_write_back_; }
+  // Renames the segments that were replayed if they are damaged, and removes them otherwise. `log`
+  // is that of TakeLog. Throws Error(kIo).
+  void RetireReplayedLog(PushLog& log);
+
+  // The size beyond which a log in memory is truncated.
+  uint64_t trim_bytes() const noexcept;
+
+ private:
+  std::unique_ptr<PushLog> OpenLog(bool in_memory) const;
+  uint64_t RecoverTables(const StoreState& written);
+  void LoadPages(Table& table, uint64_t& last_lsn);
+  void TakeOverArena(const StoreState& written, const std::map<uint32_t, std::string>& lost);
+  void ReplayLog(uint64_t state_lsn, uint64_t pages_lsn);
+  void Replay(Table& table, const Push& push, Table::Scratch& scratch);
+
+  const StoreOptions& options_;
+  MemoryBudget& memory_;
+  PersistentArena* const arena_;
+  TableCatalog& catalog_;
+  const bool kept_;  // rows are in memory that an earlier process left
+
+  std::unique_ptr<PushLog> log_;
+  std::unique_ptr<PushLog> old_log_;  // the log that was replayed, if it is not log_
+  ClientTable clients_;
+  uint64_t replayed_ = 0;
+  std::vector<std::string> damage_;
+  bool log_damaged_ = false;
+  bool must_write_back_ = false;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/table_catalog.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "store/rows/store_keys.h"
+
+namespace graphd::store {
+namespace {
+
+std::string Differences(const TableSpec& is, const TableSpec& wanted) {
+  std::vector<std::string> all;
+  const auto compare = [&](const char* what, const auto& a, const auto& b) {
+    if (a != b) all.push_back(StrCat(what, " is ", a, ", not ", b));
+  };
+  const auto shape = [](const TableSpec& spec) {
+    std::vector<std::string> extents;
+    for (const int64_t extent : spec.row_shape) extents.push_back(std::to_string(extent));
+    return "[" + Join(extents, ", ") + "]";
+  };
+  compare("dtype", std::string(DTypeName(is.dtype)), std::string(DTypeName(wanted.dtype)));
+  compare("shape of a row", shape(is), shape(wanted));
+  compare("number of rows here", is.rows, wanted.rows);
+  compare("first id here", is.first_id, wanted.first_id);
+  if (wanted.state == OptimizerState::kNone) return Join(all, "; ");
+  compare("optimiser's state", std::string(OptimizerStateName(is.state)),
+          std::string(OptimizerStateName(wanted.state)));
+  return Join(all, "; ");
+}
+
+}  // namespace
+
+TableCatalog::TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
+                           PersistentArena* arena)
+    : options_(options),
+      db_(db),
+      memory_(memory),
+      arena_(arena),
+      next_id_(ReadState().next_id),
+      troubles_(db) {}
+
+std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
+  spec.Check();
+  std::lock_guard changing(specs_mutex_);
+  if (const auto found = by_name_.find(spec.name); found != by_name_.end()) {
+    const std::string differences = Differences(found->second->spec(), spec);
+    if (!differences.empty()) {
+      Throw(ErrorCode::kInvalid, NamedTable(spec.name), " exists and differs: ", differences,
+            ". Choose another name, or drop it first");
+    }
+    return found->second;
+  }
+  if (by_name_.size() >= options_.max_tables) {
+    Throw(ErrorCode::kOverloaded, "no ", NamedTable(spec.name), ": there are ", by_name_.size(),
+          " tables, which is the limit; drop tables that are no longer needed");
+  }
+  const uint32_t id = next_id_++;
+  const std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
+  // The description must be on the disk before the first push to the table can be logged.
+  db_.PutText(TableKey(id), EncodeSpec(spec));
+  {
+    std::lock_guard lock(state_mutex_);
+    StoreState state = ReadState();
+    state.next_id = next_id_;
+    db_.PutText(kStateKey, EncodeState(state));
+  }
+  db_.Flush();
+  AddToMaps(table);
+  return table;
+}
+
+// The caller holds specs_mutex_.
+void TableCatalog::PutSpec(const Table& table, OptimizerState state,
+                           const std::string& attributes) {
+  if (!by_id_.contains(table.id())) {
+    Throw(ErrorCode::kNotFound, NamedTable(table.spec().name), " was dropped");
+  }
+  TableSpec spec = table.spec();
+  spec.state = state;
+  spec.attributes = attributes;
+  db_.PutText(TableKey(table.id()), EncodeSpec(spec));
+  db_.Flush();
+}
+
+void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState state) {
+  std::lock_guard lock(specs_mutex_);
+  const TableSpec& spec = table->spec();
+  if (spec.state == state) return;
+  TableSpec wanted = spec;
+  wanted.state = state;
+  wanted.Check();
+  if (spec.state != OptimizerState::kNone) {
+    Throw(ErrorCode::kInvalid, NamedTable(spec.name), " has the state of '",
+          OptimizerStateName(spec.state), "' and can't get that of '", OptimizerStateName(state),
+          "'; use the optimiser that it was trained with, or another table");
+  }
+  if (arena_ != nullptr) arena_->ReserveUndo(wanted.page_bytes());
+  Arena::States states = table->MakeStates(state);
+  PutSpec(*table, state, table->attributes());
+  table->AdoptStates(state, std::move(states));
+}
+
+void TableCatalog::SetAttributes(const std::shared_ptr<Table>& table,
+                                 const std::string& attributes) {
+  std::lock_guard lock(specs_mutex_);
+  PutSpec(*table, table->spec().state, attributes);
+  table->SetAttributes(attributes);
+}
+
+std::shared_ptr<Table> TableCatalog::Find(const std::string& name) const {
+  std::shared_lock lock(tables_mutex_);
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name));
+  return found->second;
+}
+
+std::shared_ptr<Table> TableCatalog::FindById(uint32_t id) const {
+  std::shared_lock lock(tables_mutex_);
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<Table>> TableCatalog::All() const {
+  std::shared_lock lock(tables_mutex_);
+  std::vector<std::shared_ptr<Table>> all;
+  for (const auto& [name, table] : by_name_) all.push_back(table);
+  return all;
+}
+
+void TableCatalog::Drop(const Table& table) {
+  const uint32_t id = table.id();
+  const std::string& name = table.spec().name;
+  std::lock_guard changing(specs_mutex_);
+  if (!by_id_.contains(id)) {  // another call has dropped it
+    Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
+  }
+  // Steps that may fail come first: a half dropped table would accept pushes and lose them.
+  troubles_.Set(id, "");
+  db_.RemoveText(TableKey(id));
+  db_.RemoveTable(id);
+  db_.Flush();
+  {
+    std::unique_lock lock(tables_mutex_);
+    by_name_.erase(name);
+    by_id_.erase(id);
+  }
+  if (arena_ != nullptr) arena_->RemoveTable(id);
+}
+
+void TableCatalog::SetTroubles(const std::map<uint32_t, std::string>& troubles) {
+  std::lock_guard lock(specs_mutex_);
+  for (const auto& [id, why] : troubles) {
+    if (by_id_.contains(id)) troubles_.Set(id, why);
+  }
+  if (!troubles.empty()) db_.Flush();
+}
+
+StoreState TableCatalog::ReadState() const {
+  return DecodeState(db_.GetText(kStateKey).value_or(EncodeState({})));
+}
+
+void TableCatalog::WriteState(StoreState& state) {
+  std::lock_guard lock(state_mutex_);
+  state.next_id = next_id_;
+  db_.PutText(kStateKey, EncodeState(state));
+}
+
+std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {
+  std::vector<std::pair<uint32_t, TableSpec>> all;
+  for (const std::string& name : db_.TextNames(kTablePrefix)) {
+    const auto id = static_cast<uint32_t>(ParseInt(name.substr(std::string(kTablePrefix).size()),
+                                                   "number of a table", 1, UINT32_MAX));
+    all.emplace_back(id, DecodeSpec(*db_.GetText(name)));
+  }
+  return all;
+}
+
+std::shared_ptr<Table> TableCatalog::Add(uint32_t id, const TableSpec& spec, bool kept) {
+  std::shared_ptr<Table> table = MakeTable(id, spec, kept);
+  AddToMaps(table);
+  return table;
+}
+
+void TableCatalog::LoadTroubles() {
+  for (const auto& [id, table] : by_id_) troubles_.Load(id);
+}
+
+std::shared_ptr<Table> TableCatalog::MakeTable(uint32_t id, TableSpec spec, bool kept) {
+  Table::RowIds ids;
+  if (spec.first_id == -1 && options_.row_ids) ids = options_.row_ids(spec);
+  Arena::Files files;
+  if (arena_ != nullptr) {
+    arena_->ReserveUndo(spec.page_bytes());
+    files = arena_->FilesOf(id, kept);
+  }
+  return std::make_shared<Table>(id, std::move(spec), db_, memory_, std::move(ids),
+                                 arena_ != nullptr ? &files : nullptr);
+}
+
+void TableCatalog::AddToMaps(const std::shared_ptr<Table>& table) {
+  std::shared_ptr<Table> replaced;  // destroyed when the lock has been released
+  std::unique_lock lock(tables_mutex_);
+  replaced = std::exchange(by_name_[table->spec().name], table);
+  by_id_[table->id()] = table;
+}
+
+}  // namespace graphd::store

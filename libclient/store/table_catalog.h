@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/log/store_state.h"
+#include "store/persistent_arena.h"
+#include "store/rows/memory_budget.h"
+#include "store/rows/page_db.h"
+#include "store/rows/table.h"
+#include "store/store_options.h"
+#include "store/trouble_register.h"
+
+namespace graphd::store {
+
+// The tables of a store: creates, finds, describes and drops them, and keeps their descriptions in
+// RocksDB. Thread-safe. Its mutexes are taken in the order of their declaration, after
+// WriteBack::Exclusive.
+class TableCatalog {
+ public:
+  // All arguments outlive the catalog. `arena` is null if memory is freed with the process. Throws
+  // Error(kCorrupt), Error(kIo).
+  TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
+               PersistentArena* arena);
+
+  // As Store::OpenTable, FindTable, tables, AddState and SetAttributes.
+  std::shared_ptr<Table> Open(const TableSpec& spec);
+  std::shared_ptr<Table> Find(const std::string& name) const;
+  std::vector<std::shared_ptr<Table>> All() const;
+  void AddState(const std::shared_ptr<Table>& table, OptimizerState state);
+  void SetAttributes(const std::shared_ptr<Table>& table, const std::string& attributes);
+  // Deletes the table and its pages. The caller holds WriteBack::Exclusive; otherwise a cycle could
+  // write the pages again. Throws Error(kNotFound) if the table was dropped, Error(kIo).
+  void Drop(const Table& table);
+
+  // Returns the table of this id, or null.
+  std::shared_ptr<Table> FindById(uint32_t id) const;
+
+  // As Store::TroubleOf.
+  std::string TroubleOf(const Table& table) const { return troubles_.Find(table.id()); }
+  // Sets the trouble of tables by their ids, except of those that were dropped, and waits for the
+  // disk. An empty text removes the trouble. Throws Error(kIo).
+  void SetTroubles(const std::map<uint32_t, std::string>& troubles);
+
+  // Returns the state of the store as RocksDB has it. Throws Error(kCorrupt), Error(kIo).
+  StoreState ReadState() const;
+  // Puts the state into RocksDB, with the next table id, which is also stored in `state`. It is on
+  // the disk after the next flush. Throws Error(kIo).
+  void WriteState(StoreState& state);
+
+  // Recovery only, which is the work of one thread. StoredSpecs returns the tables that RocksDB
+  // describes, by id; Add adds a table, in place of one that was added before, and takes over its
+  // memory files if they were `kept`. Throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
+  std::vector<std::pair<uint32_t, TableSpec>> StoredSpecs() const;
+  std::shared_ptr<Table> Add(uint32_t id, const TableSpec& spec, bool kept);
+  void LoadTroubles();
+
+ private:
+  std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec, bool kept);
+  void AddToMaps(const std::shared_ptr<Table>& table);
+  void PutSpec(const Table& table, OptimizerState state, const std::string& attributes);
+
+  const StoreOptions& options_;
+  PageDb& db_;
+  MemoryBudget& memory_;
+  PersistentArena* const arena_;
+  std::atomic<uint32_t> next_id_;
+
+  std::mutex specs_mutex_;  // serialises changes of the tables and their descriptions
+  std::mutex state_mutex_;  // serialises changes of the StoreState in RocksDB
+  // Guards the maps, which only change while specs_mutex_ is held, too. Pushes take it, so its
+  // holder never waits for the disk.
+  mutable std::shared_mutex tables_mutex_;
+  std::map<std::string, std::shared_ptr<Table>> by_name_;
+  std::map<uint32_t, std::shared_ptr<Table>> by_id_;
+  TroubleRegister troubles_;  // changed while specs_mutex_ is held
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <shared_mutex>
+#include <string>
+
+#include "store/rows/page_db.h"
+
+namespace graphd::store {
+
+// The reasons why tables can't be trusted, such as lost pushes or an unfinished restore. They are
+// stored in RocksDB and survive a restart. Thread-safe, but one thread at a time changes it.
+class TroubleRegister {
+ public:
+  // `db` outlives the register.
+  explicit TroubleRegister(PageDb& db) : db_(db) {}
+
+  // Reads the entry of a table from RocksDB. Throws Error(kCorrupt), Error(kIo).
+  void Load(uint32_t table);
+  // Returns the reason, or an empty text.
+  std::string Find(uint32_t table) const;
+  // Sets the reason; an empty text removes it. The caller flushes RocksDB. Throws Error(kIo).
+  void Set(uint32_t table, const std::string& why);
+
+ private:
+  PageDb& db_;
+  mutable std::shared_mutex mutex_;  // guards by_table_; no other lock is taken while it is held
+  std::map<uint32_t, std::string> by_table_;
+};
+
+}  // namespace graphd::store

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/write_back.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+
+namespace graphd::store {
+namespace {
+
+// Default intervals between cycles.
+constexpr double kSeconds = 30, kSecondsWithPersistentArena = 300;
+constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // bytes of pages that are written together
+
+}  // namespace
+
+WriteBack::Exclusive::Exclusive(WriteBack& write_back) : write_back_(write_back) {
+  {
+    std::lock_guard lock(write_back_.mutex_);
+    write_back_.full_speed_calls_++;
+  }
+  write_back_.wake_.notify_all();
+  write_back_.cycle_mutex_.lock();
+}
+
+WriteBack::Exclusive::~Exclusive() {
+  write_back_.cycle_mutex_.unlock();
+  write_back_.full_speed_calls_--;
+}
+
+WriteBack::WriteBack(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
+                     TableCatalog& catalog, PersistentArena* arena)
+    : options_(options), db_(db), memory_(memory), catalog_(catalog), arena_(arena) {}
+
+void WriteBack::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void WriteBack::RequestStop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+}
+
+void WriteBack::RunCycle() { Exclusive(*this).WriteAll(); }
+
+// The caller holds cycle_mutex_.
+void WriteBack::WriteAll() {
+  StoreState state;
+  state.lsn = pipeline_->Cut(&state.clients);
+  // A page must not be in RocksDB with a push that the log does not have: the push would be sent
+  // again, and applied twice.
+  pipeline_->WaitDone(state.lsn);
+  for (const std::shared_ptr<Table>& table : catalog_.All()) WriteTable(*table);
+  catalog_.WriteState(state);
+  db_.Flush();
+  if (arena_ != nullptr) arena_->WriteState(state);
+  pipeline_->TruncateLog(state.lsn);
+}
+
+// The caller holds cycle_mutex_.
+void WriteBack::WriteTable(Table& table) {
+  const uint64_t batch =
+      memory_.bounded() ? std::min(kBatchBytes, options_.memory_bytes / 64) : kBatchBytes;
+  const size_t most = std::max<size_t>(batch / std::max<size_t>(table.page_bytes(), 1), 1);
+  std::vector<std::vector<std::byte>> bytes(most);
+  std::vector<PageDb::Page> pages;
+  const uint64_t end = table.arena().num_pages();
+  const auto begin = std::chrono::steady_clock::now();
+  uint64_t written = 0;
+  for (uint64_t page = table.NextDirty(0); page < end;) {
+    pages.clear();
+    uint64_t lsn = 0, size = 0;
+    for (; page < end && pages.size() < most; page = table.NextDirty(page + 1)) {
+      std::vector<std::byte>& copy = bytes[pages.size()];
+      const uint64_t page_lsn = table.TakePage(page, copy);
+      pages.push_back({table.id(), page, page_lsn, copy});
+      lsn = std::max(lsn, page_lsn);
+      size += copy.size();
+    }
+    try {
+      // During recovery, the log has all pushes that were applied.
+      if (pipeline_ != nullptr) pipeline_->WaitDone(lsn);
+      db_.PutPages(pages);
+    } catch (const Error&) {
+      for (const PageDb::Page& each : pages) table.PutBack(each.page);
+      throw;
+    }
+    for (const PageDb::Page& each : pages) table.Written(each.page);
+    memory_.Changed();
+    written += size;
+    if (full_speed_calls_ > 0 || clean_requested_ ||
+        pipeline_->log_bytes() > options_.max_log_bytes / 2) {
+      continue;
+    }
+    const std::chrono::duration<double> due(static_cast<double>(written) /
+                                            static_cast<double>(options_.write_back_rate));
+    std::unique_lock lock(mutex_);
+    wake_.wait_until(lock, begin + std::chrono::duration_cast<std::chrono::nanoseconds>(due),
+                     [this] { return stopping_ || full_speed_calls_ > 0 || clean_requested_; });
+  }
+}
+
+void WriteBack::Run() {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto pause = std::chrono::duration_cast<SteadyClock::duration>(
+      std::chrono::duration<double>(options_.write_back_seconds != 0 ? options_.write_back_seconds
+                                    : arena_ != nullptr              ? kSecondsWithPersistentArena
+                                                                     : kSeconds));
+  auto next = SteadyClock::now() + pause;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    // After a cycle that failed, the next one waits for its time.
+    const auto early = [this] { return log_half_full_ && trouble_.empty(); };
+    wake_.wait_until(lock, next, [&] { return stopping_ || clean_requested_ || early(); });
+    if (stopping_) return;
+    if (!early() && SteadyClock::now() < next) {
+      clean_requested_ = false;
+      lock.unlock();
+      Clean();
+      lock.lock();
+      continue;
+    }
+    lock.unlock();
+    log_half_full_ = false;  // pushes during this cycle may require another one
+    std::string trouble;
+    try {
+      std::lock_guard cycle(cycle_mutex_);
+      WriteAll();
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+    SetTrouble(trouble);
+    next = SteadyClock::now() + pause;
+    lock.lock();
+  }
+}
+
+// The flag stays set until a cycle begins, so the thread is not woken for each push.
+void WriteBack::RequestCycle() {
+  if (log_half_full_) return;
+  {
+    std::lock_guard lock(mutex_);
+    log_half_full_ = true;
+  }
+  wake_.notify_all();
+}
+
+void WriteBack::RequestClean() {
+  if (pipeline_ == nullptr) return Clean();  // the store is being recovered
+  {
+    std::lock_guard lock(mutex_);
+    clean_requested_ = true;
+  }
+  wake_.notify_all();
+}
+
+// Writes changed pages so that they can be evicted, without the flush that ends a cycle.
+void WriteBack::Clean() {
+  try {
+    const Exclusive exclusive(*this);
+    for (const std::shared_ptr<Table>& table : catalog_.All()) WriteTable(*table);
+    memory_.CleanDone(nullptr);
+  } catch (const Error& error) {
+    SetTrouble(error.what());
+    memory_.CleanDone(&error);
+  }
+}
+
+std::string WriteBack::trouble() const {
+  std::lock_guard lock(mutex_);
+  return trouble_;
+}
+
+// Logs each change once, not for every read that waits for memory.
+void WriteBack::SetTrouble(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  if (why == trouble_) return;
+  trouble_ = why;
+  if (why.empty()) {
+    LogInfo("write-back works again");
+  } else {
+    LogError("write-back: ", why, "; the changes stay in memory and in the log");
+  }
+}
+
+}  // namespace graphd::store

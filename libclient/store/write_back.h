@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "store/log/pipeline.h"
+#include "store/persistent_arena.h"
+#include "store/rows/memory_budget.h"
+#include "store/rows/page_db.h"
+#include "store/store_options.h"
+#include "store/table_catalog.h"
+
+namespace graphd::store {
+
+// Writes changed pages to RocksDB in cycles, on a thread of its own or on request. A cycle writes
+// all pages that changed before it began, flushes RocksDB and truncates the push log. Thread-safe.
+// The mutexes of a TableCatalog are taken after cycle_mutex_; no other lock is taken while mutex_
+// is held.
+class WriteBack {
+ public:
+  // All arguments outlive it. `arena` is null if memory is freed with the process.
+  WriteBack(const StoreOptions& options, PageDb& db, MemoryBudget& memory, TableCatalog& catalog,
+            PersistentArena* arena);
+  WriteBack(const WriteBack&) = delete;
+  WriteBack& operator=(const WriteBack&) = delete;
+
+  // Sets the pipeline through which pushes come. Until then the store is being recovered by one
+  // thread, all pushes applied are in the log, and only RequestClean may be called.
+  void SetPipeline(Pipeline& pipeline) { pipeline_ = &pipeline; }
+  // Starts the thread. It must be stopped, by RequestStop and then Join, before this is destroyed.
+  void Start();
+  void RequestStop();
+  void Join() { thread_.join(); }
+
+  // Keeps cycles from running while one exists. The constructor waits for the cycle under way,
+  // which goes on at full speed.
+  class Exclusive {
+   public:
+    explicit Exclusive(WriteBack& write_back);
+    ~Exclusive();
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+
+    // Does the work of a cycle. Throws as RunCycle.
+    void WriteAll() const { write_back_.WriteAll(); }
+
+   private:
+    WriteBack& write_back_;
+  };
+
+  // Runs one cycle at full speed. Throws Error if pages can't be written; they stay in memory and
+  // in the log.
+  void RunCycle();
+
+  // Asks for a cycle because the log is half full. Returns at once.
+  void RequestCycle();
+  // Asks for changed pages to be written so that they can be evicted. MemoryBudget::CleanDone
+  // reports the end. Returns at once, except while the store is being recovered.
+  void RequestClean();
+
+  // Returns why the last cycle failed, or an empty text.
+  std::string trouble() const;
+
+ private:
+  void WriteAll();
+  void WriteTable(Table& table);
+  void Run();
+  void Clean();
+  void SetTrouble(const std::string& why);
+
+  const StoreOptions& options_;
+  PageDb& db_;
+  MemoryBudget& memory_;
+  TableCatalog& catalog_;
+  PersistentArena* const arena_;
+  Pipeline* pipeline_ = nullptr;
+
+  std::mutex cycle_mutex_;                 // held for the whole of a cycle
+  std::atomic<int> full_speed_calls_ = 0;  // calls that wait for cycles at full speed
+  mutable std::mutex mutex_;               // guards the members below, and waits on wake_
+  std::condition_variable wake_;
+  std::atomic<bool> clean_requested_ = false;  // pages must be written back to be evicted
+  std::atomic<bool> log_half_full_ = false;    // a cycle should begin, to truncate the log
+  bool stopping_ = false;
+  std::string trouble_;
+  std::thread thread_;
+};
+
+}  // namespace graphd::store
