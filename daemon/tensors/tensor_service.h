@@ -52,7 +52,7 @@ class TensorService {
   TensorService(const TensorService&) = delete;
   TensorService& operator=(const TensorService&) = delete;
   // Informs the host that the client has gone.
-  ~TensorService() { host_.CallerLeft(member_.key()); }
+  ~TensorService() { host_.OnCallerLeft(member_.key()); }
 
   kj::Promise<void> OpenTensor(OpenTensorContext context);
   kj::Promise<void> Filled(FilledContext context);

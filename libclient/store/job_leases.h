@@ -11,8 +11,8 @@
 
 namespace graphd::store {
 
-// Which jobs are connected, and when the others left: decides whose leases are still valid and
-// whose tensors are orphaned. Not thread-safe: a TensorHost guards it by its mutex.
+// The jobs that are connected, and the times when others left. Decides which leases are valid, and
+// which tensors are orphaned. Not thread-safe: a TensorHost guards it by its mutex.
 class JobLeases {
  public:
   // A job's lease ends `lease_seconds` after the job has left, its own tensors `orphan_seconds`
@@ -42,7 +42,7 @@ class JobLeases {
   // Error(kDenied), naming the job that holds the lease, or Error(kUnavailable) while that job has
   // left but may come back.
   void CheckFree(const ShareRecord& record, const std::string& job) const;
-  // As CheckFree; also throws Error(kDenied) if the share needs a lease and `job` does not hold it.
+  // Throws as CheckFree, and Error(kDenied) if the share needs a lease and `job` does not hold it.
   void CheckMayWrite(const ShareRecord& record, const std::string& job) const;
 
  private:

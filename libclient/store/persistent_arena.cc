@@ -22,7 +22,7 @@ std::string NamePath(const std::string& store_directory) { return store_director
 std::string OwnerPath(const std::string& directory) { return directory + "/owner"; }
 std::string StatePath(const std::string& directory) { return directory + "/state"; }
 
-// Nothing if a process has it.
+// Returns no descriptor if another process has the lock.
 UniqueFd TryLock(const std::string& directory) {
   UniqueFd fd = OpenFile(OwnerPath(directory), O_RDONLY);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -37,7 +37,7 @@ bool IsOf(const std::string& directory, const std::string& store_directory) {
   return FileExists(path) && ReadTextFile(path) == fs::canonical(store_directory).string();
 }
 
-// What f throws if the tmpfs that holds `path` is full says what to do then.
+// Runs f; adds a remedy to its error when the tmpfs that holds `path` is full.
 template <class F>
 void WriteToMemory(const std::string& path, const F& f) {
   try {
@@ -56,14 +56,15 @@ void RemoveWhole(const std::string& directory) {
   }
 }
 
-void RemoveLitter(const std::string& parent, const std::string& store_directory) {
+// Removes the directories of ended processes of the store.
+void RemoveAbandoned(const std::string& parent, const std::string& store_directory) {
   for (const auto& entry : fs::directory_iterator(parent)) {
     const std::string path = entry.path();
     if (!entry.path().filename().string().starts_with(kPrefix)) continue;
     try {
       if (IsOf(path, store_directory) && TryLock(path)) RemoveWhole(path);
     } catch (const Error&) {
-      // Of another user, or gone meanwhile.
+      // It belongs to another user, or was removed meanwhile.
     }
   }
 }
@@ -80,7 +81,7 @@ PersistentArena::PersistentArena(std::string directory, std::string store_direct
     Throw(ErrorCode::kExists, directory_, " is in use by another process; is a server of ",
           store_directory_, " still running?");
   }
-  // As many as there were, for what they say.
+  // Open all that an earlier process left, which may have had more threads.
   for (size_t i = 0; i < threads || FileExists(StrCat(directory_, "/undo-", i)); i++) {
     undo_logs_.push_back(std::make_unique<UndoLog>(StrCat(directory_, "/undo-", i)));
   }
@@ -89,7 +90,7 @@ PersistentArena::PersistentArena(std::string directory, std::string store_direct
 std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent,
                                                        const std::string& store_directory,
                                                        size_t threads) {
-  RemoveLitter(parent, store_directory);
+  RemoveAbandoned(parent, store_directory);
   std::string directory = StrCat(parent, "/", kPrefix, "XXXXXX");
   WriteToMemory(parent, [&] {
     if (::mkdtemp(directory.data()) == nullptr) {

@@ -69,7 +69,7 @@ TableSpec ShareLayout::TableFor(const ShareRecord& record, const TensorRows& row
 // Rows take memory when they are used, but bookkeeping for each page takes it at once.
 void ShareLayout::CheckMemoryFor(const TableSpec& table) {
   constexpr uint64_t kPerPage = 32;
-  constexpr uint64_t kBlockBytes = 4096;  // of memory, each of which has a counter of one byte
+  constexpr uint64_t kBlockBytes = 4096;  // each block has a counter of one byte
   const uint64_t rows = static_cast<uint64_t>(table.rows);
   const uint64_t blocks = rows / kBlockBytes * table.row_bytes();
   const uint64_t ids = table.first_id != -1 ? 0 : rows * sizeof(int64_t);

@@ -12,7 +12,7 @@
 
 namespace graphd::store {
 
-// How shares of distributed tensors map to tables, for the graph and the partitions that are
+// The mapping of distributed tensors' shares to tables, for the graph and the partitions that are
 // served. Thread-safe: nothing changes after construction.
 class ShareLayout {
  public:

@@ -7,7 +7,7 @@
 
 namespace graphd::store {
 
-// Neither the number nor the name has a line feed, so it is told apart whatever the job's id is.
+// Neither the number nor the tensor's name has a line feed, so names are unique for any job id.
 std::string TableName(PartId part, const std::string& job_id, const std::string& name) {
   return StrCat(part, '\n', job_id, '\n', name);
 }
@@ -48,8 +48,8 @@ ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) 
     record.loading = json.value("loading", false);
     return record;
   } catch (const nlohmann::json::exception& error) {
-    Throw(ErrorCode::kCorrupt, "what ", NamedTable(table.name),
-          " is for can't be told: ", error.what());
+    Throw(ErrorCode::kCorrupt, NamedTable(table.name),
+          ": its description as a tensor is damaged: ", error.what());
   }
 }
 

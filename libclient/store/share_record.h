@@ -8,18 +8,18 @@
 
 namespace graphd::store {
 
-// What the store keeps with a table (TableSpec::attributes) so that the share of a distributed
-// tensor that it holds is known again.
+// The description of a distributed tensor's share, which is stored with its table in
+// TableSpec::attributes.
 struct ShareRecord {
   TensorSpec spec;
   PartId part = 0, num_parts = 0;
-  std::string job_id;    // whose it is; empty: persistent
-  std::string holder;    // of the lease
-  bool filled = true;    // first values are there
-  bool loading = false;  // rows of a checkpoint are being loaded, or were not to the end
+  std::string job_id;    // the owner; empty if the tensor is persistent
+  std::string holder;    // the job that holds the lease, or empty
+  bool filled = true;    // whether the first values are written
+  bool loading = false;  // whether a restore from a checkpoint is unfinished
 };
 
-// A table's name: by partition, job and the tensor's name.
+// Returns the name of a share's table, which consists of partition, job and tensor name.
 std::string TableName(PartId part, const std::string& job_id, const std::string& name);
 
 std::string EncodeRecord(const ShareRecord& record);

@@ -73,7 +73,7 @@ Store::Store(StoreOptions options)
   }
   if (arena_ != nullptr && !arena_->kept()) {
     StoreState now;
-    now.lsn = pipeline_->Cut(&now.clients);
+    now.lsn = pipeline_->Snapshot(&now.clients);
     arena_->WriteState(now);
     arena_->Announce();
   }
@@ -195,7 +195,7 @@ Store::Status Store::status() const {
   Status status;
   status.trouble = trouble();
   if (arena_ != nullptr) status.memory = arena_->directory();
-  status.last_lsn = pipeline_->Cut(nullptr);
+  status.last_lsn = pipeline_->Snapshot(nullptr);
   status.replayed = replayed_;
   status.log_bytes = pipeline_->log_bytes();
   status.page_bytes = db_.bytes();

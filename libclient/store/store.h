@@ -77,7 +77,7 @@ class Store {
   // Submits a push and waits until it is done. Throws its error if it fails.
   void Apply(const std::shared_ptr<Table>& table, const Push& push);
 
-  // As Pipeline::LastSequence.
+  // See Pipeline::LastSequence.
   uint64_t LastSequence(const ClientId& client) const { return pipeline_->LastSequence(client); }
 
   // Writes all changed pages back at full speed. Throws Error if pages can't be written; they stay
@@ -116,7 +116,7 @@ class Store {
 
   struct Status {
     std::string memory;   // the directory of the PersistentArena; empty if there is none
-    std::string trouble;  // as Store::trouble
+    std::string trouble;  // see Store::trouble
     uint64_t last_lsn = 0, replayed = 0;
     uint64_t log_bytes = 0, page_bytes = 0, resident_bytes = 0;
   };

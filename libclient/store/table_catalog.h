@@ -30,7 +30,7 @@ class TableCatalog {
   TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
                PersistentArena* arena);
 
-  // As Store::OpenTable, FindTable, tables, AddState and SetAttributes.
+  // See Store::OpenTable, FindTable, tables, AddState and SetAttributes.
   std::shared_ptr<Table> Open(const TableSpec& spec);
   std::shared_ptr<Table> Find(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> All() const;
@@ -43,7 +43,7 @@ class TableCatalog {
   // Returns the table of this id, or null.
   std::shared_ptr<Table> FindById(uint32_t id) const;
 
-  // As Store::TroubleOf.
+  // See Store::TroubleOf.
   std::string TroubleOf(const Table& table) const { return troubles_.Find(table.id()); }
   // Sets the trouble of tables by their ids, except of those that were dropped, and waits for the
   // disk. An empty text removes the trouble. Throws Error(kIo).

@@ -27,8 +27,8 @@ class TensorHost {
  public:
   struct Options {
     StoreOptions store;          // its directory is created with the first tensor
-    double lease_seconds = 5;    // how long a lease outlives its job, which may be reconnecting
-    double orphan_seconds = 60;  // how long tensors outlive the job that owns them
+    double lease_seconds = 5;    // time that a lease outlives its job, which may reconnect
+    double orphan_seconds = 60;  // time that tensors outlive the job that owns them
     // Most shares that one job may create, fewer than StoreOptions::max_tables, so that some are
     // left for other jobs.
     size_t max_shares_of_job = 1024;
@@ -88,14 +88,15 @@ class TensorHost {
   // Submits a push as Store::Submit does, to a share that FindToWrite returned. Throws if the job
   // has lost the lease since then, or the share is being restored.
   void Submit(const std::string& job, const SharePtr& share, Push push, Pipeline::Done done);
-  // As Store::LastSequence.
+  // See Store::LastSequence.
   uint64_t LastSequence(const ClientId& client) const { return store_->LastSequence(client); }
 
   // Takes (`hold`) or returns the job's lease of the share. Returns false if nothing changes.
   // Throws Error: kDenied, naming the job that holds the lease; kUnavailable while that job has
   // left but may come back, or its pushes are not done.
   bool Lease(const std::string& job, uint32_t table, bool hold);
-  // As Store::AddState. Also throws Error(kDenied) while another job may write the share.
+  // Calls Store::AddState. Throws what that throws, and Error(kDenied) while another job may write
+  // the share.
   void PrepareState(const std::string& job, uint32_t table, OptimizerState state);
   // Marks the begin or the end of a restore from a checkpoint. In between the share can't be used
   // otherwise, also after a restart. At the begin, earlier pushes are done on return. Throws as

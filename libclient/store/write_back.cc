@@ -52,7 +52,7 @@ void WriteBack::RunCycle() { Exclusive(*this).WriteAll(); }
 // The caller holds cycle_mutex_.
 void WriteBack::WriteAll() {
   StoreState state;
-  state.lsn = pipeline_->Cut(&state.clients);
+  state.lsn = pipeline_->Snapshot(&state.clients);
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
   pipeline_->WaitDone(state.lsn);

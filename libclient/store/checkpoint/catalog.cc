@@ -7,7 +7,8 @@ namespace graphd::store {
 
 CheckpointCatalog::CheckpointCatalog(std::string root, std::string own)
     : root_(std::move(root)), own_(std::move(own)) {
-  if (FileExists(root_ + "/" + own_)) this->own();  // removes what a crash left
+  if (FileExists(root_ + "/" + own_))
+    this->own();  // removes unfinished checkpoints that a crash left
 }
 
 CheckpointSet& CheckpointCatalog::own() {

@@ -8,24 +8,25 @@
 
 #include "store/checkpoint/set.h"
 
-// The checkpoints that one server can reach on its machine: its own set, and those of others of its
-// name, which served other partitions of the same graph, or the graph cut in another way. A
-// directory with a set for each. Thread-safe.
+// The checkpoints that one server can reach on its machine: its own set, and the sets of servers of
+// the same graph name that served other partitions, or another partitioning of the graph. It is a
+// directory with one directory per set. Thread-safe.
 
 namespace graphd::store {
 
 class CheckpointCatalog {
  public:
-  // `own` names the own set, which is made when it is needed. Throws Error(kIo).
+  // `own` is the name of the server's own set, which is created when it is needed. Throws
+  // Error(kIo).
   CheckpointCatalog(std::string root, std::string own);
 
   CheckpointSet& own();
-  // All there are now, the own first.
+  // Returns all sets that exist now, the own one first.
   std::vector<std::shared_ptr<CheckpointSet>> All();
 
  private:
   const std::string root_, own_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards sets_
   std::map<std::string, std::shared_ptr<CheckpointSet>> sets_;
 };
 

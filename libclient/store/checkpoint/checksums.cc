@@ -62,7 +62,7 @@ CheckpointChecksums::CheckpointChecksums(const std::string& directory) : directo
   for (std::string_view rest = lines; !rest.empty();) {
     const size_t space = rest.find(' ', kDigits + 1), newline = rest.find('\n');
     if (newline == rest.npos || space >= newline) {
-      Throw(ErrorCode::kCorrupt, path, ": a line of it is not one of a file");
+      Throw(ErrorCode::kCorrupt, path, ": a line does not describe a file");
     }
     const std::string size(rest.substr(kDigits + 1, space - kDigits - 1));
     sums_[std::string(rest.substr(space + 1, newline - space - 1))] = {

@@ -4,28 +4,29 @@
 #include <map>
 #include <string>
 
-// The size and checksum of each file of a checkpoint, in its file `sums`: a line of
+// The size and checksum of each file of a checkpoint. They are in its file `sums`: for each file a
+// line
 //
-//   checksum, size, path
+//   checksum size path
 //
-// for each, and then the checksum of these lines (FileChecksum). RocksDB's tables have theirs from
-// when they were written, so a checkpoint needs not be read to be made.
+// and then the checksum of these lines (FileChecksum). The checksums of RocksDB's table files were
+// computed when they were written, so making a checkpoint does not read them.
 
 namespace graphd::store {
 
-// Of all files below the directory, which is complete; RocksDB is in `pages` there, if at all. On
-// the disk on return. Throws Error.
+// Writes the sums of all files below the directory, which must be complete. RocksDB is in the
+// directory `pages`, if that exists. The sums are on the disk on return. Throws Error(kIo).
 void WriteSums(const std::string& directory, const std::string& pages);
 
 class CheckpointChecksums {
  public:
-  // Throws Error(kNotFound), Error(kCorrupt) naming the file.
+  // Reads the sums of a checkpoint. Throws Error: kNotFound, kCorrupt naming the file.
   explicit CheckpointChecksums(const std::string& directory);
 
-  // Compares a file, by its path below the directory, with what it was; one that there never was
-  // must not be there. Throws Error(kCorrupt) naming it, Error(kIo).
+  // Reads a file, given by its path below the directory, and compares it with its sum. A file
+  // without a sum must not exist. Throws Error: kCorrupt naming the file, kIo.
   void Verify(const std::string& file) const;
-  // All files whose path begins with `prefix`.
+  // Verifies all files whose path begins with `prefix`.
   void VerifyAll(const std::string& prefix) const;
 
  private:

@@ -61,9 +61,11 @@ void CheckpointReader::ReadRows(const std::string& name, int64_t begin, int64_t 
     page_bytes.resize(Index(rows) * (row_bytes + state_floats * sizeof(float)));
     bool stored = false;
     try {
-      stored = db_.GetPage(table.id, static_cast<uint64_t>(page), page_bytes,
-                           Index(rows) * row_bytes)  // before it had a state
-                   .has_value();
+      stored =
+          db_.GetPage(table.id, static_cast<uint64_t>(page), page_bytes,
+                      Index(rows) *
+                          row_bytes)  // size of a page that was written before the table had state
+              .has_value();
     } catch (const Error& error) {
       Throw(error.code(), NamedTable(name), ": ", error.what(), "; take another checkpoint");
     }

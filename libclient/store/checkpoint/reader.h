@@ -9,23 +9,24 @@
 #include "store/checkpoint/tables.h"
 #include "store/rows/page_db.h"
 
-// Reads a directory that Store::WriteCheckpoint made, and changes nothing in it. Thread-safe.
+// Reads a directory that Store::WriteCheckpoint wrote, without changing it. Thread-safe.
 
 namespace graphd::store {
 
 class CheckpointReader {
  public:
-  // Throws Error(kNotFound), Error(kCorrupt) naming the file, Error(kIo).
+  // Opens the directory. Throws Error: kNotFound, kCorrupt naming the file, kIo.
   explicit CheckpointReader(const std::string& directory);
 
   std::vector<TableSpec> tables() const;
-  // Throws Error(kNotFound) naming those there are.
+  // Throws Error(kNotFound), naming the existing tables.
   const TableSpec& FindTable(const std::string& name) const;
 
-  // Rows [begin, begin + count) of the table, 0 being its first here, as they were: those never
-  // written have the initialiser's values and no state. `values` gets count * row bytes; `states`
-  // count * StateFloats(spec.state, spec.row_elements()) floats, or is empty and they are not read.
-  // Throws Error(kCorrupt) naming table and page, Error(kInvalid) if there are fewer rows.
+  // Reads rows [begin, begin + count) of the table, numbered from 0 in this partition. Rows that
+  // were never written have the initialiser's values and state of zeros. `values` has count *
+  // row_bytes; `states` has count * StateFloats(spec.state, spec.row_elements()) floats, or is
+  // empty, and states are not read. Throws Error: kNotFound, kInvalid if there are fewer rows,
+  // kCorrupt naming table and page.
   void ReadRows(const std::string& table, int64_t begin, int64_t count, std::span<std::byte> values,
                 std::span<float> states) const;
 

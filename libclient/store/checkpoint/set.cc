@@ -27,7 +27,7 @@ constexpr const char* kDataDirectory = "data/";
 constexpr const char* kFilesDirectory = "files/";
 const std::string kPartial = ".partial-", kDeleted = ".deleted-";
 
-// What can't be removed is tried again at the next start.
+// Removes a directory. If that fails, it is tried again at the next start.
 void RemoveAll(const std::string& path) noexcept {
   std::error_code error;
   fs::remove_all(path, error);
@@ -36,7 +36,7 @@ void RemoveAll(const std::string& path) noexcept {
 
 [[noreturn]] void ThrowWriting(const std::string& path) {
   if (errno == ENOSPC || errno == EDQUOT) {
-    Throw(ErrorCode::kOverloaded, "no room on the disk for ", path);
+    Throw(ErrorCode::kOverloaded, "no space on the disk for ", path);
   }
   ThrowErrno("can't write", path);
 }
@@ -214,7 +214,7 @@ void CheckpointSet::CheckThere(const std::string& name) const {
 
 std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& name) {
   CheckThere(name);
-  // Another process may have put another one in its place.
+  // The id is part of the key, because another process may have replaced the checkpoint.
   const std::string key = StrCat(name, "\n", ReadTextFile(StrCat(PathOf(name), "/", kIdFile)));
   {
     std::lock_guard lock(mutex_);
@@ -225,7 +225,7 @@ std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& n
       return found->second;
     }
   }
-  // For as long as the disk needs; others go on meanwhile.
+  // This may take long, and the lock is not held.
   CheckpointChecksums(PathOf(name)).VerifyAll(kDataDirectory);
   auto reader = std::make_shared<CheckpointReader>(PathOf(name) + "/data");
   std::lock_guard lock(mutex_);

@@ -6,22 +6,22 @@
 
 #include "store/rows/table.h"
 
-// What a machine's part of a checkpoint consists of; a directory:
+// The tables of a machine's part of a checkpoint, in a directory:
 //
-//   pages/       RocksDB, whose files are hard links to those of the store that was copied
-//   tables.json  which tables of those in it belong to the checkpoint
-//   ids-N        int64 per row of table N: its id, where the ids do not follow one another
+//   pages/       RocksDB, whose files are hard links to those of the store
+//   tables.json  the tables in it that belong to the checkpoint
+//   ids-N        the id of each row of table N as int64, if ids are not consecutive
 
 namespace graphd::store {
 
 struct CheckpointTable {
-  uint32_t id = 0;  // in pages/
+  uint32_t id = 0;  // id of the table in pages/
   TableSpec spec;
   Table::RowIds ids;  // if spec.first_id is -1
 };
 
 std::string CheckpointPagesPath(const std::string& directory);
-// Writes all but the pages, to the disk.
+// Writes everything but the pages, and syncs it to the disk. Throws Error(kIo).
 void WriteCheckpointTables(const std::string& directory,
                            const std::vector<CheckpointTable>& tables);
 // Throws Error(kCorrupt), Error(kNotFound), Error(kIo).

@@ -9,9 +9,9 @@
 
 namespace graphd::store {
 
-// The last push of each client: what tells one that is sent again from a new one. A bounded number
-// of clients is remembered; beyond it, whoever pushed longest ago is forgotten, and could have a
-// push applied again that it sends again. Not thread-safe.
+// The last push of each client, by which a push that is sent again is recognised. A bounded number
+// of clients is remembered; beyond it, the client that pushed longest ago is forgotten, and a push
+// that it sends again would be applied twice. Not thread-safe.
 class ClientTable {
  public:
   static constexpr size_t kMaxClients = 65536;
@@ -19,7 +19,7 @@ class ClientTable {
     uint64_t sequence = 0;
     uint64_t lsn = 0;
   };
-  // All clients, as they are kept.
+  // The form in which clients are stored.
   struct Entry {
     ClientId id;
     Client client;
@@ -39,12 +39,12 @@ class ClientTable {
     for (const auto& [id, client] : clients_) all.push_back({id, client});
     return all;
   }
-  // Null for one that is not known.
+  // Returns null for an unknown client.
   const Client* Find(const ClientId& id) const {
     const auto found = clients_.find(id);
     return found == clients_.end() ? nullptr : &found->second;
   }
-  // `lsn` is larger than any before.
+  // Sets the last push of a client. Its `lsn` is larger than all before.
   void Remember(const ClientId& id, const Client& client) {
     if (const auto found = clients_.find(id); found != clients_.end()) {
       by_lsn_.erase(found->second.lsn);

@@ -15,7 +15,8 @@
 namespace graphd::store {
 namespace {
 
-constexpr size_t kStreamed = 256;  // fewer bytes are soon read again, or not worth it
+// Smaller copies go through the caches: they are read again soon, or are not worth bypassing them.
+constexpr size_t kStreamBytes = 256;
 
 constexpr uint64_t kPage = 4096;
 
@@ -34,7 +35,7 @@ void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
     from += sizeof(__m128i);
   }
   std::memcpy(to, from, bytes);
-  _mm_sfence();  // or it would be in no order with what is written next
+  _mm_sfence();  // orders these stores before the next ones
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ MappedSegment::MappedSegment(const std::string& path)
 
 MappedSegment::MappedSegment(const std::string& path, uint64_t bytes) : MappedSegment(path) {
   bytes = std::max(WholePages(bytes), FileSize(path));
-  Take(bytes);
+  Allocate(bytes);
   Map(bytes);
 }
 
@@ -52,12 +53,12 @@ MappedSegment::~MappedSegment() { ::munmap(data_, bytes_); }
 
 uint64_t MappedSegment::MakeFile(const std::string& path, uint64_t bytes) {
   MappedSegment segment(path);
-  segment.Take(WholePages(bytes));
+  segment.Allocate(WholePages(bytes));
   return WholePages(bytes);
 }
 
-void MappedSegment::Take(uint64_t bytes) const {
-  TakeMemory(fd_.get(), 0, bytes, path_, "no room for " + path_);
+void MappedSegment::Allocate(uint64_t bytes) const {
+  AllocateFile(fd_.get(), 0, bytes, path_, "no space for " + path_);
 }
 
 void MappedSegment::Map(uint64_t bytes) {
@@ -66,20 +67,19 @@ void MappedSegment::Map(uint64_t bytes) {
   if (data_ != nullptr) ::munmap(data_, bytes_);
   data_ = data;
   bytes_ = bytes;
-  // The file has its memory: this is for large pages, and so that no write meets one that is not
-  // mapped.
+  // The file has its memory. This asks for huge pages, and maps them, so that writes do not fault.
   PopulateHugePages(data_, bytes_);
 }
 
 void MappedSegment::Grow(uint64_t bytes) {
   bytes = WholePages(bytes);
   if (bytes <= bytes_) return;
-  Take(bytes);
+  Allocate(bytes);
   Map(bytes);
 }
 
 void MappedSegment::Put(uint64_t offset, const void* from, size_t bytes) noexcept {
-  if (bytes < kStreamed) {
+  if (bytes < kStreamBytes) {
     if (bytes != 0) std::memcpy(data_ + offset, from, bytes);
   } else {
     StreamBytes(data_ + offset, static_cast<const std::byte*>(from), bytes);

@@ -9,8 +9,8 @@
 namespace graphd::store {
 namespace {
 
-constexpr auto kRetry = std::chrono::milliseconds(200);  // while the disk is full
-constexpr uint64_t kLogBatchBytes = uint64_t{32} << 20;  // written and synced together
+constexpr auto kRetryInterval = std::chrono::milliseconds(200);  // while the disk is full
+constexpr uint64_t kLogBatchBytes = uint64_t{32} << 20;          // written and synced together
 
 uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size_bytes() + 256; }
 
@@ -44,10 +44,10 @@ Pipeline::~Pipeline() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Pipeline::Refuse(const Push& push) const {
+void Pipeline::CheckAccepts(const Push& push) const {
   if (!failed_.empty()) {
     Throw(ErrorCode::kIo, "nothing can be written: ", failed_,
-          "; rows can be read. Mend the disk and restart the server");
+          "; rows can be read. Repair the disk and restart the server");
   }
   if (pending_bytes_ > 0 && pending_bytes_ + BytesOf(push) > options_.max_pending_bytes) {
     Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(pending_bytes_),
@@ -60,60 +60,61 @@ void Pipeline::Refuse(const Push& push) const {
 }
 
 void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
-  // What can fail comes before what can't be undone.
+  // Steps that can fail come before those that can't be undone.
   table->CheckPush(push);
   const int64_t num_rows = table->spec().rows;
   RowOrder order(push.rows.size());
   if (!log_first()) order.Sort(push.rows, num_rows);
-  Table::Pins pins = table->Pin(push, order);  // memory that lasts has no bound
-  auto job = std::make_shared<Job>(Job{std::move(table), push, std::move(done), std::move(order),
-                                       std::move(pins), /*ordered=*/!log_first()});
+  Table::Pins pins = table->Pin(push, order);  // there is no memory budget with log_first()
+  auto pending = std::make_shared<PendingPush>(PendingPush{std::move(table), push, std::move(done),
+                                                           std::move(order), std::move(pins),
+                                                           /*ordered=*/!log_first()});
   std::unique_lock lock(mutex_);
-  // Also for one that is sent again: that it was taken does not mean that it was logged.
-  if (!failed_.empty()) Refuse(push);
+  // This includes a push that is sent again: it was accepted, but perhaps not logged.
+  if (!failed_.empty()) CheckAccepts(push);
   if (const auto* known = clients_.Find(push.client);
       known != nullptr && push.sequence <= known->sequence) {
-    // Its exact number is not known any more; that of the client's last push is later.
-    waiters_.push_back({known->lsn, std::move(job->done)});
+    // Its exact sequence number is no longer known; that of the client's last push is not smaller.
+    waiters_.push_back({known->lsn, std::move(pending->done)});
     Finish(lock);
     return;
   }
-  Refuse(push);
-  job->push.lsn = ++last_lsn_;
-  job->logged = log_ == nullptr;
+  CheckAccepts(push);
+  pending->push.lsn = ++last_lsn_;
+  pending->logged = log_ == nullptr;
   clients_.Remember(push.client, {push.sequence, last_lsn_});
   pending_bytes_ += BytesOf(push);
-  pending_.push_back(job);
-  if (log_ != nullptr) to_log_.push_back(job);
-  to_deal_.push_back(job);
+  pending_.push_back(pending);
+  if (log_ != nullptr) to_log_.push_back(pending);
+  to_dispatch_.push_back(pending);
   logging_.notify_one();
-  if (!job->ordered) {
+  if (!pending->ordered) {
     lock.unlock();
-    job->order.Sort(push.rows, num_rows);
+    pending->order.Sort(push.rows, num_rows);
     lock.lock();
-    job->ordered = true;
+    pending->ordered = true;
   }
-  DealInOrder();
-  if (job->lanes_left == 0) Finish(lock);
+  DispatchInOrder();
+  if (pending->lanes_left == 0) Finish(lock);
 }
 
-// Those whose turn it is, in the order of numbers. Under the lock.
-void Pipeline::DealInOrder() {
-  while (!to_deal_.empty()) {
-    Job& next = *to_deal_.front();
+// Dispatches pushes that are ready, in the order of sequence numbers. The caller holds mutex_.
+void Pipeline::DispatchInOrder() {
+  while (!to_dispatch_.empty()) {
+    PendingPush& next = *to_dispatch_.front();
     if (!next.ordered || (log_first() && !next.logged)) return;
-    if (next.error == nullptr) Deal(to_deal_.front());
-    next.dealt = true;
-    to_deal_.pop_front();
+    if (next.error == nullptr) Dispatch(to_dispatch_.front());
+    next.dispatched = true;
+    to_dispatch_.pop_front();
   }
 }
 
-// To those who apply it. Under the lock.
-void Pipeline::Deal(const std::shared_ptr<Job>& job) {
+// Adds the push to the lanes of its pages. The caller holds mutex_.
+void Pipeline::Dispatch(const std::shared_ptr<PendingPush>& pending) {
   for (size_t lane = 0; lane < kLanes; lane++) {
-    if (job->order.lane(lane).empty()) continue;
-    lanes_[lane].jobs.push_back(job);
-    job->lanes_left++;
+    if (pending->order.lane(lane).empty()) continue;
+    lanes_[lane].pushes.push_back(pending);
+    pending->lanes_left++;
   }
   work_.notify_all();
 }
@@ -126,8 +127,8 @@ void Pipeline::Work(size_t thread) {
     size_t lane = 0;
     uint64_t oldest = UINT64_MAX;
     for (size_t i = 0; i < kLanes; i++) {
-      if (lanes_[i].jobs.empty()) continue;
-      const uint64_t lsn = lanes_[i].jobs.front()->push.lsn;
+      if (lanes_[i].pushes.empty()) continue;
+      const uint64_t lsn = lanes_[i].pushes.front()->push.lsn;
       if (!lanes_[i].busy && lsn < oldest) {
         oldest = lsn;
         lane = i;
@@ -139,16 +140,16 @@ void Pipeline::Work(size_t thread) {
       work_.wait(lock);
       continue;
     }
-    const std::shared_ptr<Job> job = lanes_[lane].jobs.front();
-    lanes_[lane].jobs.pop_front();
+    const std::shared_ptr<PendingPush> pending = lanes_[lane].pushes.front();
+    lanes_[lane].pushes.pop_front();
     lanes_[lane].busy = true;
     lock.unlock();
-    job->table->Apply(job->push, job->order.lane(lane), scratch);
+    pending->table->Apply(pending->push, pending->order.lane(lane), scratch);
     lock.lock();
     lanes_[lane].busy = false;
-    if (!lanes_[lane].jobs.empty()) work_.notify_one();
-    if (--job->lanes_left == 0) {
-      job->pins.Release();
+    if (!lanes_[lane].pushes.empty()) work_.notify_one();
+    if (--pending->lanes_left == 0) {
+      pending->pins.Release();
       Finish(lock);
     }
   }
@@ -156,27 +157,27 @@ void Pipeline::Work(size_t thread) {
 
 void Pipeline::WriteLog() {
   std::unique_lock lock(mutex_);
-  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<std::shared_ptr<PendingPush>> pushes;
   std::vector<const Push*> batch;
   for (;;) {
     while (to_log_.empty()) {
       if (stopping_) return;
       logging_.wait(lock);
     }
-    jobs.clear();
+    pushes.clear();
     batch.clear();
     for (uint64_t bytes = 0; !to_log_.empty() && bytes < kLogBatchBytes;) {
-      jobs.push_back(std::move(to_log_.front()));
+      pushes.push_back(std::move(to_log_.front()));
       to_log_.pop_front();
-      batch.push_back(&jobs.back()->push);
+      batch.push_back(&pushes.back()->push);
       bytes += BytesOf(*batch.back());
     }
     const bool written = AppendOrWait(batch, lock);
-    for (const auto& job : jobs) {
-      job->logged = true;
-      if (!written) job->error = std::make_unique<Error>(NotLogged());
+    for (const auto& pending : pushes) {
+      pending->logged = true;
+      if (!written) pending->error = std::make_unique<Error>(NotLogged());
     }
-    DealInOrder();
+    DispatchInOrder();
     Finish(lock);
     if (log_first() && log_bytes_ > options_.trim_bytes) {
       lock.unlock();
@@ -186,26 +187,27 @@ void Pipeline::WriteLog() {
   }
 }
 
-// The log thread's: with those who have nothing to apply. Two copy about as fast as memory can.
-void Pipeline::RunTogether(size_t count, const std::function<void(size_t)>& run) {
+// Runs pieces of work on the log's thread, and on threads that have nothing to apply. Two threads
+// copy about as fast as memory allows.
+void Pipeline::RunShared(size_t count, const std::function<void(size_t)>& run) {
   if (count == 1) run(0);
   if (count <= 1) return;
   std::unique_lock lock(mutex_);
-  shared_ = {&run, count, 0, count};
+  shared_work_ = {&run, count, 0, count};
   work_.notify_one();
   while (RunPiece(lock)) {
   }
-  together_.wait(lock, [this] { return shared_.left == 0; });
+  shared_work_done_.wait(lock, [this] { return shared_work_.left == 0; });
 }
 
-// False if there is none. Gives the lock back meanwhile.
+// Runs one piece of shared work, with the lock released. Returns false if there is none.
 bool Pipeline::RunPiece(std::unique_lock<std::mutex>& lock) {
-  if (shared_.next == shared_.count) return false;
-  const size_t piece = shared_.next++;
+  if (shared_work_.next == shared_work_.count) return false;
+  const size_t piece = shared_work_.next++;
   lock.unlock();
-  (*shared_.run)(piece);
+  (*shared_work_.run)(piece);
   lock.lock();
-  if (--shared_.left == 0) together_.notify_one();
+  if (--shared_work_.left == 0) shared_work_done_.notify_one();
   return true;
 }
 
@@ -227,7 +229,7 @@ void Pipeline::TrimLog() {
   try {
     options_.save_state(state);
   } catch (const Error& error) {
-    if (trim_trouble_ != error.what()) LogError("the push log can't be cut: ", error.what());
+    if (trim_trouble_ != error.what()) LogError("the push log can't be truncated: ", error.what());
     trim_trouble_ = error.what();
     return;
   }
@@ -235,7 +237,8 @@ void Pipeline::TrimLog() {
   TruncateLog(state.lsn);
 }
 
-// False if it can't be written, now or later. On a full disk, pushes wait until there is room.
+// Writes the batch to the log, with the lock released. While the disk is full, it waits for space.
+// Returns false if the batch can't be written at all.
 bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock) {
   while (failed_.empty()) {
     lock.unlock();
@@ -245,7 +248,7 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
       std::lock_guard log_lock(log_mutex_);
       try {
         log_->Append(batch, [this](size_t count, const std::function<void(size_t)>& run) {
-          RunTogether(count, run);
+          RunShared(count, run);
         });
       } catch (const Error& why) {
         error = std::make_unique<Error>(why);
@@ -256,7 +259,7 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
     lock.lock();
     log_bytes_ = bytes;
     if (error == nullptr) {
-      if (!waiting_for_.empty()) LogInfo("the push log goes on");
+      if (!waiting_for_.empty()) LogInfo("the push log can be written again");
       waiting_for_.clear();
       return true;
     }
@@ -264,7 +267,7 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
       if (waiting_for_.empty()) LogError("pushes wait: ", error->what());
       waiting_for_ = error->what();
       done_.notify_all();
-      logging_.wait_for(lock, kRetry, [this] { return stopping_; });
+      logging_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
     } else {
       failed_ = error->what();
       LogError("nothing can be written any more: ", failed_);
@@ -277,29 +280,29 @@ Error Pipeline::NotLogged() const {
   return Error(ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", failed_));
 }
 
-// Tells those whose turn it is. Gives the lock back meanwhile.
+// Calls Done of the pushes that are done, in order, with the lock released.
 void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
-  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<std::shared_ptr<PendingPush>> pushes;
   std::vector<Done> repeated;
   while (!pending_.empty() && IsDone(*pending_.front())) {
     const Push& push = pending_.front()->push;
     done_lsn_ = push.lsn;
     if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});
     pending_bytes_ -= BytesOf(push);
-    jobs.push_back(std::move(pending_.front()));
+    pushes.push_back(std::move(pending_.front()));
     pending_.pop_front();
   }
   const auto waits = std::stable_partition(waiters_.begin(), waiters_.end(),
                                            [this](const Waiter& w) { return w.lsn <= done_lsn_; });
   for (auto it = waiters_.begin(); it != waits; ++it) repeated.push_back(std::move(it->done));
   waiters_.erase(waiters_.begin(), waits);
-  if (!jobs.empty()) done_.notify_all();
+  if (!pushes.empty()) done_.notify_all();
   if (stopping_ && pending_.empty()) work_.notify_all();
-  if (jobs.empty() && repeated.empty()) return;
+  if (pushes.empty() && repeated.empty()) return;
   std::unique_ptr<Error> lost;
   if (!failed_.empty()) lost = std::make_unique<Error>(NotLogged());
   lock.unlock();
-  for (const auto& job : jobs) job->done(job->error.get());
+  for (const auto& pending : pushes) pending->done(pending->error.get());
   for (const Done& done : repeated) done(lost.get());
   lock.lock();
 }
@@ -310,7 +313,7 @@ uint64_t Pipeline::LastSequence(const ClientId& client) const {
   return known == nullptr ? 0 : known->sequence;
 }
 
-uint64_t Pipeline::Cut(ClientTable::Entries* clients) const {
+uint64_t Pipeline::Snapshot(ClientTable::Entries* clients) const {
   std::lock_guard lock(mutex_);
   if (clients != nullptr) *clients = clients_.all();
   return last_lsn_;

@@ -48,10 +48,10 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 96);
 
-constexpr uint16_t kBarePayload = 1;  // no checksum of it
-// A part of a second-level cache.
-constexpr size_t kCopyBytes = size_t{128} << 10;
-// Of a payload, for one thread: takes longer than waking another one.
+constexpr uint16_t kNoPayloadChecksum = 1;  // flag: the payload has no checksum
+// Size of the write buffer: a part of a second-level cache.
+constexpr size_t kBufferBytes = size_t{128} << 10;
+// Payload bytes per copy task; large enough to amortise waking a thread.
 constexpr size_t kPieceBytes = size_t{256} << 10;
 
 constexpr uint64_t Padding(uint64_t bytes) { return (8 - bytes % 8) % 8; }
@@ -60,7 +60,8 @@ uint64_t ChecksumOf(const SegmentHeader& header) {
   return XXH3_64bits(&header, offsetof(SegmentHeader, checksum));
 }
 
-// A record's checksum is that of its payload, seeded by this; of a bare one, this.
+// Returns the seed of a record's checksum, which covers header and rows. The record's checksum is
+// that of its payload with this seed, or the seed itself with kNoPayloadChecksum.
 uint64_t SeedOf(RecordHeader header, uint64_t salt, const void* rows) {
   header.checksum = 0;
   const uint64_t of_header = XXH3_64bits_withSeed(&header, sizeof header, salt);
@@ -85,17 +86,17 @@ RecordHeader HeaderOf(const Push& push, uint64_t acknowledged, uint16_t flags) {
           0};
 }
 
-// Writes to a segment, through a buffer: a payload may lie where a trainer can change it, so it is
-// read once, and what is written is what its checksum was taken of. (A record with a wrong one
-// would be damage, and all behind it lost.) The buffer stays in the processor's cache, so this
-// costs no more than writing from where the payload lies.
+// Writes to a segment through a buffer. A payload may be in memory that a trainer can change, so it
+// is copied once, and the same bytes are written and checksummed. (With a wrong checksum, the
+// record and all after it would be lost.) The buffer stays in the processor's cache, so this costs
+// no more than writing directly from the payload.
 class SegmentWriter {
  public:
   // Offsets and the buffer's size are multiples of 8.
   SegmentWriter(int fd, const std::string& path, uint64_t offset, std::span<std::byte> buffer)
       : fd_(fd), path_(path), begin_(offset), buffer_(buffer) {}
 
-  // Of what is put next.
+  // Returns the offset of the next byte.
   uint64_t offset() const noexcept { return begin_ + used_; }
 
   void Put(const void* data, size_t bytes, XXH3_state_t* checksum = nullptr) {
@@ -111,7 +112,7 @@ class SegmentWriter {
       bytes -= step;
     }
   }
-  // Puts a number in the place of one that was put before.
+  // Replaces a number that was put before.
   void Replace(uint64_t offset, uint64_t number) {
     if (offset >= begin_) {
       std::memcpy(buffer_.data() + (offset - begin_), &number, sizeof number);
@@ -130,7 +131,7 @@ class SegmentWriter {
       const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-        Throw(ErrorCode::kOverloaded, "no room for ", path_);
+        Throw(ErrorCode::kOverloaded, "no space for ", path_);
       }
       if (put < 0) ThrowErrno("can't write", path_);
       offset += static_cast<uint64_t>(put);
@@ -145,13 +146,13 @@ class SegmentWriter {
   const std::span<std::byte> buffer_;
 };
 
-// A checksum of bytes that come piece by piece.
+// The state of a checksum that is computed piece by piece.
 struct FreeState {
   void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
 };
 using ChecksumState = std::unique_ptr<XXH3_state_t, FreeState>;
 
-// A segment's file while it is read.
+// Reads the file of a segment.
 class SegmentReader {
  public:
   explicit SegmentReader(const std::string& path) : file_(path) {
@@ -163,23 +164,24 @@ class SegmentReader {
   bool begins_at(uint64_t lsn) const { return good_ && header_.first_lsn == lsn; }
   uint64_t size() const { return file_.bytes().size(); }
 
-  // The record at `offset`, and where the next one begins; false if there is no good one.
+  // Reads the record at `offset`, and the offset of the next one. Returns false if there is no good
+  // record.
   bool Read(uint64_t offset, Push& push, uint64_t& next) const {
     const std::span<const std::byte> bytes = file_.bytes();
     RecordHeader header;
     if (offset > bytes.size() || bytes.size() - offset < sizeof header) return false;
     std::memcpy(&header, bytes.data() + offset, sizeof header);
-    const uint64_t room = bytes.size() - offset - sizeof header;
-    if (header.magic != kRecordMagic || header.rows > room / sizeof(int64_t) ||
-        header.payload_bytes > room - header.rows * sizeof(int64_t)) {
+    const uint64_t left = bytes.size() - offset - sizeof header;
+    if (header.magic != kRecordMagic || header.rows > left / sizeof(int64_t) ||
+        header.payload_bytes > left - header.rows * sizeof(int64_t)) {
       return false;
     }
     const std::byte* rows = bytes.data() + offset + sizeof header;
     const std::byte* payload = rows + header.rows * sizeof(int64_t);
     const uint64_t seed = SeedOf(header, header_.salt, rows);
-    const bool bare = (header.flags & kBarePayload) != 0;
+    const bool unchecked = (header.flags & kNoPayloadChecksum) != 0;
     if (header.checksum !=
-        (bare ? seed : XXH3_64bits_withSeed(payload, header.payload_bytes, seed))) {
+        (unchecked ? seed : XXH3_64bits_withSeed(payload, header.payload_bytes, seed))) {
       return false;
     }
     const float* numbers = header.numbers;
@@ -196,7 +198,7 @@ class SegmentReader {
     return true;
   }
 
-  // Whether records were written to a segment that was to begin with `lsn` and whose header is bad.
+  // Returns whether the header is damaged and records beginning with `lsn` follow it.
   bool lost_its_header(uint64_t lsn) const {
     RecordHeader first;
     if (good_ || size() < sizeof header_ + sizeof first) return false;
@@ -204,10 +206,10 @@ class SegmentReader {
     return first.magic == kRecordMagic && first.lsn == lsn;
   }
 
-  // The last acknowledged record behind `lsn` of which a good one at or behind `offset` knows, 0 if
-  // there is none. Records that the end of the process or of power tore were not acknowledged, and
-  // nor were those written together with them.
-  uint64_t LastBehind(uint64_t offset, uint64_t lsn) const {
+  // Returns the largest sequence number after `lsn` that a good record at or after `offset` calls
+  // acknowledged, or 0. Records torn by a crash or a loss of power were not acknowledged, nor were
+  // the records written together with them.
+  uint64_t LastAfter(uint64_t offset, uint64_t lsn) const {
     uint64_t last = 0;
     for (uint64_t at = offset; at + sizeof(RecordHeader) <= size();) {
       uint32_t magic;
@@ -235,7 +237,7 @@ class SegmentReader {
 }  // namespace
 
 PushLog::PushLog(std::string directory, Options options)
-    : directory_(std::move(directory)), options_(options), copy_(kCopyBytes) {
+    : directory_(std::move(directory)), options_(options), buffer_(kBufferBytes) {
   MakeDirectories(directory_);
 }
 
@@ -260,11 +262,11 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
     const std::string path = PathOf(first);
     const SegmentReader reader(path);
     if (tail.path.empty() && !segments_.empty() && first != last_lsn_ + 1) {
-      tail = {path, 0, 0};  // what lies between is missing
+      tail = {path, 0, 0};  // records in between are missing
     }
     uint64_t offset = sizeof(SegmentHeader);
     if (!reader.begins_at(first)) {
-      // Made, or taken over from a spare, just before the end of the process: no record yet.
+      // The segment was created, or made from a spare, just before the process ended.
       if (tail.path.empty()) tail = {path, 0, 0};
       if (reader.lost_its_header(first)) tail.lost_after = std::max(tail.lost_after, first);
     } else if (tail.path.empty()) {
@@ -277,14 +279,14 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
         last_lsn_ = push.lsn;
         offset = next;
       }
-      const uint64_t lost = reader.LastBehind(offset, last_lsn_);
+      const uint64_t lost = reader.LastAfter(offset, last_lsn_);
       if (lost != 0) tail = {path, offset, lost};
     } else {
-      tail.lost_after = std::max(tail.lost_after, reader.LastBehind(offset, last_lsn_));
+      tail.lost_after = std::max(tail.lost_after, reader.LastAfter(offset, last_lsn_));
     }
   }
   if (tail.lost_after == 0) tail = {};
-  // The next segment takes the place of an empty one, which has its name.
+  // The next segment replaces an empty one, which has the same name.
   if (!segments_.empty() && segments_.back().first_lsn == last_lsn_ + 1) segments_.pop_back();
   return tail;
 }
@@ -323,7 +325,8 @@ void PushLog::StartSegment() {
     file_bytes = spares_.back().bytes;
     memory = std::move(spares_.back().memory);
     spares_.pop_back();
-    // Before it is overwritten: with its old name it would be a damaged segment.
+    // The new name must be durable before the file is overwritten: with its old name it would be a
+    // damaged segment.
     if (options_.sync) SyncDirectory(directory_);
   }
   SegmentHeader header{};
@@ -355,13 +358,14 @@ void PushLog::StartSegment() {
       {last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header), std::move(memory)});
 }
 
-void PushLog::Append(std::span<const Push* const> pushes, const Share& share) {
+void PushLog::Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for) {
   if (pushes.empty()) return;
   if (!is_open() || segments_.back().bytes >= options_.segment_bytes) {
     file_.reset();
     StartSegment();
   }
-  const uint64_t total = memory() != nullptr ? WriteToMemory(pushes, share) : WriteToFile(pushes);
+  const uint64_t total =
+      memory() != nullptr ? WriteToMemory(pushes, parallel_for) : WriteToFile(pushes);
   Segment& segment = segments_.back();
   segment.bytes += total;
   segment.file_bytes = std::max(segment.file_bytes, segment.bytes);
@@ -370,10 +374,10 @@ void PushLog::Append(std::span<const Push* const> pushes, const Share& share) {
 
 uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   static constexpr char kZeros[8] = {};
-  // At the end of what counts, so that a failed write is overwritten by the next.
+  // Write at the end of the valid records, so that a failed write is overwritten by the next.
   const Segment& segment = segments_.back();
   const std::string path = PathOf(segment.first_lsn);
-  SegmentWriter writer(file_.get(), path, segment.bytes, copy_);
+  SegmentWriter writer(file_.get(), path, segment.bytes, buffer_);
   const ChecksumState checksum(XXH3_createState());
   for (const Push* push : pushes) {
     const uint64_t begin = writer.offset();
@@ -390,8 +394,9 @@ uint64_t PushLog::WriteToFile(std::span<const Push* const> pushes) {
   return writer.offset() - segment.bytes;
 }
 
-// A record's header comes last: without it the record is not there.
-uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes, const Share& share) {
+// Writes a record's header last: without it the record does not exist.
+uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes,
+                                const ParallelFor& parallel_for) {
   const auto bytes_of = [](const Push& push) {
     return sizeof(RecordHeader) + push.rows.size_bytes() + push.payload.size() +
            Padding(push.payload.size());
@@ -402,11 +407,11 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes, const Share
   memory.Grow(end);
   segments_.back().file_bytes = memory.bytes();
   for (const Push* push : pushes) {
-    RecordHeader header = HeaderOf(*push, last_lsn_, kBarePayload);
+    RecordHeader header = HeaderOf(*push, last_lsn_, kNoPayloadChecksum);
     header.checksum = SeedOf(header, salt_, push->rows.data());
     const uint64_t rows = at + sizeof header, payload = rows + push->rows.size_bytes();
     memory.Put(rows, push->rows.data(), push->rows.size_bytes());
-    share((push->payload.size() + kPieceBytes - 1) / kPieceBytes, [&](size_t i) {
+    parallel_for((push->payload.size() + kPieceBytes - 1) / kPieceBytes, [&](size_t i) {
       const auto piece = push->payload.subspan(i * kPieceBytes);
       memory.Put(payload + i * kPieceBytes, piece.data(), std::min(piece.size(), kPieceBytes));
     });
@@ -417,7 +422,7 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes, const Share
 }
 
 void PushLog::KeepSegments(size_t count) {
-  keep_always_ = count;
+  min_segments_ = count;
   for (size_t i = segments_.size(); i < count; i++) {
     const std::string path = StrCat(directory_, "/spare-new-", i);
     const uint64_t bytes = MappedSegment::MakeFile(path, options_.segment_bytes);
@@ -431,11 +436,11 @@ void PushLog::TruncateThrough(uint64_t lsn) {
     for (const Segment& segment : segments_) sum += segment.file_bytes;
     return sum;
   };
-  // One more than were in use: where records fall, the same pushes take one more segment.
+  // Keep one more than were in use: the same pushes may need one more segment next time.
   uint64_t largest = 0;
   for (const Segment& segment : segments_) largest = std::max(largest, segment.file_bytes);
-  keep_ = std::max(files_in_use() + largest, keep_ - keep_ / 8);
-  // The one that is written to stays; the others end where the next begins.
+  max_bytes_ = std::max(files_in_use() + largest, max_bytes_ - max_bytes_ / 8);
+  // The segment that is written stays; the others end where the next one begins.
   while (CanTruncate(lsn)) {
     Segment& segment = segments_.front();
     const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);
@@ -445,7 +450,8 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   }
   uint64_t total = files_in_use();
   for (const Spare& spare : spares_) total += spare.bytes;
-  while (!spares_.empty() && total > keep_ && segments_.size() + spares_.size() > keep_always_) {
+  while (!spares_.empty() && total > max_bytes_ &&
+         segments_.size() + spares_.size() > min_segments_) {
     total -= spares_.back().bytes;
     fs::remove(spares_.back().path);
     spares_.pop_back();

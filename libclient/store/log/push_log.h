@@ -11,16 +11,17 @@
 #include "store/log/mapped_segment.h"
 #include "store/rows/push.h"
 
-// The push log: what was acknowledged and is not yet in RocksDB. A directory of segments, each a
-// header and then records in the order of their sequence numbers:
+// The push log: pushes that were acknowledged and are not yet in RocksDB. It is a directory of
+// segments, each of which has a header and then records in the order of their sequence numbers:
 //
 //   segment "log-<first lsn, 20 digits>": magic, first lsn, salt, checksum of these
 //   record: RecordHeader, rows (int64 each), payload, zeros up to a multiple of 8
 //
-// A record counts if its number is the next one and its checksum, which the segment's salt seeds,
-// is right. So a segment whose file served before (overwriting cached pages is several times faster
-// than taking new ones) ends where its own records end. As many files are kept for that as the log
-// needed of late, so a log that is in use takes new pages only while it grows. Not thread-safe.
+// A record is valid if its sequence number is the next one and its checksum, which the segment's
+// salt seeds, is right. So a segment in a reused file ends where its own records end. Files are
+// reused because overwriting cached pages is several times faster than allocating new ones; as many
+// are kept as the log needed recently, so a log allocates new pages only while it grows. Not
+// thread-safe.
 
 namespace graphd::store {
 
@@ -29,64 +30,65 @@ class PushLog {
   struct Options {
     uint64_t segment_bytes = uint64_t{64} << 20;  // a segment may exceed it by one batch
     bool sync = false;                            // Append waits for the disk
-    // The directory is in a tmpfs: segments are written as memory, and end with it or are whole, so
-    // payloads have no checksum.
+    // The directory is in a tmpfs: segments are written as mapped memory, and payloads need no
+    // checksum.
     bool in_memory = false;
   };
-  // What Recover found behind the last good record.
+  // The damage that Recover found after the last good record.
   struct Tail {
-    std::string path;         // empty: nothing, the log ends as it should
-    uint64_t offset = 0;      // bytes into `path`
-    uint64_t lost_after = 0;  // != 0: acknowledged records up to this one lie at or behind it
+    std::string path;         // empty if the log ends as it should
+    uint64_t offset = 0;      // offset in `path`
+    uint64_t lost_after = 0;  // if not 0, acknowledged records up to this one are lost
   };
 
-  // Makes the directory if there is none. Throws Error(kIo).
+  // Creates the directory if it does not exist. Throws Error(kIo).
   PushLog(std::string directory, Options options);
 
-  // Reads what is there, before the first Append: every record in order. The views that `visit`
-  // gets end with the call. A record torn by a crash ends the log (it was not acknowledged). If
-  // records follow that damage, they are not visited and `lost_after` says so: SetAside, when what
-  // was visited is safe elsewhere. Appending goes on behind the last number seen.
+  // Reads all records in order; called once, before the first Append. The views that `visit` gets
+  // are valid during its call. A record torn by a crash ends the log (it was not acknowledged). If
+  // records follow it, the log is damaged: they are not visited, and `lost_after` is set. Call
+  // SetAside then, when the visited records are stored elsewhere. Append continues after the last
+  // record visited. Throws Error(kIo).
   Tail Recover(const std::function<void(const Push&)>& visit);
-  // The number of the last record, 0 if there was none; AdvanceTo makes the next one `lsn` + 1
-  // (RocksDB may be ahead of a log that was truncated).
+  // The sequence number of the last record, or 0. AdvanceTo makes the next one at least `lsn` + 1,
+  // since RocksDB may be ahead of a log that was truncated.
   uint64_t last_lsn() const noexcept { return last_lsn_; }
   void AdvanceTo(uint64_t lsn);
-  // Renames every segment to "damaged-...", for whoever wants to look into them.
+  // Renames every segment to "damaged-...", for later inspection.
   void SetAside();
-  // Removes every segment: what they hold is safe elsewhere.
+  // Removes every segment, when their records are stored elsewhere.
   void Clear();
 
-  // Calls run(0) ... run(count - 1), on whichever threads, and returns when all have returned.
-  using Share = std::function<void(size_t count, const std::function<void(size_t)>& run)>;
+  // Calls run(0) ... run(count - 1) on any threads, and returns when all calls have returned.
+  using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& run)>;
 
-  // Writes the records, whose numbers go on from last_lsn(). In memory, payloads are copied in
-  // pieces that `share` gets. Payloads are read once, and may be changed meanwhile by whoever
-  // shares their memory: what is read then is written. On Error nothing counts as written, and the
-  // same call may be tried again; a full disk is Error(kOverloaded).
-  void Append(std::span<const Push* const> pushes, const Share& share = RunAll);
-  // In memory, after Recover: has memory for so many segments now and keeps it, so that what takes
-  // all other memory does not stop the log. Throws Error(kOverloaded).
+  // Writes records whose sequence numbers continue from last_lsn(). In memory, payloads are copied
+  // in pieces by `parallel_for`. A payload is read once, so that a process that shares its memory
+  // may change it meanwhile. Throws Error: kOverloaded if the disk is full, kIo; then nothing
+  // counts as written, and the same call may be repeated.
+  void Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for = RunAll);
+  // Allocates memory for `count` segments and keeps it, so that the log can be written when the
+  // tmpfs is full. For a log in memory, after Recover. Throws Error(kOverloaded).
   void KeepSegments(size_t count);
-  // Records up to `lsn` are no longer needed: their segments are kept for reuse, or removed. Kept
-  // is, together with those in use, as much as was in use until now, or an eighth less than at the
-  // call before.
+  // Removes segments whose records are all up to `lsn`, or keeps them for reuse. The files kept and
+  // in use together are limited to what was in use before, or to an eighth less than the last limit
+  // if that is more.
   void TruncateThrough(uint64_t lsn);
 
-  // Whether a segment would go.
+  // Returns whether TruncateThrough would remove a segment.
   bool CanTruncate(uint64_t lsn) const noexcept {
     return segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1;
   }
 
-  uint64_t bytes() const noexcept;  // of the segments in use
+  uint64_t bytes() const noexcept;  // size of the segments in use
 
  private:
-  // Where the log is in memory, a file that was written to stays mapped: mapping it anew costs as
-  // much as copying a record of megabytes.
+  // In memory, a file that was written stays mapped: mapping it again costs as much as copying a
+  // record of megabytes.
   struct Segment {
     uint64_t first_lsn = 0;
     uint64_t bytes = 0;
-    uint64_t file_bytes = 0;  // more if the file served before
+    uint64_t file_bytes = 0;  // more than `bytes` if the file was reused
     std::unique_ptr<MappedSegment> memory = nullptr;
   };
   struct Spare {
@@ -105,15 +107,15 @@ class PushLog {
   }
   bool is_open() const noexcept { return file_ || memory() != nullptr; }
   uint64_t WriteToFile(std::span<const Push* const> pushes);
-  uint64_t WriteToMemory(std::span<const Push* const> pushes, const Share& share);
+  uint64_t WriteToMemory(std::span<const Push* const> pushes, const ParallelFor& parallel_for);
 
   std::string directory_;
   Options options_;
-  std::deque<Segment> segments_;  // the last one is written to, if is_open()
+  std::deque<Segment> segments_;  // the last one is written, if is_open()
   std::vector<Spare> spares_;
-  uint64_t keep_ = 0;            // bytes of segments and spares, at most
-  size_t keep_always_ = 0;       // so many of both, at least
-  std::vector<std::byte> copy_;  // of what is being written to a file
+  uint64_t max_bytes_ = 0;         // upper bound of the files of segments and spares
+  size_t min_segments_ = 0;        // lower bound of the number of segments and spares
+  std::vector<std::byte> buffer_;  // buffer for writing to a file
   UniqueFd file_;
   uint64_t salt_ = 0;
   uint64_t last_lsn_ = 0;

@@ -16,7 +16,7 @@ constexpr char kMagic[8] = {'g', 'r', 'p', 'h', 'd', 's', 't', '2'};
 
 struct Head {
   char magic[8];
-  uint64_t checksum;  // of all that comes behind it
+  uint64_t checksum;  // checksum of all that follows
   uint64_t lsn;
   uint64_t next_id;
 };

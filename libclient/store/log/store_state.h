@@ -7,16 +7,16 @@
 
 namespace graphd::store {
 
-// What is true of a store's pages as a whole: kept in RocksDB, where a flush makes it true together
-// with the pages, and beside memory that lasts.
+// The state of a store's pages as a whole. It is stored in RocksDB, where it becomes durable in the
+// same flush as the pages, and in a PersistentArena.
 struct StoreState {
-  uint64_t lsn = 0;  // every push up to it is in the pages
-  uint32_t next_id = 1;
+  uint64_t lsn = 0;      // the pages have all pushes up to this one
+  uint32_t next_id = 1;  // id of the next table
   ClientTable::Entries clients;
 };
 
-// As bytes, with a checksum: it may be of tens of thousands of clients, and is written each time
-// the log is cut.
+// Encodes the state as bytes with a checksum. It is binary because it may have tens of thousands of
+// clients, and is written whenever the log is truncated.
 std::string EncodeState(const StoreState& state);
 // Throws Error(kCorrupt).
 StoreState DecodeState(const std::string& text);

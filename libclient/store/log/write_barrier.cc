@@ -7,7 +7,7 @@
 namespace graphd::store {
 namespace {
 
-// Not less than what a pipeline counts for it, so that all that waited finds room there.
+// Counts at least what the pipeline counts for a push, so that all waiting pushes fit there.
 uint64_t WaitingBytes(const Push& push) {
   return push.payload.size() + push.rows.size_bytes() + 256;
 }
@@ -18,7 +18,7 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
   const uint64_t bytes = WaitingBytes(push);
   {
     std::lock_guard lock(mutex_);
-    if (shut_) {
+    if (closed_) {
       if (waiting_bytes_ > 0 && waiting_bytes_ + bytes > max_bytes_) {
         Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(waiting_bytes_),
               " wait already while a checkpoint is taken; try again");
@@ -27,28 +27,28 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
       waiting_.push_back({std::move(table), push, std::move(done)});
       return;
     }
-    inside_++;
+    submitting_++;
   }
-  // Not under the lock: it may read from the disk, and call `done`.
+  // The lock is not held, because Submit may read from the disk, and call `done`.
   const auto leave = [this](void*) {
     std::lock_guard lock(mutex_);
-    if (--inside_ == 0) idle_.notify_all();
+    if (--submitting_ == 0) idle_.notify_all();
   };
   const std::unique_ptr<void, decltype(leave)> guard(this, leave);
   pipeline_.Submit(std::move(table), push, std::move(done));
 }
 
-void WriteBarrier::Shut() {
+void WriteBarrier::Close() {
   {
     std::unique_lock lock(mutex_);
-    if (shut_) {
+    if (closed_) {
       Throw(ErrorCode::kOverloaded, "another checkpoint is being taken; try again");
     }
-    shut_ = true;
-    idle_.wait(lock, [this] { return inside_ == 0; });
+    closed_ = true;
+    idle_.wait(lock, [this] { return submitting_ == 0; });
   }
   try {
-    pipeline_.WaitDone(pipeline_.Cut(nullptr));
+    pipeline_.WaitDone(pipeline_.Snapshot(nullptr));
   } catch (const Error&) {
     Open();
     throw;
@@ -56,14 +56,14 @@ void WriteBarrier::Shut() {
 }
 
 void WriteBarrier::Open() {
-  // New pushes go on waiting until the queue is empty, or a client's next push could overtake one
-  // of its own and make it look like a repetition.
+  // New pushes have to wait until the queue is empty. Otherwise a client's next push could overtake
+  // an earlier one, which would then look like a repetition.
   for (;;) {
     Waiting next;
     {
       std::lock_guard lock(mutex_);
       if (waiting_.empty()) {
-        shut_ = false;
+        closed_ = false;
         return;
       }
       next = std::move(waiting_.front());
@@ -78,19 +78,19 @@ void WriteBarrier::Open() {
   }
 }
 
-WriteBarrierHold::WriteBarrierHold(WriteBarrier& gate, std::chrono::milliseconds limit)
-    : gate_(gate), limit_(limit) {
-  gate_.Shut();
-  watch_ = std::thread([this] {
+WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseconds limit)
+    : barrier_(barrier), limit_(limit) {
+  barrier_.Close();
+  timer_ = std::thread([this] {
     {
       std::unique_lock lock(mutex_);
       expired_ = !wake_.wait_for(lock, limit_, [this] { return released_; });
       if (expired_) {
         LogError("pushes were held for ", limit_.count() / 1000,
-                 " s by a checkpoint that did not come to its end; they go on without it");
+                 " s by a checkpoint that was not finished; they continue without it");
       }
     }
-    gate_.Open();
+    barrier_.Open();
   });
 }
 
@@ -100,7 +100,7 @@ WriteBarrierHold::~WriteBarrierHold() {
     released_ = true;
   }
   wake_.notify_all();
-  watch_.join();
+  timer_.join();
 }
 
 void WriteBarrierHold::CheckHeld() const {

@@ -11,25 +11,26 @@
 
 #include "store/log/pipeline.h"
 
-// Where pushes wait while a checkpoint is taken: in the order in which they came, up to a bound. It
-// knows nothing of what they change. Thread-safe.
+// Lets pushes pass to a pipeline, or makes them wait in order, up to a bound, while a checkpoint is
+// taken. Thread-safe.
 
 namespace graphd::store {
 
 class WriteBarrier {
  public:
-  // `max_bytes` of pushes may wait, `pipeline` outlives it.
+  // At most `max_bytes` of pushes wait. `pipeline` outlives the barrier.
   WriteBarrier(Pipeline& pipeline, uint64_t max_bytes)
       : pipeline_(pipeline), max_bytes_(max_bytes) {}
 
-  // As Pipeline::Submit; while the gate is shut the push waits, and what Pipeline::Submit would
-  // throw comes to `done`. Throws Error(kOverloaded) if too much waits already.
+  // Calls Pipeline::Submit. While the barrier is closed, the push waits, and errors of that call
+  // are passed to `done`; then it only throws Error(kOverloaded), if too much waits already.
   void Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done);
 
-  // No push comes in any more, and all that did are done when it returns. Throws
-  // Error(kOverloaded) if the gate is shut already, Error(kIo) if the log has failed.
-  void Shut();
-  // Those that wait go first.
+  // Closes the barrier and waits until the pushes that have passed are done. Throws Error:
+  // kOverloaded if it is closed already or the disk is full, kIo if the log has failed; then it is
+  // open, or stays as it was.
+  void Close();
+  // Submits the pushes that wait, and then opens the barrier.
   void Open();
 
  private:
@@ -41,33 +42,34 @@ class WriteBarrier {
 
   Pipeline& pipeline_;
   const uint64_t max_bytes_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the members below; not held during calls of the pipeline
   std::condition_variable idle_;
-  bool shut_ = false;
-  uint64_t inside_ = 0;  // calls of Pipeline::Submit
+  bool closed_ = false;
+  uint64_t submitting_ = 0;  // calls of Pipeline::Submit that have not returned
   uint64_t waiting_bytes_ = 0;
   std::deque<Waiting> waiting_;
 };
 
-// Keeps a gate shut while it lives, but no longer than `limit`: a checkpoint whose maker is stuck
-// must not stop training.
+// Keeps a barrier closed while it lives, but no longer than `limit`: a checkpoint that makes no
+// progress must not stop training.
 class WriteBarrierHold {
  public:
-  WriteBarrierHold(WriteBarrier& gate, std::chrono::milliseconds limit);
+  // Closes the barrier. Throws as WriteBarrier::Close.
+  WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseconds limit);
   ~WriteBarrierHold();
   WriteBarrierHold(const WriteBarrierHold&) = delete;
   WriteBarrierHold& operator=(const WriteBarrierHold&) = delete;
 
-  // Throws Error(kDeadline) if it has let go.
+  // Throws Error(kDeadline) if the limit has passed and the barrier was opened.
   void CheckHeld() const;
 
  private:
-  WriteBarrier& gate_;
+  WriteBarrier& barrier_;
   const std::chrono::milliseconds limit_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards released_ and expired_
   std::condition_variable wake_;
   bool released_ = false, expired_ = false;
-  std::thread watch_;
+  std::thread timer_;
 };
 
 }  // namespace graphd::store

@@ -18,7 +18,7 @@
 namespace graphd::store {
 namespace {
 
-// Memory that ends with those who have it, and never shrinks.
+// Creates memory that is freed with its last user, and that can't be resized.
 UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
   UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) ThrowErrno("can't make memory for", name);
@@ -50,20 +50,20 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
     fd_ = OpenPart(".rows", mapped_, kept);
     const size_t lsns = num_pages() * sizeof(uint64_t);
     const UniqueFd fd = OpenPart(".lsns", lsns, kept);
-    Take(fd.get(), 0, lsns);
+    Allocate(fd.get(), 0, lsns);
     lsns_ = HugeArray<uint64_t>(fd.get(), num_pages(), "the numbers of pages");
   } else {
     fd_ = MakeMemory(name, mapped_);
     lsns_ = HugeArray<uint64_t>(num_pages(), "the numbers of pages");
   }
   reader_fd_ = OpenFile(StrCat("/proc/self/fd/", fd_.get()), O_RDONLY);
-  // The words are touched by every reader; they are small.
-  Take(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
+  // Every reader reads the words; they are small.
+  Allocate(fd_.get(), 0, (num_pages() + 1) * sizeof(uint64_t));
   std::byte* base = MapAligned(fd_.get(), mapped_, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
   }
-  // Large pages where the kernel has them for shared memory; elsewhere JoinOnePage makes them.
+  // Use huge pages if the kernel has them for shared memory; otherwise CollapseOnePage makes them.
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
   values_ = base + offset;
@@ -75,18 +75,19 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   }
 }
 
-void Arena::Take(int fd, uint64_t offset, uint64_t bytes) const {
-  TakeMemory(fd, offset, bytes, path_,
-             StrCat(name_, ": no memory for another ", HumanBytes(bytes), " of a table"));
+void Arena::Allocate(int fd, uint64_t offset, uint64_t bytes) const {
+  AllocateFile(fd, offset, bytes, path_,
+               StrCat(name_, ": no memory for another ", HumanBytes(bytes), " of a table"));
 }
 
-// Anonymous memory comes in large pages if it can.
+// Starts to count the pages of states. Anonymous memory gets huge pages from the kernel, and is not
+// counted.
 void Arena::CountStates() {
   const bool counts = states_.fd && !shape_.small_pages;
   full_states_ = FullPages(counts ? states_.floats.size() * sizeof(float) : 0);
 }
 
-// A file of the table. One that was kept must be there and have this size.
+// Opens a file of the table. A file that was kept must exist and have this size.
 UniqueFd Arena::OpenPart(const char* suffix, size_t bytes, bool kept) const {
   const std::string path = path_ + suffix;
   UniqueFd fd = OpenFile(path, kept ? O_RDWR : O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -108,7 +109,7 @@ Arena::States Arena::OpenStates(size_t state_floats, bool kept) const {
     states.floats = HugeArray<float>(floats, kWhat);
   } else {
     const std::string suffix = StrCat(".state", state_floats);
-    // A process that ended just before it made the file has not used it.
+    // If the file is missing, the earlier process ended before it created and used it.
     const bool there = kept && FileExists(path_ + suffix);
     states.fd = OpenPart(suffix.c_str(), RoundUp(floats * sizeof(float), BlockUses::kBlock), there);
     states.floats = HugeArray<float>(states.fd.get(), floats, kWhat);
@@ -134,7 +135,7 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   if (states.fd) {
     EachResident([&](uint64_t page) {
       const Range range = StatesOf(page, state_floats);
-      Take(states.fd.get(), range.begin, range.end - range.begin);
+      Allocate(states.fd.get(), range.begin, range.end - range.begin);
     });
   }
   shape_.state_floats = state_floats;
@@ -190,7 +191,7 @@ Arena::Range Arena::StatesOf(uint64_t page, size_t state_floats) const noexcept 
   return {begin, begin + static_cast<uint64_t>(rows_of(page)) * row_bytes};
 }
 
-uint64_t Arena::MostOf(uint64_t page) const noexcept {
+uint64_t Arena::MaxBytesOf(uint64_t page) const noexcept {
   const auto blocks = [](const Range& range) {
     return RoundUp(range.end, BlockUses::kBlock) -
            range.begin / BlockUses::kBlock * BlockUses::kBlock;
@@ -198,32 +199,32 @@ uint64_t Arena::MostOf(uint64_t page) const noexcept {
   return blocks(ValuesOf(page)) + blocks(StatesOf(page, shape_.state_floats));
 }
 
-void Arena::Punch(uint64_t begin, uint64_t bytes) noexcept {
+void Arena::PunchHole(uint64_t begin, uint64_t bytes) noexcept {
   const auto offset = static_cast<off_t>(ArenaValuesOffset(shape_.rows) + begin);
   int result = 0;
   do {
     result = ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
                          static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
-  GRAPHD_CHECK(result == 0, "memory of our own can be given back");
+  GRAPHD_CHECK(result == 0, "our own memory can be freed");
 }
 
-// The page is in memory now.
+// Counts a page that is in memory now.
 void Arena::Count(const Range& values, const Range& states) {
   full_values_.Add(values.begin, values.end,
-                   [this](uint64_t at) { to_join_.push_back(values_ + at); });
+                   [this](uint64_t at) { to_collapse_.push_back(values_ + at); });
   full_states_.Add(states.begin, states.end, [this](uint64_t at) {
-    to_join_.push_back(reinterpret_cast<std::byte*>(states_.floats.data()) + at);
+    to_collapse_.push_back(reinterpret_cast<std::byte*>(states_.floats.data()) + at);
   });
 }
 
-bool Arena::JoinOnePage() {
+bool Arena::CollapseOnePage() {
   std::byte* page = nullptr;
   {
     std::lock_guard lock(blocks_mutex_);
-    if (to_join_.empty()) return false;
-    page = to_join_.back();
-    to_join_.pop_back();
+    if (to_collapse_.empty()) return false;
+    page = to_collapse_.back();
+    to_collapse_.pop_back();
   }
   CollapsePages(page, kHugePage);
   return true;
@@ -236,16 +237,16 @@ uint64_t Arena::Reserve(uint64_t page) {
   bool states_added = false;
   try {
     taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
-      Take(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
+      Allocate(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
     });
     states_added = true;
     taken += state_blocks_.Add(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-      if (states_.fd) Take(states_.fd.get(), begin, bytes);
+      if (states_.fd) Allocate(states_.fd.get(), begin, bytes);
     });
   } catch (const Error&) {
-    value_blocks_.Drop(values.begin, values.end,
-                       [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
-    if (states_added) state_blocks_.Drop(states.begin, states.end, [](uint64_t, uint64_t) {});
+    value_blocks_.Remove(values.begin, values.end,
+                         [&](uint64_t begin, uint64_t bytes) { PunchHole(begin, bytes); });
+    if (states_added) state_blocks_.Remove(states.begin, states.end, [](uint64_t, uint64_t) {});
     throw;
   }
   Count(values, states);
@@ -258,7 +259,7 @@ uint64_t Arena::TakeOver(uint64_t page) noexcept {
     UnlockAbsent(page, word);
     return 0;
   }
-  // As if it had changed: a reader may have begun before.
+  // Counts as a change, because a reader may have begun before.
   Unlock(page, word);
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   std::lock_guard lock(blocks_mutex_);
@@ -271,11 +272,13 @@ uint64_t Arena::TakeOver(uint64_t page) noexcept {
 uint64_t Arena::Release(uint64_t page) noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   std::lock_guard lock(blocks_mutex_);
-  const uint64_t given = value_blocks_.Drop(
-      values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { Punch(begin, bytes); });
-  return given + state_blocks_.Drop(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-    ::madvise(reinterpret_cast<std::byte*>(states_.floats.data()) + begin, bytes, MADV_DONTNEED);
-  });
+  const uint64_t given = value_blocks_.Remove(
+      values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { PunchHole(begin, bytes); });
+  return given +
+         state_blocks_.Remove(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
+           ::madvise(reinterpret_cast<std::byte*>(states_.floats.data()) + begin, bytes,
+                     MADV_DONTNEED);
+         });
 }
 
 bool Arena::TryRead(int64_t row, std::byte* out) noexcept {

@@ -13,10 +13,13 @@
 #include "store/rows/block_uses.h"
 #include "store/rows/full_pages.h"
 
-// The rows of one table in memory that trainers of this machine may map read-only (ArenaReader),
-// and in the daemon's own memory what optimisers keep beside the rows, and the number of the last
-// push that each page has seen. The memory ends with the process, or lies in files of a tmpfs
-// (PersistentArena) and is there for the next one.
+// The memory of one table: its rows, which trainers of this machine may map read-only
+// (ArenaReader); and, in the daemon's own memory, the optimiser state and the sequence number of
+// each page's last push. The memory is freed with the process, or is in files of a tmpfs
+// (PersistentArena) and is found there by the next process.
+//
+// Any thread may call Lock, TryLock, Reserve, Release, CollapseOnePage and TryRead. Rows, states
+// and lsn of a page are guarded by the page's lock.
 
 namespace graphd::store {
 
@@ -26,23 +29,24 @@ class Arena {
     int64_t rows = 0;
     size_t row_bytes = 0;
     size_t state_floats = 0;  // per row
-    // Pages of 4 KiB only, so that those of the table can go one by one.
+    // Use pages of 4 KiB only, so that the table's pages can be evicted one by one.
     bool small_pages = false;
   };
 
-  // Where its files are, in a tmpfs: their names begin with `path`.
+  // The files of an arena in a tmpfs.
   struct Files {
-    std::string path;
-    bool kept = false;  // what lies there is gone on with; otherwise made anew
+    std::string path;   // prefix of their names
+    bool kept = false;  // whether their contents are used; otherwise they are created empty
   };
-  // What optimisers keep, of all rows.
+  // The optimiser state of all rows.
   struct States {
-    UniqueFd fd;  // none unless it lies in a file
+    UniqueFd fd;  // the file, if there is one
     HugeArray<float> floats;
   };
 
-  // Takes address space only: memory comes with each page. `name` shows in /proc/PID/maps. Throws
-  // Error: kOverloaded; kNotFound or kCorrupt if `files` are kept and are not there, or others.
+  // Only maps address space; Reserve allocates the memory of each page. `name` is shown in
+  // /proc/PID/maps. Throws Error: kOverloaded; kNotFound or kCorrupt if `files` are kept, and are
+  // missing or have another size.
   Arena(const std::string& name, Shape shape, const Files* files = nullptr);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -51,20 +55,20 @@ class Arena {
   const Shape& shape() const noexcept { return shape_; }
   uint64_t num_pages() const noexcept { return ArenaPages(shape_.rows); }
   int64_t rows_of(uint64_t page) const noexcept;
-  // For trainers: can't be written through, nor opened anew for writing.
+  // Returns the descriptor for trainers, which can't be used to write, nor to reopen for writing.
   int reader_fd() const noexcept { return reader_fd_.get(); }
 
-  // Gives rows that had no state one, of zeros. Nobody uses the arena's state meanwhile.
+  // Gives state of zeros to rows that had none. No other thread uses the arena's state meanwhile.
   States MakeStates(size_t state_floats) const;
-  // Returns the memory that the states of pages that are there take now. Throws Error(kOverloaded)
-  // before anything has changed.
+  // Returns the memory that the states of resident pages take. Throws Error(kOverloaded) before
+  // anything has changed.
   uint64_t AdoptStates(size_t state_floats, States states);
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
-  // How often rows of a checkpoint began to come, or ended; odd while they come, and nobody reads
-  // others' rows meanwhile.
+  // Counts the begins and ends of restores from a checkpoint. The count is odd during a restore,
+  // when readers must not use rows that they have read.
   uint64_t restores() const noexcept { return words_[num_pages()].load(std::memory_order_acquire); }
-  // One thread at a time.
+  // Called by one thread at a time.
   void SetRestoring(bool restoring) noexcept {
     const uint64_t word = restores();
     if ((word % 2 != 0) != restoring) words_[num_pages()].store(word + 1);
@@ -76,85 +80,89 @@ class Arena {
     return states_.floats.data() + static_cast<size_t>(row) * shape_.state_floats;
   }
 
-  // What a change of the page looks at beside its rows.
+  // Prefetches what a change of the page needs besides its rows.
   void PrefetchPage(uint64_t page) const noexcept {
     __builtin_prefetch(&words_[page], 1);
     __builtin_prefetch(&lsns_[page], 1);
   }
 
-  // The number of the last push that the page has seen; for whoever holds its lock.
+  // The sequence number of the page's last push. The caller holds the page's lock.
   uint64_t lsn(uint64_t page) const noexcept { return lsns_[page]; }
   void SetLsn(uint64_t page, uint64_t lsn) noexcept {
     __atomic_store_n(&lsns_[page], lsn, __ATOMIC_RELEASE);
   }
 
-  // Waits while another changes the page; returns the word before, without kPageLocked.
+  // Waits while another thread has the page locked. Returns the word before, without kPageLocked.
   uint64_t Lock(uint64_t page) noexcept;
-  // The same, but false if it would have to wait. Comes before what is read next for all threads
-  // (as a push's pin does, which then looks at the word).
+  // Returns false instead of waiting. Sequentially consistent with later reads (Table::PinPage
+  // depends on it).
   bool TryLock(uint64_t page, uint64_t& word_before) noexcept;
-  // The page has changed, or come into memory.
+  // Unlocks a page that has changed, or was loaded.
   void Unlock(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store(((word_before | kPageResident) + kPageChange), std::memory_order_release);
   }
-  // It has gone from memory.
+  // Unlocks a page that was evicted.
   void UnlockAbsent(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store((word_before & ~kPageResident) + kPageChange, std::memory_order_release);
   }
-  // It is as before.
+  // Unlocks a page that is as before.
   void UnlockUnchanged(uint64_t page, uint64_t word_before) noexcept {
     words_[page].store(word_before, std::memory_order_release);
   }
 
-  // For whoever holds the lock of a page that comes into memory: takes memory for its values now,
-  // so that a shortage is Error(kOverloaded) and no SIGBUS, and for its state when it is written.
-  // Returns the bytes that no other page has taken: blocks of 4 KiB belong to all that lie in them.
+  // Allocates memory for the values of a page that is loaded, so that a shortage is
+  // Error(kOverloaded) and not SIGBUS; its state takes memory when it is written. The caller holds
+  // the page's lock. Returns the bytes that no other page had allocated, because blocks of 4 KiB
+  // are shared by the pages in them.
   uint64_t Reserve(uint64_t page);
-  // The page goes: gives back what only it has taken.
+  // Frees the memory that only this page uses, and returns its bytes. The caller holds the page's
+  // lock.
   uint64_t Release(uint64_t page) noexcept;
-  // For a page of files that were kept and that nobody else uses yet: takes the lock that an
-  // earlier process held, and returns the memory that the page takes.
+  // Takes over a page of files that were kept, before other threads use it: releases the lock that
+  // an earlier process may have held, and returns the memory that the page takes.
   uint64_t TakeOver(uint64_t page) noexcept;
-  // The most that Reserve returns.
-  uint64_t MostOf(uint64_t page) const noexcept;
+  // Returns an upper bound of what Reserve returns.
+  uint64_t MaxBytesOf(uint64_t page) const noexcept;
 
-  // Makes a large page of small ones, if there is one that is all in memory and wasn't joined yet;
-  // false if there is none. Any thread; nobody exchanges the states meanwhile.
-  bool JoinOnePage();
+  // Collapses small pages into a huge page, if there is one that is all in memory and was not
+  // collapsed yet; returns false if there is none. AdoptStates must not run meanwhile.
+  bool CollapseOnePage();
 
-  // Copies the row if its page is in memory, whole and unchanged meanwhile. Waits while it changes.
+  // Copies the row if its page is in memory; the copy is never torn. Waits while the page is
+  // locked.
   bool TryRead(int64_t row, std::byte* out) noexcept;
-  // For whoever holds the page's lock.
+  // The caller holds the page's lock.
   void Write(int64_t row, const std::byte* from) noexcept;
 
  private:
   struct Range {
     uint64_t begin, end;
   };
-  Range ValuesOf(uint64_t page) const noexcept;                       // in values_
-  Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // in states_, in bytes
-  void Punch(uint64_t begin, uint64_t bytes) noexcept;
-  void Take(int fd, uint64_t offset, uint64_t bytes) const;  // memory, now
+  Range ValuesOf(uint64_t page) const noexcept;                       // byte range in values_
+  Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // byte range in states_
+  void PunchHole(uint64_t begin, uint64_t bytes) noexcept;
+  void Allocate(int fd, uint64_t offset, uint64_t bytes) const;
   UniqueFd OpenPart(const char* suffix, size_t bytes, bool kept) const;
   States OpenStates(size_t state_floats, bool kept) const;
   template <class F>
   void EachResident(const F& f) const;
   void CountStates();
-  void Count(const Range& values, const Range& states);  // under blocks_mutex_
+  void Count(const Range& values, const Range& states);  // with blocks_mutex_ held
 
   Shape shape_;
   const std::string name_;
-  const std::string path_;  // of its files; empty: it has none
+  const std::string path_;  // prefix of its files; empty if there are none
   UniqueFd fd_, reader_fd_;
   size_t mapped_ = 0;
   std::atomic<uint64_t>* words_ = nullptr;
   std::byte* values_ = nullptr;
   HugeArray<uint64_t> lsns_;  // by page
   States states_;
-  std::mutex blocks_mutex_;  // guards the rest, and taking and giving back what they count
+  // Guards the members below, and is held while the memory that they count is allocated or freed.
+  std::mutex blocks_mutex_;
   BlockUses value_blocks_, state_blocks_;
-  FullPages full_values_{0}, full_states_{0};  // of what has small pages now
-  std::vector<std::byte*> to_join_;            // large pages that are all there
+  FullPages full_values_{0}, full_states_{0};  // only memory with small pages
+  std::vector<std::byte*> to_collapse_;        // huge pages that are all in memory
 };
 
 }  // namespace graphd::store

@@ -12,15 +12,16 @@
 #include "base/huge_pages.h"
 #include "base/row_access.h"
 
-// How a table's rows lie in memory that several processes map, and how a row is read there: what
-// Arena, which writes, and ArenaReader, which only reads, have in common.
+// The layout of a table's rows in memory that several processes map, and the functions that read
+// and write a row there. Arena writes the memory, ArenaReader only reads it.
 //
-// First a word per page of 64 rows and one of the whole table, then the values, row after row. A
-// page's word is a sequence lock (Boehm, "Can seqlocks get along with programming language memory
-// models?", 2012): bit 0 is set while somebody changes the page, bit 1 says that the page is in
-// memory, and the rest counts changes. Who reads a row compares the word before and after, and so
-// never sees a row half changed. The table's word is odd while the rows of a checkpoint come in:
-// who has read rows compares it, too, and so never sees some of them.
+// The memory begins with a word per page of 64 rows and one word for the table; then come the
+// values, row after row. A page's word is a sequence lock (Boehm, "Can seqlocks get along with
+// programming language memory models?", 2012): bit 0 is set while the page is being changed, bit 1
+// is set if the page is in memory, and the other bits count changes. A reader compares the word
+// before and after it copies a row, and so never returns a torn row. The table's word is odd while
+// a checkpoint is being restored: a reader compares it as well, and so never returns a mixture of
+// old and restored rows.
 
 namespace graphd::store {
 
@@ -38,12 +39,12 @@ constexpr uint64_t RoundUp(uint64_t bytes, uint64_t to) noexcept {
   return (bytes + to - 1) / to * to;
 }
 
-// Where the values begin; the words begin at 0.
+// Returns the offset of the values; the words begin at 0.
 constexpr uint64_t ArenaValuesOffset(int64_t rows) noexcept {
   return RoundUp((ArenaPages(rows) + 1) * sizeof(uint64_t), kHugePage);
 }
 
-// The whole; nothing if no machine has that much.
+// Returns the size of the whole memory, or nothing if no machine has that much.
 constexpr std::optional<uint64_t> ArenaBytes(int64_t rows, size_t row_bytes) noexcept {
   uint64_t values = 0;
   if (rows < 0 || __builtin_mul_overflow(static_cast<uint64_t>(rows), row_bytes, &values) ||
@@ -53,10 +54,11 @@ constexpr std::optional<uint64_t> ArenaBytes(int64_t rows, size_t row_bytes) noe
   return RoundUp(ArenaValuesOffset(rows) + values, kHugePage);
 }
 
-// Pages are locked for microseconds, or while one comes from the disk.
+// Waits between attempts to get a page's lock, which is held for microseconds, or while the page is
+// read from the disk.
 class Backoff {
  public:
-  static constexpr int kSpins = 80;  // Wait calls before the first that sleeps, for 50 microseconds
+  static constexpr int kSpins = 80;  // calls of Wait before the first that sleeps (50 microseconds)
 
   void Wait() noexcept {
     if (rounds_ < 64) {
@@ -75,20 +77,20 @@ class Backoff {
   int rounds_ = 0;
 };
 
-// ThreadSanitizer can't see that a sequence lock tells a torn row: for it, rows are copied in
-// pieces that the language knows to be whole.
+// ThreadSanitizer can't know that a sequence lock detects torn rows: for it, rows are copied in
+// pieces that the language guarantees to be atomic.
 #ifdef __SANITIZE_THREAD__
 constexpr bool kWholeRows = false;
 #else
 constexpr bool kWholeRows = true;
 #endif
 
-// Acquire and release cost nothing on x86-64, and make the words' order that of the values.
-// ThreadSanitizer, which moves nothing, would keep a clock of its own for each piece: gigabytes.
+// Acquire and release cost nothing on x86-64, and order the values with the words. ThreadSanitizer
+// does not reorder, and would keep a vector clock for each piece, which takes gigabytes.
 constexpr int kPieceLoad = kWholeRows ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 constexpr int kPieceStore = kWholeRows ? __ATOMIC_RELEASE : __ATOMIC_RELAXED;
 
-// Only the arena's side is aligned.
+// Copies atomically in pieces of T. Only the arena's side is aligned.
 template <class T>
 void LoadPieces(const std::byte* from, std::byte* to, size_t bytes) noexcept {
   const T* source = reinterpret_cast<const T*>(from);
@@ -132,8 +134,8 @@ inline void StoreRow(const std::byte* from, std::byte* to, size_t bytes) noexcep
   }
 }
 
-// Copies a row of the word's page, whole and unchanged meanwhile. False if the page is not in
-// memory, or somebody keeps it locked for longer than `most_waits` of Backoff.
+// Copies a row of the word's page; the copy is never torn. Returns false if the page is not in
+// memory, or stays locked for more than `most_waits` waits of Backoff.
 inline bool ReadRow(const std::atomic<uint64_t>& word, const std::byte* from, size_t row_bytes,
                     std::byte* out, int most_waits) noexcept {
   Backoff backoff;

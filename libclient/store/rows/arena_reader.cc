@@ -13,7 +13,7 @@
 namespace graphd::store {
 namespace {
 
-constexpr int kMostWaits = Backoff::kSpins + 150;  // some ten milliseconds
+constexpr int kMostWaits = Backoff::kSpins + 150;  // lasts some ten milliseconds
 
 }  // namespace
 

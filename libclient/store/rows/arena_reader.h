@@ -10,15 +10,15 @@
 #include "store/rows/arena_layout.h"
 
 // A trainer's view of a table's rows in its daemon's memory: Arena::reader_fd, mapped read-only.
-// Never a torn row; rows whose pages are not in memory are for the daemon to bring. Thread-safe.
-// The daemon can't see what is read here, so under a bound of memory only its own reads and pushes
-// keep pages in.
+// Rows are never torn; rows whose pages are not in memory must be requested from the daemon.
+// Thread-safe. The daemon does not see these reads, so with a memory budget only its own reads and
+// pushes keep pages from being evicted.
 
 namespace graphd::store {
 
 class ArenaReader {
  public:
-  // `fd` is taken over. Throws Error(kInvalid) if it is not an arena of this shape, so that no
+  // Takes ownership of `fd`. Throws Error: kInvalid if it is not an arena of this shape, so that no
   // access can fault later; kOverloaded if it can't be mapped.
   ArenaReader(UniqueFd fd, int64_t rows, size_t row_bytes);
   ~ArenaReader();
@@ -28,19 +28,19 @@ class ArenaReader {
   int64_t rows() const noexcept { return rows_; }
   size_t row_bytes() const noexcept { return row_bytes_; }
 
-  // False if the row's page is not in memory, or has been locked for some ten milliseconds, as when
-  // the daemon was killed. `row` is in range.
+  // Copies a row, which is in range. Returns false if the row's page is not in memory, or has been
+  // locked for some ten milliseconds, as after the daemon was killed.
   bool TryRead(int64_t row, std::byte* out) const noexcept;
 
-  // Row rows[i] goes to out row i, or to out row to[i] if `to` is not empty. `missing` gets those
-  // that TryRead would not give, or all if a checkpoint's rows come in meanwhile, as positions in
-  // `rows`; their places in `out` are undefined. Throws Error(kInvalid), with nothing read, if a
-  // row is out of range.
+  // Copies row rows[i] to row i of `out`, or to row to[i] if `to` is not empty. Sets `missing` to
+  // the positions in `rows` that could not be read as with TryRead, or to all if a checkpoint is
+  // restored meanwhile; their rows in `out` are undefined. Throws Error(kInvalid), before any read,
+  // if a row is out of range.
   void Read(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
             std::vector<uint32_t>& missing) const;
 
  private:
-  template <size_t kLines>  // WithLines
+  template <size_t kLines>  // cache lines of a row (WithLines)
   void ReadEach(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
                 std::vector<uint32_t>& missing) const;
   const std::atomic<uint64_t>& word(int64_t row) const noexcept { return words_[row / kPageRows]; }

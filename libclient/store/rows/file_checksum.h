@@ -9,12 +9,12 @@
 
 namespace graphd::store {
 
-// The XXH3-64 of bytes that come piece by piece.
+// The XXH3-64 checksum of bytes that are added piece by piece.
 class FileChecksum {
  public:
   FileChecksum() : state_(XXH3_createState()) { XXH3_64bits_reset(state_.get()); }
   void Add(const void* data, size_t bytes) { XXH3_64bits_update(state_.get(), data, bytes); }
-  // 16 hexadecimal digits.
+  // Returns 16 hexadecimal digits.
   std::string Digits() const;
 
  private:
@@ -24,7 +24,8 @@ class FileChecksum {
   std::unique_ptr<XXH3_state_t, Free> state_;
 };
 
-// Of a file's first `size` bytes. Throws Error(kCorrupt) if it has fewer.
+// Returns the checksum of a file's first `size` bytes. Throws Error(kCorrupt) if it has fewer,
+// Error(kIo).
 std::string ChecksumOfFile(const std::string& path, uint64_t size);
 
 }  // namespace graphd::store

@@ -8,18 +8,18 @@
 
 namespace graphd::store {
 
-// How much of each large page of an array is in memory. Not thread-safe.
+// Counts how much of each huge page of an array is in memory. Not thread-safe.
 class FullPages {
  public:
   explicit FullPages(uint64_t bytes) : there_(bytes / kHugePage) {}
 
-  // The bytes from `begin` to `end`, which were not counted yet, are in memory now. Calls
-  // full(offset) for each large page that is all there with them.
+  // Counts the bytes from `begin` to `end`, which are in memory now and were not counted before.
+  // Calls full(offset) for each huge page that is thereby complete.
   template <class F>
   void Add(uint64_t begin, uint64_t end, const F& full) {
     while (begin < end) {
       const uint64_t page = begin / kHugePage;
-      if (page >= there_.size()) return;  // the end of the array is less than one
+      if (page >= there_.size()) return;  // the array ends with part of a huge page
       const uint64_t some = std::min(end, (page + 1) * kHugePage) - begin;
       there_[page] += static_cast<uint32_t>(some);
       if (there_[page] == kHugePage) full(page * kHugePage);

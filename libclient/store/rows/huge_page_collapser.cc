@@ -7,7 +7,7 @@
 namespace graphd::store {
 namespace {
 
-constexpr auto kJoinEvery = std::chrono::seconds(1);
+constexpr auto kCollapseInterval = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -25,12 +25,12 @@ HugePageCollapser::~HugePageCollapser() {
 
 void HugePageCollapser::Run() {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kJoinEvery, [this] { return stopping_; })) {
+  while (!wake_.wait_for(lock, kCollapseInterval, [this] { return stopping_; })) {
     lock.unlock();
     for (const std::shared_ptr<Table>& table : tables_()) {
       bool more = true;
       while (more) {
-        more = table->JoinOnePage();
+        more = table->CollapseOnePage();
         std::lock_guard stop(mutex_);
         more = more && !stopping_;
       }

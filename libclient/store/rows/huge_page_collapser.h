@@ -11,11 +11,11 @@
 
 namespace graphd::store {
 
-// A thread that makes large pages of the small ones in which rows came into memory, once a second,
-// where all of a large one is there.
+// A thread that collapses the small pages in which rows were loaded into huge pages, once a second,
+// wherever all of a huge page is in memory.
 class HugePageCollapser {
  public:
-  // `tables`: those that there are now; called by the thread.
+  // `tables` returns the current tables. The thread calls it.
   explicit HugePageCollapser(std::function<std::vector<std::shared_ptr<Table>>()> tables);
   ~HugePageCollapser();
   HugePageCollapser(const HugePageCollapser&) = delete;

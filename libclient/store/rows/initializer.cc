@@ -42,7 +42,7 @@ void FillFloats(const Initializer& init, int64_t id, T* out, size_t count) {
   }
 }
 
-// Calls f(T()) for integers and bool; false for other dtypes.
+// Calls f(T()) for integers and bool; returns false for other dtypes.
 template <class F>
 bool VisitIntegers(DType dtype, F f) {
   switch (dtype) {

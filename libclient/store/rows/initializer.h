@@ -6,17 +6,17 @@
 
 #include "graphd/tensor_spec.h"
 
-// First values of a table's rows (graphd/tensor_spec.h). Normal ones are drawn by Box and Muller's
-// method in double precision.
+// The first values of a table's rows (Initializer in graphd/tensor_spec.h). Normal values are drawn
+// by the Box-Muller method in double precision.
 
 namespace graphd::store {
 
-// Throws Error(kInvalid) unless rows of `dtype` can begin so: random values are for float32 and
-// float64; constants for those and, where they are whole and fit, for integers and bool, and zero
-// for every dtype.
+// Throws Error(kInvalid) unless the initialiser suits rows of `dtype`: random values need float32
+// or float64; constants also suit integers and bool if they are whole and in range; zero suits
+// every dtype.
 void CheckInitializer(const Initializer& initializer, DType dtype);
 
-// The elements of the row with this global id; `row` is a whole number of elements.
+// Fills the row with the first values for this id. `row` has a whole number of elements.
 void FillRow(const Initializer& initializer, DType dtype, int64_t id, std::span<std::byte> row);
 
 }  // namespace graphd::store

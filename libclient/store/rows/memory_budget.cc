@@ -9,8 +9,9 @@
 namespace graphd::store {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(60);
-constexpr auto kLook = std::chrono::milliseconds(20);  // pages that were touched may go now
+constexpr auto kTimeout = std::chrono::seconds(60);
+// Interval at which a waiting call tries to evict pages that were referenced before.
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -37,12 +38,12 @@ void MemoryBudget::Remove(Evictable* table) {
   std::erase(tables_, table);
 }
 
-void MemoryBudget::Room::Use(uint64_t bytes) noexcept {
-  if (bytes > bytes_) bound_->Force(bytes - bytes_);
+void MemoryBudget::Allocation::Use(uint64_t bytes) noexcept {
+  if (bytes > bytes_) budget_->ForceAllocate(bytes - bytes_);
   bytes_ -= std::min(bytes, bytes_);
 }
 
-void MemoryBudget::Give(uint64_t bytes) noexcept {
+void MemoryBudget::Free(uint64_t bytes) noexcept {
   if (bytes == 0) return;
   std::lock_guard lock(mutex_);
   used_ -= bytes;
@@ -50,7 +51,7 @@ void MemoryBudget::Give(uint64_t bytes) noexcept {
   changed_.notify_all();
 }
 
-void MemoryBudget::Force(uint64_t bytes) noexcept {
+void MemoryBudget::ForceAllocate(uint64_t bytes) noexcept {
   std::lock_guard lock(mutex_);
   used_ += bytes;
 }
@@ -59,19 +60,19 @@ bool MemoryBudget::Fits(uint64_t bytes) const noexcept {
   return limit_ == 0 || used() + bytes <= limit_ || used() == 0;
 }
 
-std::optional<MemoryBudget::Room> MemoryBudget::TryTake(uint64_t bytes) {
+std::optional<MemoryBudget::Allocation> MemoryBudget::TryAllocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (limit_ != 0 && used() + bytes > limit_ - limit_ / 8) return {};
   used_ += bytes;
-  return Room(this, bytes);
+  return Allocation(this, bytes);
 }
 
-MemoryBudget::Room MemoryBudget::Take(uint64_t bytes, const std::string& table) {
+MemoryBudget::Allocation MemoryBudget::Allocate(uint64_t bytes, const std::string& table) {
   using Clock = std::chrono::steady_clock;
   std::unique_lock lock(mutex_);
   const uint64_t failures = failures_;
   std::optional<uint64_t> asked_at;
-  auto deadline = Clock::now() + kPatience;
+  auto deadline = Clock::now() + kTimeout;
   while (!Fits(bytes)) {
     const uint64_t seen = changes_;
     lock.unlock();
@@ -80,10 +81,10 @@ MemoryBudget::Room MemoryBudget::Take(uint64_t bytes, const std::string& table) 
       clean_();
     }
     lock.lock();
-    changed_.wait_for(lock, kLook,
+    changed_.wait_for(lock, kPollInterval,
                       [&] { return changes_ != seen || failures_ != failures || Fits(bytes); });
     if (changes_ != seen) {
-      deadline = Clock::now() + kPatience;
+      deadline = Clock::now() + kTimeout;
     } else if (failures_ != failures && failure_ != nullptr) {
       Throw(failure_->code(), table, ": its memory is full, ", HumanBytes(limit_),
             " for all tables, and changed pages can't be written back: ", failure_->what());
@@ -97,12 +98,13 @@ MemoryBudget::Room MemoryBudget::Take(uint64_t bytes, const std::string& table) 
   return {this, bytes};
 }
 
-// True if it freed something. Goes round twice at most: once to clear what was touched.
+// Returns whether it freed something. The hand goes round twice at most: the first round clears
+// the reference marks.
 bool MemoryBudget::Evict(uint64_t bytes) {
   std::lock_guard clock(clock_mutex_);
   uint64_t pages = 0, freed = 0, dirty = 0, evicted = 0;
   for (const Evictable* table : tables_) pages += table->evictable_pages();
-  // Some more than is wanted, so that not each page that comes must look for one that goes.
+  // Evict some more than is wanted, so that not every load of a page needs an eviction.
   const uint64_t ahead = bytes + limit_ / 64;
   for (uint64_t left = 2 * pages; left > 0 && used() + ahead > limit_; left--) {
     while (hand_table_ >= tables_.size() || hand_page_ >= tables_[hand_table_]->evictable_pages()) {
@@ -113,10 +115,10 @@ bool MemoryBudget::Evict(uint64_t bytes) {
     const Evictable::Outcome outcome = tables_[hand_table_]->Evict(hand_page_++, given);
     if (outcome == Evictable::Outcome::kDirty) dirty++;
     if (outcome == Evictable::Outcome::kEvicted) evicted++;
-    Give(given);
+    Free(given);
     freed += given;
   }
-  if (dirty > evicted && evicted != 0) clean_();  // before somebody must wait for it
+  if (dirty > evicted && evicted != 0) clean_();  // before a caller must wait for it
   return freed != 0;
 }
 
@@ -134,7 +136,7 @@ void MemoryBudget::Reserve(uint64_t bytes, size_t pages, const std::string& tabl
   };
   while (!mine()) {
     const uint64_t seen = changes_;
-    if (!changed_.wait_for(lock, kPatience, [&] { return changes_ != seen || mine(); })) {
+    if (!changed_.wait_for(lock, kTimeout, [&] { return changes_ != seen || mine(); })) {
       tickets_.erase(ticket);
       changed_.notify_all();
       Throw(ErrorCode::kOverloaded, table, ": pushes in work take all the memory, ",

@@ -14,31 +14,32 @@
 
 #include "graphd/error.h"
 
-// The bound of the memory that all tables of a store take. Whoever brings a page in takes memory
-// first; where there is none, pages that are not in use and whose changes are in RocksDB go, those
-// first that have not been touched for long (the CLOCK algorithm); where there are none of these,
-// it waits until some are written back. A push pledges the memory of all its pages before it pins
-// the first, so pushes that wait hold nothing that another one waits for. Thread-safe.
+// The memory budget of all tables of a store. Memory is allocated from it before a page is loaded.
+// If none is left, clean pages that nothing has pinned are evicted (CLOCK); if there are none,
+// the caller waits until pages are written back. A push reserves the memory of all its pages
+// before it pins the first, so a waiting push holds nothing that another one waits for.
+// Thread-safe.
 
 namespace graphd::store {
 
-// What has pages that can go.
+// A table whose pages can be evicted.
 class Evictable {
  public:
   enum class Outcome {
     kEvicted,
-    kKept,   // absent, in use, or touched since it was asked for last
-    kDirty,  // must be written back first
+    kKept,   // the page is absent, in use, or was referenced since the last call for it
+    kDirty,  // the page must be written back first
   };
   virtual ~Evictable() = default;
   virtual uint64_t evictable_pages() const noexcept = 0;
-  // Does not wait. Gives what it frees to `freed`, in bytes.
+  // Evicts the page if it is clean and not in use. Does not wait. Sets `freed` to the bytes that
+  // it frees.
   virtual Outcome Evict(uint64_t page, uint64_t& freed) noexcept = 0;
 };
 
 class MemoryBudget {
  public:
-  // 0: no bound.
+  // A `limit` of 0 means that memory is not bounded.
   explicit MemoryBudget(uint64_t limit) : limit_(limit) {}
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
@@ -46,43 +47,45 @@ class MemoryBudget {
   bool bounded() const noexcept { return limit_ != 0; }
   uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
-  // `clean` is called, without locks, when pages should be written back; it may do that itself or
-  // have it done, and CleanDone follows each time. Not while others use this.
+  // Sets the function that is called when pages should be written back. It writes them or requests
+  // it; CleanDone is called after each time. It is called without mutex_. Not thread-safe.
   void SetCleaner(std::function<void()> clean) { clean_ = std::move(clean); }
-  // `error`: why pages could not be written back; who waits for them is told.
+  // Reports the end of a write-back. `error` is why pages could not be written back, or null; it
+  // is passed on to those who wait for memory.
   void CleanDone(const Error* error);
-  // Pages were written back, or are no longer in use.
+  // Reports that pages were written back, or are no longer in use.
   void Changed() noexcept;
 
   void Add(Evictable* table);
   void Remove(Evictable* table);
 
-  // Memory that was taken and is not yet used; what is left is given back.
-  class Room {
+  // Memory that was allocated from the budget and is not yet used. The destructor frees the rest.
+  class Allocation {
    public:
-    Room(MemoryBudget* bound, uint64_t bytes) : bound_(bound), bytes_(bytes) {}
-    Room(Room&& o) noexcept : bound_(o.bound_), bytes_(std::exchange(o.bytes_, 0)) {}
-    Room& operator=(Room&&) = delete;
-    ~Room() { bound_->Give(bytes_); }
-    // Somewhat more than there is left is not refused.
+    Allocation(MemoryBudget* budget, uint64_t bytes) : budget_(budget), bytes_(bytes) {}
+    Allocation(Allocation&& o) noexcept : budget_(o.budget_), bytes_(std::exchange(o.bytes_, 0)) {}
+    Allocation& operator=(Allocation&&) = delete;
+    ~Allocation() { budget_->Free(bytes_); }
+    // Marks bytes as used by a page. Using slightly more than is left is allowed.
     void Use(uint64_t bytes) noexcept;
 
    private:
-    MemoryBudget* bound_;
+    MemoryBudget* budget_;
     uint64_t bytes_;
   };
-  // Waits for memory. What is larger than the bound gets it when nothing else is there. Throws
-  // Error with `table`'s name: kOverloaded if nothing goes on for a minute, or why pages can't be
-  // written back.
-  Room Take(uint64_t bytes, const std::string& table);
-  // Nothing if it would take the last eighth.
-  std::optional<Room> TryTake(uint64_t bytes);
-  void Give(uint64_t bytes) noexcept;
-  // Regardless of the bound; the next Take makes up for it.
-  void Force(uint64_t bytes) noexcept;
+  // Waits for memory, and evicts pages. More than the whole budget is allocated when nothing else
+  // is. Throws Error, naming `table`: kOverloaded if there is no progress for a minute, or the
+  // error of a write-back.
+  Allocation Allocate(uint64_t bytes, const std::string& table);
+  // Returns nothing if the last eighth of the budget would be used.
+  std::optional<Allocation> TryAllocate(uint64_t bytes);
+  void Free(uint64_t bytes) noexcept;
+  // Allocates even beyond the budget; the next Allocate evicts pages for it.
+  void ForceAllocate(uint64_t bytes) noexcept;
 
-  // Waits, first come, first served, until the pages of all pushes in work fit together with these.
-  // Throws Error(kOverloaded) if they never will, or nothing goes on for a minute.
+  // Waits, in order of arrival, until the pages of all pushes being applied fit together with
+  // these, and reserves their memory. Throws Error(kOverloaded) if they never fit, or if there is
+  // no progress for a minute.
   void Reserve(uint64_t bytes, size_t pages, const std::string& table);
   void Unreserve(uint64_t bytes) noexcept;
 
@@ -93,19 +96,19 @@ class MemoryBudget {
   const uint64_t limit_;
   std::function<void()> clean_;
 
-  std::mutex clock_mutex_;  // before mutex_; guards tables_ and the hand
+  std::mutex clock_mutex_;  // guards tables_ and the clock's hand; taken before mutex_
   std::vector<Evictable*> tables_;
   size_t hand_table_ = 0;
   uint64_t hand_page_ = 0;
 
-  mutable std::mutex mutex_;  // guards the rest; used_ is changed under it
+  mutable std::mutex mutex_;  // guards the members below; used_ is read without it
   std::condition_variable changed_;
   std::atomic<uint64_t> used_ = 0;
   uint64_t reserved_ = 0;
   uint64_t changes_ = 0, failures_ = 0;
-  std::unique_ptr<Error> failure_;  // of the last CleanDone
+  std::unique_ptr<Error> failure_;  // error of the last CleanDone
   uint64_t next_ticket_ = 0;
-  std::set<uint64_t> tickets_;  // of those who wait to pledge
+  std::set<uint64_t> tickets_;  // tickets of waiting calls of Reserve
 };
 
 }  // namespace graphd::store

@@ -42,8 +42,8 @@ std::string FullMemoryDir(const std::string& path) {
                 "(--embedding_memory)");
 }
 
-void TakeMemory(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
-                const std::string& what) {
+void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
+                  const std::string& what) {
   if (bytes == 0) return;
   int error = 0;
   do {

@@ -5,15 +5,16 @@
 
 namespace graphd::store {
 
-// The tmpfs that every Linux has, for memory that lasts.
+// The tmpfs that every Linux has, used for memory that survives the process.
 inline constexpr const char* kDefaultMemoryDir = "/dev/shm";
 
-// For messages: that the tmpfs which holds `path` is full, and what to do.
+// Returns a message that the tmpfs which holds `path` is full, with a remedy.
 std::string FullMemoryDir(const std::string& path);
 
-// Takes the memory of a part of a file now: later a shortage would be a SIGBUS. `path`: where the
-// file is, empty for a memfd. Throws kOverloaded: `what`, and how to make room.
-void TakeMemory(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
-                const std::string& what);
+// Allocates the memory of a part of a file at once; otherwise a later shortage would raise SIGBUS.
+// `path` is the path of the file, empty for a memfd. Throws Error(kOverloaded) with `what` and a
+// remedy.
+void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
+                  const std::string& what);
 
 }  // namespace graphd::store

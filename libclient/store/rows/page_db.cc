@@ -31,11 +31,11 @@ constexpr char kPagePrefix = 'p';
 constexpr char kTextPrefix = 't';
 
 struct ValueHeader {
-  uint64_t checksum;  // of the rest of the value, seeded by the key
+  uint64_t checksum;  // checksum of the rest of the value, seeded by the key
   uint64_t lsn;
 };
 
-// Big endian, so that a table's pages lie together and in order.
+// Keys are big endian, so that a table's pages are contiguous and in order.
 struct PageKey {
   PageKey(uint32_t table, uint64_t page) {
     const uint32_t big_table = htobe32(table);
@@ -63,14 +63,14 @@ void Check(const rocksdb::Status& status, const std::string& directory) {
   ErrorCode code = ErrorCode::kIo;
   if (status.IsCorruption()) code = ErrorCode::kCorrupt;
   if (status.IsNoSpace()) code = ErrorCode::kOverloaded;
-  // Another process's lock has no code of its own.
+  // There is no status code for a lock that another process holds.
   if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
     code = ErrorCode::kExists;
   }
   Throw(code, directory, ": ", status.ToString());
 }
 
-// Why the value is no good, or an empty text.
+// Returns why the value is damaged, or an empty text.
 std::string Verify(const rocksdb::Slice& key, const rocksdb::Slice& value) {
   if (value.size() < sizeof(ValueHeader)) return StrCat("it has ", value.size(), " bytes");
   uint64_t checksum;
@@ -101,7 +101,7 @@ rocksdb::WriteOptions Unlogged() {
 
 constexpr const char* kChecksumName = "graphd-xxh3";
 
-// A table's checksum is taken while it is written.
+// Computes the checksum of a table file while it is written.
 class TableChecksum final : public rocksdb::FileChecksumGenerator {
  public:
   void Update(const char* data, size_t bytes) override { checksum_.Add(data, bytes); }
@@ -123,16 +123,16 @@ class ChecksumFactory final : public rocksdb::FileChecksumGenFactory {
   const char* Name() const override { return kChecksumName; }
 };
 
-// Not every file system has it.
+// Returns whether the file system supports direct I/O.
 bool HasDirectIo(const std::string& directory) {
   const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
   if (fd >= 0) ::close(fd);
   return fd >= 0;
 }
 
-// Its own log is a file beside the pages, and the first line of it that finds no room on the disk
-// ends the process at the next one: an assertion in Debian's build of 7.8. Its warnings are of
-// writers that wait for a flush, as a write-back cycle means to.
+// Replaces RocksDB's own log, a file next to the pages: after a line that does not fit on a full
+// disk, the next line aborts the process (an assertion in Debian's build of 7.8). Warnings are left
+// out, because they are about writers that wait for a flush, which a write-back cycle intends.
 class RocksLog final : public rocksdb::Logger {
  public:
   RocksLog() : rocksdb::Logger(rocksdb::InfoLogLevel::ERROR_LEVEL) {}
@@ -144,19 +144,19 @@ class RocksLog final : public rocksdb::Logger {
   }
 };
 
-// Buffers, of which one is filled while the others are written.
+// Sizes of a write buffer. One buffer is filled while the others are written.
 constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
 
 rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
   rocksdb::Options options;
   options.create_if_missing = true;
-  // Trained floats do not compress.
+  // Trained floats can't be compressed.
   options.compression = rocksdb::kNoCompression;
-  // A write-back cycle should be a few large files, since a page's older values are in the way of
-  // each compaction: with 64 KiB values the memtable's own costs are nothing.
+  // A write-back cycle should produce a few large files, since older values of pages slow down each
+  // compaction. With values of 64 KiB the overhead of the memtable is negligible.
   const int buffers = memory == 0 ? 3 : 2;
   options.max_write_buffer_number = buffers;
-  // Writers wait when so many are full; one more, begun, is there beside them.
+  // Writers wait when this many buffers are full; one more may be partly filled.
   options.write_buffer_size = memory == 0 ? kLargestBuffer
                                           : std::clamp(memory / static_cast<uint64_t>(buffers + 1),
                                                        kLeastBuffer, kLargestBuffer);
@@ -164,8 +164,8 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
   options.max_bytes_for_level_base = uint64_t{2} << 30;
   options.max_background_jobs = 2;
   options.atomic_flush = true;
-  // Nobody reads these files soon: they would only take the page cache, and copying into it takes a
-  // processor from those who train.
+  // These files are not read soon: they would only fill the page cache, and copying into it takes
+  // processor time from trainers.
   options.use_direct_io_for_flush_and_compaction = HasDirectIo(directory);
   options.max_open_files = 512;
   options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-// RocksDB as the store uses it: one value per page of a table, and some named texts. Nothing is in
-// RocksDB's own log (the push log does that job, ten times faster at recovery), so what was put is
-// safe when Flush returns, and all of it at once: after a crash the database holds everything up to
-// some flush. Every value carries its checksum. Thread-safe.
+// RocksDB as the store uses it: one value per page of a table, and some named texts. RocksDB's own
+// log is not used, because the push log replaces it and recovers ten times faster. So values are
+// on the disk when Flush returns, all of them atomically: after a crash the database holds
+// everything up to some flush. Every value has a checksum. Thread-safe. All methods throw
+// Error(kIo), and Error(kOverloaded) if the disk is full.
 
 namespace rocksdb {
 class DB;
@@ -31,22 +32,23 @@ class PageDb {
 
   enum class Mode : uint8_t { kReadWrite, kReadOnly };
 
-  // Opens or makes it; in read-only mode it has to be there, and stays as it is. `memory`: of what
-  // was put and is not on the disk yet, 8 MiB at least; 0: as much as is good for large tables.
-  // Throws Error: kExists if another process has it open, kNotFound, kCorrupt, kIo.
+  // Opens the database, or creates it; in read-only mode it must exist and is not changed. `memory`
+  // bounds the buffers of values that are not on the disk yet, 8 MiB at least; 0 uses a size that
+  // suits large tables. Throws Error: kExists if another process has it open, kNotFound, kCorrupt,
+  // kIo.
   explicit PageDb(std::string directory, Mode mode = Mode::kReadWrite, uint64_t memory = 0);
   ~PageDb();
   PageDb(const PageDb&) = delete;
   PageDb& operator=(const PageDb&) = delete;
 
   void PutPages(std::span<const Page> pages);
-  // Fills `out` and returns the page's number, or nothing if it was never put. It may have
-  // `shorter` bytes, and zeros are what it lacks then. Throws Error(kCorrupt) if its size or
-  // checksum is wrong.
+  // Fills `out` and returns the page's sequence number, or nothing if it was never put. A page of
+  // `shorter` bytes is accepted, too, and the rest is filled with zeros. Throws Error(kCorrupt) if
+  // its size or checksum is wrong.
   std::optional<uint64_t> GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
                                   size_t shorter = SIZE_MAX) const;
-  // Calls f(page, lsn, bytes) for the table's pages in order, for loading it at once; a bad page
-  // goes to `bad(page, why)`.
+  // Calls f(page, lsn, bytes) for all pages of the table in order, in one pass, and bad(page, why)
+  // for damaged pages.
   void EachPage(uint32_t table,
                 const std::function<void(uint64_t, uint64_t, std::span<const std::byte>)>& f,
                 const std::function<void(uint64_t, const std::string&)>& bad) const;
@@ -57,16 +59,16 @@ class PageDb {
   std::vector<std::string> TextNames(const std::string& prefix) const;
   void RemoveText(const std::string& name);
 
-  // Of the tables that it consists of, by their files' names, FileChecksum's digits from when they
-  // were written; without those that another program wrote.
+  // Returns the checksums (FileChecksum::Digits) of RocksDB's table files by name, as computed when
+  // they were written. Files that another program wrote are left out.
   std::map<std::string, std::string> FileChecksums() const;
-  // Waits until all that was put is on the disk.
+  // Waits until all values that were put are on the disk.
   void Flush();
-  // Makes `directory`, which can be opened as a database of what is safe now: its files are hard
-  // links if it lies on the same disk. Throws Error(kExists) if it is there already.
+  // Creates `directory` as a copy of the database as of the last flush. Its files are hard links if
+  // it is on the same file system. Throws Error(kExists) if it exists.
   void LinkTo(const std::string& directory);
-  uint64_t bytes() const;   // of its files, about
-  uint64_t memory() const;  // of what is not on the disk yet
+  uint64_t bytes() const;   // approximate size of its files
+  uint64_t memory() const;  // size of values that are not on the disk yet
 
  private:
   std::string directory_;

@@ -10,23 +10,23 @@
 
 namespace graphd::store {
 
-// Who pushes, drawn at random once by each client.
+// The identity of a client that pushes, which each client draws at random once.
 struct ClientId {
   uint64_t high = 0;
   uint64_t low = 0;
   auto operator<=>(const ClientId&) const = default;
 };
 
-// One change of one table: the unit that is logged, applied once, and acknowledged. A view; who
-// submits it keeps `rows` and `payload` alive until it is done.
+// One change of one table: the unit that is logged, applied once, and acknowledged. A view: the
+// caller that submits it keeps `rows` and `payload` alive until it is done.
 struct Push {
   uint64_t lsn = 0;  // log sequence number: 1, 2, 3 ... in the order of application
   uint32_t table = 0;
   UpdateRule rule;
   ClientId client;
-  uint64_t sequence = 0;               // ascends per client
-  std::span<const int64_t> rows;       // of this partition, 0 .. num_rows - 1
-  std::span<const std::byte> payload;  // as much for each of `rows`: row_bytes, or what kLoad has
+  uint64_t sequence = 0;               // increases per client
+  std::span<const int64_t> rows;       // row numbers in this partition, 0 .. num_rows - 1
+  std::span<const std::byte> payload;  // for each row the same bytes: row_bytes, or more for kLoad
 };
 
 }  // namespace graphd::store

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-// Names of a store's texts in RocksDB.
+// The names of a store's texts in RocksDB.
 
 namespace graphd::store {
 

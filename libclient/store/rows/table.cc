@@ -12,10 +12,10 @@
 namespace graphd::store {
 namespace {
 
-// Rows of which all that is needed is fetched: with value, state and gradient each is more than a
-// core fetches at once.
+// Rows to prefetch with value, state and gradient: together these are more than a core fetches at a
+// time.
 constexpr size_t kApplyAhead = 2;
-constexpr size_t kPagesAhead = 8;  // of a row's page, what stands beside its rows
+constexpr size_t kPagesAhead = 8;  // rows whose pages' bookkeeping is prefetched
 
 uint64_t PageOf(int64_t row) { return static_cast<uint64_t>(row / kPageRows); }
 
@@ -40,7 +40,7 @@ Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBudget& memory, RowI
              {spec.rows, row_bytes_, StateFloats(spec.state, elements_), memory.bounded()}, files),
       dirty_(arena_.num_pages()),
       pins_(memory.bounded() ? arena_.num_pages() : 0),
-      touched_(memory.bounded() ? arena_.num_pages() : 0),
+      referenced_(memory.bounded() ? arena_.num_pages() : 0),
       attributes_(std::move(spec.attributes)) {
   const size_t have = ids_ == nullptr ? 0 : ids_->size();
   if (first_spec_.first_id == -1 && have != Index(first_spec_.rows)) {
@@ -52,7 +52,7 @@ Table::Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBudget& memory, RowI
 
 Table::~Table() {
   memory_.Remove(this);
-  memory_.Give(used_);
+  memory_.Free(used_);
 }
 
 std::string Table::attributes() const {
@@ -75,7 +75,7 @@ void Table::AdoptStates(OptimizerState state, Arena::States states) {
   later_spec_ = first_spec_;
   later_spec_.state = state;
   used_ += taken;
-  memory_.Force(taken);
+  memory_.ForceAllocate(taken);
   spec_.store(&later_spec_, std::memory_order_release);
 }
 
@@ -109,19 +109,20 @@ size_t Table::BytesOf(uint64_t page) const noexcept {
   return Index(arena_.rows_of(page)) * (row_bytes_ + state_bytes());
 }
 
-// The page's lock, with the page in memory. The caller holds no lock that Take could wait for.
+// Locks the page when it is in memory, and loads it if needed. The caller holds no lock that
+// MemoryBudget::Allocate could wait for. Returns the page's word before.
 uint64_t Table::LockLoaded(uint64_t page) {
   for (;;) {
     const uint64_t word = arena_.Lock(page);
     if ((word & kPageResident) != 0) return word;
     arena_.UnlockUnchanged(page, word);
-    BringIn(page);
+    MakeResident(page);
   }
 }
 
-// Memory first, while nothing is locked.
-void Table::BringIn(uint64_t page) {
-  MemoryBudget::Room room = memory_.Take(MostOf(page), named_);
+// Loads the page unless it is in memory. Memory is allocated first, while no lock is held.
+void Table::MakeResident(uint64_t page) {
+  MemoryBudget::Allocation memory = memory_.Allocate(MaxBytesOf(page), named_);
   std::shared_lock states(states_mutex_);
   const uint64_t word = arena_.Lock(page);
   if ((word & kPageResident) != 0) {
@@ -129,7 +130,7 @@ void Table::BringIn(uint64_t page) {
     return;
   }
   try {
-    Load(page, room);
+    Load(page, memory);
   } catch (...) {
     arena_.UnlockUnchanged(page, word);
     throw;
@@ -137,27 +138,27 @@ void Table::BringIn(uint64_t page) {
   arena_.Unlock(page, word);
 }
 
-uint64_t Table::MostOf(uint64_t page) {
+uint64_t Table::MaxBytesOf(uint64_t page) {
   std::shared_lock states(states_mutex_);
-  return arena_.MostOf(page);
+  return arena_.MaxBytesOf(page);
 }
 
-void Table::Reserve(uint64_t page, MemoryBudget::Room& room) {
+void Table::Reserve(uint64_t page, MemoryBudget::Allocation& memory) {
   const uint64_t taken = arena_.Reserve(page);
-  room.Use(taken);
+  memory.Use(taken);
   used_ += taken;
-  Touched(page);
+  MarkReferenced(page);
 }
 
-void Table::Load(uint64_t page, MemoryBudget::Room& room) {
+void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
   std::vector<std::byte> bytes(BytesOf(page));
   std::optional<uint64_t> lsn;
   try {
-    // It may be of the time before the table had a state.
+    // The page may have been written before the table had state.
     lsn = db_.GetPage(id_, page, bytes, Index(arena_.rows_of(page)) * row_bytes_);
   } catch (const Error& error) {
     Throw(error.code(), named_, ": ", error.what(),
-          "; restore a checkpoint, or write these rows anew after dropping the table");
+          "; restore a checkpoint, or drop the table and write these rows again");
   }
   if (!lsn) {
     const TableSpec& spec = first_spec_;
@@ -167,7 +168,7 @@ void Table::Load(uint64_t page, MemoryBudget::Room& room) {
       FillRow(spec.initializer, spec.dtype, id, {bytes.data() + Index(i) * row_bytes_, row_bytes_});
     }
   }
-  Reserve(page, room);
+  Reserve(page, memory);
   arena_.SetLsn(page, lsn.value_or(0));
   FillPage(page, bytes);
 }
@@ -180,7 +181,7 @@ void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
   }
   const size_t values = Index(rows) * row_bytes_;
   if (const size_t size = Index(rows) * state_bytes(); size != 0) {
-    // Nothing there: it is of the time before the table had a state.
+    // Missing state means that the page was written before the table had any.
     const size_t there = std::min(size, bytes.size() - values);
     std::memcpy(arena_.state(begin), bytes.data() + values, there);
     std::memset(reinterpret_cast<std::byte*>(arena_.state(begin)) + there, 0, size - there);
@@ -200,10 +201,11 @@ uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>&
           return;
         }
         last = std::max(last, lsn);
-        std::optional<MemoryBudget::Room> room = memory_.TryTake(arena_.MostOf(page));
-        if (!room) return;
+        std::optional<MemoryBudget::Allocation> memory =
+            memory_.TryAllocate(arena_.MaxBytesOf(page));
+        if (!memory) return;
         const uint64_t word = arena_.Lock(page);
-        Reserve(page, *room);
+        Reserve(page, *memory);
         arena_.SetLsn(page, lsn);
         FillPage(page, bytes);
         arena_.Unlock(page, word);
@@ -228,7 +230,7 @@ void Table::TakeOver(uint64_t written_lsn) {
   for (uint64_t page = 0; page < arena_.num_pages(); page++) {
     const uint64_t taken = arena_.TakeOver(page);
     used_ += taken;
-    memory_.Force(taken);
+    memory_.ForceAllocate(taken);
     if (arena_.lsn(page) > written_lsn) dirty_[page].store(kChanged, std::memory_order_relaxed);
   }
 }
@@ -241,8 +243,8 @@ void Table::Read(std::span<const int64_t> rows, std::byte* out) {
       if (i + ahead < rows.size()) {
         PrefetchBytes<lines>(arena_.value(rows[i + ahead]), row_bytes_);
       }
-      while (!arena_.TryRead(rows[i], out + i * row_bytes_)) BringIn(PageOf(rows[i]));
-      Touched(PageOf(rows[i]));
+      while (!arena_.TryRead(rows[i], out + i * row_bytes_)) MakeResident(PageOf(rows[i]));
+      MarkReferenced(PageOf(rows[i]));
     }
   });
 }
@@ -250,12 +252,13 @@ void Table::Read(std::span<const int64_t> rows, std::byte* out) {
 void Table::Touch(std::span<const int64_t> rows) {
   for (const int64_t row : rows) {
     const uint64_t page = PageOf(row);
-    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0) BringIn(page);
+    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0)
+      MakeResident(page);
   }
 }
 
-// The pin comes before the look at the word, and Evict's lock before its look at the pins: one of
-// them sees the other.
+// Pins the page before it reads the word, while Evict locks the word before it reads the pins: so
+// one of the two sees the other.
 void Table::PinPage(uint64_t page) {
   pins_[page].fetch_add(1, std::memory_order_seq_cst);
   const uint64_t word = arena_.word(page).load(std::memory_order_seq_cst);
@@ -274,11 +277,11 @@ Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
   {
     std::shared_lock states(states_mutex_);
     for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
-      for (const uint32_t pick : order.lane(lane)) {
-        const uint64_t page = PageOf(push.rows[pick]);
+      for (const uint32_t position : order.lane(lane)) {
+        const uint64_t page = PageOf(push.rows[position]);
         if (!pages.empty() && pages.back() == page) continue;
         pages.push_back(page);
-        bytes += arena_.MostOf(page);
+        bytes += arena_.MaxBytesOf(page);
       }
     }
   }
@@ -289,7 +292,7 @@ Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
   for (const uint64_t page : pages) {
     pins.pages_.push_back(page);
     PinPage(page);
-    Touched(page);
+    MarkReferenced(page);
   }
   return pins;
 }
@@ -306,8 +309,8 @@ Table::Outcome Table::Evict(uint64_t page, uint64_t& freed) noexcept {
   if ((arena_.word(page).load(std::memory_order_relaxed) & kPageResident) == 0) {
     return Outcome::kKept;
   }
-  if (touched_[page].load(std::memory_order_relaxed) != 0) {
-    touched_[page].store(0, std::memory_order_relaxed);
+  if (referenced_[page].load(std::memory_order_relaxed) != 0) {
+    referenced_[page].store(0, std::memory_order_relaxed);
     return Outcome::kKept;
   }
   std::shared_lock states(states_mutex_);
@@ -329,34 +332,34 @@ Table::Outcome Table::Evict(uint64_t page, uint64_t& freed) noexcept {
   return outcome;
 }
 
-void Table::Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
+void Table::Apply(const Push& push, std::span<const uint32_t> positions, Scratch& scratch) {
   std::shared_lock states(states_mutex_);
   scratch.gradient.resize(elements_);
   scratch.row.resize(row_bytes_);
-  WithLines(row_bytes_, [&](auto lines) { ApplyEach<lines>(push, picks, scratch); });
+  WithLines(row_bytes_, [&](auto lines) { ApplyEach<lines>(push, positions, scratch); });
 }
 
 template <size_t kLines>
-void Table::ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch& scratch) {
-  const auto row_of = [&](size_t i) { return push.rows[picks[i]]; };
+void Table::ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch) {
+  const auto row_of = [&](size_t i) { return push.rows[positions[i]]; };
   const size_t payload_bytes = push.rows.empty() ? 0 : push.payload.size() / push.rows.size();
-  for (size_t i = 0; i < picks.size();) {
+  for (size_t i = 0; i < positions.size();) {
     const auto page = PageOf(row_of(i));
     const uint64_t word = arena_.Lock(page);
-    GRAPHD_CHECK((word & kPageResident) != 0, "pages were brought in before");
+    GRAPHD_CHECK((word & kPageResident) != 0, "pages were loaded before");
     const bool seen = arena_.lsn(page) >= push.lsn;
     UndoLog* const undo = seen ? nullptr : scratch.undo_log;
     if (undo != nullptr) undo->Begin(id_, page, arena_.lsn(page), row_bytes_, state_bytes());
-    while (i < picks.size() && PageOf(row_of(i)) == page) {
+    while (i < positions.size() && PageOf(row_of(i)) == page) {
       size_t end = i + 1;
-      while (end < picks.size() && row_of(end) == row_of(i)) end++;
-      if (end - 1 + kPagesAhead < picks.size()) {
-        const uint64_t ahead = PageOf(push.rows[picks[end - 1 + kPagesAhead]]);
+      while (end < positions.size() && row_of(end) == row_of(i)) end++;
+      if (end - 1 + kPagesAhead < positions.size()) {
+        const uint64_t ahead = PageOf(push.rows[positions[end - 1 + kPagesAhead]]);
         arena_.PrefetchPage(ahead);
         __builtin_prefetch(&dirty_[ahead], 1);
       }
-      if (end - 1 + kApplyAhead < picks.size()) {
-        const uint32_t ahead = picks[end - 1 + kApplyAhead];
+      if (end - 1 + kApplyAhead < positions.size()) {
+        const uint32_t ahead = positions[end - 1 + kApplyAhead];
         const int64_t row = push.rows[ahead];
         PrefetchBytesToWrite<kLines>(arena_.value(row), row_bytes_);
         PrefetchBytes<kLines>(push.payload.data() + ahead * payload_bytes, payload_bytes);
@@ -368,10 +371,10 @@ void Table::ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch
         }
       }
       if (undo != nullptr) {
-        undo->Keep(row_of(i), arena_.value(row_of(i)),
+        undo->Save(row_of(i), arena_.value(row_of(i)),
                    reinterpret_cast<const std::byte*>(arena_.state(row_of(i))));
       }
-      if (!seen) ApplyRow(push, picks.subspan(i, end - i), scratch);
+      if (!seen) ApplyRow(push, positions.subspan(i, end - i), scratch);
       i = end;
     }
     if (seen) {
@@ -385,10 +388,10 @@ void Table::ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch
   }
 }
 
-void Table::LoadRowAndState(const Push& push, uint32_t pick) {
-  const int64_t row = push.rows[pick];
+void Table::LoadRowAndState(const Push& push, uint32_t position) {
+  const int64_t row = push.rows[position];
   const size_t bytes = push.payload.size() / push.rows.size();
-  const std::byte* from = push.payload.data() + pick * bytes;
+  const std::byte* from = push.payload.data() + position * bytes;
   arena_.Write(row, from);
   if (bytes > row_bytes_) {
     std::memcpy(arena_.state(row), from + row_bytes_, bytes - row_bytes_);
@@ -397,12 +400,12 @@ void Table::LoadRowAndState(const Push& push, uint32_t pick) {
   }
 }
 
-// `same`: the positions that name one row.
+// Applies the push to one row; `same` are its positions in the push.
 void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch) {
   if (push.rule.kind == UpdateKind::kLoad) return LoadRowAndState(push, same.back());
   const int64_t row = push.rows[same.front()];
-  const auto payload = [&](uint32_t pick) {
-    return push.payload.data() + size_t{pick} * row_bytes_;
+  const auto payload = [&](uint32_t position) {
+    return push.payload.data() + size_t{position} * row_bytes_;
   };
   if (push.rule.kind == UpdateKind::kSet) {
     arena_.Write(row, payload(same.back()));
@@ -414,7 +417,7 @@ void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& 
     value = scratch.row;
   }
   if (push.rule.kind == UpdateKind::kAdd) {
-    for (const uint32_t pick : same) AddRow(first_spec_.dtype, payload(pick), value);
+    for (const uint32_t position : same) AddRow(first_spec_.dtype, payload(position), value);
   } else {
     Step(push.rule, elements_, Gradient(push, same, scratch),
          reinterpret_cast<float*>(value.data()), arena_.state(row));
@@ -425,11 +428,11 @@ void Table::ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& 
 const float* Table::Gradient(const Push& push, std::span<const uint32_t> same,
                              Scratch& scratch) const {
   const auto* all = reinterpret_cast<const float*>(push.payload.data());
-  const auto gradient = [&](uint32_t pick) { return all + pick * elements_; };
+  const auto gradient = [&](uint32_t position) { return all + position * elements_; };
   if (same.size() == 1) return gradient(same.front());
   std::copy_n(gradient(same.front()), elements_, scratch.gradient.data());
-  for (const uint32_t pick : same.subspan(1)) {
-    const float* more = gradient(pick);
+  for (const uint32_t position : same.subspan(1)) {
+    const float* more = gradient(position);
     for (size_t k = 0; k < elements_; k++) scratch.gradient[k] += more[k];
   }
   if (push.rule.mean_of_duplicates != 0) {
@@ -445,7 +448,7 @@ uint64_t Table::NextDirty(uint64_t page) const noexcept {
 }
 
 void Table::Written(uint64_t page) noexcept {
-  uint8_t taken = kTaken;  // or it has changed again
+  uint8_t taken = kWriting;  // unless it has changed again
   dirty_[page].compare_exchange_strong(taken, kClean, std::memory_order_release,
                                        std::memory_order_relaxed);
 }
@@ -456,7 +459,7 @@ uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
   std::shared_lock states(states_mutex_);
   bytes.resize(BytesOf(page));
   const uint64_t word = arena_.Lock(page);
-  dirty_[page].store(kTaken, std::memory_order_relaxed);
+  dirty_[page].store(kWriting, std::memory_order_relaxed);
   const uint64_t lsn = arena_.lsn(page);
   std::memcpy(bytes.data(), arena_.value(begin), values);
   if (bytes.size() > values) {

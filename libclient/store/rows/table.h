@@ -19,25 +19,25 @@
 #include "store/rows/table_spec.h"
 #include "store/rows/undo_log.h"
 
-// This machine's rows of one distributed tensor or embedding. Pages come into memory when they are
-// first touched, from RocksDB or, if they were never written, from the initialiser, and go again
-// where memory is bounded (MemoryBudget). Thread-safe, as each method says; a page's contents and
-// number belong to whoever holds its lock in the arena.
+// This machine's rows of one distributed tensor or embedding. Pages are loaded when they are first
+// used, from RocksDB or, if they were never written, from the initialiser. With a memory budget
+// (MemoryBudget) they are evicted again. Any thread may call any method, unless a comment says
+// otherwise. The lock of a page in the arena guards its rows and its sequence number.
 
 namespace graphd::store {
 
 class Table : public Evictable {
  public:
-  // What an applying thread keeps between calls. Not thread-safe.
+  // The buffers that an applying thread reuses between calls. Not thread-safe.
   struct Scratch {
     std::vector<float> gradient;
     std::vector<std::byte> row;
-    UndoLog* undo_log = nullptr;  // the thread's, where memory lasts
+    UndoLog* undo_log = nullptr;  // the thread's, with a PersistentArena
   };
 
   using RowIds = std::shared_ptr<const std::vector<int64_t>>;
 
-  // Keeps a push's pages in memory. Not thread-safe.
+  // Keeps the pages of a push in memory while it lives. Not thread-safe.
   class Pins {
    public:
     Pins() = default;
@@ -56,59 +56,65 @@ class Table : public Evictable {
     uint64_t reserved_ = 0;
   };
 
-  // `db` and `memory` outlive it. `ids`: of each row, for a spec whose first_id is -1. Throws
-  // Error: kInvalid unless there is one for each row, and what Arena's constructor throws.
+  // `db` and `memory` outlive the table. `ids` has the id of each row, if first_id is -1. `files`
+  // is as for Arena. Throws Error(kInvalid) if there is not one id per row, and what the
+  // constructor of Arena throws.
   Table(uint32_t id, TableSpec spec, PageDb& db, MemoryBudget& memory, RowIds ids,
         const Arena::Files* files = nullptr);
   ~Table() override;
 
   uint32_t id() const noexcept { return id_; }
-  // As it is now, but for attributes, which it lacks. The reference lasts as long as the table.
+  // Returns the current description, without attributes. The reference is valid as long as the
+  // table.
   const TableSpec& spec() const noexcept { return *spec_.load(std::memory_order_acquire); }
   std::string attributes() const;
   const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
-  // Arena::JoinOnePage.
-  bool JoinOnePage() {
+  // See Arena::CollapseOnePage.
+  bool CollapseOnePage() {
     std::shared_lock states(states_mutex_);
-    return arena_.JoinOnePage();
+    return arena_.CollapseOnePage();
   }
 
-  // Throws Error(kInvalid) unless the push suits: its rule, its rows' range, its payload's size.
+  // Throws Error(kInvalid) if the rule does not suit the table, a row is out of range or the
+  // payload has the wrong size, and Error(kOverloaded) if there are too many rows.
   void CheckPush(const Push& push) const;
 
-  // Rows in the order asked for, duplicates allowed; never a torn row. Any thread. Throws
-  // Error(kInvalid) on a row out of range, and what loading a page throws.
+  // Reads rows in the order of `rows`, which may have duplicates. A row is never torn. Loads
+  // missing pages. Throws Error: kInvalid if a row is out of range; kCorrupt, kIo, kOverloaded if a
+  // page can't be loaded.
   void Read(std::span<const int64_t> rows, std::byte* out);
 
-  // Brings the rows' pages into memory; they may go again. Any thread. Throws what loading a page
-  // throws.
+  // Loads the pages of the rows; they may be evicted again. Throws as Read if a page can't be
+  // loaded.
   void Touch(std::span<const int64_t> rows);
-  // Brings the pages of a push into memory and keeps them there. Waits for memory where it is
-  // bounded, and only then looks at the order. Any thread but those that apply pushes. Throws what
-  // loading a page and MemoryBudget::Reserve throw.
+  // Loads the pages of a push and keeps them in memory. With a memory budget it waits for memory,
+  // so a thread that applies pushes must not call it; `order` is only used then. Throws as Read if
+  // a page can't be loaded, and what MemoryBudget::Reserve throws.
   Pins Pin(const Push& push, const RowOrder& order);
 
-  // Applies the push to those of its rows that `picks` names, positions in the order of RowOrder.
-  // Their pages are pinned, or nobody else is there, and no other call of Apply works on them now.
-  // A page changes all at once, with the number that says which pushes it has seen; one that has
-  // seen this push is passed over, so it may be replayed.
-  void Apply(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
+  // Applies the push to the rows at `positions`, which are in the order of RowOrder. Their pages
+  // are pinned, or no other thread uses the table; and no other call of Apply has these pages now.
+  // A page changes atomically, together with the sequence number of its last push. Pages that have
+  // seen this push are skipped, so a push may be replayed.
+  void Apply(const Push& push, std::span<const uint32_t> positions, Scratch& scratch);
 
-  // Looks at every page that RocksDB has, in one pass, and loads it if there is memory. Bad ones
-  // are told to `bad` and stay absent. Returns the largest number of a push that a page has seen.
+  // Reads every page that RocksDB has, in one pass, and loads it if there is memory. Damaged pages
+  // are reported to bad(page, why) and stay absent. Returns the largest sequence number of a page.
+  // Throws Error(kIo).
   uint64_t LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
 
-  // For files that were kept, before anybody else comes: takes back what `undo` says that another
-  // process was changing when it ended.
+  // Only for files that were kept, before other threads use the table. RollBack undoes a change
+  // that an earlier process had not finished when it ended.
   void RollBack(const UndoLog& undo);
-  // The same: goes on with the pages that are there. Those that saw a push behind `written_lsn` are
-  // not in RocksDB as they are.
+  // TakeOver uses the pages in the files. Pages that have seen a push after `written_lsn` are
+  // marked as changed, because RocksDB does not have them as they are.
   void TakeOver(uint64_t written_lsn);
 
-  // Write-back: the next page, from `page` on, that changed since it was taken last; num_pages if
-  // none. Its bytes (values, then states) and its number are copied under its lock. Until Written,
-  // which says that RocksDB has them, or PutBack, which says that it has not, it stays in memory.
+  // Write-back. NextDirty returns the next page, from `page` on, that has changed since it was
+  // taken last, or num_pages. TakePage copies its bytes (values, then states) under its lock and
+  // returns its sequence number. The page stays in memory until Written, when RocksDB has it, or
+  // PutBack, when it could not be written.
   uint64_t NextDirty(uint64_t page) const noexcept;
   uint64_t TakePage(uint64_t page, std::vector<std::byte>& bytes);
   void Written(uint64_t page) noexcept;
@@ -117,46 +123,47 @@ class Table : public Evictable {
   uint64_t evictable_pages() const noexcept override { return arena_.num_pages(); }
   Outcome Evict(uint64_t page, uint64_t& freed) noexcept override;
 
-  // Store's, which keeps them on the disk first: MakeStates takes memory for a state that the table
-  // is to have in place of none, AdoptStates gives it to the rows, zero at first. One thread.
+  // Changes of the description, called by one thread at a time, which stores them on the disk
+  // first. MakeStates allocates the state of a table that has none, AdoptStates gives it to the
+  // rows, as zeros. Throw Error(kOverloaded).
   Arena::States MakeStates(OptimizerState state) const;
   void AdoptStates(OptimizerState state, Arena::States states);
   void SetAttributes(const std::string& attributes);
 
-  // Arena::restores, and what sets it: one thread at a time.
+  // See Arena::restores. One thread at a time calls SetRestoring.
   uint64_t restores() const noexcept { return arena_.restores(); }
   void SetRestoring(bool restoring) noexcept { arena_.SetRestoring(restoring); }
 
-  // Memory that its pages take.
+  // Returns the memory that the resident pages take.
   uint64_t resident_bytes() const noexcept { return used_.load(std::memory_order_relaxed); }
   size_t page_bytes() const noexcept { return spec().page_bytes(); }
 
  private:
-  enum Dirty : uint8_t { kClean, kChanged, kTaken };  // kTaken: and maybe not yet in RocksDB
+  enum Dirty : uint8_t { kClean, kChanged, kWriting };  // kWriting: taken, not yet Written
 
   uint64_t LockLoaded(uint64_t page);
-  void BringIn(uint64_t page);
-  void Load(uint64_t page, MemoryBudget::Room& room);
-  void Reserve(uint64_t page, MemoryBudget::Room& room);
-  uint64_t MostOf(uint64_t page);
+  void MakeResident(uint64_t page);
+  void Load(uint64_t page, MemoryBudget::Allocation& memory);
+  void Reserve(uint64_t page, MemoryBudget::Allocation& memory);
+  uint64_t MaxBytesOf(uint64_t page);
   void PinPage(uint64_t page);
-  void Touched(uint64_t page) noexcept {
-    if (memory_.bounded() && touched_[page].load(std::memory_order_relaxed) == 0) {
-      touched_[page].store(1, std::memory_order_relaxed);
+  void MarkReferenced(uint64_t page) noexcept {
+    if (memory_.bounded() && referenced_[page].load(std::memory_order_relaxed) == 0) {
+      referenced_[page].store(1, std::memory_order_relaxed);
     }
   }
   void FillPage(uint64_t page, std::span<const std::byte> bytes);
-  template <size_t kLines>  // of a row (WithLines)
-  void ApplyEach(const Push& push, std::span<const uint32_t> picks, Scratch& scratch);
+  template <size_t kLines>  // cache lines of a row (WithLines)
+  void ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch);
   void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch);
-  void LoadRowAndState(const Push& push, uint32_t pick);
+  void LoadRowAndState(const Push& push, uint32_t position);
   const float* Gradient(const Push& push, std::span<const uint32_t> same, Scratch& scratch) const;
   void CheckRow(int64_t row) const;
   size_t state_bytes() const noexcept { return arena_.shape().state_floats * sizeof(float); }
   size_t BytesOf(uint64_t page) const noexcept;
 
   const uint32_t id_;
-  // As it was opened, and with the state that it was given later.
+  // The description at the time of opening, and with the state that was added later.
   const TableSpec first_spec_;
   TableSpec later_spec_;
   std::atomic<const TableSpec*> spec_ = &first_spec_;
@@ -165,16 +172,17 @@ class Table : public Evictable {
   PageDb& db_;
   MemoryBudget& memory_;
   const size_t elements_, row_bytes_;
-  // Held shared by whoever uses the arena's states, and alone by AdoptStates.
+  // Held shared while the arena's states are used, and exclusively by AdoptStates. Taken before a
+  // page's lock and before the mutexes of arena_ and memory_.
   std::shared_mutex states_mutex_;
   Arena arena_;
   std::vector<std::atomic<uint8_t>> dirty_;
-  // Where memory is bounded: who is in work on a page, and whether it was read or written since the
-  // clock's hand passed it (by the daemon: it can't see who reads mapped memory).
+  // With a memory budget: how many pushes use a page, and whether this process read or wrote it
+  // since the clock's hand passed (reads by processes that map the memory are not seen).
   std::vector<std::atomic<uint32_t>> pins_;
-  std::vector<std::atomic<uint8_t>> touched_;
+  std::vector<std::atomic<uint8_t>> referenced_;
   std::atomic<uint64_t> used_ = 0;
-  mutable std::mutex attributes_mutex_;
+  mutable std::mutex attributes_mutex_;  // guards attributes_
   std::string attributes_;
 };
 

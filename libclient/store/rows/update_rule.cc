@@ -29,7 +29,7 @@ const char* KindName(UpdateKind kind) {
   return "?";
 }
 
-// Eight running sums, so that the compiler may use vectors without changing the result.
+// Uses eight running sums, so that the compiler may use vectors without changing the result.
 __attribute__((always_inline)) inline float MeanOfSquares(const float* gradient, const float* value,
                                                           float decay, size_t elements) {
   float sums[8] = {};
@@ -56,7 +56,7 @@ __attribute__((always_inline)) inline void Adam(const UpdateRule& rule, size_t e
   float* __restrict power = state + elements;
   float& step = state[2 * elements];
   step += 1;
-  // In double: near 1, powers of beta2 would lose what the correction is about.
+  // In double precision: near 1, float32 powers of beta2 would lose most digits of 1 - beta2^step.
   const float mean_scale = static_cast<float>(1 / (1 - std::pow(double{rule.beta1}, double{step})));
   const float power_scale =
       static_cast<float>(1 / (1 - std::pow(double{rule.beta2}, double{step})));
@@ -104,7 +104,7 @@ __attribute__((always_inline)) inline void StepWith(const UpdateRule& rule, size
   }
 }
 
-// The same operations in the same order, eight elements at once: the same bits.
+// Does the same operations in the same order, eight elements at once, with the same bits as result.
 __attribute__((target("avx2"))) void StepBy8(const UpdateRule& rule, size_t elements,
                                              const float* gradient, float* value, float* state) {
   StepWith(rule, elements, gradient, value, state);

@@ -6,11 +6,11 @@
 
 #include "graphd/tensor_spec.h"
 
-// What a push does to a row, and the state that it keeps beside the row. The optimisers are DGL's
-// (dgl.distributed.optim) as they are meant: SparseAdagrad keeps the sum of squares and not its
-// root, SparseAdam counts steps per row ("lazy"), and both may have weight decay as torch.optim
-// defines it (added to the gradient). Arithmetic is in float32, element by element in a fixed
-// order, so the same pushes give the same bits.
+// The rules by which a push changes a row, and the optimiser state that is stored with the row. The
+// optimisers are those of dgl.distributed.optim, as documented: SparseAdagrad keeps the sum of
+// squares and not its root, and SparseAdam counts steps per row ("lazy"). Both may have weight
+// decay as torch.optim defines it (added to the gradient). Arithmetic is in float32, element by
+// element in a fixed order, so the same pushes give the same bits.
 
 namespace graphd::store {
 
@@ -28,8 +28,8 @@ constexpr uint8_t kUpdateKinds = 7;
 
 struct UpdateRule {
   UpdateKind kind = UpdateKind::kSet;
-  // Gradients of ids that occur several times in a push: their mean, as DGL has it, or their sum,
-  // as dense autograd has it. For optimisers only.
+  // Whether gradients of an id that occurs several times in a push are averaged, as in DGL, or
+  // summed, as in dense autograd. For optimisers only.
   uint8_t mean_of_duplicates = 1;
   float lr = 0.01F;
   float eps = 1e-10F;
@@ -39,7 +39,7 @@ struct UpdateRule {
   bool operator==(const UpdateRule&) const = default;
 };
 
-// Floats of state per row of `elements` values; zero at first.
+// Returns the floats of state per row of `elements` values. State starts as zeros.
 constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
   switch (kind) {
     case OptimizerState::kNone:
@@ -55,16 +55,16 @@ constexpr size_t StateFloats(OptimizerState kind, size_t elements) noexcept {
 }
 
 // Throws Error(kInvalid) unless the rule suits rows of this dtype with this state, and its numbers
-// are finite and make sense: kSet and kLoad suit every dtype, kAdd those that C++ adds, optimisers
-// float32.
+// are finite and in range. kSet and kLoad suit every dtype, kAdd the dtypes that C++ can add,
+// optimisers float32.
 void CheckRule(const UpdateRule& rule, DType dtype, OptimizerState state);
 
-// One step of an optimiser: `value` and `state` are changed in place. All have `elements` floats,
-// but `state` StateFloats. No two overlap.
+// Does one step of an optimiser: changes `value` and `state` in place. `state` has StateFloats
+// floats, the others `elements`. They do not overlap.
 void Step(const UpdateRule& rule, size_t elements, const float* gradient, float* value,
           float* state);
 
-// value += payload, element by element.
+// Adds the payload to the row, element by element.
 void AddRow(DType dtype, const std::byte* payload, std::span<std::byte> value);
 
 }  // namespace graphd::store

@@ -122,7 +122,7 @@ TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
       } catch (const Error& error) {
         EXPECT_NE(GetParam(), "1GiB");
         EXPECT_NE(std::string(error.what()).find("'sums'"), std::string::npos) << error.what();
-        EXPECT_NE(std::string(error.what()).find("no room for " + disk_), std::string::npos)
+        EXPECT_NE(std::string(error.what()).find("no space for " + disk_), std::string::npos)
             << error.what();
         refused++;
       }
@@ -143,13 +143,13 @@ TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
         const std::string text = error.what();
         EXPECT_NE(text.find("'sums'"), std::string::npos) << text;
         EXPECT_NE(text.find(disk_), std::string::npos) << text;
-        EXPECT_NE(text.find("no room"), std::string::npos) << text;
+        EXPECT_NE(text.find("no space"), std::string::npos) << text;
       }
     });
   }
   for (std::thread& writer : writers) writer.join();
   EXPECT_EQ(failed, 4);
-  EXPECT_NE(Trouble().find("no room for " + disk_), std::string::npos) << Trouble();
+  EXPECT_NE(Trouble().find("no space for " + disk_), std::string::npos) << Trouble();
   stop = true;
   reading.join();
   EXPECT_GT(reads, 20);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/store/crash_steps.h"
 
-#include "tests/unit/store/push_maker.h"
+#include "tests/unit/store/random_push.h"
 
 namespace graphd::store {
 namespace {
@@ -48,7 +48,7 @@ void OpenCrashTables(Store& store) {
 
 void CrashStep(Store& store, uint64_t client, uint64_t step) {
   const auto begin = static_cast<int64_t>(client) * kRowsPerClient;
-  const MadePush gradients(client, 2 * step, kRule, 100, begin, begin + kRowsPerClient,
+  const RandomPush gradients(client, 2 * step, kRule, 100, begin, begin + kRowsPerClient,
                            kCrashElements);
   store.Apply(store.FindTable("rows"), gradients.push());
   const auto row = static_cast<int64_t>(client);

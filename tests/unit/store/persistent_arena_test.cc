@@ -24,14 +24,14 @@ using graphd::testing::ScratchDirectory;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kStore = "LASTING_MEMORY_TEST_STORE";
-constexpr const char* kMemory = "LASTING_MEMORY_TEST_MEMORY";
+constexpr const char* kStore = "PERSISTENT_ARENA_TEST_STORE";
+constexpr const char* kMemory = "PERSISTENT_ARENA_TEST_MEMORY";
 
 void Kill() { ::kill(::getpid(), SIGKILL); }
 
-class LastingMemoryTest : public ::testing::Test {
+class PersistentArenaTest : public ::testing::Test {
  protected:
-  LastingMemoryTest() {
+  PersistentArenaTest() {
     if (in_child()) {
       options_.directory = std::getenv(kStore);
       options_.memory_dir = std::getenv(kMemory);
@@ -103,7 +103,7 @@ class LastingMemoryTest : public ::testing::Test {
   uint64_t in_reference_ = 0;
 };
 
-TEST_F(LastingMemoryTest, RowsOutliveTheProcessThoughTheLogIsShort) {
+TEST_F(PersistentArenaTest, RowsOutliveTheProcessThoughTheLogIsShort) {
   InKilledProcess([&] {
     Store store(options_);
     ApplyRandom(store, store.OpenTable(Spec()), 1, 50);
@@ -127,7 +127,7 @@ TEST_F(LastingMemoryTest, RowsOutliveTheProcessThoughTheLogIsShort) {
 }
 
 // Copied to the log and applied by several threads.
-TEST_F(LastingMemoryTest, LargePushesOfSeveralClientsOutliveTheProcess) {
+TEST_F(PersistentArenaTest, LargePushesOfSeveralClientsOutliveTheProcess) {
   const auto apply = [](Store& store, uint64_t client) {
     const auto begin = static_cast<int64_t>(client - 1) * kRows / 2;
     const auto table = store.OpenTable(Spec());
@@ -135,7 +135,7 @@ TEST_F(LastingMemoryTest, LargePushesOfSeveralClientsOutliveTheProcess) {
       // 24 KB each, or 600.
       const size_t count = i % 2 == 0 ? 1000 : 25000;
       store.Apply(table,
-                  MadePush(client, i, kAdagrad, count, begin, begin + kRows / 2, kElements).push());
+                  RandomPush(client, i, kAdagrad, count, begin, begin + kRows / 2, kElements).push());
     }
   };
   InKilledProcess([&] {
@@ -151,7 +151,7 @@ TEST_F(LastingMemoryTest, LargePushesOfSeveralClientsOutliveTheProcess) {
   EXPECT_EQ(AllRows(*store.FindTable("emb")), AllRows(*one_by_one.FindTable("emb")));
 }
 
-TEST_F(LastingMemoryTest, WhatWasBeingChangedIsTakenBack) {
+TEST_F(PersistentArenaTest, WhatWasBeingChangedIsTakenBack) {
   PushAndKill(20);
   {
     const auto left = PersistentArena::Find(options_.directory, 1, nullptr);
@@ -167,7 +167,7 @@ TEST_F(LastingMemoryTest, WhatWasBeingChangedIsTakenBack) {
     UndoLog& undo = left->undo_log(0);
     undo.Begin(1, 3, arena.lsn(3), kElements * sizeof(float), kElements * sizeof(float));
     for (const int64_t row : {200, 207, 208}) {
-      undo.Keep(row, arena.value(row), reinterpret_cast<const std::byte*>(arena.state(row)));
+      undo.Save(row, arena.value(row), reinterpret_cast<const std::byte*>(arena.state(row)));
       if (row != 208) spoil(row);
     }
     arena.SetLsn(3, 1000);
@@ -180,7 +180,7 @@ TEST_F(LastingMemoryTest, WhatWasBeingChangedIsTakenBack) {
   EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(30));
 }
 
-TEST_F(LastingMemoryTest, AfterTheMachinesEndRowsAreAsTheyWereWrittenBack) {
+TEST_F(PersistentArenaTest, AfterTheMachinesEndRowsAreAsTheyWereWrittenBack) {
   InKilledProcess([&] {
     Store store(options_);
     const auto table = store.OpenTable(Spec());
@@ -203,7 +203,7 @@ TEST_F(LastingMemoryTest, AfterTheMachinesEndRowsAreAsTheyWereWrittenBack) {
   }
 }
 
-TEST_F(LastingMemoryTest, AnotherDurabilityTakesItOverFirst) {
+TEST_F(PersistentArenaTest, AnotherDurabilityTakesItOverFirst) {
   for (const bool bounded : {false, true}) {
     fs::remove_all(options_.directory);
     PushAndKill(20);
@@ -221,7 +221,7 @@ TEST_F(LastingMemoryTest, AnotherDurabilityTakesItOverFirst) {
   }
 }
 
-TEST_F(LastingMemoryTest, TablesComeAndGoAndGetAState) {
+TEST_F(PersistentArenaTest, TablesComeAndGoAndGetAState) {
   const std::vector<float> at_first = RowsAt(0);
   InKilledProcess([&] {
     Store store(options_);
@@ -241,7 +241,7 @@ TEST_F(LastingMemoryTest, TablesComeAndGoAndGetAState) {
   EXPECT_EQ(AllRows(*store.FindTable("late")), at_first);
 }
 
-TEST_F(LastingMemoryTest, AMissingFileIsSaidAndTheTableIsReadOnly) {
+TEST_F(PersistentArenaTest, AMissingFileIsSaidAndTheTableIsReadOnly) {
   InKilledProcess([&] {
     Store store(options_);
     const auto table = store.OpenTable(Spec());
@@ -258,7 +258,7 @@ TEST_F(LastingMemoryTest, AMissingFileIsSaidAndTheTableIsReadOnly) {
               HasSubstr("corrupt: table 'emb' can't be written"));
 }
 
-TEST_F(LastingMemoryTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
+TEST_F(PersistentArenaTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
   PushAndKill(5);
   const std::string old = DirectoryLeft();
   fs::remove_all(options_.directory);  // somebody begins anew
@@ -269,7 +269,7 @@ TEST_F(LastingMemoryTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
               HasSubstr("exists: "));
 }
 
-TEST_F(LastingMemoryTest, AMovedStoreDoesNotLoseWhatIsInMemory) {
+TEST_F(PersistentArenaTest, AMovedStoreDoesNotLoseWhatIsInMemory) {
   PushAndKill(20);
   const std::string home = options_.directory;
   options_.directory += "-moved";
@@ -280,7 +280,7 @@ TEST_F(LastingMemoryTest, AMovedStoreDoesNotLoseWhatIsInMemory) {
   EXPECT_EQ(AllRows(*Store(options_).FindTable("emb")), RowsAt(20));
 }
 
-TEST_F(LastingMemoryTest, AFullFileSystemIsOverloaded) {
+TEST_F(PersistentArenaTest, AFullFileSystemIsOverloaded) {
   const ScratchDirectory small;
   ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=2m"), 0);
   options_.memory_dir = small.path();

@@ -14,7 +14,7 @@
 #include "store/checkpoint/reader.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
-#include "tests/unit/store/push_maker.h"
+#include "tests/unit/store/random_push.h"
 
 // A small table, random pushes to it, and how to look at what became of them.
 
@@ -83,7 +83,7 @@ inline void CopyStore(const StoreOptions& from, const std::string& to) {
 inline void ApplyRandom(Store& store, const std::shared_ptr<Table>& table, uint64_t first,
                         uint64_t last, const UpdateRule& rule = kAdagrad) {
   for (uint64_t i = first; i <= last; i++) {
-    store.Apply(table, MadePush(1, i, rule, 300, 0, kRows, kElements).push());
+    store.Apply(table, RandomPush(1, i, rule, 300, 0, kRows, kElements).push());
   }
 }
 

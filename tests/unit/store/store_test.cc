@@ -33,7 +33,7 @@ TEST(Store, RowsFollowAFloat64Reference) {
     UpdateRule rule = kAdagrad;
     rule.mean_of_duplicates = mean;
     for (uint64_t i = 1; i <= 20; i++) {
-      const MadePush made(1, i, rule, 700, 0, kRows, kElements);  // many duplicates
+      const RandomPush made(1, i, rule, 700, 0, kRows, kElements);  // many duplicates
       const auto* gradients = reinterpret_cast<const float*>(made.push().payload.data());
       std::map<int64_t, std::pair<std::vector<double>, int>> by_row;
       for (size_t k = 0; k < made.push().rows.size(); k++) {
@@ -74,11 +74,11 @@ TEST(Store, TheSamePushesGiveTheSameBitsForAnyThreads) {
     options.threads = threads;
     Store store(options);
     const auto table = store.OpenTable(Spec("emb", OptimizerState::kAdam));
-    std::vector<std::unique_ptr<MadePush>> made;
+    std::vector<std::unique_ptr<RandomPush>> made;
     std::atomic<int> left = 200;
     for (uint64_t i = 1; i <= 200; i++) {
       UpdateRule rule{.kind = UpdateKind::kAdam};
-      made.push_back(std::make_unique<MadePush>(1, i, rule, 150, 0, kRows, kElements));
+      made.push_back(std::make_unique<RandomPush>(1, i, rule, 150, 0, kRows, kElements));
       store.Submit(table, made.back()->push(), [&](const Error* error) {
         EXPECT_EQ(error, nullptr);
         left--;

@@ -12,7 +12,7 @@
 #include "store/checkpoint/reader.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
-#include "tests/unit/store/push_maker.h"
+#include "tests/unit/store/random_push.h"
 
 namespace graphd::store {
 namespace {
@@ -52,7 +52,7 @@ StoreOptions OptionsIn(const std::string& directory) {
   return options;
 }
 
-MadePush Gradients(uint64_t sequence, int64_t end = kKeptRows) {
+RandomPush Gradients(uint64_t sequence, int64_t end = kKeptRows) {
   return {1, sequence, kAdam, 300, 0, end, kKeptElements};
 }
 
@@ -131,7 +131,7 @@ TEST(Checkpoint, HoldsRowsAndStatesAsTheyWere) {
   std::vector<int> steps(kKeptRows);
   for (uint64_t i = 1; i <= 6; i++) {
     std::vector<bool> in_push(kKeptRows);
-    const MadePush made = Gradients(i, 640);
+    const RandomPush made = Gradients(i, 640);
     for (const int64_t row : made.push().rows) in_push[static_cast<size_t>(row)] = true;
     for (size_t row = 0; row < steps.size(); row++) steps[row] += in_push[row] ? 1 : 0;
   }
@@ -165,7 +165,7 @@ TEST(Checkpoint, RowsNeverWrittenAreThoseOfTheirIds) {
   spec.state = OptimizerState::kNone;
   const auto table = store.OpenTable(spec);
   const std::vector<float> was = StoredRows(*table);
-  store.Apply(table, MadePush(1, 1, {.kind = UpdateKind::kSet}, 5, 0, 64, kKeptElements).push());
+  store.Apply(table, RandomPush(1, 1, {.kind = UpdateKind::kSet}, 5, 0, 64, kKeptElements).push());
   store.WriteBackNow();
   store.AddState(table, OptimizerState::kAdam);  // the page on the disk has none
   store.WriteCheckpoint(scratch / "part", {"emb"}, *store.HoldPushes());
@@ -229,7 +229,7 @@ TEST(Checkpoint, MoreThanTheBoundDoesNotWaitForIt) {
   const auto table = store.OpenTable(EmbeddingSpec());
   auto hold = store.HoldPushes();
   std::promise<void> first;
-  const MadePush one = Gradients(1), two = Gradients(2);
+  const RandomPush one = Gradients(1), two = Gradients(2);
   store.Submit(table, one.push(), [&](const Error*) { first.set_value(); });
   EXPECT_EQ(CodeOf([&] { store.Submit(table, two.push(), [](const Error*) {}); }),
             ErrorCode::kOverloaded);

@@ -21,7 +21,7 @@
 #include "store/rows/file_checksum.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
-#include "tests/unit/store/push_maker.h"
+#include "tests/unit/store/random_push.h"
 
 namespace graphd::store {
 namespace {
@@ -190,7 +190,7 @@ class Damage : public ::testing::Test {
       for (uint64_t i = 1; i <= 3; i++) {
         const UpdateRule add{.kind = UpdateKind::kAdd};
         store.Apply(table,
-                    MadePush(static_cast<uint64_t>(9 + first_id), i, add, 300, 0, 1000, 8).push());
+                    RandomPush(static_cast<uint64_t>(9 + first_id), i, add, 300, 0, 1000, 8).push());
         store.WriteBackNow();
       }
     }

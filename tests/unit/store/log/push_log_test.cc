@@ -186,7 +186,7 @@ TEST(PushLog, InMemoryLargePayloadsAreCopiedInPieces) {
   push.rows = rows;
   push.payload = payload;
   size_t pieces = 0;
-  const PushLog::Share share = [&](size_t count, const std::function<void(size_t)>& run) {
+  const PushLog::ParallelFor parallel_for = [&](size_t count, const std::function<void(size_t)>& run) {
     pieces = count;
     std::thread odd([&] {
       for (size_t i = count; i-- > 0;) {
@@ -200,7 +200,7 @@ TEST(PushLog, InMemoryLargePayloadsAreCopiedInPieces) {
     PushLog log(scratch / "log", options);
     for (push.lsn = 1; push.lsn <= 3; push.lsn++) {
       const Push* one = &push;
-      log.Append({&one, 1}, share);
+      log.Append({&one, 1}, parallel_for);
     }
   }
   EXPECT_EQ(pieces, 4U);

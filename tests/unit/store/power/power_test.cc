@@ -198,7 +198,7 @@ std::optional<std::string> CutOften(int runs, size_t cuts_per_run, bool syncs, u
       }
       if (!cut.empty()) fs::remove_all(cut);
       cut = scratch / StrCat("cut", run, "-", cuts++);
-      disk.Cut(rng, cut);
+      disk.Snapshot(rng, cut);
       const std::string copy = scratch / "checked";
       fs::copy(cut, copy, fs::copy_options::recursive);
       const auto wrong = WrongWith(copy, said, reference);

@@ -47,10 +47,10 @@ TEST(FullPages, ATableJoinsThoseThatAreThereAndKeepsItsRows) {
   std::vector<float> before(rows.size() * 128), after(before.size());
   table->Read(rows, reinterpret_cast<std::byte*>(before.data()));
   size_t joined = 0;
-  while (table->JoinOnePage()) joined++;
+  while (table->CollapseOnePage()) joined++;
   EXPECT_EQ(joined,
             2U);  // of values, and of states: the page of row 4,090 came with its neighbours
-  EXPECT_FALSE(table->JoinOnePage());
+  EXPECT_FALSE(table->CollapseOnePage());
   table->Read(rows, reinterpret_cast<std::byte*>(after.data()));
   EXPECT_EQ(after, before);
 }

@@ -26,11 +26,11 @@ using namespace graphd::store::testing;
 // Pages of ten bytes each.
 class FakePages : public Evictable {
  public:
-  explicit FakePages(MemoryBudget* bound) : bound_(bound) { bound_->Add(this); }
-  ~FakePages() override { bound_->Remove(this); }
+  explicit FakePages(MemoryBudget* budget) : budget_(budget) { budget_->Add(this); }
+  ~FakePages() override { budget_->Remove(this); }
   void Load(size_t page, Outcome when_asked) {
-    MemoryBudget::Room room = bound_->Take(10, "fake");
-    room.Use(10);
+    MemoryBudget::Allocation allocation = budget_->Allocate(10, "fake");
+    allocation.Use(10);
     when_asked_[page] = when_asked;
   }
   void Clean() {
@@ -49,25 +49,25 @@ class FakePages : public Evictable {
   }
 
  private:
-  MemoryBudget* bound_;
+  MemoryBudget* budget_;
   std::array<std::atomic<Outcome>, 5> when_asked_ = {Outcome::kKept, Outcome::kKept, Outcome::kKept,
                                                      Outcome::kKept, Outcome::kKept};
 };
 
 TEST(MemoryBudget, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
-  MemoryBudget bound(30);
-  FakePages pages(&bound);
+  MemoryBudget budget(30);
+  FakePages pages(&budget);
   int asked = 0;
-  bound.SetCleaner([&] {
+  budget.SetCleaner([&] {
     asked++;
     pages.Clean();
-    bound.Changed();
-    bound.CleanDone(nullptr);
+    budget.Changed();
+    budget.CleanDone(nullptr);
   });
   pages.Load(0, Evictable::Outcome::kDirty);
   pages.Load(1, Evictable::Outcome::kEvicted);
   pages.Load(2, Evictable::Outcome::kDirty);
-  EXPECT_EQ(bound.used(), 30U);
+  EXPECT_EQ(budget.used(), 30U);
   pages.Load(3, Evictable::Outcome::kEvicted);
   pages.Load(4, Evictable::Outcome::kEvicted);
   const int before = asked;
@@ -76,18 +76,18 @@ TEST(MemoryBudget, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
   pages.Load(2, Evictable::Outcome::kDirty);
   pages.Load(3, Evictable::Outcome::kDirty);
   EXPECT_GT(asked, before);
-  EXPECT_EQ(bound.used(), 30U);
+  EXPECT_EQ(budget.used(), 30U);
 }
 
 TEST(MemoryBudget, WhyNothingCanBeWrittenIsTold) {
-  MemoryBudget bound(30);
-  FakePages pages(&bound);
+  MemoryBudget budget(30);
+  FakePages pages(&budget);
   std::thread cleaner;
-  bound.SetCleaner([&] {  // later, as a store has it done
+  budget.SetCleaner([&] {  // later, as a store has it done
     if (cleaner.joinable()) return;
     cleaner = std::thread([&] {
       const Error error(ErrorCode::kIo, "the disk is broken");
-      bound.CleanDone(&error);
+      budget.CleanDone(&error);
     });
   });
   for (size_t page = 0; page < 3; page++) pages.Load(page, Evictable::Outcome::kDirty);
@@ -98,36 +98,36 @@ TEST(MemoryBudget, WhyNothingCanBeWrittenIsTold) {
 }
 
 TEST(MemoryBudget, OneLargePageAloneIsLetIn) {
-  MemoryBudget bound(8);
-  FakePages pages(&bound);
-  bound.SetCleaner([&] { bound.CleanDone(nullptr); });
+  MemoryBudget budget(8);
+  FakePages pages(&budget);
+  budget.SetCleaner([&] { budget.CleanDone(nullptr); });
   pages.Load(0, Evictable::Outcome::kEvicted);
   pages.Load(1, Evictable::Outcome::kEvicted);
-  EXPECT_EQ(bound.used(), 10U);
-  bound.Reserve(10, 1, "fake");
-  bound.Unreserve(10);
-  EXPECT_THAT(Failure([&] { bound.Reserve(10, 2, "fake"); }),
+  EXPECT_EQ(budget.used(), 10U);
+  budget.Reserve(10, 1, "fake");
+  budget.Unreserve(10);
+  EXPECT_THAT(Failure([&] { budget.Reserve(10, 2, "fake"); }),
               HasSubstr("overloaded: fake: a push to 2 pages needs 10"));
 }
 
 TEST(MemoryBudget, ReservationsComeInTurn) {
-  MemoryBudget bound(30);
-  bound.Reserve(20, 2, "first");
+  MemoryBudget budget(30);
+  budget.Reserve(20, 2, "first");
   std::atomic<int> got = 0;
   std::thread large([&] {
-    bound.Reserve(30, 3, "large");
+    budget.Reserve(30, 3, "large");
     EXPECT_EQ(got++, 0);
-    bound.Unreserve(30);
+    budget.Unreserve(30);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   std::thread small([&] {  // it would fit, but others would keep the large one waiting for ever
-    bound.Reserve(10, 1, "small");
+    budget.Reserve(10, 1, "small");
     EXPECT_EQ(got++, 1);
-    bound.Unreserve(10);
+    budget.Unreserve(10);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(got, 0);
-  bound.Unreserve(20);
+  budget.Unreserve(20);
   large.join();
   small.join();
 }
@@ -208,12 +208,12 @@ TEST_P(BoundedStore, IsBitExactAndStaysWithinIt) {
       pushers.emplace_back([&, client, begin] {
         for (uint64_t i = 1; i <= 150; i++) {
           store.Apply(table,
-                      MadePush(client, i, rule, 12, begin, begin + kRowsEach, elements).push());
+                      RandomPush(client, i, rule, 12, begin, begin + kRowsEach, elements).push());
         }
       });
       for (uint64_t i = 1; i <= 150; i++) {
         reference.Apply(wanted,
-                        MadePush(client, i, rule, 12, begin, begin + kRowsEach, elements).push());
+                        RandomPush(client, i, rule, 12, begin, begin + kRowsEach, elements).push());
       }
     }
     for (uint64_t n = 1; n <= 100; n++) {
@@ -256,7 +256,7 @@ TEST(BoundedStoreLimits, APushLargerThanTheBoundIsRefusedAndALogOfItReplayed) {
   spec.row_shape = {64};
   const auto table = store.OpenTable(spec);
   for (uint64_t i = 1; i <= 5; i++) {
-    store.Apply(table, MadePush(1, i, kAdagrad, 300, 0, kRows, 64).push());
+    store.Apply(table, RandomPush(1, i, kAdagrad, 300, 0, kRows, 64).push());
   }
   options.directory = scratch / "copy";
   options.memory_bytes = table->page_bytes() * 4;  // of which an eighth is RocksDB's
@@ -268,10 +268,10 @@ TEST(BoundedStoreLimits, APushLargerThanTheBoundIsRefusedAndALogOfItReplayed) {
   EXPECT_EQ(AllRows(*copy), AllRows(*table));
   EXPECT_LE(copy->resident_bytes(), options.memory_bytes);
   EXPECT_THAT(
-      Failure([&] { bounded.Apply(copy, MadePush(1, 6, kAdagrad, 300, 0, kRows, 64).push()); }),
+      Failure([&] { bounded.Apply(copy, RandomPush(1, 6, kAdagrad, 300, 0, kRows, 64).push()); }),
       HasSubstr("overloaded: table 'emb': a push to 16 pages needs 504 KiB at once"));
   // Within three pages it goes.
-  bounded.Apply(copy, MadePush(1, 6, kAdagrad, 300, 0, 3 * kPageRows, 64).push());
+  bounded.Apply(copy, RandomPush(1, 6, kAdagrad, 300, 0, 3 * kPageRows, 64).push());
 }
 
 TEST(BoundedStoreLimits, PagesLargerThanTheBoundComeOneByOne) {
@@ -287,7 +287,7 @@ TEST(BoundedStoreLimits, PagesLargerThanTheBoundComeOneByOne) {
       const auto begin = static_cast<int64_t>(client) * kPageRows;
       for (uint64_t i = 1; i <= 20; i++) {
         store.Apply(client == 2 ? other : table,
-                    MadePush(client, i, kAdagrad, 30, begin, begin + kPageRows, kElements).push());
+                    RandomPush(client, i, kAdagrad, 30, begin, begin + kPageRows, kElements).push());
       }
     });
   }
@@ -316,7 +316,7 @@ TEST(BoundedStoreLimits, PagesOnTheirWayToTheDiskCount) {
   for (uint64_t i = 0; i < 160; i++) {
     const auto begin = static_cast<int64_t>(i) * kPageRows;
     const UpdateRule set{.kind = UpdateKind::kSet};
-    store.Apply(table, MadePush(1, i + 1, set, 8, begin, begin + kPageRows, 4096).push());
+    store.Apply(table, RandomPush(1, i + 1, set, 8, begin, begin + kPageRows, 4096).push());
   }
   stop = true;
   looks.join();

@@ -87,7 +87,7 @@ TEST(TableState, IsAddedWhileOthersPushReadAndWriteBack) {
   store.AddState(table, OptimizerState::kAdam);
   for (uint64_t i = 1; i <= 20; i++) {
     store.Apply(table,
-                MadePush(2, i, {.kind = UpdateKind::kAdam}, 300, 0, kRows, kElements).push());
+                RandomPush(2, i, {.kind = UpdateKind::kAdam}, 300, 0, kRows, kElements).push());
   }
   stop = true;
   pusher.join();

@@ -9,9 +9,9 @@ namespace graphd::store {
 
 // A push of random gradients for random rows in [begin, end): a function of its client and sequence
 // number, so that whoever verifies can make it again.
-class MadePush {
+class RandomPush {
  public:
-  MadePush(uint64_t client, uint64_t sequence, const UpdateRule& rule, size_t count, int64_t begin,
+  RandomPush(uint64_t client, uint64_t sequence, const UpdateRule& rule, size_t count, int64_t begin,
            int64_t end, size_t elements)
       : rows_(count), values_(count * elements) {
     CounterRng rng(CombineKeys(client, sequence));
@@ -25,8 +25,8 @@ class MadePush {
     push_.rows = rows_;
     push_.payload = std::as_bytes(std::span(values_));
   }
-  MadePush(const MadePush&) = delete;
-  MadePush& operator=(const MadePush&) = delete;
+  RandomPush(const RandomPush&) = delete;
+  RandomPush& operator=(const RandomPush&) = delete;
   const Push& push() const { return push_; }
 
  private:
