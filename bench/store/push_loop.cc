@@ -102,7 +102,7 @@ struct Loop {
            states.data() + static_cast<size_t>(rows[i]) * floats);
     }
   }
-  // One pass over all pushes.
+  // Runs one pass over all pushes.
   LoopCost Pass(bool pull) {
     const double cpu = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
     const auto begin = std::chrono::steady_clock::now();

@@ -9,22 +9,22 @@
 
 #include "store/rows/update_rule.h"
 
-// What store_bench and tensor_bench have in common: pushes of 10,000 gradients of 128 floats to a
-// table of 2.4 million rows, and the bare loop over memory that they are compared with.
+// The common part of store_bench and tensor_bench: pushes of 10,000 gradients of 128 floats to a
+// table of 2.4 million rows, and the bare loop over memory with which they are compared.
 
 namespace graphd::bench {
 
 inline constexpr int64_t kTableRows = 2'400'000;
 inline constexpr size_t kElements = 128, kPushRows = 10'000, kPushes = 64;
 
-// Rows of kPushes pushes: uniform, or by Zipf's law with exponent 1.
+// Draws the rows of kPushes pushes: uniform, or by Zipf's law with exponent 1.
 std::vector<std::vector<int64_t>> DrawRows(bool zipf);
-// Of one push.
+// Returns the gradients of one push.
 const std::vector<float>& Gradients();
 
 store::UpdateRule RuleOf(OptimizerState state);
 
-// A tmpfs for memory of tables: $GRAPHD_BENCH_MEMORY or /dev/shm.
+// Returns the tmpfs for the memory of tables: $GRAPHD_BENCH_MEMORY or /dev/shm.
 std::string MemoryDirectory();
 
 double CpuSeconds(clockid_t clock);
@@ -34,11 +34,12 @@ struct LoopCost {
   double cpu_per_row = 0;  // seconds
 };
 struct LoopCosts {
-  LoopCost step;   // rows that are sorted already are read, stepped and written
-  LoopCost cycle;  // the rows are read into a tensor first, in the order in which they were drawn
+  LoopCost step;   // sorted rows are read, updated and written
+  LoopCost cycle;  // before that, the rows are read into a tensor in random order
 };
-// Bare loops: one thread, memory on large pages, nothing kept. Measured anew each time, because
-// other machines on the same host make a difference of a third from one minute to the next.
+// Measures bare loops: one thread, memory on huge pages, nothing stored. They are measured again
+// for each benchmark, because other virtual machines on the host change the rate by a third within
+// minutes.
 LoopCosts MeasureLoops(OptimizerState state, bool zipf);
 
 }  // namespace graphd::bench

@@ -21,15 +21,16 @@
 #include "store/rows/arena_reader.h"
 #include "store/store.h"
 
-// Pushes of 10,000 gradients of 128 floats to a table of 2.4 million rows, as one trainer sends
-// them: two are on their way at any time, and each is timed from its submission to its
-// acknowledgement. "of_loop" is the share of the rate of a bare loop over memory that does the same
-// arithmetic on one core, unlogged, in the same run; "cpu_of_loop" how much of a processor's time a
-// row takes, of all threads, with the loop's as one: it hardly depends on what else the machine
-// does. "written" is what goes to files for a push, log and write-back together. The log has its
-// files before anything is timed. Write-back begins after five seconds of a table's life, or when
-// the log is half full: short runs hardly see it, --benchmark_min_time=10 does. The store's
-// directory is $GRAPHD_BENCH_DIR or /tmp/graphd_store_bench.
+// Measures pushes of 10,000 gradients of 128 floats to a table of 2.4 million rows, as one trainer
+// sends them: two are in flight at any time, and each is timed from submission to acknowledgement.
+// "of_loop" is the rate relative to a bare loop over memory that does the same arithmetic on one
+// core, unlogged, in the same run. "cpu_of_loop" is the processor time of all threads per row,
+// relative to the loop: it hardly depends on the load of the machine. "written" is the bytes
+// written to files per push, for log and write-back. The log has its files before anything is
+// timed. Write-back begins after five seconds, or when the log is half full: short runs hardly
+// include it,
+// --benchmark_min_time=10 does. The store's directory is $GRAPHD_BENCH_DIR or
+// /tmp/graphd_store_bench.
 
 namespace graphd::bench {
 namespace {
@@ -44,7 +45,7 @@ std::byte* AsBytes(std::vector<float>& values) {
   return reinterpret_cast<std::byte*>(values.data());
 }
 
-// Bytes that this process gave to write(2) and the like.
+// Returns the bytes that this process has passed to write(2) and similar calls.
 double WrittenBytes() {
   std::ifstream io("/proc/self/io");
   for (std::string line; std::getline(io, line);) {
@@ -89,7 +90,7 @@ struct Served {
     store.reset();
     std::filesystem::remove_all(directory);
   }
-  // Another table's pushes, whose few pages are soon written back.
+  // Pushes to another table, whose few pages are soon written back.
   void WarmUpLog() {
     TableSpec spec;
     spec.name = "warm-up";
@@ -116,9 +117,9 @@ struct Served {
   std::shared_ptr<Table> table;
 };
 
-std::unique_ptr<Served> last_served;  // gone before main ends
+std::unique_ptr<Served> last_served;  // destroyed before main ends
 
-// Made once for all runs of a benchmark, with whatever number of iterations.
+// Creates the table once for all runs of a benchmark, with any number of iterations.
 Served& ServedFor(OptimizerState state, Durability durability) {
   static std::pair<OptimizerState, Durability> kind;
   if (last_served == nullptr || kind != std::pair(state, durability)) {
@@ -129,7 +130,7 @@ Served& ServedFor(OptimizerState state, Durability durability) {
   return *last_served;
 }
 
-// Sends a push, again if the store can't take it now.
+// Submits a push, and repeats it while the store is overloaded.
 void Submit(Served& served, const Push& push, const Pipeline::Done& done) {
   for (;;) {
     try {
@@ -197,10 +198,10 @@ BENCHMARK(BM_StorePush)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// Opening after the end of the process: pushes that are in the log only, behind pages of RocksDB.
+// Measures opening a store after a crash, with pushes in the log that are not in RocksDB's pages.
 void BM_StoreRecovery(benchmark::State& state) {
   const auto kind = static_cast<OptimizerState>(state.range(0));
-  last_served.reset();  // the directory is one and the same
+  last_served.reset();  // it uses the same directory
   Served served(kind, Durability::kProcess);
   const std::vector<std::vector<int64_t>> pushes = DrawRows(/*zipf=*/false);
   Push& push = served.push;
@@ -238,7 +239,7 @@ BENCHMARK(BM_StoreRecovery)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
-// 10,000 random rows to a trainer, which maps the daemon's memory.
+// Measures reads of 10,000 random rows by a trainer that maps the daemon's memory.
 void BM_MappedRead(benchmark::State& state) {
   const Served& served = ServedFor(OptimizerState::kAdagrad, Durability::kNone);
   const ArenaReader reader(UniqueFd(::dup(served.table->arena().reader_fd())), kTableRows,
@@ -252,13 +253,14 @@ void BM_MappedRead(benchmark::State& state) {
     reader.Read(pulls[i++ % kPushes], {}, AsBytes(out), missing);
     benchmark::DoNotOptimize(out.data());
   }
-  if (!missing.empty()) state.SkipWithError("rows that were touched are not there");
+  if (!missing.empty()) state.SkipWithError("rows that were loaded are missing");
   state.counters["rows/s"] = benchmark::Counter(static_cast<double>(state.iterations() * kPushRows),
                                                 benchmark::Counter::kIsRate);
 }
 BENCHMARK(BM_MappedRead)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// The same from memory of its own, mapped alike, without the sequence locks: what a gather costs.
+// Measures the same reads from own memory, mapped alike, without sequence locks: the cost of a
+// gather.
 void BM_BareGather(benchmark::State& state) {
   std::vector<float> out(kPushRows * kElements);
   Arena arena("gather", {kTableRows, kElements * sizeof(float), 0});
@@ -275,7 +277,7 @@ void BM_BareGather(benchmark::State& state) {
 }
 BENCHMARK(BM_BareGather)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// 10,000 random rows to a reader in the daemon.
+// Measures reads of 10,000 random rows in the daemon.
 void BM_StoreRead(benchmark::State& state) {
   const Served& served = ServedFor(OptimizerState::kAdagrad, Durability::kNone);
   const std::vector<std::vector<int64_t>> pulls = DrawRows(/*zipf=*/false);

@@ -113,8 +113,8 @@ std::unique_ptr<PersistentArena> PersistentArena::Find(const std::string& store_
   }
   if (!IsOf(directory, store_directory)) {
     Throw(ErrorCode::kExists, store_directory, ": the memory of its last server, ", directory,
-          ", is that of ", ReadTextFile(OwnerPath(directory)), "; serve it from there, or remove ",
-          name, " to go on with what was written back last");
+          ", belongs to ", ReadTextFile(OwnerPath(directory)), "; serve it from there, or remove ",
+          name, " to continue with the last write-back");
   }
   return std::unique_ptr<PersistentArena>(
       new PersistentArena(directory, store_directory, threads, /*kept=*/true));

@@ -42,7 +42,7 @@ ShareSet::SharePtr ShareSet::FindVisible(const std::string& job, uint32_t table)
   SharePtr share = Find(table);
   if (share == nullptr || !IsVisible(share->record, job)) {
     Throw(ErrorCode::kNotFound, "this job has no tensor of number ", table,
-          " here (any more); it was dropped, or its job had left for too long");
+          " here; it was dropped, or deleted because its job had left");
   }
   return share;
 }

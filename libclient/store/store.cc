@@ -44,7 +44,7 @@ std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options) {
   if (found != nullptr) return found;
   if (!gone.empty()) {
     LogWarning(options.directory, ": the memory of its last server, ", gone,
-               ", is gone; was the machine restarted? Tables are as they were written back last");
+               ", is gone; was the machine restarted? Tables are as of the last write-back");
   }
   return PersistentArena::Make(options.memory_dir, options.directory, options.threads);
 }
@@ -161,7 +161,7 @@ std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
   for (const std::string& name : names) {
     tables.push_back(FindTable(name));
     if (const std::string trouble = TroubleOf(*tables.back()); !trouble.empty()) {
-      Throw(ErrorCode::kCorrupt, NamedTable(name), " can't be kept: ", trouble);
+      Throw(ErrorCode::kCorrupt, NamedTable(name), " can't be saved: ", trouble);
     }
   }
   MakeDirectories(directory);

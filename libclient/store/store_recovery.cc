@@ -82,7 +82,7 @@ uint64_t StoreRecovery::RecoverTables(const StoreState& written) {
         throw;
       }
       damage_.push_back(StrCat(NamedTable(spec.name), ": its memory was kept, but ", error.what(),
-                               "; its rows are as they were written back last"));
+                               "; its rows are as of the last write-back"));
       lost[id] = damage_.back();
       LoadPages(*catalog_.Add(id, spec, /*kept=*/false), pages_lsn);
     }

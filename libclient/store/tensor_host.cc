@@ -224,7 +224,8 @@ void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading
   SaveLoading(*share, was_loading, lock);
   lock.unlock();
   Throw(ErrorCode::kUnavailable, "tensor '", share->record.spec.name,
-        "': pushes to it do not end, so no checkpoint can be restored now", Because(trouble()));
+        "': earlier pushes to it are not done after a minute, so no checkpoint can be restored now",
+        Because(trouble()));
 }
 
 void TensorHost::SaveLoading(Share& share, bool loading, std::unique_lock<std::mutex>& lock) {
@@ -375,7 +376,8 @@ void TensorHost::EndJob(const std::string& job) {
     }
     Remove(orphans);
   } catch (const Error& error) {
-    LogError("tensors of job ", job, ", which has left: ", error.what(), "; tried again later");
+    LogError("tensors of job ", job, ", which has left: ", error.what(),
+             "; it will be tried again");
     std::lock_guard lock(mutex_);
     leases_.Retry(job);
   }

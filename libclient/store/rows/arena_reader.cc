@@ -24,7 +24,7 @@ ArenaReader::ArenaReader(UniqueFd fd, int64_t rows, size_t row_bytes)
     Throw(ErrorCode::kInvalid, "a table can't have ", rows, " rows of ", row_bytes, " bytes");
   }
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) ThrowErrno("can't look at", "a table's memory");
+  if (::fstat(fd.get(), &status) != 0) ThrowErrno("can't stat", "a table's memory");
   if (static_cast<uint64_t>(status.st_size) != *bytes) {
     Throw(ErrorCode::kInvalid, "the memory that came for a table of ", rows, " rows of ", row_bytes,
           " bytes has ", status.st_size, " bytes and should have ", *bytes,

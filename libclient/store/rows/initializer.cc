@@ -106,7 +106,9 @@ void CheckInitializer(const Initializer& init, DType dtype) {
     fits = init.a == std::floor(init.a) && init.a <= top && init.a < end &&
            init.a >= static_cast<double>(std::numeric_limits<T>::min());
   });
-  if (!fits) Throw(ErrorCode::kInvalid, "rows of ", DTypeName(dtype), " can't begin as ", init.a);
+  if (!fits)
+    Throw(ErrorCode::kInvalid, "rows of ", DTypeName(dtype), " can't have the first value ",
+          init.a);
 }
 
 void FillRow(const Initializer& init, DType dtype, int64_t id, std::span<std::byte> row) {

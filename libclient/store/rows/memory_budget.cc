@@ -90,8 +90,8 @@ MemoryBudget::Allocation MemoryBudget::Allocate(uint64_t bytes, const std::strin
             " for all tables, and changed pages can't be written back: ", failure_->what());
     } else if (Clock::now() > deadline) {
       Throw(ErrorCode::kOverloaded, table, ": no memory for another ", HumanBytes(bytes),
-            " under the bound of ", HumanBytes(limit_),
-            ": everything is in use; try again, or raise the bound");
+            " within the limit of ", HumanBytes(limit_),
+            ": everything is in use; try again, or raise the limit");
     }
   }
   used_ += bytes;
@@ -126,7 +126,7 @@ void MemoryBudget::Reserve(uint64_t bytes, size_t pages, const std::string& tabl
   if (bytes > limit_ && pages > 1) {
     Throw(ErrorCode::kOverloaded, table, ": a push to ", pages, " pages needs ", HumanBytes(bytes),
           " at once, more than all tables may have (", HumanBytes(limit_),
-          "); send fewer rows at once, or raise the bound");
+          "); send fewer rows at once, or raise the limit");
   }
   std::unique_lock lock(mutex_);
   const uint64_t ticket = next_ticket_++;
@@ -139,8 +139,8 @@ void MemoryBudget::Reserve(uint64_t bytes, size_t pages, const std::string& tabl
     if (!changed_.wait_for(lock, kTimeout, [&] { return changes_ != seen || mine(); })) {
       tickets_.erase(ticket);
       changed_.notify_all();
-      Throw(ErrorCode::kOverloaded, table, ": pushes in work take all the memory, ",
-            HumanBytes(limit_), ", and do not end; try again");
+      Throw(ErrorCode::kOverloaded, table, ": pushes being applied use all the memory, ",
+            HumanBytes(limit_), ", and make no progress; try again");
     }
   }
   tickets_.erase(ticket);

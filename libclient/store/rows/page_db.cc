@@ -174,7 +174,7 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
   table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
   table.no_block_cache = true;          // the arena is the cache
   table.filter_policy.reset(
-      rocksdb::NewBloomFilterPolicy(10));  // pages never written are asked for
+      rocksdb::NewBloomFilterPolicy(10));  // many reads are of pages that were never written
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
@@ -186,7 +186,7 @@ PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
   rocksdb::DB* db = nullptr;
   if (mode == Mode::kReadOnly) {
     if (!FileExists(directory_ + "/CURRENT")) {
-      Throw(ErrorCode::kNotFound, directory_, " is not there, or not whole");
+      Throw(ErrorCode::kNotFound, directory_, " does not exist, or is incomplete");
     }
     rocksdb::Options options = DbOptions(directory_, memory);
     options.create_if_missing = false;
@@ -277,7 +277,9 @@ std::optional<std::string> PageDb::GetText(const std::string& name) const {
   if (status.IsNotFound()) return {};
   Check(status, directory_);
   uint64_t checksum = 0;
-  if (value.size() < sizeof checksum) Throw(ErrorCode::kCorrupt, directory_, ": ", name, " is cut");
+  if (value.size() < sizeof checksum) {
+    Throw(ErrorCode::kCorrupt, directory_, ": ", name, " is truncated");
+  }
   std::memcpy(&checksum, value.data(), sizeof checksum);
   value.erase(0, sizeof checksum);
   if (checksum != ChecksumOf(key, value.data(), value.size())) {

@@ -7,8 +7,8 @@
 
 #include "tests/unit/store/crash_steps.h"
 
-// store_crash_child DIRECTORY MEMORY_BYTES MEMORY_DIR STEP...: opens the store and goes on with
-// each client at its step, telling standard output of each that is done, until it is killed.
+// store_crash_child DIRECTORY MEMORY_BYTES MEMORY_DIR STEP...: opens the store and continues each
+// client at its step, reporting each completed step on standard output, until it is killed.
 
 using namespace graphd::store;
 

@@ -49,7 +49,7 @@ void OpenCrashTables(Store& store) {
 void CrashStep(Store& store, uint64_t client, uint64_t step) {
   const auto begin = static_cast<int64_t>(client) * kRowsPerClient;
   const RandomPush gradients(client, 2 * step, kRule, 100, begin, begin + kRowsPerClient,
-                           kCrashElements);
+                             kCrashElements);
   store.Apply(store.FindTable("rows"), gradients.push());
   const auto row = static_cast<int64_t>(client);
   const int64_t one = 1;

@@ -27,7 +27,7 @@ std::vector<T> CrashRows(Store& store, const std::string& name) {
   return values;
 }
 
-// The process, and the end of the pipe that tells what it has done.
+// Starts the process. Returns its id and the end of the pipe that reports its steps.
 std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<uint64_t>& next) {
   std::vector<std::string> words = {CRASH_CHILD, options.directory,
                                     std::to_string(options.memory_bytes), options.memory_dir};
@@ -49,7 +49,8 @@ std::pair<pid_t, int> StartChild(const StoreOptions& options, const std::vector<
   return {child, pipe[0]};
 }
 
-// kill -9 at random points, also while it writes back and while it recovers.
+// Kills the process with kill -9 at random points, also during write-back and recovery, and
+// compares the store with a reference.
 void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") {
   const char* wanted = std::getenv("GRAPHD_CRASHES");
   const int crashes = wanted != nullptr ? std::atoi(wanted) : 40;
@@ -63,7 +64,7 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
   for (int crash = 0; crash < crashes; crash++) {
     const auto [child, pipe] = StartChild(options, next);
     ASSERT_GT(child, 0);
-    // Some while it opens the store, most while it works.
+    // Some crashes happen while it opens the store, most while it works.
     Acknowledged done{};
     const bool works = crash % 4 != 0;
     if (works) {
@@ -80,13 +81,13 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
-    if (crash % 5 != 4 && crash + 1 != crashes) continue;  // so that crashes pile up
+    if (crash % 5 != 4 && crash + 1 != crashes) continue;  // several crashes before the next check
 
     Store store(options);
     ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
     ASSERT_EQ(store.status().memory.empty(), memory_dir.empty());
     OpenCrashTables(store);
-    // Whoever sends again what was not acknowledged brings both to the same point.
+    // Sending pushes again that were not acknowledged brings both stores to the same point.
     for (uint64_t client = 0; client < kCrashClients; client++) {
       CrashStep(store, client, next[client]++);
       while (in_reference[client] + 1 < next[client]) {
@@ -100,15 +101,15 @@ void CrashAndCompare(uint64_t memory_bytes, const std::string& memory_dir = "") 
   std::cout << crashes << " crashes, " << steps << " steps acknowledged\n";
 }
 
-TEST(Crash, EveryAcknowledgedPushIsThereExactlyOnce) { CrashAndCompare(0); }
+TEST(Crash, EveryAcknowledgedPushSurvivesExactlyOnce) { CrashAndCompare(0); }
 
-TEST(Crash, AndWhereMemoryLasts) {
+TEST(Crash, WithAPersistentArena) {
   const MemoryDirectory memory;
   CrashAndCompare(0, memory.path());
   EXPECT_TRUE(std::filesystem::is_empty(memory.path()));
 }
 
-TEST(Crash, AndWithLessMemoryThanTheTablesTake) { CrashAndCompare(kCrashMemory); }
+TEST(Crash, WithAMemoryBudgetSmallerThanTheTables) { CrashAndCompare(kCrashMemory); }
 
 }  // namespace
 }  // namespace graphd::store

@@ -44,8 +44,8 @@ class PersistentArenaTest : public ::testing::Test {
   }
   static bool in_child() { return std::getenv(kStore) != nullptr; }
 
-  // Does it in a process that is then killed: the same test anew, since RocksDB's threads are not
-  // there in a fork. What comes before this call in a test must not mind being done twice.
+  // Runs `work` in a process that is then killed. The process runs the same test again, since
+  // RocksDB's threads do not survive a fork; so code before this call in a test runs twice.
   void InKilledProcess(const std::function<void()>& work) const {
     if (in_child()) {
       try {
@@ -71,7 +71,7 @@ class PersistentArenaTest : public ::testing::Test {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
   }
-  // Rows after pushes 1 to `last`.
+  // Returns the rows after pushes 1 to `last`.
   std::vector<float> RowsAt(uint64_t last) {
     if (in_child()) return {};
     const auto table = own_->reference.OpenTable(Spec());
@@ -88,7 +88,7 @@ class PersistentArenaTest : public ::testing::Test {
       Kill();
     });
   }
-  // The only one in it.
+  // Returns the path of the only directory in memory_dir.
   std::string DirectoryLeft() const { return fs::directory_iterator(options_.memory_dir)->path(); }
 
   StoreOptions options_;
@@ -99,15 +99,15 @@ class PersistentArenaTest : public ::testing::Test {
     const MemoryDirectory memory;
     Store reference{Options(reference_scratch)};
   };
-  std::unique_ptr<Own> own_;  // not the child's, whose end nothing survives
+  std::unique_ptr<Own> own_;  // null in the child, whose destructors never run
   uint64_t in_reference_ = 0;
 };
 
-TEST_F(PersistentArenaTest, RowsOutliveTheProcessThoughTheLogIsShort) {
+TEST_F(PersistentArenaTest, RowsSurviveTheProcessAlthoughTheLogIsTruncated) {
   InKilledProcess([&] {
     Store store(options_);
     ApplyRandom(store, store.OpenTable(Spec()), 1, 50);
-    if (store.status().log_bytes > 100000) throw std::runtime_error("the log was not cut");
+    if (store.status().log_bytes > 100000) throw std::runtime_error("the log was not truncated");
     Kill();
   });
   {
@@ -115,7 +115,7 @@ TEST_F(PersistentArenaTest, RowsOutliveTheProcessThoughTheLogIsShort) {
     EXPECT_TRUE(store.damage().empty());
     EXPECT_EQ(store.status().memory, DirectoryLeft());
     EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(50));
-    ApplyRandom(store, store.FindTable("emb"), 40, 50);  // known
+    ApplyRandom(store, store.FindTable("emb"), 40, 50);  // repeated pushes
     EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(50));
     ApplyRandom(store, store.FindTable("emb"), 51, 60);
     EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(60));
@@ -126,16 +126,17 @@ TEST_F(PersistentArenaTest, RowsOutliveTheProcessThoughTheLogIsShort) {
   EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(60));
 }
 
-// Copied to the log and applied by several threads.
-TEST_F(PersistentArenaTest, LargePushesOfSeveralClientsOutliveTheProcess) {
+// Several threads copy these pushes to the log and apply them.
+TEST_F(PersistentArenaTest, LargePushesOfSeveralClientsSurviveTheProcess) {
   const auto apply = [](Store& store, uint64_t client) {
     const auto begin = static_cast<int64_t>(client - 1) * kRows / 2;
     const auto table = store.OpenTable(Spec());
     for (uint64_t i = 1; i <= 8; i++) {
       // 24 KB each, or 600.
       const size_t count = i % 2 == 0 ? 1000 : 25000;
-      store.Apply(table,
-                  RandomPush(client, i, kAdagrad, count, begin, begin + kRows / 2, kElements).push());
+      store.Apply(
+          table,
+          RandomPush(client, i, kAdagrad, count, begin, begin + kRows / 2, kElements).push());
     }
   };
   InKilledProcess([&] {
@@ -151,7 +152,7 @@ TEST_F(PersistentArenaTest, LargePushesOfSeveralClientsOutliveTheProcess) {
   EXPECT_EQ(AllRows(*store.FindTable("emb")), AllRows(*one_by_one.FindTable("emb")));
 }
 
-TEST_F(PersistentArenaTest, WhatWasBeingChangedIsTakenBack) {
+TEST_F(PersistentArenaTest, UnfinishedChangesAreRolledBack) {
   PushAndKill(20);
   {
     const auto left = PersistentArena::Find(options_.directory, 1, nullptr);
@@ -162,7 +163,7 @@ TEST_F(PersistentArenaTest, WhatWasBeingChangedIsTakenBack) {
       arena.Write(row, reinterpret_cast<const std::byte*>(junk.data()));
       *arena.state(row) = -1;
     };
-    // Page 3, of which two rows were changed and a third was about to be.
+    // On page 3, two rows were changed, and a third was about to be changed.
     arena.Lock(3);
     UndoLog& undo = left->undo_log(0);
     undo.Begin(1, 3, arena.lsn(3), kElements * sizeof(float), kElements * sizeof(float));
@@ -171,7 +172,7 @@ TEST_F(PersistentArenaTest, WhatWasBeingChangedIsTakenBack) {
       if (row != 208) spoil(row);
     }
     arena.SetLsn(3, 1000);
-    // Page 5, which had just been done.
+    // Page 5 had just been changed completely.
     arena.Lock(5);
   }
   Store store(options_);
@@ -180,7 +181,7 @@ TEST_F(PersistentArenaTest, WhatWasBeingChangedIsTakenBack) {
   EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(30));
 }
 
-TEST_F(PersistentArenaTest, AfterTheMachinesEndRowsAreAsTheyWereWrittenBack) {
+TEST_F(PersistentArenaTest, AfterAMachineRestartRowsAreAsLastWrittenBack) {
   InKilledProcess([&] {
     Store store(options_);
     const auto table = store.OpenTable(Spec());
@@ -197,13 +198,13 @@ TEST_F(PersistentArenaTest, AfterTheMachinesEndRowsAreAsTheyWereWrittenBack) {
     if (time == 0) {
       EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(10));
     }
-    // Each counts, though pages may have seen its number before.
+    // Each push is applied, although pages may have seen its sequence number before.
     ApplyRandom(store, store.FindTable("emb"), time == 0 ? 11 : 21, time == 0 ? 20 : 30);
     EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(time == 0 ? 20 : 30));
   }
 }
 
-TEST_F(PersistentArenaTest, AnotherDurabilityTakesItOverFirst) {
+TEST_F(PersistentArenaTest, AnotherDurabilityMovesItToTheDiskFirst) {
   for (const bool bounded : {false, true}) {
     fs::remove_all(options_.directory);
     PushAndKill(20);
@@ -221,7 +222,7 @@ TEST_F(PersistentArenaTest, AnotherDurabilityTakesItOverFirst) {
   }
 }
 
-TEST_F(PersistentArenaTest, TablesComeAndGoAndGetAState) {
+TEST_F(PersistentArenaTest, TablesAreCreatedDroppedAndGivenState) {
   const std::vector<float> at_first = RowsAt(0);
   InKilledProcess([&] {
     Store store(options_);
@@ -241,7 +242,7 @@ TEST_F(PersistentArenaTest, TablesComeAndGoAndGetAState) {
   EXPECT_EQ(AllRows(*store.FindTable("late")), at_first);
 }
 
-TEST_F(PersistentArenaTest, AMissingFileIsSaidAndTheTableIsReadOnly) {
+TEST_F(PersistentArenaTest, AMissingFileIsReportedAndTheTableIsReadOnly) {
   InKilledProcess([&] {
     Store store(options_);
     const auto table = store.OpenTable(Spec());
@@ -258,10 +259,10 @@ TEST_F(PersistentArenaTest, AMissingFileIsSaidAndTheTableIsReadOnly) {
               HasSubstr("corrupt: table 'emb' can't be written"));
 }
 
-TEST_F(PersistentArenaTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
+TEST_F(PersistentArenaTest, AbandonedMemoryIsRemovedAndMemoryInUseStays) {
   PushAndKill(5);
   const std::string old = DirectoryLeft();
-  fs::remove_all(options_.directory);  // somebody begins anew
+  fs::remove_all(options_.directory);  // a new store is created
   Store store(options_);
   EXPECT_FALSE(FileExists(old));
   EXPECT_EQ(store.tables().size(), 0U);
@@ -269,12 +270,12 @@ TEST_F(PersistentArenaTest, WhatNobodyNamesGoesAndWhatIsInUseStays) {
               HasSubstr("exists: "));
 }
 
-TEST_F(PersistentArenaTest, AMovedStoreDoesNotLoseWhatIsInMemory) {
+TEST_F(PersistentArenaTest, AMovedStoreDoesNotLoseItsMemory) {
   PushAndKill(20);
   const std::string home = options_.directory;
   options_.directory += "-moved";
   fs::rename(home, options_.directory);
-  EXPECT_THAT(Failure([&] { Store store(options_); }), HasSubstr("is that of " + home));
+  EXPECT_THAT(Failure([&] { Store store(options_); }), HasSubstr("belongs to " + home));
   fs::rename(options_.directory, home);
   options_.directory = home;
   EXPECT_EQ(AllRows(*Store(options_).FindTable("emb")), RowsAt(20));

@@ -7,12 +7,12 @@
 
 namespace graphd::store {
 
-// A push of random gradients for random rows in [begin, end): a function of its client and sequence
-// number, so that whoever verifies can make it again.
+// A push of random gradients for random rows in [begin, end). It is a function of its client and
+// sequence number, so that a test can create it again to verify its effect.
 class RandomPush {
  public:
-  RandomPush(uint64_t client, uint64_t sequence, const UpdateRule& rule, size_t count, int64_t begin,
-           int64_t end, size_t elements)
+  RandomPush(uint64_t client, uint64_t sequence, const UpdateRule& rule, size_t count,
+             int64_t begin, int64_t end, size_t elements)
       : rows_(count), values_(count * elements) {
     CounterRng rng(CombineKeys(client, sequence));
     for (int64_t& row : rows_) {

@@ -16,7 +16,7 @@
 #include "tests/unit/format/scratch_directory.h"
 #include "tests/unit/store/random_push.h"
 
-// A small table, random pushes to it, and how to look at what became of them.
+// A small table, random pushes to it, and functions that read the result.
 
 namespace graphd::store::testing {
 
@@ -51,7 +51,7 @@ inline std::vector<float> AllRows(Table& table) {
   return values;
 }
 
-// Every row's values, and then every row's state, as a checkpoint has them.
+// Returns all rows' values and all rows' states, read from a checkpoint.
 inline std::pair<std::vector<float>, std::vector<float>> WithStates(Store& store,
                                                                     const std::string& name) {
   const graphd::testing::ScratchDirectory scratch;
@@ -65,8 +65,8 @@ inline std::pair<std::vector<float>, std::vector<float>> WithStates(Store& store
   return {values, states};
 }
 
-// Copies the store's files as kill -9 would leave them. Nothing is written meanwhile, but RocksDB
-// may still be removing files that it no longer needs.
+// Copies the store's files as kill -9 would leave them. The store is idle, but RocksDB may still be
+// removing files that it no longer needs.
 inline void CopyStore(const StoreOptions& from, const std::string& to) {
   for (int attempt = 0;; attempt++) {
     try {

@@ -66,7 +66,7 @@ TEST(Store, RowsFollowAFloat64Reference) {
   }
 }
 
-TEST(Store, TheSamePushesGiveTheSameBitsForAnyThreads) {
+TEST(Store, TheSamePushesGiveTheSameBitsWithAnyNumberOfThreads) {
   std::vector<float> expected;
   for (const size_t threads : {1, 2, 5}) {
     const ScratchDirectory scratch;
@@ -131,7 +131,7 @@ TEST(Store, SetAndAddTakeAnyShapeAndDType) {
   push.rule.kind = UpdateKind::kSet;
   push.sequence = 2;
   store.Apply(table, push);
-  EXPECT_EQ(read(69), (std::vector<int16_t>{7, 8, 9}));  // the last of duplicates
+  EXPECT_EQ(read(69), (std::vector<int16_t>{7, 8, 9}));  // the last of duplicates wins
 }
 
 TEST(Store, ARepeatedPushIsAppliedOnce) {
@@ -146,7 +146,7 @@ TEST(Store, ARepeatedPushIsAppliedOnce) {
     ApplyRandom(store, table, 3, 5);
     EXPECT_EQ(AllRows(*table), once);
   }
-  Store store(options);  // what it knows of clients comes from RocksDB
+  Store store(options);  // clients are known from RocksDB
   const auto table = store.FindTable("emb");
   ApplyRandom(store, table, 1, 5);
   EXPECT_EQ(AllRows(*table), once);
@@ -154,7 +154,7 @@ TEST(Store, ARepeatedPushIsAppliedOnce) {
   EXPECT_NE(AllRows(*table), once);
 }
 
-TEST(Store, ALogWithoutPagesIsEnough) {
+TEST(Store, TheLogRestoresPushesThatAreNotWrittenBack) {
   const ScratchDirectory scratch;
   const StoreOptions options = Options(scratch);
   Store store(options);
@@ -169,14 +169,14 @@ TEST(Store, ALogWithoutPagesIsEnough) {
     Store again(copy);
     EXPECT_GE(again.status().replayed, 4U);
     EXPECT_EQ(AllRows(*again.FindTable("emb")), AllRows(*table));
-    ApplyRandom(again, again.FindTable("emb"), 7, 9);  // known, from the log
+    ApplyRandom(again, again.FindTable("emb"), 7, 9);  // repeated pushes, known from the log
     EXPECT_EQ(AllRows(*again.FindTable("emb")), AllRows(*table));
   }
   Store third(copy);
   EXPECT_EQ(AllRows(*third.FindTable("emb")), AllRows(*table));
 }
 
-TEST(Store, WithoutDurabilityAnOlderLogIsReplayedOnceAndGoes) {
+TEST(Store, WithoutDurabilityAnOlderLogIsReplayedOnceAndRemoved) {
   const ScratchDirectory scratch;
   const StoreOptions options = Options(scratch);
   StoreOptions copy = options;
@@ -220,7 +220,7 @@ TEST(Store, WritesBackByItself) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-TEST(Store, AnotherTableOfTheNameSaysWhatDiffers) {
+TEST(Store, ADifferingTableOfTheSameNameIsRejectedWithTheDifferences) {
   const ScratchDirectory scratch;
   Store store(Options(scratch));
   const auto table = store.OpenTable(Spec());
@@ -251,12 +251,12 @@ TEST(Store, ADroppedTableStaysDropped) {
   copy.directory = scratch / "copy";
   Store store(copy);
   EXPECT_EQ(store.tables().size(), 1U);
-  const auto table = store.OpenTable(Spec());  // a new one, as it was at first
+  const auto table = store.OpenTable(Spec());  // a new table with first values
   EXPECT_GT(table->id(), 2U);
   EXPECT_EQ(AllRows(*table), AllRows(*store.OpenTable(Spec("fresh"))));
 }
 
-TEST(Store, BadPushesAreRefusedAndChangeNothing) {
+TEST(Store, BadPushesAreRejectedAndChangeNothing) {
   const ScratchDirectory scratch;
   Store store(Options(scratch));
   const auto table = store.OpenTable(Spec());
@@ -280,7 +280,7 @@ TEST(Store, BadPushesAreRefusedAndChangeNothing) {
   EXPECT_EQ(refused({}, 0, kAdagrad), "no error");
 }
 
-TEST(Store, TooMuchAtOnceIsOverloaded) {
+TEST(Store, AFullLogIsOverloaded) {
   const ScratchDirectory scratch;
   StoreOptions options = Options(scratch);
   options.max_log_bytes = 50000;
@@ -289,7 +289,7 @@ TEST(Store, TooMuchAtOnceIsOverloaded) {
   EXPECT_THAT(Failure([&] { ApplyRandom(store, table, 1, 40); }), HasSubstr("overloaded"));
 }
 
-TEST(Store, LostPushesAreSaidAndTheTableIsReadOnly) {
+TEST(Store, LostPushesAreReportedAndTheTableIsReadOnly) {
   const ScratchDirectory scratch;
   const StoreOptions options = Options(scratch);
   StoreOptions copy = options;

@@ -23,7 +23,7 @@ std::shared_ptr<const GraphMeta> SmallMeta() {
 
 class TensorHostTest : public ::testing::Test {
  protected:
-  // Jobs a and b are here.
+  // Returns a host to which jobs a and b are connected.
   std::unique_ptr<TensorHost> NewHost(double lease = 0.3, double orphan = 0.6) {
     auto host = NewEmptyHost(lease, orphan);
     for (const char* job : {"a", "b"}) host->OnJobJoined(job);
@@ -71,7 +71,7 @@ TEST_F(TensorHostTest, AShareHasTheRowsOfItsPartition) {
             ErrorCode::kNotFound);
 }
 
-TEST_F(TensorHostTest, AMismatchSaysWhatDiffers) {
+TEST_F(TensorHostTest, AMismatchNamesTheDifferences) {
   auto host = NewHost();
   host->Open({"a", 1}, 1, Spec("x", true), true, false);
   TensorSpec other = Spec("x", true);
@@ -88,7 +88,7 @@ TEST_F(TensorHostTest, AMismatchSaysWhatDiffers) {
   EXPECT_NE(text.find("exclusive, not many"), std::string::npos) << text;
 }
 
-TEST_F(TensorHostTest, TensorsOfAJobAreItsOwn) {
+TEST_F(TensorHostTest, JobsDoNotSeeEachOthersTensors) {
   auto host = NewHost();
   const uint32_t mine = host->Open({"a", 1}, 1, Spec("x", false), true, false).share.table;
   const uint32_t other = host->Open({"b", 2}, 1, Spec("x", false), true, false).share.table;
@@ -116,7 +116,7 @@ TEST_F(TensorHostTest, OneJobWritesAPersistentTensorAtATime) {
   EXPECT_EQ(host->ListAll()[0].info.holder, "b");
 }
 
-TEST_F(TensorHostTest, ALeaseOutlivesItsJobAWhile) {
+TEST_F(TensorHostTest, ALeaseOutlivesItsJobForSomeSeconds) {
   auto host = NewHost(/*lease=*/0.5, /*orphan=*/100);
   const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
   host->Lease("a", table, true);
@@ -130,8 +130,8 @@ TEST_F(TensorHostTest, ALeaseOutlivesItsJobAWhile) {
   EXPECT_NO_THROW(host->Lease("b", table, true));
 }
 
-// Pushes wait while a checkpoint is taken: none may come behind the first of the next writer, nor
-// without its job having noticed.
+// Pushes wait while a checkpoint is taken. None may be applied after the first push of the next
+// writer.
 TEST_F(TensorHostTest, ALeaseDoesNotChangeHandsWhilePushesAreUnderWay) {
   auto host = NewHost(/*lease=*/0, /*orphan=*/100);
   const uint32_t table = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
@@ -162,7 +162,7 @@ TEST_F(TensorHostTest, ALeaseDoesNotChangeHandsWhilePushesAreUnderWay) {
             ErrorCode::kDenied);
 }
 
-TEST_F(TensorHostTest, OneJobCannotTakeTheTablesOfAll) {
+TEST_F(TensorHostTest, OneJobCannotCreateAllTables) {
   TensorHost::Options options;
   options.store.directory = directory_.path() + "/store";
   options.max_shares_of_job = 3;
@@ -180,11 +180,11 @@ TEST_F(TensorHostTest, OneJobCannotTakeTheTablesOfAll) {
     EXPECT_EQ(CodeOf([&] { make("a", persistent); }, &text), ErrorCode::kOverloaded);
     EXPECT_NE(text.find("job a has made 3 tensors"), std::string::npos) << text;
   }
-  EXPECT_NO_THROW(host.Open({"a", 1}, 1, Spec("x1", false), true, false));  // it is there
+  EXPECT_NO_THROW(host.Open({"a", 1}, 1, Spec("x1", false), true, false));  // it exists already
   EXPECT_NO_THROW(make("b", false));
 }
 
-TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
+TEST_F(TensorHostTest, TensorsAndLeasesSurviveARestart) {
   uint32_t persistent = 0, own = 0;
   {
     auto host = NewHost();
@@ -194,7 +194,7 @@ TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
     host->PrepareState("a", persistent, OptimizerState::kAdagrad);
   }
   auto host = NewEmptyHost(/*lease=*/1, /*orphan=*/2);
-  EXPECT_NO_THROW(host->FindToWrite("a", persistent));  // it holds the lease still
+  EXPECT_NO_THROW(host->FindToWrite("a", persistent));  // it still holds the lease
   EXPECT_NO_THROW(host->FindToRead("a", own));
   EXPECT_EQ(host->Open({"b", 2}, 1, Spec("x", true), false, false).share.info.state,
             OptimizerState::kAdagrad);
@@ -208,7 +208,7 @@ TEST_F(TensorHostTest, WhatIsKeptIsKnownAgain) {
   EXPECT_EQ(host->ListAll()[0].info.holder, "");
 }
 
-TEST_F(TensorHostTest, WhatAJobGetsWhenItHasLeftGoesToo) {
+TEST_F(TensorHostTest, TensorsAndLeasesTakenAfterAJobLeftEndToo) {
   auto host = NewHost();
   const uint32_t shared = host->Open({"a", 1}, 1, Spec("x", true), true, false).share.table;
   host->OnJobJoined("late");
@@ -223,7 +223,7 @@ TEST_F(TensorHostTest, WhatAJobGetsWhenItHasLeftGoesToo) {
   EXPECT_NO_THROW(host->Lease("a", shared, true));
 }
 
-TEST_F(TensorHostTest, NoMachineHasThePagesOfSomeTensors) {
+TEST_F(TensorHostTest, ATensorTooLargeForTheMachineIsRejected) {
   auto host = NewHost();
   TensorSpec huge = Spec("x", false);
   huge.policy = TensorPolicy::kRange;
@@ -233,7 +233,7 @@ TEST_F(TensorHostTest, NoMachineHasThePagesOfSomeTensors) {
   EXPECT_EQ(CodeOf([&] { host->Open({"a", 1}, 1, huge, true, false); }), ErrorCode::kOverloaded);
 }
 
-TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
+TEST_F(TensorHostTest, AnotherCallerFillsWhenTheFirstGivesUp) {
   auto host = NewHost();
   const auto first = host->Open({"a", 1}, 1, Spec("x", false), true, true);
   EXPECT_TRUE(first.fill);
@@ -241,17 +241,17 @@ TEST_F(TensorHostTest, AnotherFillsWhatTheFirstDidNot) {
   EXPECT_EQ(CodeOf([&] { host->Filled({"a", 2}, first.share.table); }), ErrorCode::kDenied);
   host->OnCallerLeft(1);
   EXPECT_TRUE(host->Open({"a", 2}, 1, Spec("x", false), true, true).fill);
-  host->GiveUpFilling({"a", 1}, first.share.table);  // it is not the one any more
+  host->GiveUpFilling({"a", 1}, first.share.table);  // it no longer fills the tensor
   EXPECT_TRUE(host->Open({"a", 3}, 1, Spec("x", false), true, true).filling);
   host->GiveUpFilling({"a", 2}, first.share.table);
   EXPECT_TRUE(host->Open({"a", 3}, 1, Spec("x", false), true, true).fill);
-  host->OnCallerLeft(3);  // and came again, with another number
+  host->OnCallerLeft(3);  // it comes back with another key
   host->Filled({"a", 4}, first.share.table);
   const auto last = host->Open({"a", 3}, 1, Spec("x", false), true, true);
   EXPECT_FALSE(last.fill || last.filling);
 }
 
-TEST_F(TensorHostTest, TensorsOfAnotherCutAreKeptButCantBeUsed) {
+TEST_F(TensorHostTest, TensorsOfAnotherPartitioningAreKeptButUnusable) {
   TensorHost::Options options;
   options.store.directory = directory_.path() + "/store";
   {

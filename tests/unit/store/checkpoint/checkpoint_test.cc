@@ -101,7 +101,7 @@ TEST(Checkpoint, HoldsRowsAndStatesAsTheyWere) {
     Store store(OptionsIn(scratch / "store"));
     const auto table = store.OpenTable(EmbeddingSpec());
     store.OpenTable(CountSpec("other"));
-    // Rows behind 640 are never touched.
+    // Rows from 640 on are never written.
     for (uint64_t i = 1; i <= 5; i++) store.Apply(table, Gradients(i, 640).push());
     store.PrepareCheckpoint();
     store.Apply(table, Gradients(6, 640).push());
@@ -151,7 +151,7 @@ TEST(Checkpoint, HoldsRowsAndStatesAsTheyWere) {
   EXPECT_EQ(CodeOf([&] { reader.ReadRows("emb", 990, 11, {}, {}); }), ErrorCode::kInvalid);
 }
 
-TEST(Checkpoint, RowsNeverWrittenAreThoseOfTheirIds) {
+TEST(Checkpoint, RowsNeverWrittenHaveTheFirstValuesOfTheirIds) {
   const ScratchDirectory scratch;
   StoreOptions options = OptionsIn(scratch / "store");
   options.row_ids = [](const TableSpec& spec) {
@@ -211,17 +211,17 @@ TEST(Checkpoint, PushesWaitWhileTheyAreHeldAndAreAppliedOnceInOrder) {
   EXPECT_EQ(store.status().last_lsn, 4U);
 }
 
-TEST(Checkpoint, AHoldThatIsTooOldLetsGoAndTheCheckpointFails) {
+TEST(Checkpoint, AnExpiredHoldReleasesPushesAndFailsTheCheckpoint) {
   const ScratchDirectory scratch;
   Store store(OptionsIn(scratch / "store"));
   store.OpenTable(CountSpec("count"));
   const auto hold = store.HoldPushes(milliseconds(20));
-  AddOne(store, "count", 1, 1);  // or it would wait for ever
+  AddOne(store, "count", 1, 1);  // returns only if the hold has expired
   EXPECT_EQ(CodeOf([&] { store.WriteCheckpoint(scratch / "part", {"count"}, *hold); }),
             ErrorCode::kDeadline);
 }
 
-TEST(Checkpoint, MoreThanTheBoundDoesNotWaitForIt) {
+TEST(Checkpoint, PushesBeyondTheBoundAreRejectedDuringAHold) {
   const ScratchDirectory scratch;
   StoreOptions options = OptionsIn(scratch / "store");
   options.max_pending_bytes = 15000;
@@ -238,9 +238,9 @@ TEST(Checkpoint, MoreThanTheBoundDoesNotWaitForIt) {
   store.Apply(table, two.push());
 }
 
-// Two stores, and a client that counts in the first, then in the second: whatever it had been told
-// when it went on is in the cut.
-TEST(Checkpoint, ACutOverSeveralStoresIsConsistent) {
+// A client counts in the first store and then in the second: acknowledged pushes on which others
+// depend are in the checkpoint.
+TEST(Checkpoint, ACheckpointOfSeveralStoresIsConsistent) {
   const ScratchDirectory scratch;
   Store first(OptionsIn(scratch / "first")), second(OptionsIn(scratch / "second"));
   first.OpenTable(CountSpec("count"));
@@ -274,14 +274,14 @@ TEST(Checkpoint, ACutOverSeveralStoresIsConsistent) {
   EXPECT_GT(last, 0);
 }
 
-TEST(Checkpoint, DamageIsSaidWithTableAndFile) {
+TEST(Checkpoint, DamageIsReportedWithTableAndFile) {
   const ScratchDirectory scratch;
   const std::string part = scratch / "part";
   Store store(OptionsIn(scratch / "store"));
   const auto table = store.OpenTable(EmbeddingSpec());
   for (uint64_t i = 1; i <= 5; i++) store.Apply(table, Gradients(i).push());
   store.WriteCheckpoint(part, {"emb"}, *store.HoldPushes());
-  fs::copy(part, scratch / "bad", fs::copy_options::recursive);  // not the links
+  fs::copy(part, scratch / "bad", fs::copy_options::recursive);  // copies, not links
   uint64_t flipped = 0;
   for (const auto& entry : fs::directory_iterator(scratch / "bad/pages")) {
     if (entry.path().extension() != ".sst") continue;
@@ -309,7 +309,7 @@ TEST(Checkpoint, DamageIsSaidWithTableAndFile) {
   EXPECT_EQ(CodeOf([&] { CheckpointReader reader(scratch / "nowhere"); }), ErrorCode::kNotFound);
 }
 
-TEST(Checkpoint, ATablesTroubleLastsUntilItIsMendedOrDropped) {
+TEST(Checkpoint, ATablesTroubleStaysUntilItIsRepairedOrDropped) {
   const ScratchDirectory scratch;
   for (int start = 0; start < 3; start++) {
     Store store(OptionsIn(scratch / "store"));

@@ -36,7 +36,7 @@ std::string Text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What the data is does not matter here, but that it can be told.
+// Writes valid data without tables.
 void WriteData(CheckpointSet::Making& making) {
   fs::create_directories(making.data_directory());
   WriteCheckpointTables(making.data_directory(), {});
@@ -71,7 +71,7 @@ ErrorCode Thrown(const std::function<void()>& f, const std::string& said = "") {
   return ErrorCode::kInternal;
 }
 
-TEST(CheckpointSet, WhatIsCommittedIsThereAndTheRestIsNot) {
+TEST(CheckpointSet, OnlyCommittedCheckpointsExist) {
   const ScratchDirectory scratch;
   CheckpointSet set(scratch / "set");
   {
@@ -132,7 +132,7 @@ TEST(CheckpointSet, ReadsTheRowsOfAStore) {
   EXPECT_EQ(Thrown([&] { set.Open("one"); }, "there are none"), ErrorCode::kNotFound);
 }
 
-TEST(CheckpointSet, NamesThatCouldLeadElsewhereAreRefused) {
+TEST(CheckpointSet, NamesThatLeadOutOfTheDirectoryAreRejected) {
   const ScratchDirectory scratch;
   CheckpointSet set(scratch / "set");
   for (const std::string& name :
@@ -162,13 +162,13 @@ TEST(CheckpointSet, FilesAreBounded) {
   }
   EXPECT_EQ(Thrown([&] { making->AddFile("more", 0, {}); }, "1024 files"), ErrorCode::kOverloaded);
   making->AddFile("0", 1, Bytes("y"));
-  // Address space is enough to lie with.
+  // The data is never read, so only its size must be valid.
   const std::span<const std::byte> much{reinterpret_cast<const std::byte*>(&set),
                                         CheckpointSet::kMaxFileBytes - 1};
   EXPECT_EQ(Thrown([&] { making->AddFile("0", 2, much); }, "1.0 GiB"), ErrorCode::kOverloaded);
 }
 
-// Every file of a checkpoint that something is missing of, and how it was found.
+// A checkpoint whose files are damaged one after another.
 class Damage : public ::testing::Test {
  protected:
   Damage() {
@@ -189,8 +189,8 @@ class Damage : public ::testing::Test {
       const auto table = store.OpenTable(spec);
       for (uint64_t i = 1; i <= 3; i++) {
         const UpdateRule add{.kind = UpdateKind::kAdd};
-        store.Apply(table,
-                    RandomPush(static_cast<uint64_t>(9 + first_id), i, add, 300, 0, 1000, 8).push());
+        store.Apply(
+            table, RandomPush(static_cast<uint64_t>(9 + first_id), i, add, 300, 0, 1000, 8).push());
         store.WriteBackNow();
       }
     }
@@ -208,7 +208,7 @@ class Damage : public ::testing::Test {
     }
     return files;
   }
-  // What is wrong with any part of the checkpoint; empty: nothing.
+  // Returns the damage found in any part of the checkpoint, or an empty text.
   std::string Trouble() const {
     CheckpointSet set(root_, CheckpointSet::Role::kGuest);
     const CheckpointSet::Entry entry = set.List().at(0);
@@ -259,7 +259,7 @@ TEST_F(Damage, ABitThatFlipsAnywhereIsReportedWithItsFile) {
   EXPECT_EQ(Trouble(), "");
 }
 
-TEST_F(Damage, AFileThatIsShorterOrGoneIsReported) {
+TEST_F(Damage, ATruncatedOrMissingFileIsReported) {
   for (const fs::path& path : Files()) {
     const std::string before = scratch_ / "before";
     fs::copy_file(path, before, fs::copy_options::overwrite_existing);
@@ -272,8 +272,8 @@ TEST_F(Damage, AFileThatIsShorterOrGoneIsReported) {
   EXPECT_EQ(Trouble(), "");
 }
 
-// kill -9 while checkpoints are made and deleted: each is there in whole or not at all.
-TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
+// After kill -9 while checkpoints are made and deleted, each exists as a whole or not at all.
+TEST(CheckpointSet, CrashesLeaveOnlyCompleteCheckpoints) {
   const ScratchDirectory scratch;
   const std::string root = scratch / "set";
   CounterRng rng(static_cast<uint64_t>(::getpid()));
@@ -295,7 +295,8 @@ TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
       }
     }
     ASSERT_GT(child, 0);
-    // However busy the machine is: every other time one is whole, and the next one in the making.
+    // On a busy machine, too, every other crash comes after one is complete and while the next one
+    // is being made.
     while (crash % 2 == 1 && *made == 0) ::usleep(1000);
     ::usleep(static_cast<useconds_t>(rng.Below(60000)));
     ::kill(child, SIGKILL);
@@ -316,8 +317,8 @@ TEST(CheckpointSet, CrashesLeaveOnlyWholeOnes) {
   EXPECT_GT(seen, 0U);
 }
 
-// A checksum that is right does not make them so.
-TEST(CheckpointChecksums, LinesThatAreNotOfFilesAreRefused) {
+// Lines with a correct checksum may still be malformed.
+TEST(CheckpointChecksums, MalformedLinesAreRejected) {
   const ScratchDirectory scratch;
   const std::string directory = scratch / "c";
   MakeDirectories(directory);

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using graphd::testing::ScratchDirectory;
 
-// Push number `lsn`: lsn rows, and three bytes for each.
+// The push with sequence number `lsn`: lsn % 7 rows, and three bytes for each.
 struct Sample {
   explicit Sample(uint64_t lsn) : rows(lsn % 7), payload(3 * rows.size(), std::byte(lsn)) {
     for (size_t i = 0; i < rows.size(); i++) rows[i] = static_cast<int64_t>(lsn * 10 + i);
@@ -46,7 +46,7 @@ void AppendUpTo(PushLog& log, uint64_t last) {
   }
 }
 
-// Recovers and checks that each record is as it was written.
+// Recovers the log and checks that each record is as it was written.
 PushLog::Tail RecoverAll(PushLog& log, std::vector<uint64_t>& numbers) {
   return log.Recover([&](const Push& push) {
     numbers.push_back(push.lsn);
@@ -85,15 +85,15 @@ void Overwrite(const std::string& path, uint64_t offset, const std::string& byte
   file << bytes;
 }
 
-// In files, and as memory.
-class PushLogPlace : public ::testing::TestWithParam<bool> {
+// Tests of a log in files and of one in memory.
+class PushLogBothPlaces : public ::testing::TestWithParam<bool> {
  protected:
   static PushLog::Options Small() { return {.segment_bytes = 1000, .in_memory = GetParam()}; }
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, PushLogPlace, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Kinds, PushLogBothPlaces, ::testing::Bool(),
                          [](const auto& tested) { return tested.param ? "Memory" : "Files"; });
 
-TEST_P(PushLogPlace, KeepsRecordsOverSegments) {
+TEST_P(PushLogBothPlaces, KeepsRecordsOverSegments) {
   const ScratchDirectory scratch;
   {
     PushLog log(scratch / "log", Small());
@@ -111,7 +111,7 @@ TEST_P(PushLogPlace, KeepsRecordsOverSegments) {
   EXPECT_EQ(numbers, Range(1, 120));
 }
 
-TEST(PushLog, EndsAtATornRecordWhereverItWasCut) {
+TEST(PushLog, EndsAtARecordTornAtAnyByte) {
   const ScratchDirectory scratch;
   const std::string path = scratch / "log/log-00000000000000000001";
   uint64_t before = 0;
@@ -127,13 +127,13 @@ TEST(PushLog, EndsAtATornRecordWhereverItWasCut) {
     PushLog log(scratch / "log", {});
     std::vector<uint64_t> numbers;
     const PushLog::Tail tail = RecoverAll(log, numbers);
-    // What is missing of a payload of 18 bytes may be its padding only.
+    // Up to six missing bytes are only the padding of a payload of 18 bytes.
     ASSERT_EQ(numbers, Range(1, size >= whole - 6 ? 6 : 5)) << size;
     ASSERT_EQ(tail.lost_after, 0U);
   }
 }
 
-TEST(PushLog, GoesOnBehindATornRecord) {
+TEST(PushLog, ContinuesAfterATornRecord) {
   const ScratchDirectory scratch;
   {
     PushLog log(scratch / "log", {});
@@ -150,8 +150,8 @@ TEST(PushLog, GoesOnBehindATornRecord) {
   }
 }
 
-// A process that ends while it writes a record into memory leaves it without its first bytes.
-TEST(PushLog, InMemoryARecordWithoutItsHeaderIsNotThere) {
+// A process that is killed while it writes a record into memory leaves it without its first bytes.
+TEST(PushLog, InMemoryARecordWithoutItsHeaderDoesNotExist) {
   const ScratchDirectory scratch;
   const PushLog::Options options{.in_memory = true};
   uint64_t before_last = 0;
@@ -174,7 +174,7 @@ TEST(PushLog, InMemoryARecordWithoutItsHeaderIsNotThere) {
   EXPECT_EQ(numbers, Range(1, 12));
 }
 
-// Whoever copies them, in whatever order.
+// Any threads may copy the pieces, in any order.
 TEST(PushLog, InMemoryLargePayloadsAreCopiedInPieces) {
   const ScratchDirectory scratch;
   const PushLog::Options options{.in_memory = true};
@@ -186,7 +186,8 @@ TEST(PushLog, InMemoryLargePayloadsAreCopiedInPieces) {
   push.rows = rows;
   push.payload = payload;
   size_t pieces = 0;
-  const PushLog::ParallelFor parallel_for = [&](size_t count, const std::function<void(size_t)>& run) {
+  const PushLog::ParallelFor parallel_for = [&](size_t count,
+                                                const std::function<void(size_t)>& run) {
     pieces = count;
     std::thread odd([&] {
       for (size_t i = count; i-- > 0;) {
@@ -214,8 +215,8 @@ TEST(PushLog, InMemoryLargePayloadsAreCopiedInPieces) {
   EXPECT_EQ(found, 3U);
 }
 
-// What else fills the tmpfs does not stop it.
-TEST(PushLog, InMemoryItHasRoomForWhatItKeeps) {
+// The log can be written when other files fill the tmpfs.
+TEST(PushLog, InMemoryItKeepsSegmentsAllocated) {
   const ScratchDirectory scratch;
   PushLog log(scratch / "log", {.segment_bytes = 20000, .in_memory = true});
   std::vector<uint64_t> numbers;
@@ -234,7 +235,7 @@ TEST(PushLog, InMemoryItHasRoomForWhatItKeeps) {
   EXPECT_GE(files(), 3);
 }
 
-TEST(PushLog, TellsDamageFromATornEnd) {
+TEST(PushLog, DistinguishesDamageFromATornEnd) {
   const ScratchDirectory scratch;
   std::vector<uint64_t> begins;
   {
@@ -252,7 +253,7 @@ TEST(PushLog, TellsDamageFromATornEnd) {
   EXPECT_EQ(numbers, Range(1, 11));
   EXPECT_EQ(tail.path, path);
   EXPECT_EQ(tail.offset, begins[10]);
-  EXPECT_EQ(tail.lost_after, 19U);  // the last that another record calls acknowledged
+  EXPECT_EQ(tail.lost_after, 19U);  // the last one that another record calls acknowledged
   log.SetAside();
   log.AdvanceTo(tail.lost_after);
   AppendUpTo(log, 25);
@@ -263,7 +264,7 @@ TEST(PushLog, TellsDamageFromATornEnd) {
   EXPECT_TRUE(fs::exists(scratch / "log/damaged-00000000000000000001"));
 }
 
-TEST(PushLog, MissesASegmentAndAHeader) {
+TEST(PushLog, ReportsAMissingSegmentAndADamagedHeader) {
   const ScratchDirectory scratch;
   {
     PushLog log(scratch / "log", {.segment_bytes = 1000});
@@ -289,7 +290,7 @@ TEST(PushLog, MissesASegmentAndAHeader) {
   EXPECT_GT(tail.lost_after, third);
 }
 
-TEST_P(PushLogPlace, ReusesTruncatedSegments) {
+TEST_P(PushLogBothPlaces, ReusesTruncatedSegments) {
   const ScratchDirectory scratch;
   std::vector<uint64_t> numbers;
   {
@@ -302,13 +303,13 @@ TEST_P(PushLogPlace, ReusesTruncatedSegments) {
     EXPECT_LE(std::distance(fs::directory_iterator(scratch / "log"), fs::directory_iterator()), 6);
   }
   PushLog log(scratch / "log", {.in_memory = GetParam()});
-  EXPECT_EQ(RecoverAll(log, numbers).lost_after, 0U);  // old records behind the end are not taken
+  EXPECT_EQ(RecoverAll(log, numbers).lost_after, 0U);  // old records after the end are ignored
   ASSERT_FALSE(numbers.empty());
   EXPECT_LE(numbers.front(), 396U);
   EXPECT_EQ(numbers, Range(numbers.front(), 400));
 }
 
-// Of all files in the directory.
+// Returns the inode numbers of all files in the directory.
 std::set<ino_t> Inodes(const fs::path& directory) {
   std::set<ino_t> all;
   for (const auto& entry : fs::directory_iterator(directory)) {
@@ -319,7 +320,7 @@ std::set<ino_t> Inodes(const fs::path& directory) {
   return all;
 }
 
-TEST_P(PushLogPlace, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
+TEST_P(PushLogBothPlaces, CreatesNoFilesOnceItHasItsFullSize) {
   const ScratchDirectory scratch;
   PushLog log(scratch / "log", Small());
   const auto round = [&](uint64_t pushes) {
@@ -330,7 +331,7 @@ TEST_P(PushLogPlace, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
   for (int i = 0; i < 3; i++) round(100);
   const std::set<ino_t> files = Inodes(scratch / "log");
   EXPECT_GT(files.size(), 10U);
-  // A file that is linked keeps its number, so that no new one gets it.
+  // A file that is linked keeps its inode, so that no new file gets the number.
   fs::create_directory(scratch / "kept");
   for (const auto& entry : fs::directory_iterator(scratch / "log")) {
     fs::create_hard_link(entry.path(), fs::path(scratch / "kept") / entry.path().filename());
@@ -339,11 +340,11 @@ TEST_P(PushLogPlace, TakesNoNewFilesOnceItIsAsLargeAsItGets) {
     round(95);
     for (const ino_t file : Inodes(scratch / "log")) EXPECT_TRUE(files.contains(file));
   }
-  for (int i = 0; i < 40; i++) round(1);  // nobody pushes any more
+  for (int i = 0; i < 40; i++) round(1);  // a log with few pushes
   EXPECT_LE(Inodes(scratch / "log").size(), 3U);
 }
 
-// As a trainer could that shares memory with its daemon.
+// A trainer that shares memory with its daemon could change a payload.
 TEST(PushLog, APayloadThatChangesWhileItIsWrittenIsNoDamage) {
   const ScratchDirectory scratch;
   constexpr size_t kBytes = size_t{2} << 20;
@@ -379,7 +380,7 @@ TEST(PushLog, AFullDiskIsAnErrorAndLosesNothing) {
   const ScratchDirectory scratch;
   const std::string mount = scratch / "small";
   fs::create_directory(mount);
-  // Gone with this process, whatever happens.
+  // The mount ends with this process.
   ASSERT_EQ(::unshare(CLONE_NEWNS), 0) << "needs root";
   ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
   ASSERT_EQ(::mount("none", mount.c_str(), "tmpfs", 0, "size=256k"), 0);
@@ -392,7 +393,7 @@ TEST(PushLog, AFullDiskIsAnErrorAndLosesNothing) {
     const Push* one = &big;
     try {
       log.Append({&one, 1});
-      FAIL() << "there was room";
+      FAIL() << "the disk is not full";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
     }

@@ -14,7 +14,7 @@ ClientTable ManyClients(uint64_t count) {
   return clients;
 }
 
-TEST(StoreState, ComesBackAndIsNoLargerThanItMustBe) {
+TEST(StoreState, RoundTripsCompactly) {
   for (const uint64_t count : {0, 1, 5000}) {
     const StoreState state{77, 8, ManyClients(count).all()};
     const std::string text = EncodeState(state);
@@ -33,7 +33,7 @@ TEST(StoreState, ComesBackAndIsNoLargerThanItMustBe) {
   }
 }
 
-TEST(StoreState, DamageIsFound) {
+TEST(StoreState, DamageIsDetected) {
   const std::string text = EncodeState({77, 8, ManyClients(3).all()});
   for (size_t i = 0; i < text.size(); i++) {
     std::string damaged = text;
@@ -43,8 +43,8 @@ TEST(StoreState, DamageIsFound) {
   }
 }
 
-// Whoever pushed longest ago goes, also after a restart.
-TEST(StoreState, OnlySoManyClientsAreRemembered) {
+// The client that pushed longest ago is forgotten, also after a restart.
+TEST(StoreState, TheNumberOfClientsIsBounded) {
   ClientTable clients(ManyClients(ClientTable::kMaxClients).all());
   clients.Remember({1, 0}, {1, ClientTable::kMaxClients + 1});
   EXPECT_EQ(clients.Find({7919, 1}), nullptr);

@@ -8,9 +8,9 @@
 #include "tests/unit/store/power/power_journal.h"
 #include "tests/unit/store/power/power_marks.h"
 
-// store_power_child DIRECTORY CHECKPOINT STEP...: opens the store and goes on with each client at
-// its step, and makes checkpoints and deletes them, marking in the shim's journal what is done,
-// until it is killed.
+// store_power_child DIRECTORY CHECKPOINT STEP...: opens the store and continues each client at its
+// step, and makes and deletes checkpoints, until it is killed. Each completed step is marked in the
+// shim's journal.
 
 using namespace graphd::store;
 

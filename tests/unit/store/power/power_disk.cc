@@ -68,7 +68,7 @@ PowerDisk::NodeRef PowerDisk::Find(const Names& names, const std::string& path) 
   return found == names.end() ? nullptr : found->second;
 }
 
-// What is in a directory goes with it.
+// Moves a directory with its contents.
 void PowerDisk::Apply(Names& names, const Change& change) {
   if (change.from.empty()) {
     names[change.to] = change.node;
@@ -78,7 +78,7 @@ void PowerDisk::Apply(Names& names, const Change& change) {
     names[change.to] = change.node;
     return;
   }
-  if (Find(names, change.from) != change.node) return;  // it never came there
+  if (Find(names, change.from) != change.node) return;  // it never had this name
   Names moved;
   for (auto it = names.lower_bound(change.from); it != names.end();) {
     const bool inside = it->first == change.from || it->first.starts_with(change.from + "/");
@@ -148,7 +148,7 @@ void PowerDisk::Do(const PowerRecord& record) {
     case PowerOpKind::kMakeDirectory:
       return DoChange({"", a, std::make_shared<Node>(Node{true, {}}), false, nullptr, nullptr});
     case PowerOpKind::kRename:
-      // RocksDB's own messages are not seen: it opens that file in another way.
+      // RocksDB's own log is not recorded: it opens that file with another function.
       if (const NodeRef node = Find(names_, a)) DoChange({a, b, node, false, nullptr, nullptr});
       return;
     case PowerOpKind::kLink:
@@ -185,7 +185,7 @@ std::vector<std::byte> PowerDisk::Left(const File& file, CounterRng& rng, uint64
 
 void PowerDisk::Cut(CounterRng& rng, const std::string& directory) const {
   Names names = safe_names_;
-  // File systems with a journal keep changes of names up to some moment; others, those synced.
+  // A file system with a journal keeps changes of names up to some moment; others keep synced ones.
   const bool in_order = rng.Below(2) == 0;
   size_t must = 0;
   for (size_t i = 0; i < changes_.size(); i++) {

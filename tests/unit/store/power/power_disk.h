@@ -10,9 +10,9 @@
 #include "base/rng.h"
 #include "tests/unit/store/power/power_journal.h"
 
-// A disk as a loss of power leaves it. It is fed with what a process did to a directory; what was
-// synced is there afterwards, and of the rest as much as chance will have: writes page by page and
-// in any order, changes of names either up to some moment or none at all.
+// A simulation of a disk that loses power. It is given a process's operations on a directory. Data
+// that was synced survives; of the rest, a random part does: writes page by page and in any order,
+// changes of names up to a random moment or only if they were synced.
 
 namespace graphd::store {
 
@@ -22,18 +22,18 @@ struct PowerRecord {
   std::span<const std::byte> data;
 };
 
-// The journal's records; views of its bytes. A record cut off by the end of the process is left
-// out.
+// Returns the records of the journal as views of its bytes. A record that the end of the process
+// cut off is left out.
 std::vector<PowerRecord> ReadJournal(std::span<const std::byte> journal);
 
 class PowerDisk {
  public:
-  // With what lies below `root`, all of it safe.
+  // Begins with the contents of `root`, as if all were synced.
   explicit PowerDisk(std::string root);
 
   void Do(const PowerRecord& record);
-  // Makes `directory`, with what is left. `keeps_writes`: the part of pages not synced that is
-  // there.
+  // Writes what survives to a new `directory`. `keeps_writes` is the part of pages not synced that
+  // survives.
   void Cut(CounterRng& rng, const std::string& directory) const;
 
  private:
@@ -41,15 +41,15 @@ class PowerDisk {
     std::vector<std::byte> safe;
     std::vector<const PowerRecord*> unsafe;  // writes and truncations
   };
-  struct Node {  // a file or a directory, whatever it is called
+  struct Node {  // a file or a directory, without its names
     bool is_directory = false;
     File file;
   };
   using NodeRef = std::shared_ptr<Node>;
   using Names = std::map<std::string, NodeRef>;
-  // A change of names, and which directories tell of it.
+  // A change of names, and the directories that contain them.
   struct Change {
-    std::string from, to;  // `from` empty: made; `to` empty: removed
+    std::string from, to;  // `from` is empty for a new name, `to` for a removed one
     NodeRef node;
     bool keeps_from = false;  // a link
     NodeRef first, second;    // directories
@@ -64,8 +64,8 @@ class PowerDisk {
   static std::vector<std::byte> Left(const File& file, CounterRng& rng, uint64_t percent);
 
   const std::string root_;
-  Names names_;       // as the process sees them, by path below root; "" is root
-  Names safe_names_;  // before changes_
+  Names names_;       // current names by path below root; "" is root
+  Names safe_names_;  // names before changes_
   std::vector<Change> changes_;
   std::map<uint64_t, NodeRef> open_;
 };

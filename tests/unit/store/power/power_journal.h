@@ -2,21 +2,21 @@
 #pragma once
 #include <cstdint>
 
-// What power_shim writes down of a process's work on files, and power_disk.h reads: a record is a
-// PowerOp, the two paths, the data.
+// The journal of a process's file operations, which power_shim writes and power_disk.h reads. A
+// record is a PowerOp, the two paths, and the data.
 
 namespace graphd::store {
 
 enum class PowerOpKind : uint32_t {
-  kOpen,      // `file` stands for what path `a` names from now on; it is made if it is not there
+  kOpen,      // `file` is the file at path `a`, which is created if needed
   kWrite,     // data at `offset`
   kTruncate,  // to `offset` bytes
-  kSync,      // a file's data, or a directory's names
+  kSync,      // syncs a file's data, or a directory's names
   kMakeDirectory,
   kRename,  // a to b
-  kLink,    // b is a's file too
+  kLink,    // b is another name of a
   kRemove,  // a file or an empty directory
-  kMark,    // the process says something of itself: `file`, `offset`
+  kMark,    // a mark of the process: `file`, `offset`
 };
 
 struct PowerOp {
@@ -30,5 +30,5 @@ struct PowerOp {
 
 }  // namespace graphd::store
 
-// To be called by the process that the shim is linked into.
+// Adds a mark to the journal. Called by the process that the shim is linked into.
 void PowerMark(uint64_t what, uint64_t number);

@@ -5,7 +5,8 @@
 
 #include "tests/unit/store/crash_steps.h"
 
-// What store_power_child and power_test agree on. Marks below kCrashClients are a client's steps.
+// Settings and marks shared by store_power_child and power_test. Marks below kCrashClients are
+// steps of a client.
 
 namespace graphd::store {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked into a program, it takes the place of the C library's file functions and writes down what
-// they do below $POWER_ROOT to $POWER_JOURNAL, in the order in which it is done. Syncs are written
-// down and not done. RocksDB, being a shared library, calls these functions too. Compiled without
-// sanitizers, which call them before they are ready.
+// Replaces the C library's file functions in the program that it is linked into, and records their
+// operations below $POWER_ROOT in $POWER_JOURNAL, in order. Syncs are recorded and not done.
+// RocksDB, a shared library, calls these functions, too. Compiled without sanitizers, which call
+// them before they are ready.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@ using graphd::store::PowerOpKind;
 constexpr int kMaxFds = 4096;
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-uint64_t files[kMaxFds];  // by descriptor; 0: not below the root
+uint64_t files[kMaxFds];  // number of the file by descriptor; 0 if it is not below the root
 uint64_t next_file = 1;
-int journal = -2;  // -2: not asked yet, -1: none
+int journal = -2;  // -2 before the first use, -1 if there is none
 char root[PATH_MAX];
 
 template <class F>
@@ -93,7 +93,7 @@ void Opened(int fd, const char* path, int flags) {
     Put(PowerOpKind::kTruncate, nullptr, nullptr, files[fd], 0, nullptr, 0);
 }
 
-// Where a write to the descriptor goes.
+// Returns the offset of the next write to the descriptor.
 uint64_t Position(int fd) {
   if ((::fcntl(fd, F_GETFL) & O_APPEND) != 0) {
     struct stat info {};
@@ -128,7 +128,7 @@ int SyncWith(int fd, int (*real)(int)) {
   return 0;
 }
 
-// The path that a call with a directory's descriptor means.
+// Returns the path of a call with a directory's descriptor.
 const char* At(int dirfd, const char* path, char* out) {
   if (dirfd == AT_FDCWD || path[0] == '/') return path;
   char link[64];

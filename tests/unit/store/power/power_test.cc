@@ -35,13 +35,13 @@ std::vector<T> RowsOf(Store& store, const std::string& name) {
   return values;
 }
 
-// What the process had said when the power went.
-struct Said {
+// The marks that the process had made when the power was cut.
+struct Reported {
   std::vector<uint64_t> steps = std::vector<uint64_t>(kCrashClients, 0);  // by client
-  std::map<uint64_t, bool> checkpoints;                                   // false: may be gone
+  std::map<uint64_t, bool> checkpoints;  // false: may have been deleted
   uint64_t last_checkpoint = 0;
 
-  void Hear(const PowerOp& op) {
+  void Add(const PowerOp& op) {
     if (op.kind != PowerOpKind::kMark) return;
     if (op.file < kCrashClients) {
       steps[op.file] = op.offset;
@@ -53,11 +53,11 @@ struct Said {
 };
 
 // Runs the process on `directory` for a while, and kills it.
-bool RunChild(const std::string& directory, const std::string& journal, const Said& said,
+bool RunChild(const std::string& directory, const std::string& journal, const Reported& reported,
               unsigned microseconds) {
   std::vector<std::string> words = {POWER_CHILD, directory,
-                                    std::to_string(said.last_checkpoint + 1000)};
-  for (const uint64_t step : said.steps) words.push_back(std::to_string(step + 1));
+                                    std::to_string(reported.last_checkpoint + 1000)};
+  for (const uint64_t step : reported.steps) words.push_back(std::to_string(step + 1));
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -74,7 +74,7 @@ bool RunChild(const std::string& directory, const std::string& journal, const Sa
   return ::waitpid(child, &status, 0) == child && WIFSIGNALED(status);
 }
 
-// Stands for what a store must hold: all that was acknowledged, once.
+// A store that has each acknowledged push once, to compare with.
 class Reference {
  public:
   Reference() : store_(Options(scratch_ / "store")) { OpenCrashTables(store_); }
@@ -98,21 +98,21 @@ class Reference {
   std::vector<uint64_t> done_ = std::vector<uint64_t>(kCrashClients, 0);
 };
 
-// Why what is in `directory` is not what it should be.
-std::optional<std::string> WrongWith(const std::string& directory, const Said& said,
+// Returns the difference between `directory` and its expected contents, or nothing.
+std::optional<std::string> WrongWith(const std::string& directory, const Reported& reported,
                                      Reference& reference) {
   try {
     Store store(PowerOptions(directory + "/store"));
     if (!store.damage().empty()) return store.damage()[0];
     OpenCrashTables(store);
-    // Whoever sends again what was not acknowledged brings both to the same point.
-    std::vector<uint64_t> steps = said.steps;
+    // Sending pushes again that were not acknowledged brings both stores to the same point.
+    std::vector<uint64_t> steps = reported.steps;
     for (uint64_t client = 0; client < kCrashClients; client++) {
       CrashStep(store, client, ++steps[client]);
     }
     Store& wanted = reference.At(steps);
     if (RowsOf<int64_t>(store, "counts") != RowsOf<int64_t>(wanted, "counts")) {
-      return "pushes are lost, or there twice";
+      return "pushes are lost, or applied twice";
     }
     if (RowsOf<float>(store, "rows") != RowsOf<float>(wanted, "rows")) return "rows differ";
 
@@ -132,7 +132,7 @@ std::optional<std::string> WrongWith(const std::string& directory, const Said& s
       }
       there[entry.name] = true;
     }
-    for (const auto& [number, made] : said.checkpoints) {
+    for (const auto& [number, made] : reported.checkpoints) {
       if (made && !there.contains(CheckpointName(number))) {
         return StrCat("checkpoint ", number, " is lost");
       }
@@ -143,7 +143,7 @@ std::optional<std::string> WrongWith(const std::string& directory, const Said& s
   return {};
 }
 
-// Moments at which names or syncs are under way, and others.
+// Returns random points in the journal; half of them are at changes of names or at syncs.
 std::vector<size_t> CutPoints(const std::vector<PowerRecord>& records, size_t count,
                               CounterRng& rng) {
   std::vector<size_t> events;
@@ -163,25 +163,25 @@ std::vector<size_t> CutPoints(const std::vector<PowerRecord>& records, size_t co
   return points;
 }
 
-// Cuts the power at random points of what a process does, also while it recovers from the last
-// time. `syncs`: whether those that it asked for are done.
+// Cuts the power at random points of a process's work, also while it recovers from the last cut.
+// `syncs`: whether its syncs are done.
 std::optional<std::string> CutOften(int runs, size_t cuts_per_run, bool syncs, uint64_t seed) {
   CounterRng rng(seed);
-  ::setenv("TMPDIR", "/dev/shm", 1);  // the disk is a made one: a real one would only take time
+  ::setenv("TMPDIR", "/dev/shm", 1);  // the disk is simulated, so a real one is not needed
   const ScratchDirectory scratch;
   Reference reference;
-  Said said;
+  Reported reported;
   std::string state = scratch / "state0";
   fs::create_directories(state);
   uint64_t cuts = 0, records_seen = 0;
   const auto acknowledged = [&] {
-    return std::accumulate(said.steps.begin(), said.steps.end(), uint64_t{0});
+    return std::accumulate(reported.steps.begin(), reported.steps.end(), uint64_t{0});
   };
   // A slow machine may need longer for the first steps than these runs last.
   for (int run = 1; run <= runs || (run <= 10 * runs && acknowledged() == 0); run++) {
     const PowerDisk safe(state);
     const std::string journal = scratch / ("journal" + std::to_string(run));
-    if (!RunChild(state, journal, said, 40000 + static_cast<unsigned>(rng.Below(400000)))) {
+    if (!RunChild(state, journal, reported, 40000 + static_cast<unsigned>(rng.Below(400000)))) {
       return "the process ended by itself";
     }
     if (!FileExists(journal)) continue;
@@ -194,14 +194,14 @@ std::optional<std::string> CutOften(int runs, size_t cuts_per_run, bool syncs, u
     for (const size_t point : CutPoints(records, cuts_per_run, rng)) {
       for (; at < point; at++) {
         if (syncs || records[at].op.kind != PowerOpKind::kSync) disk.Do(records[at]);
-        said.Hear(records[at].op);
+        reported.Add(records[at].op);
       }
       if (!cut.empty()) fs::remove_all(cut);
       cut = scratch / StrCat("cut", run, "-", cuts++);
-      disk.Snapshot(rng, cut);
+      disk.Cut(rng, cut);
       const std::string copy = scratch / "checked";
       fs::copy(cut, copy, fs::copy_options::recursive);
-      const auto wrong = WrongWith(copy, said, reference);
+      const auto wrong = WrongWith(copy, reported, reference);
       fs::remove_all(copy);
       if (wrong) {
         return StrCat("seed ", seed, ", run ", run, ", cut after operation ", point, " of ",
@@ -211,7 +211,7 @@ std::optional<std::string> CutOften(int runs, size_t cuts_per_run, bool syncs, u
     fs::remove_all(state);
     fs::remove(journal);
     state = cut;  // the next process recovers from it
-    std::erase_if(said.checkpoints, [](const auto& each) { return !each.second; });
+    std::erase_if(reported.checkpoints, [](const auto& each) { return !each.second; });
   }
   std::cout << cuts << " cuts in " << records_seen << " operations, " << acknowledged()
             << " steps acknowledged\n";
@@ -224,14 +224,14 @@ uint64_t Seed() {
   return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : static_cast<uint64_t>(::getpid());
 }
 
-TEST(PowerLoss, EveryAcknowledgedPushAndCheckpointIsThere) {
+TEST(PowerLoss, EveryAcknowledgedPushAndCheckpointSurvives) {
   const char* wanted = std::getenv("GRAPHD_POWER_LOSSES");
   const int runs = wanted != nullptr ? std::atoi(wanted) / 10 : 12;
   const auto wrong = CutOften(runs, 10, true, Seed());
   EXPECT_FALSE(wrong) << *wrong;
 }
 
-// Or the test above would say nothing. Ends with the first loss.
+// Shows that the test above can fail. Ends with the first loss.
 TEST(PowerLoss, WithoutSyncsPushesAreLost) {
   EXPECT_TRUE(CutOften(40, 5, false, Seed())) << "nothing was lost";
 }

@@ -25,7 +25,7 @@ UniqueFd ReaderFd(const Table& table) {
   return UniqueFd(::fcntl(table.arena().reader_fd(), F_DUPFD_CLOEXEC, 0));
 }
 
-TEST(ArenaReader, ReadsWhatIsInMemoryAndSaysWhatIsNot) {
+TEST(ArenaReader, ReadsResidentRowsAndReportsMissingOnes) {
   const ScratchDirectory scratch;
   Store store(Options(scratch));
   const auto table = store.OpenTable(Spec());
@@ -57,7 +57,7 @@ TEST(ArenaReader, ReadsWhatIsInMemoryAndSaysWhatIsNot) {
   EXPECT_THAT(Failure([&] { reader.Read(beyond, {}, bytes, missing); }), HasSubstr("no row 1000"));
 }
 
-TEST(ArenaReader, RefusesMemoryOfAnotherShape) {
+TEST(ArenaReader, RejectsMemoryOfAnotherShape) {
   const ScratchDirectory scratch;
   Store store(Options(scratch));
   const auto table = store.OpenTable(Spec());
@@ -76,11 +76,11 @@ TEST(ArenaReader, CantWrite) {
   EXPECT_EQ(::pwrite(fd.get(), "x", 1, 0), -1);
   struct stat status {};
   ASSERT_EQ(::fstat(fd.get(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0222U, 0U);  // so that it is not opened anew for writing
+  EXPECT_EQ(status.st_mode & 0222U, 0U);  // it can't be reopened for writing
 }
 
-// A page that somebody keeps locked: its daemon was killed.
-TEST(ArenaReader, GivesUpOnALockThatStays) {
+// A page stays locked if its daemon was killed.
+TEST(ArenaReader, GivesUpOnALockThatIsNeverReleased) {
   Arena arena("test", {64, 4, 0});
   arena.Reserve(0);
   arena.Unlock(0, arena.Lock(0));

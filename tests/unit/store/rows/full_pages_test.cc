@@ -13,7 +13,7 @@ namespace {
 
 using graphd::testing::ScratchDirectory;
 
-TEST(FullPages, NamesALargePageWhenItsLastPartCame) {
+TEST(FullPages, ReportsAHugePageWhenItIsComplete) {
   FullPages pages(2 * kHugePage + 100);
   std::vector<uint64_t> full;
   const auto add = [&](uint64_t begin, uint64_t end) {
@@ -23,12 +23,12 @@ TEST(FullPages, NamesALargePageWhenItsLastPartCame) {
   add(kHugePage + 50, 2 * kHugePage + 100);
   add(0, 100);
   EXPECT_TRUE(full.empty());
-  add(kHugePage - 100, kHugePage + 50);  // the ends of both
+  add(kHugePage - 100, kHugePage + 50);  // completes both
   EXPECT_EQ(full, (std::vector<uint64_t>{0, kHugePage}));
 }
 
-// 64 rows of 512 bytes are 32 KiB: a large page has 4,096 rows.
-TEST(FullPages, ATableJoinsThoseThatAreThereAndKeepsItsRows) {
+// 64 rows of 512 bytes are 32 KiB: a huge page has 4,096 rows.
+TEST(FullPages, ATableCollapsesCompleteHugePagesAndKeepsItsRows) {
   const ScratchDirectory scratch;
   const graphd::testing::MemoryDirectory memory;
   StoreOptions options;
@@ -46,10 +46,10 @@ TEST(FullPages, ATableJoinsThoseThatAreThereAndKeepsItsRows) {
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<float> before(rows.size() * 128), after(before.size());
   table->Read(rows, reinterpret_cast<std::byte*>(before.data()));
-  size_t joined = 0;
-  while (table->CollapseOnePage()) joined++;
-  EXPECT_EQ(joined,
-            2U);  // of values, and of states: the page of row 4,090 came with its neighbours
+  size_t collapsed = 0;
+  while (table->CollapseOnePage()) collapsed++;
+  // One of values and one of states: the whole page of row 4,089 was loaded.
+  EXPECT_EQ(collapsed, 2U);
   EXPECT_FALSE(table->CollapseOnePage());
   table->Read(rows, reinterpret_cast<std::byte*>(after.data()));
   EXPECT_EQ(after, before);

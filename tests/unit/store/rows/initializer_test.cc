@@ -24,7 +24,7 @@ TEST(Initializer, RowsDependOnSeedAndIdOnly) {
   EXPECT_NE(Row(uniform, 5, 33), Row({InitKind::kUniform, -1, 1, 8}, 5, 33));
 }
 
-TEST(Initializer, DrawsWhatItSays) {
+TEST(Initializer, ValuesHaveTheStatedDistribution) {
   constexpr int kRows = 2000;
   constexpr size_t kElements = 50;
   double sum = 0, squares = 0, normal_sum = 0, normal_squares = 0;

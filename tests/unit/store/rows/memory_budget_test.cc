@@ -23,7 +23,7 @@ using graphd::testing::ScratchDirectory;
 using ::testing::HasSubstr;
 using namespace graphd::store::testing;
 
-// Pages of ten bytes each.
+// A table with pages of ten bytes.
 class FakePages : public Evictable {
  public:
   explicit FakePages(MemoryBudget* budget) : budget_(budget) { budget_->Add(this); }
@@ -54,7 +54,7 @@ class FakePages : public Evictable {
                                                      Outcome::kKept, Outcome::kKept};
 };
 
-TEST(MemoryBudget, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
+TEST(MemoryBudget, CleanPagesAreEvictedAndDirtyPagesWrittenFirst) {
   MemoryBudget budget(30);
   FakePages pages(&budget);
   int asked = 0;
@@ -79,11 +79,11 @@ TEST(MemoryBudget, WhatIsCleanGoesAndWhatIsDirtyIsWrittenFirst) {
   EXPECT_EQ(budget.used(), 30U);
 }
 
-TEST(MemoryBudget, WhyNothingCanBeWrittenIsTold) {
+TEST(MemoryBudget, AWriteErrorIsPassedOn) {
   MemoryBudget budget(30);
   FakePages pages(&budget);
   std::thread cleaner;
-  budget.SetCleaner([&] {  // later, as a store has it done
+  budget.SetCleaner([&] {  // asynchronously, as in a store
     if (cleaner.joinable()) return;
     cleaner = std::thread([&] {
       const Error error(ErrorCode::kIo, "the disk is broken");
@@ -97,7 +97,7 @@ TEST(MemoryBudget, WhyNothingCanBeWrittenIsTold) {
   cleaner.join();
 }
 
-TEST(MemoryBudget, OneLargePageAloneIsLetIn) {
+TEST(MemoryBudget, APageLargerThanTheBudgetIsAdmittedAlone) {
   MemoryBudget budget(8);
   FakePages pages(&budget);
   budget.SetCleaner([&] { budget.CleanDone(nullptr); });
@@ -110,7 +110,7 @@ TEST(MemoryBudget, OneLargePageAloneIsLetIn) {
               HasSubstr("overloaded: fake: a push to 2 pages needs 10"));
 }
 
-TEST(MemoryBudget, ReservationsComeInTurn) {
+TEST(MemoryBudget, ReservationsAreServedInOrder) {
   MemoryBudget budget(30);
   budget.Reserve(20, 2, "first");
   std::atomic<int> got = 0;
@@ -120,7 +120,7 @@ TEST(MemoryBudget, ReservationsComeInTurn) {
     budget.Unreserve(30);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::thread small([&] {  // it would fit, but others would keep the large one waiting for ever
+  std::thread small([&] {  // it would fit, but the large one must not starve
     budget.Reserve(10, 1, "small");
     EXPECT_EQ(got++, 1);
     budget.Unreserve(10);
@@ -132,7 +132,7 @@ TEST(MemoryBudget, ReservationsComeInTurn) {
   small.join();
 }
 
-// What the values of a table's rows take.
+// Returns the memory that the values of a table's rows take.
 uint64_t Blocks(const Table& table) {
   struct stat status {};
   EXPECT_EQ(::fstat(table.arena().reader_fd(), &status), 0);
@@ -147,9 +147,9 @@ struct Shape {
 
 class BoundedStore : public ::testing::TestWithParam<Shape> {};
 
-// A table ten times as large as the bound, pushed to by three clients, each to rows of its own; and
-// one whose rows hold one number each, so that a torn one is seen.
-TEST_P(BoundedStore, IsBitExactAndStaysWithinIt) {
+// Three clients push to a table eight times as large as the budget, each to rows of its own. In
+// another table all elements of a row are the same number, so that a torn row is detected.
+TEST_P(BoundedStore, IsBitExactAndStaysWithinTheBudget) {
   constexpr int64_t kRowsEach = 9600;
   constexpr uint64_t kPushers = 3;
   const auto [elements, state, kind] = GetParam();
@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Shape{33, OptimizerState::kAdam, UpdateKind::kAdam},  // blocks are shared
                       Shape{8, OptimizerState::kRowAdagrad, UpdateKind::kRowAdagrad}));
 
-TEST(BoundedStoreLimits, APushLargerThanTheBoundIsRefusedAndALogOfItReplayed) {
+TEST(BoundedStoreLimits, APushLargerThanTheBudgetIsRejectedButReplayedFromALog) {
   const ScratchDirectory scratch;
   StoreOptions options = Options(scratch);
   Store store(options);
@@ -259,7 +259,7 @@ TEST(BoundedStoreLimits, APushLargerThanTheBoundIsRefusedAndALogOfItReplayed) {
     store.Apply(table, RandomPush(1, i, kAdagrad, 300, 0, kRows, 64).push());
   }
   options.directory = scratch / "copy";
-  options.memory_bytes = table->page_bytes() * 4;  // of which an eighth is RocksDB's
+  options.memory_bytes = table->page_bytes() * 4;  // an eighth is for RocksDB
   CopyStore(Options(scratch), options.directory);
   Store bounded(options);
   const auto copy = bounded.FindTable("emb");
@@ -270,11 +270,11 @@ TEST(BoundedStoreLimits, APushLargerThanTheBoundIsRefusedAndALogOfItReplayed) {
   EXPECT_THAT(
       Failure([&] { bounded.Apply(copy, RandomPush(1, 6, kAdagrad, 300, 0, kRows, 64).push()); }),
       HasSubstr("overloaded: table 'emb': a push to 16 pages needs 504 KiB at once"));
-  // Within three pages it goes.
+  // A push to three pages fits.
   bounded.Apply(copy, RandomPush(1, 6, kAdagrad, 300, 0, 3 * kPageRows, 64).push());
 }
 
-TEST(BoundedStoreLimits, PagesLargerThanTheBoundComeOneByOne) {
+TEST(BoundedStoreLimits, PagesLargerThanTheBudgetAreLoadedOneByOne) {
   const ScratchDirectory scratch;
   StoreOptions options = Options(scratch);
   options.memory_bytes = 4096;
@@ -286,8 +286,9 @@ TEST(BoundedStoreLimits, PagesLargerThanTheBoundComeOneByOne) {
     threads.emplace_back([&, client] {
       const auto begin = static_cast<int64_t>(client) * kPageRows;
       for (uint64_t i = 1; i <= 20; i++) {
-        store.Apply(client == 2 ? other : table,
-                    RandomPush(client, i, kAdagrad, 30, begin, begin + kPageRows, kElements).push());
+        store.Apply(
+            client == 2 ? other : table,
+            RandomPush(client, i, kAdagrad, 30, begin, begin + kPageRows, kElements).push());
       }
     });
   }
@@ -296,7 +297,7 @@ TEST(BoundedStoreLimits, PagesLargerThanTheBoundComeOneByOne) {
   EXPECT_LE(table->resident_bytes() + other->resident_bytes(), 8192U);
 }
 
-TEST(BoundedStoreLimits, PagesOnTheirWayToTheDiskCount) {
+TEST(BoundedStoreLimits, PagesBeingWrittenToTheDiskCount) {
   const ScratchDirectory scratch;
   StoreOptions options = Options(scratch);
   options.memory_bytes = uint64_t{64} << 20;
@@ -325,12 +326,12 @@ TEST(BoundedStoreLimits, PagesOnTheirWayToTheDiskCount) {
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kOwnMemoryIsTold = false;  // a sanitizer's shadow counts as the process's
+constexpr bool kOwnMemoryIsMeasurable = false;  // a sanitizer's shadow memory counts, too
 #else
-constexpr bool kOwnMemoryIsTold = true;
+constexpr bool kOwnMemoryIsMeasurable = true;
 #endif
 
-// What a table costs beside its values and states.
+// A table takes little more memory than its values and states.
 TEST(TableMemory, IsThatOfRowsAndStates) {
   const auto private_bytes = [] {
     std::ifstream status("/proc/self/status");
@@ -351,8 +352,8 @@ TEST(TableMemory, IsThatOfRowsAndStates) {
     const auto table = store.OpenTable(spec);
     std::vector<int64_t> rows(1);
     for (rows[0] = 0; rows[0] < kTableRows; rows[0] += kPageRows) table->Touch(rows);
-    const uint64_t states =
-        kOwnMemoryIsTold ? private_bytes() - before : kTableRows * StateFloats(state, kFloats) * 4;
+    const uint64_t states = kOwnMemoryIsMeasurable ? private_bytes() - before
+                                                   : kTableRows * StateFloats(state, kFloats) * 4;
     const uint64_t took = Blocks(*table) + states;
     const uint64_t ideal = kTableRows * (kFloats + StateFloats(state, kFloats)) * 4;
     EXPECT_GE(took, ideal);

@@ -53,7 +53,7 @@ TEST(PageDb, KeepsWhatWasFlushed) {
   EXPECT_EQ(db.TextNames("table/"), (std::vector<std::string>{"table/2"}));
 }
 
-TEST(PageDb, IsOpenOnce) {
+TEST(PageDb, CanBeOpenedOnlyOnce) {
   const ScratchDirectory scratch;
   const PageDb db(scratch / "pages");
   try {
@@ -64,7 +64,7 @@ TEST(PageDb, IsOpenOnce) {
   }
 }
 
-TEST(PageDb, NoticesChangedBytes) {
+TEST(PageDb, DetectsChangedBytes) {
   const ScratchDirectory scratch;
   {
     PageDb db(scratch / "pages");

@@ -13,14 +13,15 @@ namespace {
 
 using graphd::testing::ScratchDirectory;
 
-// Writers set rows to one number in every element while readers look: a row of two numbers is torn.
+// A writer sets all elements of a row to the same number while readers read: a row with two numbers
+// is torn.
 TEST(TableReads, NeverSeeATornRow) {
   for (const size_t elements : {size_t{2}, size_t{3}, size_t{129}}) {
     const ScratchDirectory scratch;
     StoreOptions options;
     options.directory = scratch / "store";
     options.durability = Durability::kNone;
-    options.write_back_seconds = 0.001;  // locks pages, too
+    options.write_back_seconds = 0.001;  // write-back locks pages, too
     Store store(options);
     TableSpec spec;
     spec.name = "rows";

@@ -39,7 +39,7 @@ TEST(TableState, IsAddedToATableThatHasPagesInLogAndDatabase) {
   {
     Store again(copy);
     EXPECT_EQ(WithStates(again, "emb"), WithStates(store, "emb"));
-    EXPECT_EQ(again.OpenTable(bare), again.FindTable("emb"));  // who wants no state takes any
+    EXPECT_EQ(again.OpenTable(bare), again.FindTable("emb"));  // a spec without state matches any
   }
   ApplyRandom(store, table, 6, 8);
   const auto [values, states] = WithStates(store, "emb");
@@ -51,7 +51,7 @@ TEST(TableState, IsAddedToATableThatHasPagesInLogAndDatabase) {
   EXPECT_EQ(WithStates(again, "emb"), WithStates(store, "emb"));
 }
 
-TEST(TableState, AnotherOneIsRefused) {
+TEST(TableState, AnotherStateIsRejected) {
   const ScratchDirectory scratch;
   Store store(Options(scratch));
   const auto table = store.OpenTable(Spec());
@@ -166,7 +166,7 @@ TEST(TableState, RowsOfAMappedBookHaveTheirOwnIds) {
   TableSpec spec = Spec("mapped");
   spec.first_id = -1;
   std::vector<float> consecutive;
-  for (int time = 0; time < 2; time++) {  // made, and recovered
+  for (int time = 0; time < 2; time++) {  // created, and then recovered
     Store store(options);
     const std::vector<float> mapped = AllRows(*store.OpenTable(spec));
     if (time == 0) consecutive = AllRows(*store.OpenTable(Spec()));
@@ -181,7 +181,7 @@ TEST(TableState, RowsOfAMappedBookHaveTheirOwnIds) {
               HasSubstr("table 'mapped' has 1000 rows here and ids for 999"));
 }
 
-TEST(TableState, TablesAreBounded) {
+TEST(TableState, TheNumberOfTablesIsBounded) {
   const ScratchDirectory scratch;
   StoreOptions options = Options(scratch);
   options.max_tables = 2;

@@ -27,7 +27,7 @@ class Gradients {
   CounterRng rng_{3};
 };
 
-// Ten steps of the rule, and of `reference(gradient, w)` in double for each element.
+// Compares ten steps of the rule with `reference(gradient, w)`, which computes in double precision.
 template <class Reference>
 void ExpectSteps(const UpdateRule& rule, OptimizerState kind, Reference reference) {
   std::vector<float> row(kRuleElements, 0.5F), state(StateFloats(kind, kRuleElements));
@@ -44,7 +44,7 @@ void ExpectSteps(const UpdateRule& rule, OptimizerState kind, Reference referenc
 }
 
 TEST(UpdateRule, AdagradKeepsTheSumOfSquares) {
-  // The numbers that DGL's rule is documented to give, and that its CPU path does not.
+  // DGL's rule is documented to give these numbers, but its CPU implementation does not.
   float w = 0, state = 0;
   for (const float g : {2.0F, 3.0F, 4.0F}) {
     const UpdateRule rule{UpdateKind::kAdagrad, 1, 1.0F, 1e-10F, 0, 0, 0};
@@ -105,8 +105,9 @@ TEST(UpdateRule, SgdWithDecay) {
               });
 }
 
-// Whatever vectors the processor has: a table may be replayed on another.
-TEST(UpdateRule, GivesTheBitsOfOneElementAtATime) {
+// The bits must not depend on the processor's vectors, because a log may be replayed on another
+// one.
+TEST(UpdateRule, GivesTheSameBitsAsOneElementAtATime) {
   Gradients gradients;
   const std::vector<float> g = gradients.Next();
   for (const auto& [kind, state_kind] : {std::pair(UpdateKind::kSgd, OptimizerState::kNone),
@@ -137,7 +138,7 @@ TEST(UpdateRule, IntegersWrap) {
   EXPECT_EQ(sum, -56);
 }
 
-TEST(UpdateRule, RefusesWhatDoesNotSuit) {
+TEST(UpdateRule, RejectsUnsuitableRules) {
   const auto refused = [](UpdateRule rule, DType dtype, OptimizerState state) {
     EXPECT_THROW(CheckRule(rule, dtype, state), Error);
   };
