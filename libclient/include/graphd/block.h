@@ -8,50 +8,60 @@
 #include "graphd/sampling.h"
 #include "graphd/tensor.h"
 
-// Blocks (message flow graphs) made of sampled neighbours, and the mini-batches made of them.
+// Blocks (message flow graphs, MFGs) built from sampled neighbours, and mini-batches of blocks.
 
 namespace GRAPHD_EXPORT graphd {
 
-// One edge type's part of a block. Local ids are positions in the block's src_nodes / dst_nodes.
+// The edges of one type in a block, in CSC format. Local ids are positions in src_nodes or
+// dst_nodes of the block, of the source or destination type of the edges.
 struct BlockEdges {
   EdgeTypeId etype = 0;
-  std::vector<int64_t> indptr;    // [destinations of the type + 1]
-  std::vector<int32_t> indices;   // local source ids
-  std::vector<int64_t> edge_ids;  // type-wise ids; empty unless asked for
-  std::vector<float> weights;     // importance of each edge, from samplers that give it; else empty
+  // [destinations + 1]; in-edges of destination i are [indptr[i], indptr[i+1]).
+  std::vector<int64_t> indptr;
+  std::vector<int32_t> indices;   // [edges] local ids of the sources
+  std::vector<int64_t> edge_ids;  // [edges] type-wise ids; empty unless requested
+  // [edges] importance weights, from samplers that compute them; else empty.
+  std::vector<float> weights;
 };
 
-// One layer of a mini-batch, as dgl.to_block makes it: sources begin with the destinations
-// (include_dst_in_src), then newly met neighbours in order of appearance.
+// A layer of a mini-batch, as dgl.to_block builds it with include_dst_in_src=True: the source nodes
+// begin with the destination nodes; the other sources follow in order of their first appearance.
 struct Block {
   std::vector<std::vector<int64_t>> src_nodes;  // [ntype] type-wise ids
-  std::vector<int64_t> num_dst;                 // [ntype] the first num_dst of src_nodes
-  std::vector<BlockEdges> edges;                // one per edge type of the schema
-  // [ntype] of each source node: the seed whose tree it is in, as a position in the batch's seeds,
-  // those of lower node types first. From TemporalSampler; else empty.
+  std::vector<int64_t> num_dst;   // [ntype] src_nodes[t] begins with num_dst[t] destinations
+  std::vector<BlockEdges> edges;  // [etype] one entry per edge type of the schema
+  // [ntype][source node] the seed whose tree contains the node, as a position in the concatenation
+  // of the batch's seeds by ascending node type. Set by TemporalSampler only; else empty.
   std::vector<std::vector<int64_t>> roots = {};
 
+  // Returns the type-wise ids of the destination nodes of a type. `t` must be a node type of the
+  // schema.
   std::span<const int64_t> dst_nodes(NodeTypeId t) const {
     return std::span(src_nodes[static_cast<size_t>(t)])
         .first(static_cast<size_t>(num_dst[static_cast<size_t>(t)]));
   }
+  // Returns the number of edges of all types.
   int64_t num_edges() const noexcept;
 };
 
-// Makes a block of sampled in-neighbours: matches dgl.to_block. `dst_nodes` is indexed by node type
-// and must not hold duplicates; samples[e].indptr must fit dst_nodes of that edge type's
-// destination. Throws Error(kInvalid) where that is not so, and on samples of out-edges.
+// Builds a block from sampled in-neighbours. Matches dgl.to_block. `dst_nodes` is indexed by node
+// type and must not hold duplicates; samples[e].indptr must have one row per node of dst_nodes of
+// the destination type of the edges. Throws Error(kInvalid) if the arguments do not fit together
+// and on samples of out-edges. Thread-safe.
 Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
               std::vector<Neighbors> samples);
 
-// A mini-batch of a GNN with several layers. Matches what DGL's NeighborSampler yields.
+// A mini-batch for a GNN with several layers. Matches the output of DGL's NeighborSampler.
 struct MiniBatch {
-  int64_t index = 0;                        // position in the epoch
-  std::vector<std::vector<int64_t>> seeds;  // [ntype] output nodes, unique but for trees
-  std::vector<Block> blocks;                // input layer first
-  std::vector<Tensor> input_features;       // as asked for, rows of input_nodes()
-  std::vector<Tensor> seed_features;        // as asked for, rows of seeds
+  int64_t index = 0;  // position in the epoch
+  // [ntype] output nodes, unique except with TemporalSampler.
+  std::vector<std::vector<int64_t>> seeds;
+  std::vector<Block> blocks;           // one per layer, input layer first
+  std::vector<Tensor> input_features;  // one per requested feature: its rows for input_nodes()
+  std::vector<Tensor> seed_features;   // one per requested feature: its rows for `seeds`
 
+  // Returns the type-wise ids of the input nodes of a type: the sources of the first block, or the
+  // seeds if there are no blocks.
   const std::vector<int64_t>& input_nodes(NodeTypeId t = 0) const {
     return blocks.empty() ? seeds[static_cast<size_t>(t)]
                           : blocks.front().src_nodes[static_cast<size_t>(t)];

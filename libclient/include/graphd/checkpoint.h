@@ -8,66 +8,80 @@
 #include "graphd/dist_graph.h"
 #include "graphd/export.h"
 
-// Checkpoints: the persistent tensors of a graph's daemons as they were at one moment, optimisers'
-// state included, and what a trainer wants to keep with them (its dense weights), under one name.
-// They lie on the daemons' disks and outlive daemons; half-made ones are never seen. The same as
-// `graphctl checkpoint`.
+// Checkpoints of the persistent tensors of a graph: their rows and optimiser states at one point in
+// time, together with files of a trainer (for example its dense weights), under one name.
+// Checkpoints are stored on the disks of the daemons and outlive these. Incomplete checkpoints are
+// never listed. `graphctl checkpoint` offers the same operations. DGL has no counterpart.
+//
+// All functions here are thread-safe and throw Error(kUnavailable) or Error(kDeadline) if a daemon
+// cannot be reached or does not answer in time, and Error(kInvalid) in standalone mode.
 
 namespace GRAPHD_EXPORT graphd {
 
+// The description of a tensor in a checkpoint.
 struct CheckpointTensor {
   TensorSpec spec;
-  OptimizerState state = OptimizerState::kNone;
+  OptimizerState state = OptimizerState::kNone;  // state that is stored with each row
 };
 
+// The description of a complete checkpoint.
 struct Checkpoint {
   std::string name;
   std::string graph_name;
-  int num_parts = 0;
-  std::string created;  // UTC, "2026-01-31T12:00:00Z"
-  uint64_t bytes = 0;   // on the disks of all machines
+  int num_parts = 0;    // partitions of the graph when the checkpoint was made
+  std::string created;  // UTC, e.g. "2026-01-31T12:00:00Z"
+  uint64_t bytes = 0;   // bytes on the disks of all machines
   std::vector<CheckpointTensor> tensors;
-  std::map<std::string, uint64_t> files;  // name, bytes
+  std::map<std::string, uint64_t> files;  // size in bytes by name of the file
 };
 
+// The contents of a new checkpoint.
 struct CheckpointOptions {
-  // Tensors by name; empty: all persistent ones.
+  // Names of tensors; empty: all persistent tensors.
   std::vector<std::string> tensors = {};
-  // What to keep with them: name (no '/'), contents.
+  // Contents of files by name; a name must not contain '/'.
   std::map<std::string, std::string> files = {};
 };
 
-// Makes a checkpoint of this name; a name is 1 to 128 of A-Z a-z 0-9 . _ -, not beginning with '.'.
-// The cut is consistent over all machines: whatever a trainer had been told was applied before it
-// sent a change that is in it, is in it too (Chandy and Lamport, "Distributed snapshots", 1985). A
-// change that was under way to several machines may be in it on some of them: call it between two
-// barriers, in one trainer of the job, and every step is in it in whole or not at all. Pushes wait
-// while it is taken, for as long as what changed during the call's first pass takes to write (0.2 s
-// after 1 GB of changes). Throws Error(kExists), Error(kInvalid), also in standalone mode,
-// Error(kOverloaded) on a full disk, Error(kUnavailable); then nothing of it remains.
+// Creates a checkpoint and returns its description. A name has 1 to 128 of the characters A-Z a-z
+// 0-9 . _ - and does not begin with '.'.
+//
+// The checkpoint is a consistent cut over all machines: if it contains a change, it also contains
+// every change that was acknowledged to a trainer before this trainer sent the former (Chandy and
+// Lamport, "Distributed snapshots", 1985). A change that is in flight to several machines may be
+// contained for some of them only. To have every step contained completely or not at all, call this
+// function in one trainer of the job, between two barriers. Pushes wait while the cut is taken: for
+// the time that it takes to write what changed during the call's first pass (0.2 s for 1 GB of
+// changes).
+//
+// Throws Error(kExists) if the name is taken, Error(kInvalid) on a malformed name,
+// Error(kOverloaded) if a disk is full. If it throws, nothing of the checkpoint remains.
 Checkpoint CreateCheckpoint(const DistGraph& graph, const std::string& name,
                             const CheckpointOptions& options = {});
 
-// By name; only whole ones.
+// Returns the complete checkpoints, sorted by name.
 std::vector<Checkpoint> ListCheckpoints(const DistGraph& graph);
-// Throws Error(kNotFound) naming those there are.
+// Returns the description of a checkpoint. Throws Error(kNotFound), which lists the existing ones.
 Checkpoint FindCheckpoint(const DistGraph& graph, const std::string& name);
 
-// Gives the tensors that it names (all of the checkpoint if empty) the rows and states that they
-// had; makes those that are not there any more. The graph may be cut into another number of
-// partitions than when the checkpoint was made: rows of nodes and edges then find their place by
-// `orig_id`. Takes the tensors' leases. Other trainers of the job must wait in a barrier. Throws
-// Error(kInvalid) if a tensor is of another shape or dtype than it was, Error(kDenied) while
-// another job may write it, Error(kCorrupt). If it fails half-way, the tensors can't be read or
-// written until it is repeated with success, or they are dropped.
+// Restores rows and optimiser states of the named tensors, or of all tensors of the checkpoint if
+// `tensors` is empty. Tensors that no longer exist are created. The graph may have another number
+// of partitions than when the checkpoint was made; rows of nodes and edges are then matched by the
+// feature `orig_id`. Takes the leases of the tensors. The other trainers of the job must wait in a
+// barrier meanwhile.
+//
+// Throws Error(kNotFound) if there is no such checkpoint, Error(kInvalid) if a tensor has another
+// shape or dtype than in the checkpoint, Error(kDenied) while another job has its lease,
+// Error(kCorrupt) if the checkpoint is damaged. After a failure half-way, the tensors can be
+// neither read nor written until a restore succeeds or they are dropped.
 void RestoreCheckpoint(const DistGraph& graph, const std::string& name,
                        const std::vector<std::string>& tensors = {});
 
-// The contents of a file that was kept with it. Throws Error(kNotFound).
+// Returns the contents of a file of a checkpoint. Throws Error(kNotFound).
 std::string ReadCheckpointFile(const DistGraph& graph, const std::string& name,
                                const std::string& file);
 
-// Throws Error(kNotFound).
+// Deletes a checkpoint. Throws Error(kNotFound).
 void DeleteCheckpoint(const DistGraph& graph, const std::string& name);
 
 }  // namespace graphd

@@ -15,45 +15,46 @@
 #include "graphd/export.h"
 #include "graphd/initialize.h"
 
-// Iterating over a dataset of any kind in mini-batches; DistNodeDataLoader (graphd/data_loader.h)
-// is one whose items are nodes.
+// A data loader for items of any kind. DistNodeDataLoader (graphd/data_loader.h) is the one whose
+// items are nodes.
 
 namespace GRAPHD_EXPORT graphd {
 
+// The settings of a DistDataLoader.
 struct DataLoaderOptions {
-  int64_t batch_size = 1000;
-  bool shuffle = false;    // another order each epoch, from `seed` and the epoch's number
-  bool drop_last = false;  // drop an incomplete last batch
-  uint64_t seed = 0;       // of order and batches; the same seed gives the same ones
-  int num_workers = -1;    // threads; 0: batches are made in Next(); -1: Options::num_samplers
-  int64_t queue_size =
-      0;                // batches being made or waiting, which bounds the memory; 0: 2 per worker
-  bool ordered = true;  // false: batches are delivered as they get done
+  int64_t batch_size = 1000;  // items per batch, at least 1
+  bool shuffle = false;       // visit the items in a random order, another one in each epoch
+  bool drop_last = false;     // drop the last batch if it is incomplete
+  uint64_t seed = 0;       // random seed of order and batches; the same seed gives the same batches
+  int num_workers = -1;    // worker threads; 0: Next() makes the batches; -1: Options::num_samplers
+  int64_t queue_size = 0;  // batches being made or waiting for Next(); 0: 2 per worker
+  bool ordered = true;     // true: deliver in order of index; false: in order of completion
 };
 
-// What a batch is told about itself.
+// The identity of a batch, which `collate` is given.
 struct BatchInfo {
   int64_t epoch = 0;
   int64_t index = 0;     // position in the epoch
-  uint64_t seed = 0;     // for the batch's own draws: of options.seed, epoch and index
+  uint64_t seed = 0;     // random seed of the batch, a function of options.seed, epoch and index
   std::stop_token stop;  // requested when nobody waits for the batch any more
 };
 
 namespace detail {
 
-// Which items make which batch of an epoch.
+// The assignment of items to the batches of an epoch.
 class EpochPlan {
  public:
-  // Throws Error(kInvalid) on a batch size below 1 and other options out of bounds.
+  // Throws Error(kInvalid) on options out of bounds; `session` may be null.
   EpochPlan(int64_t num_items, const DataLoaderOptions& options, const Session* session);
   int64_t num_batches() const noexcept { return num_batches_; }
   const QueueOptions& queue() const noexcept { return queue_; }
 
+  // Starts an epoch; with shuffling it draws the order of its items.
   void Start(int64_t epoch);
-  // The items of a batch are those at places [begin, end) of the epoch.
+  // Returns the half-open range of places in the epoch whose items form a batch.
   std::pair<int64_t, int64_t> Places(int64_t index) const noexcept;
   bool is_shuffled() const noexcept { return options_.shuffle; }
-  // Requires: is_shuffled().
+  // Returns the item at a place. Requires is_shuffled().
   int64_t ItemAt(int64_t place) const noexcept { return order_[static_cast<size_t>(place)]; }
   BatchInfo Info(int64_t index, const std::stop_token& stop) const;
 
@@ -69,30 +70,38 @@ class EpochPlan {
 
 }  // namespace detail
 
-// Cuts `dataset` into batches and gives each to `collate`, on threads, ahead of the caller. Matches
-// dgl.distributed.DistDataLoader(dataset, batch_size, shuffle, collate_fn, drop_last, queue_size).
+// Divides a dataset into batches and calls `collate` for each of them, in worker threads, ahead of
+// the caller. Matches dgl.distributed.DistDataLoader(dataset, batch_size, shuffle, collate_fn,
+// drop_last, queue_size).
 //
 //   DistDataLoader loader(session, ids, [&](std::span<const int64_t> some, const BatchInfo& info) {
 //     return MyBatch(graph, some, info.seed);
 //   }, {.batch_size = 100, .shuffle = true});
 //   for (loader.StartEpoch(epoch); auto batch = loader.Next();) Train(*batch);
 //
-// Items are of any type that can be copied (ids, pairs of type and id). Different from DGL: batches
-// come in order unless `ordered` is false; the same seed gives the same epochs; num_batches() is
-// known; leaving an epoch in the middle leaves nothing behind; what `collate` throws is thrown by
-// the Next() whose batch it concerns, after which the loader goes on; collate runs in threads of
-// this process and so may use everything that is thread-safe.
+// Items are of any copyable type, for example ids, or pairs of type and id. Differences from DGL:
+// - Batches come in order unless `ordered` is false.
+// - The same seed gives the same epochs.
+// - num_batches() is known.
+// - An epoch may be abandoned in the middle.
+// - An exception in `collate` is rethrown by the call of Next() for the batch concerned, and the
+//   loader remains usable.
+// - `collate` runs in threads of this process, concurrently, and may use everything that is
+//   thread-safe.
 //
-// Used by one thread. Destroying it stops the workers, waiting for the calls of collate under way.
+// An object must be used by one thread at a time. Destroying it stops the workers; it waits for the
+// running calls of `collate`.
 template <class Item, class Batch>
 class DistDataLoader {
   static_assert(!std::is_same_v<Item, bool>, "std::vector<bool> has no items to give a span of");
 
  public:
+  // The function that makes a batch of items.
   using Collate = std::function<Batch(std::span<const Item>, const BatchInfo&)>;
 
-  // `session` gives the number of threads and is kept alive; null counts as one without samplers.
-  // Throws Error(kInvalid) on a batch size below 1, and on threads or a queue size out of bounds.
+  // Keeps `session` alive and takes the default number of workers from it; a null session counts as
+  // one without samplers. Throws Error(kInvalid) on a batch size below 1 and on a number of workers
+  // or a queue size out of bounds.
   DistDataLoader(std::shared_ptr<Session> session, std::vector<Item> dataset, Collate collate,
                  const DataLoaderOptions& options = {})
       : state_(std::make_unique<State>(std::move(session), std::move(dataset), std::move(collate),
@@ -100,13 +109,13 @@ class DistDataLoader {
   DistDataLoader(DistDataLoader&&) noexcept = default;
   DistDataLoader& operator=(DistDataLoader&&) noexcept = default;
 
-  // Batches of an epoch.
+  // Returns the number of batches of an epoch.
   int64_t num_batches() const noexcept { return state_->plan.num_batches(); }
 
-  // Begins an epoch; what is left of the one before is dropped. Throws Error(kOverloaded) if the
-  // system gives no threads.
+  // Starts an epoch; the remaining batches of the previous epoch are dropped. Throws
+  // Error(kOverloaded) if the system provides no more threads.
   void StartEpoch(int64_t epoch) {
-    state_->queue.reset();  // its workers read the plan
+    state_->queue.reset();  // first, because its workers read the plan
     state_->plan.Start(epoch);
     state_->queue.emplace(
         num_batches(),
@@ -116,7 +125,8 @@ class DistDataLoader {
         state_->plan.queue());
   }
 
-  // The next batch, or none at the epoch's end. Throws Error(kInvalid) before the first epoch.
+  // Waits for the next batch and returns it; returns nothing at the end of the epoch. Throws
+  // Error(kInvalid) before the first epoch, and rethrows the exception of `collate`.
   std::optional<Batch> Next() {
     if (!state_->queue) detail::ThrowNoEpoch();
     return state_->queue->Next();
@@ -149,7 +159,7 @@ class DistDataLoader {
     std::vector<Item> dataset;
     Collate collate;
     detail::EpochPlan plan;
-    std::optional<BatchQueue<Batch>> queue;  // last: its workers use the others
+    std::optional<BatchQueue<Batch>> queue;  // last, because its workers use the other members
   };
   std::unique_ptr<State> state_;
 };

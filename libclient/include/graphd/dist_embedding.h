@@ -9,9 +9,9 @@
 #include "graphd/dist_tensor.h"
 #include "graphd/export.h"
 
-// Learnable vectors, one per node (or edge, or anything counted), that lie with the daemons.
-// Matches dgl.distributed.DistEmbedding: a forward pass gathers rows, the backward pass hands their
-// gradients over, an optimiser of graphd/sparse_optim.h applies them where the rows lie.
+// Learnable vectors, one per node, per edge or per number of a range, whose rows are stored by the
+// daemons. Matches dgl.distributed.DistEmbedding: the forward pass gathers rows, the backward pass
+// collects their gradients, and an optimiser of graphd/sparse_optim.h applies these in the daemons.
 //
 //   DistEmbedding emb(graph, {.name = "user", .dim = 64, .type = user_type});
 //   SparseAdagrad optimizer({&emb}, {.lr = 0.05F});
@@ -22,74 +22,82 @@
 
 namespace GRAPHD_EXPORT graphd {
 
+// The settings of a DistEmbedding.
 struct EmbeddingOptions {
-  std::string name;
-  int64_t dim = 0;
+  std::string name;  // see TensorSpec::name
+  int64_t dim = 0;   // elements per vector, at least 1
   TensorPolicy policy = TensorPolicy::kNode;
-  int32_t type = 0;
-  int64_t num_embeddings = -1;  // kRange: how many; otherwise as many as the type has
+  int32_t type = 0;             // node or edge type id, by policy
+  int64_t num_embeddings = -1;  // kRange: number of vectors; -1: as many as the type has
   Initializer initializer = Initializer::Uniform(-1, 1);
-  // The server keeps it: DGL's embeddings end with their server, ours need a word to.
+  // Whether the vectors outlive the job. (DGL's embeddings end with their server.)
   bool persistent = true;
   TensorWriters writers = TensorWriters::kExclusive;
 };
 
-// Not copyable: gradients that wait for a step are its own. Forward and Backward may be called from
-// several threads.
+// A distributed table of learnable float32 vectors, [num_embeddings, dim], with the gradients that
+// wait for an optimiser's step. Not copyable, because it owns these gradients. Thread-safe.
 class DistEmbedding {
  public:
-  // Makes or opens it, as DistTensor::Create. Throws the same.
+  // Opens the table or creates it, like DistTensor::Create, and throws the same errors.
   DistEmbedding(const DistGraph& graph, const EmbeddingOptions& options);
-  // With the caller's first values.
+  // Does the same with initial values from a function of the caller.
   DistEmbedding(const DistGraph& graph, const EmbeddingOptions& options,
                 const DistTensor::Fill& fill);
   ~DistEmbedding();
   DistEmbedding(const DistEmbedding&) = delete;
   DistEmbedding& operator=(const DistEmbedding&) = delete;
 
+  // Returns the table's name.
   const std::string& name() const noexcept { return weight_.name(); }
+  // Returns the number of vectors, of all partitions.
   int64_t num_embeddings() const noexcept { return weight_.num_rows(); }
+  // Returns the number of elements per vector.
   int64_t dim() const noexcept { return weight_.shape()[1]; }
-  // The rows as a tensor. Matches DistEmbedding.weight.
+  // Returns the table as a tensor. Matches DistEmbedding.weight.
   const DistTensor& weight() const noexcept { return weight_; }
 
-  // float32 [ids.size(), dim]. Matches emb(ids).
+  // Returns the vectors of `ids`, float32 [ids.size(), dim]. Duplicates are allowed. Matches
+  // emb(ids). Throws as DistTensor::Read does.
   Tensor Forward(std::span<const int64_t> ids) const { return weight_.Read(ids); }
 
-  // Takes the gradient of what Forward(ids) returned, float32 [ids.size(), dim], and keeps it until
-  // an optimiser's Step or ZeroGrad. Further calls add to it, as torch's backward does. Throws
-  // Error(kInvalid) on another shape or dtype or an id out of range, Error(kOverloaded) beyond
-  // kMaxPendingBytes: then Step was forgotten.
+  // Adds the gradient of the result of Forward(ids), float32 [ids.size(), dim], to those that wait
+  // for the next Step or ZeroGrad of an optimiser. Several calls accumulate, as torch's backward
+  // does. Throws Error(kInvalid) on another shape or dtype and on an id out of range,
+  // Error(kOverloaded) if more than kMaxPendingBytes would wait; then a call of Step was probably
+  // forgotten.
   void Backward(std::span<const int64_t> ids, const Tensor& gradients);
-  // The same without a copy: the tensor's memory is kept until the gradients are applied, and must
-  // not be written to any more.
+  // Does the same without a copy. The memory of `gradients` is kept until they are applied; the
+  // caller must not write to it any more.
   void Backward(std::span<const int64_t> ids, Tensor&& gradients);
+  // The maximum size in bytes of the gradients that wait.
   static constexpr size_t kMaxPendingBytes = size_t{2} << 30;
 
-  // Gradients that wait. Matches reset_trace.
+  // Drops the gradients that wait. Matches reset_trace.
   void ZeroGrad();
+  // Returns the number of rows of gradients that wait, duplicates included.
   size_t pending_rows() const;
 
-  // Internal: what waits, in the order of Backward's calls; nothing waits afterwards.
+  // Internal: gradients in the order of the calls of Backward. Take() leaves none waiting.
   struct Gradients {
     std::vector<int64_t> ids;
-    Tensor kept;                // the values, if they are one call's that were not copied
-    std::vector<float> values;  // otherwise
+    Tensor kept;                // the values, if they come from one call that did not copy
+    std::vector<float> values;  // the values, otherwise
 
     std::span<const float> all() const;
     void Clear();
     void Append(std::span<const int64_t> more_ids, std::span<const float> more);
   };
   Gradients Take();
-  // Puts back what could not be sent, before what came meanwhile.
+  // Returns gradients that could not be sent; they precede those added since.
   void PutBack(Gradients gradients);
-  // What was sent: its memory serves the next ones, or every step would take new pages.
+  // Returns sent gradients so that their memory is reused; otherwise every step would allocate.
   void Recycle(Gradients gradients);
 
  private:
   struct Pending;
   void Check(std::span<const int64_t> ids, const Tensor& gradients) const;
-  // Where gradients of so many bytes wait. With the lock of `pending_`.
+  // Returns where gradients of so many bytes are appended. The lock of `pending_` must be held.
   Gradients& RoomFor(size_t bytes) const;
   DistTensor weight_;
   std::unique_ptr<Pending> pending_;

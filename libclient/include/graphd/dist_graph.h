@@ -13,101 +13,128 @@
 #include "graphd/schema.h"
 #include "graphd/tensor.h"
 
-// A graph that lies in the partitions of several daemons, seen as one. Matches dgl.distributed's
-// DistGraph; ids are type-wise, int64, and 0-based. Everything here is thread-safe.
+// A graph whose partitions are served by several daemons, presented as one. Matches DGL's
+// dgl.distributed.DistGraph. Ids are type-wise, int64 and 0-based unless stated otherwise.
+// Everything here is thread-safe.
 
 namespace GRAPHD_EXPORT graphd {
 
-// What there is of one feature. Matches DGL's Scheme.
+// The name, dtype and shape of a feature. Matches DGL's Scheme.
 struct FeatureScheme {
   std::string name;
   DType dtype;
-  std::vector<int64_t> shape;  // of one row
+  std::vector<int64_t> shape;  // shape of one row
 };
 
+// The endpoints of edges.
 struct EdgeEnds {
-  std::vector<int64_t> src, dst;  // type-wise
+  std::vector<int64_t> src, dst;  // type-wise ids of the endpoints of edge i
 };
 
-// What this process has sent to daemons and received from them since Initialize, over all graphs of
-// the session. Each message is a request with its answer.
+// The traffic between this process and the daemons since Initialize, over all graphs of the
+// session. A message is a request with its answer.
 struct TrafficCounts {
-  uint64_t messages = 0;        // sampling and queries, with the rows that travel along
-  uint64_t row_messages = 0;    // rows alone: reads of features, cut into pieces of 2 MiB
-  uint64_t sampling_bytes = 0;  // of hops, rows not counted
-  uint64_t row_bytes = 0;       // rows, and the ids that they were asked for by
+  uint64_t messages = 0;        // sampling and queries, including rows sent with them
+  uint64_t row_messages = 0;    // reads of feature rows alone, split into pieces of 2 MiB
+  uint64_t sampling_bytes = 0;  // bytes of sampled hops, rows excluded
+  uint64_t row_bytes = 0;       // bytes of rows, and of the ids that request them
 };
 
+// A handle of a distributed graph. Copies are handles of the same graph and keep its session alive.
 class DistGraph {
  public:
-  // Throws Error(kNotFound) if the daemons serve another graph than `graph_name`, Error(kInvalid)
-  // on a null session. An empty name takes what they serve.
+  // Opens the graph that the session's daemons serve. An empty name accepts any graph. Throws
+  // Error(kNotFound) if they serve another graph than `graph_name`, Error(kInvalid) on a null
+  // session.
   explicit DistGraph(std::shared_ptr<Session> session, const std::string& graph_name = "");
 
+  // Returns the graph's name.
   const std::string& name() const noexcept;
+  // Returns the graph's node types and edge types.
   const Schema& schema() const noexcept;
-  // Matches get_partition_book().
+  // Returns the assignment of nodes and edges to partitions. Matches get_partition_book().
   const PartitionBook& partition_book() const noexcept;
+  // Returns the session that the graph was opened with.
   const std::shared_ptr<Session>& session() const noexcept { return session_; }
 
-  // Of one type, or of all types together.
+  // Returns the number of nodes of all types. Matches num_nodes.
   int64_t num_nodes() const noexcept;
+  // Returns the number of nodes of a type. Throws Error(kInvalid) on a type out of range.
   int64_t num_nodes(NodeTypeId ntype) const;
+  // Returns the number of edges of all types. Matches num_edges.
   int64_t num_edges() const noexcept;
+  // Returns the number of edges of a type. Throws Error(kInvalid) on a type out of range.
   int64_t num_edges(EdgeTypeId etype) const;
 
-  // Names of types, by id. canonical_etypes() is also the metagraph's edge list. Matches ntypes,
-  // canonical_etypes; Schema::EdgeTypeIdOf is to_canonical_etype, NodeTypeIdOf get_ntype_id.
+  // Returns the names of the node types, by id. Matches ntypes; Schema::NodeTypeIdOf matches
+  // get_ntype_id.
   std::vector<std::string> ntypes() const;
-  std::vector<std::string> etypes() const;  // relations; the same name may occur several times
+  // Returns the relations of the edge types, by id; a relation may occur several times. Matches
+  // etypes.
+  std::vector<std::string> etypes() const;
+  // Returns the canonical edge types, by id; this is also the edge list of the metagraph. Matches
+  // canonical_etypes; Schema::EdgeTypeIdOf matches to_canonical_etype.
   std::vector<CanonicalEdgeType> canonical_etypes() const;
 
-  // Features of a type: names, dtypes and row shapes. Match node_attr_schemes, edge_attr_schemes.
+  // Returns the features of a node type. Matches node_attr_schemes. Throws Error(kInvalid) on a
+  // type out of range.
   std::vector<FeatureScheme> node_attr_schemes(NodeTypeId ntype = 0) const;
+  // Returns the features of an edge type. Matches edge_attr_schemes. Throws Error(kInvalid) on a
+  // type out of range.
   std::vector<FeatureScheme> edge_attr_schemes(EdgeTypeId etype = 0) const;
 
-  // Degrees, in the order of `nodes`, duplicates allowed, along one edge type. Match in_degrees and
-  // out_degrees. Out-edges lie with their destinations, so OutDegrees asks every partition (DGL
-  // counts only those in the source's own). All functions from here on send one message to each
-  // partition that is not mapped, more for more than 100,000 ids; they throw Error(kInvalid) on a
-  // type or id out of range, Error(kUnavailable), Error(kDeadline).
+  // Returns the in-degrees of nodes along one edge type, in the order of `nodes`; duplicates are
+  // allowed. Matches in_degrees. This function and the three that follow send one message to each
+  // partition that is not mapped, or more for more than 100,000 ids. They throw Error(kInvalid) on
+  // a type or id out of range, Error(kUnavailable) and Error(kDeadline).
   std::vector<int64_t> InDegrees(std::span<const int64_t> nodes, EdgeTypeId etype = 0) const;
+  // Returns the out-degrees of nodes. Matches out_degrees. Out-edges are stored with their
+  // destinations, so every partition is asked. (DGL counts only those in the partition of the
+  // source.)
   std::vector<int64_t> OutDegrees(std::span<const int64_t> nodes, EdgeTypeId etype = 0) const;
 
-  // Sources and destinations of edges, by type-wise id, in the order of `eids`. Matches find_edges,
-  // and needs no particular --graph_format.
+  // Returns the sources and destinations of edges, in the order of `eids`. Matches find_edges. It
+  // works with every --graph_format.
   EdgeEnds FindEdges(std::span<const int64_t> eids, EdgeTypeId etype = 0) const;
 
-  // For each pair whether there is an edge src[i] -> dst[i]: 1 or 0. Matches DGLGraph's
-  // has_edges_between. Throws Error(kInvalid) also on lists of different length.
+  // Returns for each i whether there is an edge src[i] -> dst[i]: 1 or 0. Matches DGLGraph's
+  // has_edges_between. Throws also Error(kInvalid) on lists of different lengths.
   std::vector<uint8_t> HasEdges(std::span<const int64_t> src, std::span<const int64_t> dst,
                                 EdgeTypeId etype = 0) const;
 
-  // Features by name, and tensors that were attached. Matches g.nodes[ntype].data[name],
-  // g.ndata[name] for one node type. Throws Error(kNotFound) listing the names there are.
+  // Returns a feature of a node type, or a tensor attached to it. Matches
+  // g.nodes[ntype].data[name], and g.ndata[name] of a graph with one node type. Throws
+  // Error(kNotFound), which lists the existing names.
   DistTensor ndata(const std::string& name, NodeTypeId ntype = 0) const;
+  // Returns a feature of an edge type, or a tensor attached to it. Matches
+  // g.edges[etype].data[name]. Throws the same errors.
   DistTensor edata(const std::string& name, EdgeTypeId etype = 0) const;
+  // Returns the names of the features of a node type and of the tensors attached to it.
   std::vector<std::string> ndata_names(NodeTypeId ntype = 0) const;
+  // Returns the names of the features of an edge type and of the tensors attached to it.
   std::vector<std::string> edata_names(EdgeTypeId etype = 0) const;
-  // From now on this object and its copies have the tensor, under this name, among the data of its
-  // node or edge type; instead of an attached one of that name. Matches g.ndata[name] = tensor and
-  // del g.ndata[name]. Throw Error(kInvalid) for a tensor with rows of its own (kRange),
-  // Error(kExists) for the name of a feature, Error(kNotFound).
+  // Adds a tensor to the data of its node or edge type, under a name, for this object and its
+  // copies. It replaces a tensor attached under this name. Matches g.ndata[name] = tensor. Throws
+  // Error(kInvalid) for a tensor with policy kRange, Error(kExists) for the name of a feature.
   void Attach(const std::string& name, const DistTensor& tensor) const;
+  // Removes a tensor attached to a node type. Matches del g.ndata[name]. Throws Error(kNotFound) if
+  // no tensor of this name is attached.
   void DetachNdata(const std::string& name, NodeTypeId ntype = 0) const;
+  // Removes a tensor attached to an edge type. Throws the same errors.
   void DetachEdata(const std::string& name, EdgeTypeId etype = 0) const;
 
-  // The partition of this trainer's machine: Options::part.
+  // Returns the partition of this trainer's machine, Options::part.
   PartId local_partition() const noexcept;
-  // Whether a partition is read through mapped memory, without RPC.
+  // Returns whether a partition is read through mapped memory, without RPC.
   bool is_mapped(PartId part) const;
 
+  // Returns the traffic of the session so far.
   TrafficCounts traffic() const noexcept;
 
-  // Matches barrier().
+  // Waits for all trainers of the job, as Session::Barrier does. Matches barrier().
   void Barrier() const { session_->Barrier(); }
 
-  // Internal: how samplers reach the partitions.
+  // Internal: access of samplers to the partitions.
   const std::shared_ptr<GraphAccess>& access() const noexcept { return access_; }
 
  private:

@@ -11,86 +11,100 @@
 #include "graphd/tensor.h"
 #include "graphd/tensor_spec.h"
 
-// Tensors whose rows lie with the partitions of a graph. Matches dgl.distributed.DistTensor. Two
-// kinds share this class: features, which came with the graph and can't be changed; and tensors
-// that trainers make, whose rows live in the daemons and, beyond memory, in RocksDB.
+// Tensors whose rows are distributed over the partitions of a graph. Matches
+// dgl.distributed.DistTensor. One class serves two kinds: features, which belong to the graph and
+// are read-only; and tensors that trainers create, whose rows the daemons keep in memory and in
+// RocksDB.
 
 namespace graphd {
-class TensorSource;  // Internal: where rows come from.
+class TensorSource;  // Internal: the store of a tensor's rows.
 }  // namespace graphd
 
 namespace GRAPHD_EXPORT graphd {
 
 class DistGraph;
 
-// Copies are handles. Thread-safe.
+// A handle of a distributed tensor. Copies are handles of the same tensor. Thread-safe.
+//
+// All functions that communicate throw Error(kUnavailable) if a daemon cannot be reached and
+// Error(kDeadline) if it does not answer in time.
 class DistTensor {
  public:
-  // First values of the rows with ids [begin, begin + n), n being the first extent of `rows`, which
-  // has to be filled.
+  // A function that sets the initial values of rows [begin, begin + n), where n is the first extent
+  // of `rows`. It must set every element.
   using Fill = std::function<void(int64_t begin, Tensor& rows)>;
 
-  // Opens the tensor of this name, or makes it. All trainers may call it at once: the first one
-  // makes it; in one that exists, the initialiser changes nothing. Throws Error(kInvalid), saying
-  // what differs, if there is one of another shape, dtype, policy or writers; Error(kUnavailable),
-  // Error(kDeadline), Error(kOverloaded).
+  // Opens the tensor of this name, or creates it. All trainers may call it at once: the first call
+  // creates the tensor; the initialiser has no effect on an existing one. Throws Error(kInvalid),
+  // which names the difference, if a tensor of this name has another shape, dtype, policy or
+  // writers; Error(kOverloaded).
   static DistTensor Create(const DistGraph& graph, const TensorSpec& spec);
-  // The same with first values by a function of the caller's, which is called slice by slice, in
-  // ascending order of ids, in the one process that makes the tensor; the others wait until it is
-  // done, for an hour at most. If that process dies meanwhile, another one takes its place. Matches
+  // Does the same with initial values from a function of the caller. It is called slice by slice,
+  // by ascending id, in the one process that creates the tensor; the others wait until this is
+  // done, for at most one hour. If that process dies meanwhile, another one takes over. Matches
   // init_func.
   static DistTensor Create(const DistGraph& graph, const TensorSpec& spec, const Fill& fill);
-  // The persistent tensor of this name, or else this job's. Throws Error(kNotFound) naming those
-  // there are.
+  // Opens the persistent tensor of this name or else the one of this job. Throws Error(kNotFound),
+  // which lists the existing tensors.
   static DistTensor Open(const DistGraph& graph, const std::string& name);
-  // What there is for this job: its own tensors and the persistent ones.
+  // Returns the tensors that this job can open: its own and the persistent ones.
   static std::vector<TensorInfo> List(const DistGraph& graph);
-  // The rows of all partitions are gone for good. Matches the end of a DGL tensor that is not
-  // persistent, but is no collective. Throws Error(kDenied) while another job may write it.
+  // Deletes a tensor and its rows in all partitions permanently. Matches the end of a DGL tensor
+  // that is not persistent, but is not a collective call. Throws Error(kDenied) while another job
+  // has its lease.
   static void Drop(const DistGraph& graph, const std::string& name);
 
+  // Returns the tensor's name.
   const std::string& name() const noexcept { return spec().name; }
+  // Returns the tensor's description.
   const TensorSpec& spec() const noexcept;
+  // Returns the element type.
   DType dtype() const noexcept { return spec().dtype; }
-  // The whole tensor's shape: rows of all partitions, then the row's extents.
+  // Returns the shape of the whole tensor: the rows of all partitions, then the extents of a row.
   const std::vector<int64_t>& shape() const noexcept { return shape_; }
+  // Returns the number of rows of all partitions.
   int64_t num_rows() const noexcept { return shape_[0]; }
-  // Whether it belongs to edges, and to which node or edge type; meaningless for kRange.
+  // Returns whether the rows belong to edges.
   bool is_edge() const noexcept { return spec().policy == TensorPolicy::kEdge; }
+  // Returns the node or edge type id that the rows belong to; meaningless with policy kRange.
   int32_t type() const noexcept { return spec().type; }
-  // Whether it came with the graph: then Write, Add, Acquire and Release throw Error(kDenied).
+  // Returns whether the tensor is a feature of the graph. Write, Add, Acquire and Release of a
+  // feature throw Error(kDenied).
   bool is_feature() const noexcept;
 
-  // Rows by id, in the order of `ids`, duplicates allowed: shape [ids.size(), ...]. Matches t[ids].
-  // No row is ever seen half written; rows of one call may be of different ages. Sees this
-  // process's own writes. Throws Error(kInvalid) with the offending id, Error(kUnavailable),
-  // Error(kDeadline), Error(kCorrupt) for rows whose page is damaged, Error(kNotFound) no later
-  // than a second after the tensor was dropped.
+  // Returns rows in the order of `ids`, shape [ids.size(), row extents ...]; duplicates are
+  // allowed. Matches t[ids]. No row is read half written, but rows of one call may be of different
+  // ages. A process reads its own writes. Throws Error(kInvalid), which names the id, on an id out
+  // of range, Error(kCorrupt) for rows whose page is damaged, and Error(kNotFound) at the latest
+  // one second after the tensor was dropped.
   Tensor Read(std::span<const int64_t> ids) const;
-  // Same, into `out` (ids.size() * row bytes), e.g. a pinned buffer.
+  // Reads rows into `out`, of ids.size() * row_bytes bytes, for example a pinned buffer.
   void ReadInto(std::span<const int64_t> ids, std::span<std::byte> out) const;
-  // Rows [begin, end). Matches t[begin:end].
+  // Returns rows [begin, end). Matches t[begin:end].
   Tensor Slice(int64_t begin, int64_t end) const;
 
-  // t[ids] = rows, the last of duplicate ids. Returns when all is as durable as the daemons are
-  // configured (--durability), and visible to everyone. Calls with more than 32 MiB for a partition
-  // are applied in pieces. Throws Error(kInvalid) unless `rows` has ids.size() rows of this dtype
-  // and shape; Error(kDenied) for features, and naming the job that has the lease; otherwise as
-  // Read does. After Error(kDeadline) or Error(kUnavailable) it is not known whether it was
-  // applied; in any other case, nothing was (or, in pieces, some pieces).
+  // Sets t[ids] = rows; of duplicate ids the last one counts. Returns when the rows are visible to
+  // everyone and as durable as the daemons are configured (--durability). Calls with more than 32
+  // MiB for one partition are applied in pieces. Throws Error(kInvalid) unless `rows` has the shape
+  // [ids.size(), row extents ...] and the dtype of the tensor, Error(kDenied) for features and,
+  // naming the job, if another job has the lease; otherwise as Read does. After Error(kDeadline) or
+  // Error(kUnavailable) the rows may or may not be applied. After any other error no row, or only
+  // some of the pieces, are applied.
   void Write(std::span<const int64_t> ids, const Tensor& rows) const;
-  // t[ids] += rows, every one of duplicate ids. Each row is changed at once and none is lost,
-  // whoever adds at the same time. Not for bool, float16 and bfloat16. Otherwise as Write.
+  // Adds t[ids] += rows, once for every occurrence of an id. Each row is updated atomically:
+  // concurrent additions are never lost. Throws as Write does, and Error(kInvalid) for bool,
+  // float16 and bfloat16.
   void Add(std::span<const int64_t> ids, const Tensor& rows) const;
 
-  // Takes, or gives back, this job's right to write a tensor of TensorWriters::kExclusive; Write
-  // and Add take it by themselves, and it ends with the job. A server that starts again leaves the
-  // job five seconds to attach, which trainers do by themselves. Throws Error(kDenied) naming the
-  // job that has it.
+  // Takes this job's lease, the right to write a tensor of TensorWriters::kExclusive. Write and Add
+  // take it automatically; it ends with the job. After the restart of a server, the job has five
+  // seconds to attach again, which trainers do automatically. Throws Error(kDenied), which names
+  // the job that has the lease.
   void Acquire() const;
+  // Gives the lease back. Throws as Acquire does.
   void Release() const;
 
-  // Internal.
+  // Internal: the store of the rows, and a handle of such a store.
   const std::shared_ptr<TensorSource>& source() const noexcept { return source_; }
   explicit DistTensor(std::shared_ptr<TensorSource> source);
 

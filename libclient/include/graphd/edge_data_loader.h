@@ -12,68 +12,84 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// Which edges a batch must not see when it samples: a link predictor that finds its answer among
-// the neighbours learns nothing. DGL names in quotes.
+// The edges that are hidden from the sampler of a batch, so that a link predictor does not find the
+// answer among the neighbours. DGL's name of each value is given in quotes.
 enum class ExcludeEdges {
-  kNone,
+  kNone,          // None: no edges
   kSelf,          // "self": the batch's own edges
-  kReverseId,     // "reverse_id": those, and EdgeLoaderOptions::reverse_eids of them
-  kReverseTypes,  // "reverse_types": those, and the edges of the reverse type between the same two
-                  // nodes the other way round, all of them. (DGL takes those with the same id,
+  kReverseId,     // "reverse_id": the batch's edges and their EdgeLoaderOptions::reverse_eids
+  kReverseTypes,  // "reverse_types": the batch's edges and all edges of the reverse type between
+                  // the same two nodes in the other direction. (DGL takes those with the same id,
                   // which partitioning changes.) An edge type may be its own reverse.
 };
 
+// The settings of a DistEdgeDataLoader beyond LoaderOptions.
 struct EdgeLoaderOptions {
   ExcludeEdges exclude = ExcludeEdges::kNone;
-  std::vector<std::vector<int64_t>> reverse_eids = {};  // [etype][edge]: its reverse, same type
-  std::vector<std::pair<EdgeTypeId, EdgeTypeId>> reverse_etypes = {};  // type, its reverse type
-  std::shared_ptr<const NegativeSampler> negative_sampler = nullptr;   // none: no negative edges
-  std::vector<EdgeFeature> seed_edge_features = {};                    // of the batch's own edges
-  // Sample blocks from this graph instead, which has the same nodes; nothing is excluded then. The
-  // features of input nodes, seeds and sampled edges are its own, those of the batch's edges are
-  // not.
+  // [etype][edge] the type-wise id of its reverse edge, which is of the same type.
+  std::vector<std::vector<int64_t>> reverse_eids = {};
+  // Pairs of an edge type and its reverse type.
+  std::vector<std::pair<EdgeTypeId, EdgeTypeId>> reverse_etypes = {};
+  // Null: no negative edges.
+  std::shared_ptr<const NegativeSampler> negative_sampler = nullptr;
+  // Features of the positive edges of each batch.
+  std::vector<EdgeFeature> seed_edge_features = {};
+  // A graph with the same nodes to sample blocks from instead; no edges are excluded then. Features
+  // of input nodes, seeds and sampled edges are read from it, features of the batch's edges from
+  // the loader's graph.
   std::optional<DistGraph> g_sampling = std::nullopt;
 };
 
-// Edges between nodes of a batch. Matches DGL's pair_graph.
+// The edges of one type between the seeds of a batch. Matches DGL's pair_graph.
 struct PairEdges {
-  std::vector<int64_t> src, dst;  // positions in the batch's seeds of the types
-  std::vector<int64_t> edge_ids;  // type-wise; empty for negative edges
+  // Positions in the seeds of the source type and of the destination type.
+  std::vector<int64_t> src, dst;
+  std::vector<int64_t> edge_ids;  // type-wise ids; empty for negative edges
 };
 
-// `seeds` are the ends of all its edges, positive and negative, without duplicates; the blocks are
-// sampled for them. With LoaderOptions' times the ends of an edge ask at its time (those of
-// negative edge j of n at that of positive edge floor(j * m / n) of the m of its type, which of
-// PerSourceUniform is its own), and a node is a seed for each time at which it asks.
+// A mini-batch of edges. `seeds` are the endpoints of all positive and negative edges, without
+// duplicates, and the blocks are sampled for them.
+//
+// With times in LoaderOptions, the query time of both endpoints is the time of their edge, and a
+// node is a seed once for each of its times. With n negative and m positive edges of a type,
+// negative edge j has the time of positive edge floor(j * m / n); with PerSourceUniform this is the
+// edge that it was made for.
 struct EdgeBatch : NodeBatch {
-  std::vector<PairEdges> positive;         // [etype] in the order of the batch's edges
-  std::vector<PairEdges> negative;         // [etype] as the negative sampler orders them
-  std::vector<Tensor> seed_edge_features;  // as asked for, in the order of positive's edges
+  std::vector<PairEdges> positive;  // [etype] in the order of the batch's edges
+  std::vector<PairEdges> negative;  // [etype] in the order of the negative sampler
+  // [i] rows of options.seed_edge_features[i], in the order of `positive`.
+  std::vector<Tensor> seed_edge_features;
 };
 
 // Iterates over mini-batches of edges. Matches dgl.distributed.DistEdgeDataLoader(g, eids,
-// graph_sampler, exclude=, reverse_eids=, reverse_etypes=, negative_sampler=, g_sampling=): its
-// (input_nodes, pair_graph, neg_pair_graph, blocks) are batch.input_nodes(t), positive, negative,
-// blocks. Excluding works with every sampler and needs no --graph_format. Everything else is as in
-// DistNodeDataLoader.
+// graph_sampler, exclude=, reverse_eids=, reverse_etypes=, negative_sampler=, g_sampling=). DGL's
+// (input_nodes, pair_graph, neg_pair_graph, blocks) are batch.input_nodes(t), batch.positive,
+// batch.negative and batch.blocks. Edges can be excluded with every sampler and every
+// --graph_format. For all else, thread-safety included, see DistNodeDataLoader.
 class DistEdgeDataLoader {
  public:
-  // Edges of one type. All constructors throw Error(kInvalid) on options or edges out of range, on
-  // kReverseId without ids for every edge type with seeds, on kReverseTypes without reverse types
-  // or with types whose ends don't fit, on g_sampling with other node types or numbers of nodes;
-  // Error(kNotFound) on unknown features.
+  // Iterates over edges of one type, given as type-wise ids. All constructors throw
+  // Error(kNotFound) on an unknown feature, and Error(kInvalid)
+  // - on options or edges out of range,
+  // - on kReverseId without reverse ids for every edge type that has seeds,
+  // - on kReverseTypes without reverse types, or with a pair of types whose endpoints do not fit,
+  // - on a g_sampling with other node types or numbers of nodes.
   DistEdgeDataLoader(DistGraph graph, std::vector<int64_t> eids, EdgeTypeId etype,
                      AnySampler sampler, LoaderOptions options = {}, EdgeLoaderOptions edges = {});
-  // Edges of several types: eids[e] are those of edge type e, one list per type of the graph.
+  // Iterates over edges of several types: eids[e] are the type-wise ids of edge type e, one list
+  // per edge type of the graph.
   DistEdgeDataLoader(DistGraph graph, std::vector<std::vector<int64_t>> eids, AnySampler sampler,
                      LoaderOptions options = {}, EdgeLoaderOptions edges = {});
+  // Stops the workers.
   ~DistEdgeDataLoader();
   DistEdgeDataLoader(DistEdgeDataLoader&&) noexcept;
 
+  // Returns the number of batches of an epoch.
   int64_t num_batches() const noexcept;
+  // Starts an epoch, as DistNodeDataLoader::StartEpoch does.
   void StartEpoch(int64_t epoch);
-  // As DistNodeDataLoader::Next. Throws also Error(kInvalid) if the negative sampler gives nodes
-  // out of range, or sources and destinations of different number.
+  // Returns the next batch, as DistNodeDataLoader::Next does. Throws also Error(kInvalid) if the
+  // negative sampler returns nodes out of range, or different numbers of sources and destinations.
   std::optional<EdgeBatch> Next();
 
  private:

@@ -7,68 +7,75 @@
 #include "graphd/error.h"
 #include "graphd/export.h"
 
-// Where a trainer begins. `graphctl launch` sets the environment from which
+// The entry point of a trainer. `graphctl launch` sets the environment variables that
 // Options::FromEnvironment reads; then
 //
 //   auto session = graphd::Initialize();
 //   graphd::DistGraph graph(session, "ogb-product");
 //
-// Matches dgl.distributed.initialize, with no collective: it connects to the daemons (to those of
-// this machine through their Unix sockets, mapping their memory), agrees on the protocol, and
-// returns.
+// Matches dgl.distributed.initialize, but is not a collective call: it connects to the daemons (to
+// those of this machine through their Unix sockets, and maps their memory), agrees on the protocol
+// version and returns.
 
 namespace graphd {
-class GraphAccess;  // Internal: routing to partitions.
+class GraphAccess;  // Internal: access to the partitions.
 }  // namespace graphd
 
 namespace GRAPHD_EXPORT graphd {
 
-// How partitions are reached.
+// The way in which partitions are reached.
 enum class Transport {
-  kAuto,  // partitions of daemons on this machine through mapped memory, others over TCP
-  kUnix,  // daemons on this machine by RPC over their Unix sockets (measurements, tests)
-  kTcp,   // everything by RPC over TCP (measurements, tests)
+  kAuto,  // daemons on this machine through mapped memory, others over TCP
+  kUnix,  // daemons on this machine by RPC over their Unix sockets (for measurements and tests)
+  kTcp,   // all daemons by RPC over TCP (for measurements and tests)
 };
 
+// The settings of a session, with the environment variable of each.
 struct Options {
   std::string server_name;  // GRAPHD_SERVER_NAME; empty: standalone mode
   std::string ip_config;    // GRAPHD_IP_CONFIG: path of the ip_config file
-  std::string part_config;  // GRAPHD_PART_CONFIG: standalone mode opens every partition in-process
-  // GRAPHD_STATE_DIR: standalone mode keeps persistent tensors there, for one process at a time;
-  // empty: they end with the session.
+  // GRAPHD_PART_CONFIG: path of part_config.json; standalone mode opens all partitions in-process.
+  std::string part_config;
+  // GRAPHD_STATE_DIR: directory for the persistent tensors of standalone mode, which one process at
+  // a time can use. Empty: these tensors end with the session.
   std::string state_dir;
   std::string job_id;        // GRAPHD_JOB_ID
   int rank = 0;              // RANK
   int world_size = 1;        // WORLD_SIZE
-  int local_rank = 0;        // LOCAL_RANK: among the trainers of its ip_config line
-  int local_world_size = 1;  // LOCAL_WORLD_SIZE: trainers of its ip_config line
-  int part = 0;              // GRAPHD_PART_ID: the partition of this trainer's ip_config line
-  int num_samplers = 0;      // GRAPHD_NUM_SAMPLERS: sampler threads per data loader
+  int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its ip_config line
+  int local_world_size = 1;  // LOCAL_WORLD_SIZE: number of trainers of its ip_config line
+  int part = 0;              // GRAPHD_PART_ID: partition of its ip_config line
+  int num_samplers = 0;      // GRAPHD_NUM_SAMPLERS: worker threads per data loader
   Transport transport = Transport::kAuto;    // GRAPHD_TRANSPORT: auto, unix or tcp
-  std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT in seconds: of every call
+  std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT, in seconds: limit of every call
 
-  // Reads the variables named above. Throws Error(kInvalid) naming the variable and its value.
+  // Reads the environment variables named above; those that are not set leave the defaults. Throws
+  // Error(kInvalid), which names the variable and its value.
   static Options FromEnvironment();
 };
 
-// A process's place in its job: its connections and mappings. Made by Initialize; ends, leaving the
-// job, when the last object that uses it has gone. Thread-safe.
+// The membership of a process in a job, with its connections and mappings. Initialize creates it.
+// It leaves the job when the last object that uses it is destroyed. Thread-safe.
 class Session {
  public:
   virtual ~Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Returns the settings that the session was created with.
   const Options& options() const noexcept { return options_; }
+  // Returns this trainer's rank in the job.
   int rank() const noexcept { return options_.rank; }
+  // Returns the number of trainers of the job.
   int world_size() const noexcept { return options_.world_size; }
+  // Returns whether the partitions are opened in-process, without daemons.
   bool is_standalone() const noexcept { return options_.server_name.empty(); }
 
-  // Waits for every trainer of the job. Matches DistGraph.barrier. Throws Error(kUnavailable) if a
+  // Waits for all trainers of the job. Matches DistGraph.barrier. Throws Error(kUnavailable) if a
   // trainer left the job meanwhile, Error(kDeadline) after the timeout.
   virtual void Barrier() = 0;
 
-  // Internal: how graphs and tensors reach the partitions.
+  // Internal: access of graphs and tensors to the partitions.
   virtual const std::shared_ptr<GraphAccess>& access() const noexcept = 0;
 
  protected:
@@ -78,9 +85,9 @@ class Session {
   Options options_;
 };
 
-// Connects to the daemons of options.ip_config, or, with no server name, opens options.part_config
-// in-process. Throws Error(kUnavailable) naming the address that does not answer and how to start
-// it, Error(kVersion), Error(kNotFound).
+// Connects to the daemons of options.ip_config or, without a server name, opens options.part_config
+// in-process. Throws Error(kUnavailable), which names the address that does not answer and how to
+// start its daemon, Error(kVersion) and Error(kNotFound).
 std::shared_ptr<Session> Initialize(Options options = Options::FromEnvironment());
 
 }  // namespace graphd

@@ -4,23 +4,24 @@
 
 #include "graphd/export.h"
 
-// Ending calls that wait: for a program that learns of Ctrl-C, or of anything else, only when it
-// looks.
+// A way to end calls that wait, for programs that learn of Ctrl-C or another event only by polling.
 //
 //   const InterruptCheck check([] { if (stop_requested) throw Stopped(); });
 //   graph.Barrier();  // throws Stopped soon after stop_requested is set
 
 namespace GRAPHD_EXPORT graphd {
 
-// While it lives, every call of libgraphclient that its thread makes calls `check` about every 50
-// ms as long as it waits: for a daemon, for other trainers, for a sampler. What `check` throws,
-// which must not be a graphd::Error, comes out of the call, and requests of it that are under way
-// are dropped; whether a daemon has done them is not known, as after Error(kDeadline). Calls that
-// don't wait don't look. Used by the thread that made it; the one before it, if there is one,
-// counts again afterwards.
+// A function that is polled while calls of libgraphclient wait. During the lifetime of the object,
+// every call that its thread makes calls `check` about every 50 ms while it waits for a daemon, for
+// other trainers or for a worker. An exception from `check`, which must not be a graphd::Error,
+// leaves the call, and its running requests are dropped; as after Error(kDeadline), it is then
+// unknown whether a daemon has executed them. Calls that do not wait do not poll. An object is used
+// by the thread that made it. Objects may be nested: the innermost one is polled.
 class InterruptCheck {
  public:
+  // Starts polling `check` in this thread.
   explicit InterruptCheck(std::function<void()> check);
+  // Ends polling; the previous object of this thread, if any, is polled again.
   ~InterruptCheck();
   InterruptCheck(const InterruptCheck&) = delete;
   InterruptCheck& operator=(const InterruptCheck&) = delete;

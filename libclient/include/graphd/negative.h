@@ -7,61 +7,63 @@
 #include "graphd/dist_graph.h"
 #include "graphd/export.h"
 
-// Negative edges: pairs of nodes that a link predictor is told are not connected. Names match
-// dgl.dataloading.negative_sampler.
+// Negative edges: pairs of nodes that are not connected, for training link predictors. The names
+// match dgl.dataloading.negative_sampler.
 
 namespace GRAPHD_EXPORT graphd {
 
-// Pairs of type-wise ids: edge i would go from src[i] to dst[i].
+// Negative edges of one type as pairs of type-wise ids: edge i would go from src[i] to dst[i].
 struct NegativeEdges {
   std::vector<int64_t> src, dst;
 };
 
-// Makes negative edges for a batch of positive ones. Derive from it for rules of your own. Loaders
-// call one object from several threads at once.
+// The interface of samplers of negative edges. Derive from it to add another rule. Implementations
+// must be thread-safe: loaders call one object from several threads at once.
 class NegativeSampler {
  public:
   virtual ~NegativeSampler() = default;
-  // Negative edges of type `etype` for its positive edges src[i] -> dst[i] (type-wise ids, as many
-  // of either). The same arguments give the same result, whoever asks. Throws Error(kInvalid) on a
-  // type or id out of range, Error(kUnavailable), Error(kDeadline).
+  // Returns negative edges of type `etype` for its positive edges src[i] -> dst[i], given as
+  // type-wise ids in lists of equal length. The result must be a function of the arguments. Throws
+  // Error(kInvalid) on a type or id out of range, Error(kUnavailable), Error(kDeadline).
   virtual NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype,
                                std::span<const int64_t> src, std::span<const int64_t> dst,
                                uint64_t seed) const = 0;
 };
 
+// The settings of GlobalUniformNegatives.
 struct GlobalNegativeOptions {
-  EdgeTypeId etype = 0;
-  bool exclude_self_loops = true;  // counts where both ends have one node type
-  bool replace = false;            // false: no pair twice
-  // How many pairs to draw beyond those that are missing, as a share of them, before the servers
-  // are asked about them. 0: by the graph's density.
+  EdgeTypeId etype = 0;            // edge type of the negative edges
+  bool exclude_self_loops = true;  // no pair of a node with itself, if both node types are the same
+  bool replace = false;            // false: all pairs are different
+  // The number of pairs drawn in excess before the servers check them, as a share of the pairs that
+  // are still missing. 0: derived from the density of the graph.
   double redundancy = 0;
-  uint64_t seed = 0;
+  uint64_t seed = 0;  // random seed
 };
 
-// `num_samples` pairs, uniform among those that are no edge of the type in any partition. By
-// rejection: each round asks every partition that is not mapped and owns one of the destinations.
-// As in DGL there may be fewer: when some 64 pairs per sample were drawn, what was found is
-// returned. That happens if nearly all pairs are edges or are chosen already. Matches
-// dgl.sampling.global_uniform_negative_sampling, which gives up after 3 draws.
+// Returns up to `num_samples` pairs, drawn uniformly from those that are not an edge of the type in
+// any partition. Works by rejection: each round sends a message to every partition that is not
+// mapped and owns one of the destinations. As in DGL there may be fewer pairs: the function gives
+// up after drawing about 64 pairs per sample, which happens if nearly all pairs are edges or
+// already chosen. Matches dgl.sampling.global_uniform_negative_sampling, which gives up after 3
+// draws. Thread-safe.
 //
-// Throws Error(kInvalid) on a type out of range, num_samples outside 0..2^30, a redundancy that is
-// negative or above 1000, Error(kUnavailable), Error(kDeadline).
+// Throws Error(kInvalid) on a type out of range, num_samples outside 0..2^30 and a redundancy
+// outside 0..1000, Error(kUnavailable), Error(kDeadline).
 NegativeEdges GlobalUniformNegatives(const DistGraph& graph, int64_t num_samples,
                                      const GlobalNegativeOptions& options = {});
 
 namespace negative_sampler {
 
-// k negative edges for each positive one, in the order of these: the source stays, the destination
-// is uniform among all nodes of its type. Nothing is asked of any server. As in DGL the pair may
-// happen to be an edge; GlobalUniform is for those who must not meet one. Matches
-// dgl.dataloading.negative_sampler.PerSourceUniform.
+// Makes k negative edges for each positive one, in the order of the positive edges. The source is
+// kept and the destination is uniform among all nodes of its type. No server is contacted. As in
+// DGL, a pair may be an edge of the graph; GlobalUniform avoids that. Matches
+// dgl.dataloading.negative_sampler.PerSourceUniform. Thread-safe.
 class PerSourceUniform final : public NegativeSampler {
  public:
-  // Throws Error(kInvalid) unless k is 1..2^20.
+  // Throws Error(kInvalid) unless k is in 1..2^20.
   explicit PerSourceUniform(int k);
-  // Throws Error(kInvalid) also if there would be more than 2^30 negative edges.
+  // Returns k * src.size() edges. Throws also Error(kInvalid) if these are more than 2^30.
   NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> src,
                        std::span<const int64_t> dst, uint64_t seed) const override;
 
@@ -69,16 +71,18 @@ class PerSourceUniform final : public NegativeSampler {
   int k_;
 };
 
-// DGL's other name for it.
+// Another name, as in DGL.
 using Uniform = PerSourceUniform;
 
-// k negative edges per positive one, or fewer, from GlobalUniformNegatives; they have nothing to do
-// with the positive ones but their number. Matches dgl.dataloading.negative_sampler.GlobalUniform.
+// Makes k negative edges per positive one, or fewer, with GlobalUniformNegatives. They depend on
+// the number of the positive edges only. Matches dgl.dataloading.negative_sampler.GlobalUniform.
+// Thread-safe.
 class GlobalUniform final : public NegativeSampler {
  public:
-  // Throws Error(kInvalid) unless k is 1..2^20 and redundancy 0..1000.
+  // Throws Error(kInvalid) unless k is in 1..2^20 and redundancy in 0..1000.
   explicit GlobalUniform(int k, bool exclude_self_loops = true, bool replace = false,
                          double redundancy = 0);
+  // Returns the edges; throws as GlobalUniformNegatives does.
   NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> src,
                        std::span<const int64_t> dst, uint64_t seed) const override;
 

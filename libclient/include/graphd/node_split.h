@@ -7,72 +7,78 @@
 #include "graphd/dist_graph.h"
 #include "graphd/export.h"
 
-// Dividing the nodes or edges that a mask chooses among the trainers of a job. Match
+// Functions that divide the nodes or edges chosen by a mask among the trainers of a job. They match
 // dgl.distributed.node_split(nodes, partition_book, ntype, rank, force_even, node_trainer_ids) and
 // edge_split.
 //
-// Every chosen object goes to exactly one trainer, whatever the mask and the numbers of partitions
-// (P) and trainers (W). Results are ascending type-wise ids. They are a pure function of mask,
-// partition book, rank and W: there is no communication, trainers may ask at different times, and
-// any trainer may ask for any rank.
+// Every chosen object is assigned to exactly one trainer, for every mask and every number of
+// partitions (P) and trainers (W). Results are type-wise ids in ascending order. They are a
+// function of mask, partition book, rank and W: the trainers do not communicate, may call at
+// different times, and any trainer may ask for any rank.
 //
-// The chosen objects are put in order by partition, then (with trainer_ids) by trainer id, then by
-// id.
+// The chosen objects are ordered by partition, then (with trainer_ids) by trainer id, then by id.
 //
-// force_even: that order is cut into W chunks whose sizes differ by at most 1; trainer r gets chunk
-// r. As trainers are numbered partition by partition, most of a chunk lies in the trainer's own
-// partition. (DGL cuts into P chunks and divides those at random among a machine's trainers, so
-// that sizes differ by up to 2 and nothing is near anything; and wants W to be a multiple of P.)
+// With force_even, that order is cut into W chunks whose sizes differ by at most 1, and trainer r
+// gets chunk r. Because trainers are numbered partition by partition, most of a chunk is owned by
+// the trainer's own partition. (DGL cuts into P chunks and divides each at random among the
+// trainers of a machine, so that sizes differ by up to 2 and locality is lost; it requires W to be
+// a multiple of P.)
 //
-// Otherwise: trainers get only objects of partitions of their own. With W >= P, partition p belongs
-// to the trainers r with floor(r * P / W) == p, which are those that graphctl launch starts beside
-// it if it starts as many everywhere; they divide its objects into chunks whose sizes differ by at
-// most
-// 1. With W < P, trainer r gets all of the partitions p with floor(p * W / P) == r. (DGL: the last
-// trainer of a machine gets the whole rest, partitions without trainers are lost, and trainer ids
-// are not used.)
+// Without force_even, trainers get objects of their own partitions only. With W >= P, partition p
+// belongs to the trainers r with floor(r * P / W) == p, which are those on its machine if graphctl
+// launch starts the same number on every machine; they divide its objects into chunks whose sizes
+// differ by at most 1. With W < P, trainer r gets all of the partitions p with floor(p * W / P) ==
+// r. (In DGL, the last trainer of a machine gets the whole rest, partitions without trainers are
+// lost, and trainer ids are ignored.)
 //
-// trainer_ids names an integer feature that says for which trainer each object was cut out, as
-// partitioning for several trainers per machine writes it ("trainer_id"). If it counts M trainers,
-// and M is k * W, each trainer gets what was meant for k of them, as far as the sizes above allow.
-// Other M work too (DGL: AssertionError).
+// trainer_ids names an integer feature with the trainer for which each object was partitioned, as
+// partitioning for several trainers per machine writes it ("trainer_id"). If it has M trainers and
+// M = k * W, each trainer gets the objects of k of them, as far as the sizes above permit. Other M
+// work too (DGL: AssertionError).
 //
-// A mask is one-dimensional, uint8 or bool, of one element per object of its type; what is not 0 is
-// chosen. It is read in blocks of a few MiB: all of it with force_even, otherwise only the
-// partitions of the trainer. Memory beyond that is the result's. Throws Error(kInvalid) on a mask
-// of another dtype or length, a rank outside 0..W-1, and trainer ids that are no integers in
-// 0..2^20-1; Error(kNotFound) on an unknown feature. Thread-safe.
+// A mask has the shape [objects of the type] and dtype uint8 or bool; elements other than 0 choose.
+// It is read in blocks of a few MiB: all of it with force_even, otherwise only the partitions of
+// the trainer. The only other large memory is that of the result.
+//
+// All functions throw Error(kInvalid) on a mask of another dtype or length, a rank outside 0..W-1
+// and trainer ids that are not integers in 0..2^20-1, and Error(kNotFound) on an unknown feature.
+// They are thread-safe.
 
 namespace GRAPHD_EXPORT graphd {
 
+// The settings of NodeSplit and EdgeSplit.
 struct SplitOptions {
-  int rank = -1;        // whose share; -1: this trainer's
-  int world_size = -1;  // W; -1: the session's
-  bool force_even = true;
-  std::string trainer_ids = {};  // node_trainer_ids, edge_trainer_ids; empty: none
+  int rank = -1;           // rank whose share is returned; -1: this trainer's
+  int world_size = -1;     // number of trainers, W; -1: the session's
+  bool force_even = true;  // false: trainers get objects of their own partitions only
+  // Name of the feature with trainer ids (DGL: node_trainer_ids, edge_trainer_ids); empty: none.
+  std::string trainer_ids = {};
 };
 
-// With a feature as mask, which knows its type (no ntype or etype to give).
+// Divides nodes by a node feature as mask, which determines the node type.
 std::vector<int64_t> NodeSplit(const DistGraph& graph, const DistTensor& mask,
                                const SplitOptions& options = {});
+// Divides edges by an edge feature as mask, which determines the edge type.
 std::vector<int64_t> EdgeSplit(const DistGraph& graph, const DistTensor& mask,
                                const SplitOptions& options = {});
 
-// With a mask of this process, the same in every trainer.
+// Divides nodes of a type by a mask in memory, which must be the same in every trainer.
 std::vector<int64_t> NodeSplit(const DistGraph& graph, const Tensor& mask, NodeTypeId ntype,
                                const SplitOptions& options = {});
+// Divides edges of a type by a mask in memory, which must be the same in every trainer.
 std::vector<int64_t> EdgeSplit(const DistGraph& graph, const Tensor& mask, EdgeTypeId etype,
                                const SplitOptions& options = {});
 
-// The homogeneous id space as a type: a mask over the nodes (edges) of all types, by homogeneous
-// id, and homogeneous ids as the result. (DGL: the default names "_N" and "_E" on a graph of
-// several types.)
+// The type that stands for all types: the mask is over the homogeneous ids of the nodes (or edges),
+// and the result has homogeneous ids. (DGL: the default names "_N" and "_E" on a graph with several
+// types.)
 inline constexpr int32_t kHomogeneous = -1;
 
-// Without a graph: rank and world_size must be given, type may be kHomogeneous, there are no
-// trainer_ids.
+// Divides nodes without a graph. options.rank and world_size must be given, trainer_ids must be
+// empty, and ntype may be kHomogeneous.
 std::vector<int64_t> NodeSplit(const PartitionBook& book, const Tensor& mask, NodeTypeId ntype,
                                const SplitOptions& options);
+// Divides edges without a graph, in the same way.
 std::vector<int64_t> EdgeSplit(const PartitionBook& book, const Tensor& mask, EdgeTypeId etype,
                                const SplitOptions& options);
 

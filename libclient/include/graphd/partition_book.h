@@ -9,21 +9,22 @@
 #include "graphd/export.h"
 #include "graphd/schema.h"
 
-// Which partition owns which node and edge, and how the id spaces of a partitioned graph map onto
-// one another. Matches dgl.distributed.GraphPartitionBook (RangePartitionBook and the older
-// BasicPartitionBook), except that ids outside the range throw Error(kInvalid) where DGL answers
-// with a partition that does not exist.
+// The assignment of nodes and edges to partitions, and the conversion between the id spaces of a
+// partitioned graph. Matches dgl.distributed.GraphPartitionBook (RangePartitionBook and the older
+// BasicPartitionBook), except that ids out of range throw Error(kInvalid), where DGL returns a
+// partition that does not exist.
 //
-// Id spaces, all int64:
+// The id spaces, all int64:
 //   homogeneous id h    over all types, partition-major, type-minor (range books)
-//   type-wise id (t,x)  what users see: 0 .. count(t)-1 for type t
+//   type-wise id (t,x)  0 .. count(t)-1 for type t; used throughout the interface
 //   local row           position of (t,x) among its owner's objects of type t: its feature row
 //
-// Immutable after construction; every method may be called from any thread.
+// The classes are immutable after construction and thread-safe.
 
 namespace GRAPHD_EXPORT graphd {
 
-// The map of one kind of object (nodes, or edges).
+// The assignment of the nodes, or of the edges, of a graph to partitions. Its methods throw
+// Error(kInvalid) on a type, partition or id out of range.
 class IdMap {
  public:
   // Half-open range of homogeneous ids.
@@ -32,47 +33,61 @@ class IdMap {
     int64_t size() const noexcept { return end - begin; }
     bool operator==(const Range&) const = default;
   };
-  // ranges[t][p]: what partition p owns of type t. Throws Error(kCorrupt) unless the ranges, listed
-  // partition by partition and by type id within one, tile [0, N) in order. Empty ranges are fine.
-  // `what` ("node", "edge") is used in messages.
+  // Makes a map from ranges: partition p owns ranges[t][p] of type t. Throws Error(kCorrupt) unless
+  // the ranges, ordered by partition and then by type id, tile [0, N). Ranges may be empty. `what`
+  // ("node" or "edge") is used in messages.
   static IdMap FromRanges(const char* what, std::vector<std::vector<Range>> ranges);
-  // owner[x] = partition of id x; one type, homogeneous ids == type-wise ids (DGL's reshuffle=False
-  // data). Local rows are ranks by ascending id. Throws Error(kCorrupt) on an owner that is not in
-  // 0..num_parts-1.
+  // Makes a map from the owner of each id, owner[x]. It has one type, and homogeneous ids equal
+  // type-wise ids (DGL's data with reshuffle=False). Local rows are ranks by ascending id. Throws
+  // Error(kCorrupt) on an owner outside 0..num_parts-1.
   static IdMap FromOwners(const char* what, std::vector<int32_t> owner, PartId num_parts);
 
+  // Makes an empty map without partitions and types.
   IdMap() = default;
 
+  // Returns the number of partitions.
   PartId num_parts() const noexcept { return num_parts_; }
+  // Returns the number of types.
   int32_t num_types() const noexcept { return num_types_; }
+  // Returns whether the map was made by FromRanges.
   bool is_range() const noexcept { return owner_.empty(); }
 
-  int64_t total() const noexcept { return total_; }   // objects of all types
-  int64_t count(int32_t type) const;                  // objects of a type
-  int64_t count_in(PartId part) const;                // objects a partition owns
-  int64_t count_in(PartId part, int32_t type) const;  // ... of a type
+  // Returns the number of objects of all types.
+  int64_t total() const noexcept { return total_; }
+  // Returns the number of objects of a type.
+  int64_t count(int32_t type) const;
+  // Returns the number of objects that a partition owns.
+  int64_t count_in(PartId part) const;
+  // Returns the number of objects of a type that a partition owns.
+  int64_t count_in(PartId part, int32_t type) const;
 
-  // Owner. DGL: nid2partid / eid2partid.
+  // Returns the partition that owns a homogeneous id. DGL: nid2partid, eid2partid.
   PartId OwnerOfHomo(int64_t h) const;
+  // Returns the partition that owns a type-wise id. DGL: nid2partid, eid2partid with a type.
   PartId Owner(int32_t type, int64_t x) const;
-  // Homogeneous id -> (type, type-wise id). DGL: map_to_per_ntype / map_to_per_etype.
+  // Converts a homogeneous id to (type, type-wise id). DGL: map_to_per_ntype, map_to_per_etype.
   std::pair<int32_t, int64_t> ToTyped(int64_t h) const;
-  // Type-wise -> homogeneous. DGL: map_to_homo_nid / map_to_homo_eid.
+  // Converts a type-wise id to a homogeneous id. DGL: map_to_homo_nid, map_to_homo_eid.
   int64_t ToHomo(int32_t type, int64_t x) const;
-  // Type-wise id -> row among the owner's objects of that type. DGL: nid2localnid(x, owner, ntype).
+  // Converts a type-wise id to its row among the owner's objects of the type. DGL: nid2localnid(x,
+  // owner, ntype).
   int64_t LocalRow(int32_t type, int64_t x) const;
-  // Homogeneous id -> position among all that its owner owns. DGL: nid2localnid(h, owner).
+  // Converts a homogeneous id to its position among all objects of its owner. DGL: nid2localnid(h,
+  // owner).
   int64_t LocalHomo(int64_t h) const;
-  // Inverse of LocalRow. Throws Error(kInvalid) if `row` >= count_in(part, type).
+  // Converts a local row to a type-wise id; the inverse of LocalRow. Throws Error(kInvalid) if
+  // `row` is not below count_in(part, type).
   int64_t FromLocalRow(PartId part, int32_t type, int64_t row) const;
-  // All type-wise ids a partition owns of a type, ascending. DGL: partid2nids / partid2eids.
+  // Returns the type-wise ids of a type that a partition owns, in ascending order. DGL:
+  // partid2nids, partid2eids.
   std::vector<int64_t> IdsOf(PartId part, int32_t type) const;
 
-  // Range books only: type-wise ids that partition owns are [type_begin(p,t), +count_in(p,t)).
+  // Returns the first type-wise id of a type that a partition owns; the others follow up to
+  // count_in(part, type). Range books only.
   int64_t type_begin(PartId part, int32_t type) const;
-  // Range books only: the constructor's argument, for the wire and for part_config.json.
+  // Returns the argument of FromRanges. Range books only.
   const std::vector<std::vector<Range>>& ranges() const noexcept { return ranges_; }
-  // Mapped books only: owner of each id.
+  // Returns the owner of each id. Books made by FromOwners only; else empty.
   std::span<const int32_t> owners() const noexcept { return owner_; }
 
  private:
@@ -85,23 +100,28 @@ class IdMap {
   int32_t num_types_ = 0;
   int64_t total_ = 0;
   std::vector<std::vector<Range>> ranges_;  // [type][part]
-  std::vector<std::vector<int64_t>> cum_;   // [type][part+1]: objects in partitions before
+  std::vector<std::vector<int64_t>> cum_;   // [type][part+1]: objects in preceding partitions
   std::vector<int64_t> flat_ends_;          // [part*T + type]: end of the range
-  std::vector<int64_t> last_;               // [part]: end of the partition's homogeneous ids
-  std::vector<int32_t> owner_;              // mapped books
-  std::vector<int64_t> row_;                // mapped books: rank among the owner's
-  std::vector<std::vector<int64_t>> ids_;   // mapped books: [part] ids, ascending
+  std::vector<int64_t> last_;               // [part]: end of the homogeneous ids of the partition
+  std::vector<int32_t> owner_;              // FromOwners: owner of each id
+  std::vector<int64_t> row_;                // FromOwners: rank of each id among its owner's ids
+  std::vector<std::vector<int64_t>> ids_;   // FromOwners: [part] ids, ascending
 };
 
+// The id maps of the nodes and of the edges of a graph.
 class PartitionBook {
  public:
+  // Makes an empty book without partitions.
   PartitionBook() = default;
-  // Throws Error(kCorrupt) if the two maps disagree on the number of partitions.
+  // Throws Error(kCorrupt) if the two maps have different numbers of partitions.
   PartitionBook(IdMap nodes, IdMap edges);
 
+  // Returns the number of partitions.
   PartId num_partitions() const noexcept { return nodes_.num_parts(); }
-  const IdMap& nodes() const noexcept { return nodes_; }  // types are NodeTypeId
-  const IdMap& edges() const noexcept { return edges_; }  // types are EdgeTypeId
+  // Returns the map of the nodes; its types are NodeTypeId.
+  const IdMap& nodes() const noexcept { return nodes_; }
+  // Returns the map of the edges; its types are EdgeTypeId.
+  const IdMap& edges() const noexcept { return edges_; }
 
  private:
   IdMap nodes_, edges_;

@@ -8,45 +8,59 @@
 #include "graphd/error.h"
 #include "graphd/export.h"
 
-// Node types and canonical edge types of a graph, by integer id. Immutable after construction and
-// safe to share between threads. A homogeneous graph has one node type "_N" and one edge type
-// ("_N", "_E", "_N"), as in DGL.
+// The node types and canonical edge types of a graph, by integer id. A homogeneous graph has one
+// node type "_N" and one edge type ("_N", "_E", "_N"), as in DGL.
 
 namespace GRAPHD_EXPORT graphd {
 
-using NodeTypeId = int32_t;  // 0 .. num_ntypes()-1
-using EdgeTypeId = int32_t;  // 0 .. num_etypes()-1
-using PartId = int32_t;      // 0 .. num_partitions()-1
+// The id of a node type, 0 .. num_ntypes()-1.
+using NodeTypeId = int32_t;
+// The id of an edge type, 0 .. num_etypes()-1.
+using EdgeTypeId = int32_t;
+// The number of a partition, 0 .. num_partitions()-1.
+using PartId = int32_t;
 
-// Source node type, relation, destination node type. Matches DGL's canonical edge type.
+// A source node type, a relation and a destination node type. Matches DGL's canonical edge type.
 struct CanonicalEdgeType {
   std::string src, rel, dst;
-  // "src:rel:dst", as in part_config.json.
+  // Returns "src:rel:dst", as in part_config.json.
   std::string ToString() const { return src + ":" + rel + ":" + dst; }
   bool operator==(const CanonicalEdgeType&) const = default;
 };
 
+// The types of a graph. Immutable after construction and thread-safe. Accessors throw
+// std::out_of_range on an id out of range.
 class Schema {
  public:
+  // Makes a schema without types.
   Schema() = default;
-  // Type ids are positions. Throws Error(kInvalid) on duplicate names, on an edge type whose end is
-  // no node type, and on no node type at all.
+  // Assigns ids by position. Throws Error(kInvalid) on duplicate names, on an edge type with an
+  // unknown node type and on an empty list of node types.
   Schema(std::vector<std::string> ntypes, std::vector<CanonicalEdgeType> etypes);
+  // Returns the schema of a homogeneous graph.
   static Schema Homogeneous() { return Schema({"_N"}, {{"_N", "_E", "_N"}}); }
 
+  // Returns the number of node types.
   NodeTypeId num_ntypes() const noexcept { return static_cast<NodeTypeId>(ntypes_.size()); }
+  // Returns the number of edge types.
   EdgeTypeId num_etypes() const noexcept { return static_cast<EdgeTypeId>(etypes_.size()); }
+  // Returns whether there is one node type and one edge type.
   bool is_homogeneous() const noexcept { return num_ntypes() == 1 && num_etypes() == 1; }
 
+  // Returns the name of a node type.
   const std::string& ntype(NodeTypeId t) const { return ntypes_.at(static_cast<size_t>(t)); }
+  // Returns the canonical name of an edge type.
   const CanonicalEdgeType& etype(EdgeTypeId e) const { return etypes_.at(static_cast<size_t>(e)); }
+  // Returns the node type of the sources of an edge type.
   NodeTypeId src_type(EdgeTypeId e) const { return src_.at(static_cast<size_t>(e)); }
+  // Returns the node type of the destinations of an edge type.
   NodeTypeId dst_type(EdgeTypeId e) const { return dst_.at(static_cast<size_t>(e)); }
 
-  // Id of a node type name. Throws Error(kNotFound) listing the names there are.
+  // Returns the id of a node type name. Throws Error(kNotFound), which lists the existing names.
   NodeTypeId NodeTypeIdOf(const std::string& name) const;
-  // Id of an edge type given as "src:rel:dst" or as a relation. Throws Error(kNotFound), or
-  // Error(kInvalid) for a relation that several canonical types share (DGL: "ambiguous").
+  // Returns the id of an edge type, given as "src:rel:dst" or as a relation. Throws
+  // Error(kNotFound), and Error(kInvalid) for a relation of several canonical edge types (DGL:
+  // "ambiguous").
   EdgeTypeId EdgeTypeIdOf(const std::string& name) const;
 
   bool operator==(const Schema& o) const { return ntypes_ == o.ntypes_ && etypes_ == o.etypes_; }

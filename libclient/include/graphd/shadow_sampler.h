@@ -7,33 +7,35 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// Subgraphs around seeds (Zeng et al., "Decoupling the Depth and Scope of Graph Neural Networks",
-// NeurIPS 2021): samples neighbourhoods as NeighborSampler does, then takes the subgraph induced by
-// all nodes found, so that a model of any depth works within this scope. Matches
-// dgl.dataloading.ShaDowKHopSampler, whose (input_nodes, output_nodes, subgraph) are
+// Samples subgraphs around seeds, ShaDow-GNN (Zeng et al., "Decoupling the Depth and Scope of Graph
+// Neural Networks", NeurIPS 2021). It samples neighbourhoods as NeighborSampler does, then takes
+// the subgraph induced by all nodes found, so that a model of any depth works within this scope.
+// Matches dgl.dataloading.ShaDowKHopSampler; DGL's (input_nodes, output_nodes, subgraph) are
 // batch.input_nodes(t), batch.seeds[t] and batch.blocks[0].
 //
 // The batch has one block, whose destinations are its sources: num_dst[t] == src_nodes[t].size().
-// The first seeds[t].size() nodes of a type are the seeds. Of every edge type the block has all
-// edges between its nodes, parallel ones and self loops included, but for those excluded; within a
-// row they ascend by source id. It can be given to each layer of a model. Features of input nodes
-// are rows of all nodes.
+// The first seeds[t].size() nodes of a type are the seeds. The block has all edges of every type
+// between its nodes, including parallel edges and self loops, except the excluded ones; within a
+// row they are ordered by source id. The block can be given to each layer of a model. The features
+// of the input nodes have one row for each node.
 //
-// After the hops there is one message per edge type to each partition that is not mapped and owns a
-// destination.
+// After the hops, one message per edge type is sent to each partition that is not mapped and owns a
+// destination. Thread-safe.
 class ShadowSampler final : public BlockSampler {
  public:
-  // `fanouts` as NeighborSampler takes them: per hop, last hop first. The options are those of the
-  // hops; edge_ids: tell the ids of the subgraph's edges. Throws Error(kInvalid) on a fanout below
-  // -1.
+  // `fanouts` is per hop, last hop first, as NeighborSampler takes them. `options` apply to the
+  // hops, except that edge_ids requests the ids of the subgraph's edges. Throws Error(kInvalid) on
+  // a fanout below -1.
   explicit ShadowSampler(const std::vector<int>& fanouts, NeighborOptions options = {});
-  // fanouts[hop][etype], as a std::vector<std::vector<int>>.
+  // Takes fanouts[hop][etype], as a std::vector<std::vector<int>>. Throws Error(kInvalid) on a
+  // fanout below -1.
   ShadowSampler(LayerFanouts fanouts, NeighborOptions options = {});
 
   using BlockSampler::Sample;
-  // Throws also Error(kOverloaded) if the subgraph's edges of one type in one partition are more
-  // than an answer may hold (16 million).
+  // Samples a mini-batch. Throws as BlockSampler::Sample does, and Error(kOverloaded) if the
+  // subgraph has more edges of one type in one partition than an answer can hold (16 million).
   MiniBatch Sample(const DistGraph& graph, BatchRequest request) const override;
+  // Returns the number of blocks of a mini-batch, 1.
   size_t num_layers() const noexcept override { return 1; }
 
  private:

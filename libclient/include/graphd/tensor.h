@@ -10,14 +10,12 @@
 #include "graphd/error.h"
 #include "graphd/export.h"
 
-// Dense, contiguous, row-major arrays in host memory, as they lie in features and mini-batches.
-// A Tensor shares ownership of the bytes it shows (a mapped segment, a pooled buffer, a heap
-// block), so it outlives whatever made it. Copying one copies the handle. Reading one from several
-// threads is safe; writing is the caller's to order.
+// Dense, contiguous, row-major arrays in host memory, used for features and mini-batches.
 
 namespace GRAPHD_EXPORT graphd {
 
-// Element types; the first nine are DGL's feature dtypes, the unsigned ones serve graph structure.
+// The element types. The unsigned types of more than 8 bits serve the graph structure; the others
+// are those of DGL's features.
 enum class DType : uint8_t {
   kFloat16,
   kBFloat16,
@@ -34,14 +32,14 @@ enum class DType : uint8_t {
   kUInt64,
 };
 
-// Bytes of one element.
+// Returns the size of one element in bytes.
 size_t DTypeSize(DType dtype) noexcept;
-// "float32", "int64", "bool" ... as NumPy and PyTorch name them.
+// Returns the name that NumPy and PyTorch use: "float32", "int64", "bool" ...
 const char* DTypeName(DType dtype) noexcept;
-// Inverse of DTypeName. Throws Error(kInvalid) on an unknown name.
+// Returns the dtype of a name; the inverse of DTypeName. Throws Error(kInvalid) on an unknown name.
 DType DTypeFromName(const std::string& name);
 
-// The DType of a C++ type: DTypeOf<float>() == DType::kFloat32.
+// Returns the DType of a C++ type: DTypeOf<float>() == DType::kFloat32.
 template <class T>
 constexpr DType DTypeOf();
 template <>
@@ -89,40 +87,53 @@ constexpr DType DTypeOf<uint64_t>() {
   return DType::kUInt64;
 }
 
+// A dense array. It shares ownership of the memory that it shows (a mapped segment, a pooled buffer
+// or a heap block), so that it can outlive the object that made it. Copies show the same memory.
+// Concurrent reads are safe; the caller must synchronise writes.
 class Tensor {
  public:
-  Tensor() = default;  // an empty float32 vector, shape [0]
+  // Makes an empty float32 vector, shape [0].
+  Tensor() = default;
 
-  // A view of `data`, which `owner` keeps alive. `data` must hold num_bytes() bytes.
+  // Makes a view of `data`, which `owner` keeps alive. `data` must have num_bytes() bytes.
   Tensor(DType dtype, std::vector<int64_t> shape, std::byte* data, std::shared_ptr<void> owner);
 
-  // Fresh memory, not initialised. Throws Error(kInvalid) on a negative extent.
+  // Allocates an array without initialising it. Throws Error(kInvalid) on a negative extent.
   static Tensor Empty(DType dtype, std::vector<int64_t> shape);
 
+  // Returns the element type.
   DType dtype() const noexcept { return dtype_; }
+  // Returns the extents.
   const std::vector<int64_t>& shape() const noexcept { return shape_; }
+  // Returns the first extent; 1 for a scalar, shape [].
   int64_t num_rows() const noexcept { return shape_.empty() ? 1 : shape_[0]; }
-  // Bytes of one row (the product of the extents after the first, times the element's size).
+  // Returns the bytes of one row: the product of the extents after the first, times the size of an
+  // element.
   size_t row_bytes() const noexcept;
+  // Returns the bytes of all elements.
   size_t num_bytes() const noexcept;
+  // Returns the number of elements.
   int64_t num_elements() const noexcept;
 
+  // Returns the first element's address.
   std::byte* data() noexcept { return data_; }
+  // Returns the first element's address.
   const std::byte* data() const noexcept { return data_; }
 
-  // The elements as T. Throws Error(kInvalid) if T is not the dtype.
+  // Returns the elements as a span of T. Throws Error(kInvalid) if T is not the dtype.
   template <class T>
   std::span<T> as() {
     CheckDType(DTypeOf<T>());
     return {reinterpret_cast<T*>(data_), Count()};
   }
+  // Returns the elements as a span of const T. Throws Error(kInvalid) if T is not the dtype.
   template <class T>
   std::span<const T> as() const {
     CheckDType(DTypeOf<T>());
     return {reinterpret_cast<const T*>(data_), Count()};
   }
 
-  // What keeps data() alive.
+  // Returns the owner of the memory.
   const std::shared_ptr<void>& owner() const noexcept { return owner_; }
 
  private:

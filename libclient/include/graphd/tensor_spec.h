@@ -8,92 +8,106 @@
 #include "graphd/export.h"
 #include "graphd/tensor.h"
 
-// What a distributed tensor is: plain values.
+// The description of a distributed tensor, as plain values.
 
 namespace GRAPHD_EXPORT graphd {
 
-// First values of a tensor's rows. They are a function of the seed and the row's id alone, so they
-// do not depend on partitions, threads, or when the row is first touched. Daemons compute them.
+// The kind of a tensor's initial values. They are a function of the seed and the row's id alone,
+// and do not depend on partitions, threads or the time of first access. Daemons compute them.
 enum class InitKind : uint8_t { kConstant, kUniform, kNormal };
+// The number of kinds.
 inline constexpr uint8_t kInitKinds = 3;
 
+// The rule that gives the rows of a new tensor their initial values.
 struct Initializer {
   InitKind kind = InitKind::kConstant;
-  double a = 0;  // kConstant: the value. kUniform: [a, b). kNormal: mean a, standard deviation b.
+  // kConstant: the value. kUniform: the lower bound, inclusive. kNormal: the mean.
+  double a = 0;
+  // kUniform: the upper bound, exclusive. kNormal: the standard deviation.
   double b = 0;
   uint64_t seed = 0;
   bool operator==(const Initializer&) const = default;
 
-  // Random values are for float32 and float64; constants also for integers and bool, where they are
-  // whole and fit; zero for every dtype.
+  // Initialises with 0, for every dtype.
   static Initializer Zeros() noexcept { return {}; }
+  // Initialises with a constant: float32 and float64, and integers and bool if `value` is integral
+  // and in range.
   static Initializer Constant(double value) noexcept { return {InitKind::kConstant, value, 0, 0}; }
+  // Initialises uniformly in [low, high): float32 and float64.
   static Initializer Uniform(double low, double high, uint64_t seed = 0) noexcept {
     return {InitKind::kUniform, low, high, seed};
   }
+  // Initialises with a normal distribution: float32 and float64.
   static Initializer Normal(double mean, double stddev, uint64_t seed = 0) noexcept {
     return {InitKind::kNormal, mean, stddev, seed};
   }
-  // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks",
-  // 2010, for a tensor of this shape, as torch.nn.init.xavier_uniform_ and xavier_normal_ have it:
-  // fan_in is shape[1], fan_out shape[0], both times the product of the later extents. Throw
-  // Error(kInvalid) for fewer than two extents.
+  // Initialises a tensor of this shape as torch.nn.init.xavier_uniform_ does (Glorot and Bengio,
+  // "Understanding the difficulty of training deep feedforward neural networks", 2010): fan_in is
+  // shape[1] and fan_out is shape[0], both times the product of the later extents. Throws
+  // Error(kInvalid) if there are fewer than two extents.
   static Initializer XavierUniform(const std::vector<int64_t>& shape, uint64_t seed = 0,
                                    double gain = 1);
+  // Does the same as torch.nn.init.xavier_normal_.
   static Initializer XavierNormal(const std::vector<int64_t>& shape, uint64_t seed = 0,
                                   double gain = 1);
 };
 
-// How rows are spread over partitions. Matches DGL's PartitionPolicy.
+// The way in which rows are distributed over partitions. Matches DGL's PartitionPolicy.
 enum class TensorPolicy : uint8_t {
   kNode,   // with the nodes of a type
   kEdge,   // with the edges of a type
-  kRange,  // of its own: partition p of P has the rows from p*N/P to (p+1)*N/P
+  kRange,  // independently: partition p of P has the rows from p*N/P to (p+1)*N/P
 };
+// The number of policies.
 inline constexpr uint8_t kTensorPolicies = 3;
 
-// Who may write a persistent tensor.
+// The jobs that may write a persistent tensor.
 enum class TensorWriters : uint8_t {
   kExclusive,  // one job at a time, which takes a lease with its first write
-  kMany,       // every job: pushes of all are applied one after another, each row's at once; where
-               // they set rows, the last one wins
+  kMany,  // every job: the pushes of all jobs are applied one after another, each row atomically;
+          // of several writes the last one wins
 };
+// The number of values of TensorWriters.
 inline constexpr uint8_t kTensorWriters = 2;
 
-// What an optimiser keeps beside each row.
+// The optimiser state that is stored with each row.
 enum class OptimizerState : uint8_t {
-  kNone,
+  kNone,        // no state
   kAdagrad,     // a sum of squares per element
   kRowAdagrad,  // one sum per row (DGL 0.6's SparseAdagrad)
   kAdam,        // two moments per element, and a count of steps per row
 };
+// The number of kinds of state.
 inline constexpr uint8_t kOptimizerStates = 4;
-// "none", "adagrad", "row_adagrad", "adam".
+// Returns "none", "adagrad", "row_adagrad" or "adam".
 const char* OptimizerStateName(OptimizerState state) noexcept;
 
+// The description of a distributed tensor.
 struct TensorSpec {
   std::string name;         // 1 to 255 bytes, no control characters
-  bool persistent = false;  // belongs to the server, and lasts; false: to the job, and ends with it
+  bool persistent = false;  // true: outlives the job; false: ends with the job
   TensorPolicy policy = TensorPolicy::kNode;
   int32_t type = 0;   // node or edge type id, by policy
-  int64_t rows = -1;  // of all partitions; -1: as many as the type has
+  int64_t rows = -1;  // rows of all partitions; -1: as many as the type has
   DType dtype = DType::kFloat32;
-  std::vector<int64_t> row_shape;  // extents after the first; empty: a vector
+  std::vector<int64_t> row_shape;  // extents after the first; empty: the tensor is a vector
   Initializer initializer;
   TensorWriters writers = TensorWriters::kExclusive;
 
+  // Returns the number of elements of a row.
   size_t row_elements() const noexcept;
+  // Returns the bytes of a row.
   size_t row_bytes() const noexcept { return row_elements() * DTypeSize(dtype); }
-  // [rows, row_shape ...]
+  // Returns [rows, row_shape ...].
   std::vector<int64_t> shape() const;
 };
 
-// A distributed tensor that exists.
+// The description and the state of an existing distributed tensor.
 struct TensorInfo {
   TensorSpec spec;
-  OptimizerState state = OptimizerState::kNone;
-  std::string job_id;  // whose it is, unless it is persistent
-  std::string holder;  // the job that may write it; empty: nobody has, or every one may
+  OptimizerState state = OptimizerState::kNone;  // optimiser state
+  std::string job_id;                            // job that it belongs to, unless it is persistent
+  std::string holder;  // job that has its lease; empty: no job, or it needs none
 };
 
 }  // namespace graphd
