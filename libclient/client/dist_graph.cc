@@ -27,7 +27,7 @@ std::vector<FeatureScheme> SchemesOf(const std::vector<FeatureInfo>& infos) {
 
 }  // namespace
 
-// By whether it is of edges, type and name.
+// The attached tensors, by (is edge, type, name).
 struct DistGraph::Attached {
   std::mutex mutex;
   std::map<std::tuple<bool, int32_t, std::string>, DistTensor> tensors;  // guarded by mutex
@@ -142,8 +142,8 @@ std::vector<std::string> DistGraph::edata_names(EdgeTypeId etype) const {
 
 void DistGraph::Attach(const std::string& name, const DistTensor& tensor) const {
   if (tensor.spec().policy == TensorPolicy::kRange) {
-    Throw(ErrorCode::kInvalid, "tensor '", tensor.name(), "' has rows of its own, and belongs ",
-          "neither to nodes nor to edges");
+    Throw(ErrorCode::kInvalid, "tensor '", tensor.name(),
+          "' has rows of its own (kRange) and belongs ", "neither to nodes nor to edges");
   }
   for (const FeatureInfo& info : access_->features(tensor.is_edge(), tensor.type())) {
     if (info.name == name) {

@@ -50,8 +50,8 @@ PartitionFeatures FeaturesOf(const Partition& partition) {
   return features;
 }
 
-// Adds one partition's features of a type, which must be the same in all partitions that own
-// anything of it.
+// Merges one partition's features of a type, which must be the same in all partitions that own an
+// object of the type.
 void Merge(const std::vector<FeatureInfo>& of_part, PartId part, int64_t rows,
            const std::string& type, std::vector<FeatureInfo>& merged, bool first) {
   if (rows == 0) return;
@@ -81,7 +81,8 @@ void Merge(const std::vector<FeatureInfo>& of_part, PartId part, int64_t rows,
   }
 }
 
-// The features of the whole graph. Reading a row relies on every partition having the same.
+// Returns the features of the whole graph. Reading rows relies on all partitions having the same
+// ones.
 PartitionFeatures MergeFeatures(const GraphMeta& meta, std::vector<PartitionFeatures> partitions) {
   const Schema& schema = meta.schema;
   PartitionFeatures merged;

@@ -7,7 +7,7 @@
 namespace graphd {
 namespace {
 
-// Throws unless the sample has in-edges of these destinations.
+// Throws Error(kInvalid) unless the sample has in-edges of these destinations.
 void CheckSample(const Schema& schema, const Neighbors& sample,
                  const std::vector<std::vector<int64_t>>& dst_nodes) {
   if (sample.etype < 0 || sample.etype >= schema.num_etypes()) {
@@ -17,7 +17,7 @@ void CheckSample(const Schema& schema, const Neighbors& sample,
   const std::string name = schema.etype(sample.etype).ToString();
   if (sample.direction != Direction::kIn) {
     Throw(ErrorCode::kInvalid, "sample of edge type ", name,
-          " is of out-edges; blocks are made of in-edges");
+          " has out-edges; blocks are made of in-edges");
   }
   const size_t dst_count = dst_nodes[Index(schema.dst_type(sample.etype))].size();
   if (sample.indptr.size() != dst_count + 1) {
@@ -107,7 +107,7 @@ int64_t Block::num_edges() const noexcept {
 
 Block ToBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
               std::vector<Neighbors> samples) {
-  // Without a graph the number of ids is unknown: hashed tables.
+  // ToBlock has no graph, so the number of ids is unknown and the tables use hashing.
   std::vector<RelabelTable> tables;
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(1, 0);
   return MakeBlock(schema, std::move(dst_nodes), std::move(samples),

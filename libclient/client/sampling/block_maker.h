@@ -8,14 +8,15 @@
 
 namespace graphd {
 
-// The caller's table of each node type.
+// Returns the caller's relabelling table of a node type.
 using RelabelTables = std::function<RelabelTable&(NodeTypeId)>;
 
-// ToBlock with the caller's tables.
+// Builds a block as ToBlock does, with the caller's tables.
 Block MakeBlock(const Schema& schema, std::vector<std::vector<int64_t>> dst_nodes,
                 std::vector<Neighbors> samples, const RelabelTables& table);
 
-// Seeds of every node type, checked and without duplicates. Throws Error(kInvalid).
+// Returns the seeds [ntype] without duplicates, one list per node type. Throws Error(kInvalid) on
+// ids and numbers of types out of range.
 std::vector<std::vector<int64_t>> UniqueSeeds(const DistGraph& graph,
                                               const std::vector<std::vector<int64_t>>& seeds,
                                               const RelabelTables& table);

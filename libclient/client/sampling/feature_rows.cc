@@ -41,7 +41,8 @@ void FeatureRows::AskOfSeeds(const std::vector<std::vector<int64_t>>& seeds,
 
 std::vector<HopRows> FeatureRows::With(const std::vector<std::vector<int64_t>>& frontier) {
   std::vector<HopRows> rows;
-  if (access_.all_mapped()) return rows;  // no message to travel with, and pieces are copied
+  // There is no message to join, and a piece would be copied.
+  if (access_.all_mapped()) return rows;
   AskOfSeeds(frontier, rows);
   for (Wanted& wanted : input_) {
     const auto t = static_cast<size_t>(wanted.feature.ntype);

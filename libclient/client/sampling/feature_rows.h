@@ -7,25 +7,26 @@
 
 namespace graphd {
 
-// Reads a batch's features while it is sampled: rows of the nodes that one hop found travel with
-// the next. One thread, one batch.
+// Reads the features of one batch during its sampling: rows of the nodes that one hop found are
+// requested together with the next hop. For use by one thread.
 class FeatureRows {
  public:
-  // Throws Error(kNotFound), Error(kInvalid).
+  // Throws Error(kNotFound) or Error(kInvalid) on features or types that do not exist.
   FeatureRows(GraphAccess& access, std::vector<FeatureOfType> input,
               std::vector<FeatureOfType> seed);
 
-  // Rows to ask for with a hop on `frontier` ([ntype], beginning with the frontier before): those
-  // of nodes that are new in it. The first frontier is the seeds. None where all are mapped.
+  // Returns the rows to request with a hop on `frontier` ([ntype], each list beginning with that of
+  // the previous frontier): those of its new nodes. The first frontier is the seeds. Returns no
+  // rows if all partitions are mapped.
   std::vector<HopRows> With(const std::vector<std::vector<int64_t>>& frontier);
-  // Reads what is missing, which may be all, and hands it to the batch.
+  // Reads the remaining rows, possibly all, and moves the features into the batch.
   void Finish(MiniBatch& batch);
 
  private:
   struct Wanted {
     FeatureOfType feature;
-    Tensor of_seeds;             // seed features
-    std::vector<Tensor> pieces;  // input features, frontier by frontier
+    Tensor of_seeds;             // rows of seed features
+    std::vector<Tensor> pieces;  // rows of input features, one piece per frontier
   };
   Tensor NewRows(const FeatureOfType& feature, size_t count) const;
   Tensor Ask(const FeatureOfType& feature, size_t begin, size_t end,
@@ -34,7 +35,7 @@ class FeatureRows {
 
   GraphAccess& access_;
   std::vector<Wanted> input_, seed_;
-  std::vector<size_t> known_;  // [ntype] nodes whose rows are read or under way
+  std::vector<size_t> known_;  // [ntype] nodes whose rows are read or requested
   bool has_seeds_ = false;
 };
 

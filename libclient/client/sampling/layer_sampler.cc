@@ -17,10 +17,10 @@
 namespace graphd {
 namespace {
 
-// Separates the draw of a layer's nodes from other uses of its key.
+// Separates the random numbers that choose the nodes of a layer from other uses of its key.
 constexpr uint64_t kDraw = 0x6c6179657273ULL;
 
-// Entries of the adjacency matrix: one per edge of `edges`.
+// Returns the entries of the adjacency matrix, one per edge of `edges`.
 std::vector<double> Entries(GraphAccess& access, const BlockEdges& edges,
                             const std::string& column) {
   std::vector<double> entries(edges.indices.size());
@@ -45,14 +45,15 @@ std::vector<double> Entries(GraphAccess& access, const BlockEdges& edges,
       case DType::kFloat64:
         entries[k] = values.as<double>()[k];
         break;
-      default:  // a mask, and those that are 0 were not picked
+      default:  // a mask; edges with 0 were not sampled
         entries[k] = 1;
     }
   }
   return entries;
 }
 
-// Divides all entries by the largest, so that their squares neither overflow nor vanish.
+// Divides all entries by the largest one, so that their squares neither overflow nor underflow to
+// 0.
 void Scale(std::vector<std::vector<double>>& entries) {
   double largest = 0;
   for (const auto& of_type : entries) {
@@ -63,8 +64,8 @@ void Scale(std::vector<std::vector<double>>& entries) {
   }
 }
 
-// Adds the squared entries of each source's column; parallel edges are one entry. Above 0 for
-// every source that has an edge.
+// Adds the squared entries of each source's column to `norms`; parallel edges form one entry. The
+// result is positive for every source that has an edge.
 void AddColumnNorms(const BlockEdges& edges, std::span<const double> entries,
                     std::span<double> norms) {
   struct Sum {
@@ -84,8 +85,8 @@ void AddColumnNorms(const BlockEdges& edges, std::span<const double> entries,
   }
 }
 
-// The probability that each source of a type is among those drawn, given when the race ended; 0 for
-// those that are not. The first `num_dst` are there anyway.
+// Returns the inclusion probability of each source of a type, given the first arrival time that is
+// not chosen; 0 for sources that are not chosen. The first `num_dst` sources are always included.
 std::vector<double> DrawSources(std::span<const double> norms, const std::vector<int64_t>& nodes,
                                 int64_t num_dst, int fanout, uint64_t key) {
   struct Arrival {
@@ -115,7 +116,7 @@ std::vector<double> DrawSources(std::span<const double> norms, const std::vector
   return chances;
 }
 
-// The same for all node types.
+// Does the same for all node types.
 std::vector<std::vector<double>> DrawAll(const Schema& schema, const Block& all,
                                          const std::vector<std::vector<double>>& entries,
                                          const std::vector<int>& fanouts, uint64_t seed,
@@ -133,7 +134,7 @@ std::vector<std::vector<double>> DrawAll(const Schema& schema, const Block& all,
   return chances;
 }
 
-// Keeps the edges whose source has a place, and weighs them.
+// Returns the edges whose source has a place, with their weights.
 BlockEdges KeepEdges(const BlockEdges& all, std::span<const double> entries,
                      std::span<const double> chances, std::span<const int32_t> places,
                      bool edge_ids) {
@@ -158,7 +159,7 @@ BlockEdges KeepEdges(const BlockEdges& all, std::span<const double> entries,
   return kept;
 }
 
-// A block of all in-edges becomes one of the sources that were drawn.
+// Reduces a block of all in-edges to the chosen sources.
 Block Thin(Block all, const std::vector<std::vector<double>>& entries,
            const std::vector<std::vector<double>>& chances, const Schema& schema, bool edge_ids) {
   std::vector<std::vector<int32_t>> places(all.src_nodes.size());
@@ -190,7 +191,7 @@ MiniBatch LayerSampler::Sample(const DistGraph& graph, BatchRequest request) con
   const Schema& schema = graph.schema();
   GraphAccess::Loan loan(access);
   const auto table = [&](NodeTypeId t) -> RelabelTable& { return access.relabel(*loan, t); };
-  SamplingRule how;  // every edge of a weight above 0
+  SamplingRule how;  // all edges with a weight above 0
   how.method = options_.column.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
   how.column = options_.column;
   const auto picks = RulesByEdgeType(graph, LayerFanouts(std::vector<int>{kAllNeighbors}), 0, how);

@@ -16,11 +16,11 @@ namespace {
 constexpr int kMostPerEdge = 1 << 20;
 constexpr size_t kMostEdges = size_t{1} << 30;
 
-// Keeps these random numbers apart from those of samples with the same seed.
+// Separate these random numbers from those of samples with the same seed.
 constexpr uint64_t kPerSource = 0x6e65676174697665ULL;
 constexpr uint64_t kGlobal = 0x676c6f62616cULL;
 
-// Pairs to draw before giving up, for each sample and on top; and to ask for at once.
+// The maximum number of pairs drawn per sample and in addition, and the maximum per round.
 constexpr size_t kDrawsPerSample = 64, kMoreDraws = 1000, kDrawsAtOnce = size_t{1} << 20;
 
 int CheckedPerEdge(int k) {
@@ -41,14 +41,14 @@ double CheckedRedundancy(double redundancy) {
   Throw(ErrorCode::kInvalid, "redundancy ", redundancy, ": use 0..1000");
 }
 
-// The positive edges, and how many negative ones k of each make.
+// Checks the positive edges and returns the number of negative ones with k for each.
 size_t CheckedCount(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> src,
                     std::span<const int64_t> dst, int k) {
   CheckType(graph, etype);
   const Schema& schema = graph.schema();
   if (src.size() != dst.size()) {
     Throw(ErrorCode::kInvalid, src.size(), " sources and ", dst.size(),
-          " destinations of positive edges; give as many of either");
+          " destinations of positive edges; the numbers must be equal");
   }
   CheckIds(src, graph.num_nodes(schema.src_type(etype)), "source");
   CheckIds(dst, graph.num_nodes(schema.dst_type(etype)), "destination");
@@ -65,7 +65,7 @@ struct PairHash {
   }
 };
 
-// Draws pairs of nodes and keeps those that are no edges.
+// Draws pairs of nodes and keeps those that are not edges.
 class PairDraws {
  public:
   PairDraws(const DistGraph& graph, const GlobalNegativeOptions& options)
@@ -79,7 +79,7 @@ class PairDraws {
                             static_cast<uint64_t>(options.etype))) {}
 
   bool any() const noexcept { return sources_ > 0 && destinations_ > 0; }
-  // Draws so many pairs, and appends those that qualify until there are `wanted`.
+  // Draws so many pairs and appends those that qualify, until there are `wanted`.
   void Draw(size_t draws, size_t wanted, NegativeEdges& out) {
     src_.clear();
     dst_.clear();
@@ -111,7 +111,8 @@ class PairDraws {
   std::unordered_set<std::pair<int64_t, int64_t>, PairHash> chosen_;
 };
 
-// Draws per missing pair: as many as it takes if edges are spread evenly, and a few more.
+// Returns the draws per missing pair: the expected number for evenly distributed edges, and a few
+// more.
 double DrawsPerMissing(const DistGraph& graph, const GlobalNegativeOptions& options) {
   if (options.redundancy > 0) return 1 + options.redundancy;
   const auto sources = graph.num_nodes(graph.schema().src_type(options.etype));
@@ -138,7 +139,7 @@ NegativeEdges GlobalUniformNegatives(const DistGraph& graph, int64_t num_samples
   size_t left = kDrawsPerSample * wanted + kMoreDraws;
   while (out.src.size() < wanted && left > 0) {
     const double missing = static_cast<double>(wanted - out.src.size());
-    // A round asks the servers, so the last few pairs are not drawn one by one.
+    // Each round sends messages to the servers, so the last few pairs are not drawn one by one.
     const double draws = std::clamp(std::ceil(missing * per_missing), 64.0, double{kDrawsAtOnce});
     const size_t now = std::min(static_cast<size_t>(draws), left);
     pairs.Draw(now, wanted, out);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second-order walks by rejection: neighbours are proposed as in a first-order walk and accepted in
-// proportion to their bias, so that only the partitions need to know degrees and weights. A walk
-// that none of many proposals suits draws from the list of all its neighbours: given that all were
-// rejected its next node has the same law as ever, so that giving up does not change it.
+// Second-order walks by rejection sampling: candidates are proposed as in a first-order walk and
+// accepted with a probability proportional to their bias, so that only the partitions need degrees
+// and weights. A walk all of whose proposals are rejected draws from the list of all neighbours;
+// because the proposals are independent of this draw, the distribution of its next node is the
+// same.
 #include <algorithm>
 
 #include "base/strings.h"
@@ -12,12 +13,12 @@
 namespace graphd {
 namespace {
 
-// Proposals of the first round; every other round has twice as many: 252 in all.
+// The number of proposals in the first round. Every further round has twice as many, 252 in total.
 constexpr int kProposals = 4;
 constexpr uint32_t kRounds = 6;
-// Layers of a step: its rounds, and the draw from the list.
+// The number of random layers per step: one per round, and one for the draw from the list.
 constexpr uint32_t kLayers = kRounds + 1;
-// Neighbours to list at once.
+// The maximum number of neighbours listed at once.
 constexpr int64_t kMostListed = int64_t{1} << 22;
 constexpr uint64_t kAccept = 0x616363657074ULL;
 
@@ -26,7 +27,8 @@ double CheckedParameter(double value, const char* name) {
   Throw(ErrorCode::kInvalid, "node2vec's ", name, " is ", value, "; use a number above 0");
 }
 
-// Chance of being accepted, by where a candidate is: the node before, a neighbour of it, or not.
+// The acceptance probability of a candidate: the previous node, a neighbour of that node, or
+// another node.
 struct Acceptance {
   double back, near, far;
   Acceptance(double p, double q) : back(1 / p), near(1), far(1 / q) {
@@ -48,7 +50,7 @@ class SecondOrderSteps {
         with_edges_(with_edges),
         from_(static_cast<size_t>(access.meta().schema.num_ntypes())) {}
 
-  // The walkers' next nodes and edges.
+  // Computes the next nodes and edges of the walkers.
   void Next(const Walkers& walkers) {
     const size_t count = walkers.walks().size();
     nodes.assign(count, -1);
@@ -58,13 +60,13 @@ class SecondOrderSteps {
     for (uint32_t round = 0; round < kRounds && !pending_.empty(); round++) Propose(walkers, round);
     if (!pending_.empty()) DrawFromLists(walkers);
   }
-  std::vector<int64_t> nodes, edge_ids;  // by walker
+  std::vector<int64_t> nodes, edge_ids;  // one per walker
 
  private:
-  // A candidate that is accepted or not depending on whether it is near.
+  // A candidate whose acceptance depends on whether it is a neighbour of the previous node.
   struct Doubt {
-    size_t at;         // of the walk in pending_
-    size_t candidate;  // in the hop
+    size_t at;         // position of the walk in pending_
+    size_t candidate;  // position in the hop
     double coin;
   };
 
@@ -92,8 +94,8 @@ class SecondOrderSteps {
   bool with_edges_;
   std::vector<HopSeeds> from_;         // [ntype]
   std::vector<size_t> pending_;        // walkers without a next node
-  std::vector<int64_t> at_, streams_;  // of the hop under way
-  std::vector<int64_t> src_, dst_;     // edges asked for
+  std::vector<int64_t> at_, streams_;  // nodes and streams of the running hop
+  std::vector<int64_t> src_, dst_;     // node pairs of the edge query
   std::vector<uint8_t> found_;
 };
 
@@ -116,7 +118,8 @@ void SecondOrderSteps::Take(size_t walker, const Neighbors& hop, size_t candidat
   if (with_edges_) edge_ids[walker] = hop.edge_ids[candidate];
 }
 
-// Whether the candidate has an edge to the node before the walker, in the walk's direction.
+// Adds the query whether the candidate has an edge to the walker's previous node, in the walk's
+// direction.
 void SecondOrderSteps::Ask(const Walkers& walkers, size_t walker, int64_t candidate) {
   const bool out = pick_.direction == Direction::kOut;
   src_.push_back(out ? candidate : walkers.previous(walker));
@@ -132,7 +135,7 @@ std::span<const uint8_t> SecondOrderSteps::Answers() {
 }
 
 void SecondOrderSteps::Propose(const Walkers& walkers, uint32_t round) {
-  const bool first = walkers.step() == 0;  // nothing lies before it
+  const bool first = walkers.step() == 0;  // there is no previous node
   const uint32_t layer = Layer(walkers, round);
   const Neighbors hop = Hop(walkers, pending_, first ? 1 : kProposals << round, layer, with_edges_);
   const auto [low, high] = std::minmax(acceptance_.near, acceptance_.far);
@@ -154,7 +157,7 @@ void SecondOrderSteps::Propose(const Walkers& walkers, uint32_t round) {
     }
   }
   const auto near = Answers();
-  for (size_t d = doubts.size(); d-- > 0;) {  // the first that is accepted counts
+  for (size_t d = doubts.size(); d-- > 0;) {  // the first accepted candidate counts
     if (doubts[d].coin < (near[d] ? acceptance_.near : acceptance_.far)) {
       taken[doubts[d].at] = doubts[d].candidate;
     }
@@ -170,7 +173,7 @@ void SecondOrderSteps::Propose(const Walkers& walkers, uint32_t round) {
   pending_.resize(left);
 }
 
-// Walks share a hop while their lists are short.
+// Draws from complete neighbour lists; walks share a hop while their lists are short.
 void SecondOrderSteps::DrawFromLists(const Walkers& walkers) {
   std::vector<int64_t> at, degrees(pending_.size());
   for (size_t i : pending_) at.push_back(walkers.nodes()[i]);
@@ -220,7 +223,7 @@ std::vector<double> SecondOrderSteps::Weights(const Neighbors& hop) const {
   if (pick_.column.empty()) return weights;
   const FeatureRef ref{true, pick_.etype, pick_.column};
   const DType dtype = access_.feature(ref).dtype;
-  // Edges of a mask weigh the same, whatever number says that they are there.
+  // The edges of a mask have equal weights, whatever value marks them.
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return weights;
   Tensor values = access_.NewTensor(dtype, {static_cast<int64_t>(weights.size())});
   access_.Gather(ref, hop.edge_ids, {values.data(), values.num_bytes()});

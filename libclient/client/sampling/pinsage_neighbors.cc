@@ -26,7 +26,7 @@ std::vector<EdgeTypeId> MetapathOf(const DistGraph& graph, const PinSageOptions&
         "' has several types; name the metapath of PinSAGE's walks");
 }
 
-// The node type from which the metapath leads and to which it must lead back.
+// Returns the node type at which the metapath begins, and checks that it ends there too.
 NodeTypeId CheckedType(const DistGraph& graph, const std::vector<EdgeTypeId>& metapath,
                        Direction direction) {
   const Schema& schema = graph.schema();
@@ -40,7 +40,7 @@ NodeTypeId CheckedType(const DistGraph& graph, const std::vector<EdgeTypeId>& me
   return first;
 }
 
-// Appends the most visited of `visited` (any order, duplicates are visits).
+// Appends the most visited nodes of `visited`, in which every visit is one entry, in any order.
 void AppendMostVisited(std::vector<int64_t>& visited, int num_neighbors, VisitedNeighbors& out) {
   struct Visits {
     int64_t node, count;

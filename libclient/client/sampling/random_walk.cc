@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kRestart = 0x72657374617274ULL;
 
-// The pick of each edge type of the metapath, by edge type.
+// Returns the rules of the metapath's edge types, indexed by edge type.
 std::vector<SamplingRule> PicksOf(const GraphAccess& access,
                                   const std::vector<EdgeTypeId>& metapath,
                                   const WalkOptions& options) {
@@ -56,7 +56,7 @@ void CheckRestart(const std::vector<double>& probabilities, size_t steps) {
   }
 }
 
-// The walks' next nodes and edges from a hop of fanout 1.
+// The next nodes and edges of the walks, from a hop with fanout 1.
 struct NextNodes {
   std::vector<int64_t> nodes, edge_ids;
   void Assign(const Neighbors& hop, bool with_edges) {

@@ -6,9 +6,10 @@
 
 namespace graphd {
 
-// One inward pick per edge type: `how`, with the type and its fanout. Edge types that don't have
-// how.column go without it, uniformly (LABOR: unweighted). Throws Error(kNotFound) if none has it,
-// Error(kInvalid) on fanouts of more types than there are.
+// Returns one rule for in-edges per edge type: a copy of `how` with the edge type and its fanout.
+// Edge types without the feature how.column are sampled uniformly (LABOR: without weights). Throws
+// Error(kNotFound) if no edge type has it, Error(kInvalid) if the fanouts name more types than the
+// graph has.
 std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
                                           size_t layer, const SamplingRule& how);
 

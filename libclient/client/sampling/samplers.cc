@@ -35,7 +35,7 @@ MiniBatch NeighborSampler::Sample(const DistGraph& graph, BatchRequest request) 
     for (size_t t = 0; t < frontier.size(); t++) seeds[t].ids = frontier[t];
     const HopOptions options{request.seed, static_cast<uint32_t>(l), options_.edge_ids,
                              request.exclude};
-    // What the hop before found is asked for now, in the same messages.
+    // The features of the nodes that the previous hop found are requested in the same messages.
     auto samples =
         access.Hop(seeds, RulesByEdgeType(graph, fanouts_, l, how), options, rows.With(frontier));
     batch.blocks[l] = MakeBlock(graph.schema(), std::move(frontier), std::move(samples), table);

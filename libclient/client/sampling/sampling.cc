@@ -7,8 +7,8 @@
 namespace graphd {
 namespace {
 
-// The pick that `options` mean for one edge type. DGL: an edge type without the probabilities is
-// sampled uniformly.
+// Returns the rule that `options` describe for one edge type. As in DGL, an edge type without the
+// probabilities is sampled uniformly.
 SamplingRule PickOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions& options,
                     bool& found_prob) {
   SamplingRule pick{etype, options.direction};
@@ -35,7 +35,8 @@ Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds
   GraphAccess& access = *graph.access();
   bool found_prob = options.prob.empty();
   const SamplingRule pick = PickOf(access, etype, options, found_prob);
-  if (!found_prob) access.feature({true, etype, options.prob});  // throws, naming those there are
+  // Throws and lists the existing features.
+  if (!found_prob) access.feature({true, etype, options.prob});
   std::vector<HopSeeds> by_type(static_cast<size_t>(graph.schema().num_ntypes()));
   by_type[static_cast<size_t>(SeedType(graph.schema(), pick))].ids = seeds;
   std::vector<std::vector<int64_t>> exclude;

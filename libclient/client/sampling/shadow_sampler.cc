@@ -15,7 +15,8 @@ NeighborOptions WithoutIds(NeighborOptions options) {
   return options;
 }
 
-// A subgraph's edges, which come ordered by destination, by rows; without those excluded.
+// Converts the edges of a subgraph, which are ordered by destination, to CSC without the excluded
+// ones.
 BlockEdges Rows(EdgeTypeId etype, const SubgraphEdges& edges, size_t destinations,
                 std::vector<int64_t> exclude, bool edge_ids) {
   BlockEdges rows;

@@ -12,7 +12,7 @@
 namespace graphd {
 namespace {
 
-// [type], each list of `ids` present.
+// Returns `ids` with one list per type.
 std::vector<std::vector<int64_t>> PerType(const std::vector<std::vector<int64_t>>& ids,
                                           int32_t types, const char* what) {
   if (ids.size() > Index(types)) {
@@ -32,7 +32,7 @@ void CheckDistinct(const Schema& schema, const std::vector<std::vector<int64_t>>
   }
 }
 
-// Destination positions of rows [indptr[i], indptr[i+1]).
+// Returns the row of each edge of a CSC matrix, [edges].
 std::vector<int64_t> Expand(const std::vector<int64_t>& indptr) {
   std::vector<int64_t> rows(static_cast<size_t>(indptr.back()));
   for (size_t i = 0; i + 1 < indptr.size(); i++) {
@@ -108,7 +108,7 @@ Subgraph NodeSubgraph(const DistGraph& graph, const std::vector<std::vector<int6
                     return access.relabel(*loan, t);
                   }));
   }
-  // Servers take members in ascending order; positions lead back to the order given.
+  // Servers take the members in ascending order; `order` leads back to the given order.
   std::vector<std::vector<int64_t>> members(result.nodes.size()), order(result.nodes.size());
   for (size_t t = 0; t < members.size(); t++) {
     const std::vector<int64_t>& ids = result.nodes[t];

@@ -14,8 +14,8 @@
 namespace graphd {
 namespace {
 
-// The trees of a batch. While it is sampled a node of a tree is one number, root * nodes of the
-// type + id, so that trees never meet.
+// The trees of a batch. During sampling a node of a tree is identified by one number, root * (nodes
+// of the type) + id, so that trees never share nodes.
 class Trees {
  public:
   Trees(const DistGraph& graph, const BatchRequest& request, bool wants_real_times);
@@ -25,10 +25,10 @@ class Trees {
   int64_t number(NodeTypeId t, int64_t root, int64_t node) const {
     return root * counts_[Index(t)] + node;
   }
-  // [ntype] numbers.
+  // Returns the numbers of the seeds, [ntype].
   std::vector<std::vector<int64_t>> Seeds(const BatchRequest& request) const;
 
-  // What a hop on `frontier` needs; spans point into this object.
+  // The arguments of a hop on `frontier`; spans point into this object.
   struct Hop {
     std::vector<std::vector<int64_t>> ids, streams, times;
     std::vector<std::vector<double>> real_times;
@@ -37,7 +37,7 @@ class Trees {
   Hop HopFrom(const std::vector<std::vector<int64_t>>& frontier) const;
 
  private:
-  std::vector<int64_t> counts_;  // [ntype] nodes; 1 where there are none
+  std::vector<int64_t> counts_;  // [ntype] number of nodes, at least 1
   std::vector<int64_t> times_;   // [root], or empty
   std::vector<double> real_times_;
 };
@@ -90,7 +90,7 @@ Trees::Trees(const DistGraph& graph, const BatchRequest& request, bool wants_rea
   for (int64_t time : times_) {
     if (time < -kExact || time > kExact) {
       Throw(ErrorCode::kInvalid, "seed time ", time,
-            " is not exact as a floating-point number, which the column is of; give "
+            " has no exact floating-point value, but the time column is floating-point; give "
             "seed_real_times");
     }
     real_times_.push_back(static_cast<double>(time));
@@ -118,7 +118,7 @@ Trees::Hop Trees::HopFrom(const std::vector<std::vector<int64_t>>& frontier) con
     for (int64_t number : frontier[t]) {
       const int64_t r = root(type, number);
       hop.ids[t].push_back(node(type, number));
-      // Trees draw independently. That two numbers share a stream is rare, and harms nothing.
+      // Trees draw independently. Two numbers rarely have the same stream, which is harmless.
       const uint64_t stream = Mix64(static_cast<uint64_t>(number));
       hop.streams[t].push_back(static_cast<int64_t>(stream >> 32));
       if (!times_.empty()) hop.times[t].push_back(times_[Index(r)]);
@@ -129,7 +129,7 @@ Trees::Hop Trees::HopFrom(const std::vector<std::vector<int64_t>>& frontier) con
   return hop;
 }
 
-// Neighbours as numbers of their seed's tree.
+// Replaces neighbours by their numbers in the tree of their seed.
 void MoveIntoTrees(const Schema& schema, const Trees& trees,
                    const std::vector<std::vector<int64_t>>& frontier,
                    std::vector<Neighbors>& samples) {
@@ -145,7 +145,7 @@ void MoveIntoTrees(const Schema& schema, const Trees& trees,
   }
 }
 
-// Numbers become ids, with their roots beside them.
+// Replaces numbers by ids and sets the roots.
 void NameNodes(const Trees& trees, Block& block) {
   block.roots.resize(block.src_nodes.size());
   for (size_t t = 0; t < block.src_nodes.size(); t++) {
@@ -192,7 +192,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   const Trees trees(graph, request, wants_real_times);
   FeatureRows rows(access, request.input_features, request.seed_features);
   MiniBatch batch;
-  std::vector<RelabelTable> tables;  // of numbers: hashed
+  std::vector<RelabelTable> tables;  // of numbers, by hashing
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(1, 0);
   const auto table = [&](NodeTypeId t) -> RelabelTable& { return tables[Index(t)]; };
   std::vector<std::vector<int64_t>> frontier = trees.Seeds(request);

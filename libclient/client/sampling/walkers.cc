@@ -59,7 +59,7 @@ Walkers::Walkers(const DistGraph& graph, std::span<const int64_t> seeds,
   std::iota(walks_.begin(), walks_.end(), 0);
 }
 
-// Only the walks i for which goes(i).
+// Keeps only the walks i with goes(i).
 template <class Goes>
 void Walkers::Keep(const Goes& goes) {
   size_t kept = 0;

@@ -11,45 +11,48 @@
 
 namespace graphd {
 
-// Keeps walks' random numbers apart from those of samples with the same seed.
+// Derives the seed of walks, so that walks and samples with the same seed use different random
+// numbers.
 inline uint64_t WalkSeed(uint64_t seed) noexcept { return CombineKeys(seed, 0x77616c6bULL); }
 
-// Uniform in [0, 1).
+// Returns a uniform random number in [0, 1).
 inline double NextUnit(CounterRng& random) noexcept {
   return static_cast<double>(random.Next() >> 11) * 0x1p-53;
 }
 
-// Throws Error(kInvalid) unless a walk may have so many steps.
+// Throws Error(kInvalid) if `length` is not a permitted number of steps.
 void CheckWalkLength(int64_t length);
-// The same for as many walks from each of so many seeds.
+// Throws Error(kInvalid) if the result of so many walks would be too large.
 void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length);
 
-// Picks for one step along an edge type: weighted by `prob` if the type has that feature. Throws
-// Error(kInvalid).
+// Returns the rule for one step along an edge type, weighted by `prob` if the type has that
+// feature. Throws Error(kInvalid) on a type out of range.
 SamplingRule StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
                       const std::string& prob);
 
-// The walks of a call while they are under way. One thread.
+// The state of the walks of a call while they are running. For use by one thread.
 class Walkers {
  public:
-  // `ntypes`: of the places of a walk, the seeds' first. Throws Error(kInvalid).
+  // `ntypes` has the node type of every position of a walk, that of the seeds first. Throws
+  // Error(kInvalid) on seeds out of range.
   Walkers(const DistGraph& graph, std::span<const int64_t> seeds, std::vector<NodeTypeId> ntypes,
           bool edge_ids);
 
-  // Numbers of the walks that go on, ascending, and where they are.
+  // Returns the indices of the running walks, ascending.
   std::span<const int64_t> walks() const noexcept { return walks_; }
+  // Returns the current node of each running walk.
   std::span<const int64_t> nodes() const noexcept { return nodes_; }
   bool done() const noexcept { return walks_.empty() || step_ == result_.length; }
-  // Steps taken.
+  // Returns the number of steps taken.
   size_t step() const noexcept { return step_; }
-  // Where walks()[i] was before its last step.
+  // Returns the node of walks()[i] before its last step.
   int64_t previous(size_t i) const noexcept {
     return result_[static_cast<size_t>(walks_[i])][step_ - 1];
   }
 
-  // Ends each walk with this probability.
+  // Ends each walk with a probability.
   void EndSome(double probability, uint64_t key);
-  // walks()[i] goes along edge_ids[i] (empty: not asked for) to nodes[i]; -1 ends it.
+  // Moves walks()[i] along edge_ids[i] (empty: not requested) to nodes[i]; -1 ends the walk.
   void Step(std::span<const int64_t> nodes, std::span<const int64_t> edge_ids);
 
   Walks Finish() && { return std::move(result_); }
