@@ -6,13 +6,14 @@
 namespace graphd {
 namespace {
 
-// The sampled edges of a type in a block; none if the sampler left the type out.
+// Returns the ids of the sampled edges of a type in a block; empty if the sampler left the type
+// out.
 std::span<const int64_t> EdgesOf(const Block& block, EdgeTypeId etype, const std::string& feature) {
   for (const BlockEdges& edges : block.edges) {
     if (edges.etype != etype) continue;
     if (edges.edge_ids.size() != edges.indices.size()) {
       Throw(ErrorCode::kInvalid, "edge feature '", feature,
-            "' is wanted, but the sampler tells no edge ids; make it with edge_ids = true");
+            "' is requested, but the sampler returns no edge ids; make it with edge_ids = true");
     }
     return edges.edge_ids;
   }
@@ -26,7 +27,7 @@ BatchFeatures::BatchFeatures(const DistGraph& graph, const LoaderOptions& option
     std::vector<FeatureOfType> found;
     for (const NodeFeature& feature : wanted) {
       const NodeTypeId ntype = feature.ntype == kTypeOfOptions ? options.ntype : feature.ntype;
-      graph.ndata(feature.name, ntype);  // throws unless it is there
+      graph.ndata(feature.name, ntype);  // throws if it does not exist
       found.push_back({ntype, feature.name});
     }
     return found;

@@ -8,16 +8,16 @@
 
 namespace graphd {
 
-// The features that a loader's options ask for, checked once and fetched for every batch: those of
-// nodes by the sampler, with its hops, those of edges here. Thread-safe.
+// Fetches the features that a loader's options request for every batch, after checking them once.
+// Node features are read by the sampler, with its hops, edge features here. Thread-safe.
 class BatchFeatures {
  public:
-  // Throws Error(kNotFound) or Error(kInvalid) on a feature or type that is not there.
+  // Throws Error(kNotFound) or Error(kInvalid) on a feature or type that does not exist.
   BatchFeatures(const DistGraph& graph, const LoaderOptions& options);
 
-  // What to ask the sampler for.
+  // Returns the request for a batch, for the sampler.
   BatchRequest Request(std::vector<std::vector<int64_t>> seeds, uint64_t seed) const;
-  // Fills edge_features of a batch. Returns early, leaving some out, if `stop` is requested.
+  // Sets edge_features of a batch. Returns early, with some missing, if `stop` is requested.
   void FetchOfEdges(NodeBatch& batch, const std::stop_token& stop) const;
 
  private:

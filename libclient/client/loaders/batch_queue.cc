@@ -15,7 +15,7 @@
 namespace graphd::detail {
 
 struct BatchQueueCore::State {
-  // A batch that is made, or why it could not be. Assigning one never throws.
+  // The place of a finished batch, or of the exception of its `make`. Assignment never throws.
   struct Slot {
     bool full = false;
     std::shared_ptr<void> batch;
@@ -31,9 +31,9 @@ struct BatchQueueCore::State {
   bool ordered = true;
   std::stop_source stop;
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the following members
   std::condition_variable room, ready;
-  // A ring: the next to be delivered is slots[delivered % size].
+  // A ring buffer: the next batch to be delivered is in slots[delivered % size].
   std::vector<Slot> slots;
   int64_t started = 0, finished = 0, delivered = 0;
 
@@ -64,7 +64,8 @@ void BatchQueueCore::State::Work() {
     });
     if (stop.stop_requested() || started == num_batches) return;
     const int64_t index = started++;
-    if (started == num_batches) room.notify_all();  // the others have nothing left to wait for
+    // The other workers have nothing left to wait for.
+    if (started == num_batches) room.notify_all();
     lock.unlock();
     Slot slot = Run(index);
     lock.lock();
@@ -77,7 +78,7 @@ void BatchQueueCore::State::Work() {
 
 void BatchQueueCore::State::Stop() {
   stop.request_stop();
-  // Whoever saw no stop holds the mutex, or waits by the time we have had it.
+  // After this, every worker that has not seen the stop request either holds the mutex or waits.
   { std::lock_guard lock(mutex); }
   room.notify_all();
   for (std::thread& worker : workers) worker.join();
@@ -106,7 +107,7 @@ BatchQueueCore::BatchQueueCore(int64_t num_batches, Make make, const QueueOption
   } catch (const std::system_error& error) {
     const size_t running = state_->workers.size();
     state_->Stop();
-    Throw(ErrorCode::kOverloaded, "no thread for sampler ", running, " of ", count, ": ",
+    Throw(ErrorCode::kOverloaded, "cannot start worker thread ", running, " of ", count, ": ",
           error.what(), "; ask for fewer (num_workers, --num_samplers)");
   }
 }

@@ -37,7 +37,7 @@ struct DistNodeDataLoader::Impl {
   const AnySampler sampler;
   const BatchFeatures features;
   LoaderItems items;
-  DistDataLoader<int64_t, NodeBatch> loader;  // last: its workers use the others
+  DistDataLoader<int64_t, NodeBatch> loader;  // last, because its workers use the other members
 };
 
 DistNodeDataLoader::DistNodeDataLoader(DistGraph graph, std::vector<int64_t> nids,

@@ -42,7 +42,7 @@ void EpochPlan::Start(int64_t epoch) {
   std::iota(order_.begin(), order_.end(), 0);
   CounterRng random(
       CombineKeys(CombineKeys(options_.seed, kShuffleStream), static_cast<uint64_t>(epoch)));
-  for (size_t i = order_.size(); i > 1; i--) {  // Fisher and Yates
+  for (size_t i = order_.size(); i > 1; i--) {  // Fisher-Yates shuffle
     std::swap(order_[i - 1], order_[random.Below(i)]);
   }
 }

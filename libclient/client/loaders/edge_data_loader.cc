@@ -14,7 +14,7 @@
 namespace graphd {
 namespace {
 
-// Edges u -> v of one type for pairs (v, u): ids of all of them, whatever their number.
+// Returns the ids of all edges u -> v of one type for the pairs (v, u), parallel edges included.
 std::vector<int64_t> EdgesBetween(GraphAccess& access, EdgeTypeId etype,
                                   const std::vector<int64_t>& src,
                                   const std::vector<int64_t>& dst) {
@@ -23,7 +23,7 @@ std::vector<int64_t> EdgesBetween(GraphAccess& access, EdgeTypeId etype,
     std::sort(ids->begin(), ids->end());
     ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
   }
-  std::unordered_set<uint64_t> wanted;  // of pairs, by the positions of their ends
+  std::unordered_set<uint64_t> wanted;  // pairs, by the positions of their endpoints
   const auto position = [](const std::vector<int64_t>& ids, int64_t id) {
     return static_cast<uint64_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
   };
@@ -73,7 +73,7 @@ void CheckReverseTypes(const Schema& schema,
     }
     if (schema.src_type(etype) != schema.dst_type(back) ||
         schema.dst_type(etype) != schema.src_type(back)) {
-      Throw(ErrorCode::kInvalid, schema.etype(back).ToString(), " is no reverse of ",
+      Throw(ErrorCode::kInvalid, schema.etype(back).ToString(), " is not a reverse of ",
             schema.etype(etype).ToString(), ": it joins other node types");
     }
   }
@@ -90,11 +90,11 @@ void CheckSameNodes(const DistGraph& graph, const DistGraph& sampled) {
         graph.num_nodes(), " of types ", Join(graph.ntypes(), ", "), "; they must be the same");
 }
 
-// Negative samplers may be a user's own.
+// Checks the edges of a negative sampler, which may be a user's class.
 void CheckNegatives(const DistGraph& graph, EdgeTypeId etype, const NegativeEdges& edges) {
   if (edges.src.size() != edges.dst.size()) {
     Throw(ErrorCode::kInvalid, "the negative sampler gave ", edges.src.size(), " sources and ",
-          edges.dst.size(), " destinations; as many of either are expected");
+          edges.dst.size(), " destinations; the numbers must be equal");
   }
   CheckIds(edges.src, graph.num_nodes(graph.schema().src_type(etype)), "negative source");
   CheckIds(edges.dst, graph.num_nodes(graph.schema().dst_type(etype)), "negative destination");
@@ -136,7 +136,7 @@ struct DistEdgeDataLoader::Impl {
 
   const DistGraph& sampled() const { return edges.g_sampling ? *edges.g_sampling : graph; }
 
-  // [etype] what the batch must not sample.
+  // Returns the edges that are hidden from the sampler of a batch, [etype].
   std::vector<std::vector<int64_t>> Excluded(const std::vector<std::vector<int64_t>>& eids,
                                              const std::vector<EdgeEnds>& ends) const {
     if (edges.exclude == ExcludeEdges::kNone || edges.g_sampling) return {};
@@ -203,7 +203,7 @@ struct DistEdgeDataLoader::Impl {
   const BatchFeatures features;
   LoaderItems items;
   std::vector<std::pair<EdgeTypeId, DistTensor>> seed_edge_tensors;
-  DistDataLoader<int64_t, EdgeBatch> loader;  // last: its workers use the others
+  DistDataLoader<int64_t, EdgeBatch> loader;  // last, because its workers use the other members
 };
 
 DistEdgeDataLoader::DistEdgeDataLoader(DistGraph graph, std::vector<int64_t> eids, EdgeTypeId etype,

@@ -14,7 +14,7 @@ namespace {
 struct Event {
   int64_t node;
   int64_t time;
-  uint64_t real_time;  // its bits: NaNs are told apart by them, too
+  uint64_t real_time;  // the bits of the number, which also distinguish NaNs
   bool operator==(const Event&) const = default;
 };
 struct EventHash {
@@ -32,8 +32,8 @@ class EventNumbers {
     if (!eids.times.empty()) seeds_.times.resize(num_ntypes);
     if (!eids.real_times.empty()) seeds_.real_times.resize(num_ntypes);
   }
-  // Numbers of nodes of type t, as many as there are edges or any other number, at the times of the
-  // edges of type e.
+  // Returns the numbers of nodes of type t at the times of the edges of type e. There may be more
+  // or fewer nodes than edges.
   std::vector<int64_t> Number(size_t t, const std::vector<int64_t>& nodes, size_t e) {
     std::vector<int64_t> numbers;
     for (size_t j = 0; j < nodes.size(); j++) {

@@ -9,7 +9,7 @@
 namespace graphd {
 namespace {
 
-// Homogeneous ids of lists by type, one list after another.
+// Returns the homogeneous ids of lists by type, one list after another.
 std::vector<int64_t> Homogeneous(const IdMap& map, std::vector<std::vector<int64_t>> lists,
                                  const char* what, const std::vector<std::string>& names) {
   std::vector<int64_t> items;
@@ -28,7 +28,7 @@ std::vector<int64_t> Homogeneous(const IdMap& map, std::vector<std::vector<int64
   return items;
 }
 
-// Times of lists by type, one list after another.
+// Returns the times of lists by type, one list after another.
 template <class T>
 std::vector<T> Times(const std::vector<std::vector<T>>& times,
                      const std::vector<std::vector<int64_t>>& lists, const char* what,
@@ -106,7 +106,7 @@ void CheckAllSeedsKept(const std::vector<std::vector<int64_t>>& given,
     const size_t count = t < kept.size() ? kept[t].size() : 0;
     if (count == given[t].size()) continue;
     Throw(ErrorCode::kInvalid, "the sampler kept ", count, " of ", given[t].size(),
-          " seeds with times; take one that has a tree for each, as TemporalSampler");
+          " seeds with times; use a sampler with a tree for each seed, such as TemporalSampler");
   }
 }
 

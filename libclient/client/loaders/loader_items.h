@@ -8,24 +8,24 @@
 
 namespace graphd {
 
-// Nodes or edges of several types as items of one dataset, and when each asks, if that is told. An
-// item is a homogeneous id, which carries its type; with times it is a position, since an id may
-// come several times.
+// The items of a data loader: nodes or edges of several types, with optional times. An item is a
+// homogeneous id, which implies its type; with times it is a position instead, because an id may be
+// listed several times.
 class LoaderItems {
  public:
-  // Of lists by type, one after another, with the times of `options`. Throws Error(kInvalid) on a
-  // number of lists that is not that of the types, on ids out of range, and on times that are not
-  // as many as the ids.
+  // Makes items from lists by type, one list after another, with the times of `options`. Throws
+  // Error(kInvalid) if the number of lists differs from that of the types, on ids out of range and
+  // if the number of times differs from that of the ids.
   static LoaderItems OfNodes(const DistGraph& graph, std::vector<std::vector<int64_t>> nids,
                              const LoaderOptions& options);
   static LoaderItems OfEdges(const DistGraph& graph, std::vector<std::vector<int64_t>> eids,
                              const LoaderOptions& options);
 
   bool has_times() const noexcept { return !times_.empty() || !real_times_.empty(); }
-  // What a loader cuts into batches; to be called once.
+  // Returns the dataset that a loader cuts into batches. May be called once.
   std::vector<int64_t> TakeDataset();
 
-  // Lists by type again, with the times that were told.
+  // Lists by type, with the given times.
   struct ByType {
     std::vector<std::vector<int64_t>> ids, times;
     std::vector<std::vector<double>> real_times;
@@ -37,18 +37,18 @@ class LoaderItems {
               const std::vector<std::string>& names, const LoaderOptions& options);
 
   const IdMap* map_;
-  std::vector<int64_t> ids_;    // homogeneous
-  std::vector<int64_t> times_;  // of each, or none
+  std::vector<int64_t> ids_;    // homogeneous ids
+  std::vector<int64_t> times_;  // one time per id, or empty
   std::vector<double> real_times_;
 };
 
-// Throws Error(kInvalid) if a sampler that was given times left seeds out, because it has no use
-// for a node at two times.
+// Throws Error(kInvalid) if a sampler dropped seeds that had times, because it does not support a
+// node at two times.
 void CheckAllSeedsKept(const std::vector<std::vector<int64_t>>& given,
                        const std::vector<std::vector<int64_t>>& kept);
 
-// Lists by type of which only one is given. Throws Error(kInvalid) if `type` is none of `types`;
-// `what` is "node" or "edge".
+// Returns lists by type of which only that of `type` is not empty. Throws Error(kInvalid) if `type`
+// is not in 0..types-1; `what` is "node" or "edge".
 std::vector<std::vector<int64_t>> OfOneType(std::vector<int64_t> ids, int32_t type, int32_t types,
                                             const char* what);
 

@@ -29,7 +29,7 @@ void CheckMask(const std::string& name, DType dtype, const std::vector<int64_t>&
 // The chosen objects of one type, partition by partition, in the order of the split.
 class Chosen {
  public:
-  // `trainers` may be null; what it reads is named `trainers_name`.
+  // `trainers` may be null; `trainers_name` is its name for messages.
   Chosen(const OwnedIds& ids, ReadRows mask, ReadRows trainers, std::string trainers_name)
       : ids_(ids),
         mask_(std::move(mask)),
@@ -45,7 +45,7 @@ class Chosen {
     return count;
   }
 
-  // Appends a share's ids, ascending within a partition.
+  // Appends the ids of a share, ascending within a partition.
   void Collect(const PartShare& share, std::vector<int64_t>& out) const {
     out.reserve(out.size() + static_cast<size_t>(share.end - share.begin));
     if (trainers_) {
@@ -60,7 +60,7 @@ class Chosen {
     return static_cast<int64_t>(mask.size()) - std::count(mask.begin(), mask.end(), std::byte{0});
   }
 
-  // f(first row, mask of the rows from there) until it returns false.
+  // Calls f(first row, mask of the rows from there) until it returns false.
   template <class F>
   void ForEachBlock(PartId part, F f) const {
     const int64_t rows = ids_.count_in(part);
@@ -88,7 +88,8 @@ class Chosen {
   }
 
   void CollectByTrainer(const PartShare& share, std::vector<int64_t>& out) const {
-    std::vector<int64_t> places;  // by trainer: how many it has, then where its next one goes
+    // The number of objects of each trainer, then the place of its next one.
+    std::vector<int64_t> places;
     ForEachBlock(share.part, [&](int64_t first, std::span<const std::byte> mask) {
       const std::vector<int64_t> trainers = Trainers(share.part, first, mask);
       for (size_t i = 0; i < mask.size(); i++) {
@@ -110,7 +111,7 @@ class Chosen {
     });
   }
 
-  // Appends the ids of the set rows that want(position in mask) wants.
+  // Appends the ids of the set rows for which want(position in mask) holds.
   template <class F>
   void Append(PartId part, int64_t first, std::span<const std::byte> mask,
               std::vector<int64_t>& out, F want) const {
@@ -123,7 +124,7 @@ class Chosen {
     }
   }
 
-  // Trainer ids of a block's rows; those of set rows are checked.
+  // Returns the trainer ids of a block's rows and checks those of set rows.
   std::vector<int64_t> Trainers(PartId part, int64_t first, std::span<const std::byte> mask) const {
     const Tensor rows = trainers_(part, first, first + static_cast<int64_t>(mask.size()));
     std::vector<int64_t> trainers(mask.size());
@@ -174,7 +175,8 @@ std::vector<int64_t> Divide(const OwnedIds& ids, const Chosen& chosen,
   return result;
 }
 
-// `Mask` is a Tensor or a DistTensor; `graph` is null if there is only a book.
+// Implements NodeSplit and EdgeSplit. `Mask` is Tensor or DistTensor; `graph` may be null if a book
+// is given.
 template <class Mask>
 std::vector<int64_t> Split(const DistGraph* graph, const PartitionBook& book, bool edges,
                            int32_t type, const std::string& name, const Mask& mask,

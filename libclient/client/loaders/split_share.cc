@@ -15,7 +15,7 @@ std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int w
   const int64_t begin = PieceBegin(total, rank, world_size);
   const int64_t end = PieceBegin(total, rank + 1, world_size);
   std::vector<PartShare> shares;
-  int64_t before = 0;  // objects in partitions before
+  int64_t before = 0;  // objects in preceding partitions
   for (size_t p = 0; p < sizes.size(); before += sizes[p++]) {
     const int64_t from = std::max(begin - before, int64_t{0});
     const int64_t to = std::min(end - before, sizes[p]);
@@ -34,7 +34,7 @@ std::vector<PartPiece> OwnPartitions(PartId num_parts, int rank, int world_size)
     return own;
   }
   const int64_t part = rank * parts / trainers;
-  // The first trainer r with floor(r * parts / trainers) >= p.
+  // Returns the first trainer r with floor(r * parts / trainers) >= p.
   const auto first_of = [&](int64_t p) { return (p * trainers + parts - 1) / parts; };
   const int64_t first = first_of(part);
   own.push_back({static_cast<PartId>(part), rank - first, first_of(part + 1) - first});

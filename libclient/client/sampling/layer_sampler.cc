@@ -194,7 +194,7 @@ MiniBatch LayerSampler::Sample(const DistGraph& graph, BatchRequest request) con
   SamplingRule how;  // all edges with a weight above 0
   how.method = options_.column.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
   how.column = options_.column;
-  const auto picks = RulesByEdgeType(graph, LayerFanouts(std::vector<int>{kAllNeighbors}), 0, how);
+  const auto rules = RulesByEdgeType(graph, LayerFanouts(std::vector<int>{kAllNeighbors}), 0, how);
   const bool needs_ids = options_.edge_ids || !options_.column.empty();
   MiniBatch batch;
   batch.seeds = UniqueSeeds(graph, request.seeds, table);
@@ -206,12 +206,12 @@ MiniBatch LayerSampler::Sample(const DistGraph& graph, BatchRequest request) con
     std::vector<HopSeeds> seeds(frontier.size());
     for (size_t t = 0; t < frontier.size(); t++) seeds[t].ids = frontier[t];
     const auto layer = static_cast<uint32_t>(l);
-    auto samples = access.Hop(seeds, picks, {request.seed, layer, needs_ids, request.exclude},
+    auto samples = access.Hop(seeds, rules, {request.seed, layer, needs_ids, request.exclude},
                               rows.With(frontier));
     Block all = MakeBlock(schema, std::move(frontier), std::move(samples), table);
     std::vector<std::vector<double>> entries;  // [etype]
     for (size_t e = 0; e < all.edges.size(); e++) {
-      entries.push_back(Entries(access, all.edges[e], picks[e].column));
+      entries.push_back(Entries(access, all.edges[e], rules[e].column));
     }
     Scale(entries);
     const auto chances = DrawAll(schema, all, entries, fanouts, request.seed, layer);

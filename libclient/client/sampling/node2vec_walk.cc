@@ -41,10 +41,10 @@ struct Acceptance {
 
 class SecondOrderSteps {
  public:
-  SecondOrderSteps(GraphAccess& access, const SamplingRule& pick, double p, double q, uint64_t seed,
+  SecondOrderSteps(GraphAccess& access, const SamplingRule& rule, double p, double q, uint64_t seed,
                    bool with_edges)
       : access_(access),
-        pick_(pick),
+        rule_(rule),
         acceptance_(CheckedParameter(p, "p"), CheckedParameter(q, "q")),
         seed_(CombineKeys(WalkSeed(seed), 2)),
         with_edges_(with_edges),
@@ -88,7 +88,7 @@ class SecondOrderSteps {
   std::vector<double> Weights(const Neighbors& hop) const;
 
   GraphAccess& access_;
-  SamplingRule pick_;
+  SamplingRule rule_;
   Acceptance acceptance_;
   uint64_t seed_;
   bool with_edges_;
@@ -107,10 +107,10 @@ Neighbors SecondOrderSteps::Hop(const Walkers& walkers, std::span<const size_t> 
     at_.push_back(walkers.nodes()[i]);
     streams_.push_back(walkers.walks()[i]);
   }
-  pick_.fanout = fanout;
-  pick_.replace = fanout != kAllNeighbors;
-  from_[static_cast<size_t>(SeedType(access_.meta().schema, pick_))] = {at_, streams_};
-  return std::move(access_.Hop(from_, std::span(&pick_, 1), {seed_, layer, edge_ids_too})[0]);
+  rule_.fanout = fanout;
+  rule_.replace = fanout != kAllNeighbors;
+  from_[static_cast<size_t>(SeedType(access_.meta().schema, rule_))] = {at_, streams_};
+  return std::move(access_.Hop(from_, std::span(&rule_, 1), {seed_, layer, edge_ids_too})[0]);
 }
 
 void SecondOrderSteps::Take(size_t walker, const Neighbors& hop, size_t candidate) {
@@ -121,14 +121,14 @@ void SecondOrderSteps::Take(size_t walker, const Neighbors& hop, size_t candidat
 // Adds the query whether the candidate has an edge to the walker's previous node, in the walk's
 // direction.
 void SecondOrderSteps::Ask(const Walkers& walkers, size_t walker, int64_t candidate) {
-  const bool out = pick_.direction == Direction::kOut;
+  const bool out = rule_.direction == Direction::kOut;
   src_.push_back(out ? candidate : walkers.previous(walker));
   dst_.push_back(out ? walkers.previous(walker) : candidate);
 }
 
 std::span<const uint8_t> SecondOrderSteps::Answers() {
   found_.resize(src_.size());
-  if (!src_.empty()) access_.HasEdges(pick_.etype, src_, dst_, found_);
+  if (!src_.empty()) access_.HasEdges(rule_.etype, src_, dst_, found_);
   src_.clear();
   dst_.clear();
   return found_;
@@ -177,7 +177,7 @@ void SecondOrderSteps::Propose(const Walkers& walkers, uint32_t round) {
 void SecondOrderSteps::DrawFromLists(const Walkers& walkers) {
   std::vector<int64_t> at, degrees(pending_.size());
   for (size_t i : pending_) at.push_back(walkers.nodes()[i]);
-  access_.Degrees(pick_.etype, pick_.direction, at, degrees);
+  access_.Degrees(rule_.etype, rule_.direction, at, degrees);
   for (size_t begin = 0, end = 0; begin < pending_.size(); begin = end) {
     int64_t listed = 0;
     while (end < pending_.size() && (end == begin || listed + degrees[end] <= kMostListed)) {
@@ -188,7 +188,7 @@ void SecondOrderSteps::DrawFromLists(const Walkers& walkers) {
 }
 
 void SecondOrderSteps::DrawFrom(const Walkers& walkers, std::span<const size_t> some) {
-  const bool weighted = !pick_.column.empty();
+  const bool weighted = !rule_.column.empty();
   const uint32_t layer = Layer(walkers, kRounds);
   const Neighbors hop = Hop(walkers, some, kAllNeighbors, layer, with_edges_ || weighted);
   std::vector<double> weights = Weights(hop);
@@ -220,8 +220,8 @@ void SecondOrderSteps::DrawFrom(const Walkers& walkers, std::span<const size_t> 
 
 std::vector<double> SecondOrderSteps::Weights(const Neighbors& hop) const {
   std::vector<double> weights(hop.neighbors.size(), 1);
-  if (pick_.column.empty()) return weights;
-  const FeatureRef ref{true, pick_.etype, pick_.column};
+  if (rule_.column.empty()) return weights;
+  const FeatureRef ref{true, rule_.etype, rule_.column};
   const DType dtype = access_.feature(ref).dtype;
   // The edges of a mask have equal weights, whatever value marks them.
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return weights;
@@ -239,15 +239,15 @@ Walks Node2vecWalk(const DistGraph& graph, std::span<const int64_t> seeds, doubl
                    int64_t walk_length, const Node2vecOptions& options) {
   CheckWalkLength(walk_length);
   GraphAccess& access = *graph.access();
-  const SamplingRule pick = StepPick(access, options.etype, options.direction, options.prob);
+  const SamplingRule rule = StepRule(access, options.etype, options.direction, options.prob);
   if (!options.prob.empty()) access.feature({true, options.etype, options.prob});
-  const NodeTypeId ntype = SeedType(graph.schema(), pick);
-  if (ntype != NeighborType(graph.schema(), pick)) {
+  const NodeTypeId ntype = SeedType(graph.schema(), rule);
+  if (ntype != NeighborType(graph.schema(), rule)) {
     Throw(ErrorCode::kInvalid,
           "node2vec walks along an edge type with one node type at both ends; ",
           graph.schema().etype(options.etype).ToString(), " has two");
   }
-  SecondOrderSteps steps(access, pick, p, q, options.seed, options.edge_ids);
+  SecondOrderSteps steps(access, rule, p, q, options.seed, options.edge_ids);
   const std::vector<NodeTypeId> ntypes(static_cast<size_t>(walk_length) + 1, ntype);
   Walkers walkers(graph, seeds, ntypes, options.edge_ids);
   while (!walkers.done()) {

@@ -30,9 +30,9 @@ std::vector<EdgeTypeId> MetapathOf(const DistGraph& graph, const PinSageOptions&
 NodeTypeId CheckedType(const DistGraph& graph, const std::vector<EdgeTypeId>& metapath,
                        Direction direction) {
   const Schema& schema = graph.schema();
-  const auto pick = [&](EdgeTypeId e) { return StepPick(*graph.access(), e, direction, ""); };
-  const NodeTypeId first = SeedType(schema, pick(metapath.front()));
-  const NodeTypeId last = NeighborType(schema, pick(metapath.back()));
+  const auto rule = [&](EdgeTypeId e) { return StepRule(*graph.access(), e, direction, ""); };
+  const NodeTypeId first = SeedType(schema, rule(metapath.front()));
+  const NodeTypeId last = NeighborType(schema, rule(metapath.back()));
   if (first != last) {
     Throw(ErrorCode::kInvalid, "the metapath of PinSAGE's walks leads from node type '",
           schema.ntype(first), "' to '", schema.ntype(last), "'; it must lead back");

@@ -8,39 +8,39 @@ namespace {
 constexpr uint64_t kRestart = 0x72657374617274ULL;
 
 // Returns the rules of the metapath's edge types, indexed by edge type.
-std::vector<SamplingRule> PicksOf(const GraphAccess& access,
+std::vector<SamplingRule> RulesOf(const GraphAccess& access,
                                   const std::vector<EdgeTypeId>& metapath,
                                   const WalkOptions& options) {
-  std::vector<SamplingRule> picks(static_cast<size_t>(access.meta().schema.num_etypes()));
-  std::vector<bool> known(picks.size());
+  std::vector<SamplingRule> rules(static_cast<size_t>(access.meta().schema.num_etypes()));
+  std::vector<bool> known(rules.size());
   bool found = options.prob.empty();
   for (EdgeTypeId etype : metapath) {
     const auto e = static_cast<size_t>(etype);
     if (e < known.size() && known[e]) continue;
-    SamplingRule pick = StepPick(access, etype, options.direction, options.prob);
-    found = found || pick.method == SamplingMethod::kWeighted;
-    picks[e] = std::move(pick);
+    SamplingRule rule = StepRule(access, etype, options.direction, options.prob);
+    found = found || rule.method == SamplingMethod::kWeighted;
+    rules[e] = std::move(rule);
     known[e] = true;
   }
   if (!found) {
     Throw(ErrorCode::kNotFound, "no edge type of the metapath has a feature '", options.prob, "'");
   }
-  return picks;
+  return rules;
 }
 
 std::vector<NodeTypeId> TypesOf(const Schema& schema, const std::vector<EdgeTypeId>& metapath,
-                                const std::vector<SamplingRule>& picks) {
+                                const std::vector<SamplingRule>& rules) {
   std::vector<NodeTypeId> ntypes;
   for (size_t step = 0; step < metapath.size(); step++) {
-    const SamplingRule& pick = picks[static_cast<size_t>(metapath[step])];
-    const NodeTypeId from = SeedType(schema, pick);
+    const SamplingRule& rule = rules[static_cast<size_t>(metapath[step])];
+    const NodeTypeId from = SeedType(schema, rule);
     if (step == 0) ntypes.push_back(from);
     if (from != ntypes.back()) {
       Throw(ErrorCode::kInvalid, "step ", step, " of the metapath, ",
             schema.etype(metapath[step]).ToString(), ", begins at node type '", schema.ntype(from),
             "', but the step before ends at '", schema.ntype(ntypes.back()), "'");
     }
-    ntypes.push_back(NeighborType(schema, pick));
+    ntypes.push_back(NeighborType(schema, rule));
   }
   return ntypes;
 }
@@ -73,7 +73,7 @@ struct NextNodes {
 };
 
 Walks Walk(const DistGraph& graph, std::span<const int64_t> seeds, std::vector<NodeTypeId> ntypes,
-           const std::vector<EdgeTypeId>& metapath, const std::vector<SamplingRule>& picks,
+           const std::vector<EdgeTypeId>& metapath, const std::vector<SamplingRule>& rules,
            const WalkOptions& options) {
   CheckRestart(options.restart_prob, metapath.size());
   GraphAccess& access = *graph.access();
@@ -88,11 +88,11 @@ Walks Walk(const DistGraph& graph, std::span<const int64_t> seeds, std::vector<N
       walkers.EndSome(p, CombineKeys(CombineKeys(seed, kRestart), step));
       if (walkers.done()) break;
     }
-    const SamplingRule& pick = picks[static_cast<size_t>(metapath[step])];
-    HopSeeds& from = at[static_cast<size_t>(SeedType(graph.schema(), pick))];
+    const SamplingRule& rule = rules[static_cast<size_t>(metapath[step])];
+    HopSeeds& from = at[static_cast<size_t>(SeedType(graph.schema(), rule))];
     from = {walkers.nodes(), walkers.walks()};
     const HopOptions hop{seed, static_cast<uint32_t>(step), options.edge_ids};
-    next.Assign(access.Hop(at, std::span(&pick, 1), hop)[0], options.edge_ids);
+    next.Assign(access.Hop(at, std::span(&rule, 1), hop)[0], options.edge_ids);
     from = {};
     walkers.Step(next.nodes, next.edge_ids);
   }
@@ -107,8 +107,8 @@ Walks RandomWalk(const DistGraph& graph, std::span<const int64_t> seeds,
     Throw(ErrorCode::kInvalid, "the metapath is empty; name the edge type of each step");
   }
   CheckWalkLength(static_cast<int64_t>(metapath.size()));
-  const std::vector<SamplingRule> picks = PicksOf(*graph.access(), metapath, options);
-  return Walk(graph, seeds, TypesOf(graph.schema(), metapath, picks), metapath, picks, options);
+  const std::vector<SamplingRule> rules = RulesOf(*graph.access(), metapath, options);
+  return Walk(graph, seeds, TypesOf(graph.schema(), metapath, rules), metapath, rules, options);
 }
 
 Walks RandomWalkOfLength(const DistGraph& graph, std::span<const int64_t> seeds, int64_t length,
@@ -120,8 +120,8 @@ Walks RandomWalkOfLength(const DistGraph& graph, std::span<const int64_t> seeds,
           " node types and ", schema.num_etypes(), " edge types; walk along a metapath");
   }
   const std::vector<EdgeTypeId> metapath(static_cast<size_t>(length), 0);
-  const std::vector<SamplingRule> picks = PicksOf(*graph.access(), {0}, options);
-  return Walk(graph, seeds, std::vector<NodeTypeId>(metapath.size() + 1, 0), metapath, picks,
+  const std::vector<SamplingRule> rules = RulesOf(*graph.access(), {0}, options);
+  return Walk(graph, seeds, std::vector<NodeTypeId>(metapath.size() + 1, 0), metapath, rules,
               options);
 }
 

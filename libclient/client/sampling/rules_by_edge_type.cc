@@ -47,24 +47,24 @@ std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFan
                                           size_t layer, const SamplingRule& how) {
   const auto num_etypes = graph.schema().num_etypes();
   const std::vector<int> of_types = fanouts.OfTypes(layer, num_etypes);
-  std::vector<SamplingRule> picks;
+  std::vector<SamplingRule> rules;
   bool found = how.column.empty();
   for (EdgeTypeId e = 0; e < num_etypes; e++) {
-    SamplingRule pick = how;
-    pick.etype = e;
-    pick.fanout = of_types[static_cast<size_t>(e)];
+    SamplingRule rule = how;
+    rule.etype = e;
+    rule.fanout = of_types[static_cast<size_t>(e)];
     const auto& features = graph.access()->features(true, e);
     const auto named = [&](const FeatureInfo& info) { return info.name == how.column; };
     if (std::any_of(features.begin(), features.end(), named)) {
       found = true;
     } else if (!how.column.empty()) {
-      pick.column.clear();
-      if (pick.method != SamplingMethod::kLabor) pick.method = SamplingMethod::kUniform;
+      rule.column.clear();
+      if (rule.method != SamplingMethod::kLabor) rule.method = SamplingMethod::kUniform;
     }
-    picks.push_back(std::move(pick));
+    rules.push_back(std::move(rule));
   }
   if (!found) Throw(ErrorCode::kNotFound, "no edge type has a feature '", how.column, "'");
-  return picks;
+  return rules;
 }
 
 }  // namespace graphd

@@ -49,11 +49,11 @@ Subgraph InSubgraph(const DistGraph& graph, const std::vector<std::vector<int64_
   const auto nodes = PerType(given, schema.num_ntypes(), "node");
   std::vector<HopSeeds> seeds(nodes.size());
   for (size_t t = 0; t < nodes.size(); t++) seeds[t].ids = nodes[t];
-  std::vector<SamplingRule> picks;
-  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) picks.push_back({e});
+  std::vector<SamplingRule> rules;
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) rules.push_back({e});
   HopOptions options;
   options.edge_ids = true;
-  auto samples = access.Hop(seeds, picks, options);
+  auto samples = access.Hop(seeds, rules, options);
   GraphAccess::Loan loan(access);
   Block block = MakeBlock(schema, nodes, std::move(samples),
                           [&](NodeTypeId t) -> RelabelTable& { return access.relabel(*loan, t); });

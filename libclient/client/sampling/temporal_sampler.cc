@@ -182,11 +182,11 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   how.replace = options_.replace;
   how.inclusive = options_.inclusive;
   bool wants_real_times = false;
-  std::vector<std::vector<SamplingRule>> picks;  // [layer]
+  std::vector<std::vector<SamplingRule>> rules;  // [layer]
   for (size_t l = 0; l < num_layers(); l++) {
-    picks.push_back(RulesByEdgeType(graph, fanouts_, l, how));
-    for (const SamplingRule& pick : picks[l]) {
-      wants_real_times |= TakesRealTimes(schema, pick, access.features(true, pick.etype));
+    rules.push_back(RulesByEdgeType(graph, fanouts_, l, how));
+    for (const SamplingRule& rule : rules[l]) {
+      wants_real_times |= TakesRealTimes(schema, rule, access.features(true, rule.etype));
     }
   }
   const Trees trees(graph, request, wants_real_times);
@@ -201,7 +201,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
     const Trees::Hop hop = trees.HopFrom(frontier);
     const HopOptions options{request.seed, static_cast<uint32_t>(l), options_.edge_ids,
                              request.exclude};
-    auto samples = access.Hop(hop.seeds, picks[l], options, rows.With(hop.ids));
+    auto samples = access.Hop(hop.seeds, rules[l], options, rows.With(hop.ids));
     MoveIntoTrees(schema, trees, frontier, samples);
     batch.blocks[l] = MakeBlock(schema, std::move(frontier), std::move(samples), table);
     frontier = batch.blocks[l].src_nodes;

@@ -24,24 +24,24 @@ void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length) {
         " seeds; use ", kMostNodes, " nodes at most, by walking from fewer seeds at once");
 }
 
-SamplingRule StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
+SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction direction,
                       const std::string& prob) {
   const Schema& schema = access.meta().schema;
   if (etype < 0 || etype >= schema.num_etypes()) {
     Throw(ErrorCode::kInvalid, "edge type ", etype, " of a walk is outside 0..",
           schema.num_etypes() - 1);
   }
-  SamplingRule pick{etype, direction};
-  pick.fanout = 1;
-  pick.replace = true;
+  SamplingRule rule{etype, direction};
+  rule.fanout = 1;
+  rule.replace = true;
   const std::vector<FeatureInfo>& features = access.features(true, etype);
   for (const FeatureInfo& info : features) {
     if (prob.empty() || info.name != prob) continue;
-    pick.method = SamplingMethod::kWeighted;
-    pick.column = prob;
-    CheckSamplingRule(schema, pick, features);
+    rule.method = SamplingMethod::kWeighted;
+    rule.column = prob;
+    CheckSamplingRule(schema, rule, features);
   }
-  return pick;
+  return rule;
 }
 
 Walkers::Walkers(const DistGraph& graph, std::span<const int64_t> seeds,

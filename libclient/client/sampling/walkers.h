@@ -27,7 +27,7 @@ void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length);
 
 // Returns the rule for one step along an edge type, weighted by `prob` if the type has that
 // feature. Throws Error(kInvalid) on a type out of range.
-SamplingRule StepPick(const GraphAccess& access, EdgeTypeId etype, Direction direction,
+SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction direction,
                       const std::string& prob);
 
 // The state of the walks of a call while they are running. For use by one thread.

@@ -33,8 +33,8 @@ TensorSpec EmbeddingSpec(const EmbeddingOptions& options) {
 
 struct DistEmbedding::Pending {
   mutable std::mutex mutex;
-  Gradients gradients;  // guarded by mutex, as is the next
-  Gradients spare;      // empty, with memory
+  Gradients gradients;  // guarded by mutex, like `spare`
+  Gradients spare;      // empty, but with allocated memory
 };
 
 std::span<const float> DistEmbedding::Gradients::all() const {

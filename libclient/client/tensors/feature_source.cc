@@ -39,7 +39,7 @@ class FeatureSource final : public TensorSource {
 
  private:
   [[noreturn]] void Refuse() const {
-    Throw(ErrorCode::kDenied, "feature '", spec().name, "' came with the graph and can't be ",
+    Throw(ErrorCode::kDenied, "feature '", spec().name, "' belongs to the graph and cannot be ",
           "changed; make a tensor with DistTensor::Create");
   }
   const FeatureRef feature_;

@@ -20,10 +20,10 @@ namespace {
 
 using store::TensorHost;
 
-// Rows that are read at a time, in bytes.
+// Bytes of the rows that are read at a time.
 constexpr size_t kReadBytes = size_t{2} << 20;
 
-// A directory that goes with this object.
+// A directory that is removed with the object.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -43,7 +43,8 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// Each session is a job of its own: what an earlier one left without its being persistent goes.
+// Returns a job id. Each session is a job of its own, so that tensors of earlier sessions that are
+// not persistent are removed.
 std::string NewJob() {
   std::random_device random;
   return StrCat("standalone-", std::hex, random(), random());
@@ -130,7 +131,7 @@ class LocalPort final : public TensorPort {
                            const RowsToPush& rows) override {
     if (world_size_ > 1) {
       Throw(ErrorCode::kInvalid, "a synchronous step of ", world_size_,
-            " trainers needs servers; standalone, each trainer has tables of its own");
+            " trainers needs servers; in standalone mode each trainer has separate tables");
     }
     return Push(table, rule, StepsOf(table), step, rows);
   }
@@ -140,9 +141,9 @@ class LocalPort final : public TensorPort {
   uint64_t generation() const noexcept override { return 1; }
 
  private:
-  static constexpr uint64_t kKey = 1;  // of the only caller
+  static constexpr uint64_t kKey = 1;  // key of the only caller
 
-  // The client in whose name steps of a table are pushed.
+  // Returns the client id under which steps of a table are pushed.
   store::ClientId StepsOf(uint32_t table) const {
     store::ClientId client{CombineKeys(1, table), CombineKeys(2, table)};
     for (const char c : job_) client.high = CombineKeys(client.high, static_cast<uint8_t>(c));
@@ -158,7 +159,7 @@ class LocalPort final : public TensorPort {
     std::iota(parts.begin(), parts.end(), 0);
     TensorHost::Options options;
     options.store.directory = StrCat(parent, "/standalone/", meta_->graph_name);
-    // Nobody comes back: a process has the store as long as it lives.
+    // No process attaches again: each has the store for its whole lifetime.
     options.lease_seconds = 0;
     options.orphan_seconds = 0;
     if (temporary_) options.store.durability = store::Durability::kNone;
@@ -171,9 +172,9 @@ class LocalPort final : public TensorPort {
   const std::string state_dir_;
   const int world_size_;
   const std::string job_;
-  std::mutex mutex_;  // guards the making of the rest
+  std::mutex mutex_;  // guards the creation of the following members
   std::unique_ptr<TemporaryDirectory> temporary_;
-  std::unique_ptr<TensorHost> host_;  // in temporary_
+  std::unique_ptr<TensorHost> host_;  // stores its files in temporary_
 };
 
 }  // namespace

@@ -6,8 +6,9 @@
 
 namespace graphd {
 
-// The tensors of standalone mode: all partitions' in this process, in a store that is opened when
-// they are first asked for, in options.state_dir or in a directory that goes with this object.
+// Makes the port to the tensors of standalone mode. It holds those of all partitions, in a store
+// that is opened on first use, in options.state_dir or in a directory that is removed with the
+// port.
 std::shared_ptr<TensorPort> MakeLocalPort(std::shared_ptr<const GraphMeta> meta,
                                           const Options& options);
 

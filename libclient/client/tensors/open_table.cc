@@ -15,13 +15,13 @@ namespace graphd {
 namespace {
 
 constexpr int64_t kFillBytes = int64_t{4} << 20;
-// How long those who could fill a tensor wait for the one who does. If it dies, they take its
-// place.
+// How long the processes that could fill a tensor wait for the one that does. If it dies, one of
+// them takes over.
 constexpr auto kFillPatience = std::chrono::hours(1);
-// How long a daemon is told that its tensor is not filled after all, by who was interrupted.
+// How long an interrupted process tries to inform a daemon that it does not fill its tensor.
 constexpr double kFarewell = 1;  // seconds
 
-// Opens or makes a share and, while it has to be filled by somebody else, waits.
+// Opens or creates a share and waits while another process has to fill it.
 TensorPort::Opened OpenWhenFilled(GraphAccess& access, size_t p, const TensorSpec& spec,
                                   bool caller_fills) {
   const auto start = Clock::now();
@@ -32,15 +32,15 @@ TensorPort::Opened OpenWhenFilled(GraphAccess& access, size_t p, const TensorSpe
         access.ports()[p]->Open(static_cast<PartId>(p), spec, true, caller_fills);
     if (opened.fill || !opened.filling) return opened;
     if (Clock::now() - start > patience) {
-      Throw(ErrorCode::kDeadline, "tensor '", spec.name, "' lacks first values still, after ",
-            patience.count() / 1000, " s; see what the trainer that makes it is doing, or drop it");
+      Throw(ErrorCode::kDeadline, "tensor '", spec.name, "' still has no initial values after ",
+            patience.count() / 1000, " s; check the trainer that creates it, or drop the tensor");
     }
     AwaitTime(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(200));
   }
 }
 
-// Writes first values to the shares that want them.
+// Writes initial values to the shares that need them.
 class Filler {
  public:
   Filler(TableSource& table, std::vector<bool> wanted, const DistTensor::Fill& fill)
@@ -79,7 +79,7 @@ class Filler {
       Throw(ErrorCode::kInvalid, "the function that fills tensor '", spec.name, "' gave rows of ",
             "another dtype or shape");
     }
-    // In a mapped book a slice may have rows of any partition.
+    // With a mapped book, the rows of a slice may belong to several partitions.
     size_t kept = 0;
     for (size_t i = 0; i < ids.size(); i++) {
       if (!IsWanted(ids[i])) continue;
@@ -99,7 +99,7 @@ class Filler {
   const DistTensor::Fill& fill_;
 };
 
-// What names a tensor, and nothing else.
+// Returns a specification with only a name and persistence, which identify a tensor.
 TensorSpec NameOnly(const std::string& name, bool persistent) {
   TensorSpec spec;
   spec.name = name;
@@ -107,9 +107,9 @@ TensorSpec NameOnly(const std::string& name, bool persistent) {
   return spec;
 }
 
-// Lets others fill the shares, which this process will not do. `tables` are those that it has
-// opened; perhaps it has the next one, too, and did not wait for the answer. What fails here, a
-// daemon notices when this process ends.
+// Lets other processes fill the shares after this one has given up. `tables` has the shares that it
+// has opened; it may have opened the next one, too, without waiting for the answer. Errors are
+// ignored, because a daemon notices the end of this process anyway.
 void GiveUpFilling(GraphAccess& access, const TensorSpec& spec, const std::vector<uint32_t>& tables,
                    const std::vector<bool>& to_fill) noexcept {
   struct TooLong {};
@@ -131,7 +131,7 @@ void GiveUpFilling(GraphAccess& access, const TensorSpec& spec, const std::vecto
   }
 }
 
-// What the persistent tensor of this name is, or else this job's.
+// Returns the specification of the persistent tensor of this name or else of the one of this job.
 TensorSpec FindSpec(GraphAccess& access, const std::string& name) {
   for (const bool persistent : {true, false}) {
     try {
@@ -178,7 +178,7 @@ std::shared_ptr<TableSource> CreateTable(const std::shared_ptr<GraphAccess>& acc
 
 std::shared_ptr<TableSource> OpenTable(const std::shared_ptr<GraphAccess>& access,
                                        const std::string& name) {
-  // Shares that are missing, because whoever made the tensor died, are made.
+  // Creates missing shares; they are missing if the process that created the tensor died.
   return CreateTable(access, FindSpec(*access, name));
 }
 
@@ -198,7 +198,7 @@ void DropTable(GraphAccess& access, const std::string& name) {
       const auto part = static_cast<PartId>(p);
       port.Drop(port.Open(part, NameOnly(name, persistent), false, false).share.table);
     } catch (const Error& error) {
-      // An attempt before this one ended half-way.
+      // A previous attempt may have ended half-way.
       if (error.code() != ErrorCode::kNotFound) throw;
     }
   }

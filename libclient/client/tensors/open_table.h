@@ -6,13 +6,14 @@
 
 #include "client/tensors/table_source.h"
 
-// Making, opening, listing and dropping tensors: what graphd/dist_tensor.h promises under these
-// names. Every tensor has a share in every partition, if an empty one, and partition 0's is made
-// first and dropped last: its daemon decides who fills a tensor, and knows which there are.
+// The functions that create, open, list and drop tensors, with the semantics of
+// graphd/dist_tensor.h. Every tensor has a share in every partition, which may be empty. The share
+// of partition 0 is created first and dropped last: its daemon decides which process fills a
+// tensor, and knows which tensors exist.
 
 namespace graphd {
 
-// `fill` may be null.
+// Creates or opens a tensor. `fill` may be null.
 std::shared_ptr<TableSource> CreateTable(const std::shared_ptr<GraphAccess>& access,
                                          TensorSpec spec, const DistTensor::Fill* fill = nullptr);
 std::shared_ptr<TableSource> OpenTable(const std::shared_ptr<GraphAccess>& access,

@@ -32,11 +32,11 @@ store::UpdateRule RuleOf(store::UpdateKind kind, const StepOptions& options) {
 }  // namespace
 
 struct SparseOptimizer::Impl {
-  // One embedding.
+  // An embedding with its table.
   struct Target {
     std::shared_ptr<TableSource> table;
     PushChannels channels;
-    std::vector<uint64_t> next_steps;  // synchronous: their numbers, by partition
+    std::vector<uint64_t> next_steps;  // synchronous steps: their numbers, by partition
   };
 
   Impl(std::vector<DistEmbedding*> of, const StepOptions& with, const store::UpdateRule& by,
@@ -48,7 +48,8 @@ struct SparseOptimizer::Impl {
     }
     std::set<DistEmbedding*> seen;
     for (DistEmbedding* embedding : embeddings) {
-      if (embedding == nullptr) Throw(ErrorCode::kInvalid, "an optimiser got no embedding");
+      if (embedding == nullptr)
+        Throw(ErrorCode::kInvalid, "an embedding of an optimiser is a null pointer");
       if (!seen.insert(embedding).second) {
         Throw(ErrorCode::kInvalid, "embedding '", embedding->name(),
               "' is named twice; an optimiser takes each once");
@@ -73,7 +74,7 @@ struct SparseOptimizer::Impl {
 
   bool is_synchronous() const noexcept { return options.mode == StepMode::kSynchronous; }
 
-  // What the embeddings have, on its way. If it throws, they have it still, or again.
+  // Takes the embeddings' gradients as a step. On error, gradients are returned to the embeddings.
   std::unique_ptr<PendingStep> TakeStep() {
     auto step = std::make_unique<PendingStep>();
     try {
@@ -108,8 +109,8 @@ struct SparseOptimizer::Impl {
   const std::vector<DistEmbedding*> embeddings;
   const StepOptions options;
   store::UpdateRule rule;
-  std::deque<Target> targets;  // does not move: changes on their way refer to it
-  StepQueue steps;             // last: its thread uses the others
+  std::deque<Target> targets;  // a deque, because running changes refer to its elements
+  StepQueue steps;             // last, because its thread uses the other members
 };
 
 SparseOptimizer::SparseOptimizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -117,7 +118,8 @@ SparseOptimizer::~SparseOptimizer() = default;
 
 void SparseOptimizer::Step() {
   const bool had_failed = impl_->steps.Resume();
-  // All trainers of a synchronous job call Step equally often: this call is the failed one's.
+  // All trainers of a synchronous job call Step equally often, so this call completes the failed
+  // step.
   if (had_failed && impl_->is_synchronous()) return;
   impl_->steps.Add(impl_->TakeStep());
 }

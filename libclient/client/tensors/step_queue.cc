@@ -39,7 +39,7 @@ StepQueue::~StepQueue() {
   }
 }
 
-// Without staleness.
+// Sends all steps in the caller's thread, without staleness.
 void StepQueue::SendAll() {
   while (!steps_.empty()) {
     steps_.front()->Send();

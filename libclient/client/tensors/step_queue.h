@@ -15,14 +15,15 @@
 
 namespace graphd {
 
-// One step of an optimiser on its way: a change of each table, and the gradients that they show.
+// One step of an optimiser while it is being sent: one change per table, with the gradients that
+// the changes refer to.
 struct PendingStep {
-  std::deque<DistEmbedding::Gradients> gradients;  // does not move them
-  std::vector<DistEmbedding*> of;                  // whose they are
+  std::deque<DistEmbedding::Gradients> gradients;  // a deque, because its elements must not move
+  std::vector<DistEmbedding*> of;                  // owners of the gradients
   std::vector<TableChange> changes;
   std::chrono::milliseconds timeout{0};
 
-  // Does what can be done of Send before its turn. Throws as PrepareChanges.
+  // Does as much of Send as possible before the step's turn. Throws as PrepareChanges does.
   void Prepare();
   void Send();
 
@@ -30,25 +31,25 @@ struct PendingStep {
   std::vector<TableChange*> AllChanges();
 };
 
-// Steps in their order, one after another: in the caller's thread or, if some may be under way when
-// the caller goes on, in one of the queue's own. A step that fails stays at the head, with what it
-// knows of itself, and nothing passes it: it is sent again first. Calls come from one thread at a
-// time.
+// A queue that sends steps one after another: in the caller's thread or, if steps may still run
+// when the caller continues, in a thread of its own. A failed step stays at the head, with its
+// progress, and is sent again before all others. For calls from one thread at a time.
 class StepQueue {
  public:
   explicit StepQueue(int staleness);
-  // Waits for what is under way; what fails, or has failed, is lost.
+  // Waits for the running step; steps that fail or have failed are lost.
   ~StepQueue();
   StepQueue(const StepQueue&) = delete;
   StepQueue& operator=(const StepQueue&) = delete;
 
-  // Before the next step. Throws what went wrong with one in the background; otherwise has a step
-  // that failed sent again. Without staleness it is done then, and the result is whether there was
-  // one.
+  // Must be called before the next step. Throws the error of a failed background step, if there is
+  // one; otherwise it has a failed step sent again, and without staleness waits for it. Returns
+  // whether there was a failed step.
   bool Resume();
-  // Throws what goes wrong with it, unless that happens in the background.
+  // Adds a step and throws its error, unless it is sent in the background.
   void Add(std::unique_ptr<PendingStep> step);
-  // Returns when all are done. Throws what went wrong, once; called again, it tries again.
+  // Waits until all steps are done. Throws the error of a failed step once; another call sends the
+  // step again.
   void Wait();
 
  private:
@@ -57,13 +58,13 @@ class StepQueue {
   void Work();
 
   const size_t staleness_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   std::deque<std::unique_ptr<PendingStep>> steps_;
-  std::exception_ptr failure_;  // to be told
-  bool paused_ = false;         // the head failed
+  std::exception_ptr failure_;  // the error to report
+  bool paused_ = false;         // the step at the head failed
   bool stopping_ = false;
-  std::thread worker_;  // with staleness only
+  std::thread worker_;  // only with staleness
 };
 
 }  // namespace graphd

@@ -16,11 +16,11 @@ namespace graphd {
 namespace {
 
 constexpr size_t kMaxPieceBytes = size_t{32} << 20;
-// Of a piece that can't be cut.
+// The maximum size of a piece that cannot be divided.
 constexpr size_t kMaxMessagePayload = kMaxResponseBytes;
 constexpr auto kFirstPause = std::chrono::milliseconds(2), kLongestPause = kFirstPause * 100;
 
-// Positions in `ids`, which all occurrences of an id follow one another in.
+// Returns the positions in `ids`, ordered so that all occurrences of an id are adjacent.
 std::vector<uint32_t> ById(const std::vector<int64_t>& ids) {
   std::vector<uint32_t> order(ids.size());
   for (size_t i = 0; i < order.size(); i++) order[i] = static_cast<uint32_t>(i);
@@ -29,8 +29,8 @@ std::vector<uint32_t> ById(const std::vector<int64_t>& ids) {
   return order;
 }
 
-// Cuts anywhere: pieces are applied one after another, so the last of duplicate ids stays the last,
-// and every occurrence is added.
+// Divides at any position: pieces are applied one after another, so the last of duplicate ids stays
+// the last one, and every occurrence is added.
 void CutByPosition(PartId part, const OwnerSplit::Part& some, size_t most,
                    std::vector<TableChange::Piece>& pieces) {
   for (size_t begin = 0; begin < some.ids.size(); begin += most) {
@@ -42,7 +42,7 @@ void CutByPosition(PartId part, const OwnerSplit::Part& some, size_t most,
   }
 }
 
-// Keeps all occurrences of an id together: an optimiser takes their mean.
+// Keeps all occurrences of an id together, because an optimiser takes their mean.
 void CutById(const TableSource& table, PartId part, const OwnerSplit::Part& some, size_t most,
              std::vector<TableChange::Piece>& pieces) {
   const std::vector<uint32_t> order = ById(some.ids);
@@ -50,7 +50,7 @@ void CutById(const TableSource& table, PartId part, const OwnerSplit::Part& some
     size_t end = std::min(begin + most, order.size());
     const auto same = [&](size_t i) { return some.ids[order[i - 1]] == some.ids[order[i]]; };
     while (end < order.size() && end > begin + 1 && same(end)) end--;
-    if (end == begin + 1) {  // or there are too many of it for one piece
+    if (end == begin + 1) {  // or its occurrences exceed one piece
       while (end < order.size() && same(end)) end++;
     }
     if ((end - begin) * table.spec().row_bytes() > kMaxMessagePayload) {
@@ -106,7 +106,7 @@ RpcThread::Pending StartPiece(TableChange& change, TableChange::Piece& piece) {
   return port.Push(table, change.rule, client, piece.number, rows);
 }
 
-// To each partition the next piece that it has not applied: calls f(change, piece).
+// Calls f(change, piece) for the next piece of each partition that is not applied.
 template <class F>
 void EachOfRound(std::span<TableChange* const> changes, const F& f) {
   for (TableChange* change : changes) {
@@ -127,7 +127,7 @@ std::vector<Sent> StartRound(std::span<TableChange* const> changes) {
   return round;
 }
 
-// What came of a round.
+// The result of a round.
 struct Outcome {
   bool progress = false;
   std::optional<Error> hopeless, passing;
@@ -146,7 +146,7 @@ Outcome WaitForRound(std::vector<Sent>& round) {
       if (error.code() == ErrorCode::kUnavailable) {
         outcome.away.push_back(&sent.change->table->port(sent.piece->part));
         outcome.passing = error;
-      } else if (error.code() == ErrorCode::kOverloaded) {  // nothing of it was applied
+      } else if (error.code() == ErrorCode::kOverloaded) {  // the piece was not applied
         outcome.passing = error;
       } else if (error.code() == ErrorCode::kDenied && !sent.change->asked_for_lease) {
         outcome.denied.push_back(sent.change);
@@ -199,11 +199,12 @@ TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
 void PrepareChanges(std::span<TableChange* const> changes) {
   try {
     EachOfRound(changes, [](TableChange& change, TableChange::Piece& piece) {
-      if (change.channels == nullptr) return;  // synchronous steps wait for others, not for copies
+      // Synchronous steps wait for other trainers, not for copies.
+      if (change.channels == nullptr) return;
       const store::ClientId& client = (*change.channels)[piece.part].client;
       change.table->port(piece.part).Prepare(client, piece.number, RowsOf(change, piece));
     });
-  } catch (const Error&) {  // whoever sends it meets the same
+  } catch (const Error&) {  // sending meets the same error
   }
 }
 
@@ -220,7 +221,7 @@ void SendChanges(std::span<TableChange* const> changes, std::chrono::millisecond
       pause = kFirstPause;
     }
     for (TableChange* change : outcome.denied) {
-      // Another trainer of the job may have given the lease back meanwhile.
+      // Another trainer of the job may have given back the lease meanwhile.
       change->asked_for_lease = true;
       change->table->Acquire();
     }

@@ -14,15 +14,15 @@ namespace graphd {
 
 class TableSource;
 
-// How one writer's pushes go to the shares of one tensor: to each, one at a time, under ascending
-// numbers, so that one that is sent again is told from a new one.
+// The channels on which one writer pushes to the shares of one tensor: one push per share at a
+// time, with ascending sequence numbers, so that a repeated push is distinguished from a new one.
 class PushChannels {
  public:
   explicit PushChannels(size_t num_parts);
 
   struct Channel {
-    store::ClientId client;  // drawn at random
-    uint64_t last = 0;       // sequence number
+    store::ClientId client;  // a random id
+    uint64_t last = 0;       // last sequence number
   };
   Channel& operator[](PartId part) { return channels_[static_cast<size_t>(part)]; }
 
@@ -30,46 +30,46 @@ class PushChannels {
   std::vector<Channel> channels_;
 };
 
-// A change of a tensor, on its way to the partitions. What was applied of it is known; sent again,
-// the rest has the numbers that it had. A view of the rows.
+// A change of a tensor that is being sent to the partitions. It records which pieces are applied;
+// the others keep their numbers when they are sent again. It refers to the rows and does not own
+// them.
 struct TableChange {
-  // What is applied at once: all that a partition gets, or a piece of it.
+  // The unit that is applied at once: everything for one partition, or a part of it.
   struct Piece {
     PartId part = 0;
     std::vector<int64_t> ids = {};
-    std::vector<int64_t> positions = {};  // in the payload
-    uint64_t number = 0;                  // sequence number, or step
+    std::vector<int64_t> positions = {};  // positions of its rows in the payload
+    uint64_t number = 0;                  // sequence number or, for a staged piece, step number
     bool applied = false;
   };
   TableSource* table = nullptr;
-  PushChannels* channels = nullptr;  // null: pieces are staged, with their steps' numbers
+  PushChannels* channels = nullptr;  // null: the pieces are staged, with step numbers
   store::UpdateRule rule;
   const std::byte* payload = nullptr;
   std::vector<Piece> pieces;
   bool asked_for_lease = false;
 };
 
-// The next change of its channels: changes are sent in the order in which they are made. Cuts by
-// owner, and what is more than 32 MiB for a partition into pieces; for optimisers all
-// occurrences of an id are in the same one, in their order. Partitions that get nothing have no
-// piece. Throws Error(kInvalid) on an id that is out of range, Error(kOverloaded) if what can't be
-// cut is too large for a message.
+// Makes the next change of `channels`; changes must be sent in the order in which they are made.
+// The rows are divided by owner, and into pieces where a partition gets more than 32 MiB; for
+// optimisers all occurrences of an id are in one piece, in their order. Partitions without rows
+// have no piece. Throws Error(kInvalid) on an id out of range, Error(kOverloaded) if a piece that
+// cannot be divided is too large for a message.
 TableChange MakeChange(TableSource& table, PushChannels& channels, const store::UpdateRule& rule,
                        std::span<const int64_t> ids, const std::byte* payload);
-// Of a synchronous step: one piece for each partition, steps[part] being its number. Throws
-// likewise.
+// Makes a change of a synchronous step: one piece for each partition, with step number steps[part].
+// Throws the same errors.
 TableChange MakeStagedChange(TableSource& table, const store::UpdateRule& rule,
                              std::span<const int64_t> ids, const std::byte* payload,
                              std::span<const uint64_t> steps);
 
-// Copies the rows that SendChanges would send first to where daemons read them. What can't be
-// copied now is when it is sent; throws only what an InterruptCheck does.
+// Copies the rows that SendChanges would send first to memory that daemons read. Rows that cannot
+// be copied now are copied when they are sent. Throws only exceptions of an InterruptCheck.
 void PrepareChanges(std::span<TableChange* const> changes);
 
-// Sends what was not applied of the changes, which are of different tensors, to all partitions at
-// once, and waits. While a daemon is away it is sent again, under the same number, until the
-// timeout; likewise while one is overloaded. Throws the first error when nothing is under way any
-// more.
+// Sends the pieces that are not applied yet, to all partitions concurrently, and waits. The changes
+// must be of different tensors. While a daemon is unavailable or overloaded, a piece is sent again
+// with the same number until the timeout. Throws the first error after all calls have ended.
 void SendChanges(std::span<TableChange* const> changes, std::chrono::milliseconds timeout);
 
 }  // namespace graphd

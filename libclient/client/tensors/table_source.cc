@@ -16,7 +16,7 @@ namespace {
 
 // Ids of a slice that are made at a time.
 constexpr int64_t kSliceIds = int64_t{1} << 20;
-// How long a tensor that was dropped may be read from memory that was mapped before.
+// How long a dropped tensor may be read from memory that was mapped before.
 constexpr auto kAskAgain = std::chrono::seconds(1);
 
 }  // namespace
@@ -30,11 +30,11 @@ TableSource::TableSource(std::shared_ptr<GraphAccess> access, TensorSpec spec,
   }
 }
 
-// The share's memory as it is now; null if it can't be mapped.
+// Returns a reader of the share's current memory; null if it cannot be mapped.
 std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   Share& share = *shares_[Index(part)];
   TensorPort& port = this->port(part);
-  // What is mapped of a daemon that died stays as it was, and would be read for ever.
+  // The mapped memory of a daemon that died never changes and would be read forever.
   port.Reconnect();
   const auto lock = AwaitLock(share.mutex);
   const uint64_t generation = port.generation();
@@ -44,7 +44,7 @@ std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   }
   const bool mapped = share.generation == generation;
   auto reader = std::exchange(share.reader, nullptr);
-  share.generation = 0;  // should the tensor be gone
+  share.generation = 0;  // in case the tensor was dropped
   if (mapped) {
     port.LastStep(share.table);
   } else {
@@ -59,7 +59,7 @@ std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
 void TableSource::ReadOnce(const OwnerSplit& split, std::vector<int64_t>& scratch, std::byte* out) {
   const size_t row_bytes = spec().row_bytes(), id_bytes = rows_.id_bytes();
   std::vector<std::shared_ptr<const store::ArenaReader>> readers(split.parts.size());
-  std::deque<OwnerSplit::Part> not_in_memory;  // outlives what is pending
+  std::deque<OwnerSplit::Part> not_in_memory;  // must outlive `pending`
   std::vector<RpcThread::Pending> pending;
   const auto start = [&](size_t p, const OwnerSplit::Part& some) {
     const auto part = static_cast<PartId>(p);
@@ -121,8 +121,8 @@ void TableSource::Slice(int64_t begin, int64_t end, std::span<std::byte> out) {
 std::unique_ptr<PushChannels> TableSource::TakeChannels() {
   std::lock_guard lock(channels_mutex_);
   if (idle_channels_.empty()) return std::make_unique<PushChannels>(num_parts());
-  // The one that was used last: a push of it that came to nothing in time can't be applied behind
-  // a later one.
+  // Use the most recently used channels: a push of theirs that timed out cannot be applied after a
+  // later one.
   auto channels = std::move(idle_channels_.back());
   idle_channels_.pop_back();
   return channels;
@@ -157,7 +157,7 @@ void TableSource::AcquireForWriting() {
 void TableSource::Acquire() {
   if (!needs_lease()) return;
   std::lock_guard lock(lease_mutex_);
-  // In the order of partitions: two jobs can't have half of it each.
+  // Leases are taken in the order of partitions, so that two jobs cannot have some of them each.
   std::vector<PartId> taken;
   try {
     for (size_t p = 0; p < num_parts(); p++) {
@@ -165,11 +165,11 @@ void TableSource::Acquire() {
       if (port(part).Lease(table(part), true)) taken.push_back(part);
     }
   } catch (const Error& error) {
-    // Not what another trainer of this job had taken before.
+    // Leases that another trainer of this job had taken before are kept.
     for (; !taken.empty(); taken.pop_back()) {
       try {
         port(taken.back()).Lease(table(taken.back()), false);
-      } catch (const Error&) {  // it ends with the job
+      } catch (const Error&) {  // the lease ends with the job
       }
     }
     throw Explain(error);
@@ -181,7 +181,7 @@ void TableSource::Release() {
   if (!needs_lease()) return;
   std::lock_guard lock(lease_mutex_);
   has_lease_ = false;
-  // Partition 0 last: who has it has all, or soon will.
+  // Partition 0 is the last one: a job with its lease has all of them, or will have them soon.
   for (size_t p = num_parts(); p-- > 0;) {
     const auto part = static_cast<PartId>(p);
     port(part).Lease(table(part), false);

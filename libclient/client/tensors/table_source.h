@@ -12,12 +12,12 @@
 
 namespace graphd {
 
-// A tensor whose rows live in daemons, or in standalone mode in this process. Partitions' shares
-// whose daemon's memory may be mapped are read there; what is not in memory, and other shares, by
-// RPC. Thread-safe.
+// A tensor whose rows are stored by daemons or, in standalone mode, by this process. Shares whose
+// daemon's memory is mapped are read there; rows that are not in memory, and other shares, by RPC.
+// Thread-safe.
 class TableSource final : public TensorSource {
  public:
-  // `tables` are the shares' numbers, by partition.
+  // `tables` has the table number of each partition's share.
   TableSource(std::shared_ptr<GraphAccess> access, TensorSpec spec, std::vector<uint32_t> tables);
 
   void Read(std::span<const int64_t> ids, std::span<std::byte> out) override;
@@ -28,26 +28,27 @@ class TableSource final : public TensorSource {
   void Acquire() override;
   void Release() override;
 
-  // Takes the lease if this tensor needs one and this object has not got it.
+  // Takes the lease if the tensor needs one and this object does not have it.
   void AcquireForWriting();
-  // For an optimiser. Throws Error(kInvalid) if the tensor has the state of another.
+  // Prepares the state of an optimiser. Throws Error(kInvalid) if the tensor has the state of
+  // another one.
   void PrepareState(OptimizerState state);
 
   const TensorRows& rows() const noexcept { return rows_; }
   size_t num_parts() const noexcept { return shares_.size(); }
   uint32_t table(PartId part) const { return shares_.at(static_cast<size_t>(part))->table; }
   TensorPort& port(PartId part) const { return *access_->ports().at(static_cast<size_t>(part)); }
-  // The error as it should be told to the caller.
+  // Returns the error with an explanation for the caller.
   Error Explain(const Error& error) const;
 
  private:
-  // One partition's rows.
+  // The share of one partition.
   struct Share {
     uint32_t table = 0;
-    std::mutex mutex;  // guards the rest
+    std::mutex mutex;  // guards the following members
     std::shared_ptr<const store::ArenaReader> reader;
-    uint64_t generation = 0;  // of the port, when `reader` was mapped
-    Clock::time_point asked;  // when the tensor was there still
+    uint64_t generation = 0;  // generation of the port when `reader` was mapped
+    Clock::time_point asked;  // time at which the tensor was last known to exist
   };
   std::shared_ptr<const store::ArenaReader> Reader(PartId part);
   std::unique_ptr<PushChannels> TakeChannels();
@@ -58,7 +59,7 @@ class TableSource final : public TensorSource {
 
   const TensorRows rows_;
   std::vector<std::unique_ptr<Share>> shares_;
-  std::mutex lease_mutex_;  // one at a time takes it or gives it back
+  std::mutex lease_mutex_;  // serialises taking and giving back the lease
   std::atomic<bool> has_lease_{false};
   std::mutex channels_mutex_;  // guards idle_channels_
   std::vector<std::unique_ptr<PushChannels>> idle_channels_;

@@ -10,7 +10,7 @@
 
 namespace graphd {
 
-// Behind a DistTensor: where its rows come from. Thread-safe.
+// The interface of the store of a DistTensor's rows. Thread-safe.
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
@@ -20,11 +20,11 @@ class TensorSource {
   const TensorSpec& spec() const noexcept { return spec_; }  // `rows` is filled in
   GraphAccess& access() const noexcept { return *access_; }
 
-  // As DistTensor's methods of these names; `out` and `rows` have the right size.
+  // Implement DistTensor's methods of these names; `out` and `rows` have the right size.
   virtual void Read(std::span<const int64_t> ids, std::span<std::byte> out) = 0;
   virtual void Slice(int64_t begin, int64_t end, std::span<std::byte> out) = 0;
   virtual bool is_feature() const noexcept = 0;
-  // `kind` is kSet or kAdd.
+  // Writes rows; `kind` is kSet or kAdd.
   virtual void Write(store::UpdateKind kind, std::span<const int64_t> ids,
                      std::span<const std::byte> rows) = 0;
   virtual void Acquire() = 0;
@@ -39,7 +39,7 @@ class TensorSource {
   TensorSpec spec_;
 };
 
-// A feature of the graph. Throws as GraphAccess::feature does.
+// Returns a feature of the graph. Throws as GraphAccess::feature does.
 std::shared_ptr<TensorSource> MakeFeatureSource(std::shared_ptr<GraphAccess> access,
                                                 const FeatureRef& feature);
 

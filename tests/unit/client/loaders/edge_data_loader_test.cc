@@ -285,7 +285,7 @@ TEST_F(EdgeLoader, BadInputIsRefusedWhenItIsMade) {
   EXPECT_THAT(error({0}, 4, {}), HasSubstr("edge type 4"));
   EXPECT_THAT(error({0}, 2, reverse_id), HasSubstr("has 0 ids"));
   EXPECT_THAT(error({0}, 2, no_types), HasSubstr("no reverse_etypes"));
-  EXPECT_THAT(error({0}, 2, misfit), HasSubstr("is no reverse of"));
+  EXPECT_THAT(error({0}, 2, misfit), HasSubstr("is not a reverse of"));
   EXPECT_THAT(error({0}, 2, feature), HasSubstr("no feature 'nothing'"));
   EXPECT_THAT(error({0}, 2, other_nodes), HasSubstr("they must be the same"));
   EXPECT_EQ(error({}, 2, {}), "no error");

@@ -111,8 +111,8 @@ TEST_F(TensorWays, TensorsOfEdgesAndAttachedOnesAreData) {
     ExpectError([&] { graph.Attach("free", DistTensor::Create(graph, free_standing)); },
                 ErrorCode::kInvalid, "rows of its own");
     ExpectError([&] { graph.ndata("label").Write({}, graph.ndata("label").Read({})); },
-                ErrorCode::kDenied, "came with the graph");
-    ExpectError([&] { graph.ndata("label").Acquire(); }, ErrorCode::kDenied, "came with the graph");
+                ErrorCode::kDenied, "belongs to the graph");
+    ExpectError([&] { graph.ndata("label").Acquire(); }, ErrorCode::kDenied, "belongs to the graph");
   }
 }
 
