@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python costs: the same epochs of the same served graph by bench/loader_bench (C++) and by the
-package, in turn, in one run.
+"""Measures the cost of Python: the same epochs of the same served graph, loaded alternately by
+bench/client/loader_bench (C++) and by the package in one run.
 
     bench/client/python_bench.py [--build build/release] [--seconds 4] [--processes 5] [--transport auto]
 
-Lines "workers" are throughput with sampler threads, to which the caller does nothing but look at what
-a trainer needs: features, labels, the structure of each block. Lines "no workers" are what a batch
-costs more in Python, where everything is done in turn. Python's "for" holds a batch while the next one
-is made, so that the two lie in different memory; C++ stands here with a loop that does the same
-("holding"), which "more" is compared with and "allowed" is asked of, and with one that does not.
+Lines "workers" give the throughput with sampler threads; the caller only looks at what a trainer needs:
+features, labels and the structure of each block. Lines "no workers" give the additional time of a batch
+in Python, where everything is done in sequence. Python's "for" keeps a batch until the next one is made,
+so that the two use different memory. C++ is measured with a loop that does the same ("holding"), to
+which "more" and "allowed" refer, and with one that does not.
 
-They take turns epoch by epoch and load the same batches. Where a process's memory happens to lie makes
-more of a difference than what is looked for: a line is the median of several processes of each, and
-each of those of its epochs.
+The sides alternate by epoch and load the same batches. Where a process's memory happens to be placed
+matters more than the difference that is measured; a line is therefore the median of several processes of
+each side, and of their epochs.
 """
 import argparse
 import os
@@ -48,7 +48,7 @@ def make_graph(folder):
 
 
 def serve(build, folder, config):
-    """A graphd that lives as long as the file that is returned is open."""
+    """Starts a graphd that runs as long as the returned file is open."""
     log = os.path.join(folder, "graphd.log")
     with open(log, "w") as out:
         process = subprocess.Popen(
@@ -68,7 +68,7 @@ def serve(build, folder, config):
 
 
 class Epochs:
-    """A process that runs an epoch for each line that it gets."""
+    """A process that runs an epoch for each line of its input."""
 
     def __init__(self, command, line=""):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -86,7 +86,7 @@ class Epochs:
 
 
 def run_epochs(case):
-    """Python's side, in a process of its own: what loader_bench does."""
+    """Does in Python what loader_bench does, in a separate process."""
     import torch
 
     import graphd
@@ -111,8 +111,8 @@ def run_epochs(case):
 
 
 def measure(number, build, seconds):
-    """Microseconds of a batch: C++, C++ holding, Python, and what Python takes more than the second;
-    medians of the epochs of one process of each."""
+    """Returns the microseconds of a batch in C++, C++ holding and Python, and the difference of the last
+    two; all are medians of the epochs of one process of each."""
     _, workers, batch_size, seeds, fanouts = CASES[number]
     cpp = [os.path.join(build, "bin", "loader_bench"),
            *map(str, (workers, batch_size, seeds, *fanouts))]

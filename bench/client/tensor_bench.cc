@@ -18,23 +18,26 @@
 #include "bench/support/bench_graph.h"
 #include "graphd/sparse_optim.h"
 
-// A trainer's step with a learnable embedding, through libgraphclient and a real graphd: pull
-// 10,000 random rows of 128 floats out of 2.4 million, hand back their gradients, and step.
-// "of_loop" is the share of the rate of a bare loop over memory that does the same, on one core,
-// before and after; "push_rows/s" and "push_of_loop" leave the pull out, here and there;
-// "of_push_loop" leaves it out there only. "written" is what the daemon gives to files for a step.
-// "staleness" is how many steps may be under way. "write_back" is the time between rounds of it: 0
+// Measures a trainer's step with a learnable embedding, through libgraphclient and a real graphd:
+// it reads 10,000 random rows of 128 floats out of 2.4 million, passes their gradients back and
+// steps.
+//
+// "of_loop" is the rate relative to a plain loop over memory that does the same on one core,
+// measured before and after. "push_rows/s" and "push_of_loop" exclude the read on both sides;
+// "of_push_loop" excludes it for the loop only. "written" is the bytes that the daemon writes to
+// files per step. "staleness" is the number of steps that may be running. "write_back" is the time
+// between rounds of write-back: with 0 the daemon chooses; with 5 s a round is always running.
 // is the daemon's own choice; with 5 s, one is always under way.
 
 namespace graphd::bench {
 namespace {
 
-// Until the log has the files that it needs, its pages are new ones.
+// Until the log has reached its number of files, its pages are newly allocated.
 constexpr int kWarmUpSteps = 100;
 
 const char* const kDurabilities[] = {"none", "process", "power"};
 
-// Bytes that a process gave to write(2) and the like.
+// Returns the bytes that a process has written by write(2) and similar calls.
 double WrittenBytes(pid_t pid) {
   std::ifstream io(StrCat("/proc/", pid, "/io"));
   for (std::string line; std::getline(io, line);) {
@@ -51,7 +54,7 @@ void ReadAll(DistEmbedding& embedding) {
   }
 }
 
-// A daemon with a table, of which every page is in memory.
+// A daemon with a table of which every page is in memory.
 struct ServedTable {
   ServedTable(int64_t durability, OptimizerState state, int64_t write_back)
       : graph(1000, 1, 1, Options(durability, write_back)), kind(state) {
@@ -65,7 +68,7 @@ struct ServedTable {
       optimizer->Step();
     }
     optimizer->Wait();
-    // Its large pages are made of small ones in the background.
+    // Waits until huge pages have replaced the table's pages in the background.
     std::this_thread::sleep_for(std::chrono::seconds(4));
   }
 
@@ -107,7 +110,7 @@ struct ServedTable {
   OptimizerState kind;
 };
 
-std::unique_ptr<ServedTable> last_table;  // gone before main ends
+std::unique_ptr<ServedTable> last_table;  // destroyed before main ends
 
 ServedTable& TableFor(int64_t durability, OptimizerState state, int64_t write_back) {
   static std::tuple<int64_t, OptimizerState, int64_t> kind;
@@ -129,7 +132,7 @@ void BM_EmbeddingStep(benchmark::State& state) {
   DistEmbedding embedding(graph, ServedTable::Embedding());
   const auto optimizer = served.Optimizer(embedding, static_cast<int>(state.range(4)));
   const auto pushes = DrawRows(zipf);
-  ReadAll(embedding);                 // so that its memory is mapped, as after some epochs
+  ReadAll(embedding);                 // maps its memory, which is mapped after some epochs too
   std::vector<double> cycles, steps;  // in seconds
   const LoopCosts before = MeasureLoops(kind, zipf);
   const double written = WrittenBytes(served.graph.pid());
@@ -140,7 +143,8 @@ void BM_EmbeddingStep(benchmark::State& state) {
     const std::vector<int64_t>& ids = pushes[i++ % kPushes];
     benchmark::DoNotOptimize(embedding.Forward(ids).data());
     const auto pulled = std::chrono::steady_clock::now();
-    embedding.Backward(ids, Tensor(ServedTable::GradientTensor()));  // as autograd's, not copied
+    // Moved, not copied, like autograd's gradients.
+    embedding.Backward(ids, Tensor(ServedTable::GradientTensor()));
     optimizer->Step();
     const auto end = std::chrono::steady_clock::now();
     cycles.push_back(Seconds(end - begin).count());
@@ -165,7 +169,7 @@ void BM_EmbeddingStep(benchmark::State& state) {
   state.counters["of_push_loop"] =
       benchmark::Counter(rows / push_loop, benchmark::Counter::kIsRate);
   state.counters["loop_rows/s"] = cycle_loop;
-  if (state.range(4) == 0) {  // or a push goes on while the next rows are read
+  if (state.range(4) == 0) {  // otherwise a push continues while the next rows are read
     state.counters["push_rows/s"] = push_rate;
     state.counters["push_of_loop"] = push_rate / push_loop;
   }
@@ -179,8 +183,8 @@ void BM_EmbeddingStep(benchmark::State& state) {
                                                         : "tcp"));
 }
 
-// All kinds on mapped memory; with durability `process`, also with steps under way, over TCP, and
-// in write-back.
+// Registers all kinds of state on mapped memory; with durability `process` also with staleness,
+// over TCP, and during write-back.
 void EveryKind(benchmark::internal::Benchmark* bench) {
   for (const int64_t durability : {0, 1, 2}) {
     for (const OptimizerState state : {OptimizerState::kAdagrad, OptimizerState::kAdam}) {
@@ -204,7 +208,8 @@ BENCHMARK(BM_EmbeddingStep)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// From the end of a daemon in the middle of pushes to the one that serves what it had.
+// Measures the time from the end of a daemon in the middle of pushes until a new one serves its
+// rows.
 void BM_Recovery(benchmark::State& state) {
   ServedTable& served = TableFor(state.range(0), OptimizerState::kAdagrad, 0);
   const DistGraph graph(Initialize(served.graph.ClientOptions(Transport::kAuto)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feature rows through mapped memory, over the Unix socket and over TCP, from a real graphd; and
-// how long attaching takes. Each is set against what the machine allows: a bare gather, a bare
-// socket.
+// Measures reads of feature rows through mapped memory, over the Unix socket and over TCP, from a
+// real graphd, and the time to attach. Each is compared with a limit of the machine: a plain gather
+// or a plain socket.
 #include <benchmark/benchmark.h>
 
 #include "bench/support/bench_graph.h"
@@ -29,7 +29,7 @@ void BM_Gather(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(1));
   std::vector<std::vector<int64_t>> ids;
   for (uint64_t i = 0; i < 8; i++) ids.push_back(RandomIds(count, kNodes, i));
-  // The least seconds for a row: a local gather; over a socket also the bare pipeline.
+  // The minimum seconds per row: a local gather; over a socket also the plain pipeline.
   double row_seconds = RandomRowNs(kTableBytes, kRowBytes) / 1e9;
   if (transport != Transport::kAuto) {
     row_seconds = std::max(row_seconds,
@@ -52,7 +52,8 @@ BENCHMARK(BM_Gather)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// One hop over RPC: 1000 seeds, fanout 10. Against a bare round trip and one random read per edge.
+// Measures one hop over RPC, 1000 seeds with fanout 10, against a plain round trip and one random
+// read per edge.
 void BM_RemoteSample(benchmark::State& state) {
   const auto transport = static_cast<Transport>(state.range(0));
   const DistGraph graph(Initialize(Served().ClientOptions(transport)));
@@ -77,9 +78,9 @@ BENCHMARK(BM_RemoteSample)
     ->UseRealTime()
     ->Unit(benchmark::kMicrosecond);
 
-// Mini-batches [10, 25] of 1000 seeds with their features over RPC, as loaders make them: messages
-// and bytes per batch, and bytes per sampled edge without the features. The limit: the bytes
-// through a bare socket.
+// Measures mini-batches [10, 25] of 1000 seeds with their features over RPC, as loaders make them:
+// messages and bytes per batch, and bytes per sampled edge without the features. The limit is
+// sending the bytes through a plain socket.
 void BM_RemoteMiniBatch(benchmark::State& state) {
   const auto transport = static_cast<Transport>(state.range(0));
   const DistGraph graph(Initialize(Served().ClientOptions(transport)));
@@ -114,8 +115,8 @@ BENCHMARK(BM_RemoteMiniBatch)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// From Initialize() to the first batch of 1000 seeds with its features. The limit: two bare round
-// trips and the batch itself.
+// Measures the time from Initialize() to the first batch of 1000 seeds with its features. The limit
+// is two plain round trips and the batch itself.
 void BM_AttachToFirstBatch(benchmark::State& state) {
   const auto transport = static_cast<Transport>(state.range(0));
   Served();

@@ -8,7 +8,7 @@
 
 namespace graphd::testing {
 
-// All that a sampler fills in.
+// Expects all members that a sampler sets to be equal.
 inline void ExpectSameBatch(const MiniBatch& a, const MiniBatch& b) {
   ASSERT_EQ(a.seeds, b.seeds);
   ASSERT_EQ(a.blocks.size(), b.blocks.size());
@@ -36,7 +36,7 @@ inline void ExpectSameBatch(const MiniBatch& a, const MiniBatch& b) {
   same(a.seed_features, b.seed_features);
 }
 
-// Destinations come first among the sources, and are the sources of the next layer.
+// Expects that sources begin with the destinations and are the destinations of the layer before.
 inline void ExpectChain(const MiniBatch& batch) {
   for (size_t l = 0; l < batch.blocks.size(); l++) {
     const bool last = l + 1 == batch.blocks.size();

@@ -12,8 +12,8 @@
 
 namespace graphd::testing {
 
-// A small graph cut into partitions and opened in standalone mode; knows the numbers that its nodes
-// had before.
+// A small graph that is partitioned and opened in standalone mode, with the mapping to the original
+// ids of its nodes.
 class CutGraph {
  public:
   explicit CutGraph(const RawGraph& raw, int num_parts = 2) : graph_(Open(raw, num_parts)) {
@@ -25,7 +25,7 @@ class CutGraph {
 
   const DistGraph& operator*() const noexcept { return graph_; }
   const DistGraph* operator->() const noexcept { return &graph_; }
-  // Between the input's numbers and the partitions'.
+  // Converts an original id to the id in the partitioned graph.
   int64_t New(int64_t original, NodeTypeId t = 0) const {
     const std::vector<int64_t>& ids = original_.at(static_cast<size_t>(t));
     return std::find(ids.begin(), ids.end(), original) - ids.begin();

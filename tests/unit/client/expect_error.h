@@ -9,7 +9,7 @@
 
 namespace graphd::testing {
 
-// Fails the test unless f throws Error(code) with the text in its message.
+// Expects f to throw Error(code) with the text in its message.
 inline void ExpectError(const std::function<void()>& f, ErrorCode code, const std::string& text) {
   try {
     f();

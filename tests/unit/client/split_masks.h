@@ -7,7 +7,7 @@
 
 #include "graphd/tensor.h"
 
-// Masks, and what trainers got of them.
+// Masks for tests, and checks of the resulting shares.
 
 namespace graphd::testing {
 
@@ -28,7 +28,7 @@ inline Ids SetIn(const Tensor& mask) {
   return ids;
 }
 
-// The difference between the largest and the smallest.
+// Returns the difference between the largest and the smallest size.
 inline size_t Spread(const std::vector<Ids>& pieces) {
   const auto [least, most] = std::minmax_element(
       pieces.begin(), pieces.end(), [](const Ids& a, const Ids& b) { return a.size() < b.size(); });

@@ -11,7 +11,8 @@
 #include "graphd/dist_graph.h"
 #include "tests/support/served_graph_fixture.h"
 
-// A ring of nodes, cut in two, by two daemons of this machine; and what tests of tensors need.
+// A ring of nodes in two partitions, served by two daemons on this machine, and helpers for tests
+// of tensors.
 
 namespace graphd::testing {
 
@@ -44,7 +45,7 @@ inline std::vector<int64_t> RandomIds(size_t count, int64_t below, uint64_t seed
   return ids;
 }
 
-// Whole numbers of every dtype, small enough for all of them.
+// Returns random integers that every dtype can represent exactly.
 inline Tensor RandomRows(DType dtype, const std::vector<int64_t>& shape, uint64_t seed) {
   Tensor rows = Tensor::Empty(dtype, shape);
   CounterRng random(seed);
@@ -57,7 +58,7 @@ inline Tensor RandomRows(DType dtype, const std::vector<int64_t>& shape, uint64_
     fill(rows.as<float>());
   } else if (dtype == DType::kFloat64) {
     fill(rows.as<double>());
-  } else {  // any bytes will do
+  } else {  // all bytes are valid
     for (size_t i = 0; i < rows.num_bytes(); i++) {
       rows.data()[i] =
           static_cast<std::byte>(dtype == DType::kBool ? random.Below(2) : random.Below(100));

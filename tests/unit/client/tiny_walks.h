@@ -10,28 +10,29 @@
 #include "tests/unit/client/cut_graph.h"
 #include "tests/unit/sampling/chi_square.h"
 
-// Walks on graphs small enough to list every walk there is.
+// Walks on graphs that are small enough to enumerate every walk.
 
 namespace graphd::testing {
 
-// How many walks a distribution test takes.
+// The number of walks of a distribution test.
 constexpr size_t kWalkTrials = 20000;
 
-inline constexpr uint64_t kEnded = 999;  // a place after a walk's end
+inline constexpr uint64_t kEnded = 999;  // the position after the end of a walk
 
-// Parallel edges (0 -> 1), a self loop (3), a dead end (5), cycles, and neighbours of neighbours.
+// The edges include parallel ones (0 -> 1), a self loop (3), a dead end (5), cycles, and neighbours
+// of neighbours.
 inline const EdgeList kTinyEdges{{0, 1}, {0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 0},
                                  {1, 4}, {2, 0}, {2, 3}, {2, 5}, {3, 3}, {3, 0},
                                  {3, 4}, {4, 0}, {4, 1}, {4, 2}, {4, 3}};
 inline constexpr int64_t kTinyNodes = 6;
 
-// An edge as a walker sees it.
+// A step that a walker can take.
 struct TinyEdge {
   uint64_t from, to;
   double weight;
 };
 
-// As a walk in this direction sees them, with the weights of the feature "weight" or 1.
+// Returns the steps of a walk in this direction, with the weights of the feature "weight" or 1.
 inline std::vector<TinyEdge> TinyEdges(Direction direction, bool weighted) {
   std::vector<TinyEdge> edges;
   for (size_t i = 0; i < kTinyEdges.size(); i++) {
@@ -42,8 +43,8 @@ inline std::vector<TinyEdge> TinyEdges(Direction direction, bool weighted) {
   return edges;
 }
 
-// The law of walks of `steps` steps: `bias(path so far, edge)` scales an edge's weight, `restart`
-// is the probability of ending before each step.
+// Returns the distribution of walks of `steps` steps. `bias(path so far, edge)` scales an edge's
+// weight; `restart` is the probability of ending before each step.
 using Bias = std::function<double(const Outcome& path, const TinyEdge& edge)>;
 inline Probabilities WalkLaw(const std::vector<TinyEdge>& edges, uint64_t start, size_t steps,
                              const std::vector<double>& restart = {}, const Bias& bias = {}) {
@@ -79,7 +80,7 @@ inline Probabilities WalkLaw(const std::vector<TinyEdge>& edges, uint64_t start,
   return law;
 }
 
-// What walks were seen, in the input's numbers.
+// Counts the walks by their original ids.
 inline Counts CountWalks(const CutGraph& graph, const Walks& walks) {
   Counts counts;
   for (size_t w = 0; w < walks.count; w++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of two real daemons.
+// Tests checkpoints of two real daemons.
 #include "graphd/checkpoint.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class Checkpoints : public TensorFixture {
     options.dim = kDim;
     return options;
   }
-  // Rows of its own.
+  // Returns the specification of a tensor with rows of its own (kRange).
   static TensorSpec RangeSpec() {
     TensorSpec spec;
     spec.name = "ranged";
@@ -46,7 +46,8 @@ class Checkpoints : public TensorFixture {
   static std::string StateDir(const ServedGraphFixture& served) {
     return DirName(DirName(served.part_config())) + "/state";
   }
-  // Gradients by original id, so that they are the same whatever the cut.
+  // Applies gradients that depend on the original id, so that they are the same for every
+  // partitioning.
   static void StepAdam(const DistGraph& graph, DistEmbedding& embedding, uint64_t seed) {
     const Tensor originals = All(graph.ndata("orig_id"));
     std::vector<int64_t> ids;
@@ -85,7 +86,7 @@ class Checkpoints : public TensorFixture {
   }
 };
 
-TEST_F(Checkpoints, ComeBackWithStatesAndFilesAlsoInThreePartitions) {
+TEST_F(Checkpoints, StatesAndFilesAreRestoredAlsoToThreePartitions) {
   std::vector<float> at_save, later;
   std::vector<int64_t> numbers(777);
   std::iota(numbers.begin(), numbers.end(), int64_t{5});
@@ -115,7 +116,7 @@ TEST_F(Checkpoints, ComeBackWithStatesAndFilesAlsoInThreePartitions) {
     EXPECT_EQ(ReadCheckpointFile(graph, "epoch-1", "empty"), "");
     EXPECT_EQ(Thrown([&] { ReadCheckpointFile(graph, "epoch-1", "other"); }), ErrorCode::kNotFound);
 
-    // Back in place: the next step is the same as it would have been.
+    // After restoring in place, the next step gives the same result as before.
     StepAdam(graph, embedding, 4);
     later = ByOriginal(graph, embedding.weight());
     EXPECT_NE(later, at_save);
@@ -125,7 +126,7 @@ TEST_F(Checkpoints, ComeBackWithStatesAndFilesAlsoInThreePartitions) {
     StepAdam(graph, embedding, 4);
     EXPECT_EQ(ByOriginal(graph, embedding.weight()), later);
   }
-  // Another cut, whose servers have the checkpoints of the first one's.
+  // A graph with another number of partitions, whose servers have the checkpoints of the first one.
   ServedGraphFixture three(Ring(), Daemons{{0, 2}, {1}}, 3);
   fs::create_directories(StateDir(three) + "/hubs");
   fs::copy(StateDir(served_) + "/hubs/checkpoints", StateDir(three) + "/hubs/checkpoints",
@@ -146,7 +147,7 @@ TEST_F(Checkpoints, ComeBackWithStatesAndFilesAlsoInThreePartitions) {
   EXPECT_EQ(Thrown([&] { DeleteCheckpoint(graph, "epoch-1"); }), ErrorCode::kNotFound);
 }
 
-// graphctl checkpoint: what it says, and what NumPy reads of what it exports.
+// Tests the output of graphctl checkpoint, and reads exported files with NumPy.
 TEST_F(Checkpoints, GraphctlMakesShowsExportsRestoresAndDeletes) {
   const ScratchDirectory scratch;
   const auto graphctl = [&](const std::string& arguments) {
@@ -196,12 +197,12 @@ TEST_F(Checkpoints, GraphctlMakesShowsExportsRestoresAndDeletes) {
   EXPECT_EQ(exit_code("delete one"), 3);
 }
 
-// A client that adds to a row of either daemon, one after the other: what it had been told when it
-// went on is in the cut.
+// A client adds to a row of either daemon in turn. The cut must contain every addition that was
+// acknowledged before a later one that it contains.
 TEST_F(Checkpoints, TheCutIsConsistentOverBothDaemons) {
   const DistGraph graph = Connect();
   TensorSpec spec = RangeSpec();
-  spec.rows = 2;  // one for each
+  spec.rows = 2;  // one row for each daemon
   const DistTensor counts = DistTensor::Create(graph, spec);
   std::atomic<bool> stop = false;
   std::thread client([&] {
@@ -232,7 +233,7 @@ TEST_F(Checkpoints, TheCutIsConsistentOverBothDaemons) {
   EXPECT_GT(last, 0);
 }
 
-TEST_F(Checkpoints, OneThatIsDamagedIsRefusedBeforeAnythingChanges) {
+TEST_F(Checkpoints, DamagedCheckpointsAreRejectedBeforeAnyChange) {
   const DistGraph graph = Connect();
   const DistTensor ranged = DistTensor::Create(graph, RangeSpec());
   std::vector<int64_t> ids(777);
@@ -262,7 +263,7 @@ TEST_F(Checkpoints, OneThatIsDamagedIsRefusedBeforeAnythingChanges) {
     if (path.find("/bad/data/pages/") == std::string::npos) continue;
     if (entry.path().extension() != ".sst") continue;
     flip(path);
-    // What a daemon has verified it keeps open, and reads the good file on.
+    // A daemon keeps verified files open and would continue to read the good file.
     for (const size_t daemon : {0, 1}) served_.Restart(daemon);
     tables++;
     refused([&] { RestoreCheckpoint(graph, "bad"); }, entry.path().filename());
@@ -293,7 +294,7 @@ TEST_F(Checkpoints, OneThatIsDamagedIsRefusedBeforeAnythingChanges) {
   RestoreCheckpoint(graph, "good");
 }
 
-TEST_F(Checkpoints, NobodyReadsRowsThatAreRestoredInPart) {
+TEST_F(Checkpoints, PartlyRestoredRowsAreNeverRead) {
   constexpr int64_t kWide = 4096;
   const DistGraph graph = Connect();
   TensorSpec spec;
@@ -320,7 +321,7 @@ TEST_F(Checkpoints, NobodyReadsRowsThatAreRestoredInPart) {
     readers.emplace_back([&, transport] {
       const DistTensor read = DistTensor::Open(
           Connect(transport, transport == Transport::kTcp ? "far" : "near"), "wide");
-      // Rows of partition 0, first and last.
+      // The first and last rows of partition 0, and others.
       const std::vector<int64_t> some = {0, 1, 150, 300, 301, 400};
       while (!stop) {
         try {
@@ -351,8 +352,8 @@ TEST_F(Checkpoints, NobodyReadsRowsThatAreRestoredInPart) {
   EXPECT_GT(refused, 0);
 }
 
-// kill -9 of a daemon, and of who makes it, at random points: nothing half-made is listed.
-TEST_F(Checkpoints, NothingHalfMadeIsListedAfterKill9) {
+// Kills a daemon, or the client, at random times: no incomplete checkpoint is listed.
+TEST_F(Checkpoints, IncompleteCheckpointsAreNotListedAfterKill9) {
   CounterRng random(static_cast<uint64_t>(::getpid()));
   {
     const DistGraph graph = Connect();

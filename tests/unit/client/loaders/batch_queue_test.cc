@@ -25,7 +25,7 @@ namespace {
 using ::testing::HasSubstr;
 constexpr auto kDeadline = std::chrono::seconds(60);
 
-// A number that threads wait for.
+// A counter that threads can wait for.
 class Counter {
  public:
   void Add(int64_t n = 1) {
@@ -50,7 +50,7 @@ class Counter {
 
 int64_t Same(int64_t index, const std::stop_token&) { return index; }
 
-// Waits until nobody wants the batch any more.
+// Waits until the batch is no longer needed.
 bool WaitForStop(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
@@ -61,7 +61,7 @@ bool WaitForStop(const std::stop_token& stop) {
 
 class BatchQueueWorkers : public ::testing::TestWithParam<int> {};
 
-TEST_P(BatchQueueWorkers, DeliverInOrderWhateverTakesLonger) {
+TEST_P(BatchQueueWorkers, DeliverInOrderForAllDurations) {
   for (int64_t size : {1, 2, 7, 1000}) {
     BatchQueue<int64_t> queue(200,
                               [](int64_t index, const std::stop_token&) {
@@ -83,7 +83,7 @@ TEST_P(BatchQueueWorkers, DeliverEachBatchOnceInOrderOfCompletion) {
   EXPECT_EQ(seen.size(), 200u);
 }
 
-TEST_P(BatchQueueWorkers, HandOverWhateverWasThrownWithItsBatchAndGoOn) {
+TEST_P(BatchQueueWorkers, RethrowExceptionsWithTheirBatchAndContinue) {
   BatchQueue<int64_t> queue(8,
                             [](int64_t index, const std::stop_token&) {
                               if (index == 1)
@@ -112,14 +112,14 @@ TEST_P(BatchQueueWorkers, StopAtAnyPoint) {
   }
 }
 
-TEST_P(BatchQueueWorkers, HaveNothingToDoWithoutBatches) {
+TEST_P(BatchQueueWorkers, DeliverNothingWithoutBatches) {
   BatchQueue<int64_t> queue(0, Same, {.num_workers = GetParam()});
   EXPECT_EQ(queue.Next(), std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, BatchQueueWorkers, ::testing::Values(0, 1, 2, 8));
 
-TEST(BatchQueue, InOrderOfCompletionASlowBatchHoldsNobodyUp) {
+TEST(BatchQueue, InOrderOfCompletionASlowBatchDelaysNoOther) {
   std::latch release(1);
   BatchQueue<int64_t> queue(6,
                             [&](int64_t index, const std::stop_token&) {
@@ -133,7 +133,7 @@ TEST(BatchQueue, InOrderOfCompletionASlowBatchHoldsNobodyUp) {
   EXPECT_EQ(queue.Next(), std::nullopt);
 }
 
-TEST(BatchQueue, RunsAheadAsFarAsItsSizeAndNoFurther) {
+TEST(BatchQueue, RunsAheadByExactlyItsSize) {
   Counter made;
   std::atomic<int64_t> taken{0}, furthest{0};
   BatchQueue<int64_t> queue(
@@ -152,7 +152,7 @@ TEST(BatchQueue, RunsAheadAsFarAsItsSizeAndNoFurther) {
     EXPECT_EQ(queue.Next(), i);
     taken = i + 1;
   }
-  // Batch i+5 may begin when batch i is taken, just before `taken` says so.
+  // Batch i+5 may begin when batch i is delivered, just before `taken` counts it.
   EXPECT_GE(furthest, 4);
   EXPECT_LE(furthest, 5);
 }
@@ -175,7 +175,7 @@ TEST(BatchQueue, AQueueSmallerThanItsWorkersStillBoundsThem) {
   EXPECT_LE(most, 2);
 }
 
-TEST(BatchQueue, TellsTheBatchesUnderWayThatNobodyWaits) {
+TEST(BatchQueue, RequestsRunningBatchesToStop) {
   Counter begun, stopped;
   {
     BatchQueue<int64_t> queue(100,
@@ -192,7 +192,7 @@ TEST(BatchQueue, TellsTheBatchesUnderWayThatNobodyWaits) {
   EXPECT_EQ(stopped.value(), 3);
 }
 
-TEST(BatchQueue, DropsWhatNobodyTook) {
+TEST(BatchQueue, DropsUndeliveredBatches) {
   const auto alive = std::make_shared<int>(0);
   Counter made;
   {
@@ -207,7 +207,7 @@ TEST(BatchQueue, DropsWhatNobodyTook) {
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-TEST(BatchQueue, RefusesOptionsOutOfBounds) {
+TEST(BatchQueue, RejectsOptionsOutOfBounds) {
   for (const QueueOptions& options : std::vector<QueueOptions>{{.num_workers = -1},
                                                                {.num_workers = 1025},
                                                                {.queue_size = 0},
@@ -217,8 +217,8 @@ TEST(BatchQueue, RefusesOptionsOutOfBounds) {
   EXPECT_THROW(BatchQueue<int64_t>(-1, Same, {}), Error);
 }
 
-TEST(BatchQueue, SaysSoWhenThereAreNoMoreThreads) {
-  // Stacks larger than the address space.
+TEST(BatchQueue, ReportsThatNoThreadCanBeStarted) {
+  // Stacks that are larger than the address space make every thread fail.
   pthread_attr_t before, huge;
   ASSERT_EQ(pthread_getattr_default_np(&before), 0);
   ASSERT_EQ(pthread_attr_init(&huge), 0);
@@ -229,7 +229,7 @@ TEST(BatchQueue, SaysSoWhenThereAreNoMoreThreads) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
-    EXPECT_THAT(error.what(), HasSubstr("sampler 0 of 2"));
+    EXPECT_THAT(error.what(), HasSubstr("worker thread 0 of 2"));
   }
   pthread_setattr_default_np(&before);
   pthread_attr_destroy(&huge);

@@ -25,7 +25,7 @@ Ids FirstNodes(int64_t n) {
   return ids;
 }
 
-// Runs f, which must throw Error, and returns it.
+// Runs f, which must throw Error, and returns the error.
 template <class F>
 Error ErrorOf(F f) {
   try {
@@ -80,7 +80,7 @@ TEST_P(DataLoader, ShufflesAndDropsAnIncompleteLastBatch) {
   EXPECT_EQ(seen.size(), 1000u);
 }
 
-TEST_P(DataLoader, AnEpochThatIsLeftInTheMiddleLeavesNothingBehind) {
+TEST_P(DataLoader, AbandonedEpochsLeaveNothingBehind) {
   auto loader = Make(1000, {.batch_size = 10});
   for (int64_t epoch = 0; epoch < 20; epoch++) {
     loader.StartEpoch(epoch);
@@ -125,7 +125,7 @@ TEST_P(DataLoader, InOrderOfCompletionEveryBatchComesOnceAndIsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, DataLoader, ::testing::Values(0, 1, 4));
 
-// Authors and papers in two partitions.
+// A graph of authors and papers in two partitions.
 class TypedDataLoader : public ::testing::Test {
  protected:
   static constexpr int64_t kAuthors = 300, kPapers = 700;
@@ -159,7 +159,7 @@ TEST_F(TypedDataLoader, MixesTypesInProportionWhenItShuffles) {
   std::vector<std::set<int64_t>> seen(2);
   for (loader.StartEpoch(0); auto batch = loader.Next();) {
     EXPECT_EQ(batch->seeds[kAuthor].size() + batch->seeds[kPaper].size(), 100u);
-    // 30 expected, standard deviation 4.4.
+    // The expected number is 30, with a standard deviation of 4.4.
     EXPECT_NEAR(static_cast<double>(batch->seeds[kAuthor].size()), 30, 22);
     for (size_t t = 0; t < 2; t++) seen[t].insert(batch->seeds[t].begin(), batch->seeds[t].end());
   }
@@ -208,7 +208,7 @@ TEST_F(TypedDataLoader, FetchesFeaturesPerTypeOfInputsSeedsAndEdges) {
   EXPECT_EQ(batches, 4);
 }
 
-TEST_F(TypedDataLoader, RefusesAtOnceWhatIsNotThere) {
+TEST_F(TypedDataLoader, RejectsUnknownFeaturesAndIdsAtOnce) {
   const auto make = [&](std::vector<Ids> nids, LoaderOptions options) {
     return ErrorOf([&] { DistNodeDataLoader(*graph_, nids, NeighborSampler({2}), options); });
   };
@@ -229,14 +229,14 @@ TEST_F(TypedDataLoader, RefusesAtOnceWhatIsNotThere) {
             ErrorCode::kInvalid);
 }
 
-TEST_F(TypedDataLoader, SaysThatEdgeFeaturesNeedEdgeIds) {
+TEST_F(TypedDataLoader, ReportsThatEdgeFeaturesNeedEdgeIds) {
   DistNodeDataLoader loader(*graph_, FirstNodes(50), NeighborSampler({2}),
                             {.edge_features = {{kCites, "weight"}}, .ntype = kPaper});
   loader.StartEpoch(0);
   EXPECT_THAT(ErrorOf([&] { loader.Next(); }).what(), HasSubstr("edge_ids = true"));
 }
 
-TEST(DataLoaderErrors, AreTold) {
+TEST(DataLoaderErrors, InvalidArgumentsAreReported) {
   ServedGraphFixture files({});
   DistGraph graph(Initialize(files.StandaloneOptions()));
   const auto make = [&](Ids nids, LoaderOptions options) {
@@ -250,10 +250,10 @@ TEST(DataLoaderErrors, AreTold) {
   EXPECT_THROW(AnySampler(std::shared_ptr<NeighborSampler>()), Error);
   EXPECT_THROW(DistGraph(std::shared_ptr<Session>()), Error);
   DistNodeDataLoader loader(graph, Ids{1}, NeighborSampler({2}));
-  EXPECT_THROW(loader.Next(), Error);  // no epoch yet
+  EXPECT_THROW(loader.Next(), Error);  // no epoch has been started
 }
 
-TEST(DataLoaderLife, ALoaderKeepsWhatItNeeds) {
+TEST(DataLoaderLife, ALoaderKeepsItsGraphAlive) {
   ServedGraphFixture served({{0, 1}});
   std::optional<DistNodeDataLoader> loader;
   {
@@ -268,7 +268,7 @@ TEST(DataLoaderLife, ALoaderKeepsWhatItNeeds) {
   EXPECT_EQ(batches, 10);
 }
 
-TEST(DataLoaderErrors, OfAWorkerReachTheTrainer) {
+TEST(DataLoaderErrors, ErrorsOfWorkersReachTheTrainer) {
   ServedGraphFixture served({{0, 1}});
   Options options = served.TrainerOptions(Transport::kTcp);
   options.timeout = std::chrono::milliseconds(300);
@@ -284,7 +284,7 @@ TEST(DataLoaderErrors, OfAWorkerReachTheTrainer) {
     }
   });
   EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
-  EXPECT_THAT(error.what(), HasSubstr("127.0.0.1:"));  // which daemon
+  EXPECT_THAT(error.what(), HasSubstr("127.0.0.1:"));  // the address of the daemon
 }
 
 TEST(DataLoaderErrors, ALoaderIsDestroyedWhileItsWorkersWaitForASilentDaemon) {
@@ -312,7 +312,7 @@ TEST(DataLoaderErrors, ALoaderIsDestroyedWhileItsWorkersWaitForASilentDaemon) {
   served.daemon(0).Signal(SIGCONT);
 }
 
-TEST(DataLoaderErrors, WorkersWaitForADaemonThatHasGoneAllAtOnce) {
+TEST(DataLoaderErrors, WorkersWaitConcurrentlyForALostDaemon) {
   ServedGraphFixture served({{0, 1}});
   Options options = served.TrainerOptions(Transport::kTcp);
   options.timeout = std::chrono::milliseconds(500);

@@ -27,7 +27,7 @@ Ids Tens(int64_t count) {
 
 Ids Copy(std::span<const int64_t> items, const BatchInfo&) { return {items.begin(), items.end()}; }
 
-// Everything the loader delivers in an epoch.
+// Returns all batches of an epoch.
 template <class Loader>
 auto Epoch(Loader& loader, int64_t epoch) {
   std::vector<typename decltype(loader.Next())::value_type> batches;
@@ -66,7 +66,7 @@ TEST_P(DataLoaderWorkers, DropAnIncompleteLastBatch) {
   EXPECT_EQ(exact.num_batches(), 2);
 }
 
-TEST_P(DataLoaderWorkers, ShuffleAnewEachEpochAndTheSameForTheSameSeed) {
+TEST_P(DataLoaderWorkers, ShuffleEachEpochReproducibly) {
   const auto options = With({.batch_size = 7, .shuffle = true, .seed = 5});
   DistDataLoader loader(nullptr, Tens(100), Copy, options);
   DistDataLoader again(nullptr, Tens(100), Copy, options);
@@ -79,10 +79,10 @@ TEST_P(DataLoaderWorkers, ShuffleAnewEachEpochAndTheSameForTheSameSeed) {
     EXPECT_EQ(order, Tens(100));
   }
   EXPECT_EQ(orders.size(), 20u);
-  EXPECT_EQ(orders.count(Flat(Epoch(loader, 3))), 1u);  // epochs may be had again
+  EXPECT_EQ(orders.count(Flat(Epoch(loader, 3))), 1u);  // an epoch can be repeated
 }
 
-TEST_P(DataLoaderWorkers, LeaveNothingOfAnEpochThatWasLeft) {
+TEST_P(DataLoaderWorkers, DropTheRestOfAnAbandonedEpoch) {
   DistDataLoader loader(nullptr, Tens(100), Copy, With({.batch_size = 10, .queue_size = 4}));
   for (int64_t epoch = 0; epoch < 30; epoch++) {
     loader.StartEpoch(epoch);
@@ -91,11 +91,11 @@ TEST_P(DataLoaderWorkers, LeaveNothingOfAnEpochThatWasLeft) {
   EXPECT_EQ(Flat(Epoch(loader, 30)), Tens(100));
 }
 
-TEST_P(DataLoaderWorkers, DeliverWhatCollateThrowsAtOnceAndGoOn) {
+TEST_P(DataLoaderWorkers, RethrowExceptionsOfCollateAndContinue) {
   DistDataLoader loader(
       nullptr, Tens(50),
       [](std::span<const int64_t> items, const BatchInfo& info) -> Ids {
-        if (info.index == 2 && info.epoch == 0) throw std::string("not even an exception");
+        if (info.index == 2 && info.epoch == 0) throw std::string("not an exception class");
         return {items.begin(), items.end()};
       },
       With({.batch_size = 10}));
@@ -107,7 +107,7 @@ TEST_P(DataLoaderWorkers, DeliverWhatCollateThrowsAtOnceAndGoOn) {
   EXPECT_EQ(Flat(Epoch(loader, 1)), Tens(50));
 }
 
-TEST_P(DataLoaderWorkers, TellABatchItsPlaceAndASeedOfItsOwn) {
+TEST_P(DataLoaderWorkers, GiveEachBatchItsIndexAndItsOwnSeed) {
   DistDataLoader loader(
       nullptr, Tens(100), [](std::span<const int64_t>, const BatchInfo& info) { return info; },
       With({.batch_size = 10, .shuffle = true, .seed = 1}));
@@ -120,7 +120,7 @@ TEST_P(DataLoaderWorkers, TellABatchItsPlaceAndASeedOfItsOwn) {
       seeds[info.seed]++;
     }
   }
-  EXPECT_EQ(seeds.size(), 20u);  // 10 batches of two epochs, one of them twice
+  EXPECT_EQ(seeds.size(), 20u);  // 10 batches in each of two epochs, one of which is repeated
   for (const auto& [seed, times] : seeds) EXPECT_LE(times, 2);
 }
 
@@ -138,7 +138,7 @@ TEST_P(DataLoaderWorkers, TakeItemsOfAnyKind) {
   EXPECT_EQ(seen, std::multiset<Typed>(items.begin(), items.end()));
 }
 
-TEST_P(DataLoaderWorkers, MakeNoBatchesOfNothing) {
+TEST_P(DataLoaderWorkers, MakeNoBatchesOfAnEmptyDataset) {
   DistDataLoader loader(nullptr, Ids{}, Copy, With({.shuffle = true}));
   EXPECT_EQ(loader.num_batches(), 0);
   EXPECT_TRUE(Epoch(loader, 0).empty());
@@ -174,13 +174,13 @@ TEST(DistDataLoader, HasAsManyWorkersAsTheSessionHasSamplers) {
                                                     [&] { return threads.size() >= 3; });
                         },
                         {.batch_size = 1});
-  session.reset();  // the loader keeps it
+  session.reset();  // the loader keeps it alive
   for (bool three : Epoch(loader, 0)) EXPECT_TRUE(three);
   EXPECT_EQ(threads.size(), 3u);
   EXPECT_EQ(threads.count(std::this_thread::get_id()), 0u);
 }
 
-TEST(DistDataLoader, RefusesOptionsOutOfBoundsAndNextWithoutAnEpoch) {
+TEST(DistDataLoader, RejectsOptionsOutOfBoundsAndNextWithoutAnEpoch) {
   for (const DataLoaderOptions& options :
        std::vector<DataLoaderOptions>{{.batch_size = 0},
                                       {.batch_size = -5},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches of edges: positive and negative ones, and what the blocks must not show.
+// Tests batches of edges: positive and negative edges, and the edges that blocks must not contain.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class EdgeLoader : public ::testing::Test {
     }
     return batches;
   }
-  // (src, dst) of a batch's pairs, type-wise.
+  // Returns the (src, dst) pairs of a batch as type-wise ids.
   static std::vector<Pair> Ends(const DistGraph& graph, const EdgeBatch& batch, EdgeTypeId e,
                                 const std::vector<PairEdges>& pairs) {
     const auto& src = batch.seeds[static_cast<size_t>(graph.schema().src_type(e))];
@@ -51,7 +51,7 @@ class EdgeLoader : public ::testing::Test {
     }
     return ends;
   }
-  // How many sampled edges of a type satisfy a predicate of (id, src, dst).
+  // Returns how many sampled edges of a type satisfy a predicate of (id, src, dst).
   template <class F>
   static int Count(const DistGraph& graph, const EdgeBatch& batch, EdgeTypeId e, F&& f) {
     int count = 0;
@@ -129,7 +129,7 @@ TEST_F(EdgeLoader, ExcludedEdgesAreInNoBlock) {
       EdgeLoaderOptions edges;
       edges.exclude = exclude;
       edges.reverse_etypes = {{cites, cites}};
-      // Any mapping will do to see it applied: the edge after.
+      // Any mapping shows whether it is applied; here each edge maps to the next one.
       edges.reverse_eids.resize(4);
       for (int64_t id = 0; id < graph.num_edges(cites); id++) {
         edges.reverse_eids[static_cast<size_t>(cites)].push_back((id + 1) % graph.num_edges(cites));
@@ -162,7 +162,7 @@ TEST_F(EdgeLoader, ExcludedEdgesAreInNoBlock) {
   }
 }
 
-TEST_F(EdgeLoader, BatchesAreTheSameHoweverTheGraphIsReached) {
+TEST_F(EdgeLoader, BatchesAreTheSameForEveryTransport) {
   const auto epoch = [](const DistGraph& graph, int workers) {
     EdgeLoaderOptions edges;
     edges.exclude = ExcludeEdges::kReverseTypes;
@@ -204,9 +204,9 @@ TEST_F(EdgeLoader, NothingIsExcludedFromAnotherGraph) {
   EXPECT_GE(Count(graph, batches.at(0), 2, mine), 50);
 }
 
-TEST_F(EdgeLoader, FeaturesOfBlocksAreThoseOfTheGraphThatIsSampled) {
+TEST_F(EdgeLoader, BlockFeaturesComeFromTheSampledGraph) {
   const DistGraph graph = Standalone();
-  // The same nodes, and other edges with other weights.
+  // A graph with the same nodes and other edges, which have other weights.
   const ServedGraphFixture other(TypedGraph(200, 300, 9), {});
   const DistGraph sampled(Initialize(other.StandaloneOptions()));
   EdgeLoaderOptions edges;
@@ -229,7 +229,7 @@ TEST_F(EdgeLoader, FeaturesOfBlocksAreThoseOfTheGraphThatIsSampled) {
               graph.edata("weight", 2).Read(batch.positive[2].edge_ids));
 }
 
-// Gives what it was made with.
+// A negative sampler that returns the edges with which it was made.
 class FixedNegatives final : public NegativeSampler {
  public:
   explicit FixedNegatives(NegativeEdges edges) : edges_(std::move(edges)) {}
@@ -262,7 +262,7 @@ TEST_F(EdgeLoader, NegativesOfAnySamplerAreChecked) {
   EXPECT_THAT(error({{0, 1}, {1}}), HasSubstr("2 sources and 1 destinations"));
 }
 
-TEST_F(EdgeLoader, BadInputIsRefusedWhenItIsMade) {
+TEST_F(EdgeLoader, TheConstructorRejectsInvalidArguments) {
   const DistGraph graph = Standalone();
   const auto error = [&](std::vector<int64_t> eids, EdgeTypeId e, EdgeLoaderOptions edges) {
     try {

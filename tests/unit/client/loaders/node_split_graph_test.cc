@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splitting by features of graphs: in one process, served, and as DGL wrote them.
+// Tests splitting by features of graphs: in-process, served by daemons, and from files written by
+// DGL.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,8 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 90 nodes in 3 partitions with the features "trainer_id", "mask" and others, and edges with
-// "mask".
+// A graph of 90 nodes in 3 partitions, with the features "trainer_id", "mask" and others, and edges
+// with "mask".
 class GraphSplit : public ::testing::Test {
  protected:
   static constexpr int64_t kNodes = 90, kEdges = 400;
@@ -53,7 +54,7 @@ class GraphSplit : public ::testing::Test {
   std::string part_config_;
 };
 
-TEST_F(GraphSplit, EveryTrainerOfASessionGetsItsOwn) {
+TEST_F(GraphSplit, EveryTrainerOfASessionGetsItsShare) {
   for (int world : {1, 2, 3, 6, 7}) {
     for (bool force_even : {true, false}) {
       Ids nodes, edges;
@@ -64,7 +65,7 @@ TEST_F(GraphSplit, EveryTrainerOfASessionGetsItsOwn) {
         const Ids my_edges = EdgeSplit(graph, graph.edata("mask"), options);
         nodes.insert(nodes.end(), mine.begin(), mine.end());
         edges.insert(edges.end(), my_edges.begin(), my_edges.end());
-        // The same from a mask of this process, and for another's rank.
+        // A mask in memory gives the same result, also for another rank.
         const Tensor node_mask = graph.ndata("mask").Slice(0, graph.num_nodes());
         const Tensor edge_mask = graph.edata("mask").Slice(0, graph.num_edges());
         EXPECT_EQ(NodeSplit(graph, node_mask, 0, options), mine);
@@ -89,7 +90,7 @@ TEST_F(GraphSplit, TrainerIdsDecideWithinAPartition) {
   const auto ids = all_ids.as<int64_t>();
   const IdMap& map = graph.partition_book().nodes();
   for (bool force_even : {true, false}) {
-    for (int world : {1, 2, 3, 4, 6, 9}) {  // of 6 trainers: a multiple, and not
+    for (int world : {1, 2, 3, 4, 6, 9}) {  // with 6 trainer ids: divisors, multiples and others
       std::vector<Ids> pieces;
       for (int rank = 0; rank < world; rank++) {
         pieces.push_back(NodeSplit(graph, graph.ndata("mask"),
@@ -100,7 +101,7 @@ TEST_F(GraphSplit, TrainerIdsDecideWithinAPartition) {
         EXPECT_TRUE(std::is_sorted(pieces.back().begin(), pieces.back().end()));
       }
       EXPECT_LE(force_even ? Spread(pieces) : 0, 1u);
-      // Going from trainer to trainer, (partition, trainer id) never goes back.
+      // In order of trainers, (partition, trainer id) never decreases.
       std::pair<PartId, int64_t> before{0, 0};
       Ids all;
       for (const Ids& piece : pieces) {
@@ -120,7 +121,7 @@ TEST_F(GraphSplit, TrainerIdsDecideWithinAPartition) {
   }
 }
 
-TEST_F(GraphSplit, RefusesWhatIsNoMaskAndWhatAreNoTrainerIds) {
+TEST_F(GraphSplit, RejectsInvalidMasksAndTrainerIds) {
   const DistGraph graph = Trainer(0, 1);
   const auto refused = [&](const DistTensor& mask, const SplitOptions& options) {
     try {
@@ -161,10 +162,10 @@ TEST(NodeSplitServed, WithoutForceEvenOtherPartitionsAreNotRead) {
   served.daemon(0).Signal(SIGKILL);
   served.daemon(0).Wait();
   EXPECT_GT(NodeSplit(graph, mask, {.force_even = false}).size(), 0u);
-  EXPECT_THROW(NodeSplit(graph, mask), Error);  // this one reads all
+  EXPECT_THROW(NodeSplit(graph, mask), Error);  // force_even reads the whole mask
 }
 
-// Files that DGL wrote.
+// Files that were written by DGL.
 struct DglFiles {
   explicit DglFiles(const std::string& name) {
     test::CopyUnpacked(test::SourceFixtureRoot() + "/" + name, folder / name);
@@ -174,7 +175,7 @@ struct DglFiles {
   Options options;
 };
 
-TEST(NodeSplitDgl, TrainersGetWhatDglCutOutForThem) {
+TEST(NodeSplitDgl, TrainersGetTheNodesThatDglAssignedToThem) {
   const DglFiles files("sbm_2p_trainers2");
   const DistGraph graph(Initialize(files.options));
   const Tensor trainers = graph.ndata("trainer_id").Slice(0, graph.num_nodes());
@@ -194,13 +195,13 @@ TEST(NodeSplitDgl, TrainersGetWhatDglCutOutForThem) {
       }
       const Tensor mask = graph.ndata("train_mask").Slice(0, graph.num_nodes());
       EXPECT_EQ(all, static_cast<int64_t>(SetIn(mask).size()));
-      // All of them, but for what evenness takes.
+      // The trainer gets nearly all of its nodes; the rest is due to even sizes.
       EXPECT_GT(own, all * 9 / 10) << world << " " << force_even;
     }
   }
 }
 
-TEST(NodeSplitDgl, BooksThatMapEveryNodeAreSplitByOwner) {
+TEST(NodeSplitDgl, MappedBooksAreSplitByOwner) {
   const DglFiles files("legacy091_noreshuffle_2p");
   const DistGraph graph(Initialize(files.options));
   ASSERT_FALSE(graph.partition_book().nodes().is_range());

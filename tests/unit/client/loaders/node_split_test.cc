@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// sizes[t][p]: what partition p owns of type t.
+// Makes a map in which partition p owns sizes[t][p] objects of type t.
 IdMap RangeMap(const std::vector<Ids>& sizes) {
   std::vector<std::vector<IdMap::Range>> ranges(sizes.size());
   int64_t at = 0;
@@ -38,7 +38,8 @@ PartitionBook BookOf(IdMap nodes) {
   return PartitionBook(std::move(nodes), RangeMap(no_edges));
 }
 
-// Which piece every trainer of a job gets, checked to hold each chosen one exactly once.
+// Returns the share of every trainer of a job, after checking that each chosen id occurs exactly
+// once.
 std::vector<Ids> SplitAmong(const PartitionBook& book, const Tensor& mask, int32_t type, int world,
                             bool force_even) {
   std::vector<Ids> pieces;
@@ -54,7 +55,8 @@ std::vector<Ids> SplitAmong(const PartitionBook& book, const Tensor& mask, int32
   return pieces;
 }
 
-// A random book of up to 6 partitions, some of them empty, and a random mask, some all or nothing.
+// A random book of up to 6 partitions, some of them empty, and a random mask, sometimes all 0 or
+// all 1.
 struct RandomCase {
   explicit RandomCase(uint64_t seed) : random(seed) {
     const auto parts = static_cast<PartId>(1 + random.Below(6));
@@ -85,7 +87,8 @@ TEST(NodeSplit, GivesEveryChosenNodeToExactlyOneTrainerEvenly) {
     const RandomCase some(seed);
     const auto pieces = SplitAmong(some.book, some.mask, 0, some.world, true);
     EXPECT_LE(Spread(pieces), 1u) << seed;
-    // In partition order: no trainer's last partition lies after the next one's first.
+    // In order of partitions, the last partition of a trainer is not after the first one of the
+    // next.
     PartId before = 0;
     for (const Ids& piece : pieces) {
       PartId first = some.book.num_partitions(), last = before;
@@ -123,7 +126,7 @@ TEST(NodeSplit, WithoutForceEvenTrainersStayInTheirPartitionsAndDivideThemEvenly
 }
 
 TEST(NodeSplit, WithOneTrainerPerPartitionCutsWhereDglCuts) {
-  // 7 ones among 3 trainers: the first gets one more.
+  // Divides 7 chosen nodes among 3 trainers: the first one gets one more.
   const PartitionBook book = BookOf(RangeMap({{4, 4, 4}}));
   const Tensor mask = Mask(12, [](size_t i) { return i != 1 && i < 8; });
   const auto pieces = SplitAmong(book, mask, 0, 3, true);
@@ -164,7 +167,7 @@ TEST(NodeSplit, CutsMasksOfManyBlocks) {
   SplitAmong(book, mask, 0, 6, false);
 }
 
-TEST(NodeSplit, RefusesWhatMakesNoSense) {
+TEST(NodeSplit, RejectsInvalidArguments) {
   const PartitionBook book = BookOf(RangeMap({{3, 4}}));
   const Tensor mask = Mask(7, [](size_t) { return true; });
   const auto refused = [&](const Tensor& some, int32_t type, const SplitOptions& options) {

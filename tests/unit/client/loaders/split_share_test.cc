@@ -20,7 +20,7 @@ TEST(SplitShare, PiecesCoverEverythingAndDifferByAtMostOne) {
       }
     }
   }
-  const int64_t large = int64_t{1} << 62;  // no overflow on the way
+  const int64_t large = int64_t{1} << 62;  // intermediate results must not overflow
   EXPECT_EQ(PieceBegin(large, 1 << 20, 1 << 20), large);
 }
 
@@ -52,7 +52,7 @@ TEST(SplitShare, EvenSharesAreConsecutive) {
   }
 }
 
-TEST(SplitShare, EveryPartitionBelongsToSomebodyWhole) {
+TEST(SplitShare, EveryPartitionIsAssignedCompletely) {
   for (PartId parts = 1; parts <= 12; parts++) {
     for (int world = 1; world <= 30; world++) {
       std::vector<std::vector<int64_t>> pieces(static_cast<size_t>(parts));
@@ -62,7 +62,7 @@ TEST(SplitShare, EveryPartitionBelongsToSomebodyWhole) {
         EXPECT_FALSE(own.empty());
         EXPECT_TRUE(world < parts || own.size() == 1);
         for (const PartPiece& piece : own) {
-          if (world % parts == 0) {  // as graphctl launch numbers trainers
+          if (world % parts == 0) {  // the numbering of graphctl launch
             EXPECT_EQ(piece.part, rank / (world / parts));
             EXPECT_EQ(piece.index, rank % (world / parts));
           }

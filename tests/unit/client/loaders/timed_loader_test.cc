@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaders whose seeds ask at times of their own.
+// Tests loaders whose seeds have query times.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using Event = std::pair<int64_t, int64_t>;  // node, time
 
 class TimedLoader : public ServedPickGraph {
  protected:
-  // 90 papers and 30 authors, most of them several times, at times that no two share.
+  // Returns 90 papers and 30 authors, most of them several times, with pairwise different times.
   static std::vector<Ids> Nodes() {
     std::vector<Ids> nids(2);
     for (int64_t i = 0; i < 30; i++) nids[0].push_back(i * 7 % kPickAuthors % 11);
@@ -35,7 +35,7 @@ class TimedLoader : public ServedPickGraph {
     std::iota(times[1].begin(), times[1].end(), -50);
     return times;
   }
-  // What the sampler gives for the batch's seeds if it is asked directly.
+  // Returns the batch that the sampler makes for the same seeds when it is called directly.
   static MiniBatch Direct(const BlockSampler& sampler, const NodeBatch& batch) {
     BatchRequest request{batch.seeds, 0};
     request.seed_times = batch.seed_times;
@@ -44,7 +44,7 @@ class TimedLoader : public ServedPickGraph {
   }
 };
 
-TEST_F(TimedLoader, SeedsHaveTheirTimesThroughShufflingAndCutting) {
+TEST_F(TimedLoader, SeedsKeepTheirTimesInShuffledBatches) {
   const TemporalSampler sampler({3, 3}, {.column = "time", .edge_ids = true});
   const auto nids = Nodes(), times = Times();
   for (int workers : {0, 3}) {
@@ -84,7 +84,7 @@ TEST_F(TimedLoader, TimesMayBeFloatingPointNumbersOfOneType) {
   ExpectSameBatch(Direct(sampler, *batch), *batch);
 }
 
-TEST_F(TimedLoader, EndsOfEdgesAskAtTheTimeOfTheirEdge) {
+TEST_F(TimedLoader, EndpointsHaveTheTimeOfTheirEdge) {
   const EdgeTypeId cites = 2;
   const auto& known = known_[2];
   Ids eids, times;
@@ -123,7 +123,7 @@ TEST_F(TimedLoader, EndsOfEdgesAskAtTheTimeOfTheirEdge) {
   EXPECT_EQ(delivered, known.size());
 }
 
-TEST_F(TimedLoader, RefusesTimesThatDoNotFit) {
+TEST_F(TimedLoader, RejectsTimesThatDoNotFit) {
   const TemporalSampler sampler({2}, {.column = "time"});
   const auto nodes = [&](std::vector<Ids> times) {
     LoaderOptions options;
@@ -137,7 +137,7 @@ TEST_F(TimedLoader, RefusesTimesThatDoNotFit) {
   ExpectError([&] { nodes({{1}}); }, ErrorCode::kInvalid, "0 times for 2 nodes");
   ExpectError([&] { nodes({{1}, {2, 3}, {}}); }, ErrorCode::kInvalid, "times of 3 node types");
   ExpectError([&] { nodes({}); }, ErrorCode::kInvalid, "0 times for 1 seeds");
-  // A sampler that has each node once can't tell which of its times is meant.
+  // A sampler that has each node once cannot choose between the times of a node.
   LoaderOptions options{.seed_times = {{}, {5, 6, 7}}};
   DistNodeDataLoader twice(*alone_, std::vector<Ids>{{}, {2, 3, 2}}, NeighborSampler({2}), options);
   twice.StartEpoch(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SampleNeighbors and SampleEtypeNeighbors with all of their options, against the whole graph.
+// Tests SampleNeighbors and SampleEtypeNeighbors with all of their options against the whole graph.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-// Three partitions; only "cites" has the mask "use", 1 for two edges of three.
+// A graph in three partitions; only "cites" has the mask "use", which is 1 for two of three edges.
 class EtypeNeighbors : public ::testing::Test {
  protected:
   static constexpr int64_t kAuthors = 60, kPapers = 80;
@@ -40,7 +40,8 @@ class EtypeNeighbors : public ::testing::Test {
     for (int64_t i = 0; i < kPapers; i++) papers_.push_back(i);
   }
 
-  // The edges of a type that begin (or end) in the node and that `use`, if given, shows.
+  // Returns the edges of a type that begin (or end) in the node and, if `used`, are set in the
+  // mask.
   Ids EdgesOf(EdgeTypeId etype, Direction direction, int64_t node, bool used) const {
     Ids all(static_cast<size_t>(graph_->num_edges(etype)));
     for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<int64_t>(i);
@@ -99,7 +100,7 @@ TEST_F(EtypeNeighbors, TypesWithoutTheProbabilityAreUniform) {
   }
 }
 
-TEST_F(EtypeNeighbors, ProbabilityDirectionAndExcludedEdgesGoTogether) {
+TEST_F(EtypeNeighbors, ProbabilityDirectionAndExclusionCombine) {
   const Ids excluded{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   for (Direction direction : {Direction::kIn, Direction::kOut}) {
     const Neighbors sample = SampleNeighbors(
@@ -113,7 +114,7 @@ TEST_F(EtypeNeighbors, ProbabilityDirectionAndExcludedEdgesGoTogether) {
   }
 }
 
-TEST_F(EtypeNeighbors, WithReplacementRowsAreFullAndEdgesOfWeightZeroAreNeverThere) {
+TEST_F(EtypeNeighbors, WithReplacementRowsAreFullAndOmitEdgesOfWeightZero) {
   const Neighbors sample = SampleNeighbors(
       *graph_, papers_, {.fanout = 20, .replace = true, .edge_ids = true, .prob = "use"}, cites_);
   for (size_t i = 0; i < papers_.size(); i++) {
@@ -124,7 +125,7 @@ TEST_F(EtypeNeighbors, WithReplacementRowsAreFullAndEdgesOfWeightZeroAreNeverThe
   }
 }
 
-TEST_F(EtypeNeighbors, WhatMakesNoSenseIsRefused) {
+TEST_F(EtypeNeighbors, InvalidArgumentsAreRejected) {
   const auto code = [&](const std::vector<int>& fanouts, const std::string& prob) {
     try {
       SampleEtypeNeighbors(*graph_, {{}, papers_}, fanouts, {.prob = prob});

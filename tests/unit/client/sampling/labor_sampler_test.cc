@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LABOR over partitions: seeds share neighbours, and each row is still a fair sample.
+// Tests LABOR over partitions: seeds share neighbours, and each row remains an unbiased sample.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace {
 constexpr int64_t kNodes = 600;
 constexpr int kDegree = 20, kFanout = 5;
 
-// Every node has 20 different in-neighbours. Weights are 0, 1 or 4 by the edge.
+// Returns a graph in which every node has 20 different in-neighbours. An edge's weight is 0, 1 or
+// 4.
 RawGraph RegularGraph() {
   EdgeList list;
   CounterRng random(9);
@@ -73,12 +74,13 @@ TEST_P(Labor, SeedsShareNeighborsAndRowsAreExact) {
     }
     std::printf("column '%s': %.1f different sources, drawn independently %.1f\n", column,
                 static_cast<double>(labor) / 20, static_cast<double>(independent) / 20);
-    // Weights that are the edges' own, not their sources', leave less to share.
+    // Weights that depend on the edge and not only on its source permit less sharing.
     EXPECT_LT(labor * 10, independent * (*column ? 9 : 6));
   }
 }
 
-// How often each in-edge of the first ten seeds was picked in `batches` batches: [row][place].
+// Returns how often each in-edge of the first ten seeds was sampled in `batches` batches:
+// [row][place].
 std::vector<std::vector<uint64_t>> Hits(const DistGraph& graph, std::span<const int64_t> seeds,
                                         const std::string& column, uint64_t batches) {
   SamplingRule pick{0, Direction::kIn, SamplingMethod::kUniform, kAllNeighbors};
@@ -106,7 +108,7 @@ TEST_P(Labor, EveryNeighborOfARowIsEquallyLikelySoThatMeansAreUnbiased) {
   }
 }
 
-TEST_P(Labor, NeighborsOfLargerWeightComeMoreOftenAndThoseOfNoneNever) {
+TEST_P(Labor, NeighborsAreSampledByWeightAndNeverWithWeightZero) {
   const auto hits = Hits(*graph_, seeds_, "p", 2000);
   const Neighbors all = SampleNeighbors(*graph_, std::span(seeds_).first(10), {.edge_ids = true});
   const Tensor p = graph_->edata("p").Read(all.edge_ids);
@@ -144,7 +146,7 @@ TEST(LaborOfTypes, EdgeTypesFromOneNodeTypeShareNeighbors) {
   const MiniBatch batch = LaborSampler({3, 3}).Sample(graph, {{}, {0, 7, 29}}, 4);
   const auto& edges = batch.blocks[1].edges;
   EXPECT_EQ(edges[0].indices, edges[1].indices);
-  // Every row has the same 40 neighbours, and so every seed the same 3.
+  // Every row has the same 40 neighbours, so every seed has the same 3.
   EXPECT_EQ(batch.blocks[1].src_nodes[0].size(), 3u);
   const MiniBatch direct = NeighborSampler({3, 3}, {.method = SamplingMethod::kLabor})
                                .Sample(graph, {{}, {0, 7, 29}}, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LADIES: which sources are drawn, how often, and how their edges are weighed.
+// Tests LADIES: which sources are chosen, how often, and the weights of their edges.
 #include "graphd/layer_sampler.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@
 namespace graphd::testing {
 namespace {
 
-// Nodes 0 and 1 are the destinations. Node 0 has a self loop; node 2 two edges to node 0.
+// The edges into the destinations, nodes 0 and 1. Node 0 has a self loop; node 2 has two edges to
+// node 0.
 struct Entry {
   uint32_t src, dst;
   float p;
@@ -43,7 +44,8 @@ RawGraph SmallGraph() {
   return graph;
 }
 
-// Squared column norms over the destinations, by source; unweighted entries are 1 / in-degree.
+// Returns squared column norms over the destinations, by source; unweighted entries are 1 /
+// in-degree.
 std::vector<double> Norms(bool weighted) {
   std::map<std::pair<uint32_t, uint32_t>, double> matrix;  // (src, dst)
   for (const Entry& entry : kEntries) {
@@ -87,7 +89,7 @@ TEST_P(SmallLayers, SourcesAreDrawnInProportionToTheirColumns) {
       std::sort(outcome.begin(), outcome.end());
       counts[outcome]++;
     }
-    // Node 0, a destination, is drawn like others, and is there anyway.
+    // Node 0, a destination, takes part in the draw but is included in any case.
     Probabilities expected;
     for (const auto& [set, probability] : AsSets(Successive(Norms(*column != 0), 2, false))) {
       Outcome others;
@@ -100,9 +102,9 @@ TEST_P(SmallLayers, SourcesAreDrawnInProportionToTheirColumns) {
   }
 }
 
-// In the row of node 0 the self loop's source is always there, so that weights relative to its own
-// tell what the others were divided by.
-TEST_P(SmallLayers, DividedByTheirChancesSumsAreUnbiased) {
+// The source of the self loop of node 0 is always included, so weights in this row relative to that
+// of the self loop show the factor by which the others were divided.
+TEST_P(SmallLayers, WeightedSumsAreUnbiased) {
   const LayerSampler sampler({2}, {"p"});
   std::vector<double> sum(8, 0), squares(8, 0);
   for (uint64_t seed = 0; seed < kTrials; seed++) {
@@ -133,7 +135,7 @@ TEST_P(SmallLayers, WithAllSourcesWeightsAreTheRowsOfTheMatrix) {
   const Block& block = batch.blocks[0];
   const BlockEdges& edges = block.edges[0];
   const Tensor p = graph_->edata("p").Read(edges.edge_ids);
-  ASSERT_EQ(edges.indices.size(), 9u) << "edges of weight 0 are none";
+  ASSERT_EQ(edges.indices.size(), 9u) << "edges of weight 0 are ignored";
   for (size_t v = 0; v < 2; v++) {
     const double total = v == 0 ? 5 : 4;
     for (size_t k = Index(edges.indptr[v]); k < Index(edges.indptr[v + 1]); k++) {
@@ -162,7 +164,8 @@ class Layers : public ServedPickGraph {
   }
 };
 
-// All known edges from the block's sources to its destinations, and no others; rows sum to 1.
+// Expects all known edges from the block's sources to its destinations and no others; rows sum to
+// 1.
 void ExpectAllEdgesOfSources(const Schema& schema, const Block& block, const std::string& column,
                              const std::vector<std::vector<KnownEdge>>& known,
                              const std::vector<std::vector<int64_t>>& exclude) {
@@ -228,7 +231,7 @@ TEST_F(Layers, NodeTypesHaveFanoutsOfTheirOwn) {
             batch.blocks[0].num_dst[0] + 2);
 }
 
-TEST_F(Layers, LayersAreTheSameHoweverPartitionsAreReached) {
+TEST_F(Layers, LayersAreTheSameForEveryTransport) {
   for (const char* column : {"", "w", "mask"}) {
     const LayerSampler sampler({6, 4}, {column, true});
     const MiniBatch expected = sampler.Sample(*alone_, Request());

@@ -50,7 +50,7 @@ TEST(Negative, DestinationsOfSourcesAreUniform) {
   ExpectUniform(by_place, 1, "the first destination of batches");
 }
 
-// Pairs as one number each.
+// Returns the pairs, each encoded as one number.
 Outcome Pairs(const NegativeEdges& edges, int64_t destinations) {
   Outcome pairs;
   for (size_t i = 0; i < edges.src.size(); i++) {
@@ -59,7 +59,7 @@ Outcome Pairs(const NegativeEdges& edges, int64_t destinations) {
   return pairs;
 }
 
-// All pairs of an edge type that are no edges, and no self loops unless these are wanted.
+// Returns all pairs of an edge type that are not edges; self loops only if `loops` is set.
 Outcome Unconnected(const CutGraph& graph, EdgeTypeId etype, bool loops) {
   const int64_t sources = graph->num_nodes(graph->schema().src_type(etype));
   const int64_t destinations = graph->num_nodes(graph->schema().dst_type(etype));
@@ -79,7 +79,7 @@ Outcome Unconnected(const CutGraph& graph, EdgeTypeId etype, bool loops) {
   return pairs;
 }
 
-TEST(Negative, GlobalPairsAreUniformAmongThoseThatAreNoEdges) {
+TEST(Negative, GlobalPairsAreUniformAmongNonEdges) {
   const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges), 3);
   for (bool loops : {false, true}) {
     for (double redundancy : {0.0, 2.0}) {
@@ -106,7 +106,7 @@ TEST(Negative, GlobalPairsWithoutReplacementAreUniformSets) {
   ExpectDistribution(counts, UniformSets(Unconnected(graph, 0, false), 2), "sets of two");
 }
 
-TEST(Negative, MoreGlobalPairsThanThereAreGiveAllOfThem) {
+TEST(Negative, RequestingMoreGlobalPairsThanExistReturnsAll) {
   const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges), 2);
   Outcome all = Pairs(GlobalUniformNegatives(*graph, 1000), kTinyNodes);
   std::sort(all.begin(), all.end());
@@ -122,7 +122,7 @@ TEST(Negative, MoreGlobalPairsThanThereAreGiveAllOfThem) {
   EXPECT_EQ(GlobalUniformNegatives(*one, 3, {.exclude_self_loops = false}).src.size(), 1u);
 }
 
-TEST(Negative, GlobalPairsOfTypedEdgesMayHaveEqualNumbers) {
+TEST(Negative, GlobalPairsOfTypedEdgesMayHaveEqualIds) {
   const CutGraph graph(TypedGraph(8, 10, 1), 2);
   const std::vector<int64_t> src{0, 1, 2}, dst{3, 4, 5};
   Counts counts;
@@ -135,14 +135,14 @@ TEST(Negative, GlobalPairsOfTypedEdgesMayHaveEqualNumbers) {
   std::vector<uint64_t> by_pair;
   for (uint64_t pair : possible) by_pair.push_back(counts[{pair}]);
   EXPECT_EQ(counts.size(), possible.size()) << "some pair is an edge";
-  // Twelve of them exclude one another.
+  // Twelve of the pairs exclude one another.
   ExpectUniform(by_pair, 1 - 12.0 / static_cast<double>(possible.size()), "author, paper");
   EXPECT_EQ(ns::GlobalUniform(4).Sample(*graph, 1, src, dst, 7).dst,
             ns::GlobalUniform(4).Sample(*graph, 1, src, dst, 7).dst);
   EXPECT_TRUE(ns::GlobalUniform(4).Sample(*graph, 1, {}, {}, 7).src.empty());
 }
 
-TEST(Negative, SenselessArgumentsAreErrors) {
+TEST(Negative, InvalidArgumentsAreErrors) {
   const CutGraph graph(TypedGraph(20, 30, 1));
   const std::vector<int64_t> one{1}, two{1, 2}, high{20}, low{-1};
   const auto sample = [&](EdgeTypeId etype, std::span<const int64_t> src,

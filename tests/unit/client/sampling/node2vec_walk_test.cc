@@ -25,9 +25,10 @@ Bias SecondOrder(const std::vector<TinyEdge>& edges, double p, double q) {
   };
 }
 
-TEST(Node2vecWalk, EveryWalkIsAsLikelyAsItShouldBe) {
+TEST(Node2vecWalk, EveryWalkHasItsExactProbability) {
   const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges), 3);
-  // At the ends of the list proposals are hardly ever accepted, so that lists are drawn from.
+  // With the first and last parameters nearly all proposals are rejected, so that neighbour lists
+  // are used.
   constexpr std::pair<double, double> kParameters[] = {{1, 1}, {0.25, 4},  {4, 0.25},
                                                        {2, 1}, {1e4, 1e4}, {1e-4, 1}};
   for (const auto& [p, q] : kParameters) {
@@ -47,8 +48,8 @@ TEST(Node2vecWalk, EveryWalkIsAsLikelyAsItShouldBe) {
   }
 }
 
-TEST(Node2vecWalk, LongListsAreDrawnFromInPortions) {
-  // From 1 to the hub, and on: what lies there is far, and all of it as likely.
+TEST(Node2vecWalk, LongNeighborListsAreReadInPortions) {
+  // A walk goes from 1 to the hub and on. All next nodes are equally far, so equally likely.
   constexpr uint32_t kDegree = 3000;
   EdgeList edges{{1, 0}};
   for (uint32_t v = 2; v < 2 + kDegree; v++) edges.push_back({0, v});
@@ -66,8 +67,8 @@ TEST(Node2vecWalk, LongListsAreDrawnFromInPortions) {
   ExpectUniform(groups, 1, "nodes after a hub");
 }
 
-TEST(Node2vecWalk, EdgesOfAMaskWeighTheSameWhenListsAreDrawnFrom) {
-  // From 1 to 0, and on to 2, 3 and 4, which are far; the edge to 4 is masked out.
+TEST(Node2vecWalk, MaskedEdgesHaveEqualWeightsInNeighborLists) {
+  // A walk goes from 1 to 0 and on to 2, 3 or 4, which are far; the edge to 4 is masked out.
   RawGraph raw = HomogeneousGraph(5, {{1, 0}, {0, 2}, {0, 3}, {0, 4}});
   RawFeature mask{"mask", Tensor::Empty(DType::kInt8, {4})};
   const int8_t values[] = {1, 1, -100, 0};
@@ -75,7 +76,7 @@ TEST(Node2vecWalk, EdgesOfAMaskWeighTheSameWhenListsAreDrawnFrom) {
   raw.edges[0].features.push_back(std::move(mask));
   const CutGraph graph(raw, 2);
   const std::vector<int64_t> seeds(2000, graph.New(1));
-  for (double q : {1.0, 1e6}) {  // by proposals, and from lists
+  for (double q : {1.0, 1e6}) {  // by proposals, and from neighbour lists
     std::vector<uint64_t> reached(2);
     const Walks walks = Node2vecWalk(*graph, seeds, 1, q, 2, {.prob = "mask"});
     for (size_t w = 0; w < walks.count; w++) {
@@ -112,7 +113,7 @@ TEST(Node2vecWalk, EdgeIdsNameTheEdgesOfTheWalk) {
   }
 }
 
-TEST(Node2vecWalk, WalksEndWhereNoEdgeLeadsOn) {
+TEST(Node2vecWalk, WalksEndAtNodesWithoutEdges) {
   RawGraph raw = HomogeneousGraph(4, {{0, 1}, {1, 2}, {1, 3}});
   raw.edges[0].features.push_back({"mask", Column<bool>({true, false, true})});
   const CutGraph graph(raw, 2);
@@ -124,7 +125,7 @@ TEST(Node2vecWalk, WalksEndWhereNoEdgeLeadsOn) {
   EXPECT_EQ(Node2vecWalk(*graph, seeds, 1, 1, 0).nodes, seeds);
 }
 
-TEST(Node2vecWalk, SenselessArgumentsAreErrors) {
+TEST(Node2vecWalk, InvalidArgumentsAreErrors) {
   const CutGraph graph(TypedGraph(20, 30, 1));
   const std::vector<int64_t> seeds{0, 1}, high{30};
   const auto fails = [&](const std::vector<int64_t>& from, double p, double q, int64_t length,

@@ -11,7 +11,7 @@ namespace graphd::testing {
 namespace {
 
 TEST(PinSageNeighbors, VisitsAreCountedAndTiesGoToTheLowerId) {
-  // Around a circle: every node is visited by every walk.
+  // On a cycle every walk visits every node.
   const CutGraph graph(HomogeneousGraph(4, {{0, 1}, {1, 2}, {2, 0}}));
   const auto seeds = graph.New({0, 3, 2});
   PinSageOptions options{.num_traversals = 3, .num_random_walks = 5, .num_neighbors = 2};
@@ -21,14 +21,14 @@ TEST(PinSageNeighbors, VisitsAreCountedAndTiesGoToTheLowerId) {
   EXPECT_EQ(two.indptr, (std::vector<int64_t>{0, 2, 2, 4}));
   EXPECT_EQ(two.neighbors, (std::vector<int64_t>{circle[0], circle[1], circle[0], circle[1]}));
   EXPECT_EQ(two.visits, (std::vector<int64_t>{5, 5, 5, 5}));
-  options.num_traversals = 4;  // once around, and one on
+  options.num_traversals = 4;  // one round and one more step
   options.num_neighbors = -1;
   const VisitedNeighbors all = PinSageNeighbors(*graph, seeds, options);
   EXPECT_EQ(all.indptr, (std::vector<int64_t>{0, 3, 3, 6}));
   EXPECT_EQ(all.neighbors[0], graph.New(1));
   EXPECT_EQ(all.neighbors[3], graph.New(0));
   EXPECT_EQ(all.visits, (std::vector<int64_t>{10, 5, 5, 10, 5, 5}));
-  options.termination_prob = 1;  // after the first traversal
+  options.termination_prob = 1;  // ends after the first traversal
   const VisitedNeighbors one = PinSageNeighbors(*graph, seeds, options);
   EXPECT_EQ(one.neighbors, graph.New({1, 0}));
   EXPECT_EQ(one.visits, (std::vector<int64_t>{5, 5}));
@@ -68,7 +68,7 @@ TEST(PinSageNeighbors, VisitsOfTypedWalksAreThoseOfTheirTraversals) {
                                                    .metapath = there_and_back,
                                                    .seed = 5});
   EXPECT_EQ(found.ntype, 0);
-  // The same walks, one by one.
+  // Computes the same walks one by one.
   std::vector<int64_t> starts;
   for (int64_t seed : seeds) starts.insert(starts.end(), kWalks, seed);
   const Walks walks = RandomWalk(*graph, starts, {1, 3, 1, 3, 1, 3},
@@ -94,7 +94,7 @@ TEST(PinSageNeighbors, VisitsOfTypedWalksAreThoseOfTheirTraversals) {
   }
 }
 
-TEST(PinSageNeighbors, SenselessArgumentsAreErrors) {
+TEST(PinSageNeighbors, InvalidArgumentsAreErrors) {
   const CutGraph graph(TypedGraph(20, 30, 1));
   const std::vector<int64_t> seeds{0, 1}, high{20};
   const PinSageOptions good{.metapath = {1, 3}};

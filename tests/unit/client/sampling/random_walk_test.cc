@@ -14,7 +14,7 @@
 namespace graphd::testing {
 namespace {
 
-TEST(RandomWalk, EveryWalkIsAsLikelyAsItShouldBe) {
+TEST(RandomWalk, EveryWalkHasItsExactProbability) {
   for (int parts : {1, 3}) {
     const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges), parts);
     for (Direction direction : {Direction::kOut, Direction::kIn}) {
@@ -52,7 +52,7 @@ TEST(RandomWalk, WalksEndBeforeAStepWithItsRestartProbability) {
   EXPECT_EQ(std::set<int64_t>(none.edge_ids.begin(), none.edge_ids.end()), std::set<int64_t>{-1});
 }
 
-TEST(RandomWalk, WalksEndWhereNoEdgeLeadsOn) {
+TEST(RandomWalk, WalksEndAtNodesWithoutEdges) {
   const CutGraph graph(HomogeneousGraph(4, {{0, 1}, {1, 2}}), 2);
   const auto seeds = graph.New({0, 1, 2, 3});
   const Walks walks = RandomWalk(*graph, seeds, 4, {.edge_ids = true});
@@ -113,7 +113,7 @@ TEST(RandomWalk, TypedWalksFollowTheirMetapath) {
 TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
   const CutGraph graph(TypedGraph(12, 9, 5), 2);
   const std::vector<int64_t> seeds(kWalkTrials, 3);
-  // The law from the edges themselves: writes, then the papers cited.
+  // Computes the distribution from the edges: writes, then the papers cited.
   const std::vector<EdgeTypeId> metapath{1, 2};
   Probabilities law{{{3}, 1.0}};
   for (EdgeTypeId etype : metapath) {
@@ -156,7 +156,7 @@ TEST(RandomWalk, WeightsOfOneTypeLeaveTheOthersUniform) {
               "no edge type of the metapath has a feature 'weight'");
 }
 
-TEST(RandomWalk, AWalkDependsOnItsNumberAndTheSeedOnly) {
+TEST(RandomWalk, AWalkDependsOnItsIndexAndSeedOnly) {
   const CutGraph graph(HomogeneousGraph(200, RandomMultigraph(200, 2000, 6)), 2);
   std::vector<int64_t> seeds(50, 7);
   const Walks all = RandomWalk(*graph, seeds, 8, {.restart_prob = {0.05}, .seed = 3});
@@ -167,7 +167,7 @@ TEST(RandomWalk, AWalkDependsOnItsNumberAndTheSeedOnly) {
   EXPECT_NE(RandomWalk(*graph, seeds, 8, {.restart_prob = {0.05}, .seed = 4}).nodes, all.nodes);
 }
 
-TEST(RandomWalk, WalksOfNoStepsAndOfNoSeedsAreEmpty) {
+TEST(RandomWalk, WalksWithoutStepsOrSeedsAreEmpty) {
   const CutGraph graph(HomogeneousGraph(kTinyNodes, kTinyEdges));
   const std::vector<int64_t> seeds{0, 3};
   const Walks still = RandomWalk(*graph, seeds, 0, {.edge_ids = true});
@@ -179,7 +179,7 @@ TEST(RandomWalk, WalksOfNoStepsAndOfNoSeedsAreEmpty) {
   EXPECT_EQ(RandomWalk(*graph, seeds, {0}).length, 1u) << "{0} is a metapath, not a length";
 }
 
-TEST(RandomWalk, SenselessArgumentsAreErrors) {
+TEST(RandomWalk, InvalidArgumentsAreErrors) {
   const CutGraph graph(TypedGraph(20, 30, 1));
   const CutGraph plain(HomogeneousGraph(kTinyNodes, kTinyEdges));
   const std::vector<int64_t> seeds{0, 1}, high{0, 20}, low{-1};

@@ -27,7 +27,7 @@ class Shadow : public ServedPickGraph {
     request.seed_features = {{1, "label"}};
     return request;
   }
-  // The block against all known edges between its nodes.
+  // Expects the block to have all known edges between its nodes.
   static void ExpectInduced(const Block& block, const std::vector<std::vector<int64_t>>& exclude);
 };
 
@@ -91,7 +91,7 @@ TEST_F(Shadow, TheBlockIsInducedByAllNodesThatTheHopsFound) {
   }
 }
 
-TEST_F(Shadow, WithoutHopsItIsTheSeedsOwnSubgraph) {
+TEST_F(Shadow, WithoutHopsTheBlockIsTheSubgraphOfTheSeeds) {
   std::vector<int64_t> papers(kPickPapers);
   for (size_t i = 0; i < papers.size(); i++) papers[i] = kPickPapers - 1 - static_cast<int64_t>(i);
   const BatchRequest request{{{}, papers}, 1};
@@ -102,13 +102,13 @@ TEST_F(Shadow, WithoutHopsItIsTheSeedsOwnSubgraph) {
   EXPECT_EQ(batch.blocks[0].edges[2].indices.size(), known_[2].size());
 }
 
-TEST_F(Shadow, EdgeIdsAreToldOnlyIfAskedFor) {
+TEST_F(Shadow, EdgeIdsAreReturnedOnlyOnRequest) {
   const MiniBatch batch = ShadowSampler({4, 4}).Sample(*alone_, Request());
   EXPECT_GT(batch.blocks[0].num_edges(), 0);
   for (const BlockEdges& edges : batch.blocks[0].edges) EXPECT_TRUE(edges.edge_ids.empty());
 }
 
-TEST_F(Shadow, SubgraphsAreTheSameHoweverPartitionsAreReached) {
+TEST_F(Shadow, SubgraphsAreTheSameForEveryTransport) {
   for (const char* column : {"", "w"}) {
     const SamplingMethod method = *column ? SamplingMethod::kWeighted : SamplingMethod::kUniform;
     const ShadowSampler sampler({3, 2}, {false, true, method, column});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of the past: against the edges as they are known, and however the partitions are reached.
+// Tests temporal trees against the known edges, and for equality over all transports.
 #include "graphd/temporal_sampler.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 class Temporal : public ServedPickGraph {
  protected:
-  // Seeds of both types; paper 1 three times, of which twice at the same time.
+  // Returns seeds of both types; paper 1 occurs three times, twice at the same time.
   static BatchRequest Request() {
     BatchRequest request{{{3, 17, 3}, {1, 9, 1, 1, 30}}, 8};
     request.seed_times = {{30, 12, -5}, {20, 33, 5, 20, 40}};
@@ -30,7 +30,7 @@ class Temporal : public ServedPickGraph {
   }
 };
 
-// Each tree has each node once, and its edges stay in it.
+// Expects each tree to have each node once, and edges within one tree only.
 void ExpectTrees(const Schema& schema, const Block& block) {
   for (size_t t = 0; t < block.src_nodes.size(); t++) {
     ASSERT_EQ(block.roots[t].size(), block.src_nodes[t].size());
@@ -50,7 +50,7 @@ void ExpectTrees(const Schema& schema, const Block& block) {
   }
 }
 
-// Every row of the block against the known edges at the time of its root.
+// Compares every row of the block with the known edges at the time of its root.
 void ExpectPast(const Schema& schema, const Block& block, const SamplingRule& how,
                 const std::vector<std::vector<KnownEdge>>& known, const BatchRequest& request) {
   std::vector<int64_t> times;
@@ -145,7 +145,7 @@ TEST_F(Temporal, ExcludedEdgesAreNotInTheTrees) {
   }
 }
 
-TEST_F(Temporal, TreesAreTheSameHoweverPartitionsAreReached) {
+TEST_F(Temporal, TreesAreTheSameForEveryTransport) {
   for (bool recent : {true, false}) {
     for (const char* column : {"time", "when"}) {
       const TemporalSampler sampler({3, 2}, {.column = column, .recent = recent, .edge_ids = true});
@@ -169,7 +169,7 @@ TEST_F(Temporal, FeaturesAreThoseOfEachTreesNodes) {
   EXPECT_EQ(batch.seed_features[0].num_rows(), 5);
 }
 
-TEST_F(Temporal, EqualSeedsHaveTreesOfTheirOwnButAreRepeatable) {
+TEST_F(Temporal, EqualSeedsHaveSeparateReproducibleTrees) {
   const TemporalSampler sampler({4, 4}, {.column = "time", .recent = false, .edge_ids = true});
   BatchRequest request{{{}, std::vector<int64_t>(40, 1)}, 8};
   request.seed_times = {{}, std::vector<int64_t>(40, 100)};
@@ -184,7 +184,7 @@ TEST_F(Temporal, EqualSeedsHaveTreesOfTheirOwnButAreRepeatable) {
   ExpectSameBatch(batch, sampler.Sample(*alone_, request));
 }
 
-TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysThere) {
+TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysSampled) {
   RawGraph raw = PickGraph();
   raw.edges[3].features.clear();
   const ServedGraphFixture files(raw, {}, 2);
@@ -225,7 +225,7 @@ TEST_F(Temporal, BadRequestsAreRefused) {
             ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto& r) { r.seed_times.clear(), r.seed_real_times.clear(); }),
             ErrorCode::kInvalid);
-  EXPECT_EQ(with([](auto& r) { r.seed_times.clear(); }), ErrorCode::kInvalid) << "whole ones";
+  EXPECT_EQ(with([](auto& r) { r.seed_times.clear(); }), ErrorCode::kInvalid) << "integer times";
   EXPECT_EQ(with(
                 [](auto& r) {
                   r.seed_real_times.clear();
@@ -234,7 +234,7 @@ TEST_F(Temporal, BadRequestsAreRefused) {
                 "when"),
             ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto& r) { r.seed_real_times.clear(); }, "when"), std::nullopt)
-      << "whole times do for a floating-point column";
+      << "integer times are accepted for a floating-point column";
   EXPECT_EQ(with([](auto& r) { r.seed_real_times[1][2] = NAN; }, "when"), std::nullopt);
 }
 

@@ -32,7 +32,7 @@ TEST(ToBlock, KeepsNodeTypesApart) {
   EXPECT_EQ(block.edges[1].indices, (std::vector<int32_t>{1}));
 }
 
-TEST(ToBlock, RefusesDuplicatesAndSamplesThatDoNotFit) {
+TEST(ToBlock, RejectsDuplicatesAndSamplesThatDoNotFit) {
   const Neighbors sample{0, {0, 0, 0}, {}, {}};
   EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5, 5}}, {sample}), Error);
   EXPECT_THROW(ToBlock(Schema::Homogeneous(), {{5}}, {sample}), Error);
@@ -56,7 +56,7 @@ TEST(RelabelTable, DenseAndHashedAgreeOverManyEpochs) {
       id = static_cast<int64_t>((state = state * 6364136223846793005ULL + 1) >> 33) % 1000;
     std::vector<int32_t> x(ids.size()), y(ids.size());
     dense.Start(ids.size());
-    hashed.Start(4);  // a bad guess must only cost time
+    hashed.Start(4);  // a bad estimate must only cost time
     EXPECT_EQ(dense.Add(ids, a, x.data()), hashed.Add(ids, b, y.data()));
     ASSERT_EQ(a, b);
     ASSERT_EQ(x, y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over two daemons: standalone, through mapped memory, over the Unix socket and over TCP.
+// Compares walks in standalone mode, through mapped memory, over the Unix socket and over TCP.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -100,10 +100,11 @@ TEST_F(WalkWays, NegativeEdgesAreTheSame) {
   }
 }
 
-TEST_F(WalkWays, ThreadsThatWalkTheSameGraphDoNotDisturbOneAnother) {
+TEST_F(WalkWays, ConcurrentWalksOfOneGraphAreIndependent) {
   const auto trainer = [](Transport transport, int rank) {
     Options options = served_->TrainerOptions(transport, rank, 2);
-    options.job_id = "threads";  // the other tests' job may not have ended yet, and has one trainer
+    // The job of another test, with one trainer, may not have ended yet.
+    options.job_id = "threads";
     return DistGraph(Initialize(options), "hubs");
   };
   const DistGraph mapped = trainer(Transport::kAuto, 0), remote = trainer(Transport::kTcp, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimisers of embeddings, against the rules in float64, and among several trainers.
+// Tests optimisers of embeddings against the update rules in float64, and with several trainers.
 #include <signal.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ constexpr size_t kWidth = 8;
 
 enum class Rule { kSgd, kAdagrad, kRowAdagrad, kAdam };
 
-// The rules as graphd/sparse_optim.h writes them, in float64.
+// The update rules of graphd/sparse_optim.h in float64.
 class Reference {
  public:
   Reference(Rule rule, const StepOptions& options, const Tensor& first)
@@ -122,7 +122,7 @@ class SparseOptim : public TensorFixture {
   }
 };
 
-TEST_F(SparseOptim, EqualsTheRulesInFloat64) {
+TEST_F(SparseOptim, MatchesTheRulesInFloat64) {
   const DistGraph standalone = Standalone(), mapped = Connect(),
                   tcp = Connect(Transport::kTcp, "tcp");
   int number = 0;
@@ -138,7 +138,7 @@ TEST_F(SparseOptim, EqualsTheRulesInFloat64) {
         const auto optimizer = Make(rule, {&embedding}, options);
         Reference reference(rule, options, All(embedding.weight()));
         for (uint64_t step = 0; step < 5; step++) {
-          const auto ids = RandomIds(300, 100, step);  // many of them twice or more often
+          const auto ids = RandomIds(300, 100, step);  // many ids occur twice or more often
           const Tensor gradients = SomeGradients(ids.size(), step);
           embedding.Backward(std::span(ids).first(100),
                              Tensor(gradients.dtype(), {100, kDim},
@@ -149,7 +149,7 @@ TEST_F(SparseOptim, EqualsTheRulesInFloat64) {
           EXPECT_EQ(embedding.pending_rows(), 300u);
           optimizer->Step();
           EXPECT_EQ(embedding.pending_rows(), 0u);
-          optimizer->Step();  // nothing waits, nothing changes
+          optimizer->Step();  // no gradients wait, so no row changes
           reference.Step(ids, gradients);
         }
         results.push_back(All(embedding.weight()));
@@ -166,7 +166,7 @@ TEST_F(SparseOptim, EqualsTheRulesInFloat64) {
   }
 }
 
-TEST_F(SparseOptim, TheRateChangesAndGradientsAreForgotten) {
+TEST_F(SparseOptim, TheLearningRateChangesAndZeroGradDropsGradients) {
   const DistGraph graph = Connect();
   EmbeddingOptions zeros = Options("zeros");
   zeros.initializer = Initializer::Zeros();
@@ -187,7 +187,7 @@ TEST_F(SparseOptim, TheRateChangesAndGradientsAreForgotten) {
   EXPECT_EQ(embedding.Forward(id).as<float>()[0], -1.25F);
 }
 
-TEST_F(SparseOptim, MistakesAreNamed) {
+TEST_F(SparseOptim, InvalidArgumentsAreReported) {
   const DistGraph graph = Connect();
   DistEmbedding embedding(graph, Options("e"));
   SparseAdam adam({&embedding}, {});
@@ -223,8 +223,8 @@ TEST_F(SparseOptim, StaleStepsKeepTheirOrderAndAreAllDone) {
   EXPECT_TRUE(SameBits(All(at_once.weight()), All(other.weight())));
 }
 
-// What is prepared of later steps must not pass what is still to be sent of earlier ones.
-TEST_F(SparseOptim, LaterStepsThatAreUnderWayComeBehindAllPiecesOfEarlierOnes) {
+// Prepared parts of later steps must not overtake unsent parts of earlier ones.
+TEST_F(SparseOptim, StaleStepsDoNotOvertakePiecesOfEarlierSteps) {
   constexpr int64_t kRows = 20'000, kWide = 1024;  // 40 MB for each daemon
   const DistGraph graph = Connect();
   EmbeddingOptions options;
@@ -247,7 +247,7 @@ TEST_F(SparseOptim, LaterStepsThatAreUnderWayComeBehindAllPiecesOfEarlierOnes) {
   for (const float value : std::as_const(all).as<float>()) ASSERT_EQ(value, 4);
 }
 
-TEST_F(SparseOptim, WhatAFailedStepHadIsAppliedOnceByTheNext) {
+TEST_F(SparseOptim, GradientsOfAFailedStepAreAppliedOnceByTheNext) {
   for (const int staleness : {0, 1}) {
     const std::string name = "s" + std::to_string(staleness);
     graphd::Options impatient = served_.TrainerOptions(Transport::kTcp);
@@ -259,9 +259,9 @@ TEST_F(SparseOptim, WhatAFailedStepHadIsAppliedOnceByTheNext) {
     options.initializer = Initializer::Zeros();
     DistEmbedding embedding(graph, options);
     SparseSGD optimizer({&embedding}, {.lr = 1, .staleness = staleness});
-    const std::vector<int64_t> ids = {1, kNodes - 1};  // of both daemons
+    const std::vector<int64_t> ids = {1, kNodes - 1};  // one row of each daemon
     const Tensor ones = Rows({2, kDim}, std::vector<float>(2 * kWidth, -1));
-    // One of the two does not answer.
+    // One of the two daemons does not answer.
     served_.daemon(1).Signal(SIGSTOP);
     embedding.Backward(ids, ones);
     const auto step = [&] {
@@ -277,10 +277,10 @@ TEST_F(SparseOptim, WhatAFailedStepHadIsAppliedOnceByTheNext) {
   }
 }
 
-TEST_F(SparseOptim, ASynchronousStepIsThatOfOneTrainerWithAllGradients) {
+TEST_F(SparseOptim, ASynchronousStepEqualsOneTrainerWithAllGradients) {
   constexpr uint64_t kSteps = 12;
   const auto ids_of = [](uint64_t step, int rank) {
-    // A trainer without gradients calls Step too.
+    // A trainer without gradients calls Step, too.
     if (step == 5 && rank == 1) return std::vector<int64_t>();
     return RandomIds(80, 100, 10 * step + static_cast<uint64_t>(rank));
   };
@@ -308,7 +308,7 @@ TEST_F(SparseOptim, ASynchronousStepIsThatOfOneTrainerWithAllGradients) {
         const auto mine = Make(rule, {&embedding}, {.mode = StepMode::kSynchronous});
         graph.Barrier();
         for (uint64_t step = 0; step < kSteps; step++) {
-          // Now this one is late, now that one.
+          // The trainers take turns in being late.
           if (static_cast<int>(step % 2) == rank) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
           }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors of a graph whose partitions own ids in no order.
+// Tests tensors of a graph whose partitions own arbitrary ids.
 #include <numeric>
 
 #include "tests/unit/client/tensor_fixture.h"
@@ -25,7 +25,7 @@ TEST_F(MappedBook, HasNoRanges) {
   EXPECT_GT(graph_.partition_book().num_partitions(), 1);
 }
 
-TEST_F(MappedBook, FirstValuesAreThoseOfTheId) {
+TEST_F(MappedBook, InitialValuesDependOnTheIdAlone) {
   TensorSpec spec;
   spec.name = "of nodes";
   spec.row_shape = {3};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Daemons that are killed in the middle of changes, and come back.
+// Tests daemons that are killed in the middle of changes and restarted.
 #include <unistd.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ class TensorCrash : public TensorFixture {
   }
 };
 
-TEST_F(TensorCrash, EveryAddIsThereExactlyOnceAfterKill9) {
+TEST_F(TensorCrash, EveryAddIsAppliedExactlyOnceAfterKill9) {
   const Transport transports[] = {Transport::kAuto, Transport::kUnix, Transport::kTcp};
   std::atomic<bool> stop{false};
   std::atomic<int> adds{0};
@@ -62,7 +62,7 @@ TEST_F(TensorCrash, EveryAddIsThereExactlyOnceAfterKill9) {
   }
 }
 
-TEST_F(TensorCrash, MappedRowsAreTheNewDaemonsAfterARestart) {
+TEST_F(TensorCrash, MappedRowsComeFromTheNewDaemonAfterARestart) {
   const DistGraph graph = Connect();
   const DistTensor tensor = DistTensor::Create(graph, Counters());
   Tensor row = Tensor::Empty(DType::kInt64, {1});
@@ -76,7 +76,7 @@ TEST_F(TensorCrash, MappedRowsAreTheNewDaemonsAfterARestart) {
   }
 }
 
-TEST_F(TensorCrash, TrainingGoesOnAsIfNothingHadHappened) {
+TEST_F(TensorCrash, TrainingContinuesUnchangedAfterCrashes) {
   EmbeddingOptions options;
   options.dim = 8;
   const auto gradients = [](uint64_t step) {
@@ -103,7 +103,7 @@ TEST_F(TensorCrash, TrainingGoesOnAsIfNothingHadHappened) {
   }
 }
 
-TEST_F(TensorCrash, SynchronousStepsGoOnAsIfNothingHadHappened) {
+TEST_F(TensorCrash, SynchronousStepsContinueUnchangedAfterCrashes) {
   EmbeddingOptions options;
   options.name = "both";
   options.dim = 8;

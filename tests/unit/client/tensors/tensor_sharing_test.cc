@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several sessions and jobs with the same tensors.
+// Tests several sessions and jobs that use the same tensors.
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ class TensorSharing : public TensorFixture {
   }
 };
 
-TEST_F(TensorSharing, AJobsTensorsAreItsOwn) {
+TEST_F(TensorSharing, TensorsOfAJobAreInvisibleToOthers) {
   const DistGraph a = Connect(Transport::kAuto, "a", 0, 2), b = Connect(Transport::kTcp, "b");
   const DistTensor of_a = DistTensor::Create(a, Spec("mine", false));
   AddOne(of_a, 3);
@@ -50,7 +50,7 @@ TEST_F(TensorSharing, AJobsTensorsAreItsOwn) {
   ASSERT_EQ(list.size(), 1u);
   EXPECT_EQ(list[0].job_id, "a");
   EXPECT_EQ(list[0].spec.rows, kNodes);
-  // Another trainer of the job has it.
+  // Another trainer of the job sees the tensor.
   EXPECT_EQ(At(DistTensor::Open(Connect(Transport::kUnix, "a", 1, 2), "mine"), 3), 1);
 }
 
@@ -74,14 +74,14 @@ TEST_F(TensorSharing, AMappedReaderLearnsThatATensorWasDropped) {
   }
 }
 
-TEST_F(TensorSharing, ATrainerThatGetsNoLeaseLeavesThoseOfItsJob) {
+TEST_F(TensorSharing, AFailedAcquireKeepsTheLeasesOfTheJob) {
   const DistGraph a0 = Connect(Transport::kAuto, "a", 0, 2);
   const DistGraph a1 = Connect(Transport::kTcp, "a", 1, 2);
   const DistGraph b = Connect(Transport::kTcp, "b");
   const DistTensor of_a0 = DistTensor::Create(a0, Spec("shared", true));
   const DistTensor of_a1 = DistTensor::Create(a1, Spec("shared", true));
   const DistTensor of_b = DistTensor::Create(b, Spec("shared", true));
-  // Job a has partition 0, job b partition 1: as after a server came back too late for a.
+  // Job a has the lease in partition 0, job b in partition 1, as after a late restart of a server.
   const auto lease = [](const DistGraph& graph, const DistTensor& tensor, PartId part) {
     const auto& table = dynamic_cast<TableSource&>(*tensor.source());
     graph.access()->ports()[static_cast<size_t>(part)]->Lease(table.table(part), true);
@@ -119,7 +119,7 @@ TEST_F(TensorSharing, ALeaseThatAnotherTrainerGaveBackIsTakenAgain) {
   EXPECT_EQ(At(two, 1), 3);
 }
 
-TEST_F(TensorSharing, AMismatchingReopenSaysWhatDiffers) {
+TEST_F(TensorSharing, AMismatchingReopenReportsTheDifference) {
   const DistGraph a = Connect(), b = Connect(Transport::kTcp, "b");
   DistTensor::Create(a, Spec("t", true));
   TensorSpec other = Spec("t", true, TensorWriters::kMany);
@@ -142,7 +142,7 @@ TEST_F(TensorSharing, SixHundredConcurrentIncrementsAreSixHundred) {
           DistTensor::Create(Connect(transports[t % 3], "job" + std::to_string(t)),
                              Spec("counters", true, TensorWriters::kMany));
       for (int i = 0; i < 100; i++) {
-        // Two rows, of both partitions, and one of them twice.
+        // Two rows, one in each partition, and one of them twice.
         Tensor ones = Tensor::Empty(DType::kInt64, {3});
         for (int64_t& one : ones.as<int64_t>()) one = 1;
         counters.Add(std::vector<int64_t>{5, kNodes - 5, 5}, ones);
@@ -244,7 +244,7 @@ TEST_F(TensorSharing, AFillerThatFailsIsReplacedWhileItLives) {
   }
 }
 
-TEST_F(TensorSharing, StandaloneTensorsLastInTheirDirectory) {
+TEST_F(TensorSharing, StandaloneTensorsPersistInTheirDirectory) {
   ScratchDirectory scratch;
   Options options = served_.StandaloneOptions();
   options.state_dir = scratch / "state";

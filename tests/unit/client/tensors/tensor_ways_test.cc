@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same tensors in this process, through mapped memory, over the Unix socket and over TCP.
+// Compares tensors in this process, through mapped memory, over the Unix socket and over TCP.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -13,7 +13,7 @@ namespace {
 
 class TensorWays : public TensorFixture {
  protected:
-  // Graphs of four sessions that reach the same tensors, or equal ones.
+  // Returns graphs of four sessions that reach the same or equal tensors.
   std::vector<DistGraph> FourWays() const {
     return {Standalone(), Connect(Transport::kAuto, "mapped"), Connect(Transport::kUnix, "unix"),
             Connect(Transport::kTcp, "tcp")};
@@ -30,7 +30,7 @@ TensorSpec Spec(const std::string& name, DType dtype, std::vector<int64_t> row_s
   return spec;
 }
 
-TEST_F(TensorWays, RowsAreThoseThatWereWrittenBitForBit) {
+TEST_F(TensorWays, RowsReadEqualRowsWrittenBitForBit) {
   const auto ways = FourWays();
   const std::pair<DType, std::vector<int64_t>> kinds[] = {
       {DType::kFloat32, {16}}, {DType::kFloat64, {3, 5}}, {DType::kFloat16, {7}},
@@ -89,7 +89,7 @@ TEST_F(TensorWays, InitialValuesDependOnTheIdAlone) {
   EXPECT_NE(seen[0].as<float>()[0], seen[0].as<float>()[4]);
 }
 
-TEST_F(TensorWays, TensorsOfEdgesAndAttachedOnesAreData) {
+TEST_F(TensorWays, EdgeTensorsAndAttachedTensorsAreData) {
   for (const DistGraph& graph : FourWays()) {
     const DistTensor edges =
         DistTensor::Create(graph, Spec("e", DType::kInt32, {}, TensorPolicy::kEdge));
@@ -112,11 +112,12 @@ TEST_F(TensorWays, TensorsOfEdgesAndAttachedOnesAreData) {
                 ErrorCode::kInvalid, "rows of its own");
     ExpectError([&] { graph.ndata("label").Write({}, graph.ndata("label").Read({})); },
                 ErrorCode::kDenied, "belongs to the graph");
-    ExpectError([&] { graph.ndata("label").Acquire(); }, ErrorCode::kDenied, "belongs to the graph");
+    ExpectError([&] { graph.ndata("label").Acquire(); }, ErrorCode::kDenied,
+                "belongs to the graph");
   }
 }
 
-TEST_F(TensorWays, MistakesAreNamedAndChangeNothing) {
+TEST_F(TensorWays, InvalidCallsAreReportedAndChangeNothing) {
   for (const DistGraph& graph : FourWays()) {
     const DistTensor tensor = DistTensor::Create(graph, Spec("rows", DType::kFloat32, {2}));
     const std::vector<int64_t> two = {1, 2};
@@ -150,8 +151,8 @@ TEST_F(TensorWays, MistakesAreNamedAndChangeNothing) {
   }
 }
 
-TEST_F(TensorWays, LargeWritesComeInPieces) {
-  // 96 MB for each partition, each row several times.
+TEST_F(TensorWays, LargeWritesAreDividedIntoPieces) {
+  // Writes 96 MB to each partition, each row several times.
   constexpr int64_t kWide = 4096, kCount = 12000;
   const auto ids = RandomIds(kCount, kNodes, 6);
   Tensor rows = Tensor::Empty(DType::kFloat32, {kCount, kWide});
@@ -176,8 +177,8 @@ TEST_F(TensorWays, LargeWritesComeInPieces) {
   }
 }
 
-TEST_F(TensorWays, LargeStepsComeInPiecesThatKeepDuplicatesTogether) {
-  // 48 MB for each partition; the mean over pieces would be another one.
+TEST_F(TensorWays, LargeStepsAreDividedWithDuplicatesTogether) {
+  // Writes 48 MB to each partition; means over single pieces would differ.
   constexpr int64_t kWide = 4096, kCount = 6000;
   const auto ids = RandomIds(kCount, kNodes, 8);
   Tensor gradients = Tensor::Empty(DType::kFloat32, {kCount, kWide});
@@ -201,7 +202,7 @@ TEST_F(TensorWays, LargeStepsComeInPiecesThatKeepDuplicatesTogether) {
   }
 }
 
-TEST_F(TensorWays, NobodySeesHalfARow) {
+TEST_F(TensorWays, RowsAreNeverReadHalfWritten) {
   constexpr int64_t kWide = 64;
   const DistGraph writer = Connect(Transport::kTcp, "test", 0, 2);
   const DistGraph reader = Connect(Transport::kAuto, "test", 1, 2);
