@@ -192,7 +192,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   const Trees trees(graph, request, wants_real_times);
   FeatureRows rows(access, request.input_features, request.seed_features);
   MiniBatch batch;
-  std::vector<RelabelTable> tables;  // of numbers, by hashing
+  std::vector<RelabelTable> tables;  // hash tables of the numbers
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) tables.emplace_back(1, 0);
   const auto table = [&](NodeTypeId t) -> RelabelTable& { return tables[Index(t)]; };
   std::vector<std::vector<int64_t>> frontier = trees.Seeds(request);

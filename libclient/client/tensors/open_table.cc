@@ -15,10 +15,11 @@ namespace graphd {
 namespace {
 
 constexpr int64_t kFillBytes = int64_t{4} << 20;
-// How long the processes that could fill a tensor wait for the one that does. If it dies, one of
-// them takes over.
+// The time for which processes that could fill a tensor wait for the one that does. If it dies, one
+// of them takes over.
 constexpr auto kFillPatience = std::chrono::hours(1);
-// How long an interrupted process tries to inform a daemon that it does not fill its tensor.
+// The time for which an interrupted process tries to inform a daemon that it does not fill its
+// tensor.
 constexpr double kFarewell = 1;  // seconds
 
 // Opens or creates a share and waits while another process has to fill it.

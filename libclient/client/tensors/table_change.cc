@@ -50,7 +50,7 @@ void CutById(const TableSource& table, PartId part, const OwnerSplit::Part& some
     size_t end = std::min(begin + most, order.size());
     const auto same = [&](size_t i) { return some.ids[order[i - 1]] == some.ids[order[i]]; };
     while (end < order.size() && end > begin + 1 && same(end)) end--;
-    if (end == begin + 1) {  // or its occurrences exceed one piece
+    if (end == begin + 1) {  // maybe its occurrences exceed one piece
       while (end < order.size() && same(end)) end++;
     }
     if ((end - begin) * table.spec().row_bytes() > kMaxMessagePayload) {

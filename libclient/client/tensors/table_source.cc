@@ -16,7 +16,7 @@ namespace {
 
 // Ids of a slice that are made at a time.
 constexpr int64_t kSliceIds = int64_t{1} << 20;
-// How long a dropped tensor may be read from memory that was mapped before.
+// The time for which a dropped tensor may be read from memory that was mapped before.
 constexpr auto kAskAgain = std::chrono::seconds(1);
 
 }  // namespace

@@ -44,7 +44,7 @@ enum class StepMode {
 struct StepOptions {
   float lr = 0.01F;  // learning rate
   float weight_decay = 0;
-  // Combine duplicates by their mean, as DGL does; true: by their sum, as dense autograd does.
+  // False: duplicates count by their mean, as in DGL; true: by their sum, as in dense autograd.
   bool sum_duplicates = false;
   StepMode mode = StepMode::kIndependent;
   // The number of steps that may be running when Step returns. 0: Step returns when its gradients
@@ -75,7 +75,7 @@ class SparseOptimizer {
 
   // Returns the learning rate.
   float lr() const noexcept;
-  // Sets the learning rate, from the next step on.
+  // Sets the learning rate of the next steps. Throws Error(kInvalid) if it is not finite.
   void set_lr(float lr);
   // Returns the embeddings that the optimiser updates.
   const std::vector<DistEmbedding*>& embeddings() const noexcept;
