@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "client/checkpoints/client.h"
+#include "client/checkpoints/restore.h"
 #include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/checkpoint_export.h"
 #include "ctl/verbs/verbs.h"
@@ -117,7 +118,7 @@ void Restore(const CheckpointArgs& args) {
     client->on_progress = [&](const std::string& tensor, int64_t rows, int64_t of) {
       progress.Show("tensor " + tensor, static_cast<uint64_t>(rows), static_cast<uint64_t>(of));
     };
-    client->Restore(args.name, args.tensors, /*keep_leases=*/false);
+    CheckpointRestore(*client).Restore(args.name, args.tensors, /*keep_leases=*/false);
   }
   Show(args, client->Find(args.name));
 }

@@ -2,6 +2,7 @@
 #include "graphd/checkpoint.h"
 
 #include "client/checkpoints/client.h"
+#include "client/checkpoints/restore.h"
 
 namespace graphd {
 
@@ -22,7 +23,8 @@ Checkpoint FindCheckpoint(const DistGraph& graph, const std::string& name) {
 
 void RestoreCheckpoint(const DistGraph& graph, const std::string& name,
                        const std::vector<std::string>& tensors) {
-  CheckpointClient(graph.session()->options()).Restore(name, tensors);
+  CheckpointClient client(graph.session()->options());
+  CheckpointRestore(client).Restore(name, tensors);
 }
 
 std::string ReadCheckpointFile(const DistGraph& graph, const std::string& name,

@@ -10,14 +10,16 @@
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
 #include "store/checkpoint/set.h"
+#include "store/rows/update_rule.h"
 #include "wire/graph_messages.h"
 #include "wire/tensor_messages.h"
 
 namespace graphd {
 namespace {
 
-constexpr size_t kFilePiece = size_t{8} << 20;
-// A little more than a daemon holds pushes.
+constexpr size_t kFilePiece = size_t{8} << 20;  // bytes
+constexpr size_t kRowPiece = size_t{4} << 20;   // bytes
+// A little longer than a daemon pauses pushes.
 constexpr std::chrono::seconds kHoldLimit{90};
 
 std::string TimeNow() {
@@ -38,11 +40,12 @@ std::string RandomId() {
 
 CheckpointClient::CheckpointClient(const Options& options, Empty) : options_(options) {}
 
-// What the other constructor has made is destroyed by the destructor, on the thread, also if this
-// one throws.
+// Because this constructor delegates, the destructor destroys the peers on the thread even if it
+// throws.
 CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(options, Empty()) {
   if (options_.server_name.empty() || options_.ip_config.empty()) {
-    Throw(ErrorCode::kInvalid, "checkpoints lie with servers: give a server name and an ip_config");
+    Throw(ErrorCode::kInvalid,
+          "checkpoints are stored by servers; give a server name and an ip_config");
   }
   CheckServerName(options_.server_name);
   const auto buffers = BufferPool::Create();
@@ -97,7 +100,6 @@ void CheckpointClient::On(Peer& peer, const std::string& what, std::chrono::mill
       .Wait();
 }
 
-// All at the same time. If it fails for several, the first tells why.
 void CheckpointClient::OnAll(const std::string& what, std::chrono::milliseconds limit,
                              const Call& call) {
   std::vector<RpcThread::Pending> pending;
@@ -171,7 +173,7 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
   std::vector<Found> all;
   for (auto& [name, found] : by_name) {
     const Checkpoint& checkpoint = found.manifest.checkpoint;
-    // Without tensors there is nothing but the manifest's part.
+    // A checkpoint without tensors has no parts but that with the manifest.
     if (found.with_manifest != nullptr && !checkpoint.tensors.empty() &&
         found.places.size() != static_cast<size_t>(checkpoint.num_parts)) {
       found.with_manifest = nullptr;
@@ -216,7 +218,7 @@ void CheckpointClient::Delete(const std::string& name) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Found& each) { return each.name == name; });
   if (found == all.end()) {
-    FindOne(name);  // says what there is
+    FindOne(name);  // throws and lists the existing checkpoints
     return;
   }
   const Call remove = [&name](Peer& peer) {
@@ -224,7 +226,7 @@ void CheckpointClient::Delete(const std::string& name) {
     request.setName(name);
     return request.send().ignoreResult();
   };
-  // Without its manifest it is not there any more, whatever comes then.
+  // Without its manifest the checkpoint does not exist, even if the rest fails.
   if (found->with_manifest != nullptr) {
     On(*found->with_manifest, "deleting a checkpoint", kDiskLimit, remove);
   }
@@ -240,7 +242,7 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
       Throw(ErrorCode::kExists, "there is a checkpoint '", name,
             "' already; choose another name, or delete it");
     }
-    Delete(name);  // parts of one whose making was cut off
+    Delete(name);  // removes the parts of an interrupted creation
   }
   Manifest manifest;
   manifest.id = RandomId();
@@ -262,7 +264,7 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
     for (const auto& [file, contents] : options.files) {
       for (size_t at = 0; at == 0 || at < contents.size(); at += kFilePiece) {
         const size_t size = std::min(kFilePiece, contents.size() - at);
-        On(first, "keeping file '" + file + "'", options_.timeout, [&](Peer& peer) {
+        On(first, "storing file '" + file + "'", options_.timeout, [&](Peer& peer) {
           auto request = peer.current().addFileRequest();
           request.setFile(file);
           request.setOffset(at);
@@ -274,7 +276,7 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
       checkpoint.files[file] = contents.size();
       checkpoint.bytes += contents.size();
     }
-    OnAll("holding pushes", kHoldLimit,
+    OnAll("pausing pushes", kHoldLimit,
           [](Peer& peer) { return peer.current().holdRequest().send().ignoreResult(); });
     std::map<std::string, CheckpointTensor> tensors;
     OnAll("taking a checkpoint", kHoldLimit, [&](Peer& peer) {
@@ -295,11 +297,11 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
       if (&peer == &first) request.setManifest(text);
       return request.send().ignoreResult();
     };
-    OnAll("keeping a checkpoint", kDiskLimit, [&](Peer& peer) -> kj::Promise<void> {
+    OnAll("committing a checkpoint", kDiskLimit, [&](Peer& peer) -> kj::Promise<void> {
       if (&peer == &first) return kj::READY_NOW;
       return commit(peer);
     });
-    On(first, "keeping a checkpoint", kDiskLimit, commit);
+    On(first, "committing a checkpoint", kDiskLimit, commit);
   } catch (const Error&) {
     thread_.Run([this] {
       for (const auto& peer : peers_) peer->making = nullptr;
@@ -316,7 +318,7 @@ std::string CheckpointClient::ReadFileOf(const Found& found, const std::string& 
   if (known == found.manifest.checkpoint.files.end()) {
     std::vector<std::string> names;
     for (const auto& [name, bytes] : found.manifest.checkpoint.files) names.push_back(name);
-    Throw(ErrorCode::kNotFound, "checkpoint '", found.name, "' keeps no file '", file, "'; it has ",
+    Throw(ErrorCode::kNotFound, "checkpoint '", found.name, "' has no file '", file, "'; it has ",
           names.empty() ? "none" : Join(names, ", "));
   }
   std::string contents;
@@ -344,6 +346,71 @@ std::string CheckpointClient::ReadFileOf(const Found& found, const std::string& 
 
 std::string CheckpointClient::ReadFile(const std::string& name, const std::string& file) {
   return ReadFileOf(FindOne(name), file);
+}
+
+void CheckpointClient::EachRows(const Checkpoint& checkpoint, const CheckpointTensor& tensor,
+                                const std::function<void(const Rows&)>& f) {
+  const Found found = FindOne(checkpoint.name);
+  const TensorSpec& spec = tensor.spec;
+  const size_t row_bytes = spec.row_bytes();
+  const size_t state_bytes = store::StateFloats(tensor.state, spec.row_elements()) * sizeof(float);
+  const auto per_piece =
+      static_cast<int64_t>(std::max<size_t>(kRowPiece / (row_bytes + state_bytes), 1));
+  int64_t done = 0;
+  for (const auto& [part, peer] : found.places) {
+    std::vector<std::byte> ids;
+    int64_t ids_begin = 0, ids_end = 0;
+    for (int64_t begin = 0;;) {
+      if (spec.policy != TensorPolicy::kRange && begin >= ids_end && (begin == 0 || !ids.empty())) {
+        // The first call for a part makes the daemon check all of the part's files.
+        On(*peer, "reading original ids", kDiskLimit, [&, part = part](Peer& at) {
+          auto request = at.checkpoints().originalIdsRequest();
+          request.setName(checkpoint.name);
+          request.setPart(part);
+          request.setTensor(spec.name);
+          request.setBegin(begin);
+          request.setCount(kCheckpointIdPiece);
+          return request.send().then([&](auto&& answer) { ids = CopyBytes(answer.getIds()); });
+        });
+        ids_begin = begin;
+        ids_end = begin + static_cast<int64_t>(ids.size() / sizeof(int64_t));
+      }
+      std::vector<std::byte> values, states;
+      const int64_t wanted = ids.empty() ? per_piece : std::min(per_piece, ids_end - begin);
+      On(*peer, "reading rows", kDiskLimit, [&, part = part](Peer& at) {
+        auto request = at.checkpoints().readRowsRequest();
+        request.setName(checkpoint.name);
+        request.setPart(part);
+        request.setTensor(spec.name);
+        request.setBegin(begin);
+        request.setCount(wanted);
+        return request.send().then([&](auto&& answer) {
+          values = CopyBytes(answer.getRows());
+          states = CopyBytes(answer.getStates());
+        });
+      });
+      const auto count = static_cast<int64_t>(values.size() / row_bytes);
+      if (count == 0) break;
+      if (values.size() % row_bytes != 0 ||
+          (!states.empty() && states.size() != static_cast<size_t>(count) * state_bytes)) {
+        Throw(ErrorCode::kCorrupt, "the graphd at ", peer->name, " sent ", values.size(),
+              " bytes of rows and ", states.size(), " of states of tensor '", spec.name, "'");
+      }
+      Rows rows{part, begin, count, {}, values, states};
+      if (!ids.empty()) {
+        rows.orig_ids = {reinterpret_cast<const int64_t*>(ids.data()) + (begin - ids_begin),
+                         static_cast<size_t>(count)};
+      }
+      f(rows);
+      begin += count;
+      done += count;
+      if (on_progress) on_progress(spec.name, done, spec.rows);
+    }
+  }
+  if (done != spec.rows) {
+    Throw(ErrorCode::kCorrupt, "checkpoint '", checkpoint.name, "' has ", done, " rows of tensor '",
+          spec.name, "' and should have ", spec.rows);
+  }
 }
 
 }  // namespace graphd

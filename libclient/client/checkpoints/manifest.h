@@ -11,12 +11,13 @@ namespace graphd {
 
 struct Manifest {
   Checkpoint checkpoint;
-  std::string id;  // of the making
+  std::string id;  // random, the same in all parts of a checkpoint
 };
 
-// Types are written by name: their numbers may be others when the graph is cut anew.
+// Encodes a manifest. Types are written by name, because their ids may change when the graph is
+// partitioned again.
 std::string EncodeManifest(const Manifest& manifest, const Schema& schema);
-// Types that the schema does not have become -1. Throws Error(kCorrupt).
+// Decodes a manifest. Types that the schema does not have become -1. Throws Error(kCorrupt).
 Manifest DecodeManifest(const std::string& text, const Schema& schema);
 
 }  // namespace graphd

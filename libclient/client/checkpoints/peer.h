@@ -11,10 +11,10 @@
 
 namespace graphd {
 
-// A daemon; all but the first three members belong to the RPC thread.
+// A daemon. All members but the first three are used by the RPC thread only.
 struct CheckpointClient::Peer {
   std::string name;           // for messages
-  std::vector<PartId> parts;  // that it serves
+  std::vector<PartId> parts;  // partitions that it serves
   int index = 0;
   std::unique_ptr<Connection> connection;
   kj::Maybe<wire::Daemon::Client> daemon;
@@ -22,22 +22,31 @@ struct CheckpointClient::Peer {
   kj::Maybe<wire::Checkpoints::Client> service;
   kj::Maybe<wire::Making::Client> making;
 
-  // What is there once the client has been made.
+  // These are set when the constructor of the client has returned.
   wire::Session::Client& graph() { return KJ_ASSERT_NONNULL(session); }
   wire::Checkpoints::Client& checkpoints() { return KJ_ASSERT_NONNULL(service); }
   wire::Making::Client& current() { return KJ_ASSERT_NONNULL(making); }
 };
 
+// A checkpoint, complete or not, with the daemons that store its parts.
 struct CheckpointClient::Found {
   Manifest manifest;
-  Peer* with_manifest = nullptr;  // null: something that is not whole
+  Peer* with_manifest = nullptr;  // null: the checkpoint is incomplete
   std::map<PartId, Peer*> places;
-  std::vector<Peer*> all;  // who has anything of this name
-  std::string trouble;     // what of it is damaged
+  std::vector<Peer*> all;  // daemons with files of this name
+  std::string trouble;     // description of the damage, if any
   std::string name;
 };
 
-// Long steps: the disk's time, not an answer's.
+// The time limit of calls that wait for disks.
 constexpr std::chrono::hours kDiskLimit{24};
+
+// Ids that are read in one call.
+constexpr int64_t kCheckpointIdPiece = int64_t{4} << 20;
+
+inline std::vector<std::byte> CopyBytes(capnp::Data::Reader data) {
+  const auto* begin = reinterpret_cast<const std::byte*>(data.begin());
+  return {begin, begin + data.size()};
+}
 
 }  // namespace graphd

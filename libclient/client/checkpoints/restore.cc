@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckpointClient: reading rows out of a checkpoint, and loading them into tensors.
+#include "client/checkpoints/restore.h"
+
 #include <algorithm>
 #include <cstring>
 #include <random>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/strings.h"
-#include "client/checkpoints/client.h"
 #include "client/checkpoints/peer.h"
 #include "graph/tensor_rows.h"
 #include "store/rows/update_rule.h"
@@ -17,98 +16,46 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kRowPiece = size_t{4} << 20;          // bytes
-constexpr int64_t kIdPiece = int64_t{4} << 20;         // ids
-constexpr const char* kOriginalIdFeature = "orig_id";  // as graphctl partition writes it
+constexpr const char* kOriginalIdFeature = "orig_id";  // written by graphctl partition
 
-std::vector<std::byte> BytesOf(capnp::Data::Reader data) {
-  const auto* begin = reinterpret_cast<const std::byte*>(data.begin());
-  return {begin, begin + data.size()};
+// Returns the tensors of these names, or all if `names` is empty.
+std::vector<const CheckpointTensor*> ChooseTensors(const Checkpoint& checkpoint,
+                                                   const std::vector<std::string>& names) {
+  std::vector<const CheckpointTensor*> chosen;
+  for (const CheckpointTensor& tensor : checkpoint.tensors) {
+    if (names.empty() || std::count(names.begin(), names.end(), tensor.spec.name) != 0) {
+      chosen.push_back(&tensor);
+    }
+  }
+  for (const std::string& wanted : names) {
+    if (std::none_of(chosen.begin(), chosen.end(),
+                     [&](const auto* each) { return each->spec.name == wanted; })) {
+      Throw(ErrorCode::kNotFound, "checkpoint '", checkpoint.name, "' has no tensor '", wanted,
+            "'");
+    }
+  }
+  return chosen;
 }
 
 }  // namespace
 
-void CheckpointClient::EachRows(const Checkpoint& checkpoint, const CheckpointTensor& tensor,
-                                const std::function<void(const Rows&)>& f) {
-  const Found found = FindOne(checkpoint.name);
-  const TensorSpec& spec = tensor.spec;
-  const size_t row_bytes = spec.row_bytes();
-  const size_t state_bytes = store::StateFloats(tensor.state, spec.row_elements()) * sizeof(float);
-  const auto per_piece =
-      static_cast<int64_t>(std::max<size_t>(kRowPiece / (row_bytes + state_bytes), 1));
-  int64_t done = 0;
-  for (const auto& [part, peer] : found.places) {
-    std::vector<std::byte> ids;
-    int64_t ids_begin = 0, ids_end = 0;
-    for (int64_t begin = 0;;) {
-      if (spec.policy != TensorPolicy::kRange && begin >= ids_end && (begin == 0 || !ids.empty())) {
-        // The first call that reads of a part looks at all its files.
-        On(*peer, "reading original ids", kDiskLimit, [&, part = part](Peer& at) {
-          auto request = at.checkpoints().originalIdsRequest();
-          request.setName(checkpoint.name);
-          request.setPart(part);
-          request.setTensor(spec.name);
-          request.setBegin(begin);
-          request.setCount(kIdPiece);
-          return request.send().then([&](auto&& answer) { ids = BytesOf(answer.getIds()); });
-        });
-        ids_begin = begin;
-        ids_end = begin + static_cast<int64_t>(ids.size() / sizeof(int64_t));
-      }
-      std::vector<std::byte> values, states;
-      const int64_t wanted = ids.empty() ? per_piece : std::min(per_piece, ids_end - begin);
-      On(*peer, "reading rows", kDiskLimit, [&, part = part](Peer& at) {
-        auto request = at.checkpoints().readRowsRequest();
-        request.setName(checkpoint.name);
-        request.setPart(part);
-        request.setTensor(spec.name);
-        request.setBegin(begin);
-        request.setCount(wanted);
-        return request.send().then([&](auto&& answer) {
-          values = BytesOf(answer.getRows());
-          states = BytesOf(answer.getStates());
-        });
-      });
-      const auto count = static_cast<int64_t>(values.size() / row_bytes);
-      if (count == 0) break;
-      if (values.size() % row_bytes != 0 ||
-          (!states.empty() && states.size() != static_cast<size_t>(count) * state_bytes)) {
-        Throw(ErrorCode::kCorrupt, "the graphd at ", peer->name, " sent ", values.size(),
-              " bytes of rows and ", states.size(), " of states of tensor '", spec.name, "'");
-      }
-      Rows rows{part, begin, count, {}, values, states};
-      if (!ids.empty()) {
-        rows.orig_ids = {reinterpret_cast<const int64_t*>(ids.data()) + (begin - ids_begin),
-                         static_cast<size_t>(count)};
-      }
-      f(rows);
-      begin += count;
-      done += count;
-      if (on_progress) on_progress(spec.name, done, spec.rows);
-    }
-  }
-  if (done != spec.rows) {
-    Throw(ErrorCode::kCorrupt, "checkpoint '", checkpoint.name, "' has ", done, " rows of tensor '",
-          spec.name, "' and should have ", spec.rows);
-  }
-}
-
-// Finds where rows of a checkpoint belong now, and sends them there.
-struct CheckpointClient::Loader {
+// Loads the rows of one tensor: finds their current ids and sends them to the owners.
+struct CheckpointRestore::TensorLoader {
   CheckpointClient& client;
   const Checkpoint& checkpoint;
   TensorSpec spec;
   TensorRows place;
-  std::vector<uint32_t> tables;  // [part]
-  std::vector<Peer*> owners;     // [part]
-  // By original id: (original, current), ascending; empty if the graph has none.
-  std::vector<std::pair<int64_t, int64_t>> current;
+  std::vector<uint32_t> tables;                 // [part]
+  std::vector<CheckpointClient::Peer*> owners;  // [part]
+  // The pairs (original id, current id), ascending; empty if the graph has no original ids.
+  IdPairs current;
   uint64_t client_high = 0, client_low = 0, sequence = 0;
 
-  std::vector<int64_t> IdsOf(const Rows& rows) const {
+  // Returns the current ids of rows of the checkpoint.
+  std::vector<int64_t> IdsOf(const CheckpointClient::Rows& rows) const {
     std::vector<int64_t> ids(static_cast<size_t>(rows.count));
     if (spec.policy == TensorPolicy::kRange) {
-      const int64_t parts = checkpoint.num_parts;  // as RowsOf has it
+      const int64_t parts = checkpoint.num_parts;  // see RowsOf
       const int64_t first = spec.rows / parts * rows.part + spec.rows % parts * rows.part / parts;
       for (size_t i = 0; i < ids.size(); i++) {
         ids[i] = first + rows.begin + static_cast<int64_t>(i);
@@ -120,7 +67,7 @@ struct CheckpointClient::Loader {
         if (at == current.end() || at->first != rows.orig_ids[i]) {
           Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': the graph has no orig_id ",
                 rows.orig_ids[i], ", which checkpoint '", checkpoint.name,
-                "' has; it is of another graph");
+                "' has; it belongs to another graph");
         }
         ids[i] = at->second;
       }
@@ -138,7 +85,8 @@ struct CheckpointClient::Loader {
     return ids;
   }
 
-  void Load(const Rows& rows) {
+  // Divides rows by owner and pushes them.
+  void Load(const CheckpointClient::Rows& rows) {
     struct Piece {
       std::vector<int64_t> ids;
       std::vector<std::byte> payload;
@@ -158,6 +106,7 @@ struct CheckpointClient::Loader {
     for (const auto& [part, piece] : pieces) Push(part, piece.ids, piece.payload);
   }
 
+  // Pushes rows to the owner of a partition; retries until the timeout while it is overloaded.
   void Push(PartId part, const std::vector<int64_t>& ids, std::span<const std::byte> payload) {
     const size_t id_bytes = place.id_bytes();
     const auto start = Clock::now();
@@ -165,7 +114,7 @@ struct CheckpointClient::Loader {
       sequence++;
       try {
         client.On(*owners[static_cast<size_t>(part)], "loading rows", client.options_.timeout,
-                  [&](Peer& peer) {
+                  [&](CheckpointClient::Peer& peer) {
                     auto request = peer.graph().pushRequest();
                     request.setTable(tables[static_cast<size_t>(part)]);
                     request.initRule().setKind(static_cast<uint8_t>(store::UpdateKind::kLoad));
@@ -191,38 +140,42 @@ struct CheckpointClient::Loader {
     }
   }
 
-  // Makes or opens the shares, with the job's right to write them.
+  // Creates or opens the shares and takes their leases.
   void Open(OptimizerState state) {
     for (const auto& peer : client.peers_) {
       for (const PartId part : peer->parts) {
         owners[static_cast<size_t>(part)] = peer.get();
         uint32_t& table = tables[static_cast<size_t>(part)];
-        client.On(*peer, "opening tensor '" + spec.name + "'", kDiskLimit, [&](Peer& at) {
-          auto request = at.graph().openTensorRequest();
-          request.setPart(part);
-          WriteTensorSpec(spec, request.initSpec());
-          request.setCreate(true);
-          return request.send().then([&](auto&& answer) { table = answer.getInfo().getTable(); });
-        });
+        client.On(*peer, "opening tensor '" + spec.name + "'", kDiskLimit,
+                  [&](CheckpointClient::Peer& at) {
+                    auto request = at.graph().openTensorRequest();
+                    request.setPart(part);
+                    WriteTensorSpec(spec, request.initSpec());
+                    request.setCreate(true);
+                    return request.send().then(
+                        [&](auto&& answer) { table = answer.getInfo().getTable(); });
+                  });
         Lease(*peer, table, true);
         if (state == OptimizerState::kNone) continue;
-        client.On(*peer, "preparing tensor '" + spec.name + "'", kDiskLimit, [&](Peer& at) {
-          auto request = at.graph().prepareStateRequest();
-          request.setTable(table);
-          request.setState(static_cast<uint8_t>(state));
-          return request.send().ignoreResult();
-        });
+        client.On(*peer, "preparing tensor '" + spec.name + "'", kDiskLimit,
+                  [&](CheckpointClient::Peer& at) {
+                    auto request = at.graph().prepareStateRequest();
+                    request.setTable(table);
+                    request.setState(static_cast<uint8_t>(state));
+                    return request.send().ignoreResult();
+                  });
       }
     }
   }
 
-  // A job that has just gone keeps its lease for some seconds.
-  void Lease(Peer& peer, uint32_t table, bool hold) {
+  // Takes or gives back the lease of a share. Retries until the timeout, because a job that has
+  // just ended keeps its lease for some seconds.
+  void Lease(CheckpointClient::Peer& peer, uint32_t table, bool hold) {
     const auto start = Clock::now();
     for (;;) {
       try {
         return client.On(peer, "taking the lease of '" + spec.name + "'", kDiskLimit,
-                         [&](Peer& at) {
+                         [&](CheckpointClient::Peer& at) {
                            auto request = at.graph().leaseRequest();
                            request.setTable(table);
                            request.setHold(hold);
@@ -238,40 +191,43 @@ struct CheckpointClient::Loader {
     }
   }
 
+  // Begins or ends the state in which a tensor can be neither read nor written.
   void SetLoading(bool on) {
     for (size_t part = 0; part < tables.size(); part++) {
-      client.On(*owners[part], "restoring tensor '" + spec.name + "'", kDiskLimit, [&](Peer& at) {
-        auto request = at.checkpoints().loadingRequest();
-        request.setTable(tables[part]);
-        request.setOn(on);
-        return request.send().ignoreResult();
-      });
+      client.On(*owners[part], "restoring tensor '" + spec.name + "'", kDiskLimit,
+                [&](CheckpointClient::Peer& at) {
+                  auto request = at.checkpoints().loadingRequest();
+                  request.setTable(tables[part]);
+                  request.setOn(on);
+                  return request.send().ignoreResult();
+                });
     }
   }
 };
 
-// The pairs (original id, id), ascending; none if the graph has no original ids.
-std::vector<std::pair<int64_t, int64_t>> CheckpointClient::CurrentIds(const TensorSpec& spec) {
+CheckpointRestore::IdPairs CheckpointRestore::CurrentIds(const TensorSpec& spec) {
   const bool is_edge = spec.policy == TensorPolicy::kEdge;
-  const IdMap& map = is_edge ? meta_->book.edges() : meta_->book.nodes();
-  std::vector<std::pair<int64_t, int64_t>> pairs;
+  const IdMap& map = is_edge ? client_.meta_->book.edges() : client_.meta_->book.nodes();
+  IdPairs pairs;
   pairs.reserve(static_cast<size_t>(map.count(spec.type)));
-  for (const auto& peer : peers_) {
+  for (const auto& peer : client_.peers_) {
     for (const PartId part : peer->parts) {
       const int64_t rows = map.count_in(part, spec.type);
-      for (int64_t begin = 0; begin < rows; begin += kIdPiece) {
+      for (int64_t begin = 0; begin < rows; begin += kCheckpointIdPiece) {
         std::vector<std::byte> bytes;
         try {
-          On(*peer, "reading orig_id", options_.timeout, [&](Peer& at) {
-            auto request = at.graph().sliceRequest();
-            request.setPart(part);
-            request.setIsEdge(is_edge);
-            request.setType(spec.type);
-            request.setName(kOriginalIdFeature);
-            request.setBegin(begin);
-            request.setCount(std::min(kIdPiece, rows - begin));
-            return request.send().then([&](auto&& answer) { bytes = BytesOf(answer.getRows()); });
-          });
+          client_.On(*peer, "reading orig_id", client_.options_.timeout,
+                     [&](CheckpointClient::Peer& at) {
+                       auto request = at.graph().sliceRequest();
+                       request.setPart(part);
+                       request.setIsEdge(is_edge);
+                       request.setType(spec.type);
+                       request.setName(kOriginalIdFeature);
+                       request.setBegin(begin);
+                       request.setCount(std::min(kCheckpointIdPiece, rows - begin));
+                       return request.send().then(
+                           [&](auto&& answer) { bytes = CopyBytes(answer.getRows()); });
+                     });
         } catch (const Error& error) {
           if (error.code() == ErrorCode::kNotFound) return {};
           throw;
@@ -288,64 +244,59 @@ std::vector<std::pair<int64_t, int64_t>> CheckpointClient::CurrentIds(const Tens
   return pairs;
 }
 
-// Has all machines read through what they have of it.
-void CheckpointClient::LookAt(const std::string& name,
-                              const std::vector<const CheckpointTensor*>& tensors) {
+void CheckpointRestore::VerifyFiles(const std::string& name,
+                                    const std::vector<const CheckpointTensor*>& tensors) {
   if (tensors.empty()) return;
-  const Found found = FindOne(name);
+  const CheckpointClient::Found found = client_.FindOne(name);
   for (const auto& [part, peer] : found.places) {
-    On(*peer, "looking at a checkpoint", kDiskLimit, [&, part = part](Peer& at) {
-      auto request = at.checkpoints().readRowsRequest();
-      request.setName(name);
-      request.setPart(part);
-      request.setTensor(tensors.front()->spec.name);
-      return request.send().ignoreResult();
-    });
+    client_.On(*peer, "verifying a checkpoint", kDiskLimit,
+               [&, part = part](CheckpointClient::Peer& at) {
+                 auto request = at.checkpoints().readRowsRequest();
+                 request.setName(name);
+                 request.setPart(part);
+                 request.setTensor(tensors.front()->spec.name);
+                 return request.send().ignoreResult();
+               });
   }
 }
 
-void CheckpointClient::Restore(const std::string& name, const std::vector<std::string>& names,
-                               bool keep_leases) {
-  const Checkpoint checkpoint = Find(name);
-  std::vector<const CheckpointTensor*> chosen;
-  for (const CheckpointTensor& tensor : checkpoint.tensors) {
-    if (names.empty() || std::count(names.begin(), names.end(), tensor.spec.name) != 0) {
-      chosen.push_back(&tensor);
-    }
+CheckpointRestore::TensorLoader CheckpointRestore::OpenTensor(const Checkpoint& checkpoint,
+                                                              const CheckpointTensor& tensor) {
+  const std::shared_ptr<const GraphMeta>& meta = client_.meta_;
+  TensorSpec spec = tensor.spec;
+  if (spec.type < 0) {
+    Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' of checkpoint '", checkpoint.name,
+          "' belongs to a type that graph '", meta->graph_name, "' does not have");
   }
-  for (const std::string& wanted : names) {
-    if (std::none_of(chosen.begin(), chosen.end(),
-                     [&](const auto* each) { return each->spec.name == wanted; })) {
-      Throw(ErrorCode::kNotFound, "checkpoint '", name, "' has no tensor '", wanted, "'");
-    }
-  }
+  CheckTensorSpec(*meta, spec);
   std::random_device random;
-  std::vector<Loader> loaders;
-  const auto parts = static_cast<size_t>(meta_->book.num_partitions());
-  for (const CheckpointTensor* tensor : chosen) {
-    TensorSpec spec = tensor->spec;
-    if (spec.type < 0) {
-      Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' of checkpoint '", name,
-            "' belongs to a type that graph '", meta_->graph_name, "' does not have");
-    }
-    CheckTensorSpec(*meta_, spec);
-    Loader loader{*this, checkpoint, spec, RowsOf(meta_, spec), {}, {}, {}, random(), random()};
-    loader.tables.resize(parts);
-    loader.owners.resize(parts);
-    if (spec.policy != TensorPolicy::kRange) loader.current = CurrentIds(spec);
-    loader.Open(tensor->state);
-    loaders.push_back(std::move(loader));
-  }
-  LookAt(name, chosen);
-  // Nothing has changed so far.
-  for (Loader& loader : loaders) loader.SetLoading(true);
+  TensorLoader loader{client_, checkpoint, spec,    RowsOf(meta, spec), {}, {},
+                      {},      random(),   random()};
+  const auto parts = static_cast<size_t>(meta->book.num_partitions());
+  loader.tables.resize(parts);
+  loader.owners.resize(parts);
+  if (spec.policy != TensorPolicy::kRange) loader.current = CurrentIds(spec);
+  loader.Open(tensor.state);
+  return loader;
+}
+
+void CheckpointRestore::Restore(const std::string& name, const std::vector<std::string>& names,
+                                bool keep_leases) {
+  const Checkpoint checkpoint = client_.Find(name);
+  const std::vector<const CheckpointTensor*> chosen = ChooseTensors(checkpoint, names);
+  std::vector<TensorLoader> loaders;
+  for (const CheckpointTensor* tensor : chosen) loaders.push_back(OpenTensor(checkpoint, *tensor));
+  VerifyFiles(name, chosen);
+  // Up to here no row of a tensor has changed.
+  for (TensorLoader& loader : loaders) loader.SetLoading(true);
   for (size_t i = 0; i < loaders.size(); i++) {
-    EachRows(checkpoint, *chosen[i], [&](const Rows& rows) { loaders[i].Load(rows); });
+    client_.EachRows(checkpoint, *chosen[i],
+                     [&](const CheckpointClient::Rows& rows) { loaders[i].Load(rows); });
   }
-  for (Loader& loader : loaders) loader.SetLoading(false);
+  for (TensorLoader& loader : loaders) loader.SetLoading(false);
   if (keep_leases) return;
-  for (Loader& loader : loaders) {
-    for (size_t part = 0; part < parts; part++) {
+  for (TensorLoader& loader : loaders) {
+    for (size_t part = 0; part < loader.tables.size(); part++) {
       loader.Lease(*loader.owners[part], loader.tables[part], false);
     }
   }
