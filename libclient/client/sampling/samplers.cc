@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphd/samplers.h"
+
+#include <utility>
+
+#include "base/strings.h"
 #include "client/routing/graph_access.h"
 #include "client/sampling/block_maker.h"
 #include "client/sampling/feature_rows.h"
