@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way to pick edges, with the neighbours written out: edges per second of one core, beside
-// what one random memory access per edge would allow.
+// Every sampling method, with the neighbours written out: edges per second of one core, beside the
+// rate that one random memory access per edge would allow.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -13,6 +13,7 @@
 #include "sampling/edge_query.h"
 #include "sampling/index/edge_index.h"
 #include "sampling/index/out_index.h"
+#include "sampling/sample_key.h"
 #include "sampling/slots.h"
 
 namespace graphd::bench {
@@ -67,18 +68,18 @@ class Graph {
 struct Variant {
   SamplingMethod method = SamplingMethod::kUniform;
   bool replace = false;
-  bool races = false;
+  bool arrivals = false;
   size_t excluded = 0;
   int fanout = 10;
 };
 
-void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
+void BM_Sample(benchmark::State& state, const Shape& shape, const Variant& variant) {
   Graph& graph = Graph::Of(shape);
   const auto rows =
       RandomIds(shape.etypes == 1 ? 20000 : 1000, shape.hubs ? shape.hubs : shape.nodes, 5);
   const std::vector<double> now(rows.size(), 8);  // about two thirds of the edges are earlier
   const EdgeSet exclude(RandomIds(variant.excluded, static_cast<int64_t>(shape.etype_edges()), 6));
-  std::vector<PickSource> sources;
+  std::vector<EdgeSource> sources;
   const bool ordered = variant.method == SamplingMethod::kTopK ||
                        variant.method == SamplingMethod::kTemporalUniform ||
                        variant.method == SamplingMethod::kTemporalRecent;
@@ -87,18 +88,19 @@ void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
                        variant.method == SamplingMethod::kWeighted ? &graph.alias(e) : nullptr,
                        ordered ? &graph.order(e) : nullptr, &exclude});
   }
-  PickParams params;
-  params.method = variant.method;
-  params.fanout = variant.fanout;
-  params.replace = variant.replace;
-  params.races = variant.races;
+  SamplingRule rule;
+  rule.method = variant.method;
+  rule.fanout = variant.fanout;
+  rule.replace = variant.replace;
+  rule.direction = variant.arrivals ? Direction::kOut : Direction::kIn;
   EdgePicker picker;
+  uint64_t key = 0;
   std::vector<uint32_t> neighbors(rows.size() * static_cast<size_t>(variant.fanout));
   size_t edges = 0;
   for (auto _ : state) {
     for (EdgeTypeId e = 0; e < shape.etypes; e++) {
-      params.key++;
-      edges += picker.Pick(sources[static_cast<size_t>(e)], rows, rows, params, std::span(now));
+      edges +=
+          picker.Pick(sources[static_cast<size_t>(e)], rows, rows, rule, ++key, std::span(now));
       WriteNeighbors(graph.csc(e), picker.slots(), neighbors.data());
       benchmark::DoNotOptimize(neighbors.data());
     }
@@ -106,45 +108,45 @@ void Pick(benchmark::State& state, const Shape& shape, const Variant& variant) {
   Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
 }
 
-void BM_OutPick(benchmark::State& state, const Shape& shape) {
+void BM_SampleOut(benchmark::State& state, const Shape& shape) {
   const OutIndex& out = Graph::Of(shape).out();
   const auto sources = RandomIds(20000, shape.nodes, 5);
   std::vector<int64_t> rows(sources.size());
   EdgePicker picker;
-  PickParams params;
-  params.fanout = 10;
-  params.races = true;
+  uint64_t key = 0;
+  SamplingRule rule;
+  rule.fanout = 10;
+  rule.direction = Direction::kOut;
   std::vector<uint32_t> neighbors(rows.size() * 10);
   size_t edges = 0;
   for (auto _ : state) {
     out.RowsOf(sources, rows);
-    params.key++;
-    edges += picker.Pick({&out.csc(), nullptr, nullptr, nullptr}, rows, sources, params);
+    edges += picker.Pick({&out.csc(), nullptr, nullptr, nullptr}, rows, sources, rule, ++key);
     WriteNeighbors(out.csc(), picker.slots(), neighbors.data());
     benchmark::DoNotOptimize(neighbors.data());
   }
   Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
 }
 
-// Two parts' picks of fanout 10 for each of 20,000 seeds, merged.
-void BM_MergeRaces(benchmark::State& state) {
+// Merges two parts' samples of fanout 10 for each of 20,000 seeds.
+void BM_MergeByArrival(benchmark::State& state) {
   EdgePicker pickers[2];
-  std::vector<RacePart> parts;
-  PickParams params;
-  params.fanout = 10;
-  params.races = true;
+  std::vector<PartArrivals> parts;
+  SamplingRule rule;
+  rule.fanout = 10;
+  rule.direction = Direction::kOut;
   const auto rows = RandomIds(20000, kSmall.nodes, 5);
   for (uint32_t p = 0; p < 2; p++) {
-    params.key = PartKey(params.method, 1, p);
-    pickers[p].Pick({&Graph::Of(kSmall).csc(0), nullptr, nullptr, nullptr}, rows, rows, params);
-    parts.push_back({pickers[p].counts(), pickers[p].races()});
+    const uint64_t key = PartKey(rule.method, 1, p);
+    pickers[p].Pick({&Graph::Of(kSmall).csc(0), nullptr, nullptr, nullptr}, rows, rows, rule, key);
+    parts.push_back({pickers[p].counts(), pickers[p].arrival_keys()});
   }
   std::vector<uint32_t> counts;
-  std::vector<RaceWinner> winners;
+  std::vector<MergedEdge> merged;
   size_t edges = 0;
   for (auto _ : state) {
-    MergeRaces(parts, 10, false, counts, winners);
-    edges += winners.size();
+    MergeByArrival(parts, 10, false, counts, merged);
+    edges += merged.size();
   }
   state.counters["edges/s"] =
       benchmark::Counter(static_cast<double>(edges), benchmark::Counter::kIsRate);
@@ -197,11 +199,11 @@ const int registered = [] {
   const std::pair<const char*, Variant> variants[] = {
       {"uniform", {}},
       {"uniform_replace", {M::kUniform, true}},
-      {"uniform_races", {M::kUniform, false, true}},
+      {"uniform_arrivals", {M::kUniform, false, true}},
       {"uniform_exclude_1000", {M::kUniform, false, false, 1000}},
       {"weighted", {M::kWeighted}},
       {"weighted_replace", {M::kWeighted, true}},
-      {"weighted_races", {M::kWeighted, false, true}},
+      {"weighted_arrivals", {M::kWeighted, false, true}},
       {"top_k", {M::kTopK}},
       {"temporal_uniform", {M::kTemporalUniform}},
       {"temporal_recent", {M::kTemporalRecent}},
@@ -218,17 +220,17 @@ const int registered = [] {
   for (const auto& [where, shape] : shapes) {
     for (const auto& [what, variant] : variants) {
       if (shape.hubs && variant.method == M::kLabor) continue;  // 4 billion numbers a call
-      add("BM_Pick/" + std::string(where) + "/" + what,
-          [=](benchmark::State& state) { Pick(state, shape, variant); });
+      add("BM_Sample/" + std::string(where) + "/" + what,
+          [=](benchmark::State& state) { BM_Sample(state, shape, variant); });
     }
     if (shape.etypes > 1 || shape.hubs) continue;
     const std::string suffix = "/" + std::string(where);
-    add("BM_OutPick" + suffix, [=](benchmark::State& state) { BM_OutPick(state, shape); });
+    add("BM_SampleOut" + suffix, [=](benchmark::State& state) { BM_SampleOut(state, shape); });
     add("BM_HasEdges" + suffix, [=](benchmark::State& state) { BM_HasEdges(state, shape); });
     add("BM_InducedEdges" + suffix,
         [=](benchmark::State& state) { BM_InducedEdges(state, shape); });
   }
-  add("BM_MergeRaces", BM_MergeRaces);
+  add("BM_MergeByArrival", BM_MergeByArrival);
   const std::pair<EdgeIndexKind, const char*> kinds[] = {{EdgeIndexKind::kOut, ""},
                                                          {EdgeIndexKind::kAlias, "weight"},
                                                          {EdgeIndexKind::kOrder, "weight"},

@@ -6,7 +6,7 @@
 #include "bench/support/bench_graph.h"
 #include "bench/support/report.h"
 #include "sampling/relabel.h"
-#include "sampling/uniform.h"
+#include "sampling/uniform_sampler.h"
 
 namespace graphd::bench {
 namespace {
@@ -16,13 +16,14 @@ void BM_UniformHop(benchmark::State& state) {
   const Shape shape{.nodes = state.range(0), .degree = 50, .weights = false};
   const Csc& csc = LocalPartition(shape).csc(0);
   const auto seeds = RandomIds(100000, shape.nodes, 5);
-  const int fanout = static_cast<int>(state.range(1));
+  SamplingRule rule;
+  rule.fanout = static_cast<int>(state.range(1));
   UniformSampler sampler;
-  std::vector<uint32_t> out(seeds.size() * static_cast<size_t>(fanout));
+  std::vector<uint32_t> out(seeds.size() * static_cast<size_t>(rule.fanout));
   size_t edges = 0;
   uint64_t key = 0;
   for (auto _ : state) {
-    edges += sampler.Plan(csc, seeds, seeds, {fanout, false, key++}, {});
+    edges += sampler.Plan(csc, seeds, seeds, rule, key++, {});
     sampler.Pick(out.data(), nullptr);
     benchmark::DoNotOptimize(out.data());
   }

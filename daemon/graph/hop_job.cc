@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "sampling/gather.h"
+#include "sampling/rule_traits.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
 
@@ -37,7 +38,7 @@ HopJob::HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeI
                std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params)
     : partition_(std::move(partition)), indexes_(std::move(indexes)), buffers_(std::move(buffers)) {
   ReadSeeds(params);
-  ReadPicks(params);
+  ReadRules(params);
   ReadRows(params);
 }
 
@@ -48,7 +49,7 @@ void HopJob::ReadSeeds(wire::Session::HopParams::Reader params) {
   for (auto list : params.getSeeds()) {
     const NodeTypeId ntype = list.getNtype();
     CheckType(ntype, meta.schema.num_ntypes(), "node");
-    SeedList seeds{
+    SeedWork seeds{
         ntype, WireIds(list.getIds(), meta.book.nodes().count(ntype), *buffers_), {}, {}};
     seeds.streams = CopyNumbers<uint32_t>(list.getStreams(), seeds.ids.size(), "streams");
     seeds.times = CopyNumbers<uint64_t>(list.getTimes(), seeds.ids.size(), "times");
@@ -61,60 +62,60 @@ void HopJob::ReadSeeds(wire::Session::HopParams::Reader params) {
   }
 }
 
-void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
+void HopJob::ReadRules(wire::Session::HopParams::Reader params) {
   const GraphMeta& meta = partition_->meta();
-  CheckCount(params.getPicks().size(), "picks");
+  CheckCount(params.getRules().size(), "sampling rules");
   size_t counts = 0;
-  for (auto in : params.getPicks()) {
-    PickWork work{};
-    SamplingRule& pick = work.pick;
-    pick.etype = in.getEtype();
-    pick.direction = in.getOutward() ? Direction::kOut : Direction::kIn;
-    pick.method = static_cast<SamplingMethod>(in.getMethod());
-    pick.fanout = in.getFanout();
-    pick.replace = in.getReplace();
-    pick.column = in.getColumn().cStr();
-    pick.largest = in.getLargest();
-    pick.inclusive = in.getInclusive();
-    CheckType(pick.etype, meta.schema.num_etypes(), "edge");
-    CheckSamplingRule(meta.schema, pick, partition_->edge_features(pick.etype));
-    work.seeds = in.getSeeds();
-    if (work.seeds >= seeds_.size()) {
-      Throw(ErrorCode::kInvalid, "a pick names list ", work.seeds, " of ", seeds_.size());
+  for (auto in : params.getRules()) {
+    RuleWork work{};
+    AppliedRule& applied = work.applied;
+    SamplingRule& rule = applied.rule;
+    rule.etype = in.getEtype();
+    rule.direction = in.getOutward() ? Direction::kOut : Direction::kIn;
+    rule.method = static_cast<SamplingMethod>(in.getMethod());
+    rule.fanout = in.getFanout();
+    rule.replace = in.getReplace();
+    rule.column = in.getColumn().cStr();
+    rule.largest = in.getLargest();
+    rule.inclusive = in.getInclusive();
+    applied.seeds = in.getSeeds();
+    applied.key = in.getKey();
+    applied.edge_ids = in.getEdgeIds();
+    CheckType(rule.etype, meta.schema.num_etypes(), "edge");
+    CheckSamplingRule(meta.schema, rule, partition_->edge_features(rule.etype));
+    if (applied.seeds >= seeds_.size()) {
+      Throw(ErrorCode::kInvalid, "a rule names list ", applied.seeds, " of ", seeds_.size());
     }
-    const SeedList& seeds = seeds_[work.seeds];
-    if (seeds.ntype != SeedType(meta.schema, pick)) {
-      Throw(ErrorCode::kInvalid, "edge type ", pick.etype, " does not touch seeds of node type ",
+    const SeedWork& seeds = seeds_[applied.seeds];
+    if (seeds.ntype != SeedType(meta.schema, rule)) {
+      Throw(ErrorCode::kInvalid, "edge type ", rule.etype, " does not touch seeds of node type ",
             seeds.ntype);
     }
-    work.key = in.getKey();
-    work.edge_ids = in.getEdgeIds();
-    const NodeTypeId neighbors = NeighborType(meta.schema, pick);
+    const NodeTypeId neighbors = NeighborType(meta.schema, rule);
     work.narrow = IdBytes(meta.book.nodes().count(neighbors)) == 4;
-    work.edge_width = IdBytes(meta.book.edges().count(pick.etype));
-    WireIds exclude(in.getExclude(), meta.book.edges().count(pick.etype), *buffers_);
-    exclude.CopyRows(0, exclude.size(), meta.book.edges(), partition_->id(), pick.etype,
+    work.edge_width = IdBytes(meta.book.edges().count(rule.etype));
+    WireIds exclude(in.getExclude(), meta.book.edges().count(rule.etype), *buffers_);
+    exclude.CopyRows(0, exclude.size(), meta.book.edges(), partition_->id(), rule.etype,
                      work.exclude);
-    exclude.Copy(0, exclude.size(), meta.book.edges().count(pick.etype), work.exclude);
+    exclude.Copy(0, exclude.size(), meta.book.edges().count(rule.etype), work.exclude);
     if (!std::is_sorted(work.exclude.begin(), work.exclude.end())) {
       Throw(ErrorCode::kInvalid, "excluded edges must ascend");
     }
     const size_t count = seeds.ids.size();
-    // Each seed has a count in the answer, however many edges are found: check before making
-    // slices.
+    applied.exclude = work.exclude;
+    // Each seed has a count in the answer, whatever is found: bounded before slices are made.
     counts += count;
     CheckResponse(counts * sizeof(uint32_t));
-    const auto fanout = static_cast<size_t>(std::max(pick.fanout, 0));
-    // With replacement a row may have any fanout: check before anything is planned.
-    if (pick.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
+    const auto fanout = static_cast<size_t>(std::max(rule.fanout, 0));
+    // With replacement a row may grow to any fanout: bounded before anything is planned.
+    if (rule.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
       Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", count,
             " seeds exceeds what one answer may hold; ask for fewer seeds at once");
     }
-    // The work of taking all neighbours, or of sampling other than uniformly, is not known in
-    // advance.
-    const bool unknown = pick.fanout < 0 || pick.method != SamplingMethod::kUniform;
-    if (IsTemporal(pick.method) && count > 0 && seeds.times.empty()) {
-      Throw(ErrorCode::kInvalid, "temporal picks need the seeds' times");
+    // The number of neighbours is not known before the edges have been read.
+    const bool unknown = rule.fanout < 0 || rule.method != SamplingMethod::kUniform;
+    if (IsTemporal(rule.method) && count > 0 && seeds.times.empty()) {
+      Throw(ErrorCode::kInvalid, "temporal sampling needs the seeds' times");
     }
     if (unknown && count > 0) {
       work_ = SIZE_MAX;
@@ -122,12 +123,12 @@ void HopJob::ReadPicks(wire::Session::HopParams::Reader params) {
       work_ += count * (std::min(fanout, size_t{1} << 20) + 1) * 64;
     }
     work.first_slice = slices_.size();
-    const size_t step = pick.fanout < 0 ? kSliceSeeds / 4 : kSliceSeeds;
+    const size_t step = rule.fanout < 0 ? kSliceSeeds / 4 : kSliceSeeds;
     for (size_t begin = 0; begin < count; begin += step) {
-      slices_.push_back({false, picks_.size(), begin, std::min(count, begin + step), {}, {}});
+      slices_.push_back({false, rules_.size(), begin, std::min(count, begin + step), {}, {}});
     }
     work.num_slices = slices_.size() - work.first_slice;
-    picks_.push_back(std::move(work));
+    rules_.push_back(std::move(work));
   }
 }
 
@@ -159,8 +160,8 @@ void HopJob::ReadRows(wire::Session::HopParams::Reader params) {
 
 std::vector<EdgeIndexSpec> HopJob::MissingIndexes() const {
   std::vector<EdgeIndexSpec> missing;
-  for (const PickWork& work : picks_) {
-    for (const EdgeIndexSpec& spec : IndexesOf(work.pick)) {
+  for (const RuleWork& work : rules_) {
+    for (const EdgeIndexSpec& spec : IndexesOf(work.applied.rule)) {
       if (work.num_slices > 0 && !indexes_->Has(spec)) missing.push_back(spec);
     }
   }
@@ -170,16 +171,16 @@ std::vector<EdgeIndexSpec> HopJob::MissingIndexes() const {
 void HopJob::RunSlice(size_t index, WorkerScratch& scratch) {
   Slice& slice = slices_[index];
   if (slice.is_rows) return RunRows(slice, scratch);
-  if (picks_[slice.work].narrow) {
-    RunPick(slice, slice.narrow, scratch);
+  if (rules_[slice.work].narrow) {
+    RunRule(slice, slice.narrow, scratch);
   } else {
-    RunPick(slice, slice.wide, scratch);
+    RunRule(slice, slice.wide, scratch);
   }
 }
 
 void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
   const RowWork& work = rows_[slice.work];
-  const SeedList& seeds = seeds_[work.seeds];
+  const SeedWork& seeds = seeds_[work.seeds];
   seeds.ids.CopyRows(slice.begin, slice.end, partition_->meta().book.nodes(), partition_->id(),
                      seeds.ntype, scratch.rows);
   const size_t row_bytes = work.table->row_bytes();
@@ -189,15 +190,15 @@ void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
 }
 
 template <class Id>
-void HopJob::RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch) {
-  const PickWork& work = picks_[slice.work];
-  const SeedList& seeds = seeds_[work.seeds];
+void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch) {
+  const RuleWork& work = rules_[slice.work];
+  const SeedWork& seeds = seeds_[work.applied.seeds];
   const IdMap& nodes = partition_->meta().book.nodes();
-  if (work.pick.direction == Direction::kIn) {  // checks that the seeds are inner nodes
+  if (work.applied.rule.direction == Direction::kIn) {  // checks that they are its own
     seeds.ids.CopyRows(slice.begin, slice.end, nodes, partition_->id(), seeds.ntype, scratch.rows);
   }
   seeds.ids.Copy(slice.begin, slice.end, nodes.count(seeds.ntype), scratch.ids);
-  PartSeeds part{scratch.ids};
+  HopSeeds part{scratch.ids};
   if (!seeds.streams.empty()) {
     scratch.streams.assign(seeds.streams.begin() + static_cast<ptrdiff_t>(slice.begin),
                            seeds.streams.begin() + static_cast<ptrdiff_t>(slice.end));
@@ -206,50 +207,50 @@ void HopJob::RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   if (!seeds.times.empty()) {
     const uint64_t* times = seeds.times.data() + slice.begin;
     const size_t count = slice.end - slice.begin;
-    // The column's dtype decides whether the bits are int64 or double.
+    // The column's dtype tells how to read the bits.
     part.times = {reinterpret_cast<const int64_t*>(times), count};
     scratch.real_times.resize(count);
     std::memcpy(scratch.real_times.data(), times, count * sizeof(double));
     part.real_times = scratch.real_times;
   }
-  const size_t edge_bytes = sizeof(Id) + (work.edge_ids ? work.edge_width : 0) +
-                            (work.pick.direction == Direction::kOut ? sizeof(Race) : 0);
-  // Reserve the upper bound until the exact size is known: slices of one job run in parallel.
-  size_t counted = 0;
+  const size_t edge_bytes =
+      sizeof(Id) + (work.applied.edge_ids ? work.edge_width : 0) +
+      (work.applied.rule.direction == Direction::kOut ? sizeof(ArrivalKey) : 0);
+  // Reserve the upper bound until the exact size is known: slices of one job run side by side.
+  size_t reserved = 0;
   const auto admit = [&](uint64_t edges) {
-    counted = edges * edge_bytes;
-    CheckResponse(answer_bytes_.fetch_add(counted) + counted + row_bytes_);
+    reserved = edges * edge_bytes;
+    CheckResponse(answer_bytes_.fetch_add(reserved) + reserved + row_bytes_);
   };
-  scratch.picker.Run(*partition_, *indexes_,
-                     {work.pick, work.key, work.edge_ids, work.exclude, admit}, part, out);
-  answer_bytes_ -= counted - out.neighbors.size() * edge_bytes;
+  scratch.picker.Run(*partition_, *indexes_, work.applied, part, out, admit);
+  answer_bytes_ -= reserved - out.neighbors.size() * edge_bytes;
   const size_t counts = out.counts.size() * sizeof(uint32_t);
   CheckResponse(answer_bytes_.fetch_add(counts) + counts + row_bytes_);
 }
 
 template <class Id>
-void HopJob::WritePick(const PickWork& work, SampledEdges<Id> Slice::*picked,
-                       wire::Sampled::Builder out, const AnswerWriter::Send& send) {
-  size_t seeds = 0, edges = 0, races = 0;
+void HopJob::WriteSample(const RuleWork& work, SampledEdges<Id> Slice::*sampled,
+                         wire::Sampled::Builder out, const AnswerWriter::Send& send) {
+  size_t seeds = 0, edges = 0, keys = 0;
   uint32_t largest = 0;
   const std::span<Slice> slices(slices_.data() + work.first_slice, work.num_slices);
   for (const Slice& slice : slices) {
-    seeds += (slice.*picked).counts.size();
-    edges += (slice.*picked).neighbors.size();
-    races += (slice.*picked).races.size();
-    for (uint32_t count : (slice.*picked).counts) largest = std::max(largest, count);
+    seeds += (slice.*sampled).counts.size();
+    edges += (slice.*sampled).neighbors.size();
+    keys += (slice.*sampled).arrival_keys.size();
+    for (uint32_t count : (slice.*sampled).counts) largest = std::max(largest, count);
   }
   const uint8_t width = WidthFor(largest);
   AnswerWriter counts(*buffers_, seeds * width), neighbors(*buffers_, edges * sizeof(Id)),
-      ids(*buffers_, work.edge_ids ? edges * work.edge_width : 0),
-      races_of(*buffers_, races * sizeof(Race));
+      ids(*buffers_, work.applied.edge_ids ? edges * work.edge_width : 0),
+      arrivals(*buffers_, keys * sizeof(ArrivalKey));
   for (const Slice& slice : slices) {
-    const SampledEdges<Id>& some = slice.*picked;
+    const SampledEdges<Id>& some = slice.*sampled;
     WriteNarrow(some.counts, width, reinterpret_cast<kj::byte*>(counts.next()));
     counts.Advance(some.counts.size() * width);
     neighbors.Append(some.neighbors.data(), some.neighbors.size() * sizeof(Id));
-    races_of.Append(some.races.data(), some.races.size() * sizeof(Race));
-    if (!work.edge_ids) continue;
+    arrivals.Append(some.arrival_keys.data(), some.arrival_keys.size() * sizeof(ArrivalKey));
+    if (!work.applied.edge_ids) continue;
     if (work.edge_width == 8) {
       ids.Append(some.edge_ids.data(), some.edge_ids.size() * 8);
     } else {
@@ -266,23 +267,23 @@ void HopJob::WritePick(const PickWork& work, SampledEdges<Id> Slice::*picked,
                               [&](auto orphan) { out.adoptNeighbors(kj::mv(orphan)); }, send);
   std::move(ids).Finish([&](kj::uint n) { return out.initEdges(n); },
                         [&](auto orphan) { out.adoptEdges(kj::mv(orphan)); }, send);
-  std::move(races_of).Finish([&](kj::uint n) { return out.initRaces(n); },
-                             [&](auto orphan) { out.adoptRaces(kj::mv(orphan)); }, send);
+  std::move(arrivals).Finish([&](kj::uint n) { return out.initArrivalKeys(n); },
+                             [&](auto orphan) { out.adoptArrivalKeys(kj::mv(orphan)); }, send);
 }
 
 capnp::MessageSize HopJob::message_size() const {
   return {std::min<uint64_t>(answer_bytes_ / 8 + 64, uint64_t{1} << 16) +
-              picks_.size() * (4 * AnswerWriter::kCopyBytes / 64 + 16) + rows_.size() * 4,
+              rules_.size() * (4 * AnswerWriter::kCopyBytes / 64 + 16) + rows_.size() * 4,
           0};
 }
 
 void HopJob::Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send) {
-  auto samples = results.initSamples(static_cast<kj::uint>(picks_.size()));
+  auto samples = results.initSamples(static_cast<kj::uint>(rules_.size()));
   for (kj::uint i = 0; i < samples.size(); i++) {
-    if (picks_[i].narrow) {
-      WritePick(picks_[i], &Slice::narrow, samples[i], send);
+    if (rules_[i].narrow) {
+      WriteSample(rules_[i], &Slice::narrow, samples[i], send);
     } else {
-      WritePick(picks_[i], &Slice::wide, samples[i], send);
+      WriteSample(rules_[i], &Slice::wide, samples[i], send);
     }
   }
   auto rows = results.initRows(static_cast<kj::uint>(rows_.size()));

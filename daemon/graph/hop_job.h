@@ -14,12 +14,11 @@
 
 namespace graphd {
 
-// One hop request, which is checked and copied out of the message, then run in slices by any
-// threads, then assembled to an answer. Slices touch disjoint parts, so nothing is locked. Shared
-// by the call and the slices that still run.
+// One hop request: checked and copied out of the message, executed in slices by any threads, put
+// together at the end. Slices touch disjoint data, so nothing is locked.
 class HopJob {
  public:
-  // The largest number of lists of one kind in a request.
+  // Most lists in one request.
   static constexpr size_t kMaxLists = 1024;
   // Seeds per slice, which is one turn on the compute pool.
   static constexpr size_t kSliceSeeds = 4096;
@@ -29,14 +28,14 @@ class HopJob {
   HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
          std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params);
 
-  // Returns the derived arrays that the sampling rules need and that are not built yet.
+  // Derived arrays that the rules need and that do not exist yet.
   std::vector<EdgeIndexSpec> MissingIndexes() const;
-  // The bytes touched, roughly; SIZE_MAX if that is known only afterwards.
+  // Bytes touched, roughly; SIZE_MAX if that is unknown before the work is done.
   size_t work() const noexcept { return work_; }
   size_t num_slices() const noexcept { return slices_.size(); }
   void RunSlice(size_t slice, WorkerScratch& scratch);
 
-  // The size of the answer without the arrays that are sent by reference; for its first segment.
+  // Size of the answer's first segment, which holds everything that is not sent by reference.
   capnp::MessageSize message_size() const;
   // Requires: every slice has run.
   void Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send);
@@ -44,22 +43,20 @@ class HopJob {
   uint64_t edges() const noexcept { return edges_; }
   uint64_t rows() const noexcept { return num_rows_; }
   size_t row_bytes() const noexcept { return row_bytes_; }
-  // An upper bound of what Write() sends. Requires: every slice has run.
+  // Upper bound of the bytes that Write() sends. Requires: every slice has run.
   size_t answer_bytes() const noexcept { return answer_bytes_ + row_bytes_; }
 
  private:
-  struct SeedList {
+  struct SeedWork {
     NodeTypeId ntype;
     WireIds ids;
     std::vector<uint32_t> streams;
     std::vector<uint64_t> times;  // bit patterns of int64 or double
   };
-  struct PickWork {
-    size_t seeds;
-    SamplingRule pick;
-    uint64_t key;
-    bool edge_ids, narrow;
+  struct RuleWork {
+    AppliedRule applied;  // its `exclude` is the list below
     std::vector<int64_t> exclude;
+    bool narrow;  // neighbours have 32-bit ids
     size_t edge_width, first_slice, num_slices;
   };
   struct RowWork {
@@ -70,25 +67,25 @@ class HopJob {
   };
   struct Slice {
     bool is_rows;
-    size_t work, begin, end;  // index of the PickWork or RowWork; seeds
+    size_t work, begin, end;  // index of the RuleWork or RowWork; seeds
     SampledEdges<uint32_t> narrow;
     SampledEdges<uint64_t> wide;
   };
   void ReadSeeds(wire::Session::HopParams::Reader params);
-  void ReadPicks(wire::Session::HopParams::Reader params);
+  void ReadRules(wire::Session::HopParams::Reader params);
   void ReadRows(wire::Session::HopParams::Reader params);
   template <class Id>
-  void RunPick(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch);
+  void RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch);
   void RunRows(const Slice& slice, WorkerScratch& scratch);
   template <class Id>
-  void WritePick(const PickWork& work, SampledEdges<Id> Slice::*picked, wire::Sampled::Builder out,
-                 const AnswerWriter::Send& send);
+  void WriteSample(const RuleWork& work, SampledEdges<Id> Slice::*sampled,
+                   wire::Sampled::Builder out, const AnswerWriter::Send& send);
 
   std::shared_ptr<const Partition> partition_;
   std::shared_ptr<EdgeIndexes> indexes_;
   std::shared_ptr<BufferPool> buffers_;
-  std::vector<SeedList> seeds_;
-  std::vector<PickWork> picks_;
+  std::vector<SeedWork> seeds_;
+  std::vector<RuleWork> rules_;
   std::vector<RowWork> rows_;
   std::vector<Slice> slices_;
   size_t work_ = 0, row_bytes_ = 0, num_rows_ = 0;

@@ -32,7 +32,7 @@ double Exponential(uint64_t bits) noexcept {
 
 namespace {
 
-void CheckParts(std::span<const RacePart> parts, int fanout, bool replace) {
+void CheckParts(std::span<const PartArrivals> parts, int fanout, bool replace) {
   for (size_t p = 0; p < parts.size(); p++) {
     if (parts[p].counts.size() != parts[0].counts.size()) {
       Throw(ErrorCode::kInvalid, "part ", p, " sampled ", parts[p].counts.size(),
@@ -46,54 +46,54 @@ void CheckParts(std::span<const RacePart> parts, int fanout, bool replace) {
               " edges of a seed with replacement, expected 0 or ", fanout);
       }
     }
-    if (sum != parts[p].races.size()) {
-      Throw(ErrorCode::kInvalid, "part ", p, " has ", parts[p].races.size(), " races, expected ",
-            sum);
+    if (sum != parts[p].keys.size()) {
+      Throw(ErrorCode::kInvalid, "part ", p, " has ", parts[p].keys.size(),
+            " arrival keys, expected ", sum);
     }
   }
 }
 
 }  // namespace
 
-void MergeRaces(std::span<const RacePart> parts, int fanout, bool replace,
-                std::vector<uint32_t>& counts, std::vector<RaceWinner>& winners) {
+void MergeByArrival(std::span<const PartArrivals> parts, int fanout, bool replace,
+                    std::vector<uint32_t>& counts, std::vector<MergedEdge>& merged) {
   CheckParts(parts, fanout, replace);
   const size_t seeds = parts.empty() ? 0 : parts[0].counts.size();
   counts.assign(seeds, 0);
-  winners.clear();
-  std::vector<uint64_t> at(parts.size(), 0);  // first pick of the seed in each part
-  const auto race_of = [&](const RaceWinner& w) { return parts[w.part].races[w.pick]; };
-  const auto earlier = [&](const RaceWinner& a, const RaceWinner& b) {
-    const Race x = race_of(a), y = race_of(b);
+  merged.clear();
+  std::vector<uint64_t> at(parts.size(), 0);  // first edge of the seed in each part
+  const auto key_of = [&](const MergedEdge& e) { return parts[e.part].keys[e.position]; };
+  const auto earlier = [&](const MergedEdge& a, const MergedEdge& b) {
+    const ArrivalKey x = key_of(a), y = key_of(b);
     if (x != y) return x < y;
-    return a.part != b.part ? a.part < b.part : a.pick < b.pick;
+    return a.part != b.part ? a.part < b.part : a.position < b.position;
   };
-  std::vector<RaceWinner> field;
+  std::vector<MergedEdge> all;  // edges of one seed
   for (size_t seed = 0; seed < seeds; seed++) {
-    const size_t before = winners.size();
-    field.clear();
+    const size_t before = merged.size();
+    all.clear();
     for (uint32_t p = 0; p < parts.size(); p++) {
-      for (uint32_t i = 0; i < parts[p].counts[seed]; i++) field.push_back({p, at[p] + i});
+      for (uint32_t i = 0; i < parts[p].counts[seed]; i++) all.push_back({p, at[p] + i});
     }
     if (fanout < 0) {
-      winners.insert(winners.end(), field.begin(), field.end());
+      merged.insert(merged.end(), all.begin(), all.end());
     } else if (replace) {
-      // Runs of `fanout` picks, one per part that has any: the best of each column wins.
+      // Runs of `fanout` edges, one run per part that has any: the earliest of each draw is kept.
       const auto width = static_cast<size_t>(fanout);
-      for (size_t draw = 0; draw < width && !field.empty(); draw++) {
-        RaceWinner best = field[draw];
-        for (size_t i = draw + width; i < field.size(); i += width) {
-          if (earlier(field[i], best)) best = field[i];
+      for (size_t draw = 0; draw < width && !all.empty(); draw++) {
+        MergedEdge best = all[draw];
+        for (size_t i = draw + width; i < all.size(); i += width) {
+          if (earlier(all[i], best)) best = all[i];
         }
-        winners.push_back(best);
+        merged.push_back(best);
       }
     } else {
-      const size_t keep = std::min(field.size(), static_cast<size_t>(fanout));
-      std::partial_sort(field.begin(), field.begin() + static_cast<ptrdiff_t>(keep), field.end(),
+      const size_t keep = std::min(all.size(), static_cast<size_t>(fanout));
+      std::partial_sort(all.begin(), all.begin() + static_cast<ptrdiff_t>(keep), all.end(),
                         earlier);
-      winners.insert(winners.end(), field.begin(), field.begin() + static_cast<ptrdiff_t>(keep));
+      merged.insert(merged.end(), all.begin(), all.begin() + static_cast<ptrdiff_t>(keep));
     }
-    counts[seed] = static_cast<uint32_t>(winners.size() - before);
+    counts[seed] = static_cast<uint32_t>(merged.size() - before);
     for (size_t p = 0; p < parts.size(); p++) at[p] += parts[p].counts[seed];
   }
 }

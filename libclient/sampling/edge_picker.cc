@@ -7,97 +7,72 @@
 #include "base/check.h"
 #include "base/prefetch.h"
 #include "base/strings.h"
+#include "sampling/rule_traits.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kRowAhead = 4;
 
-bool IsTemporal(SamplingMethod method) {
-  return method == SamplingMethod::kTemporalUniform || method == SamplingMethod::kTemporalRecent;
-}
-
-bool MayReplace(SamplingMethod method) {
-  return method == SamplingMethod::kUniform || method == SamplingMethod::kWeighted ||
-         method == SamplingMethod::kTemporalUniform;
-}
-
 // Edges that a row of this degree can give.
-uint64_t MostPicks(uint64_t degree, const PickParams& params) {
-  if (params.fanout < 0) return degree;
-  const auto fanout = static_cast<uint64_t>(params.fanout);
-  if (params.replace) return degree > 0 ? fanout : 0;
+uint64_t MostEdges(uint64_t degree, const SamplingRule& rule) {
+  if (rule.fanout < 0) return degree;
+  const auto fanout = static_cast<uint64_t>(rule.fanout);
+  if (rule.replace) return degree > 0 ? fanout : 0;
   return std::min(degree, fanout);
 }
 
 }  // namespace
 
-const char* SamplingMethodName(SamplingMethod method) noexcept {
-  switch (method) {
-    case SamplingMethod::kUniform:
-      return "uniform";
-    case SamplingMethod::kWeighted:
-      return "weighted";
-    case SamplingMethod::kTopK:
-      return "top-k";
-    case SamplingMethod::kTemporalUniform:
-      return "temporal uniform";
-    case SamplingMethod::kTemporalRecent:
-      return "temporal recent";
-    case SamplingMethod::kLabor:
-      return "labor";
-  }
-  return "unknown";
-}
-
-uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParams& params) {
+uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const SamplingRule& rule) {
   const uint64_t* indptr = csc.indptr.data();
   uint64_t sum = 0;
   for (size_t i = 0; i < rows.size(); i++) {
     if (i + kPrefetchAhead < rows.size())
       __builtin_prefetch(indptr + std::max<int64_t>(rows[i + kPrefetchAhead], 0));
-    if (rows[i] >= 0) sum += MostPicks(indptr[rows[i] + 1] - indptr[rows[i]], params);
+    if (rows[i] >= 0) sum += MostEdges(indptr[rows[i] + 1] - indptr[rows[i]], rule);
   }
   return sum;
 }
 
-void CheckRule(const PickSource& source, const PickParams& params) {
+void CheckRule(const EdgeSource& source, const SamplingRule& rule) {
   GRAPHD_CHECK(source.csc, "there are rows to pick from");
-  const char* name = SamplingMethodName(params.method);
-  if (params.method > SamplingMethod::kLabor) {
-    Throw(ErrorCode::kInvalid, "sampling method ", static_cast<int>(params.method),
-          "; expected 0..", static_cast<int>(SamplingMethod::kLabor));
+  const char* name = SamplingMethodName(rule.method);
+  if (rule.method > SamplingMethod::kLabor) {
+    Throw(ErrorCode::kInvalid, "sampling method ", static_cast<int>(rule.method), "; expected 0..",
+          static_cast<int>(SamplingMethod::kLabor));
   }
-  if (params.fanout < -1) {
-    Throw(ErrorCode::kInvalid, "fanout ", params.fanout,
-          "; expected 0 or more, or -1 for all edges");
+  if (rule.fanout < -1) {
+    Throw(ErrorCode::kInvalid, "fanout ", rule.fanout, "; expected 0 or more, or -1 for all edges");
   }
-  if (params.replace && !MayReplace(params.method)) {
+  if (rule.replace && !MayReplace(rule.method)) {
     Throw(ErrorCode::kInvalid, name, " sampling has no form with replacement");
   }
-  if (params.method == SamplingMethod::kWeighted && !source.alias) {
+  if (rule.method == SamplingMethod::kWeighted && !source.alias) {
     Throw(ErrorCode::kInvalid, name, " sampling needs an alias index");
   }
-  if ((params.method == SamplingMethod::kTopK || IsTemporal(params.method)) && !source.order) {
+  if ((rule.method == SamplingMethod::kTopK || IsTemporal(rule.method)) && !source.order) {
     Throw(ErrorCode::kInvalid, name, " sampling needs an order index");
   }
 }
 
-size_t EdgePicker::Pick(const PickSource& source, std::span<const int64_t> rows,
-                        std::span<const int64_t> streams, const PickParams& params,
+size_t EdgePicker::Pick(const EdgeSource& source, std::span<const int64_t> rows,
+                        std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
                         const SeedTimes& times) {
-  CheckRule(source, params);
-  const bool temporal = IsTemporal(params.method);
+  CheckRule(source, rule);
+  const bool temporal = IsTemporal(rule.method);
   GRAPHD_CHECK(rows.size() == streams.size(), "one stream per row");
   GRAPHD_CHECK(!temporal || std::visit([](auto t) { return t.size(); }, times) == rows.size(),
                "one time per row");
   source_ = source;
-  params_ = params;
+  rule_ = &rule;
+  key_ = key;
+  with_arrivals_ = rule.direction == Direction::kOut;
   if (source_.exclude && source_.exclude->empty()) source_.exclude = nullptr;
-  order_ = params.method == SamplingMethod::kTemporalUniform ? source.order : nullptr;
-  take_all_ = params.fanout < 0;
-  replace_ = params.replace && !take_all_;
-  fanout_ = take_all_ ? UINT64_MAX : static_cast<uint64_t>(params.fanout);
+  order_ = rule.method == SamplingMethod::kTemporalUniform ? source.order : nullptr;
+  take_all_ = rule.fanout < 0;
+  replace_ = rule.replace && !take_all_;
+  fanout_ = take_all_ ? UINT64_MAX : static_cast<uint64_t>(rule.fanout);
   num_slots_ = 0;
   Plan(rows, times);
   counts_.resize(rows.size());
@@ -116,10 +91,10 @@ size_t EdgePicker::Pick(const PickSource& source, std::span<const int64_t> rows,
 void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
   const uint64_t* indptr = source_.csc->indptr.data();
   plan_.resize(rows.size());
-  const bool temporal = IsTemporal(params_.method);
+  const bool temporal = IsTemporal(rule_->method);
   if (temporal) {
     before_.resize(rows.size());
-    source_.order->CountBefore(*source_.csc, rows, times, params_.inclusive, before_);
+    source_.order->CountBefore(*source_.csc, rows, times, rule_->inclusive, before_);
   }
   uint64_t most = 0;
   for (size_t i = 0; i < rows.size(); i++) {
@@ -129,10 +104,10 @@ void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
     if (rows[i] < 0) continue;
     const uint64_t begin = indptr[rows[i]];
     plan_[i] = {begin, temporal ? before_[i] : indptr[rows[i] + 1] - begin};
-    most += MostPicks(plan_[i].degree, params_);
+    most += MostEdges(plan_[i].degree, *rule_);
   }
   if (slots_.size() < most) slots_.resize(most);
-  if (params_.races && races_.size() < most) races_.resize(most);
+  if (with_arrivals_ && arrival_keys_.size() < most) arrival_keys_.resize(most);
 }
 
 // What rows to come will read first.
@@ -143,11 +118,11 @@ void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t
   }
   i += kRowAhead;
   if (i >= rows.size() || plan_[i].degree == 0) return;
-  switch (params_.method) {
+  switch (rule_->method) {
     case SamplingMethod::kWeighted:
       return PrefetchDraws({0, plan_[i].begin, plan_[i].degree, static_cast<uint64_t>(streams[i])});
     case SamplingMethod::kTopK:
-      return source_.order->Prefetch(plan_[i].begin + (params_.largest ? plan_[i].degree - 1 : 0));
+      return source_.order->Prefetch(plan_[i].begin + (rule_->largest ? plan_[i].degree - 1 : 0));
     case SamplingMethod::kTemporalRecent:
       return source_.order->Prefetch(plan_[i].begin + plan_[i].degree - 1);
     case SamplingMethod::kLabor:
@@ -160,14 +135,14 @@ void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t
 }
 
 void EdgePicker::PickRow(const Row& row) {
-  switch (params_.method) {
+  switch (rule_->method) {
     case SamplingMethod::kUniform:
     case SamplingMethod::kTemporalUniform:
       return Uniform(row);
     case SamplingMethod::kWeighted:
       return Weighted(row);
     case SamplingMethod::kTopK:
-      return Ordered(row, params_.largest);
+      return Ordered(row, rule_->largest);
     case SamplingMethod::kTemporalRecent:
       return Ordered(row, true);
     case SamplingMethod::kLabor:

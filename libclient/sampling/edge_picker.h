@@ -14,8 +14,8 @@
 #include "sampling/index/order_index.h"
 #include "sampling/smallest_keys.h"
 
-// Picks edges of rows by every method there is. What is picked is a function of (key, stream of the
-// row, contents of the row) alone, whoever picks and whatever else is in the call.
+// Samples edges of rows by every method. The result is a function of (key, stream of the row,
+// contents of the row) alone, whichever process computes it and whatever else is in the call.
 //
 // Without replacement, a row gives min(fanout, eligible) edges; with replacement exactly fanout
 // edges if any is eligible; fanout -1 gives all eligible edges (replace is ignored), 0 none. An
@@ -32,59 +32,44 @@
 //                     sequential Poisson variant: the edges with the smallest r (r / weight), r
 //                     depending on key and *neighbour* only, so that seeds share neighbours
 //
-// Not thread-safe: one picker per thread, which reuses its memory from call to call.
+// The out-edges of a seed may be spread over several partitions, whose samples are merged: a rule
+// of direction kOut therefore also records arrival keys (arrival_key.h).
 
 namespace graphd {
 
-const char* SamplingMethodName(SamplingMethod method) noexcept;  // "uniform", "weighted", ...
-
-struct PickParams {
-  SamplingMethod method = SamplingMethod::kUniform;
-  int fanout = -1;
-  bool replace = false;    // kUniform, kWeighted, kTemporalUniform only
-  bool largest = true;     // kTopK: largest values; false: smallest
-  bool inclusive = false;  // temporal: also edges at the very time of the seed
-  bool races = false;      // also record races(), for merging with other partitions' picks
-  uint64_t key = 0;        // SampleKey; with the row's stream it gives the row's random numbers
-};
-
-// The key for one of several parts (partitions, edge types) whose picks for the same seeds are to
-// be merged: their races must be independent, so each has a key of its own. LABOR keeps the key,
-// since a neighbour's number must be the same wherever it is met.
-inline uint64_t PartKey(SamplingMethod method, uint64_t key, uint32_t part) noexcept {
-  return method == SamplingMethod::kLabor ? key : CombineKeys(key, uint64_t{part} + 1);
-}
-
-// What is picked from. Everything pointed to must outlive the call.
-struct PickSource {
+// The rows that edges are sampled from. Everything pointed to must outlive the call.
+struct EdgeSource {
   const Csc* csc = nullptr;           // required
-  const AliasIndex* alias = nullptr;  // kWeighted: required; kLabor: weights, none: unweighted
+  const AliasIndex* alias = nullptr;  // kWeighted: required; kLabor: weights, null: unweighted
   const OrderIndex* order = nullptr;  // kTopK and temporal: required
-  const EdgeSet* exclude = nullptr;   // local edge rows never to pick
+  const EdgeSet* exclude = nullptr;   // local edge rows that are never sampled
 };
 
-// Edges that Pick can give at most, for bounding its memory (8 bytes each, 16 with races).
-uint64_t MaxPicks(const Csc& csc, std::span<const int64_t> rows, const PickParams& params);
+// Upper bound of the edges that Pick returns, for bounding its memory (8 bytes each, 16 with
+// arrival keys).
+uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const SamplingRule& rule);
 
-// Throws Error(kInvalid) for a fanout below -1, replacement where there is none, and a missing
-// index.
-void CheckRule(const PickSource& source, const PickParams& params);
+// Throws Error(kInvalid) for a fanout below -1, a method that cannot replace but should, and a
+// missing index. The rule's edge type and column do not matter here.
+void CheckRule(const EdgeSource& source, const SamplingRule& rule);
 
+// Memory that a thread reuses from call to call. Not thread-safe.
 class EdgePicker {
  public:
-  // Picks edges of each row. Rows must be in range, or -1: a node without edges here. `streams` has
-  // one number per row (usually the node's type-wise id); `times` one per row for the temporal
-  // methods. Returns how many edges were picked. Throws what CheckRule throws.
-  size_t Pick(const PickSource& source, std::span<const int64_t> rows,
-              std::span<const int64_t> streams, const PickParams& params,
+  // Samples edges of each row. Rows must be in range, or -1: a node without edges here. `streams`
+  // has one number per row (usually the node's type-wise id); `times` one per row for the temporal
+  // methods; `key` (SampleKey) and the row's stream give the row's random numbers. Returns the
+  // number of sampled edges. Throws what CheckRule throws.
+  size_t Pick(const EdgeSource& source, std::span<const int64_t> rows,
+              std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
               const SeedTimes& times = {});
 
-  // Results, until the next Pick. Edges per row; the slots, row after row; and with params.races
-  // one race per slot, ascending within a row except with replacement (arrival_key.h).
+  // Results, until the next Pick: edges per row; the slots, row after row; and for a rule of
+  // direction kOut one arrival key per slot, ascending within a row except with replacement.
   std::span<const uint32_t> counts() const noexcept { return counts_; }
   std::span<const uint64_t> slots() const noexcept { return {slots_.data(), num_slots_}; }
-  std::span<const Race> races() const noexcept {
-    return {races_.data(), params_.races ? num_slots_ : 0};
+  std::span<const ArrivalKey> arrival_keys() const noexcept {
+    return {arrival_keys_.data(), with_arrivals_ ? num_slots_ : 0};
   }
 
  private:
@@ -103,14 +88,14 @@ class EdgePicker {
   void Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
                 size_t i) const noexcept;
   void PickRow(const Row& row);
-  void Emit(uint64_t slot, Race race = 0) {
+  void Emit(uint64_t slot, ArrivalKey arrival = 0) {
     slots_[num_slots_] = slot;
-    if (params_.races) races_[num_slots_] = race;
+    if (with_arrivals_) arrival_keys_[num_slots_] = arrival;
     num_slots_++;
   }
   bool Excluded(uint64_t slot) const noexcept;
   CounterRng Rng(const Row& row) const noexcept {
-    return CounterRng(CombineKeys(params_.key, row.stream));
+    return CounterRng(CombineKeys(key_, row.stream));
   }
   // Slot of the row's edge number `position`: in time, for temporal methods.
   uint64_t SlotAt(const Row& row, uint64_t position) const noexcept {
@@ -121,9 +106,9 @@ class EdgePicker {
   // edge_picker_uniform.cc
   void Uniform(const Row& row);
   void UniformAgain(const Row& row);
-  void UniformRaces(const Row& row, CounterRng& rng);
+  void UniformByArrival(const Row& row, CounterRng& rng);
   void UniformArrivals(const Row& row, CounterRng& rng);
-  void UniformDrawRaces(const Row& row, CounterRng& rng);
+  void UniformTimedDraws(const Row& row, CounterRng& rng);
   // edge_picker_weighted.cc
   void Weighted(const Row& row);
   void PrefetchDraws(const Row& row) const noexcept;
@@ -137,8 +122,10 @@ class EdgePicker {
   void Ordered(const Row& row, bool largest);
   void Labor(const Row& row);
 
-  PickSource source_;
-  PickParams params_;
+  EdgeSource source_;
+  const SamplingRule* rule_ = nullptr;  // while Pick runs
+  uint64_t key_ = 0;
+  bool with_arrivals_ = false;         // record arrival keys
   const OrderIndex* order_ = nullptr;  // kTemporalUniform: positions are ranks in it
   bool take_all_ = false;              // fanout -1
   bool replace_ = false;
@@ -147,7 +134,7 @@ class EdgePicker {
   std::vector<uint64_t> before_;  // temporal: edges before the seed's time, by row
   std::vector<uint32_t> counts_;
   std::vector<uint64_t> slots_;
-  std::vector<Race> races_;
+  std::vector<ArrivalKey> arrival_keys_;
   size_t num_slots_ = 0;
   DistinctDraws distinct_;
   SmallestKeys smallest_;

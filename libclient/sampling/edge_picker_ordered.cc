@@ -36,7 +36,7 @@ void EdgePicker::Ordered(const Row& row, bool largest) {
     for (; at < end && wanted > 0; at++) {
       const uint64_t slot = row.begin + order.relative(row.begin + at);
       if (Excluded(slot)) continue;
-      const uint64_t key = params_.races ? order.SortKey(row.begin + at) : 0;
+      const uint64_t key = with_arrivals_ ? order.SortKey(row.begin + at) : 0;
       Emit(slot, largest ? ~key : key);
       wanted--;
     }
@@ -52,23 +52,23 @@ void EdgePicker::Ordered(const Row& row, bool largest) {
 
 void EdgePicker::Labor(const Row& row) {
   const AliasIndex* alias = source_.alias;
-  const bool all = take_all_ || (!params_.races && row.degree <= fanout_);
+  const bool all = take_all_ || (!with_arrivals_ && row.degree <= fanout_);
   smallest_.Start(all ? 0 : fanout_);
   source_.csc->indices.Visit([&](auto neighbors) {
     for (uint64_t slot = row.begin; slot < row.begin + row.degree; slot++) {
       const double weight = alias ? alias->weight(slot) : 1;
       if (weight == 0) continue;
       if (all) {
-        if (!Excluded(slot)) Emit(slot, RaceAt(0));
+        if (!Excluded(slot)) Emit(slot, ArrivalKeyAt(0));
         continue;
       }
-      const uint64_t bits = CombineKeys(params_.key, neighbors[slot]);
+      const uint64_t bits = CombineKeys(key_, neighbors[slot]);
       double key = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
       if (alias) key /= weight;
       if (smallest_.Wants(key, slot) && !Excluded(slot)) smallest_.Add(key, slot);
     }
   });
-  for (const auto& [key, slot] : smallest_.Sort()) Emit(slot, RaceAt(key));
+  for (const auto& [key, slot] : smallest_.Sort()) Emit(slot, ArrivalKeyAt(key));
 }
 
 }  // namespace graphd

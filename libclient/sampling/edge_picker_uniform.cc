@@ -12,14 +12,14 @@ constexpr uint64_t kAgain = 0x7265747279ULL;
 void EdgePicker::Uniform(const Row& row) {
   const size_t first = num_slots_;
   CounterRng rng = Rng(row);
-  if (take_all_ || (!replace_ && !params_.races && row.degree <= fanout_)) {
+  if (take_all_ || (!replace_ && !with_arrivals_ && row.degree <= fanout_)) {
     for (uint64_t position = 0; position < row.degree; position++) {
       const uint64_t slot = SlotAt(row, position);
-      if (!Excluded(slot)) Emit(slot, RaceAt(0));
+      if (!Excluded(slot)) Emit(slot, ArrivalKeyAt(0));
     }
     return;
   }
-  if (params_.races) return UniformRaces(row, rng);
+  if (with_arrivals_) return UniformByArrival(row, rng);
   if (replace_) {
     for (uint64_t k = 0; k < fanout_; k++) Emit(SlotAt(row, rng.Below(row.degree)));
   } else {
@@ -38,12 +38,12 @@ void EdgePicker::Uniform(const Row& row) {
 // excluded edges by luck would be favoured: given that nothing was excluded, the first try is
 // uniform among the eligible; this one always is.
 void EdgePicker::UniformAgain(const Row& row) {
-  CounterRng rng(CombineKeys(CombineKeys(params_.key, row.stream), kAgain));
-  UniformRaces(row, rng);
+  CounterRng rng(CombineKeys(CombineKeys(key_, row.stream), kAgain));
+  UniformByArrival(row, rng);
 }
 
-void EdgePicker::UniformRaces(const Row& row, CounterRng& rng) {
-  return replace_ ? UniformDrawRaces(row, rng) : UniformArrivals(row, rng);
+void EdgePicker::UniformByArrival(const Row& row, CounterRng& rng) {
+  return replace_ ? UniformTimedDraws(row, rng) : UniformArrivals(row, rng);
 }
 
 // All edges' clocks run at rate 1, those of excluded edges too: they ring and are passed over. The
@@ -55,7 +55,7 @@ void EdgePicker::UniformArrivals(const Row& row, CounterRng& rng) {
     now += Exponential(rng.Next()) / static_cast<double>(left--);
     const uint64_t slot = SlotAt(row, position);
     if (Excluded(slot)) return;
-    Emit(slot, RaceAt(now));
+    Emit(slot, ArrivalKeyAt(now));
     wanted--;
   };
   distinct_.Start(row.degree, fanout_);
@@ -81,7 +81,7 @@ void EdgePicker::UniformArrivals(const Row& row, CounterRng& rng) {
 
 // Each draw is a race at the rate of the number of eligible edges: rings of all edges, at rate
 // `degree`, of which those of excluded edges are passed over.
-void EdgePicker::UniformDrawRaces(const Row& row, CounterRng& rng) {
+void EdgePicker::UniformTimedDraws(const Row& row, CounterRng& rng) {
   const size_t first = num_slots_;
   uint64_t patience = 16 + 2 * fanout_;
   double now = 0;
@@ -92,7 +92,7 @@ void EdgePicker::UniformDrawRaces(const Row& row, CounterRng& rng) {
       patience--;
       continue;
     }
-    Emit(slot, RaceAt(now));
+    Emit(slot, ArrivalKeyAt(now));
     now = 0;
   }
   if (num_slots_ - first == fanout_) return;
@@ -100,7 +100,7 @@ void EdgePicker::UniformDrawRaces(const Row& row, CounterRng& rng) {
   if (eligible_.empty()) return;
   for (; num_slots_ - first < fanout_; now = 0) {
     now += Exponential(rng.Next()) / static_cast<double>(eligible_.size());
-    Emit(eligible_[rng.Below(eligible_.size())], RaceAt(now));
+    Emit(eligible_[rng.Below(eligible_.size())], ArrivalKeyAt(now));
   }
 }
 

@@ -9,9 +9,9 @@ void EdgePicker::Weighted(const Row& row) {
   const AliasIndex& alias = *source_.alias;
   const uint32_t positive = alias.positive(row.index);
   if (positive == 0) return;
-  if (take_all_ || (!replace_ && !params_.races && positive <= fanout_)) {
+  if (take_all_ || (!replace_ && !with_arrivals_ && positive <= fanout_)) {
     for (uint64_t slot = row.begin; slot < row.begin + row.degree; slot++) {
-      if (alias.weight(slot) > 0 && !Excluded(slot)) Emit(slot, RaceAt(0));
+      if (alias.weight(slot) > 0 && !Excluded(slot)) Emit(slot, ArrivalKeyAt(0));
     }
     return;
   }
@@ -34,7 +34,7 @@ void EdgePicker::PrefetchDraws(const Row& row) const noexcept {
   CounterRng rng = Rng(row);
   const uint64_t draws = std::min<uint64_t>(fanout_, 64);
   for (uint64_t k = 0; k < draws; k++) {
-    if (params_.races) rng.Next();
+    if (with_arrivals_) rng.Next();
     source_.alias->Prefetch(row.begin + ((rng.Next() >> 32) * row.degree >> 32));
   }
 }
@@ -51,10 +51,10 @@ void EdgePicker::WeightedWithoutReplacement(const Row& row, CounterRng& rng) {
   distinct_.Start(row.degree, fanout_);
   if (row.degree > 2 * fanout_) {
     for (uint64_t budget = 16 + 4 * fanout_; budget > 0 && wanted > 0; budget--) {
-      if (params_.races) now += Exponential(rng.Next()) / total;
+      if (with_arrivals_) now += Exponential(rng.Next()) / total;
       const uint64_t position = DrawWeighted(row, rng);
       if (!distinct_.Insert(position) || Excluded(row.begin + position)) continue;
-      Emit(row.begin + position, RaceAt(now));
+      Emit(row.begin + position, ArrivalKeyAt(now));
       wanted--;
     }
   }
@@ -71,7 +71,7 @@ void EdgePicker::WeightedByKeys(const Row& row, CounterRng& rng, uint64_t wanted
     const double key = Exponential(rng.Next()) / weight;
     if (smallest_.Wants(key, slot) && !Excluded(slot)) smallest_.Add(key, slot);
   }
-  for (const auto& [key, slot] : smallest_.Sort()) Emit(slot, RaceAt(now + key));
+  for (const auto& [key, slot] : smallest_.Sort()) Emit(slot, ArrivalKeyAt(now + key));
 }
 
 // Each draw is a race at the rate of the eligible edges' weight.
@@ -81,13 +81,13 @@ void EdgePicker::WeightedWithReplacement(const Row& row, CounterRng& rng) {
   uint64_t patience = 16 + 2 * fanout_;
   double now = 0;
   while (num_slots_ - first < fanout_ && patience > 0) {
-    if (params_.races) now += Exponential(rng.Next()) / total;
+    if (with_arrivals_) now += Exponential(rng.Next()) / total;
     const uint64_t slot = row.begin + DrawWeighted(row, rng);
     if (Excluded(slot)) {
       patience--;
       continue;
     }
-    Emit(slot, RaceAt(now));
+    Emit(slot, ArrivalKeyAt(now));
     now = 0;
   }
   if (num_slots_ - first < fanout_) WeightedFromEligible(row, rng, first, now);
@@ -109,7 +109,7 @@ void EdgePicker::WeightedFromEligible(const Row& row, CounterRng& rng, size_t fi
     now += Exponential(rng.Next()) / sum;
     const double at = static_cast<double>(rng.Next() >> 11) * 0x1p-53 * sum;
     const auto found = std::upper_bound(sums_.begin(), sums_.end(), at) - sums_.begin();
-    Emit(eligible_[std::min(static_cast<size_t>(found), eligible_.size() - 1)], RaceAt(now));
+    Emit(eligible_[std::min(static_cast<size_t>(found), eligible_.size() - 1)], ArrivalKeyAt(now));
   }
 }
 

@@ -182,11 +182,11 @@ struct Seeds {
   ntype @0 :Int32;
   ids @1 :Data;
   streams @2 :Data;   # uint32 per id: random stream; empty: the ids
-  times @3 :Data;     # 8 bytes per id, int64 or float64 as the column of the temporal picks is
+  times @3 :Data;     # 8 bytes per id, int64 or float64 as the column of the temporal rules is
 }
 
 # graphd::SamplingRule, applied to one of the hop's seed lists.
-struct Pick {
+struct SamplingRule {
   seeds @0 :UInt16;   # index into the hop's seeds
   etype @1 :Int32;
   outward @2 :Bool;
@@ -206,7 +206,7 @@ struct Sampled {
   countBytes @1 :UInt8;
   neighbors @2 :Data;   # type-wise ids of the neighbours' type
   edges @3 :Data;       # type-wise edge ids, if asked for
-  races @4 :Data;       # outward: uint64 per edge, by which answers of several partitions merge
+  arrivalKeys @4 :Data; # outward: uint64 per edge, by which answers of several partitions merge
 }
 
 # A node feature of a hop's seeds from index `begin` on.
@@ -227,9 +227,9 @@ struct EdgeIndex {
 # The operations of an attached client. Dropping the capability leaves the job. "Own" ids are those
 # that the partition owns; requests with other ids are refused.
 interface Session {
-  # One hop of sampling: every pick on its seeds (own nodes, unless the pick is outward), and rows of
+  # One hop of sampling: every rule on its seeds (own nodes, unless the rule is outward), and rows of
   # own seeds with it.
-  hop @0 (part :Int32, seeds :List(Seeds), picks :List(Pick), rows :List(SeedRows))
+  hop @0 (part :Int32, seeds :List(Seeds), rules :List(SamplingRule), rows :List(SeedRows))
       -> (samples :List(Sampled), rows :List(Data));
 
   # Returns rows of a feature by type-wise id, in the order of `ids`.

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "client/link/part_hop.h"
 #include "client/link/rpc_thread.h"
 #include "graph/partition.h"
 #include "graphd/initialize.h"
+#include "sampling/hop_request.h"
+#include "sampling/index/edge_index.h"
 #include "wire/graphd.capnp.h"
 #include "wire/ip_config.h"
 
@@ -103,8 +104,9 @@ class DaemonLink {
   RpcThread::Pending Gather(PartId part, const FeatureRef& feature, const RowsToRead& rows);
   RpcThread::Pending Slice(PartId part, const FeatureRef& feature, size_t row_bytes, int64_t begin,
                            std::span<std::byte> out);
-  // One message, whatever the hop holds.
-  RpcThread::Pending Hop(PartId part, const PartHop& hop);
+  // One message, whatever the hop holds. `meta`: of the link's graph.
+  RpcThread::Pending Hop(PartId part, const GraphMeta& meta, const HopRequest& hop,
+                         const HopAnswer& answer);
   // Widths are those of the ids' types. Cut into messages of a good size.
   RpcThread::Pending FindEdges(PartId part, EdgeTypeId etype, const EdgeWidths& widths,
                                std::span<const int64_t> ids, int64_t* src, int64_t* dst);
@@ -148,7 +150,8 @@ class DaemonLink {
   UniqueFd Connect(std::chrono::milliseconds patience) const;
   void Lost(Connections* connections);  // on the RPC thread
   void KeepAttached();
-  void TakeHop(wire::Session::HopResults::Reader answer, const PartHop& hop, uint64_t asked_bytes);
+  void ReadHopAnswer(wire::Session::HopResults::Reader results, const GraphMeta& meta,
+                     const HopRequest& hop, const HopAnswer& answer, uint64_t asked_bytes);
 
   std::shared_ptr<RpcThread> thread_;
   std::shared_ptr<BufferPool> buffers_;

@@ -12,7 +12,9 @@
 #include "client/routing/owner_split.h"
 #include "graph/partition.h"
 #include "graphd/sampling.h"
+#include "sampling/hop_picker.h"
 #include "sampling/relabel.h"
+#include "sampling/rule_traits.h"
 #include "wire/buffer_pool.h"
 
 namespace graphd {
@@ -23,12 +25,15 @@ struct AccessScratch {
   std::vector<int64_t> rows;
   HopPicker picker;
   struct HopPart {
-    PartHop hop;
-    std::vector<SampledEdges<int64_t>> answers;                // by pick of the call
+    HopRequest request;
+    HopAnswer answer;
+    std::vector<SampledEdges<int64_t>> answers;                // by rule of the call
     std::vector<std::vector<int64_t>> streams, times, places;  // owned by lists and rows of the hop
     std::vector<std::vector<double>> real_times;
     std::vector<std::vector<int64_t>> exclude;  // [etype]
-    std::vector<PartHop::Rows> large_rows;      // that don't travel with the hop
+    // Rows that don't travel with the hop, and their places.
+    std::vector<SeedRows> large_rows;
+    std::vector<HopAnswer::Rows> large_places;
   };
   std::vector<HopPart> hop_parts;
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
@@ -79,7 +84,7 @@ class GraphAccess {
   void Slice(const FeatureRef& ref, int64_t begin, int64_t end, std::span<std::byte> out);
   // graphd/sampling.h's SampleHop, with rows. One message per partition that is not mapped, unless
   // the answer would be too large for one.
-  std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> picks,
+  std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
   // Ends of edges, in the order of `ids`; src and dst of that size.
@@ -119,16 +124,16 @@ class GraphAccess {
 
  private:
   // hop.cc
-  void CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> picks,
+  void CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                 const HopOptions& options) const;
-  size_t SeedsPerMessage(std::span<const SamplingRule> picks) const;
+  size_t SeedsPerMessage(std::span<const SamplingRule> rules) const;
   struct HopCall;
   std::vector<Neighbors> HopOnce(const HopCall& call);
   void SplitHop(const HopCall& call, AccessScratch& scratch) const;
   void PrepareHop(const HopCall& call, PartId part, AccessScratch& scratch) const;
   std::vector<RpcThread::Pending> StartHop(PartId part, AccessScratch::HopPart& work);
   void RunHop(PartId part, AccessScratch& scratch);
-  Neighbors AssembleHop(const HopCall& call, size_t pick, AccessScratch& scratch) const;
+  Neighbors AssembleHop(const HopCall& call, size_t rule, AccessScratch& scratch) const;
   std::shared_ptr<const Segment> MapIndex(PartId part, const EdgeIndexSpec& spec);
   size_t RowBytes(const FeatureInfo& info) const;
   EdgeWidths Widths(EdgeTypeId etype) const;

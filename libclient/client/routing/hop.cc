@@ -9,6 +9,8 @@
 #include "base/strings.h"
 #include "client/routing/graph_access.h"
 #include "sampling/gather.h"
+#include "sampling/rule_traits.h"
+#include "sampling/sample_key.h"
 #include "wire/graph_messages.h"
 
 namespace graphd {
@@ -22,7 +24,7 @@ constexpr size_t kPlannedAnswerBytes = size_t{128} << 20;
 constexpr size_t kSeedsOfUnknownDegree = size_t{1} << 15;
 constexpr size_t kSeedsPerMessage = size_t{1} << 20;
 
-bool IsIn(const SamplingRule& pick) { return pick.direction == Direction::kIn; }
+bool IsIn(const SamplingRule& rule) { return rule.direction == Direction::kIn; }
 
 template <class T>
 std::span<const T> Select(std::span<const T> all, std::span<const int64_t> positions,
@@ -49,16 +51,16 @@ void Append(Neighbors& to, Neighbors&& from) {
   to.edge_ids.insert(to.edge_ids.end(), from.edge_ids.begin(), from.edge_ids.end());
 }
 
-// The random key of a pick on one partition. In-edges of a seed lie in one; out-edges in several,
-// whose races must be independent. LABOR's numbers belong to the neighbours, whatever edge leads
-// to them.
-uint64_t KeyOf(const Schema& schema, const SamplingRule& pick, const HopOptions& options,
+// Returns the random key of a rule on one partition. One partition has the in-edges of a seed, but
+// several may have out-edges, and their arrival keys must be independent. LABOR's random numbers
+// belong to the neighbours, whatever edge leads to them.
+uint64_t KeyOf(const Schema& schema, const SamplingRule& rule, const HopOptions& options,
                PartId part) {
-  const bool labor = pick.method == SamplingMethod::kLabor;
-  const int32_t type = labor ? NeighborType(schema, pick) : pick.etype;
+  const bool labor = rule.method == SamplingMethod::kLabor;
+  const int32_t type = labor ? NeighborType(schema, rule) : rule.etype;
   const uint64_t key = SampleKey(options.seed, options.layer, type);
-  if (IsIn(pick)) return key;
-  return PartKey(pick.method, CombineKeys(key, 1), static_cast<uint32_t>(part));
+  if (IsIn(rule)) return key;
+  return PartKey(rule.method, CombineKeys(key, 1), static_cast<uint32_t>(part));
 }
 
 void CheckLength(size_t got, size_t seeds, const char* what, const std::string& ntype) {
@@ -71,7 +73,7 @@ void CheckLength(size_t got, size_t seeds, const char* what, const std::string& 
 
 struct GraphAccess::HopCall {
   std::span<const HopSeeds> seeds;
-  std::span<const SamplingRule> picks;
+  std::span<const SamplingRule> rules;
   const HopOptions& options;
   std::span<const HopRows> rows;
 
@@ -87,7 +89,7 @@ void GraphAccess::CheckEtype(EdgeTypeId etype) const {
         meta_->schema.num_etypes() - 1);
 }
 
-void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> picks,
+void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                            const HopOptions& options) const {
   const Schema& schema = meta_->schema;
   if (seeds.size() > Index(schema.num_ntypes())) {
@@ -105,17 +107,17 @@ void GraphAccess::CheckHop(std::span<const HopSeeds> seeds, std::span<const Samp
       Throw(ErrorCode::kInvalid, "stream ", stream, " is outside 0..", UINT32_MAX);
     }
   }
-  for (const SamplingRule& pick : picks) {
-    CheckEtype(pick.etype);
-    const std::vector<FeatureInfo>& features = edge_features_[Index(pick.etype)];
-    CheckSamplingRule(schema, pick, features);
-    if (!IsTemporal(pick.method)) continue;
-    const NodeTypeId t = SeedType(schema, pick);
+  for (const SamplingRule& rule : rules) {
+    CheckEtype(rule.etype);
+    const std::vector<FeatureInfo>& features = edge_features_[Index(rule.etype)];
+    CheckSamplingRule(schema, rule, features);
+    if (!IsTemporal(rule.method)) continue;
+    const NodeTypeId t = SeedType(schema, rule);
     if (Index(t) >= seeds.size() || seeds[Index(t)].ids.empty()) continue;
-    const bool real = TakesRealTimes(schema, pick, features);
+    const bool real = TakesRealTimes(schema, rule, features);
     if (real ? seeds[Index(t)].real_times.empty() : seeds[Index(t)].times.empty()) {
       Throw(ErrorCode::kInvalid, "the seeds of node type '", schema.ntype(t), "' have no times; '",
-            pick.column, "' takes ", real ? "floating-point" : "whole", " ones");
+            rule.column, "' takes ", real ? "floating-point" : "whole", " ones");
     }
   }
   if (options.exclude.size() > Index(schema.num_etypes())) {
@@ -138,8 +140,8 @@ void GraphAccess::SplitHop(const HopCall& call, AccessScratch& scratch) const {
   OwnerSplit& edges = scratch.splits[num_ntypes];
   for (size_t e = 0; e < call.options.exclude.size(); e++) {
     const auto type = static_cast<EdgeTypeId>(e);
-    const auto wanted = [type](const SamplingRule& pick) { return pick.etype == type; };
-    if (std::none_of(call.picks.begin(), call.picks.end(), wanted)) continue;
+    const auto wanted = [type](const SamplingRule& rule) { return rule.etype == type; };
+    if (std::none_of(call.rules.begin(), call.rules.end(), wanted)) continue;
     edges.Assign(meta_->book.edges(), type, call.options.exclude[e], "excluded edge");
     for (size_t p = 0; p < scratch.hop_parts.size(); p++) {
       auto& exclude = scratch.hop_parts[p].exclude[e];
@@ -154,12 +156,13 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
   const Schema& schema = meta_->schema;
   const IdMap& nodes = meta_->book.nodes();
   auto& work = scratch.hop_parts[Index(p)];
-  work.hop.Clear();
+  work.request.Clear();
+  work.answer.Clear();
   const auto num_ntypes = Index(schema.num_ntypes());
   for (auto* columns : {&work.streams, &work.times}) columns->resize(num_ntypes);
   work.real_times.resize(num_ntypes);
   work.places.resize(call.rows.size());
-  work.answers.resize(call.picks.size());
+  work.answers.resize(call.rules.size());
   constexpr size_t kNone = SIZE_MAX;
   std::vector<std::array<size_t, 4>> lists(num_ntypes, {kNone, kNone, kNone, kNone});
   // The list of a type's own seeds, or of all its seeds, made when first needed. A list has times
@@ -172,39 +175,36 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     if (both && !real) seeds.real_times = {};
     size_t& list = lists[Index(t)][(own ? 2 : 0) + (both && real ? 1 : 0)];
     if (list != kNone || (own ? part.ids.empty() : seeds.ids.empty())) return list;
-    list = work.hop.seeds.size();
-    PartSeeds nodes_of{seeds.ids, seeds.streams, seeds.times, seeds.real_times};
+    list = work.request.seeds.size();
+    HopSeeds nodes_of{seeds.ids, seeds.streams, seeds.times, seeds.real_times};
     if (own) {
       nodes_of = {part.ids, Select(seeds.streams, part.positions, work.streams[Index(t)]),
                   Select(seeds.times, part.positions, work.times[Index(t)]),
                   Select(seeds.real_times, part.positions, work.real_times[Index(t)])};
     }
-    work.hop.seeds.push_back({t, nodes.count(t), nodes_of});
+    work.request.seeds.push_back({t, nodes_of});
     return list;
   };
-  for (size_t i = 0; i < call.picks.size(); i++) {
-    const SamplingRule& pick = call.picks[i];
+  for (size_t i = 0; i < call.rules.size(); i++) {
+    const SamplingRule& rule = call.rules[i];
     work.answers[i].counts.clear();
     work.answers[i].neighbors.clear();
-    if (pick.fanout == 0 || meta_->book.edges().count_in(p, pick.etype) == 0) {
+    if (rule.fanout == 0 || meta_->book.edges().count_in(p, rule.etype) == 0) {
       // Nothing to find; a partition without edges of the type may not even have the column.
-      const NodeTypeId t = SeedType(schema, pick);
+      const NodeTypeId t = SeedType(schema, rule);
       work.answers[i].edge_ids.clear();
-      work.answers[i].races.clear();
-      work.answers[i].counts.assign(IsIn(pick) ? scratch.splits[Index(t)].parts[Index(p)].ids.size()
+      work.answers[i].arrival_keys.clear();
+      work.answers[i].counts.assign(IsIn(rule) ? scratch.splits[Index(t)].parts[Index(p)].ids.size()
                                                : call.seeds_of(t).ids.size(),
                                     0);
       continue;
     }
-    const bool real = TakesRealTimes(schema, pick, edge_features_[Index(pick.etype)]);
-    const size_t list = list_of(SeedType(schema, pick), IsIn(pick), real);
+    const bool real = TakesRealTimes(schema, rule, edge_features_[Index(rule.etype)]);
+    const size_t list = list_of(SeedType(schema, rule), IsIn(rule), real);
     if (list == kNone) continue;
-    work.hop.picks.push_back({list,
-                              {pick, KeyOf(schema, pick, call.options, p), call.options.edge_ids,
-                               work.exclude[Index(pick.etype)]},
-                              nodes.count(NeighborType(schema, pick)),
-                              meta_->book.edges().count(pick.etype),
-                              &work.answers[i]});
+    work.request.rules.push_back({rule, list, KeyOf(schema, rule, call.options, p),
+                                  call.options.edge_ids, work.exclude[Index(rule.etype)]});
+    work.answer.samples.push_back(&work.answers[i]);
   }
   for (size_t i = 0; i < call.rows.size(); i++) {
     const HopRows& rows = call.rows[i];
@@ -215,59 +215,73 @@ void GraphAccess::PrepareHop(const HopCall& call, PartId p, AccessScratch& scrat
     work.places[i].assign(first, positions.end());
     for (int64_t& place : work.places[i]) place -= static_cast<int64_t>(rows.begin);
     const bool real = lists[Index(rows.ntype)][2] == kNone && lists[Index(rows.ntype)][3] != kNone;
-    work.hop.rows.push_back({list_of(rows.ntype, true, real), Index(first - positions.begin()),
-                             rows.name, RowBytes(feature({false, rows.ntype, rows.name})),
-                             work.places[i], rows.out});
+    work.request.rows.push_back(
+        {list_of(rows.ntype, true, real), Index(first - positions.begin()), rows.name});
+    work.answer.rows.push_back(
+        {work.places[i], rows.out, RowBytes(feature({false, rows.ntype, rows.name}))});
   }
 }
 
 std::vector<RpcThread::Pending> GraphAccess::StartHop(PartId p, AccessScratch::HopPart& work) {
   std::vector<RpcThread::Pending> pending;
   DaemonLink& link = *links_[Index(p)];
-  size_t with_hop = 0;
-  const auto is_large = [&](const PartHop::Rows& rows) {
-    const size_t bytes = rows.to.size() * rows.row_bytes;
-    if (with_hop + bytes > kRowBytesWithHop) return true;
+  HopRequest& request = work.request;
+  HopAnswer& answer = work.answer;
+  work.large_rows.clear();
+  work.large_places.clear();
+  size_t kept = 0, with_hop = 0;
+  for (size_t i = 0; i < request.rows.size(); i++) {
+    const size_t bytes = answer.rows[i].to.size() * answer.rows[i].row_bytes;
+    if (with_hop + bytes > kRowBytesWithHop) {
+      work.large_rows.push_back(std::move(request.rows[i]));
+      work.large_places.push_back(answer.rows[i]);
+      continue;
+    }
     with_hop += bytes;
-    return false;
-  };
-  const auto large = std::stable_partition(work.hop.rows.begin(), work.hop.rows.end(),
-                                           [&](const auto& rows) { return !is_large(rows); });
-  work.large_rows.assign(large, work.hop.rows.end());
-  work.hop.rows.erase(large, work.hop.rows.end());
-  if (!work.hop.empty()) pending.push_back(link.Hop(p, work.hop));
-  for (const PartHop::Rows& rows : work.large_rows) {
-    const PartHop::Seeds& seeds = work.hop.seeds[rows.seeds];
-    pending.push_back(link.Gather(p, {false, seeds.ntype, rows.name},
-                                  {seeds.nodes.ids.subspan(rows.begin), rows.to, rows.out,
-                                   rows.row_bytes, IdBytes(seeds.type_count)}));
+    if (kept != i) request.rows[kept] = std::move(request.rows[i]);
+    answer.rows[kept++] = answer.rows[i];
+  }
+  request.rows.resize(kept);
+  answer.rows.resize(kept);
+  if (!request.empty()) pending.push_back(link.Hop(p, *meta_, request, answer));
+  for (size_t i = 0; i < work.large_rows.size(); i++) {
+    const SeedRows& rows = work.large_rows[i];
+    const HopAnswer::Rows& place = work.large_places[i];
+    const SeedList& seeds = request.seeds[rows.seeds];
+    pending.push_back(
+        link.Gather(p, {false, seeds.ntype, rows.name},
+                    {seeds.nodes.ids.subspan(rows.begin), place.to, place.out, place.row_bytes,
+                     IdBytes(meta_->book.nodes().count(seeds.ntype))}));
   }
   return pending;
 }
 
 void GraphAccess::RunHop(PartId p, AccessScratch& scratch) {
   const Partition& partition = *mapped_[Index(p)];
-  const PartHop& hop = scratch.hop_parts[Index(p)].hop;
-  for (const PartHop::Pick& pick : hop.picks) {
-    scratch.picker.Run(partition, *indexes_[Index(p)], pick.pick, hop.seeds[pick.seeds].nodes,
-                       *pick.answer);
+  const HopRequest& request = scratch.hop_parts[Index(p)].request;
+  const HopAnswer& answer = scratch.hop_parts[Index(p)].answer;
+  for (size_t i = 0; i < request.rules.size(); i++) {
+    const AppliedRule& applied = request.rules[i];
+    scratch.picker.Run(partition, *indexes_[Index(p)], applied, request.seeds[applied.seeds].nodes,
+                       *answer.samples[i]);
   }
-  for (const PartHop::Rows& rows : hop.rows) {
-    const PartHop::Seeds& seeds = hop.seeds[rows.seeds];
+  for (size_t i = 0; i < request.rows.size(); i++) {
+    const SeedRows& rows = request.rows[i];
+    const SeedList& seeds = request.seeds[rows.seeds];
     LocalRows(meta_->book.nodes(), seeds.ntype, p, seeds.nodes.ids.subspan(rows.begin),
               scratch.rows);
-    GatherRows(partition.node_feature(seeds.ntype, rows.name).data(), rows.row_bytes, scratch.rows,
-               rows.to, rows.out);
+    GatherRows(partition.node_feature(seeds.ntype, rows.name).data(), answer.rows[i].row_bytes,
+               scratch.rows, answer.rows[i].to, answer.rows[i].out);
   }
 }
 
 Neighbors GraphAccess::AssembleHop(const HopCall& call, size_t i, AccessScratch& scratch) const {
-  const SamplingRule& pick = call.picks[i];
-  const NodeTypeId t = SeedType(meta_->schema, pick);
+  const SamplingRule& rule = call.rules[i];
+  const NodeTypeId t = SeedType(meta_->schema, rule);
   const size_t num_seeds = call.seeds_of(t).ids.size();
   Neighbors out;
-  out.etype = pick.etype;
-  out.direction = pick.direction;
+  out.etype = rule.etype;
+  out.direction = rule.direction;
   out.indptr.assign(num_seeds + 1, 0);
   if (num_seeds == 0) return out;
   auto& parts = scratch.hop_parts;
@@ -287,24 +301,24 @@ Neighbors GraphAccess::AssembleHop(const HopCall& call, size_t i, AccessScratch&
     return out;
   }
   const bool edge_ids = call.options.edge_ids;
-  if (!IsIn(pick)) {
-    std::vector<RacePart> races;
+  if (!IsIn(rule)) {
+    std::vector<PartArrivals> arrivals;
     for (size_t p : answered) {
-      races.push_back({parts[p].answers[i].counts, parts[p].answers[i].races});
+      arrivals.push_back({parts[p].answers[i].counts, parts[p].answers[i].arrival_keys});
     }
     std::vector<uint32_t> counts;
-    std::vector<RaceWinner> winners;
+    std::vector<MergedEdge> merged;
     // All edges: in the order of partitions, unless the method has an order of its own.
     const bool ordered =
-        pick.method == SamplingMethod::kTopK || pick.method == SamplingMethod::kTemporalRecent;
-    const int fanout = pick.fanout < 0 && ordered ? INT_MAX : pick.fanout;
-    MergeRaces(races, fanout, pick.replace, counts, winners);
+        rule.method == SamplingMethod::kTopK || rule.method == SamplingMethod::kTemporalRecent;
+    const int fanout = rule.fanout < 0 && ordered ? INT_MAX : rule.fanout;
+    MergeByArrival(arrivals, fanout, rule.replace, counts, merged);
     for (size_t s = 0; s < num_seeds; s++) out.indptr[s + 1] = out.indptr[s] + counts[s];
-    out.neighbors.reserve(winners.size());
-    for (const RaceWinner& winner : winners) {
-      const auto& from = parts[answered[winner.part]].answers[i];
-      out.neighbors.push_back(from.neighbors[winner.pick]);
-      if (edge_ids) out.edge_ids.push_back(from.edge_ids[winner.pick]);
+    out.neighbors.reserve(merged.size());
+    for (const MergedEdge& edge : merged) {
+      const auto& from = parts[answered[edge.part]].answers[i];
+      out.neighbors.push_back(from.neighbors[edge.position]);
+      if (edge_ids) out.edge_ids.push_back(from.edge_ids[edge.position]);
     }
     return out;
   }
@@ -353,29 +367,29 @@ std::vector<Neighbors> GraphAccess::HopOnce(const HopCall& call) {
     for (auto& call_under_way : pending) call_under_way.Wait();
   });
   std::vector<Neighbors> out;
-  for (size_t i = 0; i < call.picks.size(); i++) out.push_back(AssembleHop(call, i, *loan));
+  for (size_t i = 0; i < call.rules.size(); i++) out.push_back(AssembleHop(call, i, *loan));
   return out;
 }
 
-size_t GraphAccess::SeedsPerMessage(std::span<const SamplingRule> picks) const {
+size_t GraphAccess::SeedsPerMessage(std::span<const SamplingRule> rules) const {
   if (all_mapped()) return SIZE_MAX;
   size_t bytes = 0;  // of one seed's answer
-  for (const SamplingRule& pick : picks) {
-    if (pick.fanout < 0) return kSeedsOfUnknownDegree;
-    bytes += Index(pick.fanout) * (IsIn(pick) ? 16 : 24);
+  for (const SamplingRule& rule : rules) {
+    if (rule.fanout < 0) return kSeedsOfUnknownDegree;
+    bytes += Index(rule.fanout) * (IsIn(rule) ? 16 : 24);
   }
   return std::clamp(kPlannedAnswerBytes / std::max<size_t>(bytes, 1), size_t{1}, kSeedsPerMessage);
 }
 
 std::vector<Neighbors> GraphAccess::Hop(std::span<const HopSeeds> seeds,
-                                        std::span<const SamplingRule> picks,
+                                        std::span<const SamplingRule> rules,
                                         const HopOptions& options, std::span<const HopRows> rows) {
-  CheckHop(seeds, picks, options);
-  const size_t step = SeedsPerMessage(picks);
+  CheckHop(seeds, rules, options);
+  const size_t step = SeedsPerMessage(rules);
   size_t most = 0;
   for (const HopSeeds& of_type : seeds) most = std::max(most, of_type.ids.size());
-  if (most <= step) return HopOnce({seeds, picks, options, rows});
-  std::vector<Neighbors> out(picks.size());
+  if (most <= step) return HopOnce({seeds, rules, options, rows});
+  std::vector<Neighbors> out(rules.size());
   for (size_t begin = 0; begin < most; begin += step) {
     std::vector<HopSeeds> some(seeds.size());
     for (size_t t = 0; t < seeds.size(); t++) {
@@ -384,8 +398,8 @@ std::vector<Neighbors> GraphAccess::Hop(std::span<const HopSeeds> seeds,
       some[t] = {seeds[t].ids.subspan(from, count), Part(seeds[t].streams, from, count),
                  Part(seeds[t].times, from, count), Part(seeds[t].real_times, from, count)};
     }
-    std::vector<Neighbors> piece = HopOnce({some, picks, options, {}});
-    for (size_t i = 0; i < picks.size(); i++) Append(out[i], std::move(piece[i]));
+    std::vector<Neighbors> piece = HopOnce({some, rules, options, {}});
+    for (size_t i = 0; i < rules.size(); i++) Append(out[i], std::move(piece[i]));
   }
   for (const HopRows& of_type : rows) {
     const auto ids = seeds[Index(of_type.ntype)].ids.subspan(of_type.begin);

@@ -12,7 +12,7 @@
 #include "client/sampling/feature_rows.h"
 #include "client/sampling/rules_by_edge_type.h"
 #include "sampling/arrival_key.h"
-#include "sampling/uniform.h"
+#include "sampling/sample_key.h"
 
 namespace graphd {
 namespace {

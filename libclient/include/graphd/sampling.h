@@ -9,7 +9,7 @@
 #include "graphd/export.h"
 #include "graphd/sampling_rule.h"
 
-// Sampling the neighbours of nodes, over all partitions: one hop at a time. Samplers that make the
+// Samples the neighbours of nodes, over all partitions: one hop at a time. Samplers that make the
 // blocks of a whole mini-batch are in graphd/samplers.h.
 //
 // A sample is a pure function of (seed, layer, edge type, direction, node): the same seed gives the
@@ -20,8 +20,8 @@
 
 namespace GRAPHD_EXPORT graphd {
 
-// Neighbours sampled for the seeds along one edge type: those of seeds[i] are
-// [indptr[i], indptr[i+1]). All ids type-wise.
+// The neighbours sampled for the seeds along one edge type: those of seeds[i] are
+// [indptr[i], indptr[i+1]). All ids are type-wise.
 struct Neighbors {
   EdgeTypeId etype = 0;
   std::vector<int64_t> indptr;         // [seeds + 1]
@@ -30,33 +30,25 @@ struct Neighbors {
   Direction direction = Direction::kIn;
 };
 
-// The nodes of one type whose neighbours are asked for.
-struct HopSeeds {
-  std::span<const int64_t> ids;           // type-wise, duplicates allowed
-  std::span<const int64_t> streams = {};  // [ids] random stream of each; empty: the ids. 0..2^32-1
-  std::span<const int64_t> times = {};    // [ids] for temporal picks on an integer column
-  std::span<const double> real_times = {};  // [ids] for temporal picks on a floating-point column
-};
-
 struct HopOptions {
   uint64_t seed = 0;      // of the random stream
   uint32_t layer = 0;     // separates the hops of one batch
-  bool edge_ids = false;  // also tell the sampled edges' ids
-  // Edges that are never chosen: type-wise ids by edge type (empty: none), any order. A row that
-  // loses edges so gets others while it has any. (DGL >= 2.3 drops them after sampling.)
+  bool edge_ids = false;  // also return the ids of the sampled edges
+  // Edges that are never chosen: type-wise ids by edge type (empty: none), in any order. A row gets
+  // other edges in their place while it has any. (DGL >= 2.3 drops them after sampling.)
   std::span<const std::vector<int64_t>> exclude = {};
 };
 
-// One hop: every pick applied to the seeds of its node type (the destination type of in-edges, the
-// source type of out-edges). `seeds` is indexed by node type; types beyond its end have none.
-// Returns one Neighbors per pick, in the order of `picks`.
+// Samples one hop: applies every rule to the seeds of its node type (the destination type of
+// in-edges, the source type of out-edges). `seeds` is indexed by node type; types beyond its end
+// have none. Returns one Neighbors per rule, in the order of `rules`.
 //
 // Throws Error(kInvalid) on a seed, stream, edge or type out of range, a fanout below -1, times
 // that are missing or of another length, a column of more than one dimension or of weights that are
 // negative or not finite; Error(kNotFound) on an unknown column; Error(kOverloaded) if the answer
 // of one remote partition would exceed 256 MiB.
 std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeeds> seeds,
-                                 std::span<const SamplingRule> picks,
+                                 std::span<const SamplingRule> rules,
                                  const HopOptions& options = {});
 
 struct SampleOptions {
@@ -70,16 +62,16 @@ struct SampleOptions {
   std::span<const int64_t> exclude = {};  // edges of this type
 };
 
-// Uniform (or, with `prob`, weighted) sampling along one edge type. Matches
+// Samples along one edge type, uniformly or, with `prob`, by weight. Matches
 // dgl.distributed.sample_neighbors for that type: min(fanout, degree) neighbours without
 // replacement, `fanout` with, edges of probability 0 never. Throws as SampleHop does.
 Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
                           const SampleOptions& options, EdgeTypeId etype = 0);
 
-// The same for every edge type, each with its own fanout (`fanouts` by edge type). `seeds` by node
-// type. Matches dgl.distributed.sample_etype_neighbors; `options.fanout` and `exclude` are not
-// used. A `prob` that an edge type does not have leaves that type uniform; one that none has is
-// Error(kNotFound).
+// Samples along every edge type, each with its own fanout (`fanouts` by edge type, `seeds` by node
+// type). Matches dgl.distributed.sample_etype_neighbors; `options.fanout` and `exclude` are not
+// used. An edge type without the feature `prob` is sampled uniformly; Error(kNotFound) if no edge
+// type has it.
 std::vector<Neighbors> SampleEtypeNeighbors(const DistGraph& graph,
                                             const std::vector<std::vector<int64_t>>& seeds,
                                             std::span<const int> fanouts,

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "graphd/export.h"
 #include "graphd/schema.h"
 
-// How neighbours are chosen. Values; what they do is the same in trainers and daemons.
+// Sampling rules: values that mean the same in trainers and daemons.
 
 namespace GRAPHD_EXPORT graphd {
 
 inline constexpr int kAllNeighbors = -1;
 
-// Whose edges: kIn those that end in a seed (what message passing needs; they lie with the seed's
-// owner), kOut those that begin in it (they lie with the owners of their destinations, so every
-// partition is asked; the first call makes each partition index its edges by source).
+// Direction of the sampled edges. kIn: edges that end in a seed, as message passing needs them;
+// the seed's owner stores them. kOut: edges that begin in it; the owners of their destinations
+// store them, so every partition is asked (the first call makes each partition index its edges by
+// source).
 enum class Direction : uint8_t { kIn = 0, kOut = 1 };
 
 enum class SamplingMethod : uint8_t {
@@ -24,12 +26,12 @@ enum class SamplingMethod : uint8_t {
   // uint8, int8). Without replacement edges are drawn one after another from those that are left.
   // Edges of weight 0 are never chosen. Matches `prob` of DGL's samplers.
   kWeighted,
-  // The edges with the largest (or smallest) values of the column, best first; ties by edge id (of
-  // out-edges in a mapped book by partition, then edge id). Matches dgl.sampling.select_topk.
+  // The edges with the largest (or smallest) values of the column, best first; ties by edge id
+  // (out-edges in a mapped book: by partition, then edge id). Matches dgl.sampling.select_topk.
   kTopK,
-  // Only edges older than the seed's time by the column, uniformly.
+  // Uniformly among the edges that are older than the seed's time by the column.
   kTemporalUniform,
-  // Of those, the most recent ones, latest first.
+  // The most recent edges that are older than the seed's time, latest first.
   kTemporalRecent,
   // LABOR-0 (Balin and Catalyurek, "Layer-Neighbor Sampling", NeurIPS 2023), sequential Poisson
   // variant: the edges whose neighbours have the smallest random numbers, the numbers being shared
@@ -39,7 +41,7 @@ enum class SamplingMethod : uint8_t {
 };
 inline constexpr int kNumSamplingMethods = 6;
 
-// What to choose along one edge type.
+// The edges to sample along one edge type.
 struct SamplingRule {
   EdgeTypeId etype = 0;
   Direction direction = Direction::kIn;
@@ -50,6 +52,14 @@ struct SamplingRule {
   std::string column = {};     // edge feature of one dimension; see SamplingMethod
   bool largest = true;         // kTopK: the largest values; false: the smallest
   bool inclusive = false;      // temporal: also edges at the seed's time itself
+};
+
+// Nodes of one type whose neighbours are sampled.
+struct HopSeeds {
+  std::span<const int64_t> ids;           // type-wise, duplicates allowed
+  std::span<const int64_t> streams = {};  // [ids] random stream of each; empty: the ids. 0..2^32-1
+  std::span<const int64_t> times = {};    // [ids] for temporal rules on an integer column
+  std::span<const double> real_times = {};  // [ids] for temporal rules on a floating-point column
 };
 
 }  // namespace graphd

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picks of several parts, merged by their races, are picks of the whole.
+// Samples of several parts, merged by their arrival keys, have the distribution of the whole.
 #include "sampling/arrival_key.h"
 
 #include <gtest/gtest.h>
@@ -7,13 +7,15 @@
 #include <cmath>
 
 #include "sampling/index/edge_index.h"
+#include "sampling/rule_traits.h"
+#include "sampling/sample_key.h"
 #include "tests/unit/sampling/tiny_partition.h"
 #include "tests/unit/sampling/trials.h"
 
 namespace graphd::testing {
 namespace {
 
-// The edges of one node, dealt out to parts; sources and values say which edge of the whole it is.
+// One part of the edges of a node; sources and values tell which edge of the whole each one is.
 struct Part {
   std::vector<uint64_t> edges;  // of the whole, by slot
   std::shared_ptr<const Partition> partition;
@@ -21,7 +23,7 @@ struct Part {
   std::optional<OrderIndex> order;
   EdgeSet exclude;
 
-  PickSource source() const {
+  EdgeSource source() const {
     return {&partition->csc(0), alias ? &*alias : nullptr, &*order, &exclude};
   }
 };
@@ -52,7 +54,7 @@ Part MakePart(const std::vector<uint64_t>& edges, const std::vector<double>& val
   return part;
 }
 
-// A split of edges 0 .. n-1 at random; the last part is empty.
+// Splits edges 0 .. n-1 at random; the last part is empty.
 std::vector<Part> Split(const std::vector<double>& values, size_t parts, uint64_t seed,
                         const std::vector<uint64_t>& excluded = {}) {
   CounterRng random(seed);
@@ -65,32 +67,31 @@ std::vector<Part> Split(const std::vector<double>& values, size_t parts, uint64_
   return made;
 }
 
-std::vector<Outcome> MergeTrials(const std::vector<Part>& parts, PickParams params, size_t trials,
+std::vector<Outcome> MergeTrials(const std::vector<Part>& parts, SamplingRule rule, size_t trials,
                                  const SeedTimes& times = {}) {
   const std::vector<int64_t> rows(trials, 0);
   std::vector<int64_t> streams(trials);
   std::iota(streams.begin(), streams.end(), 0);
   std::vector<EdgePicker> pickers(parts.size());
-  std::vector<RacePart> races;
-  params.races = true;
-  const uint64_t key = params.key;
+  std::vector<PartArrivals> arrivals;
+  rule.direction = Direction::kOut;
   for (size_t p = 0; p < parts.size(); p++) {
-    params.key = PartKey(params.method, key, static_cast<uint32_t>(p));
-    pickers[p].Pick(parts[p].source(), rows, streams, params, times);
-    races.push_back({pickers[p].counts(), pickers[p].races()});
+    const uint64_t key = PartKey(rule.method, 11, static_cast<uint32_t>(p));
+    pickers[p].Pick(parts[p].source(), rows, streams, rule, key, times);
+    arrivals.push_back({pickers[p].counts(), pickers[p].arrival_keys()});
   }
   std::vector<uint32_t> counts;
-  std::vector<RaceWinner> winners;
-  MergeRaces(races, params.fanout, params.replace, counts, winners);
+  std::vector<MergedEdge> merged;
+  MergeByArrival(arrivals, rule.fanout, rule.replace, counts, merged);
   std::vector<Outcome> outcomes(trials);
   size_t at = 0;
   for (size_t trial = 0; trial < trials; trial++) {
     for (uint32_t i = 0; i < counts[trial]; i++, at++) {
-      const auto [part, pick] = winners[at];
-      outcomes[trial].push_back(parts[part].edges[pickers[part].slots()[pick]]);
+      const auto [part, position] = merged[at];
+      outcomes[trial].push_back(parts[part].edges[pickers[part].slots()[position]]);
     }
   }
-  EXPECT_EQ(at, winners.size());
+  EXPECT_EQ(at, merged.size());
   return outcomes;
 }
 
@@ -100,71 +101,74 @@ Counts CountOutcomes(const std::vector<Outcome>& outcomes) {
   return counts;
 }
 
-PickParams Params(SamplingMethod method, int fanout, bool replace = false) {
-  PickParams params;
-  params.method = method;
-  params.fanout = fanout;
-  params.replace = replace;
-  params.key = 11;
-  return params;
+SamplingRule Rule(SamplingMethod method, int fanout, bool replace = false) {
+  SamplingRule rule;
+  rule.method = method;
+  rule.fanout = fanout;
+  rule.replace = replace;
+  return rule;
 }
 
-TEST(Races, UniformPicksOfAnySplitAreUniform) {
+TEST(MergedSamples, UniformSamplesOfAnySplitAreUniform) {
   const std::vector<double> ones(7, 1);
   for (uint64_t split = 0; split < 4; split++) {
     const auto parts = Split(ones, 1 + split, split);
     for (bool replace : {false, true}) {
-      ExpectDistribution(CountOutcomes(MergeTrials(
-                             parts, Params(SamplingMethod::kUniform, 3, replace), kPickTrials)),
-                         Successive(ones, 3, replace), "uniform");
+      ExpectDistribution(
+          CountOutcomes(
+              MergeTrials(parts, Rule(SamplingMethod::kUniform, 3, replace), kDistributionTrials)),
+          Successive(ones, 3, replace), "uniform");
     }
   }
 }
 
-TEST(Races, WeightedPicksOfAnySplitFollowTheWeights) {
+TEST(MergedSamples, WeightedSamplesOfAnySplitFollowTheWeights) {
   const std::vector<double> weights{1, 2, 0, 4, 100, 0.5, 3, 1, 7};
   for (uint64_t split = 0; split < 4; split++) {
     const auto parts = Split(weights, 1 + split, split);
     for (bool replace : {false, true}) {
-      ExpectDistribution(CountOutcomes(MergeTrials(
-                             parts, Params(SamplingMethod::kWeighted, 3, replace), kPickTrials)),
-                         Successive(weights, 3, replace), "weighted");
+      ExpectDistribution(
+          CountOutcomes(
+              MergeTrials(parts, Rule(SamplingMethod::kWeighted, 3, replace), kDistributionTrials)),
+          Successive(weights, 3, replace), "weighted");
     }
   }
 }
 
-TEST(Races, ExcludedEdgesDoNotTakePart) {
+TEST(MergedSamples, ExcludedEdgesAreNeverSampled) {
   const std::vector<double> weights{1, 2, 9, 4, 10, 0.5, 300, 1, 7};
   const std::vector<double> left{1, 0, 0, 4, 10, 0.5, 0, 1, 7}, ones{1, 0, 0, 1, 1, 1, 0, 1, 1};
   for (uint64_t split = 1; split < 3; split++) {
     const auto parts = Split(weights, 1 + split, split, {1, 2, 6});
     for (bool replace : {false, true}) {
-      ExpectDistribution(CountOutcomes(MergeTrials(
-                             parts, Params(SamplingMethod::kWeighted, 2, replace), kPickTrials)),
-                         Successive(left, 2, replace), "weighted");
-      ExpectDistribution(CountOutcomes(MergeTrials(
-                             parts, Params(SamplingMethod::kUniform, 2, replace), kPickTrials)),
-                         Successive(ones, 2, replace), "uniform");
+      ExpectDistribution(
+          CountOutcomes(
+              MergeTrials(parts, Rule(SamplingMethod::kWeighted, 2, replace), kDistributionTrials)),
+          Successive(left, 2, replace), "weighted");
+      ExpectDistribution(
+          CountOutcomes(
+              MergeTrials(parts, Rule(SamplingMethod::kUniform, 2, replace), kDistributionTrials)),
+          Successive(ones, 2, replace), "uniform");
     }
   }
 }
 
-TEST(Races, TemporalPicksOfAnySplitAreUniformAmongEarlierEdges) {
+TEST(MergedSamples, TemporalSamplesOfAnySplitAreUniformAmongEarlierEdges) {
   const std::vector<double> edge_times{5, 1, 9, 3, 7, 2, 8};
   const std::vector<double> eligible{1, 1, 0, 1, 0, 1, 0};
-  const std::vector<int64_t> seed_times(kPickTrials, 7);
+  const std::vector<int64_t> seed_times(kDistributionTrials, 7);
   for (uint64_t split = 0; split < 3; split++) {
     const auto parts = Split(edge_times, 1 + split, split);
     for (bool replace : {false, true}) {
       ExpectDistribution(
-          CountOutcomes(MergeTrials(parts, Params(SamplingMethod::kTemporalUniform, 2, replace),
-                                    kPickTrials, std::span(seed_times))),
+          CountOutcomes(MergeTrials(parts, Rule(SamplingMethod::kTemporalUniform, 2, replace),
+                                    kDistributionTrials, std::span(seed_times))),
           Successive(eligible, 2, replace), "temporal");
     }
   }
 }
 
-TEST(Races, DeterministicPicksOfAnySplitAreThoseOfTheWhole) {
+TEST(MergedSamples, DeterministicSamplesOfAnySplitEqualThoseOfTheWhole) {
   const std::vector<double> values{5, -1, 9, 3, 7, -2.5, 8, 1e9, 0.25};
   const auto whole = Split(values, 1, 0);
   const std::vector<double> times{8, -100, 1e10};
@@ -172,9 +176,9 @@ TEST(Races, DeterministicPicksOfAnySplitAreThoseOfTheWhole) {
     const auto parts = Split(values, 1 + split, split);
     for (int fanout : {-1, 0, 1, 4, 20}) {
       for (bool largest : {false, true}) {
-        PickParams params = Params(SamplingMethod::kTopK, fanout);
-        params.largest = largest;
-        auto merged = MergeTrials(parts, params, 1), expected = MergeTrials(whole, params, 1);
+        SamplingRule rule = Rule(SamplingMethod::kTopK, fanout);
+        rule.largest = largest;
+        auto merged = MergeTrials(parts, rule, 1), expected = MergeTrials(whole, rule, 1);
         if (fanout < 0) {  // all: in the order of the parts
           std::ranges::sort(merged[0]);
           std::ranges::sort(expected[0]);
@@ -182,21 +186,21 @@ TEST(Races, DeterministicPicksOfAnySplitAreThoseOfTheWhole) {
         EXPECT_EQ(merged, expected);
       }
       if (fanout < 0) continue;
-      const PickParams recent = Params(SamplingMethod::kTemporalRecent, fanout);
+      const SamplingRule recent = Rule(SamplingMethod::kTemporalRecent, fanout);
       EXPECT_EQ(MergeTrials(parts, recent, 3, std::span(times)),
                 MergeTrials(whole, recent, 3, std::span(times)));
-      const PickParams labor = Params(SamplingMethod::kLabor, fanout);
+      const SamplingRule labor = Rule(SamplingMethod::kLabor, fanout);
       EXPECT_EQ(MergeTrials(parts, labor, 3), MergeTrials(whole, labor, 3));
     }
   }
 }
 
-TEST(Races, LargeRowsSplitInTwoArePickedUniformly) {
+TEST(MergedSamples, LargeRowsSplitInTwoAreSampledUniformly) {
   const std::vector<double> ones(2000, 1);
   const auto parts = Split(ones, 2, 5);
   for (SamplingMethod method : {SamplingMethod::kUniform, SamplingMethod::kWeighted}) {
     std::vector<uint64_t> hits(ones.size());
-    for (const Outcome& outcome : MergeTrials(parts, Params(method, 20), 5000)) {
+    for (const Outcome& outcome : MergeTrials(parts, Rule(method, 20), 5000)) {
       ASSERT_EQ(outcome.size(), 20u);
       for (uint64_t edge : outcome) hits[edge]++;
     }
@@ -204,30 +208,30 @@ TEST(Races, LargeRowsSplitInTwoArePickedUniformly) {
   }
 }
 
-TEST(MergeRaces, TiesGoToTheLowerPartAndAllAreKeptWithoutAFanout) {
+TEST(MergeByArrival, TiesGoToTheLowerPartAndFanoutMinusOneKeepsAllEdges) {
   const std::vector<uint32_t> two{2, 0}, one{1, 1};
-  const std::vector<Race> a{5, 9}, b{5, 1};
-  const std::vector<RacePart> parts{{two, a}, {one, b}};
+  const std::vector<ArrivalKey> a{5, 9}, b{5, 1};
+  const std::vector<PartArrivals> parts{{two, a}, {one, b}};
   std::vector<uint32_t> counts;
-  std::vector<RaceWinner> winners;
-  MergeRaces(parts, 2, false, counts, winners);
+  std::vector<MergedEdge> merged;
+  MergeByArrival(parts, 2, false, counts, merged);
   EXPECT_EQ(counts, (std::vector<uint32_t>{2, 1}));
-  EXPECT_EQ(winners, (std::vector<RaceWinner>{{0, 0}, {1, 0}, {1, 1}}));
-  MergeRaces(parts, -1, false, counts, winners);
-  EXPECT_EQ(winners, (std::vector<RaceWinner>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
-  MergeRaces(parts, 0, false, counts, winners);
+  EXPECT_EQ(merged, (std::vector<MergedEdge>{{0, 0}, {1, 0}, {1, 1}}));
+  MergeByArrival(parts, -1, false, counts, merged);
+  EXPECT_EQ(merged, (std::vector<MergedEdge>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  MergeByArrival(parts, 0, false, counts, merged);
   EXPECT_EQ(counts, (std::vector<uint32_t>{0, 0}));
-  MergeRaces({}, 2, false, counts, winners);
-  EXPECT_TRUE(counts.empty() && winners.empty());
+  MergeByArrival({}, 2, false, counts, merged);
+  EXPECT_TRUE(counts.empty() && merged.empty());
 }
 
-TEST(MergeRaces, PartsThatContradictThemselvesAreRefused) {
+TEST(MergeByArrival, PartsThatContradictThemselvesAreRefused) {
   const std::vector<uint32_t> one{1}, two{1, 1};
-  const std::vector<Race> a{5}, b{5, 6};
+  const std::vector<ArrivalKey> a{5}, b{5, 6};
   std::vector<uint32_t> counts;
-  std::vector<RaceWinner> winners;
-  const auto merge = [&](std::vector<RacePart> parts, int fanout, bool replace) {
-    MergeRaces(parts, fanout, replace, counts, winners);
+  std::vector<MergedEdge> merged;
+  const auto merge = [&](std::vector<PartArrivals> parts, int fanout, bool replace) {
+    MergeByArrival(parts, fanout, replace, counts, merged);
   };
   EXPECT_THROW(merge({{one, a}, {two, b}}, 2, false), Error);
   EXPECT_THROW(merge({{one, b}}, 2, false), Error);

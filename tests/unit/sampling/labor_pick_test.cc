@@ -12,21 +12,20 @@
 namespace graphd::testing {
 namespace {
 
-PickParams Labor(int fanout, uint64_t key) {
-  PickParams params;
-  params.method = SamplingMethod::kLabor;
-  params.fanout = fanout;
-  params.key = key;
-  return params;
+SamplingRule Labor(int fanout) {
+  SamplingRule rule;
+  rule.method = SamplingMethod::kLabor;
+  rule.fanout = fanout;
+  return rule;
 }
 
 // Each trial has a key of its own: what is random is the key.
-Counts CountKeys(const PickSource& source, int fanout, size_t trials) {
+Counts CountKeys(const EdgeSource& source, int fanout, size_t trials) {
   Counts counts;
   EdgePicker picker;
   const std::vector<int64_t> row{0}, stream{0};
   for (uint64_t key = 0; key < trials; key++) {
-    picker.Pick(source, row, stream, Labor(fanout, key));
+    picker.Pick(source, row, stream, Labor(fanout), key);
     Outcome outcome = OutcomesOf(picker, 0)[0];
     std::sort(outcome.begin(), outcome.end());
     counts[outcome]++;
@@ -87,7 +86,7 @@ TEST(LaborPick, WeightsDivideTheNumbers) {
   for (const auto& [pair, probability] : SmallestPairs({1, 2, 4, 0.5, 3})) {
     expected[{slots[pair[0]], slots[pair[1]]}] = probability;
   }
-  const PickSource source{&partition->csc(0), &alias, nullptr, nullptr};
+  const EdgeSource source{&partition->csc(0), &alias, nullptr, nullptr};
   ExpectDistribution(CountKeys(source, 2, 60000), expected, "weighted pairs");
   EXPECT_EQ(CountKeys(source, -1, 3), (Counts{{{0, 1, 3, 4, 5}, 3}}));
   EXPECT_EQ(CountKeys(source, 100, 3), (Counts{{{0, 1, 3, 4, 5}, 3}}));
@@ -107,7 +106,7 @@ TEST(LaborPick, SeedsShareNeighbors) {
   EdgePicker picker;
   const std::vector<int64_t> rows{0, 1}, streams{17, 18};
   std::set<uint64_t> picked[2], rest;
-  picker.Pick({&csc, nullptr, nullptr, nullptr}, rows, streams, Labor(30, 5));
+  picker.Pick({&csc, nullptr, nullptr, nullptr}, rows, streams, Labor(30), 5);
   const auto outcomes = OutcomesOf(picker, 0);
   for (size_t row = 0; row < 2; row++) {
     for (uint64_t slot : outcomes[row]) picked[row].insert(csc.indices[slot]);
@@ -120,7 +119,7 @@ TEST(LaborPick, SeedsShareNeighbors) {
 
 TEST(LaborPick, FanoutsAtTheEdges) {
   const auto partition = Star(3).Build();
-  const PickSource source{&partition->csc(0), nullptr, nullptr, nullptr};
+  const EdgeSource source{&partition->csc(0), nullptr, nullptr, nullptr};
   EXPECT_EQ(CountKeys(source, 0, 3), (Counts{{{}, 3}}));
   EXPECT_EQ(CountKeys(source, -1, 3), (Counts{{{0, 1, 2}, 3}}));
   EXPECT_EQ(CountKeys(source, 3, 3), (Counts{{{0, 1, 2}, 3}}));
@@ -128,12 +127,12 @@ TEST(LaborPick, FanoutsAtTheEdges) {
 
 TEST(LaborPick, HubsAreSampledUniformly) {
   const auto partition = Star(50000).Build();
-  const PickSource source{&partition->csc(0), nullptr, nullptr, nullptr};
+  const EdgeSource source{&partition->csc(0), nullptr, nullptr, nullptr};
   EdgePicker picker;
   const std::vector<int64_t> row{0}, stream{0};
   std::vector<uint64_t> hits(500);
   for (uint64_t key = 0; key < 1000; key++) {
-    ASSERT_EQ(picker.Pick(source, row, stream, Labor(20, key)), 20u);
+    ASSERT_EQ(picker.Pick(source, row, stream, Labor(20), key), 20u);
     for (uint64_t slot : picker.slots()) hits[slot / 100]++;
   }
   ExpectUniform(hits, 1, "hub");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sampling/index/edge_index.h"
+#include "sampling/rule_traits.h"
 #include "tests/unit/sampling/tiny_partition.h"
 #include "tests/unit/sampling/trials.h"
 
@@ -24,20 +25,20 @@ class OrderedStar {
     order_.emplace(BuildEdgeIndex(*partition_, {EdgeIndexKind::kOrder, false, 0, "value"}),
                    partition_->csc(0));
   }
-  PickSource source() const { return {&partition_->csc(0), nullptr, &*order_, &exclude_}; }
+  EdgeSource source() const { return {&partition_->csc(0), nullptr, &*order_, &exclude_}; }
 
   Outcome Pick(SamplingMethod method, int fanout, bool largest = true, SeedTimes times = {},
                bool inclusive = false) const {
-    PickParams params;
-    params.method = method;
-    params.fanout = fanout;
-    params.largest = largest;
-    params.inclusive = inclusive;
-    params.races = true;
+    SamplingRule rule;
+    rule.method = method;
+    rule.fanout = fanout;
+    rule.largest = largest;
+    rule.inclusive = inclusive;
+    rule.direction = Direction::kOut;
     EdgePicker picker;
     const std::vector<int64_t> rows{0}, streams{9};
-    picker.Pick(source(), rows, streams, params, times);
-    EXPECT_TRUE(std::ranges::is_sorted(picker.races()));
+    picker.Pick(source(), rows, streams, rule, kSomeKey, times);
+    EXPECT_TRUE(std::ranges::is_sorted(picker.arrival_keys()));
     return OutcomesOf(picker, 0)[0];
   }
   Outcome Top(int fanout, bool largest = true) const {
@@ -139,36 +140,35 @@ TEST(TemporalRecent, ASeedTimeThatIsNoNumberHasNoEdges) {
   EXPECT_EQ(star.Recent(-1, std::numeric_limits<double>::infinity()), (Outcome{1, 0}));
 }
 
-PickParams TemporalUniform(int fanout, bool replace, bool races) {
-  PickParams params;
-  params.method = SamplingMethod::kTemporalUniform;
-  params.fanout = fanout;
-  params.replace = replace;
-  params.races = races;
-  params.key = 3;
-  return params;
+SamplingRule TemporalUniform(int fanout, bool replace, bool arrivals) {
+  SamplingRule rule;
+  rule.method = SamplingMethod::kTemporalUniform;
+  rule.fanout = fanout;
+  rule.replace = replace;
+  rule.direction = arrivals ? Direction::kOut : Direction::kIn;
+  return rule;
 }
 
 TEST(TemporalUniform, EveryEarlierEdgeIsEquallyLikely) {
   // Earlier than 50: slots 0, 2, 3, 5, 6, 7.
   const std::vector<float> values{1, 50, 3, 1, 77, 20, 49, 2};
   const OrderedStar all(values), some(values, {7, 2});  // slots 0 and 5 excluded
-  const std::vector<int64_t> times(kPickTrials, 50);
-  for (bool races : {false, true}) {
+  const std::vector<int64_t> times(kDistributionTrials, 50);
+  for (bool arrivals : {false, true}) {
     for (int fanout : {2, 3}) {
-      ExpectDistribution(CountTrials(all.source(), TemporalUniform(fanout, false, races),
-                                     kPickTrials, true, std::span(times)),
+      ExpectDistribution(CountTrials(all.source(), TemporalUniform(fanout, false, arrivals),
+                                     kDistributionTrials, true, std::span(times)),
                          UniformSets({0, 2, 3, 5, 6, 7}, static_cast<size_t>(fanout)), "6 of 8");
-      ExpectDistribution(CountTrials(some.source(), TemporalUniform(fanout, false, races),
-                                     kPickTrials, true, std::span(times)),
+      ExpectDistribution(CountTrials(some.source(), TemporalUniform(fanout, false, arrivals),
+                                     kDistributionTrials, true, std::span(times)),
                          UniformSets({2, 3, 6, 7}, static_cast<size_t>(fanout)), "4 of 8");
     }
-    ExpectDistribution(CountTrials(some.source(), TemporalUniform(2, true, races), kPickTrials,
-                                   false, std::span(times)),
+    ExpectDistribution(CountTrials(some.source(), TemporalUniform(2, true, arrivals),
+                                   kDistributionTrials, false, std::span(times)),
                        Successive({0, 0, 1, 1, 0, 0, 1, 1}, 2, true), "with replacement");
-    EXPECT_EQ(CountTrials(all.source(), TemporalUniform(-1, false, races), kPickTrials, true,
-                          std::span(times)),
-              (Counts{{{0, 2, 3, 5, 6, 7}, kPickTrials}}));
+    EXPECT_EQ(CountTrials(all.source(), TemporalUniform(-1, false, arrivals), kDistributionTrials,
+                          true, std::span(times)),
+              (Counts{{{0, 2, 3, 5, 6, 7}, kDistributionTrials}}));
   }
 }
 
@@ -176,29 +176,30 @@ TEST(TemporalUniform, EachRowHasItsOwnTime) {
   const OrderedStar star(std::vector<int32_t>{5, 6, 7});
   const std::vector<int64_t> rows{0, -1, 0, 0}, streams{1, 2, 3, 4}, times{6, 100, 5, 100};
   EdgePicker picker;
-  picker.Pick(star.source(), rows, streams, TemporalUniform(9, false, false), std::span(times));
+  picker.Pick(star.source(), rows, streams, TemporalUniform(9, false, false), kSomeKey,
+              std::span(times));
   EXPECT_EQ(OutcomesOf(picker, 0), (std::vector<Outcome>{{0}, {}, {}, {0, 1, 2}}));
 }
 
 TEST(OrderedPicks, WhatMakesNoSenseIsRefused) {
   const OrderedStar star(std::vector<int32_t>{5, 6, 7});
-  PickSource source = star.source();
-  PickParams params;
-  params.replace = true;
+  EdgeSource source = star.source();
+  SamplingRule rule;
+  rule.replace = true;
   for (SamplingMethod method :
        {SamplingMethod::kTopK, SamplingMethod::kTemporalRecent, SamplingMethod::kLabor}) {
-    params.method = method;
-    EXPECT_THROW(CheckRule(source, params), Error) << SamplingMethodName(method);
+    rule.method = method;
+    EXPECT_THROW(CheckRule(source, rule), Error) << SamplingMethodName(method);
   }
-  params.replace = false;
+  rule.replace = false;
   source.order = nullptr;
   for (SamplingMethod method :
        {SamplingMethod::kTopK, SamplingMethod::kTemporalRecent, SamplingMethod::kTemporalUniform}) {
-    params.method = method;
-    EXPECT_THROW(CheckRule(source, params), Error) << SamplingMethodName(method);
+    rule.method = method;
+    EXPECT_THROW(CheckRule(source, rule), Error) << SamplingMethodName(method);
   }
-  params.method = static_cast<SamplingMethod>(6);
-  EXPECT_THROW(CheckRule(source, params), Error);
+  rule.method = static_cast<SamplingMethod>(6);
+  EXPECT_THROW(CheckRule(source, rule), Error);
 }
 
 }  // namespace

@@ -9,10 +9,12 @@
 
 namespace graphd::testing {
 
-// How often a distribution test picks.
-constexpr size_t kPickTrials = 60000;
+// Number of samples that a distribution test draws.
+constexpr size_t kDistributionTrials = 60000;
+// The key of samples where any key will do.
+constexpr uint64_t kSomeKey = 7;
 
-// What a picker picked, row by row, counted from the row's first slot.
+// The slots that a picker sampled, row by row, counted from the row's first slot.
 inline std::vector<Outcome> OutcomesOf(const EdgePicker& picker, uint64_t begin) {
   std::vector<Outcome> outcomes;
   size_t at = 0;
@@ -23,14 +25,14 @@ inline std::vector<Outcome> OutcomesOf(const EdgePicker& picker, uint64_t begin)
   return outcomes;
 }
 
-// Picks `trials` times from row 0, each with a stream of its own, and counts what came out.
-inline Counts CountTrials(const PickSource& source, const PickParams& params, size_t trials,
+// Samples row 0 `trials` times, each with a stream of its own, and counts the outcomes.
+inline Counts CountTrials(const EdgeSource& source, const SamplingRule& rule, size_t trials,
                           bool as_sets, const SeedTimes& times = {}) {
   const std::vector<int64_t> rows(trials, 0);
   std::vector<int64_t> streams(trials);
   std::iota(streams.begin(), streams.end(), 0);
   EdgePicker picker;
-  picker.Pick(source, rows, streams, params, times);
+  picker.Pick(source, rows, streams, rule, kSomeKey, times);
   Counts counts;
   for (Outcome& outcome : OutcomesOf(picker, 0)) {
     if (as_sets) std::sort(outcome.begin(), outcome.end());

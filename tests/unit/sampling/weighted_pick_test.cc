@@ -11,14 +11,13 @@
 namespace graphd::testing {
 namespace {
 
-PickParams Weighted(int fanout, bool replace = false, bool races = false) {
-  PickParams params;
-  params.method = SamplingMethod::kWeighted;
-  params.fanout = fanout;
-  params.replace = replace;
-  params.races = races;
-  params.key = 7;
-  return params;
+SamplingRule Weighted(int fanout, bool replace = false, bool arrivals = false) {
+  SamplingRule rule;
+  rule.method = SamplingMethod::kWeighted;
+  rule.fanout = fanout;
+  rule.replace = replace;
+  rule.direction = arrivals ? Direction::kOut : Direction::kIn;
+  return rule;
 }
 
 // A row of edges with these weights, and what picking from it needs.
@@ -36,7 +35,7 @@ class WeightedStar {
     alias_.emplace(BuildEdgeIndex(*partition_, {EdgeIndexKind::kAlias, false, 0, "weight"}),
                    partition_->csc(0), partition_->edge_feature(0, "weight"));
   }
-  PickSource source() const { return {&partition_->csc(0), &*alias_, nullptr, &exclude_}; }
+  EdgeSource source() const { return {&partition_->csc(0), &*alias_, nullptr, &exclude_}; }
   const AliasIndex& alias() const { return *alias_; }
 
  private:
@@ -56,11 +55,13 @@ TEST(WeightedPick, SequencesAreSuccessiveDraws) {
   };
   for (const Weights& weights : rows) {
     const WeightedStar<double> star(weights);
-    for (bool races : {false, true}) {
-      ExpectDistribution(CountTrials(star.source(), Weighted(3, false, races), kPickTrials, false),
-                         Successive(weights, 3, false), "without replacement");
-      ExpectDistribution(CountTrials(star.source(), Weighted(3, true, races), kPickTrials, false),
-                         Successive(weights, 3, true), "with replacement");
+    for (bool arrivals : {false, true}) {
+      ExpectDistribution(
+          CountTrials(star.source(), Weighted(3, false, arrivals), kDistributionTrials, false),
+          Successive(weights, 3, false), "without replacement");
+      ExpectDistribution(
+          CountTrials(star.source(), Weighted(3, true, arrivals), kDistributionTrials, false),
+          Successive(weights, 3, true), "with replacement");
     }
   }
 }
@@ -70,13 +71,13 @@ TEST(WeightedPick, ExcludedEdgesCountAsWeightless) {
   const WeightedStar<float> star({1, 20, 3, 4, 30, 2}, {4, 1});
   // The excluded ones weigh so much that drawing is given up.
   const WeightedStar<float> heavy({1, 2000, 3, 4, 9000, 2, 1}, {5, 2});
-  for (bool races : {false, true}) {
+  for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       ExpectDistribution(
-          CountTrials(star.source(), Weighted(2, replace, races), kPickTrials, false),
+          CountTrials(star.source(), Weighted(2, replace, arrivals), kDistributionTrials, false),
           Successive({1, 0, 3, 4, 0, 2}, 2, replace), "4 of 6 eligible");
       ExpectDistribution(
-          CountTrials(heavy.source(), Weighted(2, replace, races), kPickTrials, false),
+          CountTrials(heavy.source(), Weighted(2, replace, arrivals), kDistributionTrials, false),
           Successive({1, 0, 3, 4, 0, 2, 1}, 2, replace), "5 of 7 eligible");
     }
   }
@@ -86,8 +87,8 @@ TEST(WeightedPick, MasksAreUniformAmongWhatTheyShow) {
   const WeightedStar<uint8_t> bytes({1, 0, 1, 7, 0, 1, 0, 0, 0, 1});
   const WeightedStar<int8_t> small({1, 0, 1, -1, 0, 1, 0, 0, 0, 1});
   const WeightedStar<bool> bools({true, false, true, true, false, true, false, false, false, true});
-  for (const PickSource& source : {bytes.source(), small.source(), bools.source()}) {
-    ExpectDistribution(CountTrials(source, Weighted(3), kPickTrials, true),
+  for (const EdgeSource& source : {bytes.source(), small.source(), bools.source()}) {
+    ExpectDistribution(CountTrials(source, Weighted(3), kDistributionTrials, true),
                        UniformSets({0, 2, 3, 5, 9}, 3), "mask");
     EXPECT_EQ(CountTrials(source, Weighted(5), 10, true), (Counts{{{0, 2, 3, 5, 9}, 10}}));
   }
@@ -97,10 +98,10 @@ TEST(WeightedPick, FanoutsAtTheEdges) {
   const WeightedStar<double> star({0, 2, 0, 1, 1e-300});
   const WeightedStar<double> nothing({0, 0, 0});
   const WeightedStar<double> excluded({0, 1, 2}, {0, 1});
-  for (bool races : {false, true}) {
+  for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       const auto pick = [&](const auto& from, int fanout) {
-        return CountTrials(from.source(), Weighted(fanout, replace, races), 3, true);
+        return CountTrials(from.source(), Weighted(fanout, replace, arrivals), 3, true);
       };
       EXPECT_EQ(pick(star, -1), (Counts{{{1, 3, 4}, 3}}));
       EXPECT_EQ(pick(star, 0), (Counts{{{}, 3}}));
@@ -109,22 +110,22 @@ TEST(WeightedPick, FanoutsAtTheEdges) {
         EXPECT_EQ(pick(excluded, fanout), (Counts{{{}, 3}}));
       }
     }
-    EXPECT_EQ(CountTrials(star.source(), Weighted(3, false, races), 3, true),
+    EXPECT_EQ(CountTrials(star.source(), Weighted(3, false, arrivals), 3, true),
               (Counts{{{1, 3, 4}, 3}}));
-    EXPECT_EQ(CountTrials(star.source(), Weighted(100, false, races), 3, true),
+    EXPECT_EQ(CountTrials(star.source(), Weighted(100, false, arrivals), 3, true),
               (Counts{{{1, 3, 4}, 3}}));
   }
 }
 
 TEST(WeightedPick, NeedsAnIndex) {
   const WeightedStar<double> star({1});
-  PickSource source = star.source();
+  EdgeSource source = star.source();
   source.alias = nullptr;
   EXPECT_THROW(CheckRule(source, Weighted(1)), Error);
 }
 
 // Chi-square of hits per slot with replacement; without, of the first pick of each trial.
-void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool races) {
+void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool arrivals) {
   constexpr size_t kBuckets = 1000, kRounds = 20000;
   Weights weights(degree), share(kBuckets);
   CounterRng random(3);
@@ -139,7 +140,7 @@ void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool races) {
   std::vector<int64_t> streams(kRounds);
   std::iota(streams.begin(), streams.end(), 0);
   EdgePicker picker;
-  picker.Pick(star.source(), rows, streams, Weighted(10, replace, races));
+  picker.Pick(star.source(), rows, streams, Weighted(10, replace, arrivals), kSomeKey);
   Counts hits;
   Probabilities expected;
   for (size_t b = 0; b < kBuckets; b++) expected[{b}] = share[b] / total;
@@ -155,22 +156,22 @@ void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool races) {
 }
 
 TEST(WeightedPick, HubsFollowTheirWeights) {
-  for (bool races : {false, true}) {
+  for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
-      ExpectHubFollowsWeights(50000, replace, races);
-      ExpectHubFollowsWeights(3 << 19, replace, races);  // beyond the tracker
+      ExpectHubFollowsWeights(50000, replace, arrivals);
+      ExpectHubFollowsWeights(3 << 19, replace, arrivals);  // beyond the tracker
     }
   }
 }
 
 TEST(WeightedPick, ARowsPicksDependOnItsStreamAndTheKeyOnly) {
   const WeightedStar<float> star({1, 20, 3, 4, 30, 2, 7, 9, 11, 2}, {3});
-  for (bool races : {false, true}) {
+  for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       EdgePicker fresh, used;
       const std::vector<int64_t> one_row{0}, one_stream{5}, rows{0, 0, 0}, streams{4, 9, 5};
-      fresh.Pick(star.source(), one_row, one_stream, Weighted(4, replace, races));
-      used.Pick(star.source(), rows, streams, Weighted(4, replace, races));
+      fresh.Pick(star.source(), one_row, one_stream, Weighted(4, replace, arrivals), kSomeKey);
+      used.Pick(star.source(), rows, streams, Weighted(4, replace, arrivals), kSomeKey);
       EXPECT_EQ(OutcomesOf(fresh, 0)[0], OutcomesOf(used, 0)[2]);
       EXPECT_NE(OutcomesOf(used, 0)[0], OutcomesOf(used, 0)[2]);
     }

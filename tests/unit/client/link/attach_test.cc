@@ -158,10 +158,10 @@ TEST(Attach, TheServerTrustsNoRequest) {
   EXPECT_THAT(gather(0, 0, "label", 59999), HasSubstr("59999 does not belong to partition 0"));
   EXPECT_THAT(gather(0, 0, "label", UINT32_MAX), HasSubstr("does not belong"));
 
-  const auto hop = [&](uint32_t seed, const std::function<void(wire::Pick::Builder)>& set) {
+  const auto hop = [&](uint32_t seed, const std::function<void(wire::SamplingRule::Builder)>& set) {
     auto request = session.hopRequest();
     request.initSeeds(1)[0].setIds(kj::arrayPtr(reinterpret_cast<const kj::byte*>(&seed), 4));
-    set(request.initPicks(1)[0]);
+    set(request.initRules(1)[0]);
     try {
       request.send().wait(io.waitScope);
       return std::string("no error");
@@ -169,21 +169,22 @@ TEST(Attach, TheServerTrustsNoRequest) {
       return std::string(FromKj(exception, "peer").what());
     }
   };
-  const std::vector<std::tuple<uint32_t, std::function<void(wire::Pick::Builder)>, const char*>>
+  const std::vector<
+      std::tuple<uint32_t, std::function<void(wire::SamplingRule::Builder)>, const char*>>
       hops = {
-          {1, [](auto pick) { pick.setFanout(3); }, "no error"},
-          {59999, [](auto pick) { pick.setFanout(3); }, "59999 does not belong to partition 0"},
-          {59999, [](auto pick) { pick.setOutward(true); }, "no error"},
-          {60000, [](auto pick) { pick.setOutward(true); }, "60000 is outside"},
-          {1, [](auto pick) { pick.setFanout(-2); }, "fanout -2"},
-          {1, [](auto pick) { pick.setEtype(1); }, "edge type 1"},
-          {1, [](auto pick) { pick.setSeeds(1); }, "list 1 of 1"},
-          {1, [](auto pick) { pick.setMethod(99); }, "pick method 99"},
-          {1, [](auto pick) { pick.setMethod(1); }, "needs an edge feature"},
-          {1, [](auto pick) { pick.setMethod(1), pick.setColumn("x"); }, "no feature 'x'"},
-          {1, [](auto pick) { pick.setMethod(3), pick.setColumn("weight"); }, "times"},
-          {1, [](auto pick) { pick.setFanout(INT32_MAX), pick.setReplace(true); }, "fewer seeds"},
-          {1, [](auto pick) { pick.initExclude(3); }, "multiple of 4"},
+          {1, [](auto rule) { rule.setFanout(3); }, "no error"},
+          {59999, [](auto rule) { rule.setFanout(3); }, "59999 does not belong to partition 0"},
+          {59999, [](auto rule) { rule.setOutward(true); }, "no error"},
+          {60000, [](auto rule) { rule.setOutward(true); }, "60000 is outside"},
+          {1, [](auto rule) { rule.setFanout(-2); }, "fanout -2"},
+          {1, [](auto rule) { rule.setEtype(1); }, "edge type 1"},
+          {1, [](auto rule) { rule.setSeeds(1); }, "list 1 of 1"},
+          {1, [](auto rule) { rule.setMethod(99); }, "sampling method 99"},
+          {1, [](auto rule) { rule.setMethod(1); }, "needs an edge feature"},
+          {1, [](auto rule) { rule.setMethod(1), rule.setColumn("x"); }, "no feature 'x'"},
+          {1, [](auto rule) { rule.setMethod(3), rule.setColumn("weight"); }, "times"},
+          {1, [](auto rule) { rule.setFanout(INT32_MAX), rule.setReplace(true); }, "fewer seeds"},
+          {1, [](auto rule) { rule.initExclude(3); }, "multiple of 4"},
       };
   for (const auto& [seed, set, expected] : hops) EXPECT_THAT(hop(seed, set), HasSubstr(expected));
 

@@ -124,9 +124,9 @@ TEST(Failures, ClientsThatVanishInTheMiddleOfLargeRequestsHarmNobody) {
       for (uint32_t k = 0; k < seeds.size(); k++) seeds[k] = k;
       hop.initSeeds(1)[0].setIds(
           kj::arrayPtr(reinterpret_cast<const kj::byte*>(seeds.data()), 4 * seeds.size()));
-      auto pick = hop.initPicks(1)[0];
-      pick.setFanout(-1);
-      pick.setEdgeIds(true);
+      auto rule = hop.initRules(1)[0];
+      rule.setFanout(-1);
+      rule.setEdgeIds(true);
       calls.add(hop.send().ignoreResult().eagerlyEvaluate(nullptr));
     }
     // Some of the work has begun; then the connection goes with all of it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sampling/uniform.h"
+#include "sampling/uniform_sampler.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,23 +15,24 @@ constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;  // fits the second-level 
 }  // namespace
 
 size_t UniformSampler::Plan(const Csc& csc, std::span<const int64_t> rows,
-                            std::span<const int64_t> ids, const UniformParams& params,
+                            std::span<const int64_t> ids, const SamplingRule& rule, uint64_t key,
                             std::span<uint32_t> counts) {
   GRAPHD_CHECK(rows.size() == ids.size() && (counts.empty() || counts.size() == rows.size()),
                "one id and one count per row");
   csc_ = &csc;
   ids_ = ids;
-  params_ = params;
+  replace_ = rule.replace && rule.fanout >= 0;
+  key_ = key;
   planned_.resize(rows.size());
   const uint64_t* indptr = csc.indptr.data();
-  const auto fanout = params.fanout < 0 ? UINT64_MAX : static_cast<uint64_t>(params.fanout);
+  const auto fanout = rule.fanout < 0 ? UINT64_MAX : static_cast<uint64_t>(rule.fanout);
   size_t total = 0;
   for (size_t i = 0; i < rows.size(); i++) {
     if (i + kPrefetchAhead < rows.size()) __builtin_prefetch(indptr + rows[i + kPrefetchAhead]);
     const uint64_t begin = indptr[rows[i]];
     const uint64_t degree = indptr[rows[i] + 1] - begin;
     uint64_t count = std::min(degree, fanout);
-    if (params.replace && params.fanout >= 0 && degree > 0) count = fanout;
+    if (replace_ && degree > 0) count = fanout;
     planned_[i] = {begin, degree, static_cast<uint32_t>(count)};
     total += count;
   }
@@ -63,20 +64,21 @@ template <class Index, class Out>
 void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* positions) {
   if (tracker_.empty()) tracker_.resize(kTrackerBytes);
   uint8_t* tracker = tracker_.data();
+  const bool replace = replace_;
+  const uint64_t key = key_;
   for (size_t i = 0; i < planned_.size(); i++) {
     const auto [begin, degree, count] = planned_[i];
     const Index* row = indices + begin;
-    const bool sampled_with_replacement = params_.replace && params_.fanout >= 0;
-    if (!sampled_with_replacement && count == degree) {
+    if (!replace && count == degree) {
       for (uint64_t k = 0; k < degree; k++) neighbors[k] = static_cast<Out>(row[k]);
       if (positions) {
         for (uint64_t k = 0; k < degree; k++) positions[k] = begin + k;
       }
     } else {
       // One stream per node: the same whoever draws it, and whatever else is in the call.
-      CounterRng rng(CombineKeys(params_.key, static_cast<uint64_t>(ids_[i])));
+      CounterRng rng(CombineKeys(key, static_cast<uint64_t>(ids_[i])));
       picked_.resize(count);
-      if (sampled_with_replacement) {
+      if (replace) {
         for (uint32_t k = 0; k < count; k++) {
           picked_[k] = rng.Below(degree);
           neighbors[k] = static_cast<Out>(row[picked_[k]]);

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "graph/partition.h"
+#include "graphd/sampling_rule.h"
 
 // Uniform neighbour sampling on one CSC: the kernel that runs in trainers on mapped memory, in the
 // daemon for remote trainers, and in standalone mode.
@@ -17,30 +18,19 @@
 
 namespace graphd {
 
-// The stream of one layer and edge type of a sample. Everyone derives it so: trainers send it to
-// daemons.
-inline uint64_t SampleKey(uint64_t seed, uint32_t layer, EdgeTypeId etype) noexcept {
-  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(etype));
-}
-
-struct UniformParams {
-  int fanout = -1;  // -1: all in-edges
-  bool replace = false;
-  uint64_t key = 0;  // SampleKey
-};
-
 // Memory that a thread reuses from call to call. Not thread-safe.
 class UniformSampler {
  public:
   // First step: reads the offsets of `rows` (local rows of the destination type, in range) and
-  // returns how many neighbours there will be in all. `ids` are the same nodes' type-wise ids, of
-  // which the sample is a function; both must live until Pick is done. `counts`, if not empty,
-  // takes the number per row.
+  // returns the number of neighbours in all. The sample is a function of `ids`, the same nodes'
+  // type-wise ids, and of `key` (SampleKey); only fanout and replace of the rule matter. Rows' ids
+  // and the CSC must live until Pick is done. `counts`, if not empty, takes the number per row.
   size_t Plan(const Csc& csc, std::span<const int64_t> rows, std::span<const int64_t> ids,
-              const UniformParams& params, std::span<uint32_t> counts);
+              const SamplingRule& rule, uint64_t key, std::span<uint32_t> counts);
 
-  // Second step: writes the neighbours' type-wise ids, row after row, and, unless `edges` is null,
-  // the sampled positions in the CSC. Out: uint32_t (when indices are narrow), uint64_t or int64_t.
+  // Second step: writes the neighbours' type-wise ids, row after row, and, unless `positions` is
+  // null, the sampled positions in the CSC. Out: uint32_t (when indices are narrow), uint64_t or
+  // int64_t.
   template <class Out>
   void Pick(Out* neighbors, uint64_t* positions);
 
@@ -57,7 +47,8 @@ class UniformSampler {
 
   const Csc* csc_ = nullptr;
   std::span<const int64_t> ids_;
-  UniformParams params_;
+  bool replace_ = false;
+  uint64_t key_ = 0;
   std::vector<Planned> planned_;
   std::vector<uint8_t> tracker_;  // all zero between rows
   std::vector<uint64_t> picked_;  // positions of the current row
