@@ -9,6 +9,7 @@
 #include "sampling/rule_traits.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
+#include "wire/hop_messages.h"
 
 namespace graphd {
 namespace {
@@ -37,22 +38,22 @@ std::vector<T> CopyNumbers(capnp::Data::Reader data, size_t count, const char* w
 HopJob::HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
                std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params)
     : partition_(std::move(partition)), indexes_(std::move(indexes)), buffers_(std::move(buffers)) {
-  ReadSeeds(params);
-  ReadRules(params);
-  ReadRows(params);
+  AddSeeds(params);
+  AddRules(params);
+  AddRows(params);
 }
 
-void HopJob::ReadSeeds(wire::Session::HopParams::Reader params) {
+void HopJob::AddSeeds(wire::Session::HopParams::Reader params) {
   const GraphMeta& meta = partition_->meta();
   CheckCount(params.getSeeds().size(), "lists of seeds");
   size_t total = 0;
-  for (auto list : params.getSeeds()) {
-    const NodeTypeId ntype = list.getNtype();
+  for (auto in : params.getSeeds()) {
+    const ReceivedSeeds list = ReadSeeds(in);
+    const NodeTypeId ntype = list.ntype;
     CheckType(ntype, meta.schema.num_ntypes(), "node");
-    SeedWork seeds{
-        ntype, WireIds(list.getIds(), meta.book.nodes().count(ntype), *buffers_), {}, {}};
-    seeds.streams = CopyNumbers<uint32_t>(list.getStreams(), seeds.ids.size(), "streams");
-    seeds.times = CopyNumbers<uint64_t>(list.getTimes(), seeds.ids.size(), "times");
+    SeedWork seeds{ntype, WireIds(list.ids, meta.book.nodes().count(ntype), *buffers_), {}, {}};
+    seeds.streams = CopyNumbers<uint32_t>(list.streams, seeds.ids.size(), "streams");
+    seeds.times = CopyNumbers<uint64_t>(list.times, seeds.ids.size(), "times");
     total += seeds.ids.size();
     seeds_.push_back(std::move(seeds));
   }
@@ -62,25 +63,16 @@ void HopJob::ReadSeeds(wire::Session::HopParams::Reader params) {
   }
 }
 
-void HopJob::ReadRules(wire::Session::HopParams::Reader params) {
+void HopJob::AddRules(wire::Session::HopParams::Reader params) {
   const GraphMeta& meta = partition_->meta();
   CheckCount(params.getRules().size(), "sampling rules");
   size_t counts = 0;
   for (auto in : params.getRules()) {
+    ReceivedRule received = ReadRule(in);
     RuleWork work{};
+    work.applied = std::move(received.applied);
     AppliedRule& applied = work.applied;
-    SamplingRule& rule = applied.rule;
-    rule.etype = in.getEtype();
-    rule.direction = in.getOutward() ? Direction::kOut : Direction::kIn;
-    rule.method = static_cast<SamplingMethod>(in.getMethod());
-    rule.fanout = in.getFanout();
-    rule.replace = in.getReplace();
-    rule.column = in.getColumn().cStr();
-    rule.largest = in.getLargest();
-    rule.inclusive = in.getInclusive();
-    applied.seeds = in.getSeeds();
-    applied.key = in.getKey();
-    applied.edge_ids = in.getEdgeIds();
+    const SamplingRule& rule = applied.rule;
     CheckType(rule.etype, meta.schema.num_etypes(), "edge");
     CheckSamplingRule(meta.schema, rule, partition_->edge_features(rule.etype));
     if (applied.seeds >= seeds_.size()) {
@@ -94,7 +86,7 @@ void HopJob::ReadRules(wire::Session::HopParams::Reader params) {
     const NodeTypeId neighbors = NeighborType(meta.schema, rule);
     work.narrow = IdBytes(meta.book.nodes().count(neighbors)) == 4;
     work.edge_width = IdBytes(meta.book.edges().count(rule.etype));
-    WireIds exclude(in.getExclude(), meta.book.edges().count(rule.etype), *buffers_);
+    WireIds exclude(received.exclude, meta.book.edges().count(rule.etype), *buffers_);
     exclude.CopyRows(0, exclude.size(), meta.book.edges(), partition_->id(), rule.etype,
                      work.exclude);
     exclude.Copy(0, exclude.size(), meta.book.edges().count(rule.etype), work.exclude);
@@ -132,16 +124,17 @@ void HopJob::ReadRules(wire::Session::HopParams::Reader params) {
   }
 }
 
-void HopJob::ReadRows(wire::Session::HopParams::Reader params) {
+void HopJob::AddRows(wire::Session::HopParams::Reader params) {
   CheckCount(params.getRows().size(), "features");
   for (auto in : params.getRows()) {
-    const size_t list = in.getSeeds(), begin = in.getBegin();
+    const SeedRows wanted = ReadSeedRows(in);
+    const size_t list = wanted.seeds, begin = wanted.begin;
     if (list >= seeds_.size() || begin > seeds_[list].ids.size()) {
       Throw(ErrorCode::kInvalid, "rows of list ", list, " from seed ", begin,
             " on are asked for; there are ", seeds_.size(), " lists",
             list < seeds_.size() ? StrCat(", of ", seeds_[list].ids.size(), " seeds") : "");
     }
-    const Tensor& table = FindFeature(*partition_, false, seeds_[list].ntype, in.getName().cStr());
+    const Tensor& table = FindFeature(*partition_, false, seeds_[list].ntype, wanted.name);
     const size_t count = seeds_[list].ids.size() - begin;
     const size_t bytes = count * table.row_bytes();
     CheckResponse(bytes);

@@ -71,9 +71,9 @@ class HopJob {
     SampledEdges<uint32_t> narrow;
     SampledEdges<uint64_t> wide;
   };
-  void ReadSeeds(wire::Session::HopParams::Reader params);
-  void ReadRules(wire::Session::HopParams::Reader params);
-  void ReadRows(wire::Session::HopParams::Reader params);
+  void AddSeeds(wire::Session::HopParams::Reader params);
+  void AddRules(wire::Session::HopParams::Reader params);
+  void AddRows(wire::Session::HopParams::Reader params);
   template <class Id>
   void RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch);
   void RunRows(const Slice& slice, WorkerScratch& scratch);

@@ -4,53 +4,10 @@
 #include "client/link/wire_arrays.h"
 #include "sampling/gather.h"
 #include "sampling/rule_traits.h"
+#include "wire/hop_messages.h"
 
 namespace graphd {
 namespace {
-
-void WriteSeeds(const GraphMeta& meta, const SeedList& seeds, wire::Seeds::Builder out) {
-  const HopSeeds& nodes = seeds.nodes;
-  const size_t width = IdBytes(meta.book.nodes().count(seeds.ntype)), count = nodes.ids.size();
-  out.setNtype(seeds.ntype);
-  WriteIds(nodes.ids, width, out.initIds(static_cast<kj::uint>(count * width)));
-  if (!nodes.streams.empty()) {
-    WriteIds(nodes.streams, 4, out.initStreams(static_cast<kj::uint>(count * 4)));
-  }
-  const auto times =
-      nodes.times.empty() ? std::as_bytes(nodes.real_times) : std::as_bytes(nodes.times);
-  if (!times.empty()) {
-    std::memcpy(out.initTimes(static_cast<kj::uint>(times.size())).begin(), times.data(),
-                times.size());
-  }
-}
-
-void WriteRule(const GraphMeta& meta, const AppliedRule& applied, wire::SamplingRule::Builder out) {
-  const SamplingRule& rule = applied.rule;
-  out.setSeeds(static_cast<uint16_t>(applied.seeds));
-  out.setEtype(rule.etype);
-  out.setOutward(rule.direction == Direction::kOut);
-  out.setMethod(static_cast<uint8_t>(rule.method));
-  out.setFanout(rule.fanout);
-  out.setReplace(rule.replace);
-  out.setColumn(rule.column);
-  out.setLargest(rule.largest);
-  out.setInclusive(rule.inclusive);
-  out.setKey(applied.key);
-  out.setEdgeIds(applied.edge_ids);
-  const size_t width = IdBytes(meta.book.edges().count(rule.etype));
-  WriteIds(applied.exclude, width,
-           out.initExclude(static_cast<kj::uint>(applied.exclude.size() * width)));
-}
-
-size_t RequestWords(const HopRequest& hop) {
-  size_t bytes = 256 + hop.rows.size() * 64;
-  for (const SeedList& seeds : hop.seeds) {
-    bytes += seeds.nodes.ids.size() * 8 + seeds.nodes.streams.size() * 4 +
-             (seeds.nodes.times.size() + seeds.nodes.real_times.size()) * 8 + 64;
-  }
-  for (const AppliedRule& applied : hop.rules) bytes += applied.exclude.size() * 8 + 160;
-  return bytes / 8;
-}
 
 // Checks the answer to one rule and unpacks it.
 void ReadSample(wire::Sampled::Reader answer, const std::string& peer, const GraphMeta& meta,
@@ -98,18 +55,8 @@ RpcThread::Pending DaemonLink::Hop(PartId part, const GraphMeta& meta, const Hop
                                    const HopAnswer& answer) {
   auto step = [this, part, &meta, &hop, &answer](wire::Session::Client& session,
                                                  size_t) -> kj::Promise<void> {
-    auto request = session.hopRequest(capnp::MessageSize{RequestWords(hop), 0});
-    request.setPart(part);
-    auto seeds = request.initSeeds(static_cast<kj::uint>(hop.seeds.size()));
-    for (kj::uint i = 0; i < seeds.size(); i++) WriteSeeds(meta, hop.seeds[i], seeds[i]);
-    auto rules = request.initRules(static_cast<kj::uint>(hop.rules.size()));
-    for (kj::uint i = 0; i < rules.size(); i++) WriteRule(meta, hop.rules[i], rules[i]);
-    auto rows = request.initRows(static_cast<kj::uint>(hop.rows.size()));
-    for (kj::uint i = 0; i < rows.size(); i++) {
-      rows[i].setSeeds(static_cast<uint16_t>(hop.rows[i].seeds));
-      rows[i].setName(hop.rows[i].name);
-      rows[i].setBegin(static_cast<uint32_t>(hop.rows[i].begin));
-    }
+    auto request = session.hopRequest(capnp::MessageSize{HopWords(hop), 0});
+    WriteHop(meta, part, hop, request);
     const uint64_t asked = request.totalSize().wordCount * 8;
     return request.send().then([this, &meta, &hop, &answer, asked](auto&& response) {
       AsKj([&] { ReadHopAnswer(response, meta, hop, answer, asked); });
