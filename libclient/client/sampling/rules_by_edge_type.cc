@@ -8,28 +8,35 @@
 
 namespace graphd {
 
-std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
-                                          size_t layer, const SamplingRule& how) {
-  const auto num_etypes = graph.schema().num_etypes();
-  const std::vector<int> of_types = fanouts.OfTypes(layer, num_etypes);
+SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, SamplingRule how) {
+  const auto& features = access.features(true, etype);
+  how.etype = etype;
+  if (how.column.empty()) return how;
+  const auto named = [&](const FeatureInfo& info) { return info.name == how.column; };
+  if (std::any_of(features.begin(), features.end(), named)) return how;
+  how.column.clear();
+  if (how.method != SamplingMethod::kLabor) how.method = SamplingMethod::kUniform;
+  return how;
+}
+
+std::vector<SamplingRule> RulesByEdgeType(const GraphAccess& access, std::span<const int> fanouts,
+                                          const SamplingRule& how) {
   std::vector<SamplingRule> rules;
   bool found = how.column.empty();
-  for (EdgeTypeId e = 0; e < num_etypes; e++) {
-    SamplingRule rule = how;
-    rule.etype = e;
-    rule.fanout = of_types[static_cast<size_t>(e)];
-    const auto& features = graph.access()->features(true, e);
-    const auto named = [&](const FeatureInfo& info) { return info.name == how.column; };
-    if (std::any_of(features.begin(), features.end(), named)) {
-      found = true;
-    } else if (!how.column.empty()) {
-      rule.column.clear();
-      if (rule.method != SamplingMethod::kLabor) rule.method = SamplingMethod::kUniform;
-    }
+  for (size_t e = 0; e < fanouts.size(); e++) {
+    SamplingRule rule = RuleForEdgeType(access, static_cast<EdgeTypeId>(e), how);
+    rule.fanout = fanouts[e];
+    found |= rule.column == how.column;
     rules.push_back(std::move(rule));
   }
   if (!found) Throw(ErrorCode::kNotFound, "no edge type has a feature '", how.column, "'");
   return rules;
+}
+
+std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
+                                          size_t layer, const SamplingRule& how) {
+  const std::vector<int> of_types = fanouts.OfTypes(layer, graph.schema().num_etypes());
+  return RulesByEdgeType(*graph.access(), of_types, how);
 }
 
 }  // namespace graphd

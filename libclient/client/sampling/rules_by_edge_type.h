@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
 #include <vector>
 
 #include "graphd/samplers.h"
 
 namespace graphd {
 
-// Returns one rule for in-edges per edge type: a copy of `how` with the edge type and its fanout.
-// Edge types without the feature how.column are sampled uniformly (LABOR: without weights). Throws
-// Error(kNotFound) if no edge type has it, Error(kInvalid) if the fanouts name more types than the
+class GraphAccess;
+
+// Returns `how` for one edge type. As in DGL, an edge type without the feature how.column is
+// sampled uniformly (LABOR: unweighted), and the rule then has no column.
+SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, SamplingRule how);
+
+// Returns one such rule per edge type, with the type's fanout. Throws Error(kNotFound) if no edge
+// type has how.column.
+std::vector<SamplingRule> RulesByEdgeType(const GraphAccess& access, std::span<const int> fanouts,
+                                          const SamplingRule& how);
+// The same with the fanouts of a layer. Throws Error(kInvalid) on fanouts of more types than the
 // graph has.
 std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
                                           size_t layer, const SamplingRule& how);

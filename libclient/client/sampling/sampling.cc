@@ -3,23 +3,19 @@
 
 #include "base/strings.h"
 #include "client/routing/graph_access.h"
+#include "client/sampling/rules_by_edge_type.h"
 
 namespace graphd {
 namespace {
 
-// Returns the rule that `options` describe for one edge type. As in DGL, an edge type without the
-// probabilities is sampled uniformly.
-SamplingRule RuleOf(const GraphAccess& access, EdgeTypeId etype, const SampleOptions& options,
-                    bool& found_prob) {
-  SamplingRule rule{etype, options.direction};
+// The rule of `options`, for any edge type.
+SamplingRule RuleOf(const SampleOptions& options) {
+  SamplingRule rule;
+  rule.direction = options.direction;
+  rule.method = options.prob.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
   rule.fanout = options.fanout;
   rule.replace = options.replace;
-  for (const FeatureInfo& info : access.features(true, etype)) {
-    if (options.prob.empty() || info.name != options.prob) continue;
-    rule.method = SamplingMethod::kWeighted;
-    rule.column = options.prob;
-    found_prob = true;
-  }
+  rule.column = options.prob;
   return rule;
 }
 
@@ -33,10 +29,8 @@ std::vector<Neighbors> SampleHop(const DistGraph& graph, std::span<const HopSeed
 Neighbors SampleNeighbors(const DistGraph& graph, std::span<const int64_t> seeds,
                           const SampleOptions& options, EdgeTypeId etype) {
   GraphAccess& access = *graph.access();
-  bool found_prob = options.prob.empty();
-  const SamplingRule rule = RuleOf(access, etype, options, found_prob);
-  // Throws and lists the existing features.
-  if (!found_prob) access.feature({true, etype, options.prob});
+  if (!options.prob.empty()) access.feature({true, etype, options.prob});  // throws if not found
+  const SamplingRule rule = RuleForEdgeType(access, etype, RuleOf(options));
   std::vector<HopSeeds> by_type(static_cast<size_t>(graph.schema().num_ntypes()));
   by_type[static_cast<size_t>(SeedType(graph.schema(), rule))].ids = seeds;
   std::vector<std::vector<int64_t>> exclude;
@@ -60,16 +54,7 @@ std::vector<Neighbors> SampleEtypeNeighbors(const DistGraph& graph,
   }
   std::vector<HopSeeds> by_type(seeds.size());
   for (size_t t = 0; t < seeds.size(); t++) by_type[t].ids = seeds[t];
-  bool found_prob = options.prob.empty();
-  std::vector<SamplingRule> rules;
-  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-    SampleOptions of_type = options;
-    of_type.fanout = fanouts[static_cast<size_t>(e)];
-    rules.push_back(RuleOf(access, e, of_type, found_prob));
-  }
-  if (!found_prob) {
-    Throw(ErrorCode::kNotFound, "no edge type has a feature '", options.prob, "'");
-  }
+  const std::vector<SamplingRule> rules = RulesByEdgeType(access, fanouts, RuleOf(options));
   return access.Hop(by_type, rules, {options.seed, options.layer, options.edge_ids});
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "client/routing/check_ids.h"
+#include "client/sampling/rules_by_edge_type.h"
 
 namespace graphd {
 namespace {
@@ -31,16 +32,13 @@ SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction dir
     Throw(ErrorCode::kInvalid, "edge type ", etype, " of a walk is outside 0..",
           schema.num_etypes() - 1);
   }
-  SamplingRule rule{etype, direction};
-  rule.fanout = 1;
-  rule.replace = true;
-  const std::vector<FeatureInfo>& features = access.features(true, etype);
-  for (const FeatureInfo& info : features) {
-    if (prob.empty() || info.name != prob) continue;
-    rule.method = SamplingMethod::kWeighted;
-    rule.column = prob;
-    CheckSamplingRule(schema, rule, features);
-  }
+  SamplingRule how{etype, direction};
+  how.method = prob.empty() ? SamplingMethod::kUniform : SamplingMethod::kWeighted;
+  how.fanout = 1;
+  how.replace = true;
+  how.column = prob;
+  const SamplingRule rule = RuleForEdgeType(access, etype, how);
+  CheckSamplingRule(schema, rule, access.features(true, etype));
   return rule;
 }
 
