@@ -8,17 +8,18 @@
 
 namespace graphd {
 
-// Draws numbers 0..n-1 without repetition, in memory that is reused: O(draws) for any n. Remembers
-// what was drawn in a byte per candidate that is undone afterwards, or, where those would not fit
-// the second-level cache, in a hash table. Not thread-safe.
+// Draws numbers 0..n-1 without repetition, in memory that is reused: O(draws) for any n. Records
+// draws in a byte per candidate that is cleared afterwards, or, where those would not fit the
+// second-level cache, in a hash table. Not thread-safe.
 class DistinctDraws {
  public:
-  // `count` <= n distinct numbers, every set equally likely (the order is not random): R. Floyd's
-  // algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987). Valid until the next call.
+  // Draws `count` <= n distinct numbers, every set equally likely (the order is not random): R.
+  // Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987). Valid until the
+  // next call.
   std::span<const uint64_t> Floyd(CounterRng& rng, uint64_t n, uint64_t count);
 
-  // For draws that the caller makes: Start(n, about how many, which may be more than n), Insert
-  // each (false: it was there already), Contains, and Finish before the next Start or Floyd.
+  // For draws that the caller makes: Start(n, a guess of their number, which may exceed n), Insert
+  // each (false: it was drawn before), Contains, and Finish before the next Start or Floyd.
   void Start(uint64_t n, uint64_t expected);
   bool Insert(uint64_t value) {
     if (!hashed_) {
@@ -31,7 +32,7 @@ class DistinctDraws {
     return InsertHashed(value);
   }
   bool Contains(uint64_t value) const noexcept;
-  // What was inserted since Start, in that order.
+  // The numbers inserted since Start, in that order.
   std::span<const uint64_t> drawn() const noexcept { return drawn_; }
   void Finish() noexcept;
 

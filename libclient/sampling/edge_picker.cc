@@ -7,14 +7,18 @@
 #include "base/check.h"
 #include "base/prefetch.h"
 #include "base/strings.h"
+#include "sampling/labor_kernel.h"
+#include "sampling/ordered_kernel.h"
 #include "sampling/rule_traits.h"
+#include "sampling/uniform_kernel.h"
+#include "sampling/weighted_kernel.h"
 
 namespace graphd {
 namespace {
 
 constexpr size_t kRowAhead = 4;
 
-// Edges that a row of this degree can give.
+// Upper bound of the edges that a row of this degree gives.
 uint64_t MostEdges(uint64_t degree, const SamplingRule& rule) {
   if (rule.fanout < 0) return degree;
   const auto fanout = static_cast<uint64_t>(rule.fanout);
@@ -36,7 +40,7 @@ uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const Sa
 }
 
 void CheckRule(const EdgeSource& source, const SamplingRule& rule) {
-  GRAPHD_CHECK(source.csc, "there are rows to pick from");
+  GRAPHD_CHECK(source.csc, "there are rows to sample from");
   const char* name = SamplingMethodName(rule.method);
   if (rule.method > SamplingMethod::kLabor) {
     Throw(ErrorCode::kInvalid, "sampling method ", static_cast<int>(rule.method), "; expected 0..",
@@ -64,37 +68,39 @@ size_t EdgePicker::Pick(const EdgeSource& source, std::span<const int64_t> rows,
   GRAPHD_CHECK(rows.size() == streams.size(), "one stream per row");
   GRAPHD_CHECK(!temporal || std::visit([](auto t) { return t.size(); }, times) == rows.size(),
                "one time per row");
-  source_ = source;
-  rule_ = &rule;
-  key_ = key;
-  with_arrivals_ = rule.direction == Direction::kOut;
-  if (source_.exclude && source_.exclude->empty()) source_.exclude = nullptr;
-  order_ = rule.method == SamplingMethod::kTemporalUniform ? source.order : nullptr;
-  take_all_ = rule.fanout < 0;
-  replace_ = rule.replace && !take_all_;
-  fanout_ = take_all_ ? UINT64_MAX : static_cast<uint64_t>(rule.fanout);
-  num_slots_ = 0;
+  SamplingContext& c = context_;
+  c.source = source;
+  c.rule = &rule;
+  c.key = key;
+  c.with_arrivals = rule.direction == Direction::kOut;
+  if (c.source.exclude && c.source.exclude->empty()) c.source.exclude = nullptr;
+  c.order = rule.method == SamplingMethod::kTemporalUniform ? source.order : nullptr;
+  c.take_all = rule.fanout < 0;
+  c.replace = rule.replace && !c.take_all;
+  c.fanout = c.take_all ? UINT64_MAX : static_cast<uint64_t>(rule.fanout);
+  c.num_slots = 0;
   Plan(rows, times);
   counts_.resize(rows.size());
   for (size_t i = 0; i < rows.size(); i++) {
-    const size_t before = num_slots_;
+    const size_t before = c.num_slots;
     Prefetch(rows, streams, i);
-    if (plan_[i].degree > 0 && fanout_ > 0) {
+    if (plan_[i].degree > 0 && c.fanout > 0) {
       PickRow({static_cast<size_t>(rows[i]), plan_[i].begin, plan_[i].degree,
                static_cast<uint64_t>(streams[i])});
     }
-    counts_[i] = static_cast<uint32_t>(num_slots_ - before);
+    counts_[i] = static_cast<uint32_t>(c.num_slots - before);
   }
-  return num_slots_;
+  return c.num_slots;
 }
 
 void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
-  const uint64_t* indptr = source_.csc->indptr.data();
+  SamplingContext& c = context_;
+  const uint64_t* indptr = c.source.csc->indptr.data();
   plan_.resize(rows.size());
-  const bool temporal = IsTemporal(rule_->method);
+  const bool temporal = IsTemporal(c.rule->method);
   if (temporal) {
     before_.resize(rows.size());
-    source_.order->CountBefore(*source_.csc, rows, times, rule_->inclusive, before_);
+    c.source.order->CountBefore(*c.source.csc, rows, times, c.rule->inclusive, before_);
   }
   uint64_t most = 0;
   for (size_t i = 0; i < rows.size(); i++) {
@@ -104,29 +110,31 @@ void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
     if (rows[i] < 0) continue;
     const uint64_t begin = indptr[rows[i]];
     plan_[i] = {begin, temporal ? before_[i] : indptr[rows[i] + 1] - begin};
-    most += MostEdges(plan_[i].degree, *rule_);
+    most += MostEdges(plan_[i].degree, *c.rule);
   }
-  if (slots_.size() < most) slots_.resize(most);
-  if (with_arrivals_ && arrival_keys_.size() < most) arrival_keys_.resize(most);
+  if (c.slots.size() < most) c.slots.resize(most);
+  if (c.with_arrivals && c.arrival_keys.size() < most) c.arrival_keys.resize(most);
 }
 
-// What rows to come will read first.
+// Prefetches the memory that the next rows will read first.
 void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
                           size_t i) const noexcept {
-  if (source_.alias && i + kPrefetchAhead < rows.size() && rows[i + kPrefetchAhead] >= 0) {
-    source_.alias->PrefetchRow(static_cast<size_t>(rows[i + kPrefetchAhead]));
+  const SamplingContext& c = context_;
+  if (c.source.alias && i + kPrefetchAhead < rows.size() && rows[i + kPrefetchAhead] >= 0) {
+    c.source.alias->PrefetchRow(static_cast<size_t>(rows[i + kPrefetchAhead]));
   }
   i += kRowAhead;
   if (i >= rows.size() || plan_[i].degree == 0) return;
-  switch (rule_->method) {
+  switch (c.rule->method) {
     case SamplingMethod::kWeighted:
-      return PrefetchDraws({0, plan_[i].begin, plan_[i].degree, static_cast<uint64_t>(streams[i])});
+      return PrefetchWeighted(
+          c, {0, plan_[i].begin, plan_[i].degree, static_cast<uint64_t>(streams[i])});
     case SamplingMethod::kTopK:
-      return source_.order->Prefetch(plan_[i].begin + (rule_->largest ? plan_[i].degree - 1 : 0));
+      return c.source.order->Prefetch(plan_[i].begin + (c.rule->largest ? plan_[i].degree - 1 : 0));
     case SamplingMethod::kTemporalRecent:
-      return source_.order->Prefetch(plan_[i].begin + plan_[i].degree - 1);
+      return c.source.order->Prefetch(plan_[i].begin + plan_[i].degree - 1);
     case SamplingMethod::kLabor:
-      return source_.csc->indices.Visit(
+      return c.source.csc->indices.Visit(
           [&](auto neighbors) { __builtin_prefetch(neighbors.data() + plan_[i].begin); });
     case SamplingMethod::kUniform:
     case SamplingMethod::kTemporalUniform:
@@ -134,33 +142,19 @@ void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t
   }
 }
 
-void EdgePicker::PickRow(const Row& row) {
-  switch (rule_->method) {
+void EdgePicker::PickRow(const SourceRow& row) {
+  switch (context_.rule->method) {
     case SamplingMethod::kUniform:
     case SamplingMethod::kTemporalUniform:
-      return Uniform(row);
+      return SampleUniform(context_, row);
     case SamplingMethod::kWeighted:
-      return Weighted(row);
+      return SampleWeighted(context_, row);
     case SamplingMethod::kTopK:
-      return Ordered(row, rule_->largest);
+      return SampleOrdered(context_, row, context_.rule->largest);
     case SamplingMethod::kTemporalRecent:
-      return Ordered(row, true);
+      return SampleOrdered(context_, row, true);
     case SamplingMethod::kLabor:
-      return Labor(row);
-  }
-}
-
-bool EdgePicker::Excluded(uint64_t slot) const noexcept {
-  if (!source_.exclude) return false;
-  const auto& rows = source_.csc->edge_rows;
-  return source_.exclude->Contains(rows ? (*rows)[slot] : slot);
-}
-
-void EdgePicker::ListEligible(const Row& row) {
-  eligible_.clear();
-  for (uint64_t position = 0; position < row.degree; position++) {
-    const uint64_t slot = SlotAt(row, position);
-    if (!Excluded(slot)) eligible_.push_back(slot);
+      return SampleLabor(context_, row);
   }
 }
 

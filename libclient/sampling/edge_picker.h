@@ -4,15 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "base/rng.h"
-#include "graph/partition.h"
-#include "graphd/sampling_rule.h"
-#include "sampling/arrival_key.h"
-#include "sampling/distinct_draws.h"
-#include "sampling/edge_set.h"
-#include "sampling/index/alias_index.h"
-#include "sampling/index/order_index.h"
-#include "sampling/smallest_keys.h"
+#include "sampling/sampling_context.h"
 
 // Samples edges of rows by every method. The result is a function of (key, stream of the row,
 // contents of the row) alone, whichever process computes it and whatever else is in the call.
@@ -37,14 +29,6 @@
 
 namespace graphd {
 
-// The rows that edges are sampled from. Everything pointed to must outlive the call.
-struct EdgeSource {
-  const Csc* csc = nullptr;           // required
-  const AliasIndex* alias = nullptr;  // kWeighted: required; kLabor: weights, null: unweighted
-  const OrderIndex* order = nullptr;  // kTopK and temporal: required
-  const EdgeSet* exclude = nullptr;   // local edge rows that are never sampled
-};
-
 // Upper bound of the edges that Pick returns, for bounding its memory (8 bytes each, 16 with
 // arrival keys).
 uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const SamplingRule& rule);
@@ -67,19 +51,14 @@ class EdgePicker {
   // Results, until the next Pick: edges per row; the slots, row after row; and for a rule of
   // direction kOut one arrival key per slot, ascending within a row except with replacement.
   std::span<const uint32_t> counts() const noexcept { return counts_; }
-  std::span<const uint64_t> slots() const noexcept { return {slots_.data(), num_slots_}; }
+  std::span<const uint64_t> slots() const noexcept {
+    return {context_.slots.data(), context_.num_slots};
+  }
   std::span<const ArrivalKey> arrival_keys() const noexcept {
-    return {arrival_keys_.data(), with_arrivals_ ? num_slots_ : 0};
+    return {context_.arrival_keys.data(), context_.with_arrivals ? context_.num_slots : 0};
   }
 
  private:
-  // The row being picked from.
-  struct Row {
-    size_t index;     // of the row number, in alias
-    uint64_t begin;   // first slot
-    uint64_t degree;  // or, for temporal methods, the number of edges before the seed's time
-    uint64_t stream;
-  };
   struct Entry {
     uint64_t begin, degree;
   };
@@ -87,59 +66,12 @@ class EdgePicker {
   void Plan(std::span<const int64_t> rows, const SeedTimes& times);
   void Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
                 size_t i) const noexcept;
-  void PickRow(const Row& row);
-  void Emit(uint64_t slot, ArrivalKey arrival = 0) {
-    slots_[num_slots_] = slot;
-    if (with_arrivals_) arrival_keys_[num_slots_] = arrival;
-    num_slots_++;
-  }
-  bool Excluded(uint64_t slot) const noexcept;
-  CounterRng Rng(const Row& row) const noexcept {
-    return CounterRng(CombineKeys(key_, row.stream));
-  }
-  // Slot of the row's edge number `position`: in time, for temporal methods.
-  uint64_t SlotAt(const Row& row, uint64_t position) const noexcept {
-    return row.begin + (order_ ? order_->relative(row.begin + position) : position);
-  }
-  void ListEligible(const Row& row);
+  void PickRow(const SourceRow& row);
 
-  // edge_picker_uniform.cc
-  void Uniform(const Row& row);
-  void UniformAgain(const Row& row);
-  void UniformByArrival(const Row& row, CounterRng& rng);
-  void UniformArrivals(const Row& row, CounterRng& rng);
-  void UniformTimedDraws(const Row& row, CounterRng& rng);
-  // edge_picker_weighted.cc
-  void Weighted(const Row& row);
-  void PrefetchDraws(const Row& row) const noexcept;
-  uint64_t DrawWeighted(const Row& row, CounterRng& rng) const noexcept;
-  void WeightedWithoutReplacement(const Row& row, CounterRng& rng);
-  void WeightedByKeys(const Row& row, CounterRng& rng, uint64_t wanted, double now);
-  void WeightedWithReplacement(const Row& row, CounterRng& rng);
-  void WeightedFromEligible(const Row& row, CounterRng& rng, size_t first, double now);
-  // edge_picker_ordered.cc
-  uint64_t FirstEqual(uint64_t begin, uint64_t end) const noexcept;
-  void Ordered(const Row& row, bool largest);
-  void Labor(const Row& row);
-
-  EdgeSource source_;
-  const SamplingRule* rule_ = nullptr;  // while Pick runs
-  uint64_t key_ = 0;
-  bool with_arrivals_ = false;         // record arrival keys
-  const OrderIndex* order_ = nullptr;  // kTemporalUniform: positions are ranks in it
-  bool take_all_ = false;              // fanout -1
-  bool replace_ = false;
-  uint64_t fanout_ = 0;
-  std::vector<Entry> plan_;
+  SamplingContext context_;
+  std::vector<Entry> plan_;       // by row
   std::vector<uint64_t> before_;  // temporal: edges before the seed's time, by row
   std::vector<uint32_t> counts_;
-  std::vector<uint64_t> slots_;
-  std::vector<ArrivalKey> arrival_keys_;
-  size_t num_slots_ = 0;
-  DistinctDraws distinct_;
-  SmallestKeys smallest_;
-  std::vector<uint64_t> eligible_;  // of a row that is enumerated
-  std::vector<double> sums_;
 };
 
 }  // namespace graphd

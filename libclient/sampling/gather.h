@@ -12,7 +12,7 @@ namespace graphd {
 void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
                 std::span<const int64_t> to, std::byte* out) noexcept;
 
-// The other way round: out row to[i] = source row i.
+// Does the reverse: out row to[i] = source row i.
 void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,
                  std::byte* out) noexcept;
 

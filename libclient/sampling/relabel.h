@@ -6,18 +6,18 @@
 
 namespace graphd {
 
-// Gives ids consecutive local numbers in order of first appearance: the heart of to_block. A dense
-// table {epoch, local} per id while it fits the budget, so that starting anew costs nothing; an
-// open addressing table above that. One thread owns it.
+// Gives ids consecutive local numbers in order of first appearance: the heart of to_block. Uses a
+// dense table {epoch, local} per id while it fits the budget, so that a restart costs nothing, and
+// an open addressing table above that. One thread owns it.
 class RelabelTable {
  public:
   // For ids 0 .. num_ids-1. `dense_budget` in bytes (8 per id).
   explicit RelabelTable(int64_t num_ids, size_t dense_budget = size_t{256} << 20);
 
-  // Forgets everything. `expected` is a guess of how many distinct ids will come.
+  // Forgets everything. `expected` is a guess of the number of distinct ids to come.
   void Start(size_t expected);
   // Appends ids not seen since Start to `nodes` and writes each id's local number (position in
-  // `nodes`) to `local`, unless null. Returns how many of `ids` were new.
+  // `nodes`) to `local`, unless null. Returns the number of new ids.
   size_t Add(std::span<const int64_t> ids, std::vector<int64_t>& nodes, int32_t* local);
 
  private:

@@ -5,21 +5,21 @@
 
 #include "graph/partition.h"
 
-// From picked slots to what a mini-batch holds. Slots must be in range. Reads are prefetched 16
-// ahead (bench/pick_bench). Thread-safe: no state.
+// Turns sampled slots into the ids of a mini-batch. Slots must be in range. Reads are prefetched 16
+// ahead (bench/method_bench). Thread-safe: no state.
 
 namespace graphd {
 
-// Type-wise ids of the slots' neighbours. Out: uint32_t (when indices are narrow), uint64_t,
-// int64_t.
+// Writes the type-wise ids of the slots' neighbours. Out: uint32_t (when indices are narrow),
+// uint64_t, int64_t.
 template <class Out>
 void WriteNeighbors(const Csc& csc, std::span<const uint64_t> slots, Out* out);
 
-// Local edge rows of slots; `rows` may be `slots` itself.
+// Writes the local edge rows of slots; `rows` may be `slots` itself.
 void WriteEdgeRows(const Csc& csc, std::span<const uint64_t> slots, uint64_t* rows);
 
-// Type-wise edge ids of slots in the rows `csc` of a partition's edge type (its own CSC, or that of
-// its out index). Out: uint64_t or int64_t.
+// Writes the type-wise edge ids of slots in the rows `csc` of a partition's edge type (its own CSC,
+// or that of its out index). Out: uint64_t or int64_t.
 template <class Out>
 void WriteEdgeIds(const Partition& partition, EdgeTypeId etype, const Csc& csc,
                   std::span<const uint64_t> slots, Out* ids);

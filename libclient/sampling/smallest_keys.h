@@ -9,8 +9,8 @@
 namespace graphd {
 
 // Keeps the `count` smallest of the (key, slot) pairs added; ties go to the lower slot. Collects a
-// few more than needed and throws the largest out now and then: a few operations per pair. Memory
-// is reused. Not thread-safe.
+// few more than needed and discards the largest from time to time: a few operations per pair.
+// Memory is reused. Not thread-safe.
 class SmallestKeys {
  public:
   using Entry = std::pair<double, uint64_t>;
@@ -28,7 +28,7 @@ class SmallestKeys {
     entries_.emplace_back(key, slot);
     if (entries_.size() / 2 >= count_ && entries_.size() >= kSlack) Shrink();
   }
-  // What was kept, ascending. Ends the collection: Start before the next Add.
+  // Returns the kept pairs, ascending. Ends the collection: Start before the next Add.
   const std::vector<Entry>& Sort() {
     if (entries_.size() > count_) Shrink();
     std::sort(entries_.begin(), entries_.end());

@@ -75,7 +75,7 @@ void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* po
         for (uint64_t k = 0; k < degree; k++) positions[k] = begin + k;
       }
     } else {
-      // One stream per node: the same whoever draws it, and whatever else is in the call.
+      // One stream per node, so that the sample is the same in every process and every call.
       CounterRng rng(CombineKeys(key, static_cast<uint64_t>(ids_[i])));
       picked_.resize(count);
       if (replace) {

@@ -8,13 +8,13 @@
 #include "graph/partition.h"
 #include "graphd/sampling_rule.h"
 
-// Uniform neighbour sampling on one CSC: the kernel that runs in trainers on mapped memory, in the
-// daemon for remote trainers, and in standalone mode.
+// Samples neighbours uniformly on one CSC: the kernel that runs in trainers on mapped memory, in
+// the daemon for remote trainers, and in standalone mode.
 //
-// Without replacement by Floyd's algorithm (Bentley and Floyd, "A sample of brilliance", CACM 1987)
-// with a byte per candidate in a tracker that is undone after each row: O(fanout) for any degree,
-// no allocation. The branch is kept on purpose: predicted, it lets the neighbour's load start at
-// once (bench/sampling: the branch-free form is slower out of cache).
+// Samples without replacement by Floyd's algorithm (Bentley and Floyd, "A sample of brilliance",
+// CACM 1987) with a byte per candidate in a tracker that is cleared after each row: O(fanout) for
+// any degree, no allocation. The branch is kept on purpose: predicted, it lets the neighbour's load
+// start at once (bench/sampling: the branch-free form is slower out of cache).
 
 namespace graphd {
 
@@ -42,7 +42,7 @@ class UniformSampler {
   };
   template <class Index, class Out>
   void PickFrom(const Index* indices, Out* neighbors, uint64_t* positions);
-  // Positions 0..degree-1 without repetition, for degrees beyond the tracker.
+  // Draws positions 0..degree-1 without repetition, for degrees beyond the tracker.
   void FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fanout);
 
   const Csc* csc_ = nullptr;
@@ -55,7 +55,7 @@ class UniformSampler {
   std::vector<uint64_t> table_;   // open addressing, for hubs
 };
 
-// Positions in the CSC -> type-wise edge ids, in place.
+// Turns positions in the CSC into type-wise edge ids, in place.
 void PositionsToEdgeIds(const Partition& partition, EdgeTypeId etype,
                         std::span<uint64_t> positions);
 

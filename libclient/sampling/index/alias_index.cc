@@ -39,7 +39,7 @@ class Vose {
       }
     }
     for (uint32_t i : large_) Put(cells, i, 1, i);
-    // What rounding left over is as good as full, but weight 0 must never be drawn.
+    // Cells that rounding left over count as full, but weight 0 must never be drawn.
     for (uint32_t i : small_) {
       if (weights[i] > 0) {
         Put(cells, i, 1, i);

@@ -17,7 +17,7 @@ class AliasIndex {
 
   // Sum of the row's weights.
   double total(size_t row) const noexcept { return totals_[row]; }
-  // How many of the row's edges have a weight above 0.
+  // Number of the row's edges that have a weight above 0.
   uint32_t positive(size_t row) const noexcept { return positive_[row]; }
   // Weight of a slot: >= 0 and finite; masks give 0 or 1.
   double weight(uint64_t slot) const noexcept { return WeightOfEdge(EdgeRow(slot)); }

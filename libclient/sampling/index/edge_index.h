@@ -34,7 +34,7 @@ namespace graphd {
 enum class EdgeIndexKind : uint8_t { kOut, kAlias, kOrder, kInverse, kSorted };
 const char* EdgeIndexKindName(EdgeIndexKind kind) noexcept;  // "out", "alias", ...
 
-// Which index. A value; orders and compares by its members.
+// The name of an index. A value; orders and compares by its members.
 struct EdgeIndexSpec {
   EdgeIndexKind kind = EdgeIndexKind::kOut;
   bool out = false;  // over the rows of the kOut index; false for kOut itself

@@ -24,8 +24,8 @@ class OrderIndex {
   // of integer columns are comparable with one another whatever their width (uint64 excepted), and
   // so are those of float columns.
   uint64_t SortKey(uint64_t at) const noexcept;
-  // How many edges of each row have a value < the seed's time, or <= with `inclusive`. rows[i] ==
-  // -1 gives 0. `times` has one entry per row.
+  // Counts the edges of each row that have a value < the seed's time, or <= with `inclusive`.
+  // rows[i] == -1 gives 0. `times` has one entry per row.
   void CountBefore(const Csc& csc, std::span<const int64_t> rows, const SeedTimes& times,
                    bool inclusive, std::span<uint64_t> counts) const noexcept;
 

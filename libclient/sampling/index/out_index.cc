@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-// Which of N ids occur, and the rank of each: a bit per id, and the number of ones before each
+// A set of ids below N with the rank of each: a bit per id, and the number of ones before each
 // word.
 class RankedBits {
  public:

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sampling/uniform_kernel.h"
+
+namespace graphd {
+namespace {
+
+// The random stream of a second try; any number will do.
+constexpr uint64_t kAgain = 0x7265747279ULL;
+
+// Draws edges without replacement in order of arrival. All edges arrive at rate 1; excluded ones
+// are skipped when they do. The next of `left` edges arrives after Exp(left) and is any of them.
+void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
+  double now = 0;
+  uint64_t left = row.degree, wanted = c.fanout;
+  const auto arrive = [&](uint64_t position) {
+    now += Exponential(rng.Next()) / static_cast<double>(left--);
+    const uint64_t slot = c.SlotAt(row, position);
+    if (c.Excluded(slot)) return;
+    c.Emit(slot, ArrivalKeyAt(now));
+    wanted--;
+  };
+  c.distinct.Start(row.degree, c.fanout);
+  if (row.degree > 2 * c.fanout) {
+    while (wanted > 0 && left > row.degree / 2) {
+      const uint64_t position = rng.Below(row.degree);
+      if (c.distinct.Insert(position)) arrive(position);
+    }
+  }
+  if (wanted > 0) {
+    // Much of the row is needed: shuffle the edges that have not arrived yet.
+    c.eligible.clear();
+    for (uint64_t position = 0; position < row.degree; position++) {
+      if (!c.distinct.Contains(position)) c.eligible.push_back(position);
+    }
+    while (wanted > 0 && left > 0) {
+      std::swap(c.eligible[rng.Below(left)], c.eligible[left - 1]);
+      arrive(c.eligible[left - 1]);
+    }
+  }
+  c.distinct.Finish();
+}
+
+// Draws edges with replacement. The time of each draw has the rate of the number of eligible edges:
+// edges arrive at rate `degree`, and excluded ones are skipped.
+void UniformTimedDraws(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
+  const size_t first = c.num_slots;
+  uint64_t patience = 16 + 2 * c.fanout;
+  double now = 0;
+  while (c.num_slots - first < c.fanout && patience > 0) {
+    now += Exponential(rng.Next()) / static_cast<double>(row.degree);
+    const uint64_t slot = c.SlotAt(row, rng.Below(row.degree));
+    if (c.Excluded(slot)) {
+      patience--;
+      continue;
+    }
+    c.Emit(slot, ArrivalKeyAt(now));
+    now = 0;
+  }
+  if (c.num_slots - first == c.fanout) return;
+  c.ListEligible(row);
+  if (c.eligible.empty()) return;
+  for (; c.num_slots - first < c.fanout; now = 0) {
+    now += Exponential(rng.Next()) / static_cast<double>(c.eligible.size());
+    c.Emit(c.eligible[rng.Below(c.eligible.size())], ArrivalKeyAt(now));
+  }
+}
+
+void UniformByArrival(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
+  return c.replace ? UniformTimedDraws(c, row, rng) : UniformArrivals(c, row, rng);
+}
+
+// Samples a row again after an excluded edge was drawn. The second try must not depend on the
+// first, or sets that avoid excluded edges by luck would be favoured: given that nothing was
+// excluded, the first try is uniform among the eligible edges; this one always is.
+void UniformAgain(SamplingContext& c, const SourceRow& row) {
+  CounterRng rng(CombineKeys(CombineKeys(c.key, row.stream), kAgain));
+  UniformByArrival(c, row, rng);
+}
+
+}  // namespace
+
+void SampleUniform(SamplingContext& c, const SourceRow& row) {
+  const size_t first = c.num_slots;
+  CounterRng rng = c.Rng(row);
+  if (c.take_all || (!c.replace && !c.with_arrivals && row.degree <= c.fanout)) {
+    for (uint64_t position = 0; position < row.degree; position++) {
+      const uint64_t slot = c.SlotAt(row, position);
+      if (!c.Excluded(slot)) c.Emit(slot, ArrivalKeyAt(0));
+    }
+    return;
+  }
+  if (c.with_arrivals) return UniformByArrival(c, row, rng);
+  if (c.replace) {
+    for (uint64_t k = 0; k < c.fanout; k++) c.Emit(c.SlotAt(row, rng.Below(row.degree)));
+  } else {
+    for (uint64_t position : c.distinct.Floyd(rng, row.degree, c.fanout))
+      c.Emit(c.SlotAt(row, position));
+  }
+  if (!c.source.exclude) return;
+  for (size_t i = first; i < c.num_slots; i++) {
+    if (c.Excluded(c.slots[i])) {
+      c.num_slots = first;
+      return UniformAgain(c, row);
+    }
+  }
+}
+
+}  // namespace graphd
