@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/strings.h"
+#include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 #include "client/tensors/tensor_source.h"
 
@@ -101,23 +102,23 @@ std::vector<FeatureScheme> DistGraph::edge_attr_schemes(EdgeTypeId etype) const 
 
 std::vector<int64_t> DistGraph::InDegrees(std::span<const int64_t> nodes, EdgeTypeId etype) const {
   std::vector<int64_t> degrees(nodes.size());
-  access_->Degrees(etype, Direction::kIn, nodes, degrees);
+  EdgeQueries(*access_).Degrees(etype, Direction::kIn, nodes, degrees);
   return degrees;
 }
 std::vector<int64_t> DistGraph::OutDegrees(std::span<const int64_t> nodes, EdgeTypeId etype) const {
   std::vector<int64_t> degrees(nodes.size());
-  access_->Degrees(etype, Direction::kOut, nodes, degrees);
+  EdgeQueries(*access_).Degrees(etype, Direction::kOut, nodes, degrees);
   return degrees;
 }
 EdgeEnds DistGraph::FindEdges(std::span<const int64_t> eids, EdgeTypeId etype) const {
   EdgeEnds ends{std::vector<int64_t>(eids.size()), std::vector<int64_t>(eids.size())};
-  access_->FindEdges(etype, eids, ends.src, ends.dst);
+  EdgeQueries(*access_).FindEdges(etype, eids, ends.src, ends.dst);
   return ends;
 }
 std::vector<uint8_t> DistGraph::HasEdges(std::span<const int64_t> src, std::span<const int64_t> dst,
                                          EdgeTypeId etype) const {
   std::vector<uint8_t> found(src.size());
-  access_->HasEdges(etype, src, dst, found);
+  EdgeQueries(*access_).HasEdges(etype, src, dst, found);
   return found;
 }
 

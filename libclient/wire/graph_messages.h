@@ -7,7 +7,7 @@
 #include "graph/partition.h"
 #include "wire/graphd.capnp.h"
 
-// Between our types and the wire's. What comes from a peer is checked as it is read:
+// Converts between graphd's types and the wire's. Input of a peer is checked as it is read:
 // Error(kCorrupt).
 
 namespace graphd {
@@ -24,7 +24,7 @@ std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::st
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out);
 SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer);
 
-// Ids on the wire: 4 bytes each while the type has fewer than 2^32 objects.
+// Bytes of an id on the wire: 4 while the type has fewer than 2^32 objects.
 inline size_t IdBytes(int64_t type_count) { return DTypeSize(Partition::IdDType(type_count)); }
 
 }  // namespace graphd

@@ -88,7 +88,7 @@ void ControlClient::Shutdown(bool force) {
   try {
     impl_->Wait(request.send().ignoreResult());
   } catch (const Error& error) {
-    // It may be gone before its answer is out: that is what was asked for.
+    // The daemon may end before its answer is sent, which is what the caller wants.
     if (error.code() != ErrorCode::kUnavailable) throw;
   }
 }

@@ -7,7 +7,7 @@
 
 #include "wire/status.h"
 
-// Talking to one daemon about itself: its status, its jobs, its end. What graphctl stands on.
+// A client for the control of one daemon: its status, its jobs, its end. graphctl uses it.
 // Blocking; every call ends within the timeout given at Connect or since, with Error(kDeadline) at
 // the latest. Not thread-safe, and at most one ControlClient may live per thread (it owns the
 // thread's event loop). A ControlClient that joined a job is a member until it is destroyed or its
@@ -25,7 +25,7 @@ class ControlClient {
                                                    std::chrono::milliseconds timeout);
   ~ControlClient();
 
-  // Of every later call.
+  // Sets the timeout of every later call.
   void SetTimeout(std::chrono::milliseconds timeout);
 
   ServerStatus Status();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a link comes about: connecting, attaching, mapping memory.
 #include "client/link/daemon_link.h"
 
 #include <algorithm>
@@ -9,76 +8,48 @@
 #include "base/interrupt.h"
 #include "base/strings.h"
 #include "client/link/daemon_connections.h"
+#include "client/link/retry.h"
+#include "client/link/take_descriptor.h"
+#include "wire/graph_messages.h"
 
 namespace graphd {
 namespace {
 
-// How long a rank that attaches again waits for the daemon to notice that its old connection is
+// Time that a rank which attaches again waits for the daemon to notice that its old connection is
 // gone.
 constexpr auto kStaleMembership = std::chrono::milliseconds(1000);
-// Between attempts to attach that nobody waits for; well below the seconds that a daemon which
-// starts again leaves a job's lease to it. The destructor may have to wait for a connect.
+// Pauses between attempts to attach in the background; well below the seconds for which a restarted
+// daemon keeps a job's lease. The destructor may have to wait for a connect.
 constexpr auto kFirstRetry = std::chrono::milliseconds(10);
 constexpr auto kLongestRetry = kFirstRetry * 100;
 constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
-PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema) {
-  PartitionFeatures features;
-  features.part = in.getPart();
-  features.nodes.resize(static_cast<size_t>(schema.num_ntypes()));
-  features.edges.resize(static_cast<size_t>(schema.num_etypes()));
-  for (auto feature : in.getFeatures()) {
-    auto& of_kind = feature.getIsEdge() ? features.edges : features.nodes;
-    const auto type = static_cast<size_t>(feature.getType());
-    if (type >= of_kind.size() || feature.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {
-      Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' of type ", type,
-            " and dtype ", feature.getDtype(), " is none that the graph can have");
-    }
-    std::vector<int64_t> shape;
-    for (int64_t extent : feature.getRowShape()) shape.push_back(extent);
-    of_kind[type].push_back(
-        {feature.getName().cStr(), static_cast<DType>(feature.getDtype()), std::move(shape)});
-  }
-  return features;
-}
+constexpr size_t kInFlight = 8;
 
-bool SameMap(const IdMap& a, const IdMap& b) {
-  return a.ranges() == b.ranges() &&
-         std::equal(a.owners().begin(), a.owners().end(), b.owners().begin(), b.owners().end());
+// Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. On the RPC
+// thread.
+kj::Promise<void> Pipelined(size_t count, std::function<kj::Promise<void>(size_t)> step) {
+  struct State {
+    std::function<kj::Promise<void>(size_t)> step;
+    size_t next = 0, count = 0;
+  };
+  auto state = kj::heap<State>();
+  state->step = std::move(step);
+  state->count = count;
+  State& s = *state;
+  // One lane per call under way; each starts the next call when its own is done.
+  struct Lane {
+    static kj::Promise<void> Go(State& s) {
+      if (s.next == s.count) return kj::READY_NOW;
+      return s.step(s.next++).then([&s] { return Go(s); });
+    }
+  };
+  auto lanes = kj::heapArrayBuilder<kj::Promise<void>>(std::min(kInFlight, count));
+  while (!lanes.isFull()) lanes.add(Lane::Go(s));
+  return kj::joinPromises(lanes.finish()).attach(kj::mv(state));
 }
 
 }  // namespace
-
-void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
-                    const std::string& peer_b) {
-  if (a.graph_name == b.graph_name && a.schema == b.schema &&
-      a.book.num_partitions() == b.book.num_partitions() &&
-      SameMap(a.book.nodes(), b.book.nodes()) && SameMap(a.book.edges(), b.book.edges())) {
-    return;
-  }
-  Throw(ErrorCode::kInvalid, "the graphd at ", peer_a, " serves '", a.graph_name, "' (",
-        a.book.nodes().total(), " nodes), the one at ", peer_b, " '", b.graph_name, "' (",
-        b.book.nodes().total(), " nodes), or the same cut differently; start both with the same ",
-        "part config");
-}
-
-void RetryWhileUnavailable(std::chrono::milliseconds timeout,
-                           const std::function<void()>& reconnect, const std::function<void()>& f) {
-  const auto start = Clock::now();
-  auto pause = std::chrono::milliseconds(2);
-  for (;;) {
-    try {
-      return f();
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kUnavailable || Clock::now() - start > timeout) throw;
-    }
-    // The call may have failed before the link knows that it is broken; or the daemon is there,
-    // and what is asked for has to wait for others.
-    AwaitTime(pause);
-    pause = std::min(pause * 2, std::chrono::milliseconds(100));
-    reconnect();
-  }
-}
 
 DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
                        std::shared_ptr<Traffic> traffic, const Options& options,
@@ -126,8 +97,8 @@ AttachInfo DaemonLink::AttachPatiently() {
     try {
       return AttachOnce(options_.timeout, options_.timeout);
     } catch (const Error& error) {
-      // Not there yet, or restarting: wait for it. A rank that is attached still may be this one's
-      // last connection, of which the daemon has not seen the end. Anything else won't get better.
+      // The daemon has not started yet or restarts: wait for it. If the rank is still attached, the
+      // daemon may not have seen the end of this rank's last connection. Other errors are final.
       const auto passed = Clock::now() - start + pause;
       const bool away = error.code() == ErrorCode::kUnavailable;
       if (away ? passed > options_.timeout
@@ -147,8 +118,8 @@ void DaemonLink::ReconnectIfBroken() {
   const auto asked = Clock::now();
   const auto lock = AwaitLock(reconnecting_);
   if (!broken_) return;
-  // Threads take turns: what another one tried in vain meanwhile, for as long as one may, is not
-  // tried by each again.
+  // Threads take turns. If another one has failed meanwhile, after waiting until the timeout, this
+  // one does not try again.
   if (failure_ && failed_ > asked) throw Error(*failure_);
   try {
     AttachPatiently();
@@ -164,7 +135,7 @@ void DaemonLink::RetryWhileUnavailable(const std::function<void()>& f) {
       options_.timeout, [this] { ReconnectIfBroken(); }, f);
 }
 
-void DaemonLink::Lost(Connections* connections) {
+void DaemonLink::Lost(DaemonConnections* connections) {
   if (connections != connections_.get()) return;
   connections->lost = true;
   {
@@ -182,9 +153,9 @@ void DaemonLink::KeepAttached() {
     if (closing_) return;
     lock.unlock();
     try {
-      std::lock_guard reconnecting(reconnecting_);  // a call may be at it
+      std::lock_guard reconnecting(reconnecting_);  // a call may reconnect, too
       if (broken_) AttachOnce(std::min(options_.timeout, kLongestConnect), options_.timeout);
-    } catch (const Error&) {  // the next call finds out, and says it
+    } catch (const Error&) {  // the next call fails, and reports it
     }
     lock.lock();
     if (!broken_) {
@@ -205,7 +176,7 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
     if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
     meta_ = info.meta;
     generation_++;
-    // Not before: what is mapped of the daemon that was lost would be read as if it were this
+    // This must come last: memory mapped from the lost daemon would be read as if it were this
     // one's.
     thread_->Run([this] { broken_ = connections_ == nullptr || connections_->lost; });
     return info;
@@ -228,13 +199,13 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
   auto pending = thread_->Start(
       [&]() -> kj::Promise<void> {
         if (closing_) AsKj([] { Throw(ErrorCode::kUnavailable, "the graph is being closed"); });
-        connections_ = std::make_unique<Connections>();
+        connections_ = std::make_unique<DaemonConnections>();
         const auto lost = [this, connections = connections_.get()] { Lost(connections); };
-        connections_->small = std::make_unique<Connections::Attached>(
+        connections_->small = std::make_unique<DaemonConnections::Attached>(
             thread_->provider(), std::move(small_fd), use_unix_, buffers_, lost);
         kj::Promise<void> bulk_attached = kj::READY_NOW;
         if (bulk_fd) {
-          connections_->bulk = std::make_unique<Connections::Attached>(
+          connections_->bulk = std::make_unique<DaemonConnections::Attached>(
               thread_->provider(), std::move(bulk_fd), use_unix_, buffers_, lost);
           bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false)
                               .then([bulk = connections_->bulk.get()](auto&& response) {
@@ -261,7 +232,7 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
               mapping.fds.resize(mapping.layouts.size());
             }
           });
-          // Descriptors in a second pass: `mappings` no longer moves.
+          // Take descriptors in a second pass, when `mappings` no longer moves.
           for (kj::uint p = 0; want_segments && p < response.getPartitions().size(); p++) {
             auto segments = response.getPartitions()[p].getSegments();
             for (kj::uint s = 0; s < segments.size(); s++) {
@@ -286,6 +257,34 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
         std::make_shared<const Partition>(info.meta, mapping.part, std::move(segments)));
   }
   return info;
+}
+
+RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
+  (lane == Lane::kBulk ? traffic_->row_messages : traffic_->messages) += count;
+  return thread_->Start(
+      [=, this]() -> kj::Promise<void> {
+        DaemonConnections::Attached* attached = nullptr;
+        if (connections_)
+          attached = lane == Lane::kBulk && connections_->bulk ? connections_->bulk.get()
+                                                               : connections_->small.get();
+        if (!attached || attached->session == nullptr) {
+          return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
+                               kj::heapString("not attached"));
+        }
+        // Shared, because std::function is copyable, but a constant capability cannot be copied.
+        auto session =
+            std::make_shared<wire::Session::Client>(KJ_ASSERT_NONNULL(attached->session));
+        auto one = [session, step, gate = attached->gate](size_t i) {
+          return gate->Run([session, step, i] { return step(*session, i); });
+        };
+        return Pipelined(count, one)
+            .catch_([this, connections = connections_.get()](kj::Exception&& failure) {
+              // Do this now, so that whoever waits for the call finds the link broken.
+              if (failure.getType() == kj::Exception::Type::DISCONNECTED) Lost(connections);
+              kj::throwFatalException(kj::mv(failure));
+            });
+      },
+      options_.timeout, "the graphd at " + peer_);
 }
 
 }  // namespace graphd

@@ -3,11 +3,11 @@
 
 #include <optional>
 
-#include "client/link/daemon_connections.h"
 #include "client/link/push_regions.h"
 #include "client/link/row_calls.h"
-#include "client/link/wire_arrays.h"
+#include "client/link/take_descriptor.h"
 #include "sampling/gather.h"
+#include "wire/id_arrays.h"
 
 namespace graphd {
 namespace {
@@ -27,10 +27,10 @@ void WriteRule(const store::UpdateRule& rule, wire::UpdateRule::Builder out) {
   out.setWeightDecay(rule.weight_decay);
 }
 
-// Rows that are to be sent, in shared memory or not yet copied.
+// Rows to send, in shared memory or not yet copied.
 struct RowsOnTheWay {
   RowsToPush rows;
-  store::ClientId sender;  // of the push, and its number
+  store::ClientId sender;  // client of the push, and the push's number
   uint64_t number = 0;
   std::shared_ptr<PushRegions> memory = nullptr;  // the session's, if it has any
   std::optional<PushRegions::Region> region = {};
@@ -38,7 +38,7 @@ struct RowsOnTheWay {
   uint64_t bytes() const { return rows.ids.size() * rows.row_bytes; }
 };
 
-// Ids and rows of a request; rows that are not in shared memory are copied here.
+// Writes ids and rows of a request; copies rows that are not in shared memory.
 template <class Request>
 void WriteRows(const RowsOnTheWay& on_the_way, Request& request) {
   const RowsToPush& rows = on_the_way.rows;
@@ -61,8 +61,9 @@ capnp::MessageSize SizeOf(const RowsOnTheWay& rows) {
   return {(rows.rows.ids.size() * rows.rows.id_bytes + payload) / 8 + 64, 0};
 }
 
-// Gives the shared memory back when the daemon has answered that it is done with it, or never was.
-// Not when nobody waits for the answer any more, or it is "unavailable": then it may be in work.
+// Sends a request. Returns the shared memory when the daemon has answered that it does not use it
+// (any more), but not if the call was dropped or the answer is "unavailable": then the daemon may
+// still read it.
 template <class Request>
 kj::Promise<void> SendRows(Request& request, const RowsOnTheWay& rows) {
   auto sent = request.send().ignoreResult();
@@ -194,7 +195,7 @@ class LinkPort final : public TensorPort {
 
   RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
                            const RowsToPush& rows) override {
-    const store::ClientId sender{0, table};  // no client's, which are drawn at random
+    const store::ClientId sender{0, table};  // an id that no client has: theirs are drawn at random
     return Start(Lane::kBulk,
                  [=, on_the_way = Share(rows, sender, step)](wire::Session::Client& session) {
                    auto request = session.stageRequest(SizeOf(on_the_way));
@@ -246,7 +247,7 @@ class LinkPort final : public TensorPort {
     return all;
   }
 
-  // Copies rows into memory that the daemon sees, if there is room in it and they are not there.
+  // Copies rows into memory that the daemon sees, unless they are there already or it is full.
   RowsOnTheWay Share(const RowsToPush& rows, const store::ClientId& sender, uint64_t number) {
     RowsOnTheWay all = WithMemory(rows, sender, number);
     if (all.memory == nullptr) return all;
@@ -259,7 +260,8 @@ class LinkPort final : public TensorPort {
     return all;
   }
 
-  // Those of the session that there is now; null if it has none: then payloads travel in messages.
+  // Returns the regions of the current session; null if it has none, and payloads travel in
+  // messages.
   std::shared_ptr<PushRegions> Regions() {
     std::lock_guard lock(mutex_);
     const uint64_t generation = link_->generation();
@@ -273,13 +275,13 @@ class LinkPort final : public TensorPort {
           return TakeDescriptor(response.getHandle(), fd).attach(kj::mv(response));
         });
       }).Wait();
-      // It may be that of a session which came meanwhile, and which is asked again now.
+      // The answer may come from a session that began meanwhile; it is asked again now.
       const bool known = regions_ != nullptr && regions_->id() == id;
       if (!known) regions_ = fd ? std::make_shared<PushRegions>(std::move(fd), id) : nullptr;
     } catch (const Error& error) {
       regions_.reset();
       if (error.code() == ErrorCode::kDeadline) throw;
-      if (error.code() == ErrorCode::kUnavailable) return nullptr;  // asked again when it is back
+      if (error.code() == ErrorCode::kUnavailable) return nullptr;  // asked again later
     }
     regions_generation_ = generation;
     return regions_;

@@ -6,7 +6,7 @@
 
 namespace graphd {
 
-// The tensors of a daemon, by RPC.
+// Returns a port to the tensors of a daemon, which are reached by RPC.
 std::shared_ptr<TensorPort> MakeLinkPort(std::shared_ptr<DaemonLink> link);
 
 }  // namespace graphd

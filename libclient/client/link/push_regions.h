@@ -10,10 +10,10 @@
 
 namespace graphd {
 
-// The trainer's side of a session's PushMemory: which parts of it hold the rows of pushes that are
-// under way. A part is for one sending of one push, and stays taken until the daemon has answered
-// that it is done with that push or a later one of the same sender: a call that was given up may
-// still be in work. Thread-safe.
+// The trainer's side of a session's PushMemory: the regions of it that hold the rows of pushes
+// under way. A region belongs to one sending of one push, and stays taken until the daemon has
+// answered that push or a later one of the same sender: the daemon may still process a call that
+// was dropped. Thread-safe.
 class PushRegions {
  public:
   struct Region {
@@ -21,27 +21,27 @@ class PushRegions {
     std::byte* data = nullptr;
   };
 
-  // `id`: what the daemon calls the memory.
+  // `id`: the daemon's name of the memory.
   PushRegions(UniqueFd fd, uint64_t id);
   PushRegions(const PushRegions&) = delete;
   PushRegions& operator=(const PushRegions&) = delete;
 
   uint64_t id() const noexcept { return id_; }
-  // The first part that is free and large enough; nothing if there is none, or in a process that
-  // was forked from the one whose memory it is. Numbers of a sender ascend.
+  // Takes the first free region that is large enough; nothing if there is none, or in a process
+  // that was forked from the owner of the memory. Numbers of a sender ascend.
   std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/false});
   }
-  // The same for a push that is sent later, in the first half, so that those whose turn it is find
-  // room; and then: the part that was prepared for it, once.
+  // Prepare does the same for a push that is sent later, in the first half of the memory, so that
+  // pushes that are sent now find room. TakePrepared returns the prepared region, once.
   std::optional<Region> Prepare(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/true});
   }
   std::optional<Region> TakePrepared(uint64_t bytes, const store::ClientId& sender,
                                      uint64_t number);
-  // Nobody reads this one (any more).
+  // Frees a region that the daemon does not read (any more).
   void Give(const Region& region) noexcept;
-  // Nobody reads what the sender sent under this number or smaller ones.
+  // Frees the regions of the sender with this number or smaller ones.
   void GiveUpTo(const store::ClientId& sender, uint64_t number) noexcept;
 
  private:
@@ -49,11 +49,11 @@ class PushRegions {
     uint64_t end;
     store::ClientId sender;
     uint64_t number;
-    bool prepared;  // and not sent yet
+    bool prepared;  // for a push that is not sent yet
   };
   std::optional<Region> Find(uint64_t bytes, Taken taken);
 
-  PushMemory memory_;  // what lies in it: each part its taker
+  PushMemory memory_;  // holds the taker of each region
   const uint64_t id_;
   const int process_;
   std::mutex mutex_;

@@ -2,17 +2,19 @@
 #pragma once
 #include <algorithm>
 
-#include "client/link/daemon_connections.h"
-#include "client/link/wire_arrays.h"
+#include "client/link/answer_checks.h"
+#include "client/link/daemon_link.h"
 #include "sampling/gather.h"
+#include "wire/connection.h"
+#include "wire/id_arrays.h"
 
 namespace graphd {
 
-// Answers of this size keep gathering, sending and placing rows overlapped; bench/transfer.
+// With answers of this size gathering, sending and placing rows overlap; bench/transfer.
 inline constexpr size_t kChunkBytes = size_t{2} << 20;
 
-// Asks for rows by id, in pieces: `request(session, words)` makes a request with all but the ids,
-// which is answered with rows.
+// Starts reading rows by id, in pieces: `request(session, words)` makes a request with everything
+// but the ids; its answer has rows.
 template <class MakeRequest>
 RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRequest request) {
   const size_t per_chunk = std::max<size_t>(1, kChunkBytes / std::max<size_t>(rows.row_bytes, 8));
@@ -33,5 +35,12 @@ RpcThread::Pending StartReading(DaemonLink& link, const RowsToRead& rows, MakeRe
   };
   return link.StartSteps(DaemonLink::Lane::kBulk, chunks, step);
 }
+
+// Starts reading rows of a feature by id, or consecutive local rows from `begin` on. Wait on the
+// result; `rows` and `out` must live until then.
+RpcThread::Pending StartGather(DaemonLink& link, PartId part, const FeatureRef& feature,
+                               const RowsToRead& rows);
+RpcThread::Pending StartSlice(DaemonLink& link, PartId part, const FeatureRef& feature,
+                              size_t row_bytes, int64_t begin, std::span<std::byte> out);
 
 }  // namespace graphd

@@ -18,7 +18,7 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
           "this one was forked from it; attach here (Initialize), or start processes before it");
   }
   auto done = std::make_shared<std::promise<void>>();
-  // Used on the loop only, and gone from there when the call is over.
+  // Used on the loop only; removed there when the call ends.
   auto drop = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>();
   Pending pending(done->get_future(), [this, drop] {
     loop_.RunAndWait([&] {

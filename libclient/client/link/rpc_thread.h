@@ -15,7 +15,7 @@
 
 namespace graphd {
 
-// The thread of a trainer on which all its connections live. Other threads hand it functions that
+// The thread of a trainer that owns all its connections. Other threads pass it functions that
 // return promises, and wait for them. Thread-safe.
 class RpcThread {
  public:
@@ -63,7 +63,7 @@ class RpcThread {
   struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
   };
-  const int process_;  // that has the thread
+  const int process_;  // the process that has the thread
   IgnoreErrors ignore_errors_;
   kj::Own<kj::TaskSet> tasks_;  // touched on the loop only
   LoopThread loop_;             // last: its thread uses the others

@@ -10,6 +10,7 @@
 #include "client/loaders/batch_features.h"
 #include "client/loaders/edge_seeds.h"
 #include "client/routing/check_ids.h"
+#include "client/routing/edge_queries.h"
 
 namespace graphd {
 namespace {
@@ -31,7 +32,7 @@ std::vector<int64_t> EdgesBetween(GraphAccess& access, EdgeTypeId etype,
     wanted.insert(position(sources, src[i]) << 32 | position(destinations, dst[i]));
   }
   std::vector<int64_t> indptr, indices, edge_ids, found;
-  access.Induced(etype, destinations, sources, indptr, indices, edge_ids);
+  EdgeQueries(access).Induced(etype, destinations, sources, indptr, indices, edge_ids);
   for (size_t v = 0; v < destinations.size(); v++) {
     for (auto k = static_cast<size_t>(indptr[v]); k < static_cast<size_t>(indptr[v + 1]); k++) {
       if (wanted.contains(static_cast<uint64_t>(indices[k]) << 32 | v)) {

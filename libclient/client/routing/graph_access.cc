@@ -6,6 +6,11 @@
 
 #include "base/clock.h"
 #include "base/strings.h"
+#include "client/link/barrier_call.h"
+#include "client/link/index_call.h"
+#include "client/link/retry.h"
+#include "client/link/row_calls.h"
+#include "client/routing/hop_executor.h"
 #include "sampling/gather.h"
 #include "wire/graph_messages.h"
 
@@ -34,10 +39,10 @@ GraphAccess::GraphAccess(std::shared_ptr<const GraphMeta> meta,
       indexes_[p] = std::make_unique<EdgeIndexes>(mapped_[p]);
       continue;
     }
-    // The daemon makes what it serves, once for all trainers.
+    // The daemon builds indexes once for all trainers.
     indexes_[p] = std::make_unique<EdgeIndexes>(
         mapped_[p], [this, p](const EdgeIndexSpec& spec, const EdgeIndexes::Made&) {
-          return MapIndex(static_cast<PartId>(p), spec);
+          return MapIndexOf(static_cast<PartId>(p), spec);
         });
   }
 }
@@ -61,6 +66,12 @@ const FeatureInfo& GraphAccess::feature(const FeatureRef& ref) const {
         ref.is_edge ? meta_->schema.etype(ref.type).ToString() : meta_->schema.ntype(ref.type),
         "' has no feature '", ref.name,
         "'; there are: ", names.empty() ? "none" : Join(names, ", "));
+}
+
+void GraphAccess::CheckEtype(EdgeTypeId etype) const {
+  if (etype >= 0 && etype < meta_->schema.num_etypes()) return;
+  Throw(ErrorCode::kInvalid, "edge type ", etype, " is outside 0..",
+        meta_->schema.num_etypes() - 1);
 }
 
 size_t GraphAccess::RowBytes(const FeatureInfo& info) const {
@@ -105,13 +116,13 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
   ForParts(
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
-        return links_[static_cast<size_t>(p)]->Gather(
-            p, ref,
+        return StartGather(
+            link(p), p, ref,
             {some.ids, some.positions, out.data(), row_bytes, IdBytes(map.count(ref.type))});
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         LocalRows(map, ref.type, p, some.ids, loan->rows);
-        const Partition& partition = *mapped_[static_cast<size_t>(p)];
+        const Partition& partition = *mapped_[Index(p)];
         const Tensor& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
                                           : partition.node_feature(ref.type, ref.name);
         const bool all = some.ids.size() == ids.size();
@@ -144,11 +155,10 @@ void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
       auto target = out.subspan(static_cast<size_t>(from - begin) * row_bytes,
                                 static_cast<size_t>(to - from) * row_bytes);
       if (!is_mapped(p)) {
-        pending.push_back(
-            links_[static_cast<size_t>(p)]->Slice(p, ref, row_bytes, from - first, target));
+        pending.push_back(StartSlice(link(p), p, ref, row_bytes, from - first, target));
         continue;
       }
-      const Partition& partition = *mapped_[static_cast<size_t>(p)];
+      const Partition& partition = *mapped_[Index(p)];
       const Tensor& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
                                         : partition.node_feature(ref.type, ref.name);
       std::memcpy(target.data(), table.data() + static_cast<size_t>(from - first) * row_bytes,
@@ -158,15 +168,21 @@ void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
   });
 }
 
+std::vector<Neighbors> GraphAccess::Hop(std::span<const HopSeeds> seeds,
+                                        std::span<const SamplingRule> rules,
+                                        const HopOptions& options, std::span<const HopRows> rows) {
+  return HopExecutor(*this).Run({seeds, rules, options, rows});
+}
+
 void GraphAccess::Barrier() {
-  // The daemon of partition 0 counts for the whole job.
+  // The daemon of partition 0 keeps the barrier of the whole job.
   if (links_.empty() || !links_[0]) return;
   const auto start = Clock::now();
   for (;;) {
     links_[0]->ReconnectIfBroken();
     const uint64_t generation = links_[0]->generation();
     try {
-      return links_[0]->Barrier().Wait();
+      return StartBarrier(*links_[0]).Wait();
     } catch (const Error& error) {
       // A trainer that has left fails the barrier; a daemon that restarts only interrupts it.
       const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;
@@ -189,10 +205,10 @@ void GraphAccess::Retry(const std::function<void()>& f) {
       f);
 }
 
-std::shared_ptr<const Segment> GraphAccess::MapIndex(PartId part, const EdgeIndexSpec& spec) {
-  DaemonLink& link = *links_[static_cast<size_t>(part)];
+std::shared_ptr<const Segment> GraphAccess::MapIndexOf(PartId part, const EdgeIndexSpec& spec) {
+  DaemonLink& link = *links_[Index(part)];
   std::shared_ptr<const Segment> segment;
-  link.RetryWhileUnavailable([&] { segment = link.MapIndex(part, spec); });
+  link.RetryWhileUnavailable([&] { segment = MapIndex(link, part, spec); });
   return segment;
 }
 

@@ -7,49 +7,23 @@
 #include <span>
 #include <vector>
 
+#include "base/index.h"
 #include "client/link/daemon_link.h"
 #include "client/link/tensor_port.h"
-#include "client/routing/owner_split.h"
+#include "client/routing/access_scratch.h"
+#include "client/routing/hop_call.h"
 #include "graph/partition.h"
 #include "graphd/sampling.h"
-#include "sampling/hop_picker.h"
-#include "sampling/relabel.h"
+#include "sampling/index/edge_indexes.h"
 #include "sampling/rule_traits.h"
 #include "wire/buffer_pool.h"
 
 namespace graphd {
 
-// Memory that one call borrows, and the next one reuses.
-struct AccessScratch {
-  std::vector<OwnerSplit> splits;  // [ntype], or the first for calls on one type
-  std::vector<int64_t> rows;
-  HopPicker picker;
-  struct HopPart {
-    HopRequest request;
-    HopAnswer answer;
-    std::vector<SampledEdges<int64_t>> answers;                // by rule of the call
-    std::vector<std::vector<int64_t>> streams, times, places;  // owned by lists and rows of the hop
-    std::vector<std::vector<double>> real_times;
-    std::vector<std::vector<int64_t>> exclude;  // [etype]
-    // Rows that don't travel with the hop, and their places.
-    std::vector<SeedRows> large_rows;
-    std::vector<HopAnswer::Rows> large_places;
-  };
-  std::vector<HopPart> hop_parts;
-  std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
-};
-
-// Rows of a node feature that travel with a hop: those of the seeds of a type from `begin` on, to
-// `out`.
-struct HopRows {
-  NodeTypeId ntype;
-  std::string name;
-  size_t begin;
-  std::byte* out;
-};
-
-// Splits every call by owner: mapped partitions are read in place, the others by RPC, in parallel,
-// and the answer is put together in the caller's order. Thread-safe.
+// Access to all partitions of a graph: every call is split by owner, mapped partitions are read in
+// place, the others by RPC, in parallel, and the answer is put together in the caller's order.
+// Hops are planned and executed by HopPlan and HopExecutor, questions about edges answered by
+// EdgeQueries. Thread-safe.
 class GraphAccess {
  public:
   // Every partition is mapped, or has a link, or both (then it is read in place).
@@ -63,7 +37,7 @@ class GraphAccess {
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   const std::shared_ptr<const GraphMeta>& shared_meta() const noexcept { return meta_; }
-  // Who keeps the tensors of each partition.
+  // The keeper of the tensors of each partition.
   const std::vector<std::shared_ptr<TensorPort>>& ports() const noexcept { return ports_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   bool is_mapped(PartId part) const { return mapped(part) != nullptr; }
@@ -72,41 +46,44 @@ class GraphAccess {
   }
   // Null if the partition is reached by RPC.
   const std::shared_ptr<const Partition>& mapped(PartId part) const {
-    return mapped_.at(static_cast<size_t>(part));
+    return mapped_.at(Index(part));
   }
+  // The link to a partition that is not mapped.
+  DaemonLink& link(PartId part) const { return *links_.at(Index(part)); }
+  // The derived arrays of a mapped partition.
+  EdgeIndexes& indexes(PartId part) const { return *indexes_.at(Index(part)); }
+  PartId num_parts() const noexcept { return static_cast<PartId>(mapped_.size()); }
+  // Throws Error(kInvalid) for an edge type out of range.
+  void CheckEtype(EdgeTypeId etype) const;
   const std::vector<FeatureInfo>& features(bool is_edge, int32_t type) const;
-  // Throws Error(kNotFound) listing the names there are.
+  // Throws Error(kNotFound) listing the existing names.
   const FeatureInfo& feature(const FeatureRef& ref) const;
+  size_t RowBytes(const FeatureInfo& info) const;
 
-  // out row i = feature row of ids[i].
+  // Reads rows of a feature: out row i = row of ids[i].
   void Gather(const FeatureRef& ref, std::span<const int64_t> ids, std::span<std::byte> out);
-  // Rows of the ids [begin, end).
+  // Reads the rows of the ids [begin, end).
   void Slice(const FeatureRef& ref, int64_t begin, int64_t end, std::span<std::byte> out);
-  // graphd/sampling.h's SampleHop, with rows. One message per partition that is not mapped, unless
-  // the answer would be too large for one.
+  // SampleHop (graphd/sampling.h), with rows of features that travel with it.
   std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
-  // Ends of edges, in the order of `ids`; src and dst of that size.
-  void FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std::span<int64_t> src,
-                 std::span<int64_t> dst);
-  void HasEdges(EdgeTypeId etype, std::span<const int64_t> src, std::span<const int64_t> dst,
-                std::span<uint8_t> found);
-  void Degrees(EdgeTypeId etype, Direction direction, std::span<const int64_t> nodes,
-               std::span<int64_t> degrees);
-  // In-edges of `seeds` (of the destination type) whose source is in `members` (ascending,
-  // distinct): indptr over seeds, indices into members, edge ids.
-  void Induced(EdgeTypeId etype, std::span<const int64_t> seeds, std::span<const int64_t> members,
-               std::vector<int64_t>& indptr, std::vector<int64_t>& indices,
-               std::vector<int64_t>& edge_ids);
   const Traffic& traffic() const noexcept { return *traffic_; }
-  // The barrier of the job; nothing in standalone mode.
+  // Waits in the barrier of the job; returns at once in standalone mode.
   void Barrier();
 
-  // A tensor in pooled memory.
+  // Returns a tensor in pooled memory.
   Tensor NewTensor(DType dtype, std::vector<int64_t> shape) const;
 
-  // Scratch on loan for one call.
+  // Calls f(part, split of the part) for parts that own ids: `remote` first, whose results are
+  // waited for after `local`. Retries like Retry.
+  void ForParts(const OwnerSplit& split,
+                const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
+                const std::function<void(PartId, const OwnerSplit::Part&)>& local);
+  // Runs f, again after reconnecting while daemons are unavailable, until the timeout.
+  void Retry(const std::function<void()>& f);
+
+  // Scratch memory, borrowed for one call.
   class Loan {
    public:
     explicit Loan(GraphAccess& access);
@@ -123,27 +100,7 @@ class GraphAccess {
   RelabelTable& relabel(AccessScratch& scratch, NodeTypeId ntype) const;
 
  private:
-  // hop.cc
-  void CheckHop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
-                const HopOptions& options) const;
-  size_t SeedsPerMessage(std::span<const SamplingRule> rules) const;
-  struct HopCall;
-  std::vector<Neighbors> HopOnce(const HopCall& call);
-  void SplitHop(const HopCall& call, AccessScratch& scratch) const;
-  void PrepareHop(const HopCall& call, PartId part, AccessScratch& scratch) const;
-  std::vector<RpcThread::Pending> StartHop(PartId part, AccessScratch::HopPart& work);
-  void RunHop(PartId part, AccessScratch& scratch);
-  Neighbors AssembleHop(const HopCall& call, size_t rule, AccessScratch& scratch) const;
-  std::shared_ptr<const Segment> MapIndex(PartId part, const EdgeIndexSpec& spec);
-  size_t RowBytes(const FeatureInfo& info) const;
-  EdgeWidths Widths(EdgeTypeId etype) const;
-  void CheckEtype(EdgeTypeId etype) const;
-  // Calls f(part, split of the part) for parts that own ids: remote ones first, to be waited for.
-  void ForParts(const OwnerSplit& split,
-                const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
-                const std::function<void(PartId, const OwnerSplit::Part&)>& local);
-  // Runs f again after reconnecting while daemons are away, until the timeout.
-  void Retry(const std::function<void()>& f);
+  std::shared_ptr<const Segment> MapIndexOf(PartId part, const EdgeIndexSpec& spec);
 
   std::shared_ptr<const GraphMeta> meta_;
   std::vector<std::vector<FeatureInfo>> node_features_, edge_features_;

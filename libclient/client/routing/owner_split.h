@@ -12,17 +12,17 @@ namespace graphd {
 struct OwnerSplit {
   struct Part {
     std::vector<int64_t> ids;
-    std::vector<int64_t> positions;  // of each in the call's ids, ascending
+    std::vector<int64_t> positions;  // position of each in the call's ids, ascending
   };
   std::vector<Part> parts;
-  std::vector<PartId> owners;  // of each id of the call
+  std::vector<PartId> owners;  // owner of each id of the call
 
-  // Throws Error(kInvalid) with the id that is out of range and its position; `what` names the
-  // list in the message ("seed", "edge").
+  // Splits ids. Throws Error(kInvalid) with the id that is out of range and its position; `what`
+  // names the list in the message ("seed", "edge").
   void Assign(const IdMap& map, int32_t type, std::span<const int64_t> ids, const char* what);
 };
 
-// Local rows of ids that `part` owns.
+// Returns the local rows of ids that `part` owns.
 void LocalRows(const IdMap& map, int32_t type, PartId part, std::span<const int64_t> ids,
                std::vector<int64_t>& rows);
 

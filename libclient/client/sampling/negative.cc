@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "client/routing/check_ids.h"
+#include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 
 namespace graphd {
@@ -91,7 +92,7 @@ class PairDraws {
       dst_.push_back(v);
     }
     found_.resize(src_.size());
-    access_.HasEdges(options_.etype, src_, dst_, found_);
+    EdgeQueries(access_).HasEdges(options_.etype, src_, dst_, found_);
     for (size_t i = 0; i < src_.size() && out.src.size() < wanted; i++) {
       if (found_[i]) continue;
       if (!options_.replace && !chosen_.emplace(src_[i], dst_[i]).second) continue;

@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "base/strings.h"
+#include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 #include "client/sampling/block_maker.h"
 
@@ -124,7 +125,8 @@ Subgraph NodeSubgraph(const DistGraph& graph, const std::vector<std::vector<int6
     SubgraphEdges edges;
     if (!members[src].empty() && !members[dst].empty()) {
       std::vector<int64_t> indptr;
-      access.Induced(e, result.nodes[dst], members[src], indptr, edges.src, edges.edge_ids);
+      EdgeQueries(access).Induced(e, result.nodes[dst], members[src], indptr, edges.src,
+                                  edges.edge_ids);
       for (int64_t& at : edges.src) at = order[src][static_cast<size_t>(at)];
       edges.dst = Expand(indptr);
     }

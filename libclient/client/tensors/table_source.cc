@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "base/interrupt.h"
 #include "base/strings.h"
+#include "client/link/retry.h"
 #include "client/routing/owner_split.h"
 
 namespace graphd {

@@ -31,7 +31,7 @@ struct Neighbors {
 };
 
 struct HopOptions {
-  uint64_t seed = 0;      // of the random stream
+  uint64_t seed = 0;      // seed of the random stream
   uint32_t layer = 0;     // separates the hops of one batch
   bool edge_ids = false;  // also return the ids of the sampled edges
   // Edges that are never chosen: type-wise ids by edge type (empty: none), in any order. A row gets

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong between a client and its daemons, and what the client then says.
+// Errors between a client and its daemons, and the messages that report them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients and daemons do to each other when they die or misbehave in the middle of something.
+// Clients and daemons that die or misbehave in the middle of a call.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

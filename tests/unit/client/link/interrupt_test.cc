@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What InterruptCheck ends, and how soon.
+// InterruptCheck ends waiting calls, and soon.
 #include "graphd/interrupt.h"
 
 #include <gtest/gtest.h>

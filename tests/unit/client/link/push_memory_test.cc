@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "client/link/control.h"
-#include "client/link/daemon_connections.h"
+#include "client/link/daemon_link.h"
 #include "client/link/push_regions.h"
-#include "client/link/wire_arrays.h"
+#include "client/link/take_descriptor.h"
 #include "graphd/interrupt.h"
 #include "graphd/sparse_optim.h"
 #include "tests/unit/client/expect_error.h"

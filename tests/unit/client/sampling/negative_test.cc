@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tiny_walks.h"
@@ -66,7 +67,7 @@ Outcome Unconnected(const CutGraph& graph, EdgeTypeId etype, bool loops) {
   std::vector<int64_t> ids(static_cast<size_t>(graph->num_edges(etype)));
   std::iota(ids.begin(), ids.end(), 0);
   std::vector<int64_t> src(ids.size()), dst(ids.size());
-  graph->access()->FindEdges(etype, ids, src, dst);
+  EdgeQueries(*graph->access()).FindEdges(etype, ids, src, dst);
   const Outcome edges = Pairs({src, dst}, destinations);
   Outcome pairs;
   for (int64_t u = 0; u < sources; u++) {

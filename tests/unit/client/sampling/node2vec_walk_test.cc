@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 #include "graphd/walks.h"
 #include "tests/unit/client/expect_error.h"
@@ -107,7 +108,7 @@ TEST(Node2vecWalk, EdgeIdsNameTheEdgesOfTheWalk) {
     }
     ASSERT_GT(edges.size(), 500u);
     std::vector<int64_t> found_src(edges.size()), found_dst(edges.size());
-    graph->access()->FindEdges(0, edges, found_src, found_dst);
+    EdgeQueries(*graph->access()).FindEdges(0, edges, found_src, found_dst);
     EXPECT_EQ(found_src, src);
     EXPECT_EQ(found_dst, dst);
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
 #include "graphd/walks.h"
 #include "tests/unit/client/expect_error.h"
@@ -95,8 +96,8 @@ TEST(RandomWalk, TypedWalksFollowTheirMetapath) {
         ASSERT_EQ(edge < 0, walks[w][s + 1] < 0);
         if (edge < 0) continue;
         int64_t src = 0, dst = 0;
-        graph->access()->FindEdges(metapath[s], std::span(&edge, 1), std::span(&src, 1),
-                                   std::span(&dst, 1));
+        EdgeQueries(*graph->access())
+            .FindEdges(metapath[s], std::span(&edge, 1), std::span(&src, 1), std::span(&dst, 1));
         if (direction == Direction::kIn) std::swap(src, dst);
         ASSERT_EQ(src, walks[w][s]);
         ASSERT_EQ(dst, walks[w][s + 1]);
@@ -121,7 +122,7 @@ TEST(RandomWalk, TypedWalksAreUniformAmongTheEdgesOfEachType) {
     std::iota(ids.begin(), ids.end(), 0);
     src.resize(ids.size());
     dst.resize(ids.size());
-    graph->access()->FindEdges(etype, ids, src, dst);
+    EdgeQueries(*graph->access()).FindEdges(etype, ids, src, dst);
     Probabilities longer;
     for (const auto& [path, probability] : law) {
       const auto degree = std::count(src.begin(), src.end(), static_cast<int64_t>(path.back()));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about edges over all partitions.
+#include "client/routing/edge_queries.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "base/index.h"
 #include "base/strings.h"
+#include "client/link/edge_calls.h"
 #include "client/routing/graph_access.h"
 #include "sampling/edge_query.h"
 #include "sampling/slots.h"
@@ -13,7 +15,7 @@
 namespace graphd {
 namespace {
 
-void CheckLength(size_t got, size_t expected, const char* what) {
+void CheckAnswerLength(size_t got, size_t expected, const char* what) {
   if (got != expected) Throw(ErrorCode::kInvalid, got, " ", what, ", expected ", expected);
 }
 
@@ -22,49 +24,49 @@ void Place(std::span<const T> values, std::span<const int64_t> positions, std::s
   for (size_t i = 0; i < values.size(); i++) out[Index(positions[i])] = values[i];
 }
 
-// Memory of one partition's answer until it is put in order.
-struct Answers {
+// One partition's answer, until it is put in order.
+struct PartAnswer {
   std::vector<int64_t> a, b;
   std::vector<uint8_t> found;
 };
 
 }  // namespace
 
-EdgeWidths GraphAccess::Widths(EdgeTypeId etype) const {
-  const Schema& schema = meta_->schema;
-  const PartitionBook& book = meta_->book;
+EdgeWidths EdgeQueries::Widths(EdgeTypeId etype) const {
+  const Schema& schema = access_.meta().schema;
+  const PartitionBook& book = access_.meta().book;
   return {IdBytes(book.nodes().count(schema.src_type(etype))),
           IdBytes(book.nodes().count(schema.dst_type(etype))), IdBytes(book.edges().count(etype))};
 }
 
-void GraphAccess::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std::span<int64_t> src,
-                            std::span<int64_t> dst) {
-  CheckEtype(etype);
-  CheckLength(src.size(), ids.size(), "places for sources");
-  CheckLength(dst.size(), ids.size(), "places for destinations");
-  const IdMap& edges = meta_->book.edges();
+void EdgeQueries::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std::span<int64_t> src,
+                            std::span<int64_t> dst) const {
+  access_.CheckEtype(etype);
+  CheckAnswerLength(src.size(), ids.size(), "places for sources");
+  CheckAnswerLength(dst.size(), ids.size(), "places for destinations");
+  const IdMap& edges = access_.meta().book.edges();
   OwnerSplit split;
   split.Assign(edges, etype, ids, "edge");
-  std::vector<Answers> answers(split.parts.size());
+  std::vector<PartAnswer> answers(split.parts.size());
   for (size_t p = 0; p < answers.size(); p++) {
     answers[p].a.resize(split.parts[p].ids.size());
     answers[p].b.resize(split.parts[p].ids.size());
   }
-  ForParts(
+  access_.ForParts(
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
-        Answers& to = answers[Index(p)];
-        return links_[Index(p)]->FindEdges(p, etype, Widths(etype), some.ids, to.a.data(),
-                                           to.b.data());
+        PartAnswer& to = answers[Index(p)];
+        return StartFindEdges(access_.link(p), p, etype, Widths(etype), some.ids, to.a.data(),
+                              to.b.data());
       },
       [&](PartId p, const OwnerSplit::Part& some) {
-        Answers& to = answers[Index(p)];
+        PartAnswer& to = answers[Index(p)];
         std::vector<int64_t> rows;
         LocalRows(edges, etype, p, some.ids, rows);
-        graphd::FindEdges(mapped_[Index(p)]->csc(etype), indexes_[Index(p)]->Inverse(etype), rows,
+        graphd::FindEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Inverse(etype), rows,
                           to.a, to.b);
-        const NodeTypeId type = meta_->schema.dst_type(etype);
-        for (int64_t& row : to.b) row = meta_->book.nodes().FromLocalRow(p, type, row);
+        const NodeTypeId type = access_.meta().schema.dst_type(etype);
+        for (int64_t& row : to.b) row = access_.meta().book.nodes().FromLocalRow(p, type, row);
       });
   for (size_t p = 0; p < answers.size(); p++) {
     Place<int64_t>(answers[p].a, split.parts[p].positions, src);
@@ -72,14 +74,14 @@ void GraphAccess::FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std:
   }
 }
 
-void GraphAccess::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
-                           std::span<const int64_t> dst, std::span<uint8_t> found) {
-  CheckEtype(etype);
-  CheckLength(dst.size(), src.size(), "destinations");
-  CheckLength(found.size(), src.size(), "places for answers");
-  const IdMap& nodes = meta_->book.nodes();
-  const NodeTypeId src_type = meta_->schema.src_type(etype);
-  const NodeTypeId dst_type = meta_->schema.dst_type(etype);
+void EdgeQueries::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
+                           std::span<const int64_t> dst, std::span<uint8_t> found) const {
+  access_.CheckEtype(etype);
+  CheckAnswerLength(dst.size(), src.size(), "destinations");
+  CheckAnswerLength(found.size(), src.size(), "places for answers");
+  const IdMap& nodes = access_.meta().book.nodes();
+  const NodeTypeId src_type = access_.meta().schema.src_type(etype);
+  const NodeTypeId dst_type = access_.meta().schema.dst_type(etype);
   const int64_t sources = nodes.count(src_type);
   for (size_t i = 0; i < src.size(); i++) {
     if (src[i] >= 0 && src[i] < sources) continue;
@@ -88,22 +90,23 @@ void GraphAccess::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
   }
   OwnerSplit split;
   split.Assign(nodes, dst_type, dst, "destination");
-  std::vector<Answers> answers(split.parts.size());
+  std::vector<PartAnswer> answers(split.parts.size());
   for (size_t p = 0; p < answers.size(); p++) {
     answers[p].found.resize(split.parts[p].ids.size());
     for (int64_t at : split.parts[p].positions) answers[p].a.push_back(src[Index(at)]);
   }
-  ForParts(
+  access_.ForParts(
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
-        Answers& to = answers[Index(p)];
-        return links_[Index(p)]->HasEdges(p, etype, Widths(etype), to.a, some.ids, to.found.data());
+        PartAnswer& to = answers[Index(p)];
+        return StartHasEdges(access_.link(p), p, etype, Widths(etype), to.a, some.ids,
+                             to.found.data());
       },
       [&](PartId p, const OwnerSplit::Part& some) {
-        Answers& to = answers[Index(p)];
+        PartAnswer& to = answers[Index(p)];
         std::vector<int64_t> rows;
         LocalRows(nodes, dst_type, p, some.ids, rows);
-        graphd::HasEdges(mapped_[Index(p)]->csc(etype), indexes_[Index(p)]->Sorted(etype), rows,
+        graphd::HasEdges(access_.mapped(p)->csc(etype), access_.indexes(p).Sorted(etype), rows,
                          to.a, to.found);
       });
   for (size_t p = 0; p < answers.size(); p++) {
@@ -111,35 +114,35 @@ void GraphAccess::HasEdges(EdgeTypeId etype, std::span<const int64_t> src,
   }
 }
 
-void GraphAccess::Degrees(EdgeTypeId etype, Direction direction, std::span<const int64_t> ids,
-                          std::span<int64_t> degrees) {
-  CheckEtype(etype);
-  CheckLength(degrees.size(), ids.size(), "places for degrees");
+void EdgeQueries::Degrees(EdgeTypeId etype, Direction direction, std::span<const int64_t> ids,
+                          std::span<int64_t> degrees) const {
+  access_.CheckEtype(etype);
+  CheckAnswerLength(degrees.size(), ids.size(), "places for degrees");
   const bool out = direction == Direction::kOut;
-  const Schema& schema = meta_->schema;
+  const Schema& schema = access_.meta().schema;
   const NodeTypeId type = out ? schema.src_type(etype) : schema.dst_type(etype);
-  const IdMap& nodes = meta_->book.nodes();
+  const IdMap& nodes = access_.meta().book.nodes();
   OwnerSplit split;
   split.Assign(nodes, type, ids, "node");
-  if (out) {  // every partition may have some
-    split.parts.assign(mapped_.size(), {{ids.begin(), ids.end()}, {}});
+  if (out) {  // every partition may have out-edges of a node
+    split.parts.assign(Index(access_.num_parts()), {{ids.begin(), ids.end()}, {}});
   }
-  std::vector<Answers> answers(split.parts.size());
+  std::vector<PartAnswer> answers(split.parts.size());
   for (size_t p = 0; p < answers.size(); p++) answers[p].a.resize(split.parts[p].ids.size());
-  ForParts(
+  access_.ForParts(
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
-        return links_[Index(p)]->Degrees(p, etype, out, IdBytes(nodes.count(type)), some.ids,
-                                         answers[Index(p)].a.data());
+        return StartDegrees(access_.link(p), p, etype, out, IdBytes(nodes.count(type)), some.ids,
+                            answers[Index(p)].a.data());
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         std::vector<int64_t> rows(some.ids.size());
         if (out) {
-          indexes_[Index(p)]->Out(etype).RowsOf(some.ids, rows);
+          access_.indexes(p).Out(etype).RowsOf(some.ids, rows);
         } else {
           LocalRows(nodes, type, p, some.ids, rows);
         }
-        graphd::Degrees(indexes_[Index(p)]->Rows(etype, out), rows, answers[Index(p)].a);
+        graphd::Degrees(access_.indexes(p).Rows(etype, out), rows, answers[Index(p)].a);
       });
   std::fill(degrees.begin(), degrees.end(), 0);
   for (size_t p = 0; p < answers.size(); p++) {
@@ -149,34 +152,34 @@ void GraphAccess::Degrees(EdgeTypeId etype, Direction direction, std::span<const
   }
 }
 
-void GraphAccess::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
+void EdgeQueries::Induced(EdgeTypeId etype, std::span<const int64_t> seeds,
                           std::span<const int64_t> members, std::vector<int64_t>& indptr,
-                          std::vector<int64_t>& indices, std::vector<int64_t>& edge_ids) {
-  CheckEtype(etype);
-  const IdMap& nodes = meta_->book.nodes();
-  const int64_t sources = nodes.count(meta_->schema.src_type(etype));
+                          std::vector<int64_t>& indices, std::vector<int64_t>& edge_ids) const {
+  access_.CheckEtype(etype);
+  const IdMap& nodes = access_.meta().book.nodes();
+  const int64_t sources = nodes.count(access_.meta().schema.src_type(etype));
   for (size_t i = 0; i < members.size(); i++) {
     const bool in_range = members[i] >= 0 && members[i] < sources;
     if (in_range && (i == 0 || members[i - 1] < members[i])) continue;
     Throw(ErrorCode::kInvalid, "member ", members[i], " at position ", i,
           in_range ? " does not ascend" : StrCat(" is outside 0..", sources - 1));
   }
-  const NodeTypeId type = meta_->schema.dst_type(etype);
+  const NodeTypeId type = access_.meta().schema.dst_type(etype);
   OwnerSplit split;
   split.Assign(nodes, type, seeds, "node");
   std::vector<InducedPart> answers(split.parts.size());
-  ForParts(
+  access_.ForParts(
       split,
       [&](PartId p, const OwnerSplit::Part& some) {
-        return links_[Index(p)]->Induced(p, etype, Widths(etype), some.ids, members,
-                                         &answers[Index(p)]);
+        return StartInduced(access_.link(p), p, etype, Widths(etype), some.ids, members,
+                            &answers[Index(p)]);
       },
       [&](PartId p, const OwnerSplit::Part& some) {
         std::vector<int64_t> rows;
         LocalRows(nodes, type, p, some.ids, rows);
         InducedEdges edges;
-        const Partition& partition = *mapped_[Index(p)];
-        FindInducedEdges(partition.csc(etype), indexes_[Index(p)]->Sorted(etype), rows, members,
+        const Partition& partition = *access_.mapped(p);
+        FindInducedEdges(partition.csc(etype), access_.indexes(p).Sorted(etype), rows, members,
                          edges);
         InducedPart& to = answers[Index(p)];
         to.counts = std::move(edges.counts);

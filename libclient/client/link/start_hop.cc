@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampling calls of a link, one message each.
-#include "client/link/daemon_connections.h"
-#include "client/link/wire_arrays.h"
+#include "client/link/start_hop.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "client/link/answer_checks.h"
 #include "sampling/gather.h"
 #include "sampling/rule_traits.h"
+#include "wire/connection.h"
+#include "wire/graph_messages.h"
 #include "wire/hop_messages.h"
+#include "wire/id_arrays.h"
 
 namespace graphd {
 namespace {
@@ -49,44 +55,44 @@ void ReadSample(wire::Sampled::Reader answer, const std::string& peer, const Gra
   if (!out.arrival_keys.empty()) std::memcpy(out.arrival_keys.data(), keys.begin(), keys.size());
 }
 
-}  // namespace
-
-RpcThread::Pending DaemonLink::Hop(PartId part, const GraphMeta& meta, const HopRequest& hop,
-                                   const HopAnswer& answer) {
-  auto step = [this, part, &meta, &hop, &answer](wire::Session::Client& session,
-                                                 size_t) -> kj::Promise<void> {
-    auto request = session.hopRequest(capnp::MessageSize{HopWords(hop), 0});
-    WriteHop(meta, part, hop, request);
-    const uint64_t asked = request.totalSize().wordCount * 8;
-    return request.send().then([this, &meta, &hop, &answer, asked](auto&& response) {
-      AsKj([&] { ReadHopAnswer(response, meta, hop, answer, asked); });
-    });
-  };
-  return StartSteps(Lane::kSmall, 1, step);
-}
-
-void DaemonLink::ReadHopAnswer(wire::Session::HopResults::Reader results, const GraphMeta& meta,
-                               const HopRequest& hop, const HopAnswer& answer,
-                               uint64_t asked_bytes) {
+void ReadAnswer(wire::Session::HopResults::Reader results, DaemonLink& link, const GraphMeta& meta,
+                const HopRequest& hop, const HopAnswer& answer, uint64_t asked_bytes) {
   const auto samples = results.getSamples();
   const auto rows = results.getRows();
-  CheckBytes(peer_, "samples", samples.size(), hop.rules.size());
-  CheckBytes(peer_, "lists of rows", rows.size(), hop.rows.size());
+  CheckBytes(link.peer(), "samples", samples.size(), hop.rules.size());
+  CheckBytes(link.peer(), "lists of rows", rows.size(), hop.rows.size());
   uint64_t bytes = asked_bytes + results.totalSize().wordCount * 8;
   for (kj::uint i = 0; i < samples.size(); i++) {
     const AppliedRule& applied = hop.rules[i];
-    ReadSample(samples[i], peer_, meta, hop.seeds[applied.seeds].nodes.ids.size(), applied,
+    ReadSample(samples[i], link.peer(), meta, hop.seeds[applied.seeds].nodes.ids.size(), applied,
                *answer.samples[i]);
   }
   for (kj::uint i = 0; i < rows.size(); i++) {
-    const HopAnswer::Rows& to = answer.rows[i];
-    CheckBytes(peer_, "bytes of rows", rows[i].size(), to.to.size() * to.row_bytes);
-    ScatterRows(reinterpret_cast<const std::byte*>(rows[i].begin()), to.row_bytes, to.to, to.out);
-    traffic_->row_bytes += rows[i].size();
+    const HopAnswer::Rows& place = answer.rows[i];
+    CheckBytes(link.peer(), "bytes of rows", rows[i].size(), place.to.size() * place.row_bytes);
+    ScatterRows(reinterpret_cast<const std::byte*>(rows[i].begin()), place.row_bytes, place.to,
+                place.out);
+    link.traffic().row_bytes += rows[i].size();
     bytes -= rows[i].size();
   }
   // Without rules the ids only name rows.
-  (hop.rules.empty() ? traffic_->row_bytes : traffic_->sampling_bytes) += bytes;
+  (hop.rules.empty() ? link.traffic().row_bytes : link.traffic().sampling_bytes) += bytes;
+}
+
+}  // namespace
+
+RpcThread::Pending StartHop(DaemonLink& link, PartId part, const GraphMeta& meta,
+                            const HopRequest& hop, const HopAnswer& answer) {
+  auto step = [&link, part, &meta, &hop, &answer](wire::Session::Client& session,
+                                                  size_t) -> kj::Promise<void> {
+    auto request = session.hopRequest(capnp::MessageSize{HopWords(hop), 0});
+    WriteHop(meta, part, hop, request);
+    const uint64_t asked = request.totalSize().wordCount * 8;
+    return request.send().then([&link, &meta, &hop, &answer, asked](auto&& response) {
+      AsKj([&] { ReadAnswer(response, link, meta, hop, answer, asked); });
+    });
+  };
+  return link.StartSteps(DaemonLink::Lane::kSmall, 1, step);
 }
 
 }  // namespace graphd

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/link/attach_info.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+bool SameMap(const IdMap& a, const IdMap& b) {
+  return a.ranges() == b.ranges() &&
+         std::equal(a.owners().begin(), a.owners().end(), b.owners().begin(), b.owners().end());
+}
+
+}  // namespace
+
+PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema) {
+  PartitionFeatures features;
+  features.part = in.getPart();
+  features.nodes.resize(static_cast<size_t>(schema.num_ntypes()));
+  features.edges.resize(static_cast<size_t>(schema.num_etypes()));
+  for (auto feature : in.getFeatures()) {
+    auto& of_kind = feature.getIsEdge() ? features.edges : features.nodes;
+    const auto type = static_cast<size_t>(feature.getType());
+    if (type >= of_kind.size() || feature.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {
+      Throw(ErrorCode::kCorrupt, "feature '", feature.getName().cStr(), "' of type ", type,
+            " and dtype ", feature.getDtype(), " is none that the graph can have");
+    }
+    std::vector<int64_t> shape;
+    for (int64_t extent : feature.getRowShape()) shape.push_back(extent);
+    of_kind[type].push_back(
+        {feature.getName().cStr(), static_cast<DType>(feature.getDtype()), std::move(shape)});
+  }
+  return features;
+}
+
+void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
+                    const std::string& peer_b) {
+  if (a.graph_name == b.graph_name && a.schema == b.schema &&
+      a.book.num_partitions() == b.book.num_partitions() &&
+      SameMap(a.book.nodes(), b.book.nodes()) && SameMap(a.book.edges(), b.book.edges())) {
+    return;
+  }
+  Throw(ErrorCode::kInvalid, "the graphd at ", peer_a, " serves '", a.graph_name, "' (",
+        a.book.nodes().total(), " nodes), the one at ", peer_b, " '", b.graph_name, "' (",
+        b.book.nodes().total(), " nodes), or the same cut differently; start both with the same ",
+        "part config");
+}
+
+}  // namespace graphd

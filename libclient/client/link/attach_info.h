@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/partition.h"
+#include "wire/graphd.capnp.h"
+
+namespace graphd {
+
+// Names, dtypes and row shapes of one partition's features.
+struct PartitionFeatures {
+  PartId part = 0;
+  std::vector<std::vector<FeatureInfo>> nodes, edges;  // [type]
+};
+
+// The answer of a daemon to an attach.
+struct AttachInfo {
+  std::shared_ptr<const GraphMeta> meta;
+  std::vector<PartitionFeatures> partitions;
+  // Mapped partitions, if memory was shared.
+  std::vector<std::shared_ptr<const Partition>> mapped;
+};
+
+// Throws Error(kCorrupt) for a feature that the schema does not allow.
+PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& schema);
+
+// Throws Error(kInvalid) unless both describe the same graph, cut the same way.
+void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
+                    const std::string& peer_b);
+
+}  // namespace graphd

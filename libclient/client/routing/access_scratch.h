@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "client/routing/owner_split.h"
+#include "client/routing/partition_hop.h"
+#include "sampling/hop_picker.h"
+#include "sampling/relabel.h"
+
+namespace graphd {
+
+// Memory that one call borrows, and the next one reuses.
+struct AccessScratch {
+  std::vector<OwnerSplit> splits;  // [ntype], or the first for calls on one type
+  std::vector<int64_t> rows;
+  HopPicker picker;
+  std::vector<PartitionHop> hops;                      // [part]
+  std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
+};
+
+}  // namespace graphd

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "sampling/hop_request.h"
+
+namespace graphd {
+
+// One partition's part of a hop, with the memory that its request and answer refer to. The memory
+// is reused from hop to hop.
+struct PartitionHop {
+  HopRequest request;
+  HopAnswer answer;
+  std::vector<SampledEdges<int64_t>> samples;  // [rule of the call]
+  // Owned by the request's seed lists and the answer's rows.
+  std::vector<std::vector<int64_t>> streams, times, places;
+  std::vector<std::vector<double>> real_times;
+  std::vector<std::vector<int64_t>> exclude;  // [etype]
+  // Rows that don't travel with the hop, and their places.
+  std::vector<SeedRows> large_rows;
+  std::vector<HopAnswer::Rows> large_places;
+};
+
+}  // namespace graphd
