@@ -17,7 +17,7 @@ int main() {
   std::cout << two.neighbors.size() << " neighbours\n";
 
   // The latest three followers of each user, and one user it follows.
-  const std::vector<graphd::SamplingRule> picks{
+  const std::vector<graphd::SamplingRule> rules{
       {.etype = follows,
        .method = graphd::SamplingMethod::kTopK,
        .fanout = 3,
@@ -27,7 +27,7 @@ int main() {
        .fanout = 1}};
   std::vector<graphd::HopSeeds> of_type(user + 1);
   of_type[user].ids = seeds;
-  for (const auto& hop : graphd::SampleHop(graph, of_type, picks)) {
+  for (const auto& hop : graphd::SampleHop(graph, of_type, rules)) {
     std::cout << hop.indptr[1] << " of user 7, "
               << hop.indptr[2] - hop.indptr[1] << " of user 250\n";
   }

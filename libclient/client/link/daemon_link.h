@@ -104,7 +104,7 @@ class DaemonLink {
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
   std::mutex reconnecting_;                // one thread at a time attaches
-  std::shared_ptr<const GraphMeta> meta_;  // from the first attach; guarded by reconnecting_
+  std::shared_ptr<const GraphMeta> meta_;  // graph of the first attach; guarded by reconnecting_
   std::optional<Error> failure_;           // error of the last failed attempt; guarded likewise
   Clock::time_point failed_;               // when it ended; guarded likewise
   std::atomic<bool> closing_{false};

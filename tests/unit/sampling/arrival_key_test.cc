@@ -17,7 +17,7 @@ namespace {
 
 // One part of the edges of a node; sources and values tell which edge of the whole each one is.
 struct Part {
-  std::vector<uint64_t> edges;  // of the whole, by slot
+  std::vector<uint64_t> edges;  // edges of the whole, by slot
   std::shared_ptr<const Partition> partition;
   std::optional<AliasIndex> alias;
   std::optional<OrderIndex> order;

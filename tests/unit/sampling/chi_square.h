@@ -16,7 +16,7 @@ constexpr double kSmallestP = 1e-4;
 // Probability that a chi-square variable of `degrees` degrees of freedom exceeds `statistic`.
 double ChiSquareTail(double statistic, double degrees);
 
-// What was picked in one trial: a set (sorted by the caller) or a sequence.
+// The edges of one trial: a set (sorted by the caller) or a sequence.
 using Outcome = std::vector<uint64_t>;
 using Probabilities = std::map<Outcome, double>;
 using Counts = std::map<Outcome, uint64_t>;

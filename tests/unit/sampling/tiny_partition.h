@@ -22,14 +22,14 @@ Tensor Column(const std::vector<T>& values) {
 // Partition 1 of 2 of a graph with node types "from" and "to" and the edge type from:edge:to, whose
 // first ids belong to partition 0, so that no id equals its row.
 struct TinyGraph {
-  static constexpr int64_t kFirstNode = 10;   // of "to"
+  static constexpr int64_t kFirstNode = 10;   // first id of "to"
   static constexpr int64_t kFirstEdge = 100;  // type-wise id of local edge row 0
 
   int64_t num_sources = 0;                               // "from" nodes of the whole graph
   std::vector<std::vector<uint64_t>> rows;               // sources of each "to" node's edges
   std::vector<uint64_t> edge_rows;                       // by slot; empty: edge row == slot
   bool wide = false;                                     // 64-bit arrays
-  std::vector<std::pair<std::string, Tensor>> features;  // of edges, by edge row
+  std::vector<std::pair<std::string, Tensor>> features;  // edge features, by edge row
 
   std::shared_ptr<const Partition> Build() const;
 };

@@ -102,7 +102,7 @@ bool IsServing(ServedGraphFixture& served, size_t daemon) {
   return control->Status().state == "ready";
 }
 
-// From a thread of its own: an event loop may be on this one.
+// Runs on a thread of its own, since this one may have an event loop.
 ServerStatus StatusOf(ServedGraphFixture& served, size_t daemon) {
   ServerStatus status;
   std::thread([&] {
@@ -226,7 +226,7 @@ TEST(Failures, ATrainerThatGaveUpNoLongerWaitsInTheBarrier) {
   Options options = served.TrainerOptions(Transport::kAuto, 0, 2);
   options.timeout = std::chrono::milliseconds(200);
   auto first = Initialize(options);
-  for (int i = 0; i < 2; i++) {  // and may try again
+  for (int i = 0; i < 2; i++) {  // the client may try again
     try {
       first->Barrier();
       ADD_FAILURE();

@@ -106,7 +106,7 @@ TEST(PushMemory, NeitherSideCanTakeItAwayFromTheOther) {
               ErrorCode::kInvalid, "another version");
 }
 
-// How many memories for pushes this process has mapped.
+// Counts the memories for pushes that this process has mapped.
 int Mapped() {
   int count = 0;
   std::ifstream maps("/proc/self/maps");
@@ -177,7 +177,7 @@ class Client {
     });
   }
 
-  // From now on, until LetGo, the daemon takes pushes and does not do them.
+  // Makes the daemon accept pushes without applying them, until LetGo.
   void Hold() {
     const std::string name = "held-" + std::to_string(++holds_);
     Call([&](wire::Session::Client& session) {
@@ -329,7 +329,7 @@ TEST_F(PushMemoryOfDaemons, ACallThatWasGivenUpKeepsItsPartWhileTheDaemonMayRead
   std::thread writer([&] { EXPECT_NO_THROW(b.Write(UpTo(64), Same(64, 3))); });
   ::usleep(300'000);
   holder->LetGo();
-  writer.join();  // what was pushed before is done, too
+  writer.join();  // earlier pushes are done, too
   ExpectSame(b, 0, 64, 3);
   ExpectSame(a, 0, 64, 2);
 }

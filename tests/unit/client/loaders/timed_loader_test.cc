@@ -11,7 +11,7 @@
 #include "graphd/temporal_sampler.h"
 #include "tests/unit/client/batch_checks.h"
 #include "tests/unit/client/expect_error.h"
-#include "tests/unit/client/pick_graph.h"
+#include "tests/unit/client/sampling_graph.h"
 
 namespace graphd::testing {
 namespace {
@@ -20,13 +20,13 @@ using ::testing::IsEmpty;
 using Ids = std::vector<int64_t>;
 using Event = std::pair<int64_t, int64_t>;  // node, time
 
-class TimedLoader : public ServedPickGraph {
+class TimedLoader : public ServedSamplingGraph {
  protected:
   // Returns 90 papers and 30 authors, most of them several times, with pairwise different times.
   static std::vector<Ids> Nodes() {
     std::vector<Ids> nids(2);
-    for (int64_t i = 0; i < 30; i++) nids[0].push_back(i * 7 % kPickAuthors % 11);
-    for (int64_t i = 0; i < 90; i++) nids[1].push_back(i * i % kPickPapers);
+    for (int64_t i = 0; i < 30; i++) nids[0].push_back(i * 7 % kSamplingAuthors % 11);
+    for (int64_t i = 0; i < 90; i++) nids[1].push_back(i * i % kSamplingPapers);
     return nids;
   }
   static std::vector<Ids> Times() {

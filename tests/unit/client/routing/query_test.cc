@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about edges: against the graph as it was before it was cut, standalone, mapped and over
-// TCP.
+// Questions about edges, standalone, mapped and over TCP: the answers match the graph before it was
+// partitioned.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, QueriesOfDaemons, ::testing::Values(kMapped, kOve
 
 TEST_P(QueriesOfDaemons, IndexesAreMadeOnceAndShownInTheStatus) {
   auto control = ControlClient::ConnectUnix(served_->socket_path(0), std::chrono::seconds(5));
-  // What a trainer asked for is there for the next.
+  // An index that one trainer asked for exists for the next.
   const auto bytes_after_one = [&] {
     const DistGraph graph = Graph();
     graph.OutDegrees(std::vector<int64_t>{0}, graph.schema().EdgeTypeIdOf("cites"));

@@ -59,7 +59,7 @@ class SparsePartition : public ::testing::Test {
   std::unique_ptr<GraphAccess> access_;
 };
 
-TEST_F(SparsePartition, IsSampledWithColumnsThatItDoesNotHave) {
+TEST_F(SparsePartition, IsSampledByColumnsThatItLacks) {
   ASSERT_GE(empty_, 0);
   std::vector<int64_t> ids(kNodes), times(kNodes);
   std::vector<double> whens(kNodes, 1e9);
@@ -69,8 +69,8 @@ TEST_F(SparsePartition, IsSampledWithColumnsThatItDoesNotHave) {
        {SamplingMethod::kWeighted, SamplingMethod::kTopK, SamplingMethod::kLabor,
         SamplingMethod::kTemporalUniform, SamplingMethod::kTemporalRecent}) {
     for (Direction direction : {Direction::kIn, Direction::kOut}) {
-      const SamplingRule pick{0, direction, method, kAllNeighbors, false, "weight"};
-      const auto found = access_->Hop(std::span(&seeds, 1), std::span(&pick, 1), {});
+      const SamplingRule rule{0, direction, method, kAllNeighbors, false, "weight"};
+      const auto found = access_->Hop(std::span(&seeds, 1), std::span(&rule, 1), {});
       EXPECT_EQ(found[0].indptr.size(), ids.size() + 1);
       EXPECT_EQ(found[0].neighbors.size(), static_cast<size_t>(kNodes - 1));
     }

@@ -79,18 +79,17 @@ TEST_P(Labor, SeedsShareNeighborsAndRowsAreExact) {
   }
 }
 
-// Returns how often each in-edge of the first ten seeds was sampled in `batches` batches:
-// [row][place].
+// How often each in-edge of the first ten seeds was sampled in `batches` batches: [row][place].
 std::vector<std::vector<uint64_t>> Hits(const DistGraph& graph, std::span<const int64_t> seeds,
                                         const std::string& column, uint64_t batches) {
-  SamplingRule pick{0, Direction::kIn, SamplingMethod::kUniform, kAllNeighbors};
+  SamplingRule rule{0, Direction::kIn, SamplingMethod::kUniform, kAllNeighbors};
   const HopSeeds ten{seeds.first(10)};
-  const auto all = SampleHop(graph, std::span(&ten, 1), std::span(&pick, 1), {0, 0, true, {}});
-  pick = {0, Direction::kIn, SamplingMethod::kLabor, kFanout, false, column};
+  const auto all = SampleHop(graph, std::span(&ten, 1), std::span(&rule, 1), {0, 0, true, {}});
+  rule = {0, Direction::kIn, SamplingMethod::kLabor, kFanout, false, column};
   std::vector<std::vector<uint64_t>> hits(10, std::vector<uint64_t>(kDegree, 0));
   for (uint64_t seed = 0; seed < batches; seed++) {
     const auto some =
-        SampleHop(graph, std::span(&ten, 1), std::span(&pick, 1), {seed, 0, true, {}});
+        SampleHop(graph, std::span(&ten, 1), std::span(&rule, 1), {seed, 0, true, {}});
     for (size_t v = 0; v < 10; v++) {
       const auto row = std::span(all[0].edge_ids).subspan(v * kDegree, kDegree);
       for (size_t k = v * kFanout; k < (v + 1) * kFanout; k++) {

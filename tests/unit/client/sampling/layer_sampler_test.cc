@@ -12,7 +12,7 @@
 #include "base/index.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/client/batch_checks.h"
-#include "tests/unit/client/pick_graph.h"
+#include "tests/unit/client/sampling_graph.h"
 #include "tests/unit/sampling/chi_square.h"
 
 namespace graphd::testing {
@@ -150,7 +150,7 @@ TEST_P(SmallLayers, NegativeWeightsAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(OverPartitions, SmallLayers, ::testing::Values(2, 3));
 
-class Layers : public ServedPickGraph {
+class Layers : public ServedSamplingGraph {
  protected:
   static BatchRequest Request() {
     BatchRequest request{{{3, 17, 3}, {1, 9, 30}}, 8};
@@ -251,7 +251,7 @@ TEST_F(Layers, BadRequestsAreRefused) {
   EXPECT_THROW(LayerSampler(too_many, {}).Sample(*alone_, {{0}}, 1), Error);
   EXPECT_THROW(LayerSampler({3}, {"nothing"}).Sample(*alone_, {{0}}, 1), Error);
   EXPECT_THROW(LayerSampler({3}, {"time"}).Sample(*alone_, {{0}}, 1), Error);
-  EXPECT_THROW(LayerSampler({3}).Sample(*alone_, {{kPickAuthors}}, 1), Error);
+  EXPECT_THROW(LayerSampler({3}).Sample(*alone_, {{kSamplingAuthors}}, 1), Error);
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include "base/index.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/client/batch_checks.h"
-#include "tests/unit/client/pick_graph.h"
+#include "tests/unit/client/sampling_graph.h"
 
 namespace graphd::testing {
 namespace {
 
-class Shadow : public ServedPickGraph {
+class Shadow : public ServedSamplingGraph {
  protected:
   static BatchRequest Request() {
     BatchRequest request{{{3, 17, 3}, {1, 9, 30}}, 8};
@@ -91,9 +91,10 @@ TEST_F(Shadow, TheBlockIsInducedByAllNodesThatTheHopsFound) {
   }
 }
 
-TEST_F(Shadow, WithoutHopsTheBlockIsTheSubgraphOfTheSeeds) {
-  std::vector<int64_t> papers(kPickPapers);
-  for (size_t i = 0; i < papers.size(); i++) papers[i] = kPickPapers - 1 - static_cast<int64_t>(i);
+TEST_F(Shadow, WithoutHopsItIsTheSeedsOwnSubgraph) {
+  std::vector<int64_t> papers(kSamplingPapers);
+  for (size_t i = 0; i < papers.size(); i++)
+    papers[i] = kSamplingPapers - 1 - static_cast<int64_t>(i);
   const BatchRequest request{{{}, papers}, 1};
   const MiniBatch batch =
       ShadowSampler(std::vector<int>{}, {.edge_ids = true}).Sample(*alone_, request);
@@ -122,7 +123,7 @@ TEST_F(Shadow, SubgraphsAreTheSameForEveryTransport) {
 
 TEST_F(Shadow, BadRequestsAreRefused) {
   EXPECT_THROW(ShadowSampler({3, -2}), Error);
-  EXPECT_THROW(ShadowSampler({3, 2}).Sample(*alone_, {{kPickAuthors}}, 1), Error);
+  EXPECT_THROW(ShadowSampler({3, 2}).Sample(*alone_, {{kSamplingAuthors}}, 1), Error);
   EXPECT_THROW(ShadowSampler(std::vector<int>{}).Sample(*alone_, {{0}, {-1}}, 1), Error);
   EXPECT_THROW(ShadowSampler({3, 2}, {.column = "nothing"}).Sample(*alone_, {{0}}, 1), Error);
 }

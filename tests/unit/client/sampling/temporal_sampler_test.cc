@@ -12,12 +12,12 @@
 #include "base/index.h"
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/client/batch_checks.h"
-#include "tests/unit/client/pick_graph.h"
+#include "tests/unit/client/sampling_graph.h"
 
 namespace graphd::testing {
 namespace {
 
-class Temporal : public ServedPickGraph {
+class Temporal : public ServedSamplingGraph {
  protected:
   // Returns seeds of both types; paper 1 occurs three times, twice at the same time.
   static BatchRequest Request() {
@@ -175,17 +175,17 @@ TEST_F(Temporal, EqualSeedsHaveSeparateReproducibleTrees) {
   request.seed_times = {{}, std::vector<int64_t>(40, 100)};
   const MiniBatch batch = sampler.Sample(*alone_, request);
   const BlockEdges& edges = batch.blocks[1].edges[2];
-  std::set<std::set<int64_t>> picks;
+  std::set<std::set<int64_t>> samples;
   for (size_t v = 0; v < 40; v++) {
-    picks.insert(
+    samples.insert(
         {edges.edge_ids.begin() + edges.indptr[v], edges.edge_ids.begin() + edges.indptr[v + 1]});
   }
-  EXPECT_GT(picks.size(), 5u);
+  EXPECT_GT(samples.size(), 5u);
   ExpectSameBatch(batch, sampler.Sample(*alone_, request));
 }
 
-TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysSampled) {
-  RawGraph raw = PickGraph();
+TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysThere) {
+  RawGraph raw = SamplingGraph();
   raw.edges[3].features.clear();
   const ServedGraphFixture files(raw, {}, 2);
   const DistGraph graph(Initialize(files.StandaloneOptions()));
@@ -218,7 +218,7 @@ TEST_F(Temporal, BadRequestsAreRefused) {
   EXPECT_EQ(code_of([] { TemporalSampler({2, -3}, {"time"}); }), ErrorCode::kInvalid);
   EXPECT_EQ(code_of([] { TemporalSampler({2, 2}, {"time", true, true}); }), ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto&) {}, "nothing"), ErrorCode::kNotFound);
-  EXPECT_EQ(with([](auto& r) { r.seeds[1][0] = kPickPapers; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& r) { r.seeds[1][0] = kSamplingPapers; }), ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto& r) { r.seeds[1].push_back(2); }), ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto& r) { r.seed_times = r.seed_times = {{1}, {2}}; }), ErrorCode::kInvalid);
   EXPECT_EQ(with([](auto& r) { r.seed_times.push_back({}), r.seed_times.push_back({}); }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/client/pick_graph.h"
+#include "tests/unit/client/sampling_graph.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ double When(uint64_t i) { return static_cast<double>(Mix64(i + 3000) % 40) / 4; 
 
 }  // namespace
 
-void AddPickColumns(RawGraph& graph) {
+void AddSamplingColumns(RawGraph& graph) {
   for (RawEdges& edges : graph.edges) {
     if (edges.stored() == 0) continue;
     Tensor w = Tensor::Empty(DType::kFloat32, {edges.stored()});
@@ -38,9 +38,9 @@ void AddPickColumns(RawGraph& graph) {
   }
 }
 
-RawGraph PickGraph() {
-  RawGraph graph = TypedGraph(kPickAuthors, kPickPapers, 11);
-  AddPickColumns(graph);
+RawGraph SamplingGraph() {
+  RawGraph graph = TypedGraph(kSamplingAuthors, kSamplingPapers, 11);
+  AddSamplingColumns(graph);
   return graph;
 }
 
@@ -76,40 +76,40 @@ std::vector<std::vector<KnownEdge>> KnownEdges(const RawGraph& raw, const DistGr
   return known;
 }
 
-std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& pick,
+std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& rule,
                                 int64_t seed, int64_t time, double when,
                                 const std::vector<int64_t>& exclude) {
   std::vector<KnownEdge> eligible;
-  const bool temporal = pick.method == SamplingMethod::kTemporalUniform ||
-                        pick.method == SamplingMethod::kTemporalRecent;
+  const bool temporal = rule.method == SamplingMethod::kTemporalUniform ||
+                        rule.method == SamplingMethod::kTemporalRecent;
   for (const KnownEdge& edge : edges) {
-    if ((pick.direction == Direction::kIn ? edge.dst : edge.src) != seed) continue;
+    if ((rule.direction == Direction::kIn ? edge.dst : edge.src) != seed) continue;
     if (std::find(exclude.begin(), exclude.end(), edge.id) != exclude.end()) continue;
     if (temporal) {
-      const bool equal = pick.column == "time" ? edge.time == time : edge.when == when;
-      const bool before = pick.column == "time" ? edge.time < time : edge.when < when;
-      if (!before && !(equal && pick.inclusive)) continue;
-    } else if (pick.method != SamplingMethod::kTopK) {
-      if (pick.column == "w" && edge.w == 0) continue;
-      if (pick.column == "mask" && !edge.mask) continue;
+      const bool equal = rule.column == "time" ? edge.time == time : edge.when == when;
+      const bool before = rule.column == "time" ? edge.time < time : edge.when < when;
+      if (!before && !(equal && rule.inclusive)) continue;
+    } else if (rule.method != SamplingMethod::kTopK) {
+      if (rule.column == "w" && edge.w == 0) continue;
+      if (rule.column == "mask" && !edge.mask) continue;
     }
     eligible.push_back(edge);
   }
   return eligible;
 }
 
-std::unique_ptr<ServedGraphFixture> ServedPickGraph::served_;
-std::unique_ptr<DistGraph> ServedPickGraph::alone_;
-std::vector<std::vector<KnownEdge>> ServedPickGraph::known_;
+std::unique_ptr<ServedGraphFixture> ServedSamplingGraph::served_;
+std::unique_ptr<DistGraph> ServedSamplingGraph::alone_;
+std::vector<std::vector<KnownEdge>> ServedSamplingGraph::known_;
 
-void ServedPickGraph::SetUpTestSuite() {
-  served_ = std::make_unique<ServedGraphFixture>(PickGraph(),
+void ServedSamplingGraph::SetUpTestSuite() {
+  served_ = std::make_unique<ServedGraphFixture>(SamplingGraph(),
                                                  std::vector<std::vector<int>>{{0, 2}, {1}}, 3);
   alone_ = std::make_unique<DistGraph>(Initialize(served_->StandaloneOptions()));
-  known_ = KnownEdges(PickGraph(), *alone_);
+  known_ = KnownEdges(SamplingGraph(), *alone_);
 }
 
-void ServedPickGraph::TearDownTestSuite() {
+void ServedSamplingGraph::TearDownTestSuite() {
   alone_.reset();
   served_.reset();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is picked over several partitions has the distribution that it would have in one: by
-// enumeration on a small node, by chi-square on a hub.
+// Samples over several partitions have the same distribution as over one: by enumeration on a small
+// node, by chi-square on a hub.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr size_t kNear = 6, kHubDegree = 2000, kTrials = 40000;
 constexpr int kFanout = 2;
 
 // Node 0 with edges from and to each of 1..6, and node 7, a hub, with edges from and to each of
-// 8..2007. Columns as above, by the other end; of the hub's edges cyclic.
+// 8..2007. Columns as above, by the other end, cyclic for the hub's edges.
 RawGraph Stars() {
   EdgeList list;
   for (uint32_t i = 0; i < kNear; i++) list.push_back({1 + i, 0});
@@ -44,7 +44,7 @@ RawGraph Stars() {
   return graph;
 }
 
-class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>> {
+class SamplingDistributions : public ::testing::TestWithParam<std::tuple<int, Direction>> {
  protected:
   static void SetUpTestSuite() {
     for (int parts : {2, 3}) {
@@ -70,16 +70,16 @@ class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>
   int64_t NewId(int64_t original) const {
     return std::find(orig_.begin(), orig_.end(), original) - orig_.begin();
   }
-  SamplingRule Pick(SamplingMethod method, bool replace = false, std::string column = "") const {
+  SamplingRule Rule(SamplingMethod method, bool replace = false, std::string column = "") const {
     return {0, std::get<1>(GetParam()), method, kFanout, replace, std::move(column)};
   }
 
-  // What node 0's trials picked, as places 0..5; each trial has a stream of its own.
-  Counts Trials(const SamplingRule& pick, bool as_sets, int64_t time = 0,
+  // Counts the samples of node 0, as places 0..5; each trial has a stream of its own.
+  Counts Trials(const SamplingRule& rule, bool as_sets, int64_t time = 0,
                 const std::vector<std::vector<int64_t>>& exclude = {}) const {
-    return Outcomes(NewId(0), 1, pick, kTrials, as_sets, time, exclude);
+    return Outcomes(NewId(0), 1, rule, kTrials, as_sets, time, exclude);
   }
-  Counts Outcomes(int64_t node, int64_t first, const SamplingRule& pick, size_t trials,
+  Counts Outcomes(int64_t node, int64_t first, const SamplingRule& rule, size_t trials,
                   bool as_sets, int64_t time = 0,
                   const std::vector<std::vector<int64_t>>& exclude = {}) const {
     const std::vector<int64_t> ids(trials, node), times(trials, time);
@@ -87,7 +87,7 @@ class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>
     std::iota(streams.begin(), streams.end(), 0);
     const HopSeeds seeds{ids, streams, times};
     const auto result =
-        SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {5, 0, false, exclude});
+        SampleHop(graph(), std::span(&seeds, 1), std::span(&rule, 1), {5, 0, false, exclude});
     return Count(result[0], first, as_sets);
   }
   Counts Count(const Neighbors& result, int64_t first, bool as_sets) const {
@@ -103,14 +103,14 @@ class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>
     }
     return counts;
   }
-  // The ids of node 0's edges with some of its neighbours.
+  // Returns the ids of node 0's edges with some of its neighbours.
   std::vector<std::vector<int64_t>> EdgesWith(const std::set<int64_t>& neighbors) const {
-    SamplingRule pick = Pick(SamplingMethod::kUniform);
-    pick.fanout = kAllNeighbors;
+    SamplingRule rule = Rule(SamplingMethod::kUniform);
+    rule.fanout = kAllNeighbors;
     const int64_t id = NewId(0);
     const HopSeeds seeds{std::span(&id, 1)};
     const auto all =
-        SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {0, 0, true, {}});
+        SampleHop(graph(), std::span(&seeds, 1), std::span(&rule, 1), {0, 0, true, {}});
     std::vector<std::vector<int64_t>> edges(1);
     for (size_t k = 0; k < all[0].neighbors.size(); k++) {
       if (neighbors.contains(orig_[static_cast<size_t>(all[0].neighbors[k])])) {
@@ -126,69 +126,69 @@ class Distributions : public ::testing::TestWithParam<std::tuple<int, Direction>
   std::vector<int64_t> orig_;
 };
 
-std::map<int, std::unique_ptr<ServedGraphFixture>> Distributions::files_;
-std::map<int, std::unique_ptr<DistGraph>> Distributions::graphs_;
+std::map<int, std::unique_ptr<ServedGraphFixture>> SamplingDistributions::files_;
+std::map<int, std::unique_ptr<DistGraph>> SamplingDistributions::graphs_;
 
 std::vector<double> Doubles(const auto& values) { return {values.begin(), values.end()}; }
 
-TEST_P(Distributions, UniformSetsAndSequencesAreEquallyLikely) {
-  ExpectDistribution(Trials(Pick(SamplingMethod::kUniform), true),
+TEST_P(SamplingDistributions, UniformSetsAndSequencesAreEquallyLikely) {
+  ExpectDistribution(Trials(Rule(SamplingMethod::kUniform), true),
                      UniformSets({0, 1, 2, 3, 4, 5}, kFanout), "sets");
-  ExpectDistribution(Trials(Pick(SamplingMethod::kUniform, true), false),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kUniform, true), false),
                      Successive(std::vector<double>(kNear, 1), kFanout, true), "sequences");
 }
 
-TEST_P(Distributions, ExcludedEdgesLeaveTheOthersEquallyLikely) {
+TEST_P(SamplingDistributions, ExcludedEdgesLeaveTheOthersEquallyLikely) {
   const auto exclude = EdgesWith({2, 5});
-  ExpectDistribution(Trials(Pick(SamplingMethod::kUniform), true, 0, exclude),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kUniform), true, 0, exclude),
                      UniformSets({0, 2, 3, 5}, kFanout), "sets");
   std::vector<double> left{3, 0, 0, 2, 0, 0.5};
-  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, true, "p"), false, 0, exclude),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, true, "p"), false, 0, exclude),
                      Successive(left, kFanout, true), "weighted sequences");
-  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, false, "p"), true, 0, exclude),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, false, "p"), true, 0, exclude),
                      AsSets(Successive(left, kFanout, false)), "weighted sets");
 }
 
-TEST_P(Distributions, WeightedPicksAreSuccessiveDraws) {
+TEST_P(SamplingDistributions, WeightedSamplingsAreSuccessiveDraws) {
   const auto weights = Doubles(kWeights), mask = Doubles(kMask);
-  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, false, "p"), true),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, false, "p"), true),
                      AsSets(Successive(weights, kFanout, false)), "weighted sets");
-  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, true, "p"), false),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, true, "p"), false),
                      Successive(weights, kFanout, true), "weighted sequences");
-  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, false, "mask"), true),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, false, "mask"), true),
                      UniformSets({0, 2, 3, 5}, kFanout), "masked sets");
-  ExpectDistribution(Trials(Pick(SamplingMethod::kWeighted, true, "mask"), false),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, true, "mask"), false),
                      Successive(mask, kFanout, true), "masked sequences");
 }
 
-TEST_P(Distributions, TemporalPicksAreUniformAmongOlderEdges) {
-  ExpectDistribution(Trials(Pick(SamplingMethod::kTemporalUniform, false, "time"), true, 5),
+TEST_P(SamplingDistributions, TemporalSamplesAreUniformAmongOlderEdges) {
+  ExpectDistribution(Trials(Rule(SamplingMethod::kTemporalUniform, false, "time"), true, 5),
                      UniformSets({1, 2, 3, 5}, kFanout), "sets");
-  ExpectDistribution(Trials(Pick(SamplingMethod::kTemporalUniform, true, "time"), false, 5),
+  ExpectDistribution(Trials(Rule(SamplingMethod::kTemporalUniform, true, "time"), false, 5),
                      Successive({0, 1, 1, 1, 0, 1}, kFanout, true), "sequences");
 }
 
-TEST_P(Distributions, LaborSetsAreEquallyLikelyOverBatches) {
+TEST_P(SamplingDistributions, LaborSetsAreEquallyLikelyOverBatches) {
   Counts counts;
   const int64_t id = NewId(0);
   const HopSeeds seeds{std::span(&id, 1)};
-  const SamplingRule pick = Pick(SamplingMethod::kLabor);
+  const SamplingRule rule = Rule(SamplingMethod::kLabor);
   for (uint64_t seed = 0; seed < kTrials / 2; seed++) {
     const auto result =
-        SampleHop(graph(), std::span(&seeds, 1), std::span(&pick, 1), {seed, 0, false, {}});
+        SampleHop(graph(), std::span(&seeds, 1), std::span(&rule, 1), {seed, 0, false, {}});
     for (const auto& [outcome, count] : Count(result[0], 1, true)) counts[outcome] += count;
   }
   ExpectDistribution(counts, UniformSets({0, 1, 2, 3, 4, 5}, kFanout), "sets");
 }
 
-TEST_P(Distributions, HubsArePickedEvenly) {
+TEST_P(SamplingDistributions, NeighborsOfHubsAreEquallyLikely) {
   for (bool replace : {false, true}) {
-    SamplingRule pick = Pick(SamplingMethod::kUniform, replace);
+    SamplingRule rule = Rule(SamplingMethod::kUniform, replace);
     for (int fanout : {10, 900}) {
-      pick.fanout = fanout;
+      rule.fanout = fanout;
       const size_t trials = fanout == 10 ? 20000 : 300;
       std::vector<uint64_t> hits(kHubDegree, 0);
-      for (const auto& [outcome, count] : Outcomes(NewId(7), 8, pick, trials, false)) {
+      for (const auto& [outcome, count] : Outcomes(NewId(7), 8, rule, trials, false)) {
         for (uint64_t place : outcome) hits[place] += count;
       }
       const double share = replace ? 0 : static_cast<double>(fanout) / kHubDegree;
@@ -197,7 +197,7 @@ TEST_P(Distributions, HubsArePickedEvenly) {
   }
 }
 
-TEST_P(Distributions, AHubsNeighborsComeByTheirWeights) {
+TEST_P(SamplingDistributions, NeighborsOfHubsFollowTheirWeights) {
   Probabilities expected;
   double total = 0;
   for (size_t i = 0; i < kHubDegree; i++) total += static_cast<double>(kWeights[i % kNear]);
@@ -206,19 +206,18 @@ TEST_P(Distributions, AHubsNeighborsComeByTheirWeights) {
     expected[{i}] = static_cast<double>(kWeights[i % kNear]) / total;
   }
   for (bool replace : {false, true}) {
-    SamplingRule pick = Pick(SamplingMethod::kWeighted, replace, "p");
-    pick.fanout = 1;
-    ExpectDistribution(Outcomes(NewId(7), 8, pick, 100000, false), expected, "hub");
+    SamplingRule rule = Rule(SamplingMethod::kWeighted, replace, "p");
+    rule.fanout = 1;
+    ExpectDistribution(Outcomes(NewId(7), 8, rule, 100000, false), expected, "hub");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OverPartitions, Distributions,
+INSTANTIATE_TEST_SUITE_P(OverPartitions, SamplingDistributions,
                          ::testing::Combine(::testing::Values(2, 3),
                                             ::testing::Values(Direction::kIn, Direction::kOut)),
-                         [](const auto& pick_case) {
-                           const bool in = std::get<1>(pick_case.param) == Direction::kIn;
-                           return std::to_string(std::get<0>(pick_case.param)) +
-                                  (in ? "In" : "Out");
+                         [](const auto& info) {
+                           const bool in = std::get<1>(info.param) == Direction::kIn;
+                           return std::to_string(std::get<0>(info.param)) + (in ? "In" : "Out");
                          });
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way of picking edges, in and out, of a typed graph in three partitions: against the edges
-// as they are known, and the same however the partitions are reached.
+// Every sampling rule, in both directions, on a typed graph in three partitions: the results match
+// the known edges and are the same over every transport.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,19 +11,20 @@
 #include "base/rng.h"
 #include "graphd/samplers.h"
 #include "tests/support/served_graph_fixture.h"
-#include "tests/unit/client/pick_graph.h"
+#include "tests/unit/client/sampling_graph.h"
 
 namespace graphd::testing {
 namespace {
 
 const std::vector<int64_t> kNoEdges;
 
-// Every method, with every kind of column that it takes. Etype and direction are to be set.
-std::vector<SamplingRule> EveryPick() {
-  std::vector<SamplingRule> picks;
+// Returns a rule for every method with every kind of column that it takes. The caller sets edge
+// type and direction.
+std::vector<SamplingRule> EveryRule() {
+  std::vector<SamplingRule> rules;
   const auto add = [&](SamplingMethod method, int fanout, bool replace, const char* column,
                        bool largest = true, bool inclusive = false) {
-    picks.push_back({0, Direction::kIn, method, fanout, replace, column, largest, inclusive});
+    rules.push_back({0, Direction::kIn, method, fanout, replace, column, largest, inclusive});
   };
   for (int fanout : {kAllNeighbors, 0, 1, 3, 1000}) {
     add(SamplingMethod::kUniform, fanout, false, "");
@@ -46,7 +47,7 @@ std::vector<SamplingRule> EveryPick() {
   add(SamplingMethod::kWeighted, 6, true, "mask");
   add(SamplingMethod::kTemporalUniform, 6, true, "time");
   add(SamplingMethod::kTemporalUniform, 6, true, "when", true, true);
-  return picks;
+  return rules;
 }
 
 double Value(const KnownEdge& edge, const std::string& column) {
@@ -55,7 +56,7 @@ double Value(const KnownEdge& edge, const std::string& column) {
   return column == "time" ? static_cast<double>(edge.time) : edge.when;
 }
 
-class PickMethods : public ServedPickGraph {
+class SamplingMethods : public ServedSamplingGraph {
  protected:
   void SetUp() override {
     CounterRng random(3);
@@ -80,25 +81,25 @@ class PickMethods : public ServedPickGraph {
   static DistGraph Connected(Transport transport) {
     return DistGraph(Initialize(served_->TrainerOptions(transport)), "hubs");
   }
-  // Every pick on every edge type that has edges.
-  static std::vector<SamplingRule> PicksOf(Direction direction) {
+  // Returns every rule for every edge type that has edges.
+  static std::vector<SamplingRule> RulesOf(Direction direction) {
     std::vector<SamplingRule> all;
     for (EdgeTypeId e = 1; e < 4; e++) {
-      for (SamplingRule pick : EveryPick()) {
-        pick.etype = e;
-        pick.direction = direction;
-        all.push_back(pick);
+      for (SamplingRule rule : EveryRule()) {
+        rule.etype = e;
+        rule.direction = direction;
+        all.push_back(rule);
       }
     }
     return all;
   }
-  std::vector<Neighbors> Hop(const DistGraph& graph, std::span<const SamplingRule> picks,
+  std::vector<Neighbors> Hop(const DistGraph& graph, std::span<const SamplingRule> rules,
                              bool excluding) const {
     HopOptions options{77, 1, true, {}};
     if (excluding) options.exclude = exclude_;
-    return SampleHop(graph, seeds_, picks, options);
+    return SampleHop(graph, seeds_, rules, options);
   }
-  void ExpectRight(const SamplingRule& pick, const Neighbors& result, bool excluding) const;
+  void ExpectRight(const SamplingRule& rule, const Neighbors& result, bool excluding) const;
 
   std::vector<int64_t> ids_[2], streams_[2], times_[2];
   std::vector<double> whens_[2];
@@ -106,73 +107,73 @@ class PickMethods : public ServedPickGraph {
   std::vector<std::vector<int64_t>> exclude_;
 };
 
-void PickMethods::ExpectRight(const SamplingRule& pick, const Neighbors& result,
-                              bool excluding) const {
+void SamplingMethods::ExpectRight(const SamplingRule& rule, const Neighbors& result,
+                                  bool excluding) const {
   const Schema& schema = alone_->schema();
-  const bool in = pick.direction == Direction::kIn;
-  const size_t t = Index(in ? schema.dst_type(pick.etype) : schema.src_type(pick.etype));
+  const bool in = rule.direction == Direction::kIn;
+  const size_t t = Index(in ? schema.dst_type(rule.etype) : schema.src_type(rule.etype));
   SCOPED_TRACE(::testing::Message()
-               << "etype " << pick.etype << (in ? " in" : " out") << " method "
-               << static_cast<int>(pick.method) << " fanout " << pick.fanout << " replace "
-               << pick.replace << " column '" << pick.column << "' largest " << pick.largest
-               << " inclusive " << pick.inclusive << " excluding " << excluding);
+               << "etype " << rule.etype << (in ? " in" : " out") << " method "
+               << static_cast<int>(rule.method) << " fanout " << rule.fanout << " replace "
+               << rule.replace << " column '" << rule.column << "' largest " << rule.largest
+               << " inclusive " << rule.inclusive << " excluding " << excluding);
   ASSERT_EQ(result.indptr.size(), ids_[t].size() + 1);
   ASSERT_EQ(result.neighbors.size(), Index(result.indptr.back()));
   ASSERT_EQ(result.edge_ids.size(), result.neighbors.size());
   for (size_t i = 0; i < ids_[t].size(); i++) {
-    auto eligible = Eligible(known_[Index(pick.etype)], pick, ids_[t][i], times_[t][i],
-                             whens_[t][i], excluding ? exclude_[Index(pick.etype)] : kNoEdges);
+    auto eligible = Eligible(known_[Index(rule.etype)], rule, ids_[t][i], times_[t][i],
+                             whens_[t][i], excluding ? exclude_[Index(rule.etype)] : kNoEdges);
     std::vector<int64_t> allowed, got;
     for (const KnownEdge& edge : eligible) allowed.push_back(edge.id);
     for (size_t k = Index(result.indptr[i]); k < Index(result.indptr[i + 1]); k++) {
       const int64_t id = result.edge_ids[k];
       ASSERT_TRUE(std::binary_search(allowed.begin(), allowed.end(), id)) << "edge " << id;
-      const KnownEdge& edge = known_[Index(pick.etype)][Index(id)];
+      const KnownEdge& edge = known_[Index(rule.etype)][Index(id)];
       ASSERT_EQ(result.neighbors[k], in ? edge.src : edge.dst);
       got.push_back(id);
     }
-    const size_t fanout = pick.fanout < 0 ? SIZE_MAX : Index(pick.fanout);
-    if (pick.replace) {
+    const size_t fanout = rule.fanout < 0 ? SIZE_MAX : Index(rule.fanout);
+    if (rule.replace) {
       ASSERT_EQ(got.size(), allowed.empty() ? 0 : fanout) << "seed " << ids_[t][i];
       continue;
     }
     ASSERT_EQ(got.size(), std::min(fanout, allowed.size())) << "seed " << ids_[t][i];
     ASSERT_EQ(std::set<int64_t>(got.begin(), got.end()).size(), got.size()) << "an edge twice";
-    if (pick.method != SamplingMethod::kTopK && pick.method != SamplingMethod::kTemporalRecent)
+    if (rule.method != SamplingMethod::kTopK && rule.method != SamplingMethod::kTemporalRecent)
       continue;
-    const double sign = pick.largest ? -1 : 1;
+    const double sign = rule.largest ? -1 : 1;
     std::stable_sort(eligible.begin(), eligible.end(), [&](const auto& a, const auto& b) {
-      return sign * Value(a, pick.column) < sign * Value(b, pick.column);
+      return sign * Value(a, rule.column) < sign * Value(b, rule.column);
     });
     for (size_t k = 0; k < got.size(); k++) ASSERT_EQ(got[k], eligible[k].id) << "place " << k;
   }
 }
 
-TEST_F(PickMethods, EveryPickGivesWhatItSaysAndNothingElse) {
+TEST_F(SamplingMethods, EveryRuleGivesTheEligibleEdgesOnly) {
   for (Direction direction : {Direction::kIn, Direction::kOut}) {
-    const auto picks = PicksOf(direction);
+    const auto rules = RulesOf(direction);
     for (bool excluding : {false, true}) {
-      const auto results = Hop(*alone_, picks, excluding);
-      for (size_t i = 0; i < picks.size(); i++) ExpectRight(picks[i], results[i], excluding);
+      const auto results = Hop(*alone_, rules, excluding);
+      for (size_t i = 0; i < rules.size(); i++) ExpectRight(rules[i], results[i], excluding);
     }
   }
 }
 
-TEST_F(PickMethods, EveryPickIsTheSameHoweverPartitionsAreReached) {
+TEST_F(SamplingMethods, EveryRuleGivesTheSameEdgesOverEveryTransport) {
   for (Transport transport : {Transport::kAuto, Transport::kUnix, Transport::kTcp}) {
     const DistGraph graph = Connected(transport);
     for (Direction direction : {Direction::kIn, Direction::kOut}) {
-      const auto picks = PicksOf(direction);
+      const auto rules = RulesOf(direction);
       for (bool excluding : {false, true}) {
-        // In pieces: a message holds so many picks at most.
-        for (size_t begin = 0; begin < picks.size(); begin += 50) {
-          const std::span some(picks.data() + begin, std::min<size_t>(50, picks.size() - begin));
+        // In pieces, since the number of rules in a message is limited.
+        for (size_t begin = 0; begin < rules.size(); begin += 50) {
+          const std::span some(rules.data() + begin, std::min<size_t>(50, rules.size() - begin));
           const auto expected = Hop(*alone_, some, excluding);
           const auto results = Hop(graph, some, excluding);
           for (size_t i = 0; i < some.size(); i++) {
-            ASSERT_EQ(results[i].indptr, expected[i].indptr) << "pick " << begin + i;
-            ASSERT_EQ(results[i].neighbors, expected[i].neighbors) << "pick " << begin + i;
-            ASSERT_EQ(results[i].edge_ids, expected[i].edge_ids) << "pick " << begin + i;
+            ASSERT_EQ(results[i].indptr, expected[i].indptr) << "rule " << begin + i;
+            ASSERT_EQ(results[i].neighbors, expected[i].neighbors) << "rule " << begin + i;
+            ASSERT_EQ(results[i].edge_ids, expected[i].edge_ids) << "rule " << begin + i;
           }
         }
       }
@@ -180,18 +181,18 @@ TEST_F(PickMethods, EveryPickIsTheSameHoweverPartitionsAreReached) {
   }
 }
 
-TEST_F(PickMethods, ASeedsPicksDoNotDependOnTheOtherSeeds) {
+TEST_F(SamplingMethods, ASeedsSampleDoesNotDependOnTheOtherSeeds) {
   for (Direction direction : {Direction::kIn, Direction::kOut}) {
-    const auto picks = PicksOf(direction);
-    const auto all = Hop(*alone_, picks, true);
+    const auto rules = RulesOf(direction);
+    const auto all = Hop(*alone_, rules, true);
     for (size_t i = 0; i < ids_[0].size(); i += 9) {
       std::vector<HopSeeds> one;
       for (size_t t = 0; t < 2; t++) {
         one.push_back({std::span(ids_[t]).subspan(i, 1), std::span(streams_[t]).subspan(i, 1),
                        std::span(times_[t]).subspan(i, 1), std::span(whens_[t]).subspan(i, 1)});
       }
-      const auto alone = SampleHop(*alone_, one, picks, {77, 1, true, exclude_});
-      for (size_t k = 0; k < picks.size(); k++) {
+      const auto alone = SampleHop(*alone_, one, rules, {77, 1, true, exclude_});
+      for (size_t k = 0; k < rules.size(); k++) {
         const auto row =
             std::span(all[k].edge_ids)
                 .subspan(Index(all[k].indptr[i]), Index(all[k].indptr[i + 1] - all[k].indptr[i]));
@@ -202,16 +203,16 @@ TEST_F(PickMethods, ASeedsPicksDoNotDependOnTheOtherSeeds) {
   }
 }
 
-TEST_F(PickMethods, BlocksAreTheSameHoweverPartitionsAreReached) {
+TEST_F(SamplingMethods, BlocksAreTheSameOverEveryTransport) {
   std::vector<NeighborSampler> samplers;
-  for (const SamplingRule& pick : EveryPick()) {
-    const bool temporal = pick.method == SamplingMethod::kTemporalUniform ||
-                          pick.method == SamplingMethod::kTemporalRecent;
-    if (temporal || pick.fanout == 1000) continue;
-    const NeighborOptions options{pick.replace, true, pick.method, pick.column, pick.largest};
-    samplers.emplace_back(std::vector<int>{pick.fanout, 2}, options);
+  for (const SamplingRule& rule : EveryRule()) {
+    const bool temporal = rule.method == SamplingMethod::kTemporalUniform ||
+                          rule.method == SamplingMethod::kTemporalRecent;
+    if (temporal || rule.fanout == 1000) continue;
+    const NeighborOptions options{rule.replace, true, rule.method, rule.column, rule.largest};
+    samplers.emplace_back(std::vector<int>{rule.fanout, 2}, options);
     samplers.emplace_back(
-        std::vector<std::vector<int>>{{1, pick.fanout, 2, 0}, {0, 2, pick.fanout}}, options);
+        std::vector<std::vector<int>>{{1, rule.fanout, 2, 0}, {0, 2, rule.fanout}}, options);
   }
   const BatchRequest request{{{3, 1, 4}, {1, 5, 9, 2, 6}}, 5, exclude_, {{1, "feat"}}, {}};
   for (Transport transport : {Transport::kAuto, Transport::kUnix, Transport::kTcp}) {
@@ -239,7 +240,7 @@ TEST_F(PickMethods, BlocksAreTheSameHoweverPartitionsAreReached) {
   }
 }
 
-TEST_F(PickMethods, EdgeTypesHaveFanoutsOfTheirOwn) {
+TEST_F(SamplingMethods, EdgeTypesHaveFanoutsOfTheirOwn) {
   const NeighborSampler sampler(std::vector<std::vector<int>>{{0, 2, 3, kAllNeighbors}},
                                 {.edge_ids = true});
   const MiniBatch batch = sampler.Sample(*alone_, {{0, 1, 2, 3}, {0, 1, 2, 3}}, 1);
@@ -261,12 +262,12 @@ TEST_F(PickMethods, EdgeTypesHaveFanoutsOfTheirOwn) {
       Error);
 }
 
-TEST_F(PickMethods, BadPicksAreRefusedBeforeAnythingIsSent) {
+TEST_F(SamplingMethods, BadRulesAreRefusedBeforeAnythingIsSent) {
   const DistGraph graph = Connected(Transport::kTcp);
-  const auto code_of = [&](const SamplingRule& pick,
+  const auto code_of = [&](const SamplingRule& rule,
                            std::vector<HopSeeds> seeds) -> std::optional<ErrorCode> {
     try {
-      SampleHop(graph, seeds, std::span(&pick, 1));
+      SampleHop(graph, seeds, std::span(&rule, 1));
     } catch (const Error& error) {
       return error.code();
     }
@@ -274,16 +275,16 @@ TEST_F(PickMethods, BadPicksAreRefusedBeforeAnythingIsSent) {
   };
   const SamplingRule good{2, Direction::kIn, SamplingMethod::kTemporalRecent, 3, false, "time"};
   const auto with = [&](auto&& change) {
-    SamplingRule pick = good;
-    change(pick);
-    return code_of(pick, seeds_);
+    SamplingRule rule = good;
+    change(rule);
+    return code_of(rule, seeds_);
   };
-  EXPECT_EQ(with([](auto& p) { p.etype = 4; }), ErrorCode::kInvalid);
-  EXPECT_EQ(with([](auto& p) { p.fanout = -2; }), ErrorCode::kInvalid);
-  EXPECT_EQ(with([](auto& p) { p.replace = true; }), ErrorCode::kInvalid);
-  EXPECT_EQ(with([](auto& p) { p.column = "nothing"; }), ErrorCode::kNotFound);
-  EXPECT_EQ(with([](auto& p) { p.column = ""; }), ErrorCode::kInvalid);
-  EXPECT_EQ(with([](auto& p) { p.method = SamplingMethod::kWeighted; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& r) { r.etype = 4; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& r) { r.fanout = -2; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& r) { r.replace = true; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& r) { r.column = "nothing"; }), ErrorCode::kNotFound);
+  EXPECT_EQ(with([](auto& r) { r.column = ""; }), ErrorCode::kInvalid);
+  EXPECT_EQ(with([](auto& r) { r.method = SamplingMethod::kWeighted; }), ErrorCode::kInvalid);
   std::vector<HopSeeds> seeds = seeds_;
   seeds[1].times = {};
   EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "real times for a column of whole ones";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform picks: every set, or sequence, is equally likely.
+// Uniform sampling: every set, or sequence, is equally likely.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -25,7 +25,7 @@ EdgeSource From(const Partition& partition, const EdgeSet* exclude = nullptr) {
   return {&partition.csc(0), nullptr, nullptr, exclude};
 }
 
-TEST(UniformPick, EverySetIsEquallyLikely) {
+TEST(UniformSampling, EverySetIsEquallyLikely) {
   const auto partition = Star(6).Build();
   for (int fanout = 1; fanout <= 5; fanout++) {
     ExpectDistribution(CountTrials(From(*partition), Uniform(fanout), kDistributionTrials, true),
@@ -33,7 +33,7 @@ TEST(UniformPick, EverySetIsEquallyLikely) {
   }
 }
 
-TEST(UniformPick, EverySequenceWithReplacementIsEquallyLikely) {
+TEST(UniformSampling, EverySequenceWithReplacementIsEquallyLikely) {
   const auto partition = Star(4).Build();
   for (bool arrivals : {false, true}) {
     ExpectDistribution(
@@ -42,7 +42,7 @@ TEST(UniformPick, EverySequenceWithReplacementIsEquallyLikely) {
   }
 }
 
-TEST(UniformPick, WithRacesEverySequenceIsEquallyLikely) {
+TEST(UniformSampling, WithArrivalKeysEverySequenceIsEquallyLikely) {
   for (uint64_t degree : {3, 4, 9}) {  // all of it, a shuffle, and draws
     const auto partition = Star(degree).Build();
     ExpectDistribution(
@@ -51,7 +51,7 @@ TEST(UniformPick, WithRacesEverySequenceIsEquallyLikely) {
   }
 }
 
-TEST(UniformPick, ExcludedEdgesLeaveTheOthersEquallyLikely) {
+TEST(UniformSampling, ExcludedEdgesLeaveTheOthersEquallyLikely) {
   TinyGraph graph = Star(7);
   graph.edge_rows = {6, 5, 4, 3, 2, 1, 0};
   const auto partition = graph.Build();
@@ -70,7 +70,7 @@ TEST(UniformPick, ExcludedEdgesLeaveTheOthersEquallyLikely) {
   }
 }
 
-TEST(UniformPick, AlmostAllOfARowMayBeExcluded) {
+TEST(UniformSampling, AlmostAllOfARowMayBeExcluded) {
   const auto partition = Star(100).Build();
   std::vector<int64_t> rows(98);
   std::iota(rows.begin(), rows.end(), 0);
@@ -87,7 +87,7 @@ TEST(UniformPick, AlmostAllOfARowMayBeExcluded) {
   }
 }
 
-TEST(UniformPick, NothingEligibleGivesNothing) {
+TEST(UniformSampling, ARowWithoutEligibleEdgesGivesNone) {
   const auto partition = Star(5).Build();
   const EdgeSet exclude(std::vector<int64_t>{0, 1, 2, 3, 4});
   for (bool arrivals : {false, true}) {
@@ -101,7 +101,7 @@ TEST(UniformPick, NothingEligibleGivesNothing) {
   }
 }
 
-TEST(UniformPick, FanoutsAtTheEdges) {
+TEST(UniformSampling, ExtremeFanoutsAreHonoured) {
   TinyGraph graph;
   graph.num_sources = 9;
   graph.rows = {{}, {4}, {1, 2, 3}};
@@ -109,10 +109,10 @@ TEST(UniformPick, FanoutsAtTheEdges) {
   EdgePicker picker;
   const std::vector<int64_t> rows{2, -1, 0, 1}, streams{5, 6, 7, 8};
   const auto counts = [&](const SamplingRule& rule) {
-    const size_t picked = picker.Pick(From(*partition), rows, streams, rule, kSomeKey);
-    EXPECT_LE(picked, MaxSampledEdges(partition->csc(0), rows, rule));
-    EXPECT_EQ(picker.slots().size(), picked);
-    EXPECT_EQ(picker.arrival_keys().size(), rule.direction == Direction::kOut ? picked : 0);
+    const size_t sampled = picker.Pick(From(*partition), rows, streams, rule, kSomeKey);
+    EXPECT_LE(sampled, MaxSampledEdges(partition->csc(0), rows, rule));
+    EXPECT_EQ(picker.slots().size(), sampled);
+    EXPECT_EQ(picker.arrival_keys().size(), rule.direction == Direction::kOut ? sampled : 0);
     return std::vector<uint32_t>(picker.counts().begin(), picker.counts().end());
   };
   using Numbers = std::vector<uint32_t>;
@@ -129,8 +129,8 @@ TEST(UniformPick, FanoutsAtTheEdges) {
   EXPECT_THROW(counts(Uniform(-2)), Error);
 }
 
-TEST(UniformPick, MemoryFollowsTheRowAndNotTheFanout) {
-  constexpr uint64_t kDegree = (uint64_t{1} << 20) + 7;  // what was drawn is hashed
+TEST(UniformSampling, MemoryFollowsTheRowAndNotTheFanout) {
+  constexpr uint64_t kDegree = (uint64_t{1} << 20) + 7;  // the drawn edges are hashed
   const auto partition = Star(kDegree).Build();
   EdgePicker picker;
   const std::vector<int64_t> rows{0}, streams{5};
@@ -150,7 +150,7 @@ TinyGraph Mixed() {
   return graph;
 }
 
-TEST(UniformPick, PicksWhatUniformSamplerPicks) {
+TEST(UniformSampling, EqualsUniformSampler) {
   for (bool wide : {false, true}) {
     TinyGraph graph = Mixed();
     graph.wide = wide;
@@ -174,7 +174,7 @@ TEST(UniformPick, PicksWhatUniformSamplerPicks) {
   }
 }
 
-TEST(UniformPick, ARowsPicksDependOnItsStreamAndTheKeyOnly) {
+TEST(UniformSampling, ARowsSampleDependsOnItsStreamAndTheKeyOnly) {
   const auto partition = Mixed().Build();
   const EdgeSet exclude(std::vector<int64_t>{70, 75});
   for (bool arrivals : {false, true}) {
@@ -215,7 +215,7 @@ void ExpectHubIsUniform(uint64_t degree, int fanout, bool replace, bool arrivals
   ExpectUniform(hits, replace ? 1 : 1 - share, "hub");
 }
 
-TEST(UniformPick, HubsArePickedUniformly) {
+TEST(UniformSampling, HubsAreSampledUniformly) {
   for (bool arrivals : {false, true}) {
     ExpectHubIsUniform(50000, 10, false, arrivals, 50000, 50000);
     ExpectHubIsUniform(50000, 10, true, arrivals, 50000, 50000);
@@ -223,7 +223,7 @@ TEST(UniformPick, HubsArePickedUniformly) {
   }
 }
 
-TEST(UniformPick, HubsBeyondTheTrackerArePickedUniformly) {
+TEST(UniformSampling, HubsBeyondTheTrackerAreSampledUniformly) {
   for (bool arrivals : {false, true}) {
     ExpectHubIsUniform(3 << 20, 25, false, arrivals, 20000, 1000);
     ExpectHubIsUniform(3 << 20, 100000, false, arrivals, 5, 1000);

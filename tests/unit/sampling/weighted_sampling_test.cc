@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted picks: successive draws in proportion to weight.
+// Weighted sampling: successive draws in proportion to weight.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,7 +20,7 @@ SamplingRule Weighted(int fanout, bool replace = false, bool arrivals = false) {
   return rule;
 }
 
-// A row of edges with these weights, and what picking from it needs.
+// A row of edges with these weights, and its alias index.
 template <class T>
 class WeightedStar {
  public:
@@ -46,12 +46,12 @@ class WeightedStar {
 
 using Weights = std::vector<double>;
 
-TEST(WeightedPick, SequencesAreSuccessiveDraws) {
+TEST(WeightedSampling, SequencesAreSuccessiveDraws) {
   const std::vector<Weights> rows = {
       {1, 2, 3, 4},                       // keys from the start
       {1, 2, 3, 4, 5, 6, 0.5},            // draws
       {1000, 1, 1, 2, 1, 1, 1, 1, 1, 1},  // draws until the budget ends, then keys
-      {0, 5, 0, 1, 0, 3, 0, 0, 2, 0, 0},  // weights of 0 are never picked
+      {0, 5, 0, 1, 0, 3, 0, 0, 2, 0, 0},  // edges of weight 0 are never sampled
   };
   for (const Weights& weights : rows) {
     const WeightedStar<double> star(weights);
@@ -66,10 +66,10 @@ TEST(WeightedPick, SequencesAreSuccessiveDraws) {
   }
 }
 
-TEST(WeightedPick, ExcludedEdgesCountAsWeightless) {
+TEST(WeightedSampling, ExcludedEdgesCountAsWeightless) {
   // Slots 1 and 4 of 6, in backward edge rows.
   const WeightedStar<float> star({1, 20, 3, 4, 30, 2}, {4, 1});
-  // The excluded ones weigh so much that drawing is given up.
+  // The excluded edges weigh so much that drawing is given up.
   const WeightedStar<float> heavy({1, 2000, 3, 4, 9000, 2, 1}, {5, 2});
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
@@ -83,7 +83,7 @@ TEST(WeightedPick, ExcludedEdgesCountAsWeightless) {
   }
 }
 
-TEST(WeightedPick, MasksAreUniformAmongWhatTheyShow) {
+TEST(WeightedSampling, MasksAreUniformAmongTheirNonzeroEdges) {
   const WeightedStar<uint8_t> bytes({1, 0, 1, 7, 0, 1, 0, 0, 0, 1});
   const WeightedStar<int8_t> small({1, 0, 1, -1, 0, 1, 0, 0, 0, 1});
   const WeightedStar<bool> bools({true, false, true, true, false, true, false, false, false, true});
@@ -94,20 +94,20 @@ TEST(WeightedPick, MasksAreUniformAmongWhatTheyShow) {
   }
 }
 
-TEST(WeightedPick, FanoutsAtTheEdges) {
+TEST(WeightedSampling, ExtremeFanoutsAreHonoured) {
   const WeightedStar<double> star({0, 2, 0, 1, 1e-300});
   const WeightedStar<double> nothing({0, 0, 0});
   const WeightedStar<double> excluded({0, 1, 2}, {0, 1});
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
-      const auto pick = [&](const auto& from, int fanout) {
+      const auto sample = [&](const auto& from, int fanout) {
         return CountTrials(from.source(), Weighted(fanout, replace, arrivals), 3, true);
       };
-      EXPECT_EQ(pick(star, -1), (Counts{{{1, 3, 4}, 3}}));
-      EXPECT_EQ(pick(star, 0), (Counts{{{}, 3}}));
+      EXPECT_EQ(sample(star, -1), (Counts{{{1, 3, 4}, 3}}));
+      EXPECT_EQ(sample(star, 0), (Counts{{{}, 3}}));
       for (int fanout : {-1, 0, 1, 5}) {
-        EXPECT_EQ(pick(nothing, fanout), (Counts{{{}, 3}}));
-        EXPECT_EQ(pick(excluded, fanout), (Counts{{{}, 3}}));
+        EXPECT_EQ(sample(nothing, fanout), (Counts{{{}, 3}}));
+        EXPECT_EQ(sample(excluded, fanout), (Counts{{{}, 3}}));
       }
     }
     EXPECT_EQ(CountTrials(star.source(), Weighted(3, false, arrivals), 3, true),
@@ -117,14 +117,14 @@ TEST(WeightedPick, FanoutsAtTheEdges) {
   }
 }
 
-TEST(WeightedPick, NeedsAnIndex) {
+TEST(WeightedSampling, NeedsAnIndex) {
   const WeightedStar<double> star({1});
   EdgeSource source = star.source();
   source.alias = nullptr;
   EXPECT_THROW(CheckRule(source, Weighted(1)), Error);
 }
 
-// Chi-square of hits per slot with replacement; without, of the first pick of each trial.
+// Chi-square of hits per slot with replacement; without, of the first edge of each trial.
 void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool arrivals) {
   constexpr size_t kBuckets = 1000, kRounds = 20000;
   Weights weights(degree), share(kBuckets);
@@ -155,7 +155,7 @@ void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool arrivals) {
   ExpectDistribution(hits, expected, "hub");
 }
 
-TEST(WeightedPick, HubsFollowTheirWeights) {
+TEST(WeightedSampling, HubsFollowTheirWeights) {
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       ExpectHubFollowsWeights(50000, replace, arrivals);
@@ -164,7 +164,7 @@ TEST(WeightedPick, HubsFollowTheirWeights) {
   }
 }
 
-TEST(WeightedPick, ARowsPicksDependOnItsStreamAndTheKeyOnly) {
+TEST(WeightedSampling, ARowsSampleDependsOnItsStreamAndTheKeyOnly) {
   const WeightedStar<float> star({1, 20, 3, 4, 30, 2, 7, 9, 11, 2}, {3});
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {

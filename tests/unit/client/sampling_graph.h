@@ -11,18 +11,18 @@
 #include "tests/support/served_graph_fixture.h"
 #include "tests/unit/format/raw_graph_samples.h"
 
-// A typed graph whose edges have weights, masks and times, and what it is in new ids, found out
+// A typed graph whose edges have weights, masks and times, and its edges in new ids, determined
 // without sampling.
 
 namespace graphd::testing {
 
 // Adds to every edge type that has edges: "w" float32, some 0; "mask" uint8; "time" int64 in
 // -5..34; "when" float64 in 0..9.75. All with many ties, all functions of the stored edge.
-void AddPickColumns(RawGraph& graph);
+void AddSamplingColumns(RawGraph& graph);
 // TypedGraph with those columns: about 8 edges per paper, type 0 (author:advises:author) without
 // any.
-RawGraph PickGraph();
-inline constexpr int64_t kPickAuthors = 40, kPickPapers = 50;
+RawGraph SamplingGraph();
+inline constexpr int64_t kSamplingAuthors = 40, kSamplingPapers = 50;
 
 struct KnownEdge {
   int64_t id, src, dst;  // type-wise
@@ -32,11 +32,11 @@ struct KnownEdge {
   double when = 0;
 };
 
-// [etype][edge id], from what the graph was made of and the orig_id features.
+// Returns edges by [etype][edge id], from the original graph and the orig_id features.
 std::vector<std::vector<KnownEdge>> KnownEdges(const RawGraph& raw, const DistGraph& graph);
 
-// PickGraph in three partitions: standalone, and served by two daemons. For test suites.
-class ServedPickGraph : public ::testing::Test {
+// SamplingGraph in three partitions: standalone, and served by two daemons. For test suites.
+class ServedSamplingGraph : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
   static void TearDownTestSuite();
@@ -45,8 +45,8 @@ class ServedPickGraph : public ::testing::Test {
   static std::vector<std::vector<KnownEdge>> known_;
 };
 
-// The edges that a pick may give for a seed, in the order of their ids.
-std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& pick,
+// Returns the edges that a rule may give for a seed, in the order of their ids.
+std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& rule,
                                 int64_t seed, int64_t time, double when,
                                 const std::vector<int64_t>& exclude);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Top-k and temporal picks.
+// Top-k and temporal sampling.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -58,7 +58,7 @@ class OrderedStar {
 
 TEST(TopK, BestFirstWithTiesByEdgeRow) {
   const OrderedStar star(std::vector<float>{3, 9, -1, 9, 4, 9, -1});
-  EXPECT_EQ(star.Top(1), (Outcome{5}));  // of slots 1, 3 and 5 the one with the lowest edge row
+  EXPECT_EQ(star.Top(1), (Outcome{5}));  // the lowest edge row of slots 1, 3 and 5
   EXPECT_EQ(star.Top(2), (Outcome{5, 3}));
   EXPECT_EQ(star.Top(5), (Outcome{5, 3, 1, 4, 0}));
   EXPECT_EQ(star.Top(-1), (Outcome{5, 3, 1, 4, 0, 6, 2}));
@@ -69,7 +69,7 @@ TEST(TopK, BestFirstWithTiesByEdgeRow) {
   EXPECT_EQ(star.Top(-1, false), (Outcome{6, 2, 0, 4, 5, 3, 1}));
 }
 
-TEST(TopK, ExcludedEdgesArePassedOver) {
+TEST(TopK, ExcludedEdgesAreSkipped) {
   const OrderedStar star(std::vector<int32_t>{3, 9, -1, 9, 4, 9, -1}, {1, 2});  // slots 5 and 4
   EXPECT_EQ(star.Top(3), (Outcome{3, 1, 0}));
   EXPECT_EQ(star.Top(-1, false), (Outcome{6, 2, 0, 3, 1}));
@@ -132,7 +132,7 @@ TEST(TemporalRecent, TimesOfDifferentTypesAreComparedExactly) {
   EXPECT_EQ(unsigned_times.Recent(-1, 1e30), (Outcome{2, 1, 0}));
 }
 
-TEST(TemporalRecent, ASeedTimeThatIsNoNumberHasNoEdges) {
+TEST(TemporalRecent, ASeedTimeOfNaNHasNoEdges) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const OrderedStar star(std::vector<double>{1, 2});
   EXPECT_EQ(star.Recent(-1, nan), (Outcome{}));
@@ -181,7 +181,7 @@ TEST(TemporalUniform, EachRowHasItsOwnTime) {
   EXPECT_EQ(OutcomesOf(picker, 0), (std::vector<Outcome>{{0}, {}, {}, {0, 1, 2}}));
 }
 
-TEST(OrderedPicks, WhatMakesNoSenseIsRefused) {
+TEST(OrderedSampling, InvalidRulesAreRefused) {
   const OrderedStar star(std::vector<int32_t>{5, 6, 7});
   EdgeSource source = star.source();
   SamplingRule rule;

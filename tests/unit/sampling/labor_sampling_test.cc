@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LABOR-0: the neighbours with the smallest numbers of their own.
+// LABOR-0 sampling: the neighbours with the smallest random numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ SamplingRule Labor(int fanout) {
   return rule;
 }
 
-// Each trial has a key of its own: what is random is the key.
+// Counts outcomes over `trials` keys.
 Counts CountKeys(const EdgeSource& source, int fanout, size_t trials) {
   Counts counts;
   EdgePicker picker;
@@ -33,7 +33,7 @@ Counts CountKeys(const EdgeSource& source, int fanout, size_t trials) {
   return counts;
 }
 
-TEST(LaborPick, EverySetOfNeighborsIsEquallyLikely) {
+TEST(LaborSampling, EverySetOfNeighborsIsEquallyLikely) {
   const auto partition = Star(6).Build();
   const EdgeSet exclude(std::vector<int64_t>{1});
   for (int fanout : {1, 3}) {
@@ -75,7 +75,7 @@ Probabilities SmallestPairs(const std::vector<double>& weights) {
   return pairs;
 }
 
-TEST(LaborPick, WeightsDivideTheNumbers) {
+TEST(LaborSampling, WeightsDivideTheNumbers) {
   TinyGraph graph = Star(6);
   graph.features.emplace_back("weight", Column(std::vector<double>{1, 2, 0, 4, 0.5, 3}));
   const auto partition = graph.Build();
@@ -92,7 +92,7 @@ TEST(LaborPick, WeightsDivideTheNumbers) {
   EXPECT_EQ(CountKeys(source, 100, 3), (Counts{{{0, 1, 3, 4, 5}, 3}}));
 }
 
-TEST(LaborPick, SeedsShareNeighbors) {
+TEST(LaborSampling, SeedsShareNeighbors) {
   // Two rows with 80 of 100 neighbours in common, in different slots.
   TinyGraph graph;
   graph.num_sources = 200;
@@ -105,19 +105,19 @@ TEST(LaborPick, SeedsShareNeighbors) {
   const Csc& csc = partition->csc(0);
   EdgePicker picker;
   const std::vector<int64_t> rows{0, 1}, streams{17, 18};
-  std::set<uint64_t> picked[2], rest;
+  std::set<uint64_t> shared[2];
   picker.Pick({&csc, nullptr, nullptr, nullptr}, rows, streams, Labor(30), 5);
   const auto outcomes = OutcomesOf(picker, 0);
   for (size_t row = 0; row < 2; row++) {
-    for (uint64_t slot : outcomes[row]) picked[row].insert(csc.indices[slot]);
-    ASSERT_EQ(picked[row].size(), 30u);
+    for (uint64_t slot : outcomes[row]) shared[row].insert(csc.indices[slot]);
+    ASSERT_EQ(shared[row].size(), 30u);
   }
-  std::set<uint64_t> all = picked[0];
-  all.insert(picked[1].begin(), picked[1].end());
-  EXPECT_LT(all.size(), 45u);  // 51 expected of independent picks, 37 of shared ones
+  std::set<uint64_t> all = shared[0];
+  all.insert(shared[1].begin(), shared[1].end());
+  EXPECT_LT(all.size(), 45u);  // 51 expected of independent samples, 37 of shared ones
 }
 
-TEST(LaborPick, FanoutsAtTheEdges) {
+TEST(LaborSampling, ExtremeFanoutsAreHonoured) {
   const auto partition = Star(3).Build();
   const EdgeSource source{&partition->csc(0), nullptr, nullptr, nullptr};
   EXPECT_EQ(CountKeys(source, 0, 3), (Counts{{{}, 3}}));
@@ -125,7 +125,7 @@ TEST(LaborPick, FanoutsAtTheEdges) {
   EXPECT_EQ(CountKeys(source, 3, 3), (Counts{{{0, 1, 2}, 3}}));
 }
 
-TEST(LaborPick, HubsAreSampledUniformly) {
+TEST(LaborSampling, HubsAreSampledUniformly) {
   const auto partition = Star(50000).Build();
   const EdgeSource source{&partition->csc(0), nullptr, nullptr, nullptr};
   EdgePicker picker;
