@@ -18,7 +18,8 @@ struct Variant {
   AnySampler sampler;
   size_t seeds = 1000;
   // It looks at every in-edge of the destinations, and they are what counts as its edges; the
-  // counter "kept" is the share of them in the batch. The others look at the edges that they sample.
+  // counter "kept" is the share of them in the batch. The others look at the edges that they
+  // sample.
   bool looks_at_all = false;
 };
 

@@ -4,8 +4,8 @@
 
 namespace graphd {
 
-// How many rows ahead of the one at work kernels prefetch: enough to hide a memory access behind
-// the work of that many rows. bench/sampling_bench and bench/method_bench show it.
+// Number of rows that kernels prefetch ahead of the current one: enough to hide a memory access
+// behind the work on those rows. bench/sampling_bench and bench/method_bench measure it.
 constexpr size_t kPrefetchAhead = 16;
 
 }  // namespace graphd

@@ -129,7 +129,7 @@ void SecondOrderSteps::Ask(const Walkers& walkers, size_t walker, int64_t candid
 
 std::span<const uint8_t> SecondOrderSteps::Answers() {
   found_.resize(src_.size());
-  if (!src_.empty()) EdgeQueries(access_).HasEdges(pick_.etype, src_, dst_, found_);
+  if (!src_.empty()) EdgeQueries(access_).HasEdges(rule_.etype, src_, dst_, found_);
   src_.clear();
   dst_.clear();
   return found_;
@@ -178,7 +178,7 @@ void SecondOrderSteps::Propose(const Walkers& walkers, uint32_t round) {
 void SecondOrderSteps::DrawFromLists(const Walkers& walkers) {
   std::vector<int64_t> at, degrees(pending_.size());
   for (size_t i : pending_) at.push_back(walkers.nodes()[i]);
-  EdgeQueries(access_).Degrees(pick_.etype, pick_.direction, at, degrees);
+  EdgeQueries(access_).Degrees(rule_.etype, rule_.direction, at, degrees);
   for (size_t begin = 0, end = 0; begin < pending_.size(); begin = end) {
     int64_t listed = 0;
     while (end < pending_.size() && (end == begin || listed + degrees[end] <= kMostListed)) {

@@ -125,7 +125,7 @@ TEST_F(EtypeNeighbors, WithReplacementRowsAreFullAndOmitEdgesOfWeightZero) {
   }
 }
 
-TEST_F(EtypeNeighbors, InvalidRulesAreRefused) {
+TEST_F(EtypeNeighbors, InvalidArgumentsAreRejected) {
   const auto code = [&](const std::vector<int>& fanouts, const std::string& prob) {
     try {
       SampleEtypeNeighbors(*graph_, {{}, papers_}, fanouts, {.prob = prob});

@@ -91,7 +91,7 @@ TEST_F(Shadow, TheBlockIsInducedByAllNodesThatTheHopsFound) {
   }
 }
 
-TEST_F(Shadow, WithoutHopsItIsTheSeedsOwnSubgraph) {
+TEST_F(Shadow, WithoutHopsTheBlockIsTheSubgraphOfTheSeeds) {
   std::vector<int64_t> papers(kSamplingPapers);
   for (size_t i = 0; i < papers.size(); i++)
     papers[i] = kSamplingPapers - 1 - static_cast<int64_t>(i);

@@ -184,7 +184,7 @@ TEST_F(Temporal, EqualSeedsHaveSeparateReproducibleTrees) {
   ExpectSameBatch(batch, sampler.Sample(*alone_, request));
 }
 
-TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysThere) {
+TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysSampled) {
   RawGraph raw = SamplingGraph();
   raw.edges[3].features.clear();
   const ServedGraphFixture files(raw, {}, 2);
