@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a node-classification data set from Debian's own packages.
 
-Nodes are packages, edges are their dependencies on existing packages, features are the hashed words
-of the description, and the label is the section. Writes OGB's raw layout, which `graphctl partition`
-reads; give it --add_reverse, because edges lead only from a package to its dependencies.
+Nodes are packages, edges are their dependencies on existing packages, features are the hashed
+words of the description, and the label is the section. The output has OGB's raw layout, which
+`graphctl partition` reads; give it --add_reverse, because edges lead only from a package to its
+dependencies.
 
 With --hetero, maintainers and source packages are also nodes, without features, and the edge types
 are package:depends:package, package:recommends:package, package:suggests:package,
@@ -27,8 +28,11 @@ import time
 import zlib
 
 # The fields that define the edges between packages, by edge type.
-RELATIONS = {"depends": ("Pre-Depends", "Depends"), "recommends": ("Recommends",),
-             "suggests": ("Suggests",)}
+RELATIONS = {
+    "depends": ("Pre-Depends", "Depends"),
+    "recommends": ("Recommends",),
+    "suggests": ("Suggests",),
+}
 EVERY_RELATION = sum(RELATIONS.values(), ())
 OTHER_FIELDS = ("Package", "Section", "Description", "Maintainer", "Source")
 FIELDS = {name.encode(): name for name in EVERY_RELATION + OTHER_FIELDS}
@@ -75,8 +79,10 @@ def read_packages(source):
     if not source and process.wait() != 0:
         sys.exit(f"debian_graph.py: `apt-cache dumpavail` failed with status {process.returncode}")
     if not source and len(packages) < FEWEST:
-        sys.exit("debian_graph.py: apt knows only %d packages, which is not all of Debian; run "
-                 "`apt-get update` first" % len(packages))
+        sys.exit(
+            "debian_graph.py: apt knows only %d packages, which is not all of Debian; run "
+            "`apt-get update` first" % len(packages)
+        )
     if not packages:
         sys.exit("debian_graph.py: %s names no packages" % source)
     return packages

@@ -86,9 +86,9 @@ class DebianGraph(unittest.TestCase):
     def test_writes_ogbs_heterogeneous_layout(self):
         result = self.run_script("out", "--hetero")
         self.assertEqual(result.returncode, 0, result.stderr)
-        # Maintainers are ann, bob and nobody; sources are alpha, from which beta is built too,
-        # gamma and delta.
-        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"), ["package,maintainer,source", "4,3,3"])
+        # Maintainers are ann, bob and nobody; sources are alpha (also beta's), gamma and delta.
+        self.assertEqual(self.lines("raw/num-node-dict.csv.gz"),
+                         ["package,maintainer,source", "4,3,3"])
         expected = {
             "package,depends,package": ["0,1", "0,2", "0,3", "1,2"],  # includes Pre-Depends
             "package,recommends,package": [],  # alpha recommends itself
@@ -109,8 +109,9 @@ class DebianGraph(unittest.TestCase):
                 self.assertEqual(self.lines(folder + "/num-edge-list.csv.gz"), [str(len(lines))])
         self.assertEqual(self.lines("raw/nodetype-has-feat.csv.gz"),
                          ["package,maintainer,source", "True,False,False"])
-        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"), ["0,alpha", "1,gamma", "2,delta"])
-        # Packages have the same features, labels and split as in the homogeneous graph.
+        self.assertEqual(self.lines("mapping/nodeidx2source.csv.gz"),
+                         ["0,alpha", "1,gamma", "2,delta"])
+        # Packages have the features, labels and split that they have in the homogeneous graph.
         self.assertEqual(self.run_script("homogeneous").returncode, 0)
         for name, homogeneous in (("raw/node-feat/package/node-feat", "raw/node-feat"),
                                   ("raw/node-label/package/node-label", "raw/node-label"),

@@ -28,7 +28,7 @@ def graphctl(*args):
 
 
 def write_ring(directory, nodes):
-    """Writes a ring with a feature, labels and a split in OGB's raw layout, partly as plain text."""
+    """Writes a ring with feature, labels and split in OGB's raw layout, partly as plain text."""
     files = {
         "raw/num-node-list.csv.gz": [nodes],
         "raw/num-edge-list.csv.gz": [nodes],

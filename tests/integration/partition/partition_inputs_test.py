@@ -254,8 +254,8 @@ class Inputs(unittest.TestCase):
                           "metadata.json", "<graph_name>.json")
         other = self.write("other.json", "{}")
         self.assert_fails(self.partition("--input", other), CORRUPT, "num_parts", "node_type")
-        self.assert_fails(self.partition("--input", other, "--input_format", "chunked", "--nodes", "x"),
-                          INVALID, "--nodes can't be combined with it")
+        result = self.partition("--input", other, "--input_format", "chunked", "--nodes", "x")
+        self.assert_fails(result, INVALID, "--nodes can't be combined with it")
         edges = self.write("e.csv", "0,1\n1,x\n")
         self.assert_fails(self.partition("--edges", "a:b=%s" % edges), INVALID, "src:rel:dst")
         self.assert_fails(self.partition("--input", edges, "--separator", "dot"), INVALID,
