@@ -1,4 +1,4 @@
-# What `cmake --install` puts where. Components are what packages are made of (cmake/packages.cmake):
+# Rules of `cmake --install`. Components are what packages are made of (cmake/packages.cmake):
 # "lib" and "dev" here for libgraphclient, "graphd", "graphctl", and "python" in
 # python/CMakeLists.txt; "examples" is in none.
 include(GNUInstallDirs)

@@ -15,7 +15,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(debian ${PROJECT_SOURCE_DIR}/packaging/debian)
 
-# What Debian asks of every package: its copyright and its changelog, and compressed manual pages.
+# Debian asks three things of every package: its copyright and its changelog, and compressed manual pages.
 # They lie below share/doc/<package>, so that each component has its own.
 find_program(GZIP_PROGRAM gzip REQUIRED)
 set(package_files ${PROJECT_BINARY_DIR}/packaging)

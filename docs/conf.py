@@ -31,7 +31,7 @@ nitpicky = True
 nitpick_ignore_regex = [("cpp:identifier", r"\w+(::\w+)?")]
 highlight_language = "none"
 toc_object_entries_show_parents = "hide"
-default_role = "py:obj"  # of `name` in docstrings
+default_role = "py:obj"  # The role of `name` in docstrings.
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

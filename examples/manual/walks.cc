@@ -12,7 +12,8 @@ int main() {
   const auto likes = schema.EdgeTypeIdOf("user:likes:post");
   const auto in = schema.EdgeTypeIdOf("post:in:group");
 
-  // From users to users they follow, to posts those like, to groups.
+  // The walks go from users to users they follow, to posts those like, to
+  // groups.
   const std::vector<int64_t> users{0, 1, 2, 3};
   const graphd::Walks walks =
       graphd::RandomWalk(graph, users, {follows, likes, in}, {.seed = 5});

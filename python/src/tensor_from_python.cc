@@ -91,7 +91,7 @@ bool IsContiguous(const DLTensor& tensor) {
 }
 
 Tensor FromDlpack(const py::object& object, const char* what) {
-  // If a tensor has both, `device` covers more devices than DLPack does.
+  // The attribute `device` covers more devices than DLPack does, so it is asked first.
   const bool has_device = py::hasattr(object, "device");
   const bool is_here =
       has_device

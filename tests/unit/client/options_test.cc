@@ -124,7 +124,7 @@ TEST(SessionOptions, WithoutAServerNameTheSessionIsStandalone) {
   EXPECT_EQ(graph.num_nodes(), 50);
   EXPECT_TRUE(graph.is_mapped(0));
   EXPECT_TRUE(graph.is_mapped(1));
-  graph.Barrier();  // of one trainer
+  graph.Barrier();  // The job has one trainer.
   const Variables neither({});
   EXPECT_THROW(Initialize(), Error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How link_prediction divides edges, and that the model never sees those that are held out.
+// Tests how link_prediction divides edges, and that the model never sees held-out edges.
 #include "link_prediction/edge_sets.h"
 
 #include <gtest/gtest.h>

@@ -19,6 +19,7 @@
 #include "graphd/sparse_optim.h"
 #include "tests/unit/client/expect_error.h"
 #include "tests/unit/client/tensor_fixture.h"
+#include "wire/id_arrays.h"
 
 namespace graphd::testing {
 namespace {

@@ -79,7 +79,8 @@ TEST_P(Labor, SeedsShareNeighborsAndRowsAreExact) {
   }
 }
 
-// How often each in-edge of the first ten seeds was sampled in `batches` batches: [row][place].
+// Counts how often each in-edge of the first ten seeds was sampled in `batches` batches:
+// [row][place].
 std::vector<std::vector<uint64_t>> Hits(const DistGraph& graph, std::span<const int64_t> seeds,
                                         const std::string& column, uint64_t batches) {
   SamplingRule rule{0, Direction::kIn, SamplingMethod::kUniform, kAllNeighbors};
