@@ -26,13 +26,18 @@ configure_file(cmake/graphd.pc.in ${PROJECT_BINARY_DIR}/graphd.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/graphd.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# install_pages(component pattern...): manual pages.
+# install_pages(component pattern...): manual pages, compressed as Debian wants them.
+find_program(GZIP_PROGRAM gzip REQUIRED)
 function(install_pages component)
   foreach(pattern IN LISTS ARGN)
     file(GLOB pages CONFIGURE_DEPENDS man/${pattern})
     foreach(page IN LISTS pages)
+      cmake_path(GET page FILENAME name)
       string(REGEX MATCH "[1-8]$" section ${page})
-      install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+      configure_file(${page} ${PROJECT_BINARY_DIR}/man/${name} COPYONLY)
+      execute_process(COMMAND ${GZIP_PROGRAM} -9nkf ${PROJECT_BINARY_DIR}/man/${name}
+        COMMAND_ERROR_IS_FATAL ANY)
+      install(FILES ${PROJECT_BINARY_DIR}/man/${name}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
         COMPONENT ${component})
     endforeach()
   endforeach()

@@ -9,6 +9,8 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 # Directories with the usual permissions, whatever the umask of who packs.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
@@ -17,7 +19,6 @@ set(debian ${PROJECT_SOURCE_DIR}/packaging/debian)
 
 # Debian asks three things of every package: its copyright and its changelog, and compressed manual pages.
 # They lie below share/doc/<package>, so that each component has its own.
-find_program(GZIP_PROGRAM gzip REQUIRED)
 set(package_files ${PROJECT_BINARY_DIR}/packaging)
 configure_file(${debian}/changelog.in ${package_files}/changelog @ONLY)
 execute_process(COMMAND ${GZIP_PROGRAM} -9n -k -f ${package_files}/changelog
@@ -25,24 +26,24 @@ execute_process(COMMAND ${GZIP_PROGRAM} -9n -k -f ${package_files}/changelog
 function(graphd_package_documents component package)
   install(FILES ${debian}/copyright ${package_files}/changelog.gz
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
+  install(FILES ${debian}/lintian-overrides RENAME ${package}
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides COMPONENT ${component})
 endfunction()
 
 set(CPACK_COMPONENT_LIB_DESCRIPTION
 "client library of graphd, for trainers of graph neural networks
- graphd keeps partitioned graphs in memory on one machine or on several, and
- training jobs attach to it. This package has the library that trainers link:
- distributed graphs, tensors and embeddings, neighbour sampling, data loaders.")
+graphd keeps partitioned graphs in memory on one machine or on several, and
+training jobs attach to it. This package has the library that trainers link:
+distributed graphs, tensors and embeddings, neighbour sampling, data loaders.")
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME libgraphclient${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA ${debian}/libgraphclient0/triggers)
-set(CPACK_DEBIAN_LIB_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_LIB_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 graphd_package_documents(lib libgraphclient${PROJECT_VERSION_MAJOR})
 
 set(CPACK_COMPONENT_DEV_DESCRIPTION
 "headers of graphd's client library
- What a trainer in C++ is compiled with: the public headers of libgraphclient,
- find_package(graphd CONFIG) for CMake, graphd.pc for pkg-config, and manuals.")
+What a trainer in C++ is compiled with: the public headers of libgraphclient,
+find_package(graphd CONFIG) for CMake, graphd.pc for pkg-config, and manuals.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libgraphclient-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
@@ -52,9 +53,9 @@ graphd_package_documents(dev libgraphclient-dev)
 
 set(CPACK_COMPONENT_GRAPHD_DESCRIPTION
 "persistent graph server for distributed GNN training
- graphd keeps this machine's partition of a graph in memory and learnable
- embeddings on disk, and serves trainers. One daemon per machine and server
- name, run by systemd (graphd@NAME.service) or by graphctl launch.")
+graphd keeps this machine's partition of a graph in memory and learnable
+embeddings on disk, and serves trainers. One daemon per machine and server
+name, run by systemd (graphd@NAME.service) or by graphctl launch.")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_NAME graphd)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_RECOMMENDS "systemd")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_SUGGESTS "graphctl")
@@ -64,8 +65,8 @@ graphd_package_documents(graphd graphd)
 
 set(CPACK_COMPONENT_GRAPHCTL_DESCRIPTION
 "partition graphs, copy them, and run training jobs on graphd
- graphctl cuts a graph into partitions, copies them to the machines that serve
- them, starts servers and jobs over ssh, and shows and ends what runs.")
+graphctl cuts a graph into partitions, copies them to the machines that serve
+them, starts servers and jobs over ssh, and shows and ends what runs.")
 set(CPACK_DEBIAN_GRAPHCTL_PACKAGE_NAME graphctl)
 set(CPACK_DEBIAN_GRAPHCTL_PACKAGE_RECOMMENDS "graphd, openssh-client")
 # Before 0.2 the package graphd had graphctl.
@@ -77,8 +78,8 @@ if(TARGET graphd_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION
 "distributed graphs for training graph neural networks
- The Python package graphd: distributed graphs, tensors, embeddings, sampling and
- data loaders under the names of dgl.distributed, for PyTorch and NumPy.")
+The Python package graphd: distributed graphs, tensors, embeddings, sampling
+and data loaders under the names of dgl.distributed, for PyTorch and NumPy.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-graphd)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${GRAPHD_PYTHON_DEPENDS}, python3-numpy")

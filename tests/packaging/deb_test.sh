@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of a build tree (first argument) with apt in a minimal Debian system,
-# and uses them there. Needs root and Debian's mirror.
+# Builds the Debian packages of a build tree (first argument), checks them with lintian, installs them
+# by apt in a Debian that has nothing else but a compiler, and uses them there: the programs, the
+# Python package, and the library, with which the README's trainer is built and run. The library is
+# also installed to a prefix on this machine and used from there. Needs root and Debian's mirror.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_dir=$(cd "$here/../.." && pwd)
@@ -13,27 +15,37 @@ if [ "$(id -u)" != 0 ]; then
 fi
 work=$(mktemp -d /tmp/graphd-deb.XXXXXX)
 trap 'cd /; umount "$work"; rmdir "$work"' EXIT
-mount -t tmpfs -o size=3G,mode=755 graphd-deb "$work"  # dpkg syncs every file that it writes
+mount -t tmpfs -o size=4G,mode=755 graphd-deb "$work"  # avoids the disk: dpkg syncs every file
 
 cd "$work"
 cpack --config "$build/CPackConfig.cmake" -B "$work" >cpack.log 2>&1 || { cat cpack.log; exit 1; }
+lintian --allow-root --fail-on error "$work"/*.deb >lintian.log 2>&1 || { cat lintian.log; exit 1; }
 packed=$SECONDS
-# shellcheck disable=SC2016  # $1 is expanded by the shell that mmdebstrap runs
-mmdebstrap --quiet --variant=apt \
+
+cmake --install "$build" --prefix "$work/prefix" >install.log 2>&1 || { cat install.log; exit 1; }
+"$here/use_library.sh" "$source_dir/README.md" "$work/prefix"
+
+start=$SECONDS
+mmdebstrap --quiet --variant=apt --include=g++,make,cmake,pkg-config,python3 \
   --customize-hook="cp $work/*.deb \"\$1/srv\"" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /srv/*.deb"' \
   "$(. /etc/os-release && echo "$VERSION_CODENAME")" root >debian.log 2>&1 ||
   { cat debian.log; exit 1; }
-echo "packed in $packed s, Debian with the packages in $((SECONDS - packed)) s"
+echo "packed in $packed s, installed Debian with the packages in $((SECONDS - start)) s"
 
-cp -r "$here/use_installed.py" "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv
+cp -r "$here/use_installed.py" "$here/use_library.sh" "$here/trainer" "$source_dir/README.md" \
+  "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv
 unshare --mount sh -ec '
   mount -t proc proc root/proc
+  mount -t tmpfs shm root/dev/shm
   exec chroot root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 sh -ec "
     /usr/bin/python3 /srv/use_installed.py /srv/sbm_2p_metis
+    /srv/use_library.sh /srv/README.md /usr
     graphd --version
     graphctl --version
-    test -f /usr/share/man/man1/graphctl.1
-    dpkg -r graphd python3-graphd >/dev/null
+    test -f /usr/share/man/man1/graphctl.1.gz
+    test -f /usr/share/bash-completion/completions/graphctl
+    dpkg -r graphd graphctl libgraphclient-dev libgraphclient0 python3-graphd >/dev/null
     test ! -e /usr/bin/graphd
+    test ! -e /usr/include/graphd
     test ! -e /usr/lib/python3/dist-packages/graphd"'
