@@ -28,8 +28,8 @@ struct LocalFile {
   std::string path;
   uint64_t size = 0;
   unsigned mode = 0644;  // permission bits
-  // An array in the file whose checksum is recorded elsewhere; lets damage be found before anything
-  // is sent.
+  // An array in the file whose checksum is recorded elsewhere. It is checked before anything is
+  // sent.
   struct Array {
     std::string name;
     uint64_t offset = 0, bytes = 0, xxh3 = 0;
@@ -73,8 +73,8 @@ struct CopyPlan {
   std::vector<CopyHost> hosts;  // one per machine, in order of first appearance
 };
 
-// `workspace` is absolute. Throws Error(kInvalid) if the numbers of lines and partitions differ, or
-// if two files would have the same path.
+// Plans a copy into `workspace`, which must be an absolute path. Throws Error(kInvalid) if the
+// numbers of lines and partitions differ, or if two files would have the same path.
 CopyPlan MakeCopyPlan(const std::string& workspace, const std::string& rel_data_path,
                       const CopySources& sources, const std::vector<HostLine>& lines,
                       const LocalTest& is_local);

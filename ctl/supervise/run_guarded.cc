@@ -42,8 +42,8 @@ int RunChild(pid_t guard, const sigset_t& mask, const std::function<int(GuardSta
              SharedState& state) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != guard) return 143;
-  // Set here as well: while both processes live, orphans are adopted by the nearer one, which is
-  // this.
+  // Make this process a subreaper, too: while both processes live, orphans are adopted by their
+  // nearest subreaper, which is this process.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   return supervisor(state);

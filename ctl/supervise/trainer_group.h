@@ -43,7 +43,7 @@ class TrainerGroup {
   // Sends SIGTERM now and SIGKILL after a grace period, or SIGKILL now. If no trainer is running,
   // the first call calls on_all_ended before it returns.
   void End(bool at_once);
-  // Pauses or resumes reading output, while nobody accepts it.
+  // Pauses or resumes the reading of output; to be paused while the launcher does not accept any.
   void Pause(bool pause);
   bool ending() const { return ending_; }
   // Closes all handles; must be called before the loop runs for the last time.

@@ -95,11 +95,13 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
     }
     const size_t count = seeds.ids.size();
     applied.exclude = work.exclude;
-    // Each seed has a count in the answer, whatever is found: bounded before slices are made.
+    // The answer has a count for each seed, even if no edge is found, so check its size before
+    // slices are made.
     counts += count;
     CheckResponse(counts * sizeof(uint32_t));
     const auto fanout = static_cast<size_t>(std::max(rule.fanout, 0));
-    // With replacement a row may grow to any fanout: bounded before anything is planned.
+    // With replacement, any number of edges can be drawn from a row, so check the size of the
+    // answer before anything is planned.
     if (rule.replace && fanout > kMaxResponseBytes / 4 / std::max<size_t>(count, 1)) {
       Throw(ErrorCode::kOverloaded, "fanout ", fanout, " for ", count,
             " seeds exceeds what one answer may hold; ask for fewer seeds at once");
@@ -187,7 +189,7 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   const RuleWork& work = rules_[slice.work];
   const SeedWork& seeds = seeds_[work.applied.seeds];
   const IdMap& nodes = partition_->meta().book.nodes();
-  if (work.applied.rule.direction == Direction::kIn) {  // checks that they are its own
+  if (work.applied.rule.direction == Direction::kIn) {  // also checks that the partition owns them
     seeds.ids.CopyRows(slice.begin, slice.end, nodes, partition_->id(), seeds.ntype, scratch.rows);
   }
   seeds.ids.Copy(slice.begin, slice.end, nodes.count(seeds.ntype), scratch.ids);

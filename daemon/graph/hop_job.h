@@ -18,32 +18,35 @@ namespace graphd {
 // together at the end. Slices touch disjoint data, so nothing is locked.
 class HopJob {
  public:
-  // Most lists in one request.
+  // The maximum number of seed lists and of rules in one request.
   static constexpr size_t kMaxLists = 1024;
-  // Seeds per slice, which is one turn on the compute pool.
+  // The number of seeds of a slice, which is the work done in one turn on the compute pool.
   static constexpr size_t kSliceSeeds = 4096;
   static constexpr size_t kSliceRowBytes = size_t{1} << 20;
 
-  // Throws Error(kInvalid), Error(kNotFound), Error(kOverloaded).
+  // Checks and copies the request. Throws Error(kInvalid), Error(kNotFound), Error(kOverloaded).
   HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
          std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params);
 
-  // Derived arrays that the rules need and that do not exist yet.
+  // Returns the derived arrays that the rules need and that do not exist yet.
   std::vector<EdgeIndexSpec> MissingIndexes() const;
-  // Bytes touched, roughly; SIZE_MAX if that is unknown before the work is done.
+  // Returns roughly how many bytes the job will read and write; SIZE_MAX if that is not known in
+  // advance.
   size_t work() const noexcept { return work_; }
   size_t num_slices() const noexcept { return slices_.size(); }
   void RunSlice(size_t slice, WorkerScratch& scratch);
 
-  // Size of the answer's first segment, which holds everything that is not sent by reference.
+  // Returns the size of the answer's first segment, which has everything that is not sent by
+  // reference.
   capnp::MessageSize message_size() const;
-  // Requires: every slice has run.
+  // Writes the answer. Requires: every slice has run.
   void Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send);
 
   uint64_t edges() const noexcept { return edges_; }
   uint64_t rows() const noexcept { return num_rows_; }
   size_t row_bytes() const noexcept { return row_bytes_; }
-  // Upper bound of the bytes that Write() sends. Requires: every slice has run.
+  // Returns an upper bound of the number of bytes that Write() sends. Requires: every slice has
+  // run.
   size_t answer_bytes() const noexcept { return answer_bytes_ + row_bytes_; }
 
  private:

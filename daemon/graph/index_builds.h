@@ -10,8 +10,8 @@
 
 namespace graphd {
 
-// Builds the derived arrays that `specs` name, on the pool `builds`. Done at once if there are
-// none.
+// Builds the derived arrays that `specs` name, on the pool `builds`. If `specs` is empty, the
+// returned promise is already fulfilled.
 kj::Promise<void> BuildIndexes(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs);
 // Finds out whether the edges of a type are sorted, on the pool `builds`, unless that is known;

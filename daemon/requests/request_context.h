@@ -72,7 +72,8 @@ class RequestContext {
 template <class CallContext, class Call>
 kj::Promise<void> RequestContext::RunCall(CallContext& context, capnp::Capability::Client session,
                                           Call&& call) {
-  // Otherwise a call would run on after its client has gone, and a barrier for ever.
+  // Without this, a call would continue after its client has disconnected, and a barrier would wait
+  // forever.
   context.allowCancellation();
   counters_.requests.fetch_add(1, std::memory_order_relaxed);
   try {

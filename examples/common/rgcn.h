@@ -22,13 +22,13 @@ class RgcnConvImpl : public torch::nn::Module {
   RgcnConvImpl(const graphd::Schema& schema, const std::vector<int64_t>& in_widths,
                int64_t out_width, const std::vector<bool>& wanted);
   // `x`: [ntype] rows of the block's source nodes. Returns [ntype] rows of its destinations, with
-  // undefined tensors for types without destinations or not wanted. For a gradient, `block` must
-  // not move until backward() is done.
+  // undefined tensors for types that have no destinations or were not selected by `wanted`. For a
+  // gradient, `block` must not move until backward() is done.
   std::vector<torch::Tensor> forward(const graphd::Block& block,
                                      const std::vector<torch::Tensor>& x);
 
  private:
-  std::vector<torch::nn::Linear> self_;       // [ntype]; empty if not wanted
+  std::vector<torch::nn::Linear> self_;       // [ntype]; empty for types that are not computed
   std::vector<torch::nn::Linear> relations_;  // [etype]; likewise, by destination type
   std::vector<graphd::NodeTypeId> src_, dst_;
 };

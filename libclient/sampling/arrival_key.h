@@ -8,25 +8,25 @@
 // Merges samples of several partitions (or edge types) into an exact sample of their union.
 //
 // Every edge has an exponentially distributed arrival time, at rate 1 (uniform) or at the edge's
-// weight. The k edges that arrive first are a sample without replacement with exactly the wanted
+// weight. The k edges that arrive first are a sample without replacement with exactly the required
 // distribution, and the first k of a union are among the first k of its parts. So each partition
 // sends the arrival keys of its sampled edges, and the earliest k of all are kept. With replacement
 // each draw has an arrival time of its own, which a partition draws at the rate of its total.
 // Deterministic methods use the edge's value as its arrival key.
 //
-// The caller must ask every part with the same fanout and with a key of its own (PartKey in
+// The caller must sample every part with the same fanout and with a key of its own (PartKey in
 // sample_key.h), and parts must not share edges.
 
 namespace graphd {
 
-// Order-preserving integer key of an arrival time; smaller is earlier.
+// An order-preserving integer key of an arrival time; a smaller key means an earlier arrival.
 using ArrivalKey = uint64_t;
 
-// The key of an arrival time >= 0.
+// Returns the key of an arrival time, which is not negative.
 inline ArrivalKey ArrivalKeyAt(double time) noexcept { return std::bit_cast<uint64_t>(time); }
 
-// An exponential variate of rate 1 from 64 random bits, the same on every machine (libm's log may
-// differ in its last bit). Above 0 and below 37.
+// Converts 64 random bits to an exponentially distributed number of rate 1, between 0 and 37. The
+// result is the same on every machine, whereas libm's log may differ in its last bit.
 double Exponential(uint64_t bits) noexcept;
 
 // The sample of one part, like counts() and arrival_keys() of EdgePicker.
@@ -46,8 +46,8 @@ struct MergedEdge {
 // seed after seed: without replacement the min(fanout, all) earliest edges in order of arrival
 // (ties: lower part, then lower position), all of them for fanout -1; with replacement (replace,
 // fanout >= 0) the earliest edge of each draw. All parts must have the same number of seeds. Throws
-// Error(kInvalid) if the parts contradict themselves: different numbers of seeds, counts that don't
-// add up to the keys, or, with replacement, counts that are neither 0 nor fanout.
+// Error(kInvalid) if the parts are inconsistent: different numbers of seeds, counts that don't add
+// up to the keys, or, with replacement, counts that are neither 0 nor fanout.
 void MergeByArrival(std::span<const PartArrivals> parts, int fanout, bool replace,
                     std::vector<uint32_t>& counts, std::vector<MergedEdge>& merged);
 

@@ -70,7 +70,8 @@ std::span<const uint64_t> DistinctDraws::Floyd(CounterRng& rng, uint64_t n, uint
   uint8_t* tracker = tracker_.data();
   for (uint64_t j = n - count; j < n; j++) {
     uint64_t candidate = rng.Below(j + 1);
-    // The branch is kept on purpose: predicted, it lets the next draw start at once.
+    // This branch is intended: when it is predicted correctly, the next draw starts without
+    // waiting.
     if (tracker[candidate]) [[unlikely]]
       candidate = j;
     tracker[candidate] = 1;

@@ -18,8 +18,9 @@ class DistinctDraws {
   // next call.
   std::span<const uint64_t> Floyd(CounterRng& rng, uint64_t n, uint64_t count);
 
-  // For draws that the caller makes: Start(n, a guess of their number, which may exceed n), Insert
-  // each (false: it was drawn before), Contains, and Finish before the next Start or Floyd.
+  // The functions below record draws that the caller makes. Start takes the number of candidates
+  // and a guess of the number of draws, which may exceed n; Insert records a draw and returns false
+  // if the number was drawn before. Finish must be called before the next Start or Floyd.
   void Start(uint64_t n, uint64_t expected);
   bool Insert(uint64_t value) {
     if (!hashed_) {
@@ -32,7 +33,7 @@ class DistinctDraws {
     return InsertHashed(value);
   }
   bool Contains(uint64_t value) const noexcept;
-  // The numbers inserted since Start, in that order.
+  // Returns the numbers inserted since Start, in the order of insertion.
   std::span<const uint64_t> drawn() const noexcept { return drawn_; }
   void Finish() noexcept;
 

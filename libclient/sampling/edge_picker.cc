@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kRowAhead = 4;
 
-// Upper bound of the edges that a row of this degree gives.
+// Returns an upper bound of the number of edges sampled from a row of this degree.
 uint64_t MostEdges(uint64_t degree, const SamplingRule& rule) {
   if (rule.fanout < 0) return degree;
   const auto fanout = static_cast<uint64_t>(rule.fanout);

@@ -6,13 +6,14 @@
 
 #include "sampling/sampling_context.h"
 
-// Samples edges of rows by every method. The result is a function of (key, stream of the row,
-// contents of the row) alone, whichever process computes it and whatever else is in the call.
+// Samples edges of rows by any of the sampling methods. The result depends only on the key, the
+// row's stream and the row's contents, and not on the process that computes it or on the other rows
+// of the call.
 //
-// Without replacement, a row gives min(fanout, eligible) edges; with replacement exactly fanout
-// edges if any is eligible; fanout -1 gives all eligible edges (replace is ignored), 0 none. An
-// edge is eligible if it is not excluded, its weight is above 0 (weighted, labor with weights) and
-// its time is before the seed's (temporal).
+// Without replacement, min(fanout, eligible) edges of a row are sampled; with replacement exactly
+// fanout edges if any edge is eligible. Fanout -1 selects all eligible edges (`replace` is
+// ignored), 0 none. An edge is eligible if it is not excluded, its weight is above 0 (weighted,
+// labor with weights) and its time is before the seed's (temporal).
 //
 //   kUniform          every set of edges, or every sequence with replacement, is equally likely
 //   kWeighted         successive draws in proportion to weight among what is left (as
@@ -29,27 +30,29 @@
 
 namespace graphd {
 
-// Upper bound of the edges that Pick returns, for bounding its memory (8 bytes each, 16 with
-// arrival keys).
+// Returns an upper bound of the number of edges that Pick returns, to bound its memory (8 bytes per
+// edge, 16 with arrival keys).
 uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const SamplingRule& rule);
 
-// Throws Error(kInvalid) for a fanout below -1, a method that cannot replace but should, and a
-// missing index. The rule's edge type and column do not matter here.
+// Throws Error(kInvalid) for a fanout below -1, a method that cannot sample with replacement
+// although the rule requires it, and a missing index. The rule's edge type and column are not
+// checked.
 void CheckRule(const EdgeSource& source, const SamplingRule& rule);
 
 // Memory that a thread reuses from call to call. Not thread-safe.
 class EdgePicker {
  public:
-  // Samples edges of each row. Rows must be in range, or -1: a node without edges here. `streams`
-  // has one number per row (usually the node's type-wise id); `times` one per row for the temporal
-  // methods; `key` (SampleKey) and the row's stream give the row's random numbers. Returns the
-  // number of sampled edges. Throws what CheckRule throws.
+  // Samples edges of each row. A row is in range, or -1 for a node without edges in this partition.
+  // `streams` has one number per row (usually the node's type-wise id); `times` one per row for the
+  // temporal methods; `key` (SampleKey) and the row's stream give the row's random numbers. Returns
+  // the number of sampled edges. Throws what CheckRule throws.
   size_t Pick(const EdgeSource& source, std::span<const int64_t> rows,
               std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
               const SeedTimes& times = {});
 
-  // Results, until the next Pick: edges per row; the slots, row after row; and for a rule of
-  // direction kOut one arrival key per slot, ascending within a row except with replacement.
+  // Return the results, which are valid until the next Pick: the number of edges per row; the
+  // slots, row after row; and for a rule of direction kOut one arrival key per slot, ascending
+  // within a row except with replacement.
   std::span<const uint32_t> counts() const noexcept { return counts_; }
   std::span<const uint64_t> slots() const noexcept {
     return {context_.slots.data(), context_.num_slots};

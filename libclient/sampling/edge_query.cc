@@ -27,7 +27,7 @@ class SortedRow {
     return begin_ + (sorted_ ? sorted_->relative(begin_ + at) : at);
   }
   Index neighbor(uint64_t at) const { return indices_[slot(at)]; }
-  // First position from `low` on whose neighbour is not below `wanted`.
+  // Returns the first position at or after `low` whose neighbour is at least `wanted`.
   uint64_t LowerBound(uint64_t low, uint64_t wanted) const {
     uint64_t high = degree_;
     while (low < high) {
@@ -47,7 +47,7 @@ class SortedRow {
   uint64_t begin_ = 0, degree_ = 0;
 };
 
-// Position of each member by its id.
+// A hash table of the position of each member by its id.
 class MemberTable {
  public:
   explicit MemberTable(std::span<const int64_t> members)
@@ -58,7 +58,7 @@ class MemberTable {
       slots_[at] = {static_cast<uint64_t>(members[i]), static_cast<uint32_t>(i)};
     }
   }
-  // -1: not a member.
+  // Returns the member's position, or -1 if `id` is not a member.
   int64_t Find(uint64_t id) const {
     for (size_t at = Home(id);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at].id == id) return slots_[at].position;

@@ -7,8 +7,8 @@
 #include "graph/partition.h"
 #include "sampling/index/slot_index.h"
 
-// Questions about edges, answered from one partition's rows. Rows must be in range, or -1 for a
-// node without edges here. Thread-safe: no state beyond the caller's.
+// Functions that look up edges in the rows of one partition. A row is in range, or -1 for a node
+// without edges in this partition. Thread-safe: they have no state of their own.
 
 namespace graphd {
 
@@ -16,11 +16,11 @@ namespace graphd {
 void Degrees(const Csc& csc, std::span<const int64_t> rows, std::span<int64_t> degrees) noexcept;
 
 // Finds the ends of edges by local edge row (in range): the neighbour's type-wise id and the row.
-// `inverse` is needed when the CSC has edge_rows.
+// `inverse` is required if the CSC has edge_rows.
 void FindEdges(const Csc& csc, const InverseIndex* inverse, std::span<const int64_t> edge_rows,
                std::span<int64_t> neighbors, std::span<int64_t> rows) noexcept;
 
-// Sets found[i] = 1 if rows[i] has an edge with neighbors[i], else 0. `sorted` is needed unless
+// Sets found[i] = 1 if rows[i] has an edge with neighbors[i], else 0. `sorted` is required unless
 // RowsAreSorted(csc).
 void HasEdges(const Csc& csc, const SortedIndex* sorted, std::span<const int64_t> rows,
               std::span<const int64_t> neighbors, std::span<uint8_t> found) noexcept;

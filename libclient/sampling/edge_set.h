@@ -8,13 +8,13 @@
 
 namespace graphd {
 
-// A set of local edge rows, for leaving edges out of a sample. Open addressing; its memory is kept
-// from one Assign to the next. Not thread-safe while it is being assigned.
+// A set of local edge rows that are excluded from a sample: a hash table with open addressing. Its
+// memory is reused by the next Assign. Not thread-safe while it is being assigned.
 class EdgeSet {
  public:
   EdgeSet() = default;
   explicit EdgeSet(std::span<const int64_t> edge_rows) { Assign(edge_rows); }
-  // Replaces the contents; duplicates are fine, rows must be >= 0.
+  // Replaces the contents; duplicates are allowed, rows must be >= 0.
   void Assign(std::span<const int64_t> edge_rows);
 
   bool empty() const noexcept { return size_ == 0; }

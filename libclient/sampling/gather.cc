@@ -8,7 +8,8 @@
 namespace graphd {
 namespace {
 
-// `kBytes` != 0 fixes the row's size, so that small rows become plain loads and stores.
+// Copies rows. A kBytes other than 0 is the size of a row as a compile-time constant, so that small
+// rows are copied by plain loads and stores.
 template <size_t kBytes, bool kScattered>
 void GatherSmall(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
                  std::span<const int64_t> to, std::byte* out) noexcept {
@@ -72,7 +73,7 @@ void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_
 void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,
                  std::byte* out) noexcept {
   for (size_t i = 0; i < to.size();) {
-    // Consecutive targets are one copy.
+    // Rows with consecutive targets are copied at once.
     size_t run = 1;
     while (i + run < to.size() && to[i + run] == to[i] + static_cast<int64_t>(run)) run++;
     std::memcpy(out + static_cast<size_t>(to[i]) * row_bytes, source + i * row_bytes,

@@ -6,9 +6,9 @@
 
 namespace graphd {
 
-// Copies table rows into place: out row to[i] = table row from[i]; an empty `to` means to[i] == i.
-// Rows are `row_bytes` long; indices must be in range (checked by the caller, once). Reads are
-// prefetched. Thread-safe: no state.
+// Copies rows of a table: row to[i] of `out` becomes row from[i] of `table`; an empty `to` means
+// to[i] == i. Rows are `row_bytes` long; indices must be in range (checked by the caller, once).
+// Reads are prefetched. Thread-safe: no state.
 void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
                 std::span<const int64_t> to, std::byte* out) noexcept;
 

@@ -21,8 +21,8 @@ class HopPicker {
   // Receives an upper bound of the sampled edges before memory is allocated for them; may throw.
   using Admit = std::function<void(uint64_t)>;
 
-  // Requires: a rule and seeds that were checked; seeds of in-edges belong to the partition. Id:
-  // uint32_t where ids of the neighbours' type fit, uint64_t or int64_t.
+  // Applies the rule. Requires: the rule and the seeds were checked, and for in-edges the partition
+  // owns the seeds. Id is uint32_t (if the ids of the neighbours' type fit), uint64_t or int64_t.
   template <class Id>
   void Run(const Partition& partition, EdgeIndexes& indexes, const AppliedRule& applied,
            const HopSeeds& seeds, SampledEdges<Id>& out, const Admit& admit = nullptr);

@@ -33,7 +33,7 @@ struct SeedRows {
   std::string name;
 };
 
-// One hop, as one partition is asked for it. Spans point into the caller's memory.
+// The request for one hop to one partition. Spans point into the caller's memory.
 struct HopRequest {
   std::vector<SeedList> seeds;
   std::vector<AppliedRule> rules;

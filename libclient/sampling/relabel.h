@@ -6,12 +6,13 @@
 
 namespace graphd {
 
-// Gives ids consecutive local numbers in order of first appearance: the heart of to_block. Uses a
-// dense table {epoch, local} per id while it fits the budget, so that a restart costs nothing, and
-// an open addressing table above that. One thread owns it.
+// Gives ids consecutive local numbers in order of first appearance: the heart of to_block. Uses an
+// array of {epoch, local}, indexed by id, if that fits into the budget, so that Start need not
+// clear anything; otherwise a hash table with open addressing. Not thread-safe.
 class RelabelTable {
  public:
-  // For ids 0 .. num_ids-1. `dense_budget` in bytes (8 per id).
+  // Makes a table for ids 0 .. num_ids-1. `dense_budget` is the maximum size of the array in bytes,
+  // of which it takes 8 per id.
   explicit RelabelTable(int64_t num_ids, size_t dense_budget = size_t{256} << 20);
 
   // Forgets everything. `expected` is a guess of the number of distinct ids to come.

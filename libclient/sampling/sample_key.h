@@ -7,15 +7,15 @@
 
 namespace graphd {
 
-// The random stream of one layer and edge type of a sample. Trainers derive it and send it to
-// daemons.
+// Returns the key of the random numbers for one layer and edge type of a sample. Trainers compute
+// it and send it to daemons.
 inline uint64_t SampleKey(uint64_t seed, uint32_t layer, EdgeTypeId etype) noexcept {
   return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(etype));
 }
 
-// The key for one of several parts (partitions, edge types) whose samples for the same seeds are
-// merged: their arrival keys must be independent, so each part has a key of its own. LABOR keeps
-// the key, since a neighbour's random number must be the same in every part.
+// Returns the key for one of several parts (partitions, edge types) whose samples for the same
+// seeds are merged: their arrival keys must be independent, so each part has a key of its own.
+// LABOR keeps the key, since a neighbour's random number must be the same in every part.
 inline uint64_t PartKey(SamplingMethod method, uint64_t key, uint32_t part) noexcept {
   return method == SamplingMethod::kLabor ? key : CombineKeys(key, uint64_t{part} + 1);
 }

@@ -66,7 +66,8 @@ struct SamplingContext {
   CounterRng Rng(const SourceRow& row) const noexcept {
     return CounterRng(CombineKeys(key, row.stream));
   }
-  // Slot of the row's edge number `position`, which counts in time for temporal methods.
+  // Returns the slot of the row's edge number `position`; for temporal methods, edges are numbered
+  // in the order of time.
   uint64_t SlotAt(const SourceRow& row, uint64_t position) const noexcept {
     return row.begin + (order ? order->relative(row.begin + position) : position);
   }

@@ -10,8 +10,8 @@
 
 namespace graphd {
 
-// Writes the type-wise ids of the slots' neighbours. Out: uint32_t (when indices are narrow),
-// uint64_t, int64_t.
+// Writes the type-wise ids of the slots' neighbours. Out is uint32_t (if the CSC's indices are),
+// uint64_t or int64_t.
 template <class Out>
 void WriteNeighbors(const Csc& csc, std::span<const uint64_t> slots, Out* out);
 
@@ -19,7 +19,7 @@ void WriteNeighbors(const Csc& csc, std::span<const uint64_t> slots, Out* out);
 void WriteEdgeRows(const Csc& csc, std::span<const uint64_t> slots, uint64_t* rows);
 
 // Writes the type-wise edge ids of slots in the rows `csc` of a partition's edge type (its own CSC,
-// or that of its out index). Out: uint64_t or int64_t.
+// or that of its out index). Out is uint64_t or int64_t.
 template <class Out>
 void WriteEdgeIds(const Partition& partition, EdgeTypeId etype, const Csc& csc,
                   std::span<const uint64_t> slots, Out* ids);

@@ -20,7 +20,8 @@ class SmallestKeys {
     limit_ = count > 0 ? Entry(std::numeric_limits<double>::infinity(), UINT64_MAX) : Entry();
     entries_.clear();
   }
-  // False: Add would certainly not keep this pair.
+  // Returns false if Add would certainly discard this pair; it may return true for such a pair,
+  // too.
   bool Wants(double key, uint64_t slot) const noexcept {
     return key < limit_.first || (key == limit_.first && slot < limit_.second);
   }
@@ -47,7 +48,7 @@ class SmallestKeys {
   }
 
   uint64_t count_ = 0;
-  Entry limit_;  // pairs from here on are not wanted
+  Entry limit_;  // pairs that are not smaller are discarded
   std::vector<Entry> entries_;
 };
 

@@ -4,11 +4,12 @@
 namespace graphd {
 namespace {
 
-// The random stream of a second try; any number will do.
+// An arbitrary number that gives the second try random numbers of its own.
 constexpr uint64_t kAgain = 0x7265747279ULL;
 
 // Draws edges without replacement in order of arrival. All edges arrive at rate 1; excluded ones
-// are skipped when they do. The next of `left` edges arrives after Exp(left) and is any of them.
+// are skipped when they do. Of `left` edges, the next one arrives after an exponential time of rate
+// `left`, and is each of them with equal probability.
 void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) {
   double now = 0;
   uint64_t left = row.degree, wanted = c.fanout;
@@ -27,7 +28,7 @@ void UniformArrivals(SamplingContext& c, const SourceRow& row, CounterRng& rng) 
     }
   }
   if (wanted > 0) {
-    // Much of the row is needed: shuffle the edges that have not arrived yet.
+    // A large part of the row is needed, so shuffle the edges that have not arrived yet.
     c.eligible.clear();
     for (uint64_t position = 0; position < row.degree; position++) {
       if (!c.distinct.Contains(position)) c.eligible.push_back(position);
@@ -70,8 +71,8 @@ void UniformByArrival(SamplingContext& c, const SourceRow& row, CounterRng& rng)
 }
 
 // Samples a row again after an excluded edge was drawn. The second try must not depend on the
-// first, or sets that avoid excluded edges by luck would be favoured: given that nothing was
-// excluded, the first try is uniform among the eligible edges; this one always is.
+// first, or sets that avoid excluded edges by luck would be favoured: if it has drawn no excluded
+// edge, the first try is uniform among the eligible edges, and the second try always is.
 void UniformAgain(SamplingContext& c, const SourceRow& row) {
   CounterRng rng(CombineKeys(CombineKeys(c.key, row.stream), kAgain));
   UniformByArrival(c, row, rng);

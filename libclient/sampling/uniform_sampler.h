@@ -13,24 +13,26 @@
 //
 // Samples without replacement by Floyd's algorithm (Bentley and Floyd, "A sample of brilliance",
 // CACM 1987) with a byte per candidate in a tracker that is cleared after each row: O(fanout) for
-// any degree, no allocation. The branch is kept on purpose: predicted, it lets the neighbour's load
-// start at once (bench/sampling: the branch-free form is slower out of cache).
+// any degree, no allocation. Its branch is intended: when it is predicted correctly, the load of
+// the neighbour starts without waiting (bench/sampling: a branch-free form is slower if the data is
+// not in the cache).
 
 namespace graphd {
 
 // Memory that a thread reuses from call to call. Not thread-safe.
 class UniformSampler {
  public:
-  // First step: reads the offsets of `rows` (local rows of the destination type, in range) and
-  // returns the number of neighbours in all. The sample is a function of `ids`, the same nodes'
-  // type-wise ids, and of `key` (SampleKey); only fanout and replace of the rule matter. Rows' ids
-  // and the CSC must live until Pick is done. `counts`, if not empty, takes the number per row.
+  // Does the first step: reads the offsets of `rows` (local rows of the destination type, in range)
+  // and returns the total number of neighbours. The sample is a function of `ids`, the same nodes'
+  // type-wise ids, and of `key` (SampleKey); of the rule, only fanout and replace are used. `ids`
+  // and the CSC must live until Pick has returned. `counts`, if not empty, takes the number per
+  // row.
   size_t Plan(const Csc& csc, std::span<const int64_t> rows, std::span<const int64_t> ids,
               const SamplingRule& rule, uint64_t key, std::span<uint32_t> counts);
 
-  // Second step: writes the neighbours' type-wise ids, row after row, and, unless `positions` is
-  // null, the sampled positions in the CSC. Out: uint32_t (when indices are narrow), uint64_t or
-  // int64_t.
+  // Does the second step: writes the type-wise ids of the neighbours, row after row, and, unless
+  // `positions` is null, the sampled positions in the CSC. Out is uint32_t (if the CSC's indices
+  // are), uint64_t or int64_t.
   template <class Out>
   void Pick(Out* neighbors, uint64_t* positions);
 

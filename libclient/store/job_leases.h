@@ -20,15 +20,16 @@ class JobLeases {
   JobLeases(double lease_seconds, double orphan_seconds)
       : lease_seconds_(lease_seconds), orphan_seconds_(orphan_seconds) {}
 
-  // The first connection of a job was opened.
+  // Handles the opening of a job's first connection.
   void OnJobJoined(const std::string& job);
-  // The last connection of a job was closed. `owns`: it has leases or tensors of its own here.
+  // Handles the closing of a job's last connection. `owns`: whether the job has leases or tensors
+  // of its own here.
   void OnJobLeft(const std::string& job, bool owns);
 
   // Starts the clock for a job that got a lease or a tensor without being connected: a request may
-  // be served after its job has left. An empty name is no job.
+  // be served after its job has left. An empty name means no job and is ignored.
   void Watch(const std::string& job);
-  // The tensors of a job that has left could not be removed: starts its clock again.
+  // Starts the clock of a job that has left again, because its tensors could not be removed.
   void Retry(const std::string& job);
   void Forget(const std::string& job) { left_at_.erase(job); }
 

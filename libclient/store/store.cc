@@ -16,7 +16,7 @@
 namespace graphd::store {
 namespace {
 
-// PrepareCheckpoint ends after so many passes, or after one that is short.
+// The maximum number of passes of PrepareCheckpoint, which also ends after a short pass.
 constexpr int kMaxPasses = 4;
 constexpr double kShortPass = 0.5;  // seconds
 

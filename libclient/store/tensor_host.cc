@@ -11,7 +11,8 @@
 namespace graphd::store {
 namespace {
 
-// A restore waits so long for earlier pushes, which may wait for a checkpoint that is being taken.
+// The maximum time that a restore waits for earlier pushes, which may themselves wait for a
+// checkpoint that is being made.
 constexpr double kMaxPushSeconds = 60;
 // Interval at which leases and tensors of jobs that have left are checked.
 constexpr auto kSweepInterval = std::chrono::milliseconds(500);
@@ -386,7 +387,7 @@ void TensorHost::EndJob(const std::string& job) {
 void TensorHost::EndLeases(const std::string& job) {
   std::unique_lock lock(mutex_);
   for (const MutableShare& share : shares_.LeasedBy(job)) {
-    if (!leases_.HasLeft(job)) return;  // it came back meanwhile
+    if (!leases_.HasLeft(job)) return;  // the job has attached again
     ShareRecord record = share->record;
     record.holder.clear();
     SaveRecord(*share, record, lock);

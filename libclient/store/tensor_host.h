@@ -29,8 +29,8 @@ class TensorHost {
     StoreOptions store;          // its directory is created with the first tensor
     double lease_seconds = 5;    // time that a lease outlives its job, which may reconnect
     double orphan_seconds = 60;  // time that tensors outlive the job that owns them
-    // Most shares that one job may create, fewer than StoreOptions::max_tables, so that some are
-    // left for other jobs.
+    // The maximum number of shares that one job may create, fewer than StoreOptions::max_tables, so
+    // that some are left for other jobs.
     size_t max_shares_of_job = 1024;
   };
 
@@ -54,10 +54,10 @@ class TensorHost {
   // other work depends on.
   bool memory_is_bounded() const noexcept { return options_.store.memory_bytes != 0; }
 
-  // The first connection of a job was opened, the last one was closed.
+  // Handle the opening of a job's first connection, and the closing of its last one.
   void OnJobJoined(const std::string& job);
   void OnJobLeft(const std::string& job);
-  // A connection was closed.
+  // Handles the closing of a connection.
   void OnCallerLeft(uint64_t key);
 
   struct Opened {
@@ -71,10 +71,10 @@ class TensorHost {
   // kOverloaded if the job has created too many, kUnavailable while the tensor is being dropped;
   // and what Store::OpenTable throws.
   Opened Open(const Caller& caller, PartId part, TensorSpec spec, bool create, bool caller_fills);
-  // The caller has written the first values. Throws Error(kDenied) if another caller writes them,
-  // because this one had lost its connection.
+  // Records that the caller has written the first values. Throws Error(kDenied) if another caller
+  // writes them, because this one had lost its connection.
   void Filled(const Caller& caller, uint32_t table);
-  // The caller will not write the first values; another one may.
+  // Records that the caller will not write the first values, so that another caller may write them.
   void GiveUpFilling(const Caller& caller, uint32_t table) noexcept;
 
   // Return a share for reading or writing. Throw Error: kNotFound if the job can't see it, kCorrupt

@@ -71,7 +71,7 @@ PooledBuffer BufferPool::Get(size_t bytes) {
   {
     std::lock_guard lock(state_->mutex);
     auto found = state_->idle.lower_bound(wanted);
-    // A buffer up to twice as large will do; a much larger one is kept for who needs it.
+    // A buffer of up to twice the size is used; larger ones are kept for larger requests.
     if (found != state_->idle.end() && found->first <= 2 * wanted) {
       auto [capacity, data] = *found;
       state_->idle.erase(found);

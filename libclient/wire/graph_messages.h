@@ -24,7 +24,7 @@ std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::st
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out);
 SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer);
 
-// Bytes of an id on the wire: 4 while the type has fewer than 2^32 objects.
+// Returns the number of bytes of an id on the wire: 4 if the type has fewer than 2^32 objects.
 inline size_t IdBytes(int64_t type_count) { return DTypeSize(Partition::IdDType(type_count)); }
 
 }  // namespace graphd

@@ -47,7 +47,8 @@ class CheckpointClient {
   // missing.
   void EachRows(const Checkpoint& checkpoint, const CheckpointTensor& tensor,
                 const std::function<void(const Rows&)>& f);
-  // Called by EachRows with the number of rows that it has read of the tensor's rows; may be empty.
+  // The callback to which EachRows reports how many of the tensor's rows it has read; may be an
+  // empty function.
   std::function<void(const std::string& tensor, int64_t rows, int64_t of)> on_progress;
 
  private:

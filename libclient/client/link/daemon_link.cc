@@ -279,7 +279,8 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
         };
         return Pipelined(count, one)
             .catch_([this, connections = connections_.get()](kj::Exception&& failure) {
-              // Do this now, so that whoever waits for the call finds the link broken.
+              // Mark the link as broken before the call fails, so that a thread that waits for the
+              // call sees it.
               if (failure.getType() == kj::Exception::Type::DISCONNECTED) Lost(connections);
               kj::throwFatalException(kj::mv(failure));
             });

@@ -57,7 +57,7 @@ class DaemonLink {
   DaemonLink(const DaemonLink&) = delete;
   DaemonLink& operator=(const DaemonLink&) = delete;
 
-  // "127.0.0.1:30050" or the socket's path.
+  // Returns the daemon's address, such as "127.0.0.1:30050", or the path of its socket.
   const std::string& peer() const noexcept { return peer_; }
 
   // Connects and attaches, once and for the first time; waits up to the timeout for a daemon that
@@ -68,9 +68,9 @@ class DaemonLink {
   // the daemon serves another graph now. Threads that call this at the same time fail together.
   void ReconnectIfBroken();
   bool is_broken() const noexcept { return broken_; }
-  // Number of times that this link has attached.
+  // Returns how often this link has attached.
   uint64_t generation() const noexcept { return generation_; }
-  // Whether the daemon's memory may be mapped.
+  // Returns whether the daemon's memory may be mapped.
   bool shares_memory() const noexcept {
     return use_unix_ && options_.transport == Transport::kAuto;
   }
@@ -81,7 +81,8 @@ class DaemonLink {
   // under way at once. Starts and returns; wait on the result.
   using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
   RpcThread::Pending StartSteps(Lane lane, size_t count, Step step);
-  // Calls f, again after reconnecting while the daemon is unavailable, until the timeout.
+  // Calls f. While it fails because the daemon is unavailable, reconnects and calls it again, until
+  // the timeout.
   void RetryWhileUnavailable(const std::function<void()>& f);
   Traffic& traffic() noexcept { return *traffic_; }
 

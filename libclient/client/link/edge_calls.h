@@ -7,9 +7,9 @@
 #include "client/link/daemon_link.h"
 #include "graph/partition.h"
 
-// Questions about the edges of one partition. Each call starts and returns; wait on the result.
-// Outputs are written by the RPC thread until then. Widths are those of the types' ids. All but
-// StartInduced are cut into messages of a good size.
+// Functions that query the edges of one partition. Each one starts a call and returns; the RPC
+// thread writes the outputs until Wait on the result has returned. Widths are those of the types'
+// ids. All calls except StartInduced are divided into messages of moderate size.
 
 namespace graphd {
 

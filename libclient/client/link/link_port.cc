@@ -275,7 +275,8 @@ class LinkPort final : public TensorPort {
           return TakeDescriptor(response.getHandle(), fd).attach(kj::mv(response));
         });
       }).Wait();
-      // The answer may come from a session that began meanwhile; it is asked again now.
+      // The answer may come from a newer session than that of `generation`. The next call then asks
+      // again, and gets the memory that is already known.
       const bool known = regions_ != nullptr && regions_->id() == id;
       if (!known) regions_ = fd ? std::make_shared<PushRegions>(std::move(fd), id) : nullptr;
     } catch (const Error& error) {

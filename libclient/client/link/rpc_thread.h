@@ -49,11 +49,11 @@ class RpcThread {
   };
 
   // Runs `call` on the thread. After `timeout` its promise is dropped and Wait throws
-  // Error(kDeadline, what). Exceptions of the RPC come out of Wait as graphd::Error.
-  // Throws Error(kInvalid) in a process that was forked: the thread is not in it.
+  // Error(kDeadline, what). Exceptions of the RPC come out of Wait as graphd::Error. Throws
+  // Error(kInvalid) in a forked child, which does not have the thread.
   Pending Start(std::function<kj::Promise<void>()> call, std::chrono::milliseconds timeout,
                 std::string what);
-  // Runs a plain function there and waits for it.
+  // Runs a function on the thread and waits until it has returned.
   void Run(std::function<void()> function);
 
   // For use on the thread itself.

@@ -11,7 +11,7 @@ namespace {
 
 using Answers = std::vector<SampledEdges<int64_t>*>;
 
-// The answer is in the call's order already.
+// Takes the only answer, which already has the order of the call.
 void TakeOnlyAnswer(SampledEdges<int64_t>& only, Neighbors& out) {
   std::partial_sum(only.counts.begin(), only.counts.end(), out.indptr.begin() + 1,
                    [](int64_t sum, int64_t count) { return sum + count; });
@@ -19,7 +19,7 @@ void TakeOnlyAnswer(SampledEdges<int64_t>& only, Neighbors& out) {
   out.edge_ids = std::move(only.edge_ids);
 }
 
-// Merges out-edges, which every partition was asked for.
+// Merges the answers for out-edges, which were requested from every partition.
 void MergeAnswers(const Answers& answers, const SamplingRule& rule, bool edge_ids, Neighbors& out) {
   std::vector<PartArrivals> arrivals;
   for (const auto* answer : answers) arrivals.push_back({answer->counts, answer->arrival_keys});
@@ -39,7 +39,7 @@ void MergeAnswers(const Answers& answers, const SamplingRule& rule, bool edge_id
   }
 }
 
-// Interleaves in-edges, which each seed's owner was asked for.
+// Interleaves the answers for in-edges, which were requested from the owner of each seed.
 void InterleaveByOwner(const std::vector<PartitionHop>& hops, size_t rule,
                        const std::vector<PartId>& owners, size_t total, bool edge_ids,
                        Neighbors& out) {

@@ -11,23 +11,23 @@ namespace graphd {
 
 class GraphAccess;
 
-// Answers questions about edges over all partitions: mapped partitions are read in place, the
-// others asked by RPC, in parallel. Ids are type-wise; one out of range is Error(kInvalid).
+// Looks up edges over all partitions: mapped partitions are read in place, the others are queried
+// by RPC, in parallel. Ids are type-wise. Throws Error(kInvalid) on an id out of range.
 // Thread-safe.
 class EdgeQueries {
  public:
   explicit EdgeQueries(GraphAccess& access) : access_(access) {}
 
-  // Sources and destinations of edges, in the order of `ids`; src and dst have that size.
+  // Writes the sources and destinations of edges to `src` and `dst`, which have the size of `ids`.
   void FindEdges(EdgeTypeId etype, std::span<const int64_t> ids, std::span<int64_t> src,
                  std::span<int64_t> dst) const;
-  // found[i] = 1 if there is an edge src[i] -> dst[i], else 0.
+  // Sets found[i] to 1 if there is an edge src[i] -> dst[i], else to 0.
   void HasEdges(EdgeTypeId etype, std::span<const int64_t> src, std::span<const int64_t> dst,
                 std::span<uint8_t> found) const;
   void Degrees(EdgeTypeId etype, Direction direction, std::span<const int64_t> nodes,
                std::span<int64_t> degrees) const;
-  // In-edges of `seeds` (of the destination type) whose source is in `members` (ascending,
-  // distinct): indptr over seeds, indices into members, edge ids.
+  // Finds the in-edges of `seeds` (nodes of the destination type) whose source is in `members`
+  // (ascending, without duplicates), in CSC format: `indices` are positions in `members`.
   void Induced(EdgeTypeId etype, std::span<const int64_t> seeds, std::span<const int64_t> members,
                std::vector<int64_t>& indptr, std::vector<int64_t>& indices,
                std::vector<int64_t>& edge_ids) const;

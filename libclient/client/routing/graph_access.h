@@ -64,7 +64,8 @@ class GraphAccess {
   void Gather(const FeatureRef& ref, std::span<const int64_t> ids, std::span<std::byte> out);
   // Reads the rows of the ids [begin, end).
   void Slice(const FeatureRef& ref, int64_t begin, int64_t end, std::span<std::byte> out);
-  // SampleHop (graphd/sampling.h), with rows of features that travel with it.
+  // Does the work of SampleHop (graphd/sampling.h), and reads rows of features in the same
+  // messages.
   std::vector<Neighbors> Hop(std::span<const HopSeeds> seeds, std::span<const SamplingRule> rules,
                              const HopOptions& options, std::span<const HopRows> rows = {});
 
@@ -75,12 +76,14 @@ class GraphAccess {
   // Returns a tensor in pooled memory.
   Tensor NewTensor(DType dtype, std::vector<int64_t> shape) const;
 
-  // Calls f(part, split of the part) for parts that own ids: `remote` first, whose results are
-  // waited for after `local`. Retries like Retry.
+  // Calls a function with each partition that owns ids and its part of the split: `remote` for all
+  // remote partitions first, then `local` for the mapped ones, and then waits for the results of
+  // `remote`. Repeats calls as Retry does.
   void ForParts(const OwnerSplit& split,
                 const std::function<RpcThread::Pending(PartId, const OwnerSplit::Part&)>& remote,
                 const std::function<void(PartId, const OwnerSplit::Part&)>& local);
-  // Runs f, again after reconnecting while daemons are unavailable, until the timeout.
+  // Calls f. While it fails because a daemon is unavailable, reconnects and calls it again, until
+  // the timeout.
   void Retry(const std::function<void()>& f);
 
   // Scratch memory, borrowed for one call.

@@ -14,10 +14,10 @@
 namespace graphd {
 namespace {
 
-// Rows beyond this go over the connection for rows, in pieces that overlap.
+// Larger amounts of rows are read over the connection for rows, in pieces that overlap.
 constexpr size_t kRowBytesWithHop = size_t{4} << 20;
-// The planned limit of an answer, and the number of seeds in one request when nothing bounds their
-// degrees.
+// The size of an answer for which requests are planned, and the number of seeds in a request if no
+// upper bound of their degrees is known.
 constexpr size_t kPlannedAnswerBytes = size_t{128} << 20;
 constexpr size_t kSeedsOfUnknownDegree = size_t{1} << 15;
 constexpr size_t kSeedsPerMessage = size_t{1} << 20;

@@ -35,7 +35,8 @@ uint64_t KeyOf(const Schema& schema, const SamplingRule& rule, const HopOptions&
 }
 
 // The seed lists of the request to one partition, made when first needed. A list has times of one
-// kind: where both are given there is one for each.
+// kind only: if the seeds of a type have integer and floating-point times, there is a list for each
+// kind.
 class SeedLists {
  public:
   static constexpr size_t kNone = SIZE_MAX;
@@ -51,8 +52,8 @@ class SeedLists {
     hop.real_times.resize(num_ntypes);
   }
 
-  // Index of the list of a type's seeds: those that the partition owns, or all of them. kNone if
-  // there are no such seeds.
+  // Returns the index of the list of a type's seeds: those that the partition owns (`own`), or all
+  // of them. Returns kNone if there are no such seeds.
   size_t Find(NodeTypeId t, bool own, bool real) {
     const OwnerSplit::Part& part = splits_[Index(t)].parts[part_];
     HopSeeds seeds = call_.seeds_of(t);
@@ -70,7 +71,8 @@ class SeedLists {
     hop_.request.seeds.push_back({t, seeds});
     return list;
   }
-  // Index of a list of the type's own seeds, with times of any kind.
+  // Returns the index of a list of the type's seeds that the partition owns, with times of either
+  // kind.
   size_t FindOwn(NodeTypeId t) {
     const bool real = lists_[Index(t)][2] == kNone && lists_[Index(t)][3] != kNone;
     return Find(t, true, real);

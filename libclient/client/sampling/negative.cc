@@ -80,7 +80,7 @@ class PairDraws {
                             static_cast<uint64_t>(options.etype))) {}
 
   bool any() const noexcept { return sources_ > 0 && destinations_ > 0; }
-  // Draws so many pairs and appends those that qualify, until there are `wanted`.
+  // Draws `draws` pairs and appends those that qualify, until the number of pairs is `wanted`.
   void Draw(size_t draws, size_t wanted, NegativeEdges& out) {
     src_.clear();
     dst_.clear();

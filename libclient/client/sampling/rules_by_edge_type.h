@@ -17,8 +17,8 @@ SamplingRule RuleForEdgeType(const GraphAccess& access, EdgeTypeId etype, Sampli
 // type has how.column.
 std::vector<SamplingRule> RulesByEdgeType(const GraphAccess& access, std::span<const int> fanouts,
                                           const SamplingRule& how);
-// The same with the fanouts of a layer. Throws Error(kInvalid) on fanouts of more types than the
-// graph has.
+// Does the same with the fanouts of a layer. Throws Error(kInvalid) on fanouts of more types than
+// the graph has.
 std::vector<SamplingRule> RulesByEdgeType(const DistGraph& graph, const LayerFanouts& fanouts,
                                           size_t layer, const SamplingRule& how);
 

@@ -22,7 +22,7 @@ inline double NextUnit(CounterRng& random) noexcept {
 
 // Throws Error(kInvalid) if `length` is not a permitted number of steps.
 void CheckWalkLength(int64_t length);
-// Throws Error(kInvalid) if the result of so many walks would be too large.
+// Throws Error(kInvalid) if the result of this number of walks would be too large.
 void CheckWalkCount(size_t seeds, size_t walks_per_seed, size_t length);
 
 // Returns the rule for one step along an edge type, weighted by `prob` if the type has that
@@ -50,7 +50,7 @@ class Walkers {
     return result_[static_cast<size_t>(walks_[i])][step_ - 1];
   }
 
-  // Ends each walk with a probability.
+  // Ends each walk with the given probability. `key` is that of the random numbers.
   void EndSome(double probability, uint64_t key);
   // Moves walks()[i] along edge_ids[i] (empty: not requested) to nodes[i]; -1 ends the walk.
   void Step(std::span<const int64_t> nodes, std::span<const int64_t> edge_ids);

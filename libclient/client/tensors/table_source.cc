@@ -122,8 +122,8 @@ void TableSource::Slice(int64_t begin, int64_t end, std::span<std::byte> out) {
 std::unique_ptr<PushChannels> TableSource::TakeChannels() {
   std::lock_guard lock(channels_mutex_);
   if (idle_channels_.empty()) return std::make_unique<PushChannels>(num_parts());
-  // Use the most recently used channels: a push of theirs that timed out cannot be applied after a
-  // later one.
+  // Use the channels that were used last. If their last push timed out, the next one has a higher
+  // sequence number, so the earlier push cannot be applied after it.
   auto channels = std::move(idle_channels_.back());
   idle_channels_.pop_back();
   return channels;

@@ -11,7 +11,8 @@
 
 namespace graphd {
 
-// Exceeds the partition's memory by at most one row table per edge type.
+// Implements EstimatePartitionBytes. The estimate exceeds the actual size by at most one edge_rows
+// array per edge type.
 uint64_t EstimateDglBytes(const PartConfig& config, PartId part);
 
 std::shared_ptr<const Partition> LoadDglPartition(const PartConfig& config, PartId part,

@@ -33,8 +33,8 @@ struct RawNodes {
   std::vector<RawFeature> features;
   // Names of the nodes in the input; null if it used the ids themselves.
   std::shared_ptr<const NameTable> names;
-  // The file of node names that an earlier run wrote, if they were not read: orig_id is the line.
-  // Empty without such a file.
+  // The path of the file of node names that an earlier run wrote, if its names were not read;
+  // orig_id is then the line number of a node's name in it. Empty if there is no such file.
   std::string names_file;
   // int64 [count]: ids from before this input, which become orig_id instead of the input's.
   std::optional<Tensor> orig_id;

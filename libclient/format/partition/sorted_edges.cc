@@ -16,9 +16,9 @@ constexpr size_t kBlockNodes = 64;
 constexpr size_t kBucketBlocks = 1024;
 constexpr uint64_t kBucketEdges = uint64_t{1} << 17;
 
-// Sorts in two steps, each on all threads: edges go to the buckets of their destinations in the
-// order of their ids (to few places at once, so that memory keeps up), then each bucket is sorted
-// within the cache by destination and source.
+// Sorts in two steps, each on all threads: first, edges are written to the buckets of their
+// destinations, in the order of their ids (there are so few buckets that the writes make good use
+// of the cache); then each bucket, which fits into the cache, is sorted by destination and source.
 template <class Key>
 class EdgeSorter {
  public:

@@ -51,8 +51,9 @@ class LayerSampler final : public BlockSampler {
   // `fanouts` is per layer, input layer first; each is applied to every node type. Throws
   // Error(kInvalid) on a fanout below -1.
   explicit LayerSampler(const std::vector<int>& fanouts, LayerOptions options = {});
-  // Takes fanouts[layer][ntype], as a std::vector<std::vector<int>>. With fanout 0 the only sources
-  // of a node type are destinations. Throws Error(kInvalid) on a fanout below -1.
+  // Takes fanouts[layer][ntype], as a std::vector<std::vector<int>>. With fanout 0 a layer draws no
+  // sources of that node type: its only sources of the type are its destinations. Throws
+  // Error(kInvalid) on a fanout below -1.
   LayerSampler(LayerFanouts fanouts, LayerOptions options = {});
 
   using BlockSampler::Sample;

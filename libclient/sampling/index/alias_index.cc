@@ -9,11 +9,11 @@
 namespace graphd {
 namespace {
 
-// One row's table, in memory that is reused.
+// A builder of the alias table of one row. Its memory is reused from row to row.
 class Vose {
  public:
   // Fills `cells` (threshold, alias) for the weights, of which at least one is above 0. Weights are
-  // taken relative to the largest, so that neither huge nor tiny ones overflow.
+  // divided by the largest one, so that neither huge nor tiny weights cause an overflow.
   void Build(std::span<const double> weights, uint32_t* cells) {
     const size_t n = weights.size();
     const auto largest =

@@ -11,19 +11,21 @@ namespace graphd {
 // and one memory access at any degree. Immutable; thread-safe.
 class AliasIndex {
  public:
-  // `csc` are the rows it was built over and `column` the edge feature, by local edge row; both
-  // must outlive this object. Checks names, dtypes and shapes. Throws Error(kCorrupt).
+  // Opens an index. `csc` has the rows that it was built over, and `column` is the edge feature,
+  // indexed by local edge row; both must outlive this object. Checks names, dtypes and shapes.
+  // Throws Error(kCorrupt).
   AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, const Tensor& column);
 
-  // Sum of the row's weights.
+  // Returns the sum of the row's weights.
   double total(size_t row) const noexcept { return totals_[row]; }
-  // Number of the row's edges that have a weight above 0.
+  // Returns the number of the row's edges that have a weight above 0.
   uint32_t positive(size_t row) const noexcept { return positive_[row]; }
-  // Weight of a slot: >= 0 and finite; masks give 0 or 1.
+  // Returns the weight of a slot, which is finite and not negative; 0 or 1 for a mask.
   double weight(uint64_t slot) const noexcept { return WeightOfEdge(EdgeRow(slot)); }
-  // A relative slot in proportion to weight, from 64 random bits, for a row that begins at slot
-  // `begin` and has `degree` edges and a total above 0. Returns `degree` for the few bits that
-  // would favour some slots: draw again.
+  // Draws a relative slot with probability proportional to its weight, from 64 random bits, for a
+  // row that begins at slot `begin` and has `degree` edges and a total above 0. Returns `degree`
+  // for the few values of `bits` that would make some slots too likely; the caller must then draw
+  // again.
   uint64_t Draw(uint64_t begin, uint64_t degree, uint64_t bits) const noexcept {
     const uint64_t product = (bits >> 32) * degree;
     if (static_cast<uint32_t>(product) < degree) [[unlikely]] {
@@ -32,7 +34,7 @@ class AliasIndex {
     }
     const uint64_t at = product >> 32;
     const Cell cell = cells_[begin + at];
-    // Without a branch, which nothing could predict.
+    // This avoids a branch, which would be unpredictable.
     const uint64_t keep = 0 - uint64_t{static_cast<uint32_t>(bits) < cell.threshold};
     return (at & keep) | (cell.alias & ~keep);
   }

@@ -34,34 +34,35 @@ namespace graphd {
 enum class EdgeIndexKind : uint8_t { kOut, kAlias, kOrder, kInverse, kSorted };
 const char* EdgeIndexKindName(EdgeIndexKind kind) noexcept;  // "out", "alias", ...
 
-// The name of an index. A value; orders and compares by its members.
+// The identity of an index: its kind and what it is built over. Ordered and compared member by
+// member.
 struct EdgeIndexSpec {
   EdgeIndexKind kind = EdgeIndexKind::kOut;
-  bool out = false;  // over the rows of the kOut index; false for kOut itself
+  bool out = false;  // true: over the rows of the kOut index; false for kOut itself
   EdgeTypeId etype = 0;
   std::string column;  // kAlias, kOrder: an edge feature; else empty
 
   auto operator<=>(const EdgeIndexSpec&) const = default;
-  // "alias index of edge type 3 by 'weight', out-edges", for messages.
+  // Returns a text such as "alias index of edge type 3 by 'weight', out-edges", for messages.
   std::string ToString() const;
 };
 
 // Builds an index, single-threaded, in O(edges), kOrder and kSorted in O(edges log degree). `out`
 // is the segment of the edge type's kOut index, needed when spec.out, else ignored. The partition
 // must have passed Validate(). Throws Error(kNotFound) for an unknown edge type or feature,
-// Error(kInvalid) for a spec that makes no sense, a feature that is not 1-D or not of a fitting
-// dtype, a weight that is negative, infinite or no number and an order value that is no number
-// (naming feature, edge id and value), Error(kOverloaded) when memory is short.
+// Error(kInvalid) for a contradictory spec, for a feature that is not one-dimensional or has an
+// unsuitable dtype, for a weight that is negative, infinite or NaN, and for an order value that is
+// NaN (naming feature, edge id and value), Error(kOverloaded) when memory is short.
 //   kAlias takes float32 and float64 as weights, bool, uint8 and int8 as masks: non-zero weighs 1.
 std::shared_ptr<const Segment> BuildEdgeIndex(const Partition& partition, const EdgeIndexSpec& spec,
                                               const std::shared_ptr<const Segment>& out = nullptr);
 
-// Bound of the bytes that BuildEdgeIndex needs at once, the segment and what it works with, without
-// looking at any edge. Throws like BuildEdgeIndex for specs that make no sense.
+// Returns an upper bound of the memory that BuildEdgeIndex needs, in bytes: the segment and its
+// working memory. Reads no edges. Throws for a contradictory spec, as BuildEdgeIndex does.
 uint64_t EstimateEdgeIndexBytes(const Partition& partition, const EdgeIndexSpec& spec);
 
-// Throws Error(kNotFound/kInvalid) unless the spec fits the partition: the edge type and the
-// feature exist, dtype and shape fit the kind. Part of the two functions above.
+// Throws Error(kNotFound) or Error(kInvalid) unless the spec fits the partition: the edge type and
+// the feature exist, and dtype and shape suit the kind. The two functions above call it.
 void CheckEdgeIndexSpec(const Partition& partition, const EdgeIndexSpec& spec);
 
 }  // namespace graphd

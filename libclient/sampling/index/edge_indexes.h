@@ -17,39 +17,41 @@
 
 namespace graphd {
 
-// The derived arrays of one partition, each made when it is first needed and kept as long as this
-// lives: by building it (daemons, standalone mode), or by asking the daemon for it (trainers that
-// map the partition). References to indexes stay valid as long as this lives. Thread-safe: one
-// mutex guards the map; who asks for an index that another thread is making waits for it.
+// The derived arrays of one partition, each made when it is first needed and kept for the lifetime
+// of this object. Daemons and standalone mode build the arrays; trainers that map the partition
+// request them from the daemon. References to indexes are valid for the lifetime of this object.
+// Thread-safe: one mutex guards the map, and a thread that requests an index which another thread
+// is making waits for it.
 class EdgeIndexes {
  public:
   using Made = std::shared_ptr<const Segment>;
   // Makes the index; `by_source` is the edge type's kOut index if the index is over its rows.
   using Make = std::function<Made(const EdgeIndexSpec&, const Made& by_source)>;
 
-  // Builds what is asked for from the partition.
+  // Builds each requested index from the partition.
   explicit EdgeIndexes(std::shared_ptr<const Partition> partition);
   EdgeIndexes(std::shared_ptr<const Partition> partition, Make make);
 
   const std::shared_ptr<const Partition>& partition() const noexcept { return partition_; }
 
-  // Each throws what making the index threw; the next call tries again.
+  // Return an index and make it first if needed. If making it fails, they throw its error, and the
+  // next call tries again.
   const OutIndex& Out(EdgeTypeId etype);
   const AliasIndex& Alias(EdgeTypeId etype, bool out, const std::string& column);
   const OrderIndex& Order(EdgeTypeId etype, bool out, const std::string& column);
-  // None if the edges lie in the order of their rows.
+  // Returns null if the edges are stored in the order of their rows, so that no index is needed.
   const InverseIndex* Inverse(EdgeTypeId etype);
-  // None if the rows are sorted as they are.
+  // Returns null if the rows are already sorted.
   const SortedIndex* Sorted(EdgeTypeId etype);
-  // Whether Sorted(etype) will answer at once.
+  // Returns whether Sorted(etype) returns without computing anything.
   bool KnowsSorted(EdgeTypeId etype) const;
-  // The rows that `out` means: the partition's own CSC, or its edges by source.
+  // Returns the rows that `out` selects: false: the partition's own CSC; true: its edges by source.
   const Csc& Rows(EdgeTypeId etype, bool out);
 
-  // The segment of an index, for handing it on.
+  // Returns the segment of an index, to share it with another process. Makes it first if needed.
   Made Get(const EdgeIndexSpec& spec);
   bool Has(const EdgeIndexSpec& spec) const;
-  // Bytes of all indexes that are there.
+  // Returns the size in bytes of all indexes made so far.
   uint64_t bytes() const;
 
  private:

@@ -3,11 +3,11 @@
 #include "base/strings.h"
 #include "graph/partition.h"
 
-// Opening the arrays of an index segment. Internal to this folder.
+// Functions that open the arrays of an index segment. Internal to this folder.
 
 namespace graphd {
 
-// The array `name`, checked to have this dtype and shape. Throws Error(kCorrupt).
+// Returns the array `name` after checking its dtype and shape. Throws Error(kCorrupt).
 inline Tensor IndexArray(const Segment& segment, const char* index, const char* name, DType dtype,
                          const std::vector<int64_t>& shape) {
   const ArraySpec* spec = segment.layout().Find(name);
@@ -20,7 +20,8 @@ inline Tensor IndexArray(const Segment& segment, const char* index, const char* 
   return segment.array(name);
 }
 
-// The same for ids, which are uint32 or uint64; `rows` < 0 takes any length.
+// Does the same for an array of ids, which are uint32 or uint64. With `rows` < 0, any length is
+// accepted.
 inline IdSpan IndexIds(const Segment& segment, const char* index, const char* name, int64_t rows) {
   const ArraySpec* spec = segment.layout().Find(name);
   if (!spec) Throw(ErrorCode::kCorrupt, index, " index has no array '", name, "'");

@@ -8,12 +8,12 @@
 #include "base/check.h"
 #include "graphd/tensor.h"
 
-// Columns of any numeric dtype.
+// Functions for columns of any numeric dtype.
 
 namespace graphd {
 
-// Calls f(std::span<const T>) with the elements as what they are; bool as uint8_t. The 16-bit
-// floats have no C++ type: convert them first.
+// Calls f(std::span<const T>) with the elements in their own C++ type; bool as uint8_t. 16-bit
+// floats have no C++ type and must be converted first.
 template <class F>
 decltype(auto) VisitNumbers(const Tensor& tensor, F&& f) {
   switch (tensor.dtype()) {
@@ -63,12 +63,13 @@ inline float FromBrainFloat(uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-// Integers in the same order: signed and small unsigned ones share one scale, uint64 has its own,
-// floats a third.
+// Maps a number to an integer so that the order is kept. Keys are comparable among all integer
+// types except uint64, among uint64 values, and among floating-point types.
 template <class T>
 uint64_t SortKeyOf(T value) noexcept {
   if constexpr (std::floating_point<T>) {
-    // Positive floats order as their bits do, negative ones the other way round; -0 equals 0.
+    // The bits of positive floats have the same order as the values, those of negative floats the
+    // opposite order. Adding 0.0 turns -0 into 0.
     const auto bits = std::bit_cast<uint64_t>(static_cast<double>(value) + 0.0);
     return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
   } else if constexpr (std::same_as<T, uint64_t>) {

@@ -12,7 +12,7 @@
 namespace graphd {
 namespace {
 
-// dtype of the stored values of a column.
+// Returns the dtype in which a column's values are stored.
 DType StoredDType(DType column) {
   switch (column) {
     case DType::kFloat16:
@@ -25,7 +25,7 @@ DType StoredDType(DType column) {
   }
 }
 
-// A column with 16-bit floats widened; others as they are.
+// Returns the column, with 16-bit floats converted to float32.
 Tensor Widened(const Tensor& column) {
   if (column.dtype() != DType::kFloat16 && column.dtype() != DType::kBFloat16) return column;
   Tensor wide = Tensor::Empty(DType::kFloat32, column.shape());
@@ -43,7 +43,7 @@ class RowSorter {
  public:
   RowSorter(const Csc& csc, std::span<const T> column) : csc_(csc), column_(column) {}
 
-  // Sorts one row; returns the edge row of a value that is no number, else -1.
+  // Sorts one row; returns the edge row of the first NaN found, or -1 if there is none.
   int64_t Sort(uint64_t begin, uint64_t end, uint32_t* order, T* values) {
     entries_.resize(end - begin);
     for (size_t i = 0; i < entries_.size(); i++) {
@@ -72,7 +72,7 @@ class RowSorter {
   std::vector<Entry> entries_;
 };
 
-// a < b, exactly, for any two arithmetic types.
+// Returns whether a < b, compared exactly, for any two arithmetic types.
 template <class A, class B>
 bool Less(A a, B b) {
   if constexpr (std::integral<A> && std::integral<B>) {
@@ -80,7 +80,7 @@ bool Less(A a, B b) {
   } else if constexpr (std::floating_point<A> && std::floating_point<B>) {
     return a < b;
   } else {
-    // Holds every 64-bit integer and every double.
+    // long double represents every 64-bit integer and every double exactly.
     static_assert(std::numeric_limits<long double>::digits >= 64);
     return static_cast<long double>(a) < static_cast<long double>(b);
   }

@@ -8,24 +8,26 @@
 namespace graphd {
 
 // The time of each row's seed. Edge times and seed times are compared exactly, also integers with
-// floats. A seed time that is no number is before and after nothing: no edge is eligible.
+// floats. For a seed whose time is NaN, no edge is eligible.
 using SeedTimes = std::variant<std::span<const int64_t>, std::span<const double>>;
 
 // The edges of each row in ascending order of a numeric edge feature, ties by local edge row: for
 // top-k and temporal sampling. Immutable; thread-safe.
 class OrderIndex {
  public:
-  // `csc` are the rows it was built over; only its sizes are looked at. Throws Error(kCorrupt).
+  // Opens an index. `csc` has the rows that it was built over; only its sizes are used. Throws
+  // Error(kCorrupt).
   OrderIndex(std::shared_ptr<const Segment> segment, const Csc& csc);
 
-  // Relative slot of the edge at position `at` (a slot number: row's begin + rank).
+  // Returns the relative slot of the edge at position `at`, which is the row's first slot plus the
+  // edge's rank in the row.
   uint32_t relative(uint64_t at) const noexcept { return order_[at]; }
-  // The value there, mapped to integers so that order is kept: equal values have equal keys. Keys
-  // of integer columns are comparable with one another whatever their width (uint64 excepted), and
-  // so are those of float columns.
+  // Returns the value at that position, converted to an integer by an order-preserving mapping:
+  // equal values have equal keys. Keys of integer columns can be compared with each other for any
+  // width except uint64, and so can the keys of floating-point columns.
   uint64_t SortKey(uint64_t at) const noexcept;
-  // Counts the edges of each row that have a value < the seed's time, or <= with `inclusive`.
-  // rows[i] == -1 gives 0. `times` has one entry per row.
+  // Counts the edges of each row that have a value < the seed's time, or <= with `inclusive`. For
+  // rows[i] == -1 the count is 0. `times` has one entry per row.
   void CountBefore(const Csc& csc, std::span<const int64_t> rows, const SeedTimes& times,
                    bool inclusive, std::span<uint64_t> counts) const noexcept;
 

@@ -42,14 +42,15 @@ class RankedBits {
   std::vector<uint64_t> words_, ranks_;
 };
 
-// Steps of 2^shift ids, about one per row.
+// Returns a shift such that the directory, with one entry per 2^shift ids, has about as many
+// entries as there are rows.
 unsigned DirectoryShift(uint64_t num_sources, uint64_t rows) {
   unsigned shift = 0;
   while ((num_sources >> shift) > rows + 1) shift++;
   return shift;
 }
 
-// Calls f(span of T) on an id array of the writer, T being its dtype.
+// Calls f(span of T) with an id array of the writer; T is its element type.
 template <class F>
 void VisitIds(SegmentWriter& writer, const char* name, F&& f) {
   if (writer.layout().Find(name)->dtype == DType::kUInt32) {
@@ -86,7 +87,7 @@ void Place(const Partition& partition, EdgeTypeId etype, const RankedBits& prese
   using R = typename Rows::value_type;
   in.indices.Visit([&](auto sources) {
     for (auto source : sources) indptr[present.Rank(source) + 1]++;
-    // indptr[r + 1] becomes the row's next free place, and so, in the end, its end.
+    // indptr[r + 1] is the next free place of row r, and therefore, at the end, the end of the row.
     uint64_t sum = 0;
     for (size_t row = 1; row < indptr.size(); row++) {
       const uint64_t count = indptr[row];

@@ -6,26 +6,28 @@
 
 namespace graphd {
 
-// The edges a partition owns, by source: a row per source that has one here. A source's other
-// out-edges lie with the owners of their destinations. Immutable; thread-safe. Array names stand in
-// edge_index.h.
+// The edges a partition owns, by source: one row for each source of such an edge. Other out-edges
+// of a source are stored in the partitions that own their destinations. Immutable; thread-safe. The
+// names of its arrays are in edge_index.h.
 class OutIndex {
  public:
   // Checks the arrays' names, dtypes and shapes. Throws Error(kCorrupt).
   explicit OutIndex(std::shared_ptr<const Segment> segment);
 
-  // Rows as all kernels take them: indices are the destinations' type-wise ids, edge_rows are
-  // always there, rows are sorted by destination. Valid while this object lives.
+  // Returns the rows in the form that the kernels use: `indices` has the type-wise ids of the
+  // destinations, in ascending order within a row, and edge_rows is always present. Valid for the
+  // lifetime of this object.
   const Csc& csc() const noexcept { return csc_; }
   size_t num_rows() const noexcept { return sources_.size(); }
-  // Type-wise ids of the sources, by row, ascending.
+  // Returns the type-wise ids of the sources, one per row, in ascending order.
   const IdSpan& sources() const noexcept { return sources_; }
   const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
 
-  // Row of a source's type-wise id; -1 if none of its out-edges is here, or the id is out of range.
-  // A directory and a search among at most (source nodes / rows) neighbours: O(1) expected.
+  // Returns the row of a source, given its type-wise id; -1 if this partition has none of its
+  // out-edges, or the id is out of range. Takes expected constant time: the directory limits the
+  // search to about source nodes / rows entries.
   int64_t RowOf(uint64_t source) const noexcept;
-  // The same for many, with prefetch.
+  // Does the same for many sources, with prefetching.
   void RowsOf(std::span<const int64_t> sources, std::span<int64_t> rows) const noexcept;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace graphd {
 
-// Slot of each local edge row, for rows whose edge_rows exist. Immutable; thread-safe.
+// The slot of each local edge row, for a CSC that has edge_rows. Immutable; thread-safe.
 class InverseIndex {
  public:
   // Throws Error(kCorrupt) unless its arrays fit `csc`.
@@ -19,7 +19,7 @@ class InverseIndex {
   IdSpan slots_;
 };
 
-// The slots of each row in ascending order of neighbour, for rows that are not sorted themselves.
+// The slots of each row in ascending order of neighbour, for a CSC whose rows are not sorted.
 // Immutable; thread-safe.
 class SortedIndex {
  public:
@@ -33,8 +33,8 @@ class SortedIndex {
   std::span<const uint32_t> order_;
 };
 
-// Whether neighbours ascend in every row: those of native partitions do, so that no SortedIndex is
-// needed. Reads all indices once.
+// Returns whether the neighbours are in ascending order in every row, as in native partitions, so
+// that no SortedIndex is needed. Reads all indices once.
 bool RowsAreSorted(const Csc& csc) noexcept;
 
 std::shared_ptr<const Segment> BuildInverseIndex(const Csc& csc);

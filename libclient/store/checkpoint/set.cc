@@ -225,7 +225,7 @@ std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& n
       return found->second;
     }
   }
-  // This may take long, and the lock is not held.
+  // Verification may take long, so the lock is not held meanwhile.
   CheckpointChecksums(PathOf(name)).VerifyAll(kDataDirectory);
   auto reader = std::make_shared<CheckpointReader>(PathOf(name) + "/data");
   std::lock_guard lock(mutex_);

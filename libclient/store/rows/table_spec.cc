@@ -72,7 +72,7 @@ TableSpec DecodeSpec(const std::string& text) {
     const int state = json.at("state");
     const int kind = init.at("kind");
     if (state < 0 || state >= kOptimizerStates || kind < 0 || kind >= kInitKinds) {
-      Throw(ErrorCode::kCorrupt, "state ", state, ", initialiser ", kind);
+      Throw(ErrorCode::kCorrupt, "unknown optimiser state ", state, " or initialiser kind ", kind);
     }
     spec.state = static_cast<OptimizerState>(state);
     spec.initializer = {static_cast<InitKind>(kind), init.at("a"), init.at("b"), init.at("seed")};

@@ -104,7 +104,8 @@ __attribute__((always_inline)) inline void StepWith(const UpdateRule& rule, size
   }
 }
 
-// Does the same operations in the same order, eight elements at once, with the same bits as result.
+// Does the same operations in the same order for eight elements at once; the results are identical
+// bit for bit.
 __attribute__((target("avx2"))) void StepBy8(const UpdateRule& rule, size_t elements,
                                              const float* gradient, float* value, float* state) {
   StepWith(rule, elements, gradient, value, state);

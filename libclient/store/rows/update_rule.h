@@ -28,8 +28,8 @@ constexpr uint8_t kUpdateKinds = 7;
 
 struct UpdateRule {
   UpdateKind kind = UpdateKind::kSet;
-  // Whether gradients of an id that occurs several times in a push are averaged, as in DGL, or
-  // summed, as in dense autograd. For optimisers only.
+  // 1: the gradients of an id that occurs several times in a push are averaged, as in DGL, 0: they
+  // are summed, as in dense autograd. For optimisers only.
   uint8_t mean_of_duplicates = 1;
   float lr = 0.01F;
   float eps = 1e-10F;

@@ -106,8 +106,9 @@ TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
   AddOne(tensor, 0, 100);
   ExpectAll(reader, 0, 100, 1);
   Fill();
-  // Read during the whole test: from the graph, more than is answered without switching threads;
-  // and from rows, which can't be read if memory is bounded; their error must name the reason.
+  // During the whole test, another thread reads a feature (so many rows that the daemon uses its
+  // thread pool) and the rows of the tensor. If memory is bounded, reading the tensor fails, and
+  // the error must name the reason.
   std::atomic<bool> stop{false};
   std::atomic<int> reads{0}, refused{0};
   double slowest = 0;

@@ -45,7 +45,7 @@ class ServedSamplingGraph : public ::testing::Test {
   static std::vector<std::vector<KnownEdge>> known_;
 };
 
-// Returns the edges that a rule may give for a seed, in the order of their ids.
+// Returns the edges that a rule may sample for a seed, in the order of their ids.
 std::vector<KnownEdge> Eligible(const std::vector<KnownEdge>& edges, const SamplingRule& rule,
                                 int64_t seed, int64_t time, double when,
                                 const std::vector<int64_t>& exclude);

@@ -11,7 +11,7 @@ namespace graphd::testing {
 
 // Number of samples that a distribution test draws.
 constexpr size_t kDistributionTrials = 60000;
-// The key of samples where any key will do.
+// An arbitrary key, for tests that do not depend on the key.
 constexpr uint64_t kSomeKey = 7;
 
 // The slots that a picker sampled, row by row, counted from the row's first slot.

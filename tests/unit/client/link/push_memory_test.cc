@@ -117,7 +117,7 @@ int Mapped() {
   return count;
 }
 
-// A client of partition 0's daemon that says what it likes.
+// A client of partition 0's daemon that can send arbitrary requests.
 class Client {
  public:
   Client(const Options& options, uint16_t port)
@@ -425,7 +425,7 @@ TEST_F(PushMemoryOfDaemons, SynchronousStepsAreThoseThatMessagesBring) {
   EXPECT_TRUE(SameBits(results[0], results[1]));
 }
 
-// It gets rows of its own choice, and hurts nobody else.
+// Such a trainer can change the values that it pushes, but harms no other trainer.
 TEST_F(PushMemoryOfDaemons, ATrainerThatChangesWhatItHasPushedDamagesNothing) {
   constexpr size_t kRows = 400, kBytes = kRows * kPushedDim * 8;
   const DistGraph graph = Connect();
