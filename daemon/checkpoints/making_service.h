@@ -11,7 +11,7 @@ namespace graphd {
 
 // The calls of a client that makes one checkpoint. Lives on its connection's data thread and is
 // owned by the client's capability; the work is done by the pool `saves`. A checkpoint that was not
-// committed is removed when the client lets go of it.
+// committed is removed when the client releases the capability.
 class MakingService final : public wire::Making::Server {
  public:
   MakingService(CheckpointContext context, std::shared_ptr<CheckpointMaking> making)

@@ -17,7 +17,7 @@ namespace {
 void CheckCount(size_t count, const char* what) {
   if (count > HopJob::kMaxLists) {
     Throw(ErrorCode::kOverloaded, count, " ", what, " in one hop, at most ", HopJob::kMaxLists,
-          " are taken; cut it");
+          " are accepted; split it into several");
   }
 }
 
@@ -59,7 +59,7 @@ void HopJob::AddSeeds(wire::Session::HopParams::Reader params) {
   }
   if (total > kMaxIds) {
     Throw(ErrorCode::kOverloaded, total, " seeds in one hop, at most ", kMaxIds,
-          " are taken; cut it");
+          " are accepted; split it into several");
   }
 }
 

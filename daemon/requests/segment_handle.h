@@ -7,7 +7,8 @@
 namespace graphd {
 
 // A capability that passes the file descriptor of a segment or a table to the client. Keeps the
-// owner of the descriptor until the client has let go of it. Lives on the connection's data thread.
+// owner of the descriptor until the client has released the capability. Lives on the connection's
+// data thread.
 class SegmentHandleImpl final : public wire::SegmentHandle::Server {
  public:
   SegmentHandleImpl(std::shared_ptr<const void> owner, int fd)

@@ -13,8 +13,8 @@
 namespace graphd {
 
 // One client's session, which forwards each call to the service of its subject. Lives on its
-// connection's data thread, and owns the services and the client's membership in its job. Stays
-// until the client has let go of it and its last call has ended.
+// connection's data thread, and owns the services and the client's membership in its job. Exists
+// until the client has released its capability and its last call has ended.
 class GraphSession final : public wire::Session::Server {
  public:
   GraphSession(ServiceContext& context, std::shared_ptr<RequestContext> requests,

@@ -35,7 +35,8 @@ class ShareLayout {
   // Throws Error(kOverloaded) if the machine lacks the memory that the table needs at once, before
   // any row is used.
   static void CheckMemoryFor(const TableSpec& table);
-  // Throws Error(kInvalid), naming the differences, if an existing tensor is not as wanted.
+  // Throws Error(kInvalid), naming the differences, if an existing tensor differs from the
+  // requested one.
   void CheckSame(const TensorSpec& existing, const TensorSpec& wanted) const;
 
  private:

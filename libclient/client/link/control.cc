@@ -19,7 +19,7 @@ struct ControlClient::Impl {
                    capnp::rpc::twoparty::Side::CLIENT, nullptr),
         daemon(connection.Bootstrap()) {}
 
-  // Waits for an answer no longer than the timeout; errors of the RPC become ours.
+  // Waits for an answer, at most for the timeout; converts errors of the RPC to graphd::Error.
   template <class T>
   T Wait(kj::Promise<T> promise) {
     try {

@@ -7,11 +7,11 @@
 
 #include "wire/status.h"
 
-// A client for the control of one daemon: its status, its jobs, its end. graphctl uses it.
-// Blocking; every call ends within the timeout given at Connect or since, with Error(kDeadline) at
-// the latest. Not thread-safe, and at most one ControlClient may live per thread (it owns the
-// thread's event loop). A ControlClient that joined a job is a member until it is destroyed or its
-// process ends, whichever way.
+// The client by which graphctl controls one daemon: asks for its status, joins jobs and shuts it
+// down. Calls are blocking; a call that takes longer than the timeout given to Connect or
+// SetTimeout throws Error(kDeadline). Not thread-safe, and at most one ControlClient may live per
+// thread (it owns the thread's event loop). A ControlClient that joined a job is a member until it
+// is destroyed or its process ends for any reason.
 
 namespace graphd {
 
@@ -29,7 +29,7 @@ class ControlClient {
   void SetTimeout(std::chrono::milliseconds timeout);
 
   ServerStatus Status();
-  // Registers this process as a member of a job; it is one until this object dies.
+  // Registers this process as a member of a job until this object is destroyed.
   void JoinJob(const JobMember& member);
   // Asks the daemon to end: it stops accepting, ends its connections, and exits 0. Only over the
   // Unix socket (Error(kDenied) otherwise). Throws Error(kExists) if jobs are attached and `force`

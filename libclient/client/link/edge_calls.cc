@@ -11,7 +11,8 @@
 namespace graphd {
 namespace {
 
-// Ids in one message: few enough that other calls get a turn, enough to amortise a message.
+// The number of ids in one message: small enough not to delay other calls for long, large enough to
+// amortise the cost of a message.
 constexpr size_t kIdsPerRequest = size_t{1} << 17;
 
 size_t NumChunks(size_t ids) { return (ids + kIdsPerRequest - 1) / kIdsPerRequest; }

@@ -86,7 +86,7 @@ class GraphAccess {
   // the timeout.
   void Retry(const std::function<void()>& f);
 
-  // Scratch memory, borrowed for one call.
+  // Scratch memory that a call borrows and returns at its end.
   class Loan {
    public:
     explicit Loan(GraphAccess& access);

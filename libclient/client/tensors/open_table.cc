@@ -22,7 +22,7 @@ constexpr auto kFillPatience = std::chrono::hours(1);
 // tensor.
 constexpr double kFarewell = 1;  // seconds
 
-// Opens or creates a share and waits while another process has to fill it.
+// Opens or creates a share. While another process fills it, waits and tries again.
 TensorPort::Opened OpenWhenFilled(GraphAccess& access, size_t p, const TensorSpec& spec,
                                   bool caller_fills) {
   const auto start = Clock::now();

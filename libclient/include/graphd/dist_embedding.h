@@ -97,7 +97,8 @@ class DistEmbedding {
  private:
   struct Pending;
   void Check(std::span<const int64_t> ids, const Tensor& gradients) const;
-  // Returns where gradients of so many bytes are appended. The lock of `pending_` must be held.
+  // Returns the gradients to which `bytes` more bytes are to be appended. The lock of `pending_`
+  // must be held.
   Gradients& RoomFor(size_t bytes) const;
   DistTensor weight_;
   std::unique_ptr<Pending> pending_;

@@ -136,7 +136,8 @@ uint64_t EstimateEdgeIndexBytes(const Partition& partition, const EdgeIndexSpec&
   switch (spec.kind) {
     case EdgeIndexKind::kOut: {
       const auto destinations = static_cast<uint64_t>(nodes.count(schema.dst_type(spec.etype)));
-      // The last term is the bits that mark the sources, and their ranks.
+      // The last term is for the bits that mark the sources, and for the number of ones before each
+      // word of them.
       return kPages + rows * (id_bytes(sources) + 2 * id_bytes(rows) + 8) +
              edges * (id_bytes(destinations) + id_bytes(edges)) + sources / 4;
     }

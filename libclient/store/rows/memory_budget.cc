@@ -104,7 +104,7 @@ bool MemoryBudget::Evict(uint64_t bytes) {
   std::lock_guard clock(clock_mutex_);
   uint64_t pages = 0, freed = 0, dirty = 0, evicted = 0;
   for (const Evictable* table : tables_) pages += table->evictable_pages();
-  // Evict some more than is wanted, so that not every load of a page needs an eviction.
+  // Evict slightly more than is needed, so that not every load of a page needs an eviction.
   const uint64_t ahead = bytes + limit_ / 64;
   for (uint64_t left = 2 * pages; left > 0 && used() + ahead > limit_; left--) {
     while (hand_table_ >= tables_.size() || hand_page_ >= tables_[hand_table_]->evictable_pages()) {

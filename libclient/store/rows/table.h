@@ -111,10 +111,10 @@ class Table : public Evictable {
   // marked as changed, because RocksDB does not have them as they are.
   void TakeOver(uint64_t written_lsn);
 
-  // Write-back. NextDirty returns the next page, from `page` on, that has changed since it was
-  // taken last, or num_pages. TakePage copies its bytes (values, then states) under its lock and
-  // returns its sequence number. The page stays in memory until Written, when RocksDB has it, or
-  // PutBack, when it could not be written.
+  // Functions for write-back. NextDirty returns the next page, from `page` on, that has changed
+  // since it was taken last, or num_pages. TakePage copies its bytes (values, then states) under
+  // its lock and returns its sequence number. The page stays in memory until Written, when RocksDB
+  // has it, or PutBack, when it could not be written.
   uint64_t NextDirty(uint64_t page) const noexcept;
   uint64_t TakePage(uint64_t page, std::vector<std::byte>& bytes);
   void Written(uint64_t page) noexcept;

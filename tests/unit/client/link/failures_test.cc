@@ -28,7 +28,7 @@ namespace {
 using Daemons = std::vector<std::vector<int>>;
 using ::testing::HasSubstr;
 
-// An attached session on this thread, by hand.
+// An attached session that this thread uses directly, without a DaemonLink.
 struct RawSession {
   explicit RawSession(const std::string& socket_path)
       : RawSession(ConnectUnix(socket_path, 1000)) {}

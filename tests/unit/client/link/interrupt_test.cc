@@ -18,7 +18,7 @@ namespace {
 
 struct Stopped {};
 
-// Whether an interrupt 0.2 s from now ends the call within a second.
+// Expects that an interrupt 0.2 s from now ends the call within a second.
 void ExpectInterruptible(const std::string& what, const std::function<void()>& call) {
   const auto start = Clock::now();
   const InterruptCheck check([start] {
