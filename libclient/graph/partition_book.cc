@@ -50,7 +50,8 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
     map.last_.push_back(expected);
   }
   map.total_ = expected;
-  // A file may have empty ranges anywhere, as in DGL; here each gets its place in the order.
+  // A file may give an empty range any position, as in DGL. Here it is moved to where its
+  // partition's objects of the type would be.
   for (size_t t = 0; t < ranges.size(); t++) {
     std::vector<int64_t> cumulative{0};
     for (size_t p = 0; p < ranges[t].size(); p++) {

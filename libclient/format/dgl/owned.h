@@ -60,8 +60,8 @@ class DglOwned {
   void CheckTypes(const Source& source, const IdMap& map, PartId part) const;
 
   size_t size_ = 0;
-  std::vector<uint64_t> position_;  // by local; empty if in order
-  std::vector<uint64_t> local_;     // by position; empty if in order
+  std::vector<uint64_t> position_;  // by local id; empty if in_order()
+  std::vector<uint64_t> local_;     // by position; empty if in_order()
 };
 
 // Returns the column called `name`, which must hold one integer per object. Throws Error(kCorrupt).

@@ -28,7 +28,7 @@ constexpr uint8_t kUpdateKinds = 7;
 
 struct UpdateRule {
   UpdateKind kind = UpdateKind::kSet;
-  // 1: the gradients of an id that occurs several times in a push are averaged, as in DGL, 0: they
+  // 1: the gradients of an id that occurs several times in a push are averaged, as in DGL; 0: they
   // are summed, as in dense autograd. For optimisers only.
   uint8_t mean_of_duplicates = 1;
   float lr = 0.01F;

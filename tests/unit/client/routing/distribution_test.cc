@@ -34,7 +34,7 @@ class Distribution : public ::testing::Test {
 std::unique_ptr<ServedGraphFixture> Distribution::files_;
 std::unique_ptr<DistGraph> Distribution::graph_;
 
-// Standard deviations by which `statistic` exceeds a chi-square mean.
+// Returns the number of standard deviations by which `statistic` exceeds a chi-square mean.
 double ChiSquareExcess(double statistic, double degrees) {
   return (statistic - degrees) / std::sqrt(2 * degrees);
 }
