@@ -104,13 +104,13 @@ std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
 class JobWatch final : public JobRegistry::Observer {
  public:
   JobWatch(store::TensorHost& tensors, StepGate& steps) : tensors_(tensors), steps_(steps) {}
-  void JobCame(const std::string& job_id) override {
+  void OnJobJoined(const std::string& job_id) override {
     tensors_.OnJobJoined(job_id);
-    steps_.JobCame(job_id);
+    steps_.OnJobJoined(job_id);
   }
-  void JobLeft(const std::string& job_id) override {
+  void OnJobLeft(const std::string& job_id) override {
     tensors_.OnJobLeft(job_id);
-    steps_.JobLeft(job_id);
+    steps_.OnJobLeft(job_id);
   }
   void TrainerLeft(const std::string& job_id, int rank) override {
     steps_.TrainerLeft(job_id, rank);

@@ -19,9 +19,9 @@ namespace {
 // Looks for a file relative to the workspace, like DGL's launcher, and then relative to the working
 // directory.
 std::string FindForReading(const std::string& path, const std::string& workspace) {
-  const std::string first = JoinPath(workspace, path);
+  std::string first = JoinPath(workspace, path);
   if (FileExists(first)) return first;
-  const std::string second = std::filesystem::absolute(path).string();
+  std::string second = std::filesystem::absolute(path).string();
   if (FileExists(second)) return second;
   Throw(ErrorCode::kNotFound, "ip_config ", path, " does not exist (looked for ", first,
         first == second ? "" : " and " + second,
@@ -62,7 +62,7 @@ void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, b
 
 std::string OwnPath() {
   std::error_code error;
-  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
   if (error) Throw(ErrorCode::kIo, "can't read /proc/self/exe: ", error.message());
   return path;
 }

@@ -78,7 +78,9 @@ void Finish(Results& results, Packed& packed, const AnswerWriter::Send& send,
 kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
-  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
+  const std::shared_ptr<const Partition>& partition = served.partition;
+  const std::shared_ptr<EdgeIndexes>& indexes = served.indexes;
   const GraphMeta& meta = partition->meta();
   struct Job {
     WireIds ids;
@@ -121,7 +123,9 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
 kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
-  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
+  const std::shared_ptr<const Partition>& partition = served.partition;
+  const std::shared_ptr<EdgeIndexes>& indexes = served.indexes;
   const GraphMeta& meta = partition->meta();
   const IdMap& nodes = meta.book.nodes();
   const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);
@@ -165,7 +169,9 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
   const bool out = params.getOutward();
-  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
+  const std::shared_ptr<const Partition>& partition = served.partition;
+  const std::shared_ptr<EdgeIndexes>& indexes = served.indexes;
   const GraphMeta& meta = partition->meta();
   const NodeTypeId type = out ? meta.schema.src_type(etype) : meta.schema.dst_type(etype);
   struct Job {
@@ -209,7 +215,9 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
 kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
-  const auto [partition, indexes] = graph_.Find(params.getPart(), etype);
+  const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
+  const std::shared_ptr<const Partition>& partition = served.partition;
+  const std::shared_ptr<EdgeIndexes>& indexes = served.indexes;
   const GraphMeta& meta = partition->meta();
   const IdMap& nodes = meta.book.nodes();
   const NodeTypeId src = meta.schema.src_type(etype), dst = meta.schema.dst_type(etype);

@@ -35,7 +35,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
     found = jobs_.try_emplace(member.job_id).first;
     found->second.world_size = member.world_size;
     found->second.command = member.command;
-    if (observer_ != nullptr) observer_->JobCame(member.job_id);
+    if (observer_ != nullptr) observer_->OnJobJoined(member.job_id);
   }
   Job& job = found->second;
   if (job.members.size() >= kMaxMembers) {
@@ -85,7 +85,7 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
     }
     if (job.members.empty()) {
       jobs_.erase(found);
-      if (observer_ != nullptr) observer_->JobLeft(job_id);
+      if (observer_ != nullptr) observer_->OnJobLeft(job_id);
     }
     empty = end_with_jobs_ && jobs_.empty() && !closed_;
     if (empty) closed_ = true;

@@ -26,8 +26,8 @@ class JobRegistry {
   class Observer {
    public:
     virtual ~Observer() = default;
-    virtual void JobCame(const std::string& job_id) = 0;
-    virtual void JobLeft(const std::string& job_id) = 0;
+    virtual void OnJobJoined(const std::string& job_id) = 0;
+    virtual void OnJobLeft(const std::string& job_id) = 0;
     // Reports that a trainer has left its job.
     virtual void TrainerLeft(const std::string& job_id, int rank) = 0;
   };

@@ -162,7 +162,7 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
   }
 }
 
-void StepGate::JobCame(const std::string& job) {
+void StepGate::OnJobJoined(const std::string& job) {
   std::lock_guard lock(mutex_);
   jobs_.insert(job);
 }
@@ -193,7 +193,7 @@ void StepGate::TrainerLeft(const std::string& job, int rank) {
   for (const auto& done : waiting) done(&error);
 }
 
-void StepGate::JobLeft(const std::string& job) {
+void StepGate::OnJobLeft(const std::string& job) {
   std::vector<store::Pipeline::Done> dropped;
   std::lock_guard lock(mutex_);
   jobs_.erase(job);

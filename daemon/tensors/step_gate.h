@@ -45,9 +45,9 @@ class StepGate {
                store::Pipeline::Done done);
   // Returns the job's last step that was pushed; 0: none.
   uint64_t LastStep(const store::TensorHost::SharePtr& share, const std::string& job) const;
-  void JobCame(const std::string& job);
+  void OnJobJoined(const std::string& job);
   void TrainerLeft(const std::string& job, int rank);
-  void JobLeft(const std::string& job);
+  void OnJobLeft(const std::string& job);
 
  private:
   struct Waiting {

@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-constexpr uint64_t kTrackerBytes = uint64_t{1} << 20;  // fits the second-level cache
+constexpr uint64_t kTrackedNeighbors = uint64_t{1} << 20;  // fits the second-level cache
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void UniformSampler::FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fan
 
 template <class Index, class Out>
 void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* positions) {
-  if (tracker_.empty()) tracker_.resize(kTrackerBytes);
+  if (tracker_.empty()) tracker_.resize(kTrackedNeighbors);
   uint8_t* tracker = tracker_.data();
   const bool replace = replace_;
   const uint64_t key = key_;
@@ -83,7 +83,7 @@ void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* po
           picked_[k] = rng.Below(degree);
           neighbors[k] = static_cast<Out>(row[picked_[k]]);
         }
-      } else if (degree <= kTrackerBytes) {
+      } else if (degree <= kTrackedNeighbors) {
         uint32_t k = 0;
         for (uint64_t j = degree - count; j < degree; j++, k++) {
           uint64_t candidate = rng.Below(j + 1);

@@ -56,7 +56,7 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
           " tables, which is the limit; drop tables that are no longer needed");
   }
   const uint32_t id = next_id_++;
-  const std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
+  std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
   // The description must be on the disk before the first push to the table can be logged.
   db_.PutText(TableKey(id), EncodeSpec(spec));
   {
@@ -199,9 +199,8 @@ std::shared_ptr<Table> TableCatalog::MakeTable(uint32_t id, TableSpec spec, bool
 }
 
 void TableCatalog::AddToMaps(const std::shared_ptr<Table>& table) {
-  std::shared_ptr<Table> replaced;  // destroyed when the lock has been released
   std::unique_lock lock(tables_mutex_);
-  replaced = std::exchange(by_name_[table->spec().name], table);
+  by_name_[table->spec().name] = table;
   by_id_[table->id()] = table;
 }
 

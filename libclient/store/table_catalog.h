@@ -56,8 +56,8 @@ class TableCatalog {
   void WriteState(StoreState& state);
 
   // Recovery only, which is the work of one thread. StoredSpecs returns the tables that RocksDB
-  // describes, by id; Add adds a table, in place of one that was added before, and takes over its
-  // memory files if they were `kept`. Throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
+  // describes, by id; Add adds a table, and takes over its memory files if
+  // they were `kept`. Throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
   std::vector<std::pair<uint32_t, TableSpec>> StoredSpecs() const;
   std::shared_ptr<Table> Add(uint32_t id, const TableSpec& spec, bool kept);
   void LoadTroubles();

@@ -59,7 +59,6 @@ CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(op
     Peer* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
     peer->name = local ? socket : HostPort(address.address, address.port);
     peer->parts = address.parts;
-    peer->index = static_cast<int>(peers_.size()) - 1;
     thread_.Run([&] {
       peer->connection =
           std::make_unique<Connection>(thread_.provider(), std::move(fd), local, buffers,
@@ -150,9 +149,6 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
   for (const Entry& entry : entries) {
     Found& found = by_name[entry.name];
     found.name = entry.name;
-    if (std::count(found.all.begin(), found.all.end(), entry.peer) == 0) {
-      found.all.push_back(entry.peer);
-    }
     if (!entry.trouble.empty()) {
       found.trouble = StrCat("the graphd at ", entry.peer->name, ": ", entry.trouble);
       LogWarning("checkpoint '", entry.name, "' is damaged: ", found.trouble);
@@ -264,14 +260,15 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
     for (const auto& [file, contents] : options.files) {
       for (size_t at = 0; at == 0 || at < contents.size(); at += kFilePiece) {
         const size_t size = std::min(kFilePiece, contents.size() - at);
-        On(first, "storing file '" + file + "'", options_.timeout, [&](Peer& peer) {
-          auto request = peer.current().addFileRequest();
-          request.setFile(file);
-          request.setOffset(at);
-          request.setData(
-              capnp::Data::Reader(reinterpret_cast<const kj::byte*>(contents.data()) + at, size));
-          return request.send().ignoreResult();
-        });
+        On(first, "storing file '" + file + "'", options_.timeout,
+           [&, &file = file, &contents = contents](Peer& peer) {
+             auto request = peer.current().addFileRequest();
+             request.setFile(file);
+             request.setOffset(at);
+             request.setData(capnp::Data::Reader(
+                 reinterpret_cast<const kj::byte*>(contents.data()) + at, size));
+             return request.send().ignoreResult();
+           });
       }
       checkpoint.files[file] = contents.size();
       checkpoint.bytes += contents.size();

@@ -15,7 +15,6 @@ namespace graphd {
 struct CheckpointClient::Peer {
   std::string name;           // for messages
   std::vector<PartId> parts;  // partitions that it serves
-  int index = 0;
   std::unique_ptr<Connection> connection;
   kj::Maybe<wire::Daemon::Client> daemon;
   kj::Maybe<wire::Session::Client> session;
@@ -33,8 +32,7 @@ struct CheckpointClient::Found {
   Manifest manifest;
   Peer* with_manifest = nullptr;  // null: the checkpoint is incomplete
   std::map<PartId, Peer*> places;
-  std::vector<Peer*> all;  // daemons with files of this name
-  std::string trouble;     // description of the damage, if any
+  std::string trouble;  // description of the damage, if any
   std::string name;
 };
 

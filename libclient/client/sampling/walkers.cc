@@ -37,7 +37,7 @@ SamplingRule StepRule(const GraphAccess& access, EdgeTypeId etype, Direction dir
   how.fanout = 1;
   how.replace = true;
   how.column = prob;
-  const SamplingRule rule = RuleForEdgeType(access, etype, how);
+  SamplingRule rule = RuleForEdgeType(access, etype, how);
   CheckSamplingRule(schema, rule, access.features(true, etype));
   return rule;
 }

@@ -38,8 +38,7 @@ struct DglNamedArray {
   DglArray array;
 };
 
-// Minimum size in bytes of an array and of a named array.
-constexpr uint64_t kDglArrayMinBytes = 40;
+// Minimum size in bytes of a named array.
 constexpr uint64_t kDglNamedArrayMinBytes = 48;
 // Maximum number of arrays in one list; a file that claims more is damaged.
 constexpr uint64_t kDglMaxArrays = 16384;

@@ -63,7 +63,7 @@ class Chunked {
   std::vector<int64_t> ReadCounts(const std::string& what, int32_t types) const {
     std::vector<int64_t> counts(Index(types), -1);
     const auto list = [&](const std::string& key) {
-      const JsonField field = root_[key];
+      JsonField field = root_[key];
       if (field.size() != counts.size()) {
         field.Fail(StrCat("a list of ", counts.size(), ", one for each type"));
       }
@@ -113,10 +113,10 @@ class Chunked {
 
   std::string Locate(const std::string& path) const {
     const std::string directory = DirName(path_);
-    const std::string direct = JoinPath(directory, path);
+    std::string direct = JoinPath(directory, path);
     if (FileExists(direct) || !path.starts_with('/')) return direct;
     for (size_t slash = 0; slash != path.npos; slash = path.find('/', slash + 1)) {
-      const std::string moved = JoinPath(directory, path.substr(slash + 1));
+      std::string moved = JoinPath(directory, path.substr(slash + 1));
       if (slash + 1 < path.size() && FileExists(moved)) return moved;
     }
     return direct;

@@ -34,8 +34,8 @@ class Header {
   std::string_view After(std::string_view key) const {
     const std::string quoted = "'" + std::string(key) + "'";
     size_t at = text_.find(quoted);
-    if (at != text_.npos) at = text_.find_first_not_of(" ", at + quoted.size());
-    if (at != text_.npos && text_[at] == ':') at = text_.find_first_not_of(" ", at + 1);
+    if (at != text_.npos) at = text_.find_first_not_of(' ', at + quoted.size());
+    if (at != text_.npos && text_[at] == ':') at = text_.find_first_not_of(' ', at + 1);
     if (at == text_.npos) Fail(quoted + " and its value");
     return text_.substr(at);
   }

@@ -30,7 +30,7 @@ class StepGateTest : public ::testing::Test {
     const uint32_t table = host_->Open({"job", 1}, 0, spec, true, false).share.table;
     share_ = host_->FindToWrite("job", table);
     gate_ = std::make_unique<StepGate>(*host_);
-    gate_->JobCame("job");
+    gate_->OnJobJoined("job");
     rule_.kind = store::UpdateKind::kSgd;
     rule_.lr = 1;
   }
@@ -126,9 +126,9 @@ TEST_F(StepGateTest, APartThatIsAddedAgainWhileACheckpointHoldsItsStepWaitsForIt
 }
 
 TEST_F(StepGateTest, PartsAreRefusedAfterTheirJobHasLeft) {
-  gate_->JobLeft("job");
+  gate_->OnJobLeft("job");
   EXPECT_THROW(AddPart(0, 1, 0, 1.0F), Error);
-  gate_->JobCame("job");
+  gate_->OnJobJoined("job");
   EXPECT_EQ(AddPart(0, 1, 0, 1.0F, 1).get(), "done");
 }
 
