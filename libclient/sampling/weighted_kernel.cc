@@ -110,6 +110,8 @@ void SampleWeighted(SamplingContext& c, const SourceRow& row) {
 // Prefetches the cells of the first draws, since the row's random numbers are known; or the
 // weights, if the whole row will be read.
 void PrefetchWeighted(const SamplingContext& c, const SourceRow& row) noexcept {
+  // GCC takes a function that only prefetches for one without effect, and removes calls to it.
+  asm volatile("");
   if (!c.replace && row.degree / 2 <= c.fanout) return c.source.alias->PrefetchWeight(row.begin);
   CounterRng rng = c.Rng(row);
   const uint64_t draws = std::min<uint64_t>(c.fanout, 64);
