@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace graphd {
 
 bool FeatureSelection::Takes(const std::string& name) {

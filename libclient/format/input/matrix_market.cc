@@ -4,6 +4,8 @@
 #include <charconv>
 
 #include "format/input/edge_files.h"
+#include "format/io/cell_splitter.h"
+#include "format/io/line_reader.h"
 
 namespace graphd {
 namespace {
