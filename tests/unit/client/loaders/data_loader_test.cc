@@ -130,7 +130,7 @@ class TypedDataLoader : public ::testing::Test {
  protected:
   static constexpr int64_t kAuthors = 300, kPapers = 700;
   static constexpr NodeTypeId kAuthor = 0, kPaper = 1;
-  static constexpr EdgeTypeId kAdvises = 0, kWrites = 1, kCites = 2;
+  static constexpr EdgeTypeId kWrites = 1, kCites = 2;
   TypedDataLoader() {
     PartitionOptions options;
     options.graph_name = "typed";

@@ -205,7 +205,7 @@ TEST_P(BoundedStore, IsBitExactAndStaysWithinTheBudget) {
     std::vector<std::thread> pushers;
     for (uint64_t client = 0; client < kPushers; client++) {
       const auto begin = static_cast<int64_t>(client) * kRowsEach;
-      pushers.emplace_back([&, client, begin] {
+      pushers.emplace_back([&, client, begin, elements = elements] {
         for (uint64_t i = 1; i <= 150; i++) {
           store.Apply(table,
                       RandomPush(client, i, rule, 12, begin, begin + kRowsEach, elements).push());
