@@ -26,6 +26,7 @@ cmake --install "$build" --prefix "$work/prefix" >install.log 2>&1 || { cat inst
 "$here/use_library.sh" "$source_dir/README.md" "$work/prefix"
 
 start=$SECONDS
+# shellcheck disable=SC2016  # mmdebstrap's own shell expands $1
 mmdebstrap --quiet --variant=apt --include=g++,make,cmake,pkg-config,python3 \
   --customize-hook="cp $work/*.deb \"\$1/srv\"" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /srv/*.deb"' \
