@@ -14,8 +14,8 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 project = "graphd"
 author = "the authors of graphd"
 copyright = "the authors of graphd, Apache License 2.0"  # pylint: disable=redefined-builtin
-with open(os.path.join(ROOT, "pyproject.toml"), encoding="utf-8") as file:
-    release = re.search(r'(?m)^version = "(.*)"', file.read()).group(1)
+with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
+    release = re.search(r"project\(graphd VERSION ([0-9.]+)", file.read()).group(1)
 version = release
 
 extensions = [
