@@ -15,9 +15,9 @@
 
 namespace graphd {
 
-// One checkpoint while it is made: Prepare, Hold, Take, then any number of AddFile, then Commit.
-// The methods wait for the disk. Shared by the client's MakingService and the calls under way;
-// thread-safe: one mutex, held for a whole step.
+// A checkpoint that is being made. The caller calls Prepare, Hold and Take, then AddFile any number
+// of times, then Commit. The methods wait for the disk. Shared by the client's MakingService and
+// the calls under way; thread-safe: one mutex, held for a whole step.
 class CheckpointMaking {
  public:
   // Both outlive this.

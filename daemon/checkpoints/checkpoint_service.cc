@@ -43,8 +43,8 @@ ShareLocation FindShare(store::CheckpointCatalog& catalog, const std::string& na
         tensor, "' on this machine");
 }
 
-// One array of an answer: read on the pool `saves`, sent on the data thread, which knows how much
-// the client has left unread.
+// An array of an answer. The pool `saves` reads it, and the data thread sends it, because that
+// thread knows how much the client has not read yet.
 struct Bytes {
   PooledBuffer buffer;
   size_t size = 0;

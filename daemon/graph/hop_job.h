@@ -14,8 +14,9 @@
 
 namespace graphd {
 
-// One hop request: checked and copied out of the message, executed in slices by any threads, put
-// together at the end. Slices touch disjoint data, so nothing is locked.
+// A hop request that a client has sent. The constructor checks it and copies it out of the message,
+// any threads execute its slices, and Write assembles the answer. Slices touch disjoint data, so
+// nothing is locked.
 class HopJob {
  public:
   // The maximum number of seed lists and of rules in one request.

@@ -25,7 +25,7 @@ inline capnp::Orphan<capnp::Data> AdoptBuffer(Outbox& outbox, capnp::Orphanage o
   return orphanage.referenceExternalData(capnp::Data::Reader(data, bytes));
 }
 
-// One array of an answer while it is assembled in a pooled buffer. A large array then goes into the
+// An array of an answer that is assembled in a pooled buffer. A large array then goes into the
 // message by reference, and counts as unread until the client has it; a small one is copied. Used
 // by one thread at a time.
 class AnswerWriter {

@@ -39,7 +39,8 @@ class JobRegistry {
   JobRegistry(const JobRegistry&) = delete;
   JobRegistry& operator=(const JobRegistry&) = delete;
 
-  // One connection's membership in a job; ends when destroyed. Must not outlive the registry.
+  // The membership of one connection in a job, which ends when this object is destroyed. It must
+  // not outlive the registry.
   class Membership {
    public:
     ~Membership();

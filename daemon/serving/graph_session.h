@@ -12,7 +12,7 @@
 
 namespace graphd {
 
-// One client's session, which forwards each call to the service of its subject. Lives on its
+// The session of one client, which forwards each call to the service of its subject. Lives on its
 // connection's data thread, and owns the services and the client's membership in its job. Exists
 // until the client has released its capability and its last call has ended.
 class GraphSession final : public wire::Session::Server {

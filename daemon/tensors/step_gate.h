@@ -22,7 +22,7 @@ namespace graphd {
 // Thread-safe: one mutex for each job's steps of a table, and one for the map of them.
 class StepGate {
  public:
-  // One trainer's part of a step: rows of the partition, and a payload as in Push.
+  // The part of a step that one trainer sends: rows of the partition, and a payload as in Push.
   struct Part {
     std::vector<int64_t> rows;
     std::span<const std::byte> payload;

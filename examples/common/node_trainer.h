@@ -35,7 +35,7 @@ class NodeModel : public torch::nn::Module {
   virtual void AfterStep() {}
 };
 
-// One trainer of a job that classifies nodes: each step takes a batch of its own training nodes.
+// A trainer of a job that classifies nodes. Each step takes a batch of its own training nodes.
 // Used by one thread; all functions are collective.
 class NodeTrainer {
  public:

@@ -36,7 +36,7 @@ struct Evaluation {
   Comparison uniform, popular;
 };
 
-// One trainer of a job that learns to distinguish edges from other pairs. Used by one thread; all
+// A trainer of a job that learns to distinguish edges from other pairs. Used by one thread; all
 // functions are collective.
 class LinkTrainer {
  public:

@@ -37,7 +37,7 @@ kj::Promise<void> Pipelined(size_t count, std::function<kj::Promise<void>(size_t
   state->step = std::move(step);
   state->count = count;
   State& s = *state;
-  // One lane per call under way; each starts the next call when its own is done.
+  // A lane has one call in flight, and starts the next call when that one is done.
   struct Lane {
     static kj::Promise<void> Go(State& s) {
       if (s.next == s.count) return kj::READY_NOW;

@@ -22,7 +22,7 @@ namespace graphd {
 
 struct DaemonConnections;
 
-// One feature, as requests name it.
+// The name of a feature in requests: nodes or edges, their type, and the name within the type.
 struct FeatureRef {
   bool is_edge;
   int32_t type;

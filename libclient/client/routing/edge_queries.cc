@@ -24,7 +24,7 @@ void Place(std::span<const T> values, std::span<const int64_t> positions, std::s
   for (size_t i = 0; i < values.size(); i++) out[Index(positions[i])] = values[i];
 }
 
-// One partition's answer, until it is put in order.
+// The answer of one partition, which is kept until all answers are put into the order of the ids.
 struct PartAnswer {
   std::vector<int64_t> a, b;
   std::vector<uint8_t> found;
