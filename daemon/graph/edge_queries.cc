@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <initializer_list>
-#include <type_traits>
 
 #include "base/strings.h"
 #include "daemon/graph/index_builds.h"
@@ -61,16 +60,21 @@ struct DataField {
   void (Results::*adopt)(capnp::Orphan<capnp::Data>&&);
 };
 
-// Writes each array to its field.
-template <class Results>
-void Finish(Results& results, Packed& packed, const AnswerWriter::Send& send,
-            std::type_identity_t<std::initializer_list<DataField<Results>>> fields) {
-  size_t i = 0;
-  for (const DataField<Results>& field : fields) {
-    std::move(packed[i++])
-        .Finish([&](kj::uint n) { return (results.*field.init)(n); },
-                [&](auto orphan) { (results.*field.adopt)(kj::mv(orphan)); }, send);
-  }
+// Answers a call: writes each packed array to its field of the results.
+template <class Results, class Context>
+void Answer(RequestContext& requests, Context& context, Packed& packed,
+            std::initializer_list<DataField<Results>> fields) {
+  AsKj([&] {
+    Results results = context.getResults();
+    const AnswerWriter::Send send =
+        requests.Sender(capnp::Orphanage::getForMessageContaining(results), BytesOf(packed));
+    size_t i = 0;
+    for (const DataField<Results>& field : fields) {
+      std::move(packed[i++])
+          .Finish([&](kj::uint n) { return (results.*field.init)(n); },
+                  [&](auto orphan) { (results.*field.adopt)(kj::mv(orphan)); }, send);
+    }
+  });
 }
 
 }  // namespace
@@ -108,15 +112,10 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
   return BuildIndexes(requests_.pools().builds, indexes, missing)
       .then([this, job, run] { return requests_.Execute(job->ids.size() * 256, 1, run); })
       .then([this, context, job]() mutable {
-        AsKj([&] {
-          using Results = wire::Session::FindEdgesResults::Builder;
-          auto results = context.getResults();
-          Finish(
-              results, job->out,
-              requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
-                               BytesOf(job->out)),
-              {{&Results::initSrc, &Results::adoptSrc}, {&Results::initDst, &Results::adoptDst}});
-        });
+        using Results = wire::Session::FindEdgesResults::Builder;
+        Answer<Results>(
+            requests_, context, job->out,
+            {{&Results::initSrc, &Results::adoptSrc}, {&Results::initDst, &Results::adoptDst}});
       });
 }
 
@@ -154,14 +153,9 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
   return BuildSorted(requests_.pools().builds, indexes, etype)
       .then([this, job, run] { return requests_.Execute(job->src.size() * 512, 1, run); })
       .then([this, context, job]() mutable {
-        AsKj([&] {
-          using Results = wire::Session::HasEdgesResults::Builder;
-          auto results = context.getResults();
-          Finish(results, job->out,
-                 requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
-                                  BytesOf(job->out)),
-                 {{&Results::initFound, &Results::adoptFound}});
-        });
+        using Results = wire::Session::HasEdgesResults::Builder;
+        Answer<Results>(requests_, context, job->out,
+                        {{&Results::initFound, &Results::adoptFound}});
       });
 }
 
@@ -201,14 +195,9 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
   return BuildIndexes(requests_.pools().builds, indexes, missing)
       .then([this, job, run] { return requests_.Execute(job->ids.size() * 64, 1, run); })
       .then([this, context, job]() mutable {
-        AsKj([&] {
-          using Results = wire::Session::DegreesResults::Builder;
-          auto results = context.getResults();
-          Finish(results, job->out,
-                 requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
-                                  BytesOf(job->out)),
-                 {{&Results::initCounts, &Results::adoptCounts}});
-        });
+        using Results = wire::Session::DegreesResults::Builder;
+        Answer<Results>(requests_, context, job->out,
+                        {{&Results::initCounts, &Results::adoptCounts}});
       });
 }
 
@@ -252,16 +241,11 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
   return BuildSorted(requests_.pools().builds, indexes, etype)
       .then([this, run] { return requests_.Execute(SIZE_MAX, 1, run); })
       .then([this, context, job]() mutable {
-        AsKj([&] {
-          using Results = wire::Session::InducedResults::Builder;
-          auto results = context.getResults();
-          Finish(results, job->out,
-                 requests_.Sender(capnp::Orphanage::getForMessageContaining(results),
-                                  BytesOf(job->out)),
-                 {{&Results::initCounts, &Results::adoptCounts},
-                  {&Results::initIndices, &Results::adoptIndices},
-                  {&Results::initEdges, &Results::adoptEdges}});
-        });
+        using Results = wire::Session::InducedResults::Builder;
+        Answer<Results>(requests_, context, job->out,
+                        {{&Results::initCounts, &Results::adoptCounts},
+                         {&Results::initIndices, &Results::adoptIndices},
+                         {&Results::initEdges, &Results::adoptEdges}});
       });
 }
 
