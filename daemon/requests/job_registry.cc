@@ -7,6 +7,24 @@
 #include "wire/connection.h"
 
 namespace graphd {
+namespace {
+
+// The most ranks that an error names.
+constexpr size_t kMostNamed = 8;
+
+Error MissedBarrier(const std::vector<int>& missing, std::chrono::milliseconds timeout) {
+  std::string ranks = missing.size() == 1 ? "rank" : "ranks";
+  for (size_t i = 0; i < missing.size() && i < kMostNamed; i++) {
+    ranks += StrCat(i == 0 ? " " : ", ", missing[i]);
+  }
+  if (missing.size() > kMostNamed) ranks += StrCat(" and ", missing.size() - kMostNamed, " more");
+  return Error(ErrorCode::kDeadline,
+               StrCat("barrier: ", ranks, " did not come within ", timeout.count(),
+                      " ms; see with graphctl ps what is attached, or wait longer (GRAPHD_TIMEOUT: "
+                      "seconds)"));
+}
+
+}  // namespace
 
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int64_t pid,
                                                            std::string peer) {
@@ -94,7 +112,8 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
   if (empty) on_empty_();
 }
 
-kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
+kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
+                                    std::chrono::milliseconds timeout) {
   auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
   Waiting complete;
   uint64_t ticket;
@@ -114,18 +133,40 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key) {
     if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
   }
   for (auto& [other, waiter] : complete) waiter.fulfiller->fulfill();
-  // A trainer that gives up or dies stops waiting.
-  return pair.promise.attach(
-      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket); }));
+  auto waiting = kj::mv(pair.promise);
+  if (timeout.count() > 0) {
+    // The timeout is decided here, not by the client: another trainer could pass before the daemon
+    // notices that a client has given up.
+    waiting = waiting.exclusiveJoin(
+        timer.afterDelay(timeout.count() * kj::MILLISECONDS)
+            .then([this, job_id, key, ticket, timeout]() -> kj::Promise<void> {
+              std::vector<int> missing;
+              if (!StopWaiting(job_id, key, ticket, &missing)) return kj::READY_NOW;
+              return ToKj(MissedBarrier(missing, timeout));
+            }));
+  }
+  // A trainer that is interrupted or dies stops waiting.
+  return waiting.attach(
+      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket, nullptr); }));
 }
 
-void JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket) {
+bool JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket,
+                              std::vector<int>* missing) {
   std::lock_guard lock(mutex_);
-  auto job = jobs_.find(job_id);
-  if (job == jobs_.end()) return;
-  auto waiter = job->second.waiting.find(key);
-  if (waiter == job->second.waiting.end() || waiter->second.ticket != ticket) return;
-  job->second.waiting.erase(waiter);
+  auto found = jobs_.find(job_id);
+  if (found == jobs_.end()) return false;
+  Job& job = found->second;
+  auto waiter = job.waiting.find(key);
+  if (waiter == job.waiting.end() || waiter->second.ticket != ticket) return false;
+  if (missing != nullptr) {
+    std::set<int> here;
+    for (const auto& [other, unused] : job.waiting) here.insert(job.members.at(other).rank);
+    for (int rank = 0; rank < job.world_size; rank++) {
+      if (!here.contains(rank)) missing->push_back(rank);
+    }
+  }
+  job.waiting.erase(waiter);
+  return true;
 }
 
 void JobRegistry::Close() {
@@ -158,6 +199,9 @@ size_t JobRegistry::num_jobs() const {
 
 JobRegistry::Membership::~Membership() { registry_.Leave(job_id_, key_); }
 
-kj::Promise<void> JobRegistry::Membership::Barrier() { return registry_.Wait(job_id_, key_); }
+kj::Promise<void> JobRegistry::Membership::Barrier(kj::Timer& timer,
+                                                   std::chrono::milliseconds timeout) {
+  return registry_.Wait(job_id_, key_, timer, timeout);
+}
 
 }  // namespace graphd

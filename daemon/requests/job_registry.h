@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <kj/async.h>
+#include <kj/timer.h>
 
 #include <chrono>
 #include <functional>
@@ -46,9 +47,12 @@ class JobRegistry {
     ~Membership();
     Membership(const Membership&) = delete;
     Membership& operator=(const Membership&) = delete;
-    // Returns a promise that is fulfilled when every trainer of the job waits here, and fails with
-    // Error(kUnavailable) when a trainer has left. Call on a thread with an event loop.
-    kj::Promise<void> Barrier();
+    // Returns a promise that is fulfilled when every trainer of the job waits here. It fails with
+    // Error(kUnavailable) when a trainer has left, and after `timeout`, if that is not 0, with
+    // Error(kDeadline), which names the ranks that have not come. Either all trainers that wait
+    // here pass or none: one whose timeout has failed is no longer counted. Call on the timer's
+    // thread.
+    kj::Promise<void> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout);
 
     const std::string& job_id() const noexcept { return job_id_; }
     uint64_t key() const noexcept { return key_; }  // unique to this connection
@@ -105,9 +109,12 @@ class JobRegistry {
   };
   using Waiting = decltype(Job::waiting);
   void Leave(const std::string& job_id, uint64_t key);
-  kj::Promise<void> Wait(const std::string& job_id, uint64_t key);
-  // Removes a member from the barrier if it waits there with this ticket.
-  void StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket);
+  kj::Promise<void> Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
+                         std::chrono::milliseconds timeout);
+  // Removes a member from the barrier if it waits there with this ticket. Returns whether it did,
+  // and then the ranks that have not come in `missing`, unless that is null.
+  bool StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket,
+                   std::vector<int>* missing);
   static void FailAll(Waiting waiting, int rank);
 
   mutable std::mutex mutex_;

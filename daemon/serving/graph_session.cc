@@ -24,7 +24,9 @@ kj::Promise<void> GraphSession::Forward(Service& service,
 }
 
 kj::Promise<void> GraphSession::barrier(BarrierContext context) {
-  return requests_->RunCall(context, thisCap(), [&] { return membership_->Barrier(); });
+  const std::chrono::milliseconds timeout(context.getParams().getTimeout());
+  return requests_->RunCall(context, thisCap(),
+                            [&] { return membership_->Barrier(requests_->timer(), timeout); });
 }
 
 kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {

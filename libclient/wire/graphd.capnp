@@ -239,8 +239,9 @@ interface Session {
   slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64)
       -> (rows :Data);
 
-  # Returns when every trainer of the job has called it. Served by the daemon of partition 0.
-  barrier @3 () -> ();
+  # Returns when every trainer of the job has called it. Fails after `timeout` milliseconds (0: never),
+  # and then no other trainer passes because of this call. Served by the daemon of partition 0.
+  barrier @3 (timeout :UInt32) -> ();
 
   # Returns the ends of own edges, in the order of `ids`.
   findEdges @4 (part :Int32, etype :Int32, ids :Data) -> (src :Data, dst :Data);

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/link/barrier_call.h"
 
-namespace graphd {
+#include <algorithm>
+#include <cstdint>
 
-RpcThread::Pending StartBarrier(DaemonLink& link) {
-  return link.StartSteps(DaemonLink::Lane::kSmall, 1, [](wire::Session::Client& session, size_t) {
-    return session.barrierRequest().send().ignoreResult();
-  });
+namespace graphd {
+namespace {
+
+// Time that the daemon has to answer once the timeout has passed.
+constexpr std::chrono::milliseconds kAnswer{5000};
+
+}  // namespace
+
+RpcThread::Pending StartBarrier(DaemonLink& link, std::chrono::milliseconds timeout) {
+  // The timeout travels as 32 bits; nobody waits for longer than 49 days.
+  const auto in_daemon = std::clamp<int64_t>(timeout.count(), 1, UINT32_MAX);
+  const auto enter = [in_daemon](wire::Session::Client& session, size_t) {
+    auto request = session.barrierRequest();
+    request.setTimeout(static_cast<uint32_t>(in_daemon));
+    return request.send().ignoreResult();
+  };
+  return link.StartSteps(DaemonLink::Lane::kSmall, 1, enter, timeout + std::min(timeout, kAnswer));
 }
 
 }  // namespace graphd

@@ -4,7 +4,7 @@
 
 namespace graphd {
 
-// Enters the barrier of the job. Wait on the result.
-RpcThread::Pending StartBarrier(DaemonLink& link);
+// Enters the barrier of the job, which the daemon ends after the timeout. Wait on the result.
+RpcThread::Pending StartBarrier(DaemonLink& link, std::chrono::milliseconds timeout);
 
 }  // namespace graphd

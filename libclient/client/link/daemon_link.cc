@@ -259,7 +259,8 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
   return info;
 }
 
-RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
+RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step,
+                                          std::optional<std::chrono::milliseconds> patience) {
   (lane == Lane::kBulk ? traffic_->row_messages : traffic_->messages) += count;
   return thread_->Start(
       [=, this]() -> kj::Promise<void> {
@@ -285,7 +286,7 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step) {
               kj::throwFatalException(kj::mv(failure));
             });
       },
-      options_.timeout, "the graphd at " + peer_);
+      patience.value_or(options_.timeout), "the graphd at " + peer_);
 }
 
 }  // namespace graphd

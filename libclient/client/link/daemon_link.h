@@ -78,9 +78,11 @@ class DaemonLink {
   // The two connections: for small messages, and for rows.
   enum class Lane { kSmall, kBulk };
   // Calls step(session, 0) .. step(session, count-1) on the RPC thread, a bounded number of them
-  // under way at once. Starts and returns; wait on the result.
+  // under way at once. Starts and returns; wait on the result. All steps together may take
+  // `patience`; by default, the timeout of the options.
   using Step = std::function<kj::Promise<void>(wire::Session::Client&, size_t)>;
-  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step);
+  RpcThread::Pending StartSteps(Lane lane, size_t count, Step step,
+                                std::optional<std::chrono::milliseconds> patience = {});
   // Calls f. While it fails because the daemon is unavailable, reconnects and calls it again, until
   // the timeout.
   void RetryWhileUnavailable(const std::function<void()>& f);

@@ -177,12 +177,15 @@ std::vector<Neighbors> GraphAccess::Hop(std::span<const HopSeeds> seeds,
 void GraphAccess::Barrier() {
   // The daemon of partition 0 keeps the barrier of the whole job.
   if (links_.empty() || !links_[0]) return;
+  constexpr std::chrono::milliseconds kLeast{1};
   const auto start = Clock::now();
   for (;;) {
     links_[0]->ReconnectIfBroken();
     const uint64_t generation = links_[0]->generation();
     try {
-      return StartBarrier(*links_[0]).Wait();
+      const auto passed =
+          std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+      return StartBarrier(*links_[0], std::max(timeout_ - passed, kLeast)).Wait();
     } catch (const Error& error) {
       // A trainer that has left fails the barrier; a daemon that restarts only interrupts it.
       const bool interrupted = links_[0]->is_broken() || links_[0]->generation() != generation;

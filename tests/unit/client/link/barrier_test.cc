@@ -60,6 +60,23 @@ TEST(Barrier, EndsAtItsDeadline) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kDeadline);
+    EXPECT_NE(std::string(error.what()).find("rank 1 did not come within"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Barrier, NamesTheFirstOfManyRanksThatDidNotCome) {
+  ServedGraphFixture served(Daemons{{0}, {1}});
+  Options options = served.TrainerOptions(Transport::kAuto, 1, 12);
+  options.timeout = std::chrono::milliseconds(200);
+  auto session = Initialize(options);
+  try {
+    session->Barrier();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("ranks 0, 2, 3, 4, 5, 6, 7, 8 and 3 more did not"),
+              std::string::npos)
+        << error.what();
   }
 }
 
