@@ -16,7 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Variables that a trainer finds, for the life of the object.
+// Sets a trainer's environment variables, and no others, until it is destroyed.
 class Variables {
  public:
   explicit Variables(std::map<std::string, std::string> values) : values_(std::move(values)) {
@@ -78,7 +78,7 @@ TEST(SessionOptions, WithoutVariablesAreThoseOfASingleTrainer) {
   EXPECT_EQ(options.timeout, std::chrono::seconds(30));
 }
 
-TEST(SessionOptions, AVariableThatMakesNoSenseIsNamedWithItsValue) {
+TEST(SessionOptions, AnInvalidVariableIsNamedWithItsValue) {
   for (const auto& [name, value] :
        std::map<std::string, std::string>{{"RANK", "x"},
                                           {"WORLD_SIZE", "0"},

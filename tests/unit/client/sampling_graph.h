@@ -16,11 +16,11 @@
 
 namespace graphd::testing {
 
-// Adds to every edge type that has edges: "w" float32, some 0; "mask" uint8; "time" int64 in
-// -5..34; "when" float64 in 0..9.75. All with many ties, all functions of the stored edge.
+// Adds columns to every edge type that has edges: "w" float32, some 0; "mask" uint8; "time" int64
+// in -5..34; "when" float64 in 0..9.75. All have many ties and depend only on the stored edge.
 void AddSamplingColumns(RawGraph& graph);
-// TypedGraph with those columns: about 8 edges per paper, type 0 (author:advises:author) without
-// any.
+// Returns a TypedGraph with those columns. It has about 8 edges per paper, and none of type 0
+// (author:advises:author).
 RawGraph SamplingGraph();
 inline constexpr int64_t kSamplingAuthors = 40, kSamplingPapers = 50;
 
@@ -35,7 +35,8 @@ struct KnownEdge {
 // Returns edges by [etype][edge id], from the original graph and the orig_id features.
 std::vector<std::vector<KnownEdge>> KnownEdges(const RawGraph& raw, const DistGraph& graph);
 
-// SamplingGraph in three partitions: standalone, and served by two daemons. For test suites.
+// The base of test suites that use SamplingGraph in three partitions, in standalone mode and served
+// by two daemons.
 class ServedSamplingGraph : public ::testing::Test {
  protected:
   static void SetUpTestSuite();

@@ -15,7 +15,7 @@ std::vector<float> Apply(uint64_t key, double p, const std::vector<float>& in) {
   return out;
 }
 
-TEST(Dropout, DropsTheShareItIsToldAndScalesTheRest) {
+TEST(Dropout, DropsTheGivenShareAndScalesTheRest) {
   const std::vector<float> ones(200'003, 1);
   for (const double p : {0.1, 0.5, 0.9}) {
     const std::vector<float> out = Apply(42, p, ones);
@@ -27,24 +27,24 @@ TEST(Dropout, DropsTheShareItIsToldAndScalesTheRest) {
       }
     }
     const double n = static_cast<double>(ones.size());
-    // Five standard deviations of a binomial.
+    // The tolerance is five standard deviations of a binomial distribution.
     EXPECT_NEAR(dropped / n, p, 5 * std::sqrt(p * (1 - p) / n)) << "p = " << p;
   }
 }
 
-TEST(Dropout, IsAFunctionOfItsKey) {
+TEST(Dropout, DependsOnItsKeyOnly) {
   const std::vector<float> ones(1000, 1);
   EXPECT_EQ(Apply(1, 0.5, ones), Apply(1, 0.5, ones));
   EXPECT_NE(Apply(1, 0.5, ones), Apply(2, 0.5, ones));
 }
 
-TEST(Dropout, OfNothingIsTheIdentity) {
+TEST(Dropout, OfProbabilityZeroIsTheIdentity) {
   const std::vector<float> in{1, -2, 3, 0.5f, 7};
   EXPECT_EQ(Apply(9, 0, in), in);
 }
 
-// Two neighbouring keys must not drop the same places more often than chance has it.
-TEST(Dropout, OfNeighbouringKeysIsIndependent) {
+// Two consecutive keys must not drop the same places more often than by chance.
+TEST(Dropout, OfConsecutiveKeysIsIndependent) {
   const std::vector<float> ones(100'000, 1);
   const std::vector<float> a = Apply(5, 0.5, ones), b = Apply(6, 0.5, ones);
   double both = 0;

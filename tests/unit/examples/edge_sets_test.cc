@@ -24,7 +24,7 @@ class EdgeSetsTest : public ::testing::Test {
   EdgeTypeId cites_ = graph_.schema().EdgeTypeIdOf("cites");
 };
 
-// Edges of a type in the blocks of all its destinations that are not for training.
+// Counts the edges of a type that are not for training in the blocks of all its destinations.
 int HeldOutIn(const DistGraph& graph, const graphd::BlockSampler& sampler, EdgeTypeId etype) {
   const graphd::NodeTypeId ntype = graph.schema().dst_type(etype);
   graphd::BatchRequest request;
@@ -43,7 +43,7 @@ int HeldOutIn(const DistGraph& graph, const graphd::BlockSampler& sampler, EdgeT
   return held_out;
 }
 
-TEST_F(EdgeSetsTest, EveryEdgeIsInOneSetAndItsOppositeInTheSame) {
+TEST_F(EdgeSetsTest, EveryEdgeIsInOneSetAndItsReverseInTheSameOne) {
   const EdgeSets sets(graph_, cites_, cites_);
   const auto train = sets.Mask(EdgeSet::kTrain), valid = sets.Mask(EdgeSet::kValid),
              test = sets.Mask(EdgeSet::kTest);
@@ -73,12 +73,12 @@ TEST_F(EdgeSetsTest, HeldOutEdgesAreInNoBlock) {
   EXPECT_EQ(HeldOutIn(graph_, TrainingEdgesSampler(all, sets.held_out()), cites_), 0);
 }
 
-TEST_F(EdgeSetsTest, AnEdgeTypeBetweenOtherNodesIsNoReverse) {
+TEST_F(EdgeSetsTest, AReverseTypeMustJoinTheSameNodeTypes) {
   const EdgeTypeId writes = graph_.schema().EdgeTypeIdOf("writes");
   EXPECT_THROW(EdgeSets(graph_, writes, cites_), graphd::Error);
 }
 
-TEST_F(EdgeSetsTest, PopularDestinationsKeepTheSourceAndAreDrawnFromTheEdgesGiven) {
+TEST_F(EdgeSetsTest, PopularDestinationsKeepTheSourceAndAreDrawnFromGivenEdges) {
   const auto drawn_from =
       std::make_shared<const std::vector<int64_t>>(std::vector<int64_t>{5, 5, 9});
   const PopularDestinations sampler(300, drawn_from);

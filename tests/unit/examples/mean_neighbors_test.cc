@@ -18,7 +18,7 @@ struct RandomCsc {
   Csc view() const { return {indptr, indices}; }
 };
 
-// Degrees 0, 1, 2 ... 9, 0, 1 ...
+// Returns random neighbours for destinations of degree 0, 1, 2 ... 9, 0, 1 ...
 RandomCsc MakeCsc(int destinations, int sources, std::mt19937& random) {
   RandomCsc csc;
   for (int d = 0; d < destinations; ++d) {
@@ -56,7 +56,7 @@ TEST(MeanNeighbors, CountsANeighbourListedTwiceTwice) {
 }
 
 // <mean(x), y> == <x, spread(y)> for all x, y: the backward pass is the transpose of the forward
-// pass. Widths beside the vector units' sizes exercise their remainders.
+// pass. Widths that are not multiples of a vector's width test the remainders.
 TEST(MeanNeighbors, SpreadingIsTheTransposeOfAveraging) {
   std::mt19937 random(7);
   for (const int width : {1, 3, 16, 33, 128}) {

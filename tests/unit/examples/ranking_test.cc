@@ -9,24 +9,24 @@
 namespace link_prediction {
 namespace {
 
-TEST(RankingTest, CountsThePairsThatAnEdgeIsPutBefore) {
+TEST(RankingTest, CountsTheNegativesThatAnEdgeIsRankedAbove) {
   Ranking ranking;
   ranking.Add(0.5F, std::vector<float>{0.9F, 0.1F, 0.2F, 0.3F});
   EXPECT_DOUBLE_EQ(ranking.Auc(), 0.75);
   EXPECT_DOUBLE_EQ(ranking.Mrr(), 0.5);
-  ranking.Add(1.0F, std::vector<float>{0.0F, 0.5F});  // first
+  ranking.Add(1.0F, std::vector<float>{0.0F, 0.5F});  // the edge ranks first
   EXPECT_DOUBLE_EQ(ranking.Auc(), 0.875);
   EXPECT_DOUBLE_EQ(ranking.Mrr(), 0.75);
 }
 
-TEST(RankingTest, AScoreThatIsTheSameForAllIsWorthAGuess) {
+TEST(RankingTest, EqualScoresAreWorthAsMuchAsAGuess) {
   Ranking ranking;
   ranking.Add(1.0F, std::vector<float>(4, 1.0F));
   EXPECT_DOUBLE_EQ(ranking.Auc(), 0.5);
   EXPECT_DOUBLE_EQ(ranking.Mrr(), 1.0 / 3);
 }
 
-TEST(RankingTest, WhatIsNotANumberComesLast) {
+TEST(RankingTest, ScoresThatAreNotNumbersRankLast) {
   Ranking ranking;
   ranking.Add(NAN, std::vector<float>{0.0F, 1.0F, NAN});
   EXPECT_DOUBLE_EQ(ranking.Auc(), 0);

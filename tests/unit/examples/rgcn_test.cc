@@ -9,7 +9,8 @@ namespace {
 
 const graphd::Schema kSchema({"a", "b"}, {{"a", "x", "b"}, {"b", "y", "a"}, {"a", "z", "a"}});
 
-// Three a, of which two are destinations; two b, of which one is.
+// Returns a block with three nodes of type a, two of them destinations, and two of type b, one of
+// them a destination.
 graphd::Block MakeBlock() {
   graphd::Block block;
   block.src_nodes = {{10, 11, 12}, {20, 21}};
@@ -30,7 +31,7 @@ graphd::Block MakeBlock() {
   return block;
 }
 
-// The means of MakeBlock's edges as matrices.
+// Return the matrices that take the mean over MakeBlock's edges of types x, y and z.
 torch::Tensor MeanX() { return torch::tensor({{0.5f, 0.0f, 0.5f}}); }
 torch::Tensor MeanY() { return torch::tensor({{0.0f, 0.0f}, {1.0f / 3, 2.0f / 3}}); }
 torch::Tensor MeanZ() { return torch::tensor({{0.0f, 0.0f, 1.0f}, {0.0f, 0.0f, 0.0f}}); }
@@ -58,7 +59,7 @@ TEST(RgcnConv, AddsTheMeansOfEveryEdgeTypeToTheNodesOwnRow) {
   ASSERT_EQ(out.size(), 2u);
   for (size_t t = 0; t < 2; ++t) EXPECT_TRUE(torch::allclose(out[t], expected[t], 1e-4, 1e-5));
 
-  // Gradients too, through all of it.
+  // The gradients of all parameters and inputs must be equal, too.
   std::vector<torch::Tensor> inputs = conv->parameters();
   inputs.insert(inputs.end(), {a, b});
   const auto gradients =
@@ -70,7 +71,7 @@ TEST(RgcnConv, AddsTheMeansOfEveryEdgeTypeToTheNodesOwnRow) {
   }
 }
 
-TEST(RgcnConv, MakesNothingOfTypesThatAreNotWanted) {
+TEST(RgcnConv, HasNoParametersAndOutputsOfUnrequestedTypes) {
   RgcnConv conv(kSchema, std::vector<int64_t>{4, 3}, 5, std::vector<bool>{false, true});
   EXPECT_EQ(conv->parameters().size(), 3u);  // b's own weights and bias, and x's weights
   const graphd::Block block = MakeBlock();

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 const graphd::Schema kShop({"user", "item"}, {{"user", "buys", "item"}, {"item", "like", "item"}});
 
-TEST(TypedFanouts, HoldForEveryEdgeTypeButTheExceptions) {
+TEST(TypedFanouts, ApplyToEveryEdgeTypeButTheExceptions) {
   EXPECT_THAT(TypedFanouts(kShop, {5, 10}, {}),
               ElementsAre(ElementsAre(5, 5), ElementsAre(10, 10)));
   EXPECT_THAT(TypedFanouts(kShop, {5, 10}, {"like=0,-1", "user:buys:item=7,65536"}),
@@ -26,7 +26,7 @@ TEST(TypedFanouts, MultiplyTheExceptionsButNotAllNeighbours) {
               ElementsAre(ElementsAre(5, 6), ElementsAre(10, -1)));
 }
 
-TEST(TypedFanouts, SayWhatIsWrong) {
+TEST(TypedFanouts, ErrorsNameTheProblem) {
   const auto expect_error = [](const char* text, ErrorCode code, const char* said) {
     try {
       TypedFanouts(kShop, {5, 10}, {text});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of several parts, merged by their arrival keys, have the distribution of the whole.
+// Tests that samples of several parts, merged by their arrival keys, are distributed like those of
+// the whole.
 #include "sampling/arrival_key.h"
 
 #include <gtest/gtest.h>
@@ -15,9 +16,9 @@
 namespace graphd::testing {
 namespace {
 
-// One part of the edges of a node; sources and values tell which edge of the whole each one is.
+// A part of a node's edges. The source of an edge is its number in the whole.
 struct Part {
-  std::vector<uint64_t> edges;  // edges of the whole, by slot
+  std::vector<uint64_t> edges;  // numbers in the whole, by slot
   std::shared_ptr<const Partition> partition;
   std::optional<AliasIndex> alias;
   std::optional<OrderIndex> order;
@@ -179,7 +180,7 @@ TEST(MergedSamples, DeterministicSamplesOfAnySplitEqualThoseOfTheWhole) {
         SamplingRule rule = Rule(SamplingMethod::kTopK, fanout);
         rule.largest = largest;
         auto merged = MergeTrials(parts, rule, 1), expected = MergeTrials(whole, rule, 1);
-        if (fanout < 0) {  // all: in the order of the parts
+        if (fanout < 0) {  // all edges, in the order of the parts
           std::ranges::sort(merged[0]);
           std::ranges::sort(expected[0]);
         }

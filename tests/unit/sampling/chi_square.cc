@@ -27,8 +27,8 @@ void Judge(double statistic, double degrees, const char* what) {
 }  // namespace
 
 double ChiSquareTail(double statistic, double degrees) {
-  // The upper incomplete gamma function Q(a, x): a series below a + 1, else a continued fraction
-  // (Lentz).
+  // Computes the upper incomplete gamma function Q(a, x), by a series if x < a + 1, otherwise by a
+  // continued fraction (Lentz's method).
   const double a = degrees / 2, x = statistic / 2;
   if (x <= 0) return 1;
   const double front = std::exp(-x + a * std::log(x) - std::lgamma(a));
@@ -60,7 +60,7 @@ void ExpectDistribution(const Counts& counts, const Probabilities& expected, con
     trials += static_cast<double>(count);
     EXPECT_TRUE(expected.contains(outcome)) << what << ": impossible: " << Text(outcome);
   }
-  // Outcomes that are expected less than 5 times are taken together.
+  // Outcomes that are expected less than 5 times are counted as one.
   double statistic = 0, rare_expected = 0, rare_seen = 0, cells = 0;
   for (const auto& [outcome, probability] : expected) {
     sum += probability;

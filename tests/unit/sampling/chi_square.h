@@ -6,14 +6,15 @@
 #include <span>
 #include <vector>
 
-// Is a sample distributed as it should be? Seeds are fixed, so a test passes always or never; the
-// bound on p says how unlikely it was that a right sampler fails when the seed was chosen.
+// Tests whether samples have the expected distribution. Seeds are fixed, so a test passes always or
+// never; the bound on p is the probability that a correct sampler fails with a random seed.
 
 namespace graphd::testing {
 
 constexpr double kSmallestP = 1e-4;
 
-// Probability that a chi-square variable of `degrees` degrees of freedom exceeds `statistic`.
+// Returns the probability that a chi-square variable of `degrees` degrees of freedom exceeds
+// `statistic`.
 double ChiSquareTail(double statistic, double degrees);
 
 // The edges of one trial: a set (sorted by the caller) or a sequence.
@@ -21,19 +22,20 @@ using Outcome = std::vector<uint64_t>;
 using Probabilities = std::map<Outcome, double>;
 using Counts = std::map<Outcome, uint64_t>;
 
-// Fails the test unless the counts are plausible for these probabilities (which must sum to 1) at
-// kSmallestP, and nothing impossible happened. Prints p.
+// Fails the test if the counts are implausible for these probabilities, which must sum to 1 (p is
+// below kSmallestP), or have an outcome that is not expected. Prints p.
 void ExpectDistribution(const Counts& counts, const Probabilities& expected, const char* what);
-// The same for counts of 0 .. n-1 that are all equally likely; `variance` scales the variance of
-// one count, below 1 when counts of one trial exclude one another.
+// Does the same for outcomes 0 .. n-1 that are equally likely. `variance` scales the variance of a
+// count; it is below 1 if the outcomes of a trial exclude one another.
 void ExpectUniform(std::span<const uint64_t> counts, double variance, const char* what);
 
-// All subsets of `items` of a size, equally likely.
+// Returns all subsets of `items` that have `size` elements; they are equally likely.
 Probabilities UniformSets(const std::vector<uint64_t>& items, size_t size);
-// All sequences of `length` items drawn one after another in proportion to their weights, without
-// or with replacement; weights by item. Items of weight 0 don't occur.
+// Returns all sequences of `length` items that are drawn one after another in proportion to their
+// weights, with or without replacement. `weights` has a weight for each item; items of weight 0
+// don't occur.
 Probabilities Successive(const std::vector<double>& weights, size_t length, bool replace);
-// Forgets the order.
+// Ignores the order: adds up the probabilities of sequences of the same items.
 Probabilities AsSets(const Probabilities& sequences);
 
 }  // namespace graphd::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers agree with a search through all edges.
+// Tests that answers agree with a search through all edges.
 #include "sampling/edge_query.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 namespace graphd::testing {
 namespace {
 
-// Rows from empty to a hub, with parallel edges; sorted or not, in which case edge rows are
-// shuffled too.
+// A partition with empty rows, short rows and a hub, which have parallel edges. Rows are sorted, or
+// they are not and edge rows are shuffled, too.
 class Queries : public ::testing::TestWithParam<std::tuple<bool, bool>> {
  protected:
   void SetUp() override {
@@ -88,7 +88,7 @@ TEST_P(Queries, EdgesAreFoundByTheirRows) {
   EXPECT_EQ(neighbors, expected_neighbors);
 }
 
-TEST_P(Queries, EdgesThereAreAndEdgesThereAreNot) {
+TEST_P(Queries, ExistingAndMissingEdgesAreDistinguished) {
   std::vector<int64_t> rows, neighbors;
   std::vector<uint8_t> expected;
   for (int64_t row = -1; row < num_rows(); row++) {
@@ -133,7 +133,7 @@ TEST_P(Queries, InducedEdgesAreThoseAmongTheMembers) {
   }
 }
 
-TEST_P(Queries, SlotsBecomeNeighborsAndEdgeIds) {
+TEST_P(Queries, SlotsAreConvertedToNeighborsAndEdgeIds) {
   std::vector<uint64_t> slots;
   for (uint64_t slot = csc().indices.size(); slot-- > 0;) slots.push_back(slot);
   std::vector<int64_t> signed_out(slots.size()), ids(slots.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LABOR-0 sampling: the neighbours with the smallest random numbers.
+// Tests LABOR-0 sampling, which takes the neighbours with the smallest random numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ SamplingRule Labor(int fanout) {
   return rule;
 }
 
-// Counts outcomes over `trials` keys.
+// Counts the outcomes of keys 0 .. trials-1.
 Counts CountKeys(const EdgeSource& source, int fanout, size_t trials) {
   Counts counts;
   EdgePicker picker;
@@ -45,8 +45,8 @@ TEST(LaborSampling, EverySetOfNeighborsIsEquallyLikely) {
   }
 }
 
-// The probability that i and j have the two smallest of r / weight, r uniform in (0, 1), by
-// integration over the larger of the two.
+// Returns the probability of each {i, j} to have the two smallest values of r / weight, where r is
+// uniform in (0, 1). Integrates over the larger of the two values.
 Probabilities SmallestPairs(const std::vector<double>& weights) {
   Probabilities pairs;
   const size_t n = weights.size();
@@ -75,7 +75,7 @@ Probabilities SmallestPairs(const std::vector<double>& weights) {
   return pairs;
 }
 
-TEST(LaborSampling, WeightsDivideTheNumbers) {
+TEST(LaborSampling, WeightsDivideTheRandomNumbers) {
   TinyGraph graph = Star(6);
   graph.features.emplace_back("weight", Column(std::vector<double>{1, 2, 0, 4, 0.5, 3}));
   const auto partition = graph.Build();
@@ -114,7 +114,7 @@ TEST(LaborSampling, SeedsShareNeighbors) {
   }
   std::set<uint64_t> all = shared[0];
   all.insert(shared[1].begin(), shared[1].end());
-  EXPECT_LT(all.size(), 45u);  // 51 expected of independent samples, 37 of shared ones
+  EXPECT_LT(all.size(), 45u);  // expected: 51 if samples are independent, 37 if shared
 }
 
 TEST(LaborSampling, ExtremeFanoutsAreHonoured) {

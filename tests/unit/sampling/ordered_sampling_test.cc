@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Top-k and temporal sampling.
+// Tests top-k and temporal sampling.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -12,7 +12,7 @@
 namespace graphd::testing {
 namespace {
 
-// One row; values by slot. Edge rows run backwards.
+// A row of edges with a value for each slot. Edge rows are in the reverse order of slots.
 class OrderedStar {
  public:
   template <class T>
@@ -56,7 +56,7 @@ class OrderedStar {
   std::optional<OrderIndex> order_;
 };
 
-TEST(TopK, BestFirstWithTiesByEdgeRow) {
+TEST(TopK, BestEdgesComeFirstAndTiesAreOrderedByEdgeRow) {
   const OrderedStar star(std::vector<float>{3, 9, -1, 9, 4, 9, -1});
   EXPECT_EQ(star.Top(1), (Outcome{5}));  // the lowest edge row of slots 1, 3 and 5
   EXPECT_EQ(star.Top(2), (Outcome{5, 3}));
@@ -75,7 +75,7 @@ TEST(TopK, ExcludedEdgesAreSkipped) {
   EXPECT_EQ(star.Top(-1, false), (Outcome{6, 2, 0, 3, 1}));
 }
 
-TEST(TopK, ManyEqualValuesAreTakenByEdgeRow) {
+TEST(TopK, ManyEqualValuesAreOrderedByEdgeRow) {
   std::vector<uint8_t> values(5000, 1);
   for (size_t i = 0; i < values.size(); i += 3) values[i] = 2;
   const OrderedStar star(values);
@@ -102,7 +102,7 @@ TEST(TopK, EveryDTypeIsOrdered) {
   EXPECT_EQ(OrderedStar(std::vector<float>{-0.0f, 0.0f}).Top(-1), (Outcome{1, 0}));
 }
 
-TEST(TemporalRecent, LatestBeforeTheSeedFirst) {
+TEST(TemporalRecent, TheLatestEdgesBeforeTheSeedComeFirst) {
   const OrderedStar star(std::vector<int64_t>{30, 10, 20, 20, 40});
   EXPECT_EQ(star.Recent<int64_t>(2, 40), (Outcome{0, 3}));
   EXPECT_EQ(star.Recent<int64_t>(2, 40, true), (Outcome{4, 0}));
@@ -115,7 +115,7 @@ TEST(TemporalRecent, LatestBeforeTheSeedFirst) {
 }
 
 TEST(TemporalRecent, TimesOfDifferentTypesAreComparedExactly) {
-  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;  // no double
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;  // not representable as a double
   const OrderedStar integers(std::vector<int64_t>{kLarge - 1, kLarge, kLarge + 1});
   const auto between = static_cast<double>(int64_t{1} << 60);
   EXPECT_EQ(integers.Recent(-1, between), (Outcome{}));
@@ -150,7 +150,7 @@ SamplingRule TemporalUniform(int fanout, bool replace, bool arrivals) {
 }
 
 TEST(TemporalUniform, EveryEarlierEdgeIsEquallyLikely) {
-  // Earlier than 50: slots 0, 2, 3, 5, 6, 7.
+  // Slots 0, 2, 3, 5, 6 and 7 are earlier than 50.
   const std::vector<float> values{1, 50, 3, 1, 77, 20, 49, 2};
   const OrderedStar all(values), some(values, {7, 2});  // slots 0 and 5 excluded
   const std::vector<int64_t> times(kDistributionTrials, 50);

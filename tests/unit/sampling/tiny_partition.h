@@ -7,11 +7,11 @@
 
 #include "graph/partition.h"
 
-// Partitions made in memory, edge by edge.
+// Functions for making partitions in memory, edge by edge.
 
 namespace graphd::testing {
 
-// A 1-D tensor of values.
+// Returns a 1-D tensor of the values.
 template <class T>
 Tensor Column(const std::vector<T>& values) {
   Tensor tensor = Tensor::Empty(DTypeOf<T>(), {static_cast<int64_t>(values.size())});
@@ -34,7 +34,7 @@ struct TinyGraph {
   std::shared_ptr<const Partition> Build() const;
 };
 
-// One row with sources 0 .. degree-1.
+// Returns a graph with a single row, which has the sources 0 .. degree-1.
 TinyGraph Star(uint64_t degree);
 
 }  // namespace graphd::testing

@@ -14,7 +14,7 @@ constexpr size_t kDistributionTrials = 60000;
 // An arbitrary key, for tests that do not depend on the key.
 constexpr uint64_t kSomeKey = 7;
 
-// The slots that a picker sampled, row by row, counted from the row's first slot.
+// Returns the slots that a picker sampled, row by row, counted from slot `begin`.
 inline std::vector<Outcome> OutcomesOf(const EdgePicker& picker, uint64_t begin) {
   std::vector<Outcome> outcomes;
   size_t at = 0;
@@ -25,7 +25,7 @@ inline std::vector<Outcome> OutcomesOf(const EdgePicker& picker, uint64_t begin)
   return outcomes;
 }
 
-// Samples row 0 `trials` times, each with a stream of its own, and counts the outcomes.
+// Samples row 0 `trials` times, each time with another stream, and counts the outcomes.
 inline Counts CountTrials(const EdgeSource& source, const SamplingRule& rule, size_t trials,
                           bool as_sets, const SeedTimes& times = {}) {
   const std::vector<int64_t> rows(trials, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform sampling: every set, or sequence, is equally likely.
+// Tests that uniform sampling makes every set, or sequence, equally likely.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -43,7 +43,7 @@ TEST(UniformSampling, EverySequenceWithReplacementIsEquallyLikely) {
 }
 
 TEST(UniformSampling, WithArrivalKeysEverySequenceIsEquallyLikely) {
-  for (uint64_t degree : {3, 4, 9}) {  // all of it, a shuffle, and draws
+  for (uint64_t degree : {3, 4, 9}) {  // takes all edges, shuffles, or draws
     const auto partition = Star(degree).Build();
     ExpectDistribution(
         CountTrials(From(*partition), Uniform(3, false, true), kDistributionTrials, false),
@@ -129,8 +129,9 @@ TEST(UniformSampling, ExtremeFanoutsAreHonoured) {
   EXPECT_THROW(counts(Uniform(-2)), Error);
 }
 
-TEST(UniformSampling, MemoryFollowsTheRowAndNotTheFanout) {
-  constexpr uint64_t kDegree = (uint64_t{1} << 20) + 7;  // the drawn edges are hashed
+TEST(UniformSampling, MemoryDependsOnTheRowAndNotOnTheFanout) {
+  constexpr uint64_t kDegree =
+      (uint64_t{1} << 20) + 7;  // draws are recorded in a hash table
   const auto partition = Star(kDegree).Build();
   EdgePicker picker;
   const std::vector<int64_t> rows{0}, streams{5};
@@ -138,7 +139,7 @@ TEST(UniformSampling, MemoryFollowsTheRowAndNotTheFanout) {
             kDegree);
 }
 
-// A graph with rows of all sizes, hubs among them.
+// Returns a graph with rows of all sizes, including a hub.
 TinyGraph Mixed() {
   TinyGraph graph;
   graph.num_sources = 5000;
@@ -150,7 +151,7 @@ TinyGraph Mixed() {
   return graph;
 }
 
-TEST(UniformSampling, EqualsUniformSampler) {
+TEST(UniformSampling, EdgePickerEqualsUniformSampler) {
   for (bool wide : {false, true}) {
     TinyGraph graph = Mixed();
     graph.wide = wide;
@@ -223,7 +224,8 @@ TEST(UniformSampling, HubsAreSampledUniformly) {
   }
 }
 
-TEST(UniformSampling, HubsBeyondTheTrackerAreSampledUniformly) {
+// Draws from these hubs are recorded in a hash table instead of a byte per edge (distinct_draws.h).
+TEST(UniformSampling, HubsWithHashedDrawsAreSampledUniformly) {
   for (bool arrivals : {false, true}) {
     ExpectHubIsUniform(3 << 20, 25, false, arrivals, 20000, 1000);
     ExpectHubIsUniform(3 << 20, 100000, false, arrivals, 5, 1000);

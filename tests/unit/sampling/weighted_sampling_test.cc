@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted sampling: successive draws in proportion to weight.
+// Tests that weighted samples are successive draws in proportion to weight.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -27,7 +27,7 @@ class WeightedStar {
   explicit WeightedStar(const std::vector<T>& weights, std::vector<int64_t> exclude = {})
       : exclude_(exclude) {
     TinyGraph graph = Star(weights.size());
-    // Edge rows run backwards.
+    // Edge rows are in the reverse order of slots.
     std::vector<T> by_edge_row(weights.rbegin(), weights.rend());
     for (size_t i = weights.size(); i-- > 0;) graph.edge_rows.push_back(i);
     graph.features.emplace_back("weight", Column(by_edge_row));
@@ -48,9 +48,9 @@ using Weights = std::vector<double>;
 
 TEST(WeightedSampling, SequencesAreSuccessiveDraws) {
   const std::vector<Weights> rows = {
-      {1, 2, 3, 4},                       // keys from the start
+      {1, 2, 3, 4},                       // uses keys from the start
       {1, 2, 3, 4, 5, 6, 0.5},            // draws
-      {1000, 1, 1, 2, 1, 1, 1, 1, 1, 1},  // draws until the budget ends, then keys
+      {1000, 1, 1, 2, 1, 1, 1, 1, 1, 1},  // draws up to the limit, then uses keys
       {0, 5, 0, 1, 0, 3, 0, 0, 2, 0, 0},  // edges of weight 0 are never sampled
   };
   for (const Weights& weights : rows) {
@@ -67,9 +67,9 @@ TEST(WeightedSampling, SequencesAreSuccessiveDraws) {
 }
 
 TEST(WeightedSampling, ExcludedEdgesCountAsWeightless) {
-  // Slots 1 and 4 of 6, in backward edge rows.
+  // Excludes slots 1 and 4 of 6, which are edge rows 4 and 1.
   const WeightedStar<float> star({1, 20, 3, 4, 30, 2}, {4, 1});
-  // The excluded edges weigh so much that drawing is given up.
+  // Excludes edges that weigh so much that the sampler gives up drawing.
   const WeightedStar<float> heavy({1, 2000, 3, 4, 9000, 2, 1}, {5, 2});
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
@@ -124,7 +124,8 @@ TEST(WeightedSampling, NeedsAnIndex) {
   EXPECT_THROW(CheckRule(source, Weighted(1)), Error);
 }
 
-// Chi-square of hits per slot with replacement; without, of the first edge of each trial.
+// Makes a chi-square test of the sampled edges; without replacement, only of the first of each
+// trial.
 void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool arrivals) {
   constexpr size_t kBuckets = 1000, kRounds = 20000;
   Weights weights(degree), share(kBuckets);
@@ -159,7 +160,7 @@ TEST(WeightedSampling, HubsFollowTheirWeights) {
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       ExpectHubFollowsWeights(50000, replace, arrivals);
-      ExpectHubFollowsWeights(3 << 19, replace, arrivals);  // beyond the tracker
+      ExpectHubFollowsWeights(3 << 19, replace, arrivals);  // draws are recorded in a hash table
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors between a client and its daemons, and the messages that report them.
+// Tests errors between a client and its daemons, and the messages that report them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -20,7 +20,7 @@ namespace {
 using Daemons = std::vector<std::vector<int>>;
 using ::testing::HasSubstr;
 
-// The Error that `f` throws, as "code: message".
+// Returns the Error that `f` throws, as "code: message".
 template <class F>
 std::string ErrorOf(F&& f) {
   try {
@@ -39,7 +39,7 @@ TEST(Attach, OneDaemonMayServeSeveralPartitions) {
   }
 }
 
-TEST(Attach, MistakesOfTheClientAreNamed) {
+TEST(Attach, ErrorsOfTheClientNameTheInvalidValue) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   Options options = served.TrainerOptions(Transport::kTcp);
   options.server_name = "others";
@@ -71,11 +71,12 @@ TEST(Attach, WrongIpConfigsAreExplained) {
   WriteFileAtomically(options.ip_config, text.substr(0, text.find('\n') + 1));
   EXPECT_THAT(ErrorOf([&] { Initialize(options); }), HasSubstr("2 partitions"));
   const size_t cut = text.find('\n') + 1;
-  WriteFileAtomically(options.ip_config, text.substr(cut) + text.substr(0, cut));  // swapped
+  WriteFileAtomically(options.ip_config,
+                      text.substr(cut) + text.substr(0, cut));  // the lines are swapped
   EXPECT_THAT(ErrorOf([&] { Initialize(options); }), HasSubstr("does not serve partition"));
 }
 
-TEST(Attach, ADaemonThatIsNotThereIsReportedWithinTheTimeout) {
+TEST(Attach, AMissingDaemonIsReportedWithinTheTimeout) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   Options options = served.TrainerOptions(Transport::kTcp);
   served.daemon(1).Signal(SIGTERM);
@@ -109,7 +110,7 @@ TEST(Attach, MappedMemorySurvivesItsDaemon) {
   EXPECT_EQ(graph.ndata("label").Read(ids).num_rows(), 2);
 }
 
-TEST(Attach, AnotherProtocolIsRefusedWithBothVersions) {
+TEST(Attach, AnErrorAboutAnotherProtocolNamesBothVersions) {
   ServedGraphFixture served(Daemons{{0, 1}});
   auto io = kj::setupAsyncIo();
   Connection connection(*io.lowLevelProvider, ConnectUnix(served.socket_path(0), 1000), true,
@@ -128,7 +129,7 @@ TEST(Attach, AnotherProtocolIsRefusedWithBothVersions) {
   }
 }
 
-TEST(Attach, TheServerTrustsNoRequest) {
+TEST(Attach, TheServerChecksEveryRequest) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   auto io = kj::setupAsyncIo();
   Connection connection(*io.lowLevelProvider, ConnectUnix(served.socket_path(0), 1000), true,
@@ -188,7 +189,7 @@ TEST(Attach, TheServerTrustsNoRequest) {
       };
   for (const auto& [seed, set, expected] : hops) EXPECT_THAT(hop(seed, set), HasSubstr(expected));
 
-  // Few nodes named many times over: 17 million edges from 10,000.
+  // The request repeats 10,000 seeds so often that it asks for 17 million edges.
   auto induced = session.inducedRequest();
   std::vector<uint32_t> members(60000), seeds;
   for (uint32_t id = 0; id < members.size(); id++) members[id] = id;
@@ -209,10 +210,10 @@ TEST(Attach, TheServerTrustsNoRequest) {
   slice.setBegin(1);
   slice.setCount(INT64_MAX);
   EXPECT_THROW(slice.send().wait(io.waitScope), kj::Exception);
-  EXPECT_EQ(gather(0, 0, "label", 1), "no error");  // the connection lives
+  EXPECT_EQ(gather(0, 0, "label", 1), "no error");  // the connection still works
 }
 
-TEST(Attach, AMessageThatClaimsToBeHugeEndsItsConnectionOnly) {
+TEST(Attach, AMessageThatClaimsAHugeSizeEndsOnlyItsConnection) {
   ServedGraphFixture served(Daemons{{0, 1}});
   UniqueFd liar = ConnectUnix(served.socket_path(0), 1000);
   const uint32_t head[2] = {0, 0xfffffff0};  // one segment of 32 GiB
@@ -220,7 +221,7 @@ TEST(Attach, AMessageThatClaimsToBeHugeEndsItsConnectionOnly) {
   char byte;
   pollfd wait{liar.get(), POLLIN, 0};
   ASSERT_EQ(::poll(&wait, 1, 5000), 1);
-  // The daemon may say why (an abort message) before it hangs up.
+  // The daemon may send the reason (an abort message) before it closes the connection.
   while (::read(liar.get(), &byte, 1) == 1) {
   }
   auto control = ControlClient::ConnectUnix(served.socket_path(0), std::chrono::seconds(5));
@@ -229,7 +230,7 @@ TEST(Attach, AMessageThatClaimsToBeHugeEndsItsConnectionOnly) {
   EXPECT_LT(status.rss_bytes, uint64_t{1} << 30);
 }
 
-TEST(Attach, StatusTellsWhatIsServedToWhom) {
+TEST(Attach, StatusListsPartitionsAndJobs) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   auto session = Initialize(served.TrainerOptions(Transport::kAuto));
   auto control = ControlClient::ConnectUnix(served.socket_path(1), std::chrono::seconds(5));

@@ -12,7 +12,7 @@ namespace {
 
 using Daemons = std::vector<std::vector<int>>;
 
-TEST(Barrier, HoldsEveryTrainerUntilTheLastHasCome) {
+TEST(Barrier, HoldsEveryTrainerUntilTheLastOneArrives) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   constexpr int kTrainers = 4, kRounds = 20;
   std::atomic<int> arrived{0}, wrong{0};
@@ -65,7 +65,7 @@ TEST(Barrier, EndsAtItsDeadline) {
   }
 }
 
-TEST(Barrier, NamesTheFirstOfManyRanksThatDidNotCome) {
+TEST(Barrier, NamesTheFirstOfManyMissingRanks) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   Options options = served.TrainerOptions(Transport::kAuto, 1, 12);
   options.timeout = std::chrono::milliseconds(200);
@@ -80,7 +80,7 @@ TEST(Barrier, NamesTheFirstOfManyRanksThatDidNotCome) {
   }
 }
 
-TEST(Barrier, JobsOfDifferentNamesDoNotMeet) {
+TEST(Barrier, BarriersOfDifferentJobsAreIndependent) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   Options a = served.TrainerOptions(Transport::kAuto, 0, 1), b = a;
   b.job_id = "another";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients and daemons that die or misbehave in the middle of a call.
+// Tests clients and daemons that die or misbehave in the middle of a call.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ struct RawSession {
   wire::Session::Client session;
 };
 
-// Between a client and a daemon: passes on what either says, unless the client is deaf.
+// Forwards bytes between a client and a daemon. While `deaf` is set, the client receives nothing.
 class Relay {
  public:
   explicit Relay(const std::string& socket_path) : daemon_(ConnectUnix(socket_path, 1000)) {
@@ -89,7 +89,7 @@ class Relay {
         while (deaf) ::usleep(1000);
         WriteExactly(to, std::span(buffer).first(static_cast<size_t>(got)), "the relay");
       }
-    } catch (const Error&) {  // the other end has gone
+    } catch (const Error&) {  // the other end was closed
     }
   }
   UniqueFd daemon_, client_, near_;
@@ -102,7 +102,7 @@ bool IsServing(ServedGraphFixture& served, size_t daemon) {
   return control->Status().state == "ready";
 }
 
-// Runs on a thread of its own, since this one may have an event loop.
+// Asks on a separate thread, because the calling thread may have an event loop.
 ServerStatus StatusOf(ServedGraphFixture& served, size_t daemon) {
   ServerStatus status;
   std::thread([&] {
@@ -112,7 +112,7 @@ ServerStatus StatusOf(ServedGraphFixture& served, size_t daemon) {
   return status;
 }
 
-TEST(Failures, ClientsThatVanishInTheMiddleOfLargeRequestsHarmNobody) {
+TEST(Failures, ClientsThatVanishDuringLargeRequestsDoNoHarm) {
   ServedGraphFixture served(Daemons{{0, 1}});
   for (int round = 0; round < 30; round++) {
     RawSession client(served.socket_path(0));
@@ -129,7 +129,7 @@ TEST(Failures, ClientsThatVanishInTheMiddleOfLargeRequestsHarmNobody) {
       rule.setEdgeIds(true);
       calls.add(hop.send().ignoreResult().eagerlyEvaluate(nullptr));
     }
-    // Some of the work has begun; then the connection goes with all of it.
+    // Lets some of the work begin; the end of the scope then closes the connection.
     client.io.provider->getTimer()
         .afterDelay(round % 10 * kj::MILLISECONDS)
         .wait(client.io.waitScope);
@@ -139,10 +139,11 @@ TEST(Failures, ClientsThatVanishInTheMiddleOfLargeRequestsHarmNobody) {
   EXPECT_EQ(served.daemon(0).Wait(), 0);
 }
 
-TEST(Failures, AnswersThatNobodyReadsAreBounded) {
+TEST(Failures, UnreadAnswersAreBounded) {
   ServedGraphFixture served(Daemons{{0, 1}});
   RawSession client(served.socket_path(0));
-  // 15 MB each; never read, because the event loop below is not run while they pile up.
+  // Each answer has 15 MB. None is read before all calls are sent, because the event loop does not
+  // run until then.
   kj::Vector<kj::Promise<void>> calls;
   int refused = 0;
   for (int i = 0; i < 200; i++) {
@@ -159,12 +160,12 @@ TEST(Failures, AnswersThatNobodyReadsAreBounded) {
   control_status();
   EXPECT_GT(refused, 0);
   EXPECT_LT(refused, 200);
-  client.Slice(29000).wait(client.io.waitScope);  // once read, there is room again
+  client.Slice(29000).wait(client.io.waitScope);  // succeeds, because the answers were read
 }
 
-TEST(Failures, AnswersToQuestionsThatNobodyReadsAreBounded) {
-  // A node with so many in-edges that a small question has an answer of 119 MB. With it, thirty
-  // slices of 33 MB are more than the GiB that may wait to be read; without it, they are not.
+TEST(Failures, UnreadAnswersOfSubgraphRequestsAreBounded) {
+  // The graph has a node with so many in-edges that a small request has an answer of 119 MB. This
+  // answer and thirty slices of 33 MB exceed the GiB that may be unread; the slices alone do not.
   constexpr uint64_t kDegree = 3999, kSeeds = 3727, kSlices = 30;
   EdgeList edges;
   for (uint32_t i = 1; i <= kDegree; i++) edges.push_back({i, 0});
@@ -207,10 +208,10 @@ TEST(Failures, AnswersToQuestionsThatNobodyReadsAreBounded) {
   for (auto& answer : answers) answer.wait(client.io.waitScope);
   EXPECT_GT(refused, 0U);
   EXPECT_LT(refused, kSlices);
-  client.Slice(kDegree).wait(client.io.waitScope);  // once read, there is room again
+  client.Slice(kDegree).wait(client.io.waitScope);  // succeeds, because the answers were read
 }
 
-TEST(Failures, OneConnectionAttachesOnce) {
+TEST(Failures, AConnectionCanAttachOnlyOnce) {
   ServedGraphFixture served(Daemons{{0, 1}});
   RawSession client(served.socket_path(0));
   try {
@@ -234,7 +235,7 @@ TEST(Failures, ATrainerThatGaveUpNoLongerWaitsInTheBarrier) {
       EXPECT_EQ(error.code(), ErrorCode::kDeadline) << error.what();
     }
   }
-  // The other one alone must not pass.
+  // The other trainer must not pass alone.
   auto second = Initialize(served.TrainerOptions(Transport::kAuto, 1, 2));
   std::atomic<bool> passed{false};
   std::thread waiter([&] {
@@ -246,7 +247,7 @@ TEST(Failures, ATrainerThatGaveUpNoLongerWaitsInTheBarrier) {
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_FALSE(passed);
-  first.reset();  // ends the wait
+  first.reset();  // ends the wait of the other trainer
   waiter.join();
   EXPECT_FALSE(passed);
 }
@@ -272,7 +273,7 @@ TEST(Failures, ATrainerKilledInTheBarrierLeavesTheJob) {
     return jobs();
   };
   EXPECT_EQ(wait_for(1), 1u);
-  ::usleep(50000);  // into the barrier
+  ::usleep(50000);  // gives the child time to enter the barrier
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_EQ(wait_for(0), 0u);
@@ -332,7 +333,7 @@ TEST(Failures, OneDaemonMayShareTheMemoryOfManyPartitions) {
 }
 
 TEST(Failures, PartitionsWithDifferentFeaturesAreRefused) {
-  // DGL data whose second partition lost a feature.
+  // Makes a copy of the graph in which the second partition has a feature of another name.
   ServedGraphFixture files(Daemons{}, 2);
   ScratchDirectory scratch;
   const std::string dir = scratch / "data";
@@ -354,7 +355,7 @@ TEST(Failures, PartitionsWithDifferentFeaturesAreRefused) {
   }
 }
 
-TEST(Failures, PlacesOutsideTheJobAreRefused) {
+TEST(Failures, RanksAndPartitionsOutsideTheJobAreRefused) {
   ServedGraphFixture files(Daemons{});
   for (auto change : std::vector<std::function<void(Options&)>>{
            [](Options& o) { o.rank = 1; }, [](Options& o) { o.world_size = 0; },

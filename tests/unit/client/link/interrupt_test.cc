@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// InterruptCheck ends waiting calls, and soon.
+// Tests that an InterruptCheck ends waiting calls soon.
 #include "graphd/interrupt.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ void ExpectInterruptible(const std::string& what, const std::function<void()>& c
   EXPECT_LT(SecondsSince(start), 1.2) << what;
 }
 
-// Nodes of both partitions.
+// Returns nodes of both partitions.
 std::vector<int64_t> SomeNodes() {
   std::vector<int64_t> ids;
   for (int64_t id = 0; id < ServedGraphFixture::kNodes; id += 6) ids.push_back(id);
@@ -54,7 +54,7 @@ TEST_F(Interrupt, EndsCallsThatWaitForADaemonThatDoesNotAnswer) {
   ExpectInterruptible("Create", [&] { DistTensor::Create(graph, spec); });
   ExpectInterruptible("Initialize", [&] { Initialize(served_.TrainerOptions(Transport::kTcp)); });
   served_.daemon(1).Signal(SIGCONT);
-  EXPECT_EQ(feat.Read(ids).num_rows(), 10000);  // the session is as good as before
+  EXPECT_EQ(feat.Read(ids).num_rows(), 10000);  // the session still works
 }
 
 TEST_F(Interrupt, EndsABarrierAndASynchronousStepThatOthersDoNotReach) {
@@ -65,14 +65,14 @@ TEST_F(Interrupt, EndsABarrierAndASynchronousStepThatOthersDoNotReach) {
   ExpectInterruptible("Step", [&] { optimizer.Step(); });
 }
 
-TEST_F(Interrupt, EndsTheWaitForADaemonThatIsNotThere) {
+TEST_F(Interrupt, EndsTheWaitForAKilledDaemon) {
   const DistGraph graph(Initialize(served_.TrainerOptions(Transport::kTcp)));
   served_.Kill(1);
   ExpectInterruptible("Read", [&] { graph.ndata("feat").Read(SomeNodes()); });
   ExpectInterruptible("Initialize", [&] { Initialize(served_.TrainerOptions(Transport::kTcp)); });
 }
 
-TEST_F(Interrupt, EndsTheWaitForABatchAndTheLoaderGoesAtOnce) {
+TEST_F(Interrupt, EndsTheWaitForABatchAndTheLoaderIsDestroyedAtOnce) {
   for (const int workers : {0, 2}) {
     DistGraph graph(Initialize(served_.TrainerOptions(Transport::kTcp)));
     DistNodeDataLoader loader(graph, SomeNodes(), NeighborSampler({5, 5}),
@@ -91,7 +91,7 @@ TEST_F(Interrupt, EndsTheWaitForABatchAndTheLoaderGoesAtOnce) {
   }
 }
 
-TEST_F(Interrupt, CallsThatDoNotWaitDoNotLook) {
+TEST_F(Interrupt, CallsThatDoNotWaitDoNotCallTheCheck) {
   const DistGraph graph(Initialize(served_.StandaloneOptions()));
   int looks = 0;
   const InterruptCheck check([&] { looks++; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payloads that trainers leave in memory which their daemon sees.
+// Tests payloads that trainers pass in memory that they share with their daemon.
 #include "wire/push_memory.h"
 
 #include <signal.h>
@@ -24,14 +24,14 @@
 namespace graphd::testing {
 namespace {
 
-constexpr int64_t kPushedDim = 1024;  // a row is 8 KiB, and 8 rows of a partition are shared
+constexpr int64_t kPushedDim = 1024;  // 8 KiB per row; 8 rows of a partition use the memory
 
 std::shared_ptr<PushRegions> NewRegions() {
   const PushMemory daemons;
   return std::make_shared<PushRegions>(UniqueFd(::dup(daemons.fd())), 7);
 }
 
-TEST(PushRegions, APartIsForOnePushUntilTheDaemonIsDoneWithIt) {
+TEST(PushRegions, ARegionBelongsToOnePushUntilTheDaemonIsDoneWithIt) {
   const auto regions = NewRegions();
   const store::ClientId a{1, 1}, b{2, 2};
   const auto first = regions->Take(100, a, 1), second = regions->Take(64, b, 1);
@@ -39,20 +39,20 @@ TEST(PushRegions, APartIsForOnePushUntilTheDaemonIsDoneWithIt) {
   EXPECT_EQ(first->offset, 0U);
   EXPECT_EQ(second->offset, 128U);
   EXPECT_EQ(third->offset, 192U);
-  EXPECT_EQ(again->offset, 256U);  // sent again while the first may be in work
+  EXPECT_EQ(again->offset, 256U);  // a push that is sent again needs another region
   EXPECT_EQ(second->data - first->data, 128);
   regions->Give(*second);
   EXPECT_EQ(regions->Take(65, b, 1)->offset, 384U);
   EXPECT_EQ(regions->Take(64, b, 2)->offset, 128U);
-  regions->GiveUpTo(a, 1);  // both times that it was sent
+  regions->GiveUpTo(a, 1);  // frees both regions of the push
   EXPECT_EQ(regions->Take(128, b, 3)->offset, 0U);
   EXPECT_EQ(regions->Take(128, b, 4)->offset, 256U);
   regions->GiveUpTo(b, 4);
-  EXPECT_EQ(regions->Take(192, b, 5)->offset, 0U);  // up to a's second
+  EXPECT_EQ(regions->Take(192, b, 5)->offset, 0U);  // ends where the second push of a begins
   EXPECT_EQ(regions->Take(1, b, 6)->offset, 256U);
 }
 
-TEST(PushRegions, WhatIsPreparedIsForTheFirstSendingOfItsPush) {
+TEST(PushRegions, APreparedRegionIsForTheFirstSendingOfItsPush) {
   const auto regions = NewRegions();
   const store::ClientId a{1, 1}, b{2, 2};
   EXPECT_EQ(regions->Prepare(100, a, 2)->offset, 0U);
@@ -60,20 +60,20 @@ TEST(PushRegions, WhatIsPreparedIsForTheFirstSendingOfItsPush) {
   EXPECT_FALSE(regions->TakePrepared(100, a, 1));
   EXPECT_FALSE(regions->TakePrepared(100, b, 2));
   EXPECT_FALSE(regions->TakePrepared(200, a, 2));
-  regions->GiveUpTo(a, 1);  // an earlier push is done
+  regions->GiveUpTo(a, 1);  // an earlier push has been answered
   EXPECT_EQ(regions->TakePrepared(100, a, 2)->offset, 0U);
-  EXPECT_FALSE(regions->TakePrepared(100, a, 2));  // the first may be in work
+  EXPECT_FALSE(regions->TakePrepared(100, a, 2));  // returned only once
   EXPECT_EQ(regions->Take(100, b, 1)->offset, 128U);
   regions->GiveUpTo(a, 2);
   EXPECT_EQ(regions->Take(100, b, 2)->offset, 0U);
-  // Others' turn may come before.
+  // Prepared regions use only half of the memory, because other pushes may be sent first.
   EXPECT_FALSE(regions->Prepare(PushMemory::kBytes / 2, a, 3));
   ASSERT_TRUE(regions->Prepare(PushMemory::kBytes / 2 - 256, a, 3));
   EXPECT_FALSE(regions->Prepare(1, a, 4));
   EXPECT_TRUE(regions->Take(PushMemory::kBytes / 2, b, 3));
 }
 
-TEST(PushRegions, WhatDoesNotFitTravelsInMessages) {
+TEST(PushRegions, PayloadsThatDoNotFitGetNoRegion) {
   const auto regions = NewRegions();
   EXPECT_FALSE(regions->Take(0, {}, 1));
   EXPECT_FALSE(regions->Take(PushMemory::kBytes + 1, {}, 1));
@@ -86,8 +86,8 @@ TEST(PushRegions, WhatDoesNotFitTravelsInMessages) {
   EXPECT_TRUE(regions->Take(PushMemory::kBytes - 64, {}, 3));
 }
 
-// It has a copy of the list of parts, and the same memory.
-TEST(PushRegions, AForkedProcessWritesNothingThere) {
+// A forked process has its own copy of the list of regions, but shares the memory.
+TEST(PushRegions, AForkedProcessGetsNoRegion) {
   const auto regions = NewRegions();
   const pid_t child = ::fork();
   if (child == 0) ::_exit(regions->Take(64, {}, 1) ? 1 : 0);
@@ -97,7 +97,7 @@ TEST(PushRegions, AForkedProcessWritesNothingThere) {
   EXPECT_TRUE(regions->Take(64, {}, 1));
 }
 
-TEST(PushMemory, NeitherSideCanTakeItAwayFromTheOther) {
+TEST(PushMemory, IsSharedAndCannotBeTruncated) {
   const PushMemory daemons;
   const PushMemory trainers(UniqueFd(::dup(daemons.fd())));
   EXPECT_NE(::ftruncate(trainers.fd(), 0), 0);
@@ -107,7 +107,7 @@ TEST(PushMemory, NeitherSideCanTakeItAwayFromTheOther) {
               ErrorCode::kInvalid, "another version");
 }
 
-// Counts the memories for pushes that this process has mapped.
+// Returns the number of push memories that this process has mapped.
 int Mapped() {
   int count = 0;
   std::ifstream maps("/proc/self/maps");
@@ -146,7 +146,7 @@ class Client {
     memory = std::make_unique<PushMemory>(std::move(fd));
   }
 
-  // The daemon's number of the tensor.
+  // Returns the daemon's number of the tensor.
   uint32_t NumberOf(const std::string& name) {
     uint32_t number = 0;
     Call([&](wire::Session::Client& session) {
@@ -251,7 +251,7 @@ class PushMemoryOfDaemons : public TensorFixture {
   }
 };
 
-TEST_F(PushMemoryOfDaemons, IsUsedAgainAndAgain) {
+TEST_F(PushMemoryOfDaemons, IsReused) {
   const DistGraph graph = Connect();
   const DistTensor tensor = DistTensor::Create(graph, Wide("rows"));
   const int before = Mapped();
@@ -259,10 +259,10 @@ TEST_F(PushMemoryOfDaemons, IsUsedAgainAndAgain) {
     tensor.Write(UpTo(kNodes), Same(kNodes, value));  // 160 MB in all
     ExpectSame(tensor, 0, kNodes, value);
   }
-  EXPECT_EQ(Mapped(), before + 2);  // both daemons'
+  EXPECT_EQ(Mapped(), before + 2);  // one for each daemon
 }
 
-TEST_F(PushMemoryOfDaemons, WhatIsNotInItIsRefused) {
+TEST_F(PushMemoryOfDaemons, PayloadsOutsideItAreRefused) {
   constexpr uint64_t kRow = kPushedDim * 8, kEnd = PushMemory::kBytes;
   const DistTensor tensor = DistTensor::Create(Connect(), Wide("rows"));
   const auto client = NewClient("hostile"), other = NewClient("other");
@@ -313,7 +313,7 @@ TEST_F(PushMemoryOfDaemons, WhatIsNotInItIsRefused) {
 
 struct Stopped {};
 
-TEST_F(PushMemoryOfDaemons, ACallThatWasGivenUpKeepsItsPartWhileTheDaemonMayReadIt) {
+TEST_F(PushMemoryOfDaemons, AnInterruptedCallKeepsItsRegionWhileTheDaemonMayReadIt) {
   const DistGraph graph = Connect();
   const DistTensor a = DistTensor::Create(graph, Wide("a"));
   const DistTensor b = DistTensor::Create(graph, Wide("b"));
@@ -330,13 +330,13 @@ TEST_F(PushMemoryOfDaemons, ACallThatWasGivenUpKeepsItsPartWhileTheDaemonMayRead
   std::thread writer([&] { EXPECT_NO_THROW(b.Write(UpTo(64), Same(64, 3))); });
   ::usleep(300'000);
   holder->LetGo();
-  writer.join();  // earlier pushes are done, too
+  writer.join();  // earlier pushes have been applied, too
   ExpectSame(b, 0, 64, 3);
   ExpectSame(a, 0, 64, 2);
 }
 
-TEST_F(PushMemoryOfDaemons, WhatFindsNoRoomTravelsInAMessage) {
-  constexpr int64_t kWide = 8 * kPushedDim, kRows = 400;  // 25 MiB: two of three fit
+TEST_F(PushMemoryOfDaemons, PayloadsThatFindNoRoomAreSentInMessages) {
+  constexpr int64_t kWide = 8 * kPushedDim, kRows = 400;  // 25 MiB; two of three payloads fit
   const DistGraph graph = Connect();
   const auto holder = NewClient("holder");
   std::vector<DistTensor> tensors;
@@ -361,7 +361,7 @@ TEST_F(PushMemoryOfDaemons, WhatFindsNoRoomTravelsInAMessage) {
   }
 }
 
-TEST_F(PushMemoryOfDaemons, EveryAddIsThereOnceThoughDaemonsAreKilled) {
+TEST_F(PushMemoryOfDaemons, EveryAddIsAppliedOnceAlthoughDaemonsAreKilled) {
   std::atomic<bool> stop{false};
   std::atomic<int> adds{0};
   std::vector<std::thread> trainers;
@@ -393,7 +393,7 @@ TEST_F(PushMemoryOfDaemons, EveryAddIsThereOnceThoughDaemonsAreKilled) {
   ExpectSame(tensor, kNodes - 16, kNodes, adds);
 }
 
-TEST_F(PushMemoryOfDaemons, SynchronousStepsAreThoseThatMessagesBring) {
+TEST_F(PushMemoryOfDaemons, SynchronousStepsEqualThoseThatAreSentInMessages) {
   std::vector<Tensor> results;
   for (const Transport transport : {Transport::kTcp, Transport::kAuto}) {
     Tensor seen;
@@ -425,8 +425,8 @@ TEST_F(PushMemoryOfDaemons, SynchronousStepsAreThoseThatMessagesBring) {
   EXPECT_TRUE(SameBits(results[0], results[1]));
 }
 
-// Such a trainer can change the values that it pushes, but harms no other trainer.
-TEST_F(PushMemoryOfDaemons, ATrainerThatChangesWhatItHasPushedDamagesNothing) {
+// Such a trainer can change only its own values; the tensors of others stay correct.
+TEST_F(PushMemoryOfDaemons, ATrainerThatChangesASentPayloadDamagesNothing) {
   constexpr size_t kRows = 400, kBytes = kRows * kPushedDim * 8;
   const DistGraph graph = Connect();
   const DistTensor others = DistTensor::Create(graph, Wide("others"));

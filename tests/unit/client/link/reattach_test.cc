@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trainers that are busy with something else while their daemons come and go.
+// Tests trainers that make no calls while their daemons end and start again.
 #include <unistd.h>
 
 #include <set>
@@ -46,7 +46,7 @@ class Reattach : public TensorFixture {
   }
 };
 
-TEST_F(Reattach, LeasesAndTensorsOutliveADaemonThoughNobodyMakesACall) {
+TEST_F(Reattach, LeasesAndTensorsOutliveADaemonWithoutAnyCall) {
   const DistGraph mapping = Connect(Transport::kAuto, "mapping");
   const DistGraph remote = Connect(Transport::kTcp, "remote");
   const DistTensor shared_by_mapping = MakeWithOne(mapping, "a", true);
@@ -55,7 +55,7 @@ TEST_F(Reattach, LeasesAndTensorsOutliveADaemonThoughNobodyMakesACall) {
   const DistTensor of_remote = MakeWithOne(remote, "mine", false);
   for (size_t daemon = 0; daemon < 2; daemon++) {
     served_.Kill(daemon);
-    ::usleep(300'000);  // several attempts come to nothing
+    ::usleep(300'000);  // several attempts to attach fail
     served_.StartAgain(daemon);
     served_.daemon(daemon).WaitReady(served_.socket_path(daemon));
   }
@@ -70,11 +70,11 @@ TEST_F(Reattach, LeasesAndTensorsOutliveADaemonThoughNobodyMakesACall) {
   }
 }
 
-TEST_F(Reattach, AGraphIsClosedAtOnceWhileItsDaemonsAreAway) {
+TEST_F(Reattach, AGraphIsClosedAtOnceWhileItsDaemonsAreUnavailable) {
   for (const Transport transport : {Transport::kAuto, Transport::kTcp}) {
     auto graph = std::make_unique<DistGraph>(Connect(transport));
     served_.Kill(0);
-    served_.daemon(1).Signal(SIGSTOP);  // it takes connections, and does not answer
+    served_.daemon(1).Signal(SIGSTOP);  // accepts connections but does not answer
     ::usleep(200'000);
     const auto start = Clock::now();
     graph = nullptr;
@@ -85,7 +85,7 @@ TEST_F(Reattach, AGraphIsClosedAtOnceWhileItsDaemonsAreAway) {
   }
 }
 
-TEST_F(Reattach, ABarrierIsOnlyInterruptedByADaemonThatStartsAgain) {
+TEST_F(Reattach, ABarrierContinuesAfterItsDaemonIsRestarted) {
   const DistGraph first = Connect(Transport::kAuto, "two", 0, 2);
   const DistGraph second = Connect(Transport::kTcp, "two", 1, 2);
   for (int round = 0; round < 3; round++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples are uniform: by enumeration on a tiny row, by chi-square on hubs.
+// Tests that samples are uniform: enumerates all samples of a small row, and makes chi-square tests
+// on hubs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -69,7 +70,7 @@ TEST_F(Distribution, HubsAreSampledUniformlyWithAndWithoutReplacement) {
 }
 
 TEST_F(Distribution, EveryPairOfASmallRowIsEquallyLikely) {
-  // A node with 6 in-edges: 15 pairs.
+  // A node with 6 in-edges has 15 pairs of them.
   const Tensor ids = graph_->ndata("orig_id").Slice(0, 2000);
   std::vector<int64_t> seeds(2000);
   for (int64_t i = 0; i < 2000; i++) seeds[static_cast<size_t>(i)] = i;

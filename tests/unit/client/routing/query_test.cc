@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about edges, standalone, mapped and over TCP: the answers match the graph before it was
-// partitioned.
+// Tests queries about edges in standalone mode, through mapped memory and over TCP: the answers
+// match the graph before it was partitioned.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,10 +23,10 @@ using ::testing::UnorderedElementsAreArray;
 constexpr int64_t kAuthors = 300, kPapers = 500;
 enum Access { kStandalone, kMapped, kOverTcp };
 
-// The typed graph's edges in new ids, read back through its orig_id features.
+// The edges of the typed graph in its new ids, which are read from its orig_id features.
 struct Whole {
   RawGraph raw = TypedGraph(kAuthors, kPapers, 7);
-  // [etype] edges (src, dst) by new edge id.
+  // The (src, dst) of each edge by [etype][new edge id].
   std::vector<std::vector<std::pair<int64_t, int64_t>>> edges;
 
   explicit Whole(const DistGraph& graph) {
@@ -133,9 +133,9 @@ TEST_P(Queries, DegreesCountEveryEdgeOnce) {
 class QueriesOfDaemons : public Queries {};
 INSTANTIATE_TEST_SUITE_P(Ways, QueriesOfDaemons, ::testing::Values(kMapped, kOverTcp));
 
-TEST_P(QueriesOfDaemons, IndexesAreMadeOnceAndShownInTheStatus) {
+TEST_P(QueriesOfDaemons, IndexesAreBuiltOnceAndShownInTheStatus) {
   auto control = ControlClient::ConnectUnix(served_->socket_path(0), std::chrono::seconds(5));
-  // An index that one trainer asked for exists for the next.
+  // The second trainer uses the index that was built for the first one.
   const auto bytes_after_one = [&] {
     const DistGraph graph = Graph();
     graph.OutDegrees(std::vector<int64_t>{0}, graph.schema().EdgeTypeIdOf("cites"));
@@ -168,7 +168,7 @@ TEST_P(Queries, EdgesAreFoundByIdAndByEnds) {
   }
 }
 
-TEST_P(Queries, SubgraphsHoldEveryEdgeTheyShould) {
+TEST_P(Queries, SubgraphsHaveExactlyTheEdgesOfTheirNodes) {
   const DistGraph graph = Graph();
   const std::vector<std::vector<int64_t>> nodes{Distinct(kAuthors, 120, 6),
                                                 Distinct(kPapers, 150, 7)};
@@ -232,7 +232,7 @@ TEST_P(Queries, EdgeSubgraphsKeepTheOrderOfTheirEdges) {
   }
 }
 
-TEST_P(Queries, BadInputNamesTheValue) {
+TEST_P(Queries, ErrorsNameTheInvalidValue) {
   const DistGraph graph = Graph();
   const std::vector<int64_t> bad{0, kPapers}, negative{-1}, fine{0}, twice{3, 3};
   const auto cites = graph.schema().EdgeTypeIdOf("cites");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples over several partitions have the same distribution as over one: by enumeration on a small
-// node, by chi-square on a hub.
+// Tests that samples of several partitions have the same distribution as those of one: enumerates
+// all samples of a small node, and makes a chi-square test on a hub.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,9 @@ const std::vector<int64_t> kTimes{5, 1, 3, 3, 9, 2};
 constexpr size_t kNear = 6, kHubDegree = 2000, kTrials = 40000;
 constexpr int kFanout = 2;
 
-// Node 0 with edges from and to each of 1..6, and node 7, a hub, with edges from and to each of
-// 8..2007. Columns as above, by the other end, cyclic for the hub's edges.
+// Returns a graph of node 0 with edges from and to each of 1..6, and of node 7, a hub, with edges
+// from and to each of 8..2007. The k-th neighbour's edges have the values above at k, or, for the
+// hub, at k % 6.
 RawGraph Stars() {
   EdgeList list;
   for (uint32_t i = 0; i < kNear; i++) list.push_back({1 + i, 0});
@@ -64,7 +65,8 @@ class SamplingDistributions : public ::testing::TestWithParam<std::tuple<int, Di
     for (int64_t i = 1; i <= static_cast<int64_t>(kNear); i++) {
       owners.insert(graph().partition_book().nodes().Owner(0, NewId(i)));
     }
-    ASSERT_EQ(owners.size(), static_cast<size_t>(std::get<0>(GetParam()))) << "edges of all parts";
+    ASSERT_EQ(owners.size(), static_cast<size_t>(std::get<0>(GetParam())))
+        << "a partition owns no neighbour";
   }
   const DistGraph& graph() const { return *graphs_.at(std::get<0>(GetParam())); }
   int64_t NewId(int64_t original) const {
@@ -74,7 +76,8 @@ class SamplingDistributions : public ::testing::TestWithParam<std::tuple<int, Di
     return {0, std::get<1>(GetParam()), method, kFanout, replace, std::move(column)};
   }
 
-  // Counts the samples of node 0, as places 0..5; each trial has a stream of its own.
+  // Counts the samples of node 0 as sets or sequences of neighbours 0..5; each trial has another
+  // stream.
   Counts Trials(const SamplingRule& rule, bool as_sets, int64_t time = 0,
                 const std::vector<std::vector<int64_t>>& exclude = {}) const {
     return Outcomes(NewId(0), 1, rule, kTrials, as_sets, time, exclude);
@@ -103,7 +106,7 @@ class SamplingDistributions : public ::testing::TestWithParam<std::tuple<int, Di
     }
     return counts;
   }
-  // Returns the ids of node 0's edges with some of its neighbours.
+  // Returns the ids of the edges that join node 0 to `neighbors`.
   std::vector<std::vector<int64_t>> EdgesWith(const std::set<int64_t>& neighbors) const {
     SamplingRule rule = Rule(SamplingMethod::kUniform);
     rule.fanout = kAllNeighbors;
@@ -149,7 +152,7 @@ TEST_P(SamplingDistributions, ExcludedEdgesLeaveTheOthersEquallyLikely) {
                      AsSets(Successive(left, kFanout, false)), "weighted sets");
 }
 
-TEST_P(SamplingDistributions, WeightedSamplingsAreSuccessiveDraws) {
+TEST_P(SamplingDistributions, WeightedSamplesAreSuccessiveDraws) {
   const auto weights = Doubles(kWeights), mask = Doubles(kMask);
   ExpectDistribution(Trials(Rule(SamplingMethod::kWeighted, false, "p"), true),
                      AsSets(Successive(weights, kFanout, false)), "weighted sets");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sampling rule, in both directions, on a typed graph in three partitions: the results match
-// the known edges and are the same over every transport.
+// Tests every sampling rule, in both directions, on a typed graph in three partitions: the results
+// match the known edges and are the same over every transport.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class SamplingMethods : public ServedSamplingGraph {
     CounterRng random(3);
     for (size_t t = 0; t < 2; t++) {
       const int64_t count = alone_->num_nodes(static_cast<NodeTypeId>(t));
-      for (int64_t i = 0; i < count + 20; i++) {  // all of them, some twice
+      for (int64_t i = 0; i < count + 20; i++) {  // all nodes, some of them twice
         ids_[t].push_back(i % count);
         streams_[t].push_back(i);
         times_[t].push_back(static_cast<int64_t>(random.Below(44)) - 7);
@@ -138,7 +138,8 @@ void SamplingMethods::ExpectRight(const SamplingRule& rule, const Neighbors& res
       continue;
     }
     ASSERT_EQ(got.size(), std::min(fanout, allowed.size())) << "seed " << ids_[t][i];
-    ASSERT_EQ(std::set<int64_t>(got.begin(), got.end()).size(), got.size()) << "an edge twice";
+    ASSERT_EQ(std::set<int64_t>(got.begin(), got.end()).size(), got.size())
+        << "an edge was sampled twice";
     if (rule.method != SamplingMethod::kTopK && rule.method != SamplingMethod::kTemporalRecent)
       continue;
     const double sign = rule.largest ? -1 : 1;
@@ -165,7 +166,7 @@ TEST_F(SamplingMethods, EveryRuleGivesTheSameEdgesOverEveryTransport) {
     for (Direction direction : {Direction::kIn, Direction::kOut}) {
       const auto rules = RulesOf(direction);
       for (bool excluding : {false, true}) {
-        // In pieces, since the number of rules in a message is limited.
+        // Sends them in pieces, because the number of rules in a message is limited.
         for (size_t begin = 0; begin < rules.size(); begin += 50) {
           const std::span some(rules.data() + begin, std::min<size_t>(50, rules.size() - begin));
           const auto expected = Hop(*alone_, some, excluding);
@@ -228,7 +229,8 @@ TEST_F(SamplingMethods, BlocksAreTheSameOverEveryTransport) {
           ASSERT_EQ(x.indices, y.indices) << "sampler " << s;
           ASSERT_EQ(x.edge_ids, y.edge_ids) << "sampler " << s;
           for (int64_t id : x.edge_ids) {
-            ASSERT_EQ(std::count(exclude_[e].begin(), exclude_[e].end(), id), 0) << "excluded";
+            ASSERT_EQ(std::count(exclude_[e].begin(), exclude_[e].end(), id), 0)
+                << "an excluded edge was sampled";
           }
         }
       }
@@ -240,7 +242,7 @@ TEST_F(SamplingMethods, BlocksAreTheSameOverEveryTransport) {
   }
 }
 
-TEST_F(SamplingMethods, EdgeTypesHaveFanoutsOfTheirOwn) {
+TEST_F(SamplingMethods, EachEdgeTypeHasItsOwnFanout) {
   const NeighborSampler sampler(std::vector<std::vector<int>>{{0, 2, 3, kAllNeighbors}},
                                 {.edge_ids = true});
   const MiniBatch batch = sampler.Sample(*alone_, {{0, 1, 2, 3}, {0, 1, 2, 3}}, 1);
@@ -287,9 +289,10 @@ TEST_F(SamplingMethods, BadRulesAreRefusedBeforeAnythingIsSent) {
   EXPECT_EQ(with([](auto& r) { r.method = SamplingMethod::kWeighted; }), ErrorCode::kInvalid);
   std::vector<HopSeeds> seeds = seeds_;
   seeds[1].times = {};
-  EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "real times for a column of whole ones";
+  EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid)
+      << "floating-point times are accepted for an integer column";
   seeds[1].times = times_[0];
-  EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "too few times";
+  EXPECT_EQ(code_of(good, seeds), ErrorCode::kInvalid) << "too few times are accepted";
   EXPECT_EQ(SampleHop(graph, seeds_, std::span(&good, 1)).size(), 1u);
 }
 

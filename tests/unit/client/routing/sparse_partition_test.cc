@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitions that own nodes, but no edge of a type, and so none of its features.
+// Tests partitions that own nodes but no edges of a type, and therefore lack the type's features.
 #include <gtest/gtest.h>
 
 #include "client/routing/graph_access.h"
@@ -16,7 +16,7 @@ class SparsePartition : public ::testing::Test {
  protected:
   static constexpr int64_t kNodes = 20;
 
-  // All edges end in original node 0, so that one of two partitions has them.
+  // All edges end in original node 0, so that only one of the two partitions has edges.
   SparsePartition() {
     EdgeList edges;
     for (uint32_t source = 1; source < kNodes; source++) edges.emplace_back(source, 0);
@@ -59,7 +59,7 @@ class SparsePartition : public ::testing::Test {
   std::unique_ptr<GraphAccess> access_;
 };
 
-TEST_F(SparsePartition, IsSampledByColumnsThatItLacks) {
+TEST_F(SparsePartition, CanBeSampledByColumnsThatItLacks) {
   ASSERT_GE(empty_, 0);
   std::vector<int64_t> ids(kNodes), times(kNodes);
   std::vector<double> whens(kNodes, 1e9);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same graph read in-process, through mapped memory, over the Unix socket and over TCP.
+// Compares the same graph in standalone mode, through mapped memory, over the Unix socket and over
+// TCP.
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -98,7 +99,7 @@ TEST_F(ThreeWays, FeaturesAreThoseOfTheOriginalNodes) {
 TEST_F(ThreeWays, SlicesEqualReads) {
   for (Transport transport : kAll) {
     const DistTensor tensor = Connected(transport).ndata("orig_id");
-    const Tensor slice = tensor.Slice(25000, 35000);  // across the partitions' border
+    const Tensor slice = tensor.Slice(25000, 35000);  // rows of both partitions
     std::vector<int64_t> ids;
     for (int64_t i = 25000; i < 35000; i++) ids.push_back(i);
     const Tensor read = tensor.Read(ids);
@@ -121,7 +122,7 @@ TEST_F(ThreeWays, TheSameSeedGivesTheSameBlocks) {
   }
 }
 
-TEST_F(ThreeWays, AHopIsOneMessagePerPartitionAndFeaturesTravelWithTheNext) {
+TEST_F(ThreeWays, AHopIsOneMessagePerPartitionThatAlsoFetchesFeatures) {
   const DistGraph graph = Connected(Transport::kTcp);
   const NeighborSampler sampler({10, 25});
   BatchRequest request{{SomeNodes(300, 5)}, 1};
@@ -130,7 +131,8 @@ TEST_F(ThreeWays, AHopIsOneMessagePerPartitionAndFeaturesTravelWithTheNext) {
   const TrafficCounts before = graph.traffic();
   const MiniBatch batch = sampler.Sample(graph, request);
   const TrafficCounts after = graph.traffic();
-  // Two partitions; two hops and one message for the rows of what the last hop found.
+  // Each of the two partitions gets a message per hop, and one for the rows of the last hop's
+  // nodes.
   EXPECT_LE(after.messages - before.messages, 2u * 3u);
   EXPECT_EQ(after.row_messages, before.row_messages);
   int64_t edges = 0;
@@ -162,7 +164,7 @@ TEST_F(ThreeWays, EdgeIdsNameTheSampledEdges) {
               std::min<int64_t>(4, all.indptr[i + 1] - all.indptr[i]));
     for (int64_t k = some.indptr[i]; k < some.indptr[i + 1]; k++) {
       auto found = edges.find(some.edge_ids[static_cast<size_t>(k)]);
-      ASSERT_NE(found, edges.end()) << "not an in-edge, or sampled twice";
+      ASSERT_NE(found, edges.end()) << "is not an in-edge, or was sampled twice";
       EXPECT_EQ(found->second, some.neighbors[static_cast<size_t>(k)]);
       edges.erase(found);
     }
@@ -201,7 +203,7 @@ TEST_F(ThreeWays, LoadersGiveTheSameBatchesForAnyNumberOfWorkers) {
   }
 }
 
-TEST_F(ThreeWays, LargeReadsAreCutAndPutTogether) {
+TEST_F(ThreeWays, LargeReadsAreSplitAndReassembled) {
   const DistGraph graph = Connected(Transport::kTcp);
   const std::vector<int64_t> ids = SomeNodes(kLarge, 2);  // 169 MB
   const Tensor wide = graph.ndata("wide").Read(ids);
@@ -211,8 +213,8 @@ TEST_F(ThreeWays, LargeReadsAreCutAndPutTogether) {
   }
 }
 
-TEST_F(ThreeWays, ManyThreadsReadRightRowsWhileBuffersAreRecycled) {
-  // A buffer given back before its message was sent would show another request's rows.
+TEST_F(ThreeWays, ManyThreadsReadCorrectRowsWhileBuffersAreReused) {
+  // If a buffer were reused before its message is sent, the message would have wrong rows.
   const DistGraph graph = Connected(Transport::kTcp);
   const DistTensor wide = graph.ndata("wide"), orig = graph.ndata("orig_id");
   std::vector<std::thread> threads;

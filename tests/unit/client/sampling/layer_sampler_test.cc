@@ -220,7 +220,7 @@ TEST_F(Layers, LayersGrowByTheFanoutAtMostAndKeepEveryEdgeOfTheirSources) {
   }
 }
 
-TEST_F(Layers, NodeTypesHaveFanoutsOfTheirOwn) {
+TEST_F(Layers, EachNodeTypeHasItsOwnFanout) {
   const LayerSampler sampler(std::vector<std::vector<int>>{{2, kAllNeighbors}, {0, 3}}, {});
   const MiniBatch batch = sampler.Sample(*alone_, Request());
   const Block& last = batch.blocks[1];

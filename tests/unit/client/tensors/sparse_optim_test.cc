@@ -149,7 +149,7 @@ TEST_F(SparseOptim, MatchesTheRulesInFloat64) {
           EXPECT_EQ(embedding.pending_rows(), 300u);
           optimizer->Step();
           EXPECT_EQ(embedding.pending_rows(), 0u);
-          optimizer->Step();  // no gradients wait, so no row changes
+          optimizer->Step();  // without gradients, no row changes
           reference.Step(ids, gradients);
         }
         results.push_back(All(embedding.weight()));

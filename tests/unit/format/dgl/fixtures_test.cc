@@ -15,7 +15,7 @@ std::string Name(const std::string& path) { return std::filesystem::path(path).f
 
 TEST(dgl_fixtures, EveryFixtureReadsAsDglReadsIt) {
   const std::vector<std::string> fixtures = FindFixtures(FixtureRoot());
-  ASSERT_FALSE(fixtures.empty()) << FixtureRoot() << " holds no folder with an expected.json";
+  ASSERT_FALSE(fixtures.empty()) << FixtureRoot() << " contains no folder with an expected.json";
   Comparison all;
   for (const std::string& fixture : fixtures) {
     SCOPED_TRACE(fixture);
@@ -39,7 +39,7 @@ TEST(dgl_fixtures, EveryFixtureReadsAsDglReadsIt) {
               fixtures.size(), all.partitions, all.answers, all.edges, all.features);
 }
 
-// Shows that the comparison above can fail: one wrong bit anywhere that matters causes an Error or
+// Shows that the comparison above can fail: a single wrong bit in a value causes an Error or
 // a mismatch.
 class DamagedFixture : public testing::Test {
  protected:

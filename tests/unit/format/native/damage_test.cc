@@ -122,7 +122,7 @@ TEST_F(NativeDamage, AFlippedByteOfAnyArrayIsFoundWithItsFileAndOffset) {
   }
 }
 
-TEST_F(NativeDamage, AByteBetweenArraysIsFound) {
+TEST_F(NativeDamage, AChangedByteBetweenArraysIsFound) {
   std::string bytes = ReadBytes(File("graph.seg"));
   bytes.back() ^= 1;
   WriteText(File("graph.seg"), bytes);

@@ -30,7 +30,7 @@ void ExpectRefused(const RawGraph& graph, const AssignOptions& options, ErrorCod
                    const std::vector<std::string>& texts) {
   try {
     AssignNodes(graph, options);
-    FAIL() << "METIS took it";
+    FAIL() << "METIS accepted it";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), code);
     for (const std::string& text : texts) EXPECT_THAT(error.what(), HasSubstr(text));
@@ -67,7 +67,7 @@ TEST(AssignMetis, ProgressIsReportedWhileItWorks) {
   std::map<std::string, uint64_t> last;
   AssignNodes(graph, Options(2),
               [&](const std::string& step, uint64_t, uint64_t total) { last[step] = total; });
-  EXPECT_EQ(last.at("partitioning with METIS"), 0u) << "nobody knows how long it takes";
+  EXPECT_EQ(last.at("partitioning with METIS"), 0u) << "the total should be unknown";
 }
 
 // Returns 200 nodes, each with 12 edges of weight `half` to its half of the ids, and 6 edges of

@@ -59,7 +59,7 @@ TEST_P(AssignStream, PartitionsDoNotExceedTheirLimit) {
   EXPECT_LE(*std::max_element(shares.begin(), shares.end()), 5000 / 8 * 1.03 + 1);
 }
 
-TEST_P(AssignStream, AHubWithMoreEdgesThanAShareFindsAPlace) {
+TEST_P(AssignStream, AHubWithMoreEdgesThanAShareIsAssigned) {
   EdgeList edges;
   for (uint32_t i = 0; i < 999; i++) edges.emplace_back(i + 1, 0);
   const RawGraph graph = HomogeneousGraph(1000, edges);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indexes agree with what a search through all edges finds; specs and segments that make no sense
-// are refused.
+// Tests that indexes agree with a search through all edges, and that invalid specs and segments are
+// refused.
 #include "sampling/index/edge_index.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-// Rows of random length, parallel edges, unsorted; edge rows shuffled if asked.
+// Returns a graph with unsorted rows of random length and parallel edges. `shuffled`: edge rows are
+// in random order.
 TinyGraph Random(int64_t sources, size_t rows, uint64_t seed, bool shuffled) {
   TinyGraph graph;
   graph.num_sources = sources;
@@ -67,7 +68,7 @@ void ExpectOutIndexMatches(const TinyGraph& graph) {
   const auto partition = graph.Build();
   const Csc& in = partition->csc(0);
   const OutIndex out(Build(*partition, Spec(EdgeIndexKind::kOut)));
-  // (destination, edge row) by source.
+  // Maps each source to the (destination, edge row) of its edges.
   std::map<uint64_t, std::vector<std::pair<uint64_t, uint64_t>>> expected;
   for (size_t row = 0; row + 1 < in.indptr.size(); row++) {
     for (uint64_t slot = in.indptr[row]; slot < in.indptr[row + 1]; slot++) {
@@ -125,7 +126,8 @@ TEST(OutIndex, APartitionWithoutEdgesHasNoRows) {
   ExpectOutIndexMatches(graph);
 }
 
-// Checks the table of every row against the weights, by what each cell gives to whom.
+// Compares the table of every row with the weights: adds up the shares that its cells give to each
+// edge.
 void ExpectTablesMatch(const Csc& csc, const Segment& segment, const Tensor& column) {
   const AliasIndex alias(segment.shared_from_this(), csc, column);
   const Tensor array = segment.array("cells");
@@ -182,7 +184,7 @@ TEST(AliasIndex, WeightsOfAnySizeWork) {
   }
 }
 
-TEST(AliasIndex, BadWeightsAreNamed) {
+TEST(AliasIndex, ErrorsNameInvalidWeights) {
   const auto refusal = [](const std::vector<double>& weights) {
     TinyGraph graph = Star(weights.size());
     graph.features.emplace_back("cost", Column(weights));
@@ -249,7 +251,7 @@ TEST(OrderIndex, SixteenBitFloatsAreOrderedByValue) {
   }
 }
 
-TEST(OrderIndex, AValueThatIsNoNumberIsNamed) {
+TEST(OrderIndex, AnErrorNamesAValueThatIsNotANumber) {
   TinyGraph graph = Star(3);
   graph.features.emplace_back("time", Column(std::vector<float>{1, 2, std::nanf("")}));
   const auto partition = graph.Build();
@@ -288,7 +290,7 @@ TEST(SortedIndex, ListsEachRowByNeighbor) {
   EXPECT_TRUE(RowsAreSorted(Star(9).Build()->csc(0)));
 }
 
-TEST(EdgeIndexSpec, WhatMakesNoSenseIsRefused) {
+TEST(EdgeIndexSpec, InvalidSpecsAreRefused) {
   TinyGraph graph = Random(20, 30, 7, false);
   const auto edges = static_cast<int64_t>(graph.features[0].second.num_elements());
   graph.features.emplace_back("matrix", Tensor::Empty(DType::kFloat32, {edges, 2}));
@@ -322,7 +324,8 @@ TEST(EdgeIndexSpec, WhatMakesNoSenseIsRefused) {
   EXPECT_NE(Spec(EdgeIndexKind::kAlias, "w"), Spec(EdgeIndexKind::kAlias, "w", true));
 }
 
-// A copy of a segment whose array `victim` is missing, shorter or of another dtype.
+// Returns a copy of a segment in which the array `victim` is missing (`how` is 0), longer (1), of
+// another dtype (2) or without dimensions (3).
 std::shared_ptr<const Segment> Damage(const Segment& segment, const std::string& victim, int how) {
   SegmentLayout layout;
   for (const ArraySpec& array : segment.layout().arrays()) {
@@ -377,7 +380,7 @@ TEST(EdgeIndex, DamagedSegmentsAreRefused) {
     EXPECT_NO_THROW(open(kind, segment));
     for (const ArraySpec& array : segment->layout().arrays()) {
       for (int how = 0; how < 4; how++) {
-        // Order values of another numeric dtype are not damage.
+        // The values of an order index may have any numeric dtype.
         if (array.name == "values" && how == 2) continue;
         try {
           open(kind, Damage(*segment, array.name, how));

@@ -120,7 +120,7 @@ TEST(Checkpoint, HoldsRowsAndStatesAsTheyWere) {
   reader.ReadRows("emb", 0, kKeptRows, std::as_writable_bytes(std::span(rows)), states);
   EXPECT_EQ(rows, was);
 
-  // Any range is a part of the whole.
+  // A range of rows equals the same rows of the whole.
   std::vector<float> some(100 * kKeptElements), some_states(100 * state_floats);
   reader.ReadRows("emb", 590, 100, std::as_writable_bytes(std::span(some)), some_states);
   EXPECT_TRUE(std::equal(some.begin(), some.end(), rows.begin() + 590 * kKeptElements));

@@ -295,8 +295,8 @@ TEST(CheckpointSet, CrashesLeaveOnlyCompleteCheckpoints) {
       }
     }
     ASSERT_GT(child, 0);
-    // On a busy machine, too, every other crash comes after one is complete and while the next one
-    // is being made.
+    // Makes every other crash, even on a busy machine, happen after a checkpoint is complete and
+    // while the next one is being made.
     while (crash % 2 == 1 && *made == 0) ::usleep(1000);
     ::usleep(static_cast<useconds_t>(rng.Below(60000)));
     ::kill(child, SIGKILL);

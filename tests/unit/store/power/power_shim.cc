@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replaces the C library's file functions in the program that it is linked into, and records their
 // operations below $POWER_ROOT in $POWER_JOURNAL, in order. Syncs are recorded and not done.
-// RocksDB, a shared library, calls these functions, too. Compiled without sanitizers, which call
-// them before they are ready.
+// RocksDB, a shared library, calls these functions, too. This file is compiled without sanitizers,
+// because they call these functions before they have initialised themselves.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

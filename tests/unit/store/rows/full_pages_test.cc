@@ -23,7 +23,7 @@ TEST(FullPages, ReportsAHugePageWhenItIsComplete) {
   add(kHugePage + 50, 2 * kHugePage + 100);
   add(0, 100);
   EXPECT_TRUE(full.empty());
-  add(kHugePage - 100, kHugePage + 50);  // completes both
+  add(kHugePage - 100, kHugePage + 50);  // completes both huge pages
   EXPECT_EQ(full, (std::vector<uint64_t>{0, kHugePage}));
 }
 
@@ -48,7 +48,7 @@ TEST(FullPages, ATableCollapsesCompleteHugePagesAndKeepsItsRows) {
   table->Read(rows, reinterpret_cast<std::byte*>(before.data()));
   size_t collapsed = 0;
   while (table->CollapseOnePage()) collapsed++;
-  // One of values and one of states: the whole page of row 4,089 was loaded.
+  // These are one of values and one of states, because the whole page of row 4,089 was loaded.
   EXPECT_EQ(collapsed, 2U);
   EXPECT_FALSE(table->CollapseOnePage());
   table->Read(rows, reinterpret_cast<std::byte*>(after.data()));
