@@ -198,7 +198,7 @@ class Ends(ClusterTest):
         self.assertEqual((done.returncode, done.stdout.count("stopped job")), (0, 1), done.stderr)
         job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 143)
-        self.assertEqual(len(self.left()), 3, "the servers live on")
+        self.assertEqual(len(self.left()), 3, "the servers should still run")
         self.assertEqual(self.graphctl("server stop").returncode, 0)
 
     def test_a_killed_trainer_ends_the_job_everywhere(self):

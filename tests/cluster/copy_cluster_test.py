@@ -73,7 +73,7 @@ class CopyTest(ClusterCase):
         partial = self.workspace(cluster.machines[1]) + "/big/.weights.partial"
         wait_until("some of it to be there", lambda: process.poll() is not None or (
             os.path.exists(partial) and os.path.getsize(partial) > 8 << 20))
-        self.assertIsNone(process.poll(), "it was too fast to be interrupted")
+        self.assertIsNone(process.poll(), "the copy ended before it could be interrupted")
         return process
 
     def assert_trees(self, scripts="scripts"):
@@ -190,7 +190,7 @@ class Interruptions(CopyTest):
         job = self.start_copy("--jobs", "3")
         for pid, command in cluster.machines[1].processes():
             if command.startswith("sshd: root") or "receive" in command:
-                with contextlib.suppress(ProcessLookupError):  # it may end with its parent
+                with contextlib.suppress(ProcessLookupError):  # it may have ended with its parent
                     os.kill(pid, signal.SIGKILL)
         _, err = job.communicate(timeout=2 * DEADLINE * SLOW)
         self.assertEqual(job.returncode, UNAVAILABLE, err)

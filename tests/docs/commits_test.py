@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/check_commits.py accepts subjects as CONTRIBUTING.md asks for them, and no others."""
+"""scripts/check_commits.py accepts subjects that follow CONTRIBUTING.md, and no others."""
 
 import os
 import sys

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""packaging/completions offers every verb and option of --help, files and values where they belong."""
+"""Checks packaging/completions: they offer every verb and option of --help, and files and values
+after the options that take them."""
 
 import os
 import re
@@ -83,7 +84,7 @@ class Completions(unittest.TestCase):
             self.assertEqual(completed(*launch, "--", "./program", "d", cwd=folder), both)
             self.assertEqual(completed(*launch, "program", "--format", "d", cwd=folder), both)
 
-    def test_the_files_are_what_the_script_writes(self):
+    def test_the_files_equal_the_output_of_the_script(self):
         script = os.path.join(ROOT, "scripts", "make_completions.py")
         done = subprocess.run(
             [sys.executable, script, "--check", BIN_DIR], capture_output=True, text=True

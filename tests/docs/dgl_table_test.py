@@ -66,16 +66,16 @@ class Table(unittest.TestCase):
         self.each(lambda cells: [f"{len(cells)} columns"] if len(cells) != 4 else
                   [f"nothing under '{HEADER[i]}'" for i in range(4) if not cells[i]])
 
-    def test_no_row_stands_twice(self):
+    def test_no_row_is_repeated(self):
         seen = set()
         for number, cells in self.rows:
             self.assertNotIn((cells[0], cells[1]), seen, f"docs/dgl.md:{number}")
             seen.add((cells[0], cells[1]))
 
-    def test_what_is_there_has_a_test_that_exists(self):
+    def test_every_supported_feature_has_an_existing_test(self):
         def check(cells):
             if cells[1] in ("planned", "none"):
-                return [] if cells[2] == "none" else ["a test of something that is not there"]
+                return [] if cells[2] == "none" else ["a test of something that graphd does not have"]
             names = re.findall(r"`(\w+): ([\w.]+)`", cells[2])
             if not names or re.sub(r"`\w+: [\w.]+`", "", cells[2]).strip(" ,"):
                 return [f"expected `source: name`, got {cells[2]}"]
@@ -83,7 +83,7 @@ class Table(unittest.TestCase):
                     if name not in self.tests.get(source, ())]
         self.each(check)
 
-    def test_what_is_there_exists_under_its_name(self):
+    def test_every_name_of_graphd_exists(self):
         self.each(self.unknown_names)
 
     def unknown_names(self, cells):

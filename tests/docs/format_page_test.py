@@ -119,7 +119,7 @@ class NativeFormat(unittest.TestCase):
                                     self.column("node", post, "flag")):
             self.assertEqual(flag, orig % 3 == 0)
 
-    def test_order_is_as_the_page_says(self):
+    def test_order_matches_the_page(self):
         for e in range(len(self.graph.etypes)):
             for part in self.parts:
                 if not self.graph.count("edge", e, part.part):

@@ -76,13 +76,13 @@ class Manual(unittest.TestCase):
         self.assertEqual({page for page, *_ in self.displays},
                          {os.path.basename(path) for path in pages()})
 
-    def test_listings_are_the_files_text_and_short(self):
+    def test_listings_equal_their_files_and_are_short(self):
         for page, kind, name, _, text in self.displays:
             if kind == "listing":
                 self.assertEqual(from_roff(text), source(name), f"{page}: run --update")
                 self.assertLess(text.count("\n"), 40, page)
 
-    def test_programs_print_what_the_pages_say(self):
+    def test_programs_print_the_output_on_the_pages(self):
         with tempfile.TemporaryDirectory() as scratch:
             part_config = unpack(scratch)
             for page, kind, name, _, text in self.displays:
@@ -91,7 +91,7 @@ class Manual(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, ""), f"{page}: {name}")
                     self.assertEqual(done.stdout, from_roff(text), f"{page}: {name}")
 
-    def test_without_a_graph_the_first_example_says_what_is_missing(self):
+    def test_without_a_graph_the_first_example_names_what_is_missing(self):
         done = run("session", "/nowhere/g.json")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("/nowhere/g.json", done.stderr)

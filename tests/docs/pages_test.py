@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages in Markdown: links within the repository lead somewhere, and code blocks can be read by
-their language. Other tests run the examples of tutorials and manuals."""
+"""Checks the pages in Markdown: links within the repository have a target, and code blocks can be
+parsed. Other tests run the examples of tutorials and manuals."""
 import ast
 import os
 import re
@@ -55,7 +55,7 @@ class Pages(unittest.TestCase):
         self.assertGreater(checked, 5)
         self.assertFalse(found, "\n".join(found))
 
-    def test_links_lead_somewhere(self):
+    def test_links_have_targets(self):
         wrong, checked = [], 0
         for page in pages():
             text = re.sub(r"`[^`\n]*`", "", BLOCK.sub("", read(page)))

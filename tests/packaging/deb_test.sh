@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the Debian packages of a build tree (first argument), checks them with lintian, installs them
-# by apt in a Debian that has nothing else but a compiler, and uses them there: the programs, the
+# by apt in a Debian that has only a compiler, and uses them there: the programs, the
 # Python package, and the library, with which the README's trainer is built and run. The library is
 # also installed to a prefix on this machine and used from there. Needs root and Debian's mirror.
 set -euo pipefail

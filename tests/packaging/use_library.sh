@@ -28,7 +28,7 @@ c++ trainer.cc -o by_pkg_config $(pkg-config --cflags --libs graphd)
 readelf -d by_pkg_config | grep -q 'NEEDED.*libgraphclient\.so\.0' ||
   { echo "the trainer is not linked with libgraphclient.so.0" >&2; exit 1; }
 
-# 3,000 nodes, each with an edge to the three behind it; half of them are for training.
+# The graph has 3,000 nodes, each with edges to the next three; half of them are for training.
 python3 - <<'PYTHON'
 n = 3000
 with open("edges.csv", "w") as edges:

@@ -83,7 +83,7 @@ class Leaks(support.GraphTest):
         """Returns the counts that must not grow."""
         deadline = time.monotonic() + 10
         while len(os.listdir("/proc/self/task")) > self.threads and time.monotonic() < deadline:
-            time.sleep(0.01)  # the last loader that stopped in the middle
+            time.sleep(0.01)  # lets the last loader end, which stopped in the middle
         gc.collect()
         with open("/proc/self/maps") as file:
             mappings = sum("graphd" in line or "memfd" in line for line in file)

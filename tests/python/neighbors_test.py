@@ -85,7 +85,7 @@ class TopK(support.GraphTest):
 
 class PinSage(support.GraphTest):
     def reached(self):
-        """Returns {user: users that followers of it follow}: the ends of walks from each user."""
+        """Returns {user: the users whom its followers follow}, which are the ends of walks from it."""
         reached = collections.defaultdict(set)
         for u, v in support.fixture(self.fixture).edges[FOLLOWS].values():
             reached[u].add(v)

@@ -63,7 +63,7 @@ class CopyTest(GraphctlTest):
         partial = os.path.join(self.target, "scripts/.big.bin.partial")
         wait_until("some of it to be there", lambda: process.poll() is not None or (
             os.path.exists(partial) and os.path.getsize(partial) > 4 << 20))
-        self.assertIsNone(process.poll(), "it was too fast to be interrupted")
+        self.assertIsNone(process.poll(), "the copy ended before it could be interrupted")
         return process, partial
 
     def assert_goes_on(self):
@@ -250,7 +250,7 @@ class Refusals(CopyTest):
         done = self.copy(*more, code=code, **options)
         for word in words:
             self.assertIn(word, done.stderr)
-        self.assertFalse(os.path.exists(self.target + "/data"), "something was written")
+        self.assertFalse(os.path.exists(self.target + "/data"), "the copy has written files")
 
     def test_all_missing_files_are_named_together(self):
         os.remove(self.path("part0/graph.seg"))

@@ -171,7 +171,7 @@ TEST_P(FullDisk, PushesReportWhyTheyWaitAndReadsContinue) {
   ExpectAll(reader, 0, 100, 2);
 }
 
-// Covers also a new segment of the log, and RocksDB's own files.
+// The full disk also affects a new segment of the log and RocksDB's own files.
 TEST_P(FullDisk, WriteBackContinuesWhenThereIsSpaceAgain) {
   const DistTensor tensor = Make(Connect("writer"));
   AddOne(tensor, 0, kNodes / 8);

@@ -181,7 +181,8 @@ TEST_P(KilledDaemons, EveryAcknowledgedStepIsAppliedExactlyOnce) {
               static_cast<long long>(steps_.load()), static_cast<long long>(checkpoints_.load()));
 }
 
-// Memory that outlives the daemon; then process memory for all rows, and for a part of them.
+// Tests memory that outlives the daemon ("Persistent"), and process memory that holds all rows
+// ("1GiB") or only a part of them ("256KiB").
 INSTANTIATE_TEST_SUITE_P(Memory, KilledDaemons, ::testing::Values("Persistent", "1GiB", "256KiB"),
                          [](const auto& tested) { return "With" + tested.param; });
 

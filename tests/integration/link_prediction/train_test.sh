@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs examples/link_prediction/debian.sh with the programs of this build: two servers, two
-# trainers, a few steps on Debian's packages. Popularity alone must stay below each floor that the
-# model has to reach.
+# trainers, a few steps on Debian's packages. Ranking by popularity alone must stay below each
+# minimum that the model has to reach.
 set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 debian=$(cd "$(dirname "$0")/../../../examples/link_prediction" && pwd)/debian.sh
@@ -21,7 +21,7 @@ else
   bad "debian.sh"
 fi
 grep -qE 'edges of type package:depends:package .* 2 trainers' "$work/log" || bad "no two trainers"
-# below FLOOR KIND METRIC: checks the value that popularity alone reaches on the same pairs.
+# below MINIMUM KIND METRIC: checks that popularity alone stays below the minimum on the same pairs.
 below() {
   local value
   value=$(sed -nE "s/^seed 7: test, $2 negatives:.*; by degree:.* $3 ([0-9.]+).*/\1/p" "$work/log")
