@@ -1,4 +1,5 @@
-# Debian's packages only; nothing is downloaded. scripts/setup installs them.
+# Finds the dependencies, which are Debian's packages; scripts/setup installs them. Nothing is
+# downloaded.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -1,6 +1,6 @@
-# Rules of `cmake --install`. Components are what packages are made of (cmake/packages.cmake):
-# "lib" and "dev" here for libgraphclient, "graphd", "graphctl", and "python" in
-# python/CMakeLists.txt; "examples" is in none.
+# Rules of `cmake --install`. Each component becomes a package (cmake/packages.cmake): "lib" and
+# "dev" for libgraphclient, "graphd", "graphctl", and "python", which python/CMakeLists.txt installs.
+# The component "examples" is in no package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -19,14 +19,14 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/graphdConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/graphdConfig.cmake
               ${PROJECT_BINARY_DIR}/graphdConfigVersion.cmake
   DESTINATION ${config_dir} COMPONENT dev)
-# Relative to the file itself, so that `cmake --install --prefix` may choose another place.
+# The prefix is relative to the installed file, so that `cmake --install --prefix` works.
 file(RELATIVE_PATH GRAPHD_PC_TO_PREFIX
   /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/graphd.pc.in ${PROJECT_BINARY_DIR}/graphd.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/graphd.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-# install_pages(component pattern...): manual pages, compressed as Debian wants them.
+# install_pages(component pattern...): installs manual pages, compressed as Debian requires.
 find_program(GZIP_PROGRAM gzip REQUIRED)
 function(install_pages component)
   foreach(pattern IN LISTS ARGN)
@@ -58,7 +58,7 @@ if(GRAPHD_BUILD_PROGRAMS)
     install(FILES packaging/completions/_${program}
       DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT ${program})
   endforeach()
-  # systemd looks below /usr/lib or /lib only, on 64-bit machines too.
+  # systemd searches only /usr/lib and /lib, not the library directory of the architecture.
   install(FILES packaging/systemd/graphd@.service DESTINATION lib/systemd/system COMPONENT graphd)
   install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf
     COMPONENT graphd)

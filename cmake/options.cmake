@@ -1,4 +1,4 @@
-# Language, warnings, optimisation and sanitizers, the same for every target.
+# Sets language, warnings, optimisation and sanitizers for all targets.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -13,7 +13,7 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
 
 find_program(GRAPHD_CCACHE ccache)
 if(GRAPHD_CCACHE)
-  # Relative to the checkout, so that every clone and worktree shares what was compiled once.
+  # Paths are relative to the checkout, so that all clones and worktrees share the cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
                                   CCACHE_NOHASHDIR=1 ${GRAPHD_CCACHE})
 endif()
@@ -23,13 +23,13 @@ if(GRAPHD_SANITIZE)
   add_link_options(-fsanitize=${GRAPHD_SANITIZE})
 endif()
 
-# Warnings are for the project's own code; a target gets them by linking graphd_warnings.
+# Enables warnings in targets that link it: those of the project's own code.
 add_library(graphd_warnings INTERFACE)
 if(GRAPHD_SANITIZE)
-  add_compile_options(-Wno-maybe-uninitialized)  # GCC sees ghosts in instrumented code
+  add_compile_options(-Wno-maybe-uninitialized)  # has false positives in instrumented code (GCC)
 endif()
-# -Wno-restrict: GCC 12 sees overlapping copies in any "a" + std::string (GCC bug 105651).
-# -Wno-shadow: in a unity build the names of one source hide those of another.
+# -Wno-restrict: GCC 12 reports an overlap in any "a" + std::string (GCC bug 105651).
+# -Wno-shadow: in a unity build, names of a source may hide those of another one.
 target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wno-sign-conversion>

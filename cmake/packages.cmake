@@ -1,5 +1,5 @@
-# Debian packages of what a build tree has: `cpack --config build/<preset>/CPackConfig.cmake -B DIR`
-# makes them in a few seconds: graphd (the daemon and its unit), graphctl, libgraphclient0 (the
+# Packs a build tree as Debian packages: `cpack --config build/<preset>/CPackConfig.cmake -B DIR`
+# makes them in a few seconds. They are graphd (the daemon and its unit), graphctl, libgraphclient0 (the
 # library that trainers link), libgraphclient-dev (its headers) and python3-graphd.
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL lib dev graphd graphctl)
@@ -12,13 +12,13 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-# Directories with the usual permissions, whatever the umask of who packs.
+# Directories get the usual permissions, independent of the umask.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(debian ${PROJECT_SOURCE_DIR}/packaging/debian)
 
-# Debian asks three things of every package: its copyright and its changelog, and compressed manual pages.
-# They lie below share/doc/<package>, so that each component has its own.
+# Debian requires a copyright file and a changelog in every package. They are installed to
+# share/doc/<package>, so each component has its own.
 set(package_files ${PROJECT_BINARY_DIR}/packaging)
 configure_file(${debian}/changelog.in ${package_files}/changelog @ONLY)
 execute_process(COMMAND ${GZIP_PROGRAM} -9n -k -f ${package_files}/changelog
@@ -69,7 +69,7 @@ graphctl cuts a graph into partitions, copies them to the machines that serve
 them, starts servers and jobs over ssh, and shows and ends what runs.")
 set(CPACK_DEBIAN_GRAPHCTL_PACKAGE_NAME graphctl)
 set(CPACK_DEBIAN_GRAPHCTL_PACKAGE_RECOMMENDS "graphd, openssh-client")
-# Before 0.2 the package graphd had graphctl.
+# Before 0.2, graphctl was in the package graphd.
 set(CPACK_DEBIAN_GRAPHCTL_PACKAGE_BREAKS "graphd (<< 0.2)")
 set(CPACK_DEBIAN_GRAPHCTL_PACKAGE_REPLACES "graphd (<< 0.2)")
 graphd_package_documents(graphctl graphctl)

@@ -2,7 +2,7 @@
 // The C++ side of bench/client/python_bench.py. It loads mini-batches of the graph that the
 // environment names (GRAPHD_SERVER_NAME and so on), with edge ids, as the Python side does. For
 // each line of its input it runs an epoch and prints the seconds that it took, so that the two
-// sides can alternate. For a line "hold", each batch is kept until the next one exists, as in a
+// programs can alternate. For a line "hold", each batch is kept until the next one exists, as in a
 // Python `for` loop.
 #include <cstdio>
 #include <cstdlib>

@@ -5,15 +5,15 @@ bench/client/loader_bench (C++) and by the package in one run.
 
     bench/client/python_bench.py [--build build/release] [--seconds 4] [--processes 5] [--transport auto]
 
-Lines "workers" give the throughput with sampler threads; the caller only looks at what a trainer needs:
+Lines "workers" give the throughput with sampler threads; the caller only reads what a trainer needs:
 features, labels and the structure of each block. Lines "no workers" give the additional time of a batch
-in Python, where everything is done in sequence. Python's "for" keeps a batch until the next one is made,
+in Python if everything is done in sequence. Python's "for" keeps a batch until the next one is made,
 so that the two use different memory. C++ is measured with a loop that does the same ("holding"), to
 which "more" and "allowed" refer, and with one that does not.
 
-The sides alternate by epoch and load the same batches. Where a process's memory happens to be placed
-matters more than the difference that is measured; a line is therefore the median of several processes of
-each side, and of their epochs.
+The two languages alternate by epoch and load the same batches. The random placement of a process's
+memory changes the time by more than the difference that is measured; a line is therefore the median of
+several processes of each language, and of their epochs.
 """
 import argparse
 import os
@@ -111,8 +111,8 @@ def run_epochs(case):
 
 
 def measure(number, build, seconds):
-    """Returns the microseconds of a batch in C++, C++ holding and Python, and the difference of the last
-    two; all are medians of the epochs of one process of each."""
+    """Returns the microseconds of a batch in C++, in C++ that holds batches, and in Python, and the
+    difference of the last two; all are medians of the epochs of a process of each kind."""
     _, workers, batch_size, seeds, fanouts = CASES[number]
     cpp = [os.path.join(build, "bin", "loader_bench"),
            *map(str, (workers, batch_size, seeds, *fanouts))]
@@ -120,7 +120,7 @@ def measure(number, build, seconds):
              Epochs([sys.executable, os.path.abspath(__file__), "--build", build, "--side",
                      str(number)]))
     for side in sides:
-        side.epoch()  # to warm up
+        side.epoch()  # warms up
     found, end = [], time.monotonic() + seconds
     while time.monotonic() < end or len(found) < 4:
         taken = [side.epoch() for side in (sides if len(found) % 2 else sides[::-1])]

@@ -27,12 +27,11 @@
 // "of_push_loop" excludes it for the loop only. "written" is the bytes that the daemon writes to
 // files per step. "staleness" is the number of steps that may be running. "write_back" is the time
 // between rounds of write-back: with 0 the daemon chooses; with 5 s a round is always running.
-// is the daemon's own choice; with 5 s, one is always under way.
 
 namespace graphd::bench {
 namespace {
 
-// Until the log has reached its number of files, its pages are newly allocated.
+// The log allocates new pages until it has reached its number of files.
 constexpr int kWarmUpSteps = 100;
 
 const char* const kDurabilities[] = {"none", "process", "power"};
@@ -132,7 +131,7 @@ void BM_EmbeddingStep(benchmark::State& state) {
   DistEmbedding embedding(graph, ServedTable::Embedding());
   const auto optimizer = served.Optimizer(embedding, static_cast<int>(state.range(4)));
   const auto pushes = DrawRows(zipf);
-  ReadAll(embedding);                 // maps its memory, which is mapped after some epochs too
+  ReadAll(embedding);                 // maps the memory of all rows, as after some epochs
   std::vector<double> cycles, steps;  // in seconds
   const LoopCosts before = MeasureLoops(kind, zipf);
   const double written = WrittenBytes(served.graph.pid());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sampling method, with the neighbours written out: edges per second of one core, beside the
-// rate that one random memory access per edge would allow.
+// Measures every sampling method, including writing the neighbours: edges per second of one core,
+// and the ratio to the rate that one random memory access per edge would allow.
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -19,7 +19,7 @@
 namespace graphd::bench {
 namespace {
 
-// A graph with the indexes that were asked for so far.
+// A graph with the indexes that were requested so far.
 class Graph {
  public:
   static Graph& Of(const Shape& shape) {
@@ -77,7 +77,7 @@ void BM_Sample(benchmark::State& state, const Shape& shape, const Variant& varia
   Graph& graph = Graph::Of(shape);
   const auto rows =
       RandomIds(shape.etypes == 1 ? 20000 : 1000, shape.hubs ? shape.hubs : shape.nodes, 5);
-  const std::vector<double> now(rows.size(), 8);  // about two thirds of the edges are earlier
+  const std::vector<double> now(rows.size(), 8);  // later than about two thirds of the edges
   const EdgeSet exclude(RandomIds(variant.excluded, static_cast<int64_t>(shape.etype_edges()), 6));
   std::vector<EdgeSource> sources;
   const bool ordered = variant.method == SamplingMethod::kTopK ||
@@ -166,7 +166,7 @@ void BM_HasEdges(benchmark::State& state, const Shape& shape) {
   Report(state, "edges/s", static_cast<double>(asked), shape.table_bytes());
 }
 
-// The edges among 2,000 nodes.
+// Measures finding the edges among 2,000 nodes.
 void BM_InducedEdges(benchmark::State& state, const Shape& shape) {
   Graph& graph = Graph::Of(shape);
   auto rows = RandomIds(2000, shape.nodes, 5);
@@ -182,7 +182,7 @@ void BM_InducedEdges(benchmark::State& state, const Shape& shape) {
   Report(state, "edges/s", static_cast<double>(looked_at), shape.table_bytes());
 }
 
-// Edges indexed per second.
+// Measures edges indexed per second.
 void BM_BuildIndex(benchmark::State& state, EdgeIndexKind kind, const char* column) {
   const Partition& partition = Graph::Of(kSmall).partition();
   size_t edges = 0;
@@ -219,7 +219,8 @@ const int registered = [] {
   };
   for (const auto& [where, shape] : shapes) {
     for (const auto& [what, variant] : variants) {
-      if (shape.hubs && variant.method == M::kLabor) continue;  // 4 billion numbers a call
+      if (shape.hubs && variant.method == M::kLabor)
+        continue;  // would draw 4 billion numbers in a call
       add("BM_Sample/" + std::string(where) + "/" + what,
           [=](benchmark::State& state) { BM_Sample(state, shape, variant); });
     }

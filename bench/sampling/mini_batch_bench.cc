@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole mini-batches of every sampler of blocks, with relabelling, on one core in standalone mode:
-// edges per second, and how near they come to one random memory access per edge.
+// Measures whole mini-batches of every sampler of blocks, with relabelling, on one core in
+// standalone mode: edges per second, and the ratio to one random memory access per edge.
 #include <benchmark/benchmark.h>
 
 #include "bench/support/bench_graph.h"
@@ -17,14 +17,14 @@ struct Variant {
   const char* name;
   AnySampler sampler;
   size_t seeds = 1000;
-  // It looks at every in-edge of the destinations, and they are what counts as its edges; the
-  // counter "kept" is the share of them in the batch. The others look at the edges that they
-  // sample.
+  // Whether the sampler reads every in-edge of the destinations. Then all of these are counted, and
+  // the counter "kept" is the share of them in the batch. Other samplers read, and count, only the
+  // edges that they sample.
   bool looks_at_all = false;
 };
 
-// Homogeneous batches are those of DGL's GraphSAGE example. Typed ones have about as many edges:
-// eight edge types end in a node.
+// Returns all samplers. Homogeneous batches are those of DGL's GraphSAGE example; typed ones have
+// about as many edges, because eight edge types end in a node.
 std::vector<Variant> Variants(const Shape& shape) {
   const std::vector<int> fanouts = shape.etypes == 1 ? std::vector{10, 25} : std::vector{1, 3};
   return {
@@ -46,7 +46,7 @@ void BM_MiniBatch(benchmark::State& state, const Shape& shape, const Variant& va
   const size_t of_type = variant.seeds / static_cast<size_t>(shape.ntypes);
   BatchRequest request;
   request.seeds.resize(static_cast<size_t>(shape.ntypes));
-  // About two thirds of the edges are earlier.
+  // About two thirds of the edges are earlier than the seeds.
   request.seed_times.assign(request.seeds.size(), std::vector<int64_t>(of_type, 8));
   double looked_at = 0, kept = 0;
   const auto sample = [&] {
@@ -64,7 +64,7 @@ void BM_MiniBatch(benchmark::State& state, const Shape& shape, const Variant& va
       }
     }
   };
-  sample();  // makes the indexes
+  sample();  // builds the indexes
   looked_at = kept = 0;
   for (auto _ : state) sample();
   Report(state, "edges/s", looked_at, shape.table_bytes());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels below every sampler, alone: one hop of uniform sampling, and relabelling. How near
-// they come to one random memory access per edge (or id).
+// Measures the two kernels that every sampler uses: one hop of uniform sampling, and relabelling.
+// Compares each with one random memory access per edge or id.
 #include <benchmark/benchmark.h>
 
 #include "bench/support/bench_graph.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks and negative edges on one core, in standalone mode: steps (pairs) per second, and how near
-// they come to one random memory access each.
+// Measures walks and negative edges on one core, in standalone mode: steps or pairs per second, and
+// the ratio to one random memory access for each.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kLength = 12;
 
-// Edge types that lead `steps` times from a node type to the next and in the end back to type 0;
-// `steps` is a multiple of the number of types.
+// Returns `steps` edge types, each of which leads from a node type to the next one; the last one
+// leads back to type 0. `steps` is a multiple of the number of types.
 std::vector<EdgeTypeId> Metapath(const Shape& shape, int steps, Direction direction) {
   std::vector<EdgeTypeId> etypes;
   const int pairs = shape.ntypes * shape.ntypes;
@@ -29,8 +29,8 @@ std::vector<EdgeTypeId> Metapath(const Shape& shape, int steps, Direction direct
   return etypes;
 }
 
-// Runs f(graph, seeds, random seed), which tells how many things it did; once before it is timed,
-// because the first call makes the indexes.
+// Times f(graph, seeds, random seed), which returns its number of steps or pairs. The first call is
+// not timed, because it builds the indexes.
 template <class F>
 void Run(benchmark::State& state, const Shape& shape, const char* things, size_t count,
          const F& f) {
@@ -97,7 +97,7 @@ const int registered = [] {
   Walk("BM_RandomWalk/out", BM_RandomWalk<Direction::kOut>, true);
   Walk("BM_RandomWalk/in", BM_RandomWalk<Direction::kIn>, true);
   Walk("BM_PinSageNeighbors", BM_PinSageNeighbors, true);
-  // Along one edge type, whatever the graph.
+  // These use a single edge type.
   Walk("BM_Node2vecWalk", BM_Node2vecWalk, false);
   Walk("BM_GlobalUniformNegatives", BM_GlobalUniformNegatives, false);
   return 0;

@@ -10,7 +10,7 @@
 #include "store/rows/update_rule.h"
 
 // The common part of store_bench and tensor_bench: pushes of 10,000 gradients of 128 floats to a
-// table of 2.4 million rows, and the bare loop over memory with which they are compared.
+// table of 2.4 million rows, and the plain loop over memory with which they are compared.
 
 namespace graphd::bench {
 
@@ -35,11 +35,11 @@ struct LoopCost {
 };
 struct LoopCosts {
   LoopCost step;   // sorted rows are read, updated and written
-  LoopCost cycle;  // before that, the rows are read into a tensor in random order
+  LoopCost cycle;  // the same after the rows are read into a tensor in random order
 };
-// Measures bare loops: one thread, memory on huge pages, nothing stored. They are measured again
-// for each benchmark, because other virtual machines on the host change the rate by a third within
-// minutes.
+// Measures plain loops on one thread, in memory on huge pages, which store nothing in files. They
+// are measured again for each benchmark, because other virtual machines on the host change the rate
+// by a third within minutes.
 LoopCosts MeasureLoops(OptimizerState state, bool zipf);
 
 }  // namespace graphd::bench

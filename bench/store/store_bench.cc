@@ -23,13 +23,12 @@
 
 // Measures pushes of 10,000 gradients of 128 floats to a table of 2.4 million rows, as one trainer
 // sends them: two are in flight at any time, and each is timed from submission to acknowledgement.
-// "of_loop" is the rate relative to a bare loop over memory that does the same arithmetic on one
-// core, unlogged, in the same run. "cpu_of_loop" is the processor time of all threads per row,
+// "of_loop" is the rate relative to a plain loop over memory that does the same arithmetic on one
+// core, without a log, in the same run. "cpu_of_loop" is the processor time of all threads per row,
 // relative to the loop: it hardly depends on the load of the machine. "written" is the bytes
-// written to files per push, for log and write-back. The log has its files before anything is
-// timed. Write-back begins after five seconds, or when the log is half full: short runs hardly
-// include it,
-// --benchmark_min_time=10 does. The store's directory is $GRAPHD_BENCH_DIR or
+// written to files per push, for log and write-back. The log has created its files before anything
+// is timed. Write-back begins after five seconds, or when the log is half full: short runs hardly
+// include it, runs with --benchmark_min_time=10 do. The store's directory is $GRAPHD_BENCH_DIR or
 // /tmp/graphd_store_bench.
 
 namespace graphd::bench {

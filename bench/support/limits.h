@@ -13,10 +13,11 @@ double RandomReadNs(size_t bytes);
 // Returns the nanoseconds per random row of `row_bytes` copied from a table of `bytes` on 2 MiB
 // pages, with prefetch: a gather without any overhead.
 double RandomRowNs(size_t bytes, size_t row_bytes);
-// Returns the bytes per second of memcpy, bare socket and memcpy in overlapping pieces of 1 MiB:
-// the upper bound for an RPC of gathered rows. `tcp`: over loopback TCP, else a Unix socket.
+// Returns the bytes per second of memcpy, a plain socket and memcpy that work in parallel on pieces
+// of 1 MiB: the upper bound for an RPC of gathered rows. `tcp`: over loopback TCP, otherwise a Unix
+// socket.
 double SocketPipelineBytesPerSecond(bool tcp);
-// Returns the microseconds of an 8-byte ping-pong over a bare socket.
+// Returns the microseconds of a round trip of 8 bytes over a plain socket.
 double SocketRoundTripUs(bool tcp);
 
 }  // namespace graphd::bench

@@ -13,7 +13,7 @@ const protocolVersion :UInt32 = 3;
 
 struct Hello {
   protocol @0 :UInt32;
-  version @1 :Text;       # version of the software, for messages
+  version @1 :Text;       # version of the software, for error messages
   features @2 :UInt64;
 }
 
@@ -35,7 +35,7 @@ struct Member {
 
 struct IdMap {
   ranges @0 :List(Int64);  # [type][part] {begin, end}, flattened; empty for a mapped book
-  owners @1 :Data;         # int32 per id; mapped books
+  owners @1 :Data;         # owner of each id (int32); only for a mapped book
 }
 
 struct EdgeType { src @0 :Text; rel @1 :Text; dst @2 :Text; }
@@ -78,7 +78,7 @@ struct SegmentInfo {
 struct PartitionInfo {
   part @0 :Int32;
   features @1 :List(Feature);
-  segments @2 :List(SegmentInfo);  # over the Unix socket, when asked for
+  segments @2 :List(SegmentInfo);  # only if wantSegments was set
 }
 
 struct Initializer {
@@ -103,7 +103,7 @@ struct TensorSpec {
 
 # One partition's share of a distributed tensor.
 struct TensorInfo {
-  table @0 :UInt32;        # its number on this daemon, kept across restarts
+  table @0 :UInt32;        # the tensor's number on this daemon; restarts keep it
   part @1 :Int32;
   spec @2 :TensorSpec;
   state @3 :UInt8;         # graphd::OptimizerState
@@ -177,15 +177,15 @@ interface Daemon {
   shutdown @2 (force :Bool) -> ();
 }
 
-# Nodes of one type, as a hop asks for them.
+# The seeds of a hop that are nodes of one type.
 struct Seeds {
   ntype @0 :Int32;
   ids @1 :Data;
-  streams @2 :Data;   # uint32 per id: random stream; empty: the ids
-  times @3 :Data;     # 8 bytes per id, int64 or float64 as the column of the temporal rules is
+  streams @2 :Data;   # random stream of each id (uint32); empty: the ids are the streams
+  times @3 :Data;     # time of each id: int64 or float64, like the column of the temporal rules
 }
 
-# graphd::SamplingRule, applied to one of the hop's seed lists.
+# Mirrors graphd::SamplingRule, and selects one of the hop's seed lists.
 struct SamplingRule {
   seeds @0 :UInt16;   # index into the hop's seeds
   etype @1 :Int32;
@@ -202,21 +202,21 @@ struct SamplingRule {
 }
 
 struct Sampled {
-  counts @0 :Data;      # per seed, in the width that countBytes says
+  counts @0 :Data;      # number of edges of each seed, in countBytes bytes
   countBytes @1 :UInt8;
-  neighbors @2 :Data;   # type-wise ids of the neighbours' type
-  edges @3 :Data;       # type-wise edge ids, if asked for
-  arrivalKeys @4 :Data; # outward: uint64 per edge, by which answers of several partitions merge
+  neighbors @2 :Data;   # type-wise ids of the neighbours
+  edges @3 :Data;       # type-wise edge ids, if the rule has edgeIds
+  arrivalKeys @4 :Data; # outward rules: uint64 per edge, to merge the answers of partitions
 }
 
-# A node feature of a hop's seeds from index `begin` on.
+# Requests a node feature of a hop's seeds from index `begin` on.
 struct SeedRows {
   seeds @0 :UInt16;
   name @1 :Text;
   begin @2 :UInt32;
 }
 
-# graphd::EdgeIndexSpec
+# Mirrors graphd::EdgeIndexSpec.
 struct EdgeIndex {
   kind @0 :UInt8;
   outward @1 :Bool;
@@ -227,8 +227,8 @@ struct EdgeIndex {
 # The operations of an attached client. Dropping the capability leaves the job. "Own" ids are those
 # that the partition owns; requests with other ids are refused.
 interface Session {
-  # One hop of sampling: every rule on its seeds (own nodes, unless the rule is outward), and rows of
-  # own seeds with it.
+  # Samples one hop: applies every rule to its seeds (own nodes, unless the rule is outward), and
+  # also returns features of own seeds.
   hop @0 (part :Int32, seeds :List(Seeds), rules :List(SamplingRule), rows :List(SeedRows))
       -> (samples :List(Sampled), rows :List(Data));
 
@@ -239,22 +239,22 @@ interface Session {
   slice @2 (part :Int32, isEdge :Bool, type :Int32, name :Text, begin :Int64, count :Int64)
       -> (rows :Data);
 
-  # Returns when every trainer of the job has called it. Fails after `timeout` milliseconds (0: never),
-  # and then no other trainer passes because of this call. Served by the daemon of partition 0.
+  # Returns when every trainer of the job has called it. Fails after `timeout` milliseconds (0:
+  # never); a failed call does not count for the other trainers. Served by the daemon of partition 0.
   barrier @3 (timeout :UInt32) -> ();
 
   # Returns the ends of own edges, in the order of `ids`.
   findEdges @4 (part :Int32, etype :Int32, ids :Data) -> (src :Data, dst :Data);
 
-  # Returns whether there is an edge src[i] -> dst[i], for own destinations. One byte per pair.
+  # Returns a byte for each pair: whether there is an edge src[i] -> dst[i], for own destinations.
   hasEdges @5 (part :Int32, etype :Int32, src :Data, dst :Data) -> (found :Data);
 
-  # Counts the edges of this partition that end in own nodes or, if `outward`, begin in any node:
-  # uint32 per id.
+  # Counts the edges of this partition that end in own nodes or, if `outward`, begin in any nodes.
+  # `counts` has a uint32 for each id.
   degrees @6 (part :Int32, etype :Int32, outward :Bool, ids :Data) -> (counts :Data);
 
-  # Selects the in-edges of own `seeds` whose source is in `members` (ascending, distinct): per seed
-  # a count, per edge the source's index in members.
+  # Selects the in-edges of own `seeds` whose source is in `members` (ascending, distinct). Returns
+  # a count for each seed, and for each edge its id and its source's index in `members`.
   induced @7 (part :Int32, etype :Int32, seeds :Data, members :Data)
       -> (counts :Data, indices :Data, edges :Data);
 
@@ -263,7 +263,7 @@ interface Session {
 
   # Creates or opens this partition's share of a distributed tensor. Without `create` the spec has
   # only the name and `persistent`. `fill`: the caller must write the initial values, then call
-  # `filled` to report that it has, or that it gives up; other callers see `filling` until then.
+  # `filled` to report that it has done so or gives up; other callers get `filling` until then.
   openTensor @9 (part :Int32, spec :TensorSpec, create :Bool, callerFills :Bool)
       -> (info :TensorInfo, fill :Bool, filling :Bool);
   filled @10 (table :UInt32, givenUp :Bool) -> ();
@@ -275,26 +275,26 @@ interface Session {
   # Returns rows by type-wise id, in the order of `ids`. No row is torn.
   readRows @12 (table :UInt32, ids :Data) -> (rows :Data);
 
-  # Changes rows; answered when the change is visible and as durable as the daemon is configured. A
+  # Changes rows. Returns when the change is visible and as durable as the daemon is configured. A
   # push whose `sequence` is not above the client's last one was applied before and is not applied
   # again. Any error other than "unavailable" means that nothing was applied.
   push @13 (table :UInt32, rule :UpdateRule, client :ClientId, sequence :UInt64, ids :Data,
             payload :Data, shared :SharedPayload) -> ();
 
   # Sends one trainer's part of a step. When all parts have arrived, they are applied as one push,
-  # ordered by rank; answered like a push. Steps count from 1; a step that was applied before is
-  # answered at once.
+  # ordered by rank; the call then returns like a push. Steps count from 1; the call returns at once
+  # for a step that was applied before.
   stage @14 (table :UInt32, rule :UpdateRule, step :UInt64, ids :Data, payload :Data,
              shared :SharedPayload) -> ();
   # Returns the last step that was applied, or 0.
   lastStep @15 (table :UInt32) -> (step :UInt64);
 
-  # Takes or releases the job's right to write; returns whether that changed anything. Refused while
+  # Takes or releases the job's right to write; returns whether that changed anything. Fails while
   # another job has the right.
   lease @16 (table :UInt32, hold :Bool) -> (changed :Bool);
 
-  # Adds the optimiser's state to each row, zero at first. Refused if the tensor has the state of
-  # another optimiser.
+  # Adds the optimiser's state, which is zero at first, to each row. Fails if the tensor has the
+  # state of another optimiser.
   prepareState @17 (table :UInt32, state :UInt8) -> ();
 
   # Lists the tensors that this job can see.
@@ -310,9 +310,9 @@ interface Session {
 }
 
 # A payload in the session's pushMemory, instead of in the message. It must not change until the
-# answer.
+# call has returned.
 struct SharedPayload {
-  memory @0 :UInt64;  # its id; 0: the payload is in the message
+  memory @0 :UInt64;  # id of the pushMemory; 0: the payload is in the message
   offset @1 :UInt64;  # a multiple of 64
   bytes @2 :UInt64;
 }
@@ -346,8 +346,9 @@ struct CheckpointInfo {
 # everywhere, then hold everywhere, then take everywhere, then commit everywhere, the manifest's
 # daemon last.
 interface Checkpoints {
-  # Writes pages back while pushes go on. Without names, all persistent tensors are written. `id`
-  # distinguishes the parts of this attempt from those of another attempt of the same name.
+  # Writes changed pages back while pushes continue. Without names, all persistent tensors are
+  # written. `id` distinguishes the parts of this attempt from those of another attempt of the same
+  # name.
   prepare @0 (name :Text, tensors :List(Text), id :Text) -> (making :Making);
   list @1 () -> (checkpoints :List(CheckpointInfo));
   # Returns rows [begin, begin + count) of one partition's share, fewer only at its end, and the
@@ -356,19 +357,19 @@ interface Checkpoints {
       -> (rows :Data, states :Data);
   readFile @3 (name :Text, file :Text, offset :UInt64, count :UInt64) -> (data :Data);
   delete @4 (name :Text) -> ();
-  # Returns the value of `orig_id` for each row of a tensor over nodes or edges, int64; empty if the
-  # graph has no `orig_id`.
+  # Returns the value of `orig_id` (int64) for each row of a tensor over nodes or edges; empty if
+  # the graph has no `orig_id`.
   originalIds @5 (name :Text, part :Int32, tensor :Text, begin :Int64, count :Int64)
       -> (ids :Data);
-  # Called before a tensor's rows are loaded (`on`) and after the last one: meanwhile nobody can
-  # read or write them.
+  # Must be called before a tensor's rows are loaded (`on`) and after the last one. Between the two
+  # calls, nobody can read or write them.
   loading @6 (table :UInt32, on :Bool) -> ();
 }
 
 # A checkpoint that is being created. Dropping it before commit deletes it.
 interface Making {
   hold @0 () -> ();        # makes pushes wait
-  take @1 () -> (tensors :List(TensorInfo), bytes :UInt64);  # captures the tensors; pushes go on
+  take @1 () -> (tensors :List(TensorInfo), bytes :UInt64);  # captures the tensors; pushes continue
   addFile @2 (file :Text, offset :UInt64, data :Data) -> ();
   commit @3 (manifest :Text) -> ();
 }

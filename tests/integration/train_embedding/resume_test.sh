@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs train_embedding on a small planted graph: it learns; and when its servers, and then the job
 # itself, are killed with kill -9 in the middle of an epoch, it resumes from the last checkpoint and
-# ends with the numbers of an uninterrupted run. If servers are restarted in time, no
-# epoch is lost.
+# ends with the numbers of an uninterrupted run. If servers are restarted in time, no epoch
+# is lost.
 set -euo pipefail
 bin=${GRAPHD_BIN_DIR:?is set by ctest}
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
