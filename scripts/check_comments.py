@@ -4,8 +4,8 @@
 
 usage: scripts/check_comments.py [--list | --count] [PATH...]
 
-Checks comments of C++, Python (docstrings, too), shell, CMake and Cap'n Proto files; all tracked
-ones unless PATHs, files or folders, are given. A comment is rejected if it
+Checks comments of C++, Python (docstrings, too), shell, CMake and Cap'n Proto files: of all tracked
+ones, or of the files and folders PATH. A comment is rejected if it
 
 - opens with a word that a sentence seldom opens with (FRAGMENT_WORDS: Of, Whose, What, ...),
 - opens with When, If or another of CLAUSE_WORDS and its first sentence has no main clause, or
@@ -179,9 +179,9 @@ DIRECTIVES = re.compile(
     r"SPDX-|NOLINT|clang-format (on|off)|shellcheck |codespell:|noqa\b|type: |pragma\b|mypy: "
     r"|ruff: |fmt: |cmake-|IWYU|namespace\b|!|end of |#"
 )
-# Follows a first word that is code: part of a longer name, a call, a command and its options.
+# Matches what follows a first word that is code: the rest of a name, a call, options of a command.
 CODE = re.compile(r"[\w:(\[<*/=@+]|[.-][\w*]|\.\.\.| [-=+<>*/]|\s\w+\(")
-CODE_AFTER = 12  # lines after a comment whose names it may open with
+CODE_AFTER = 12  # number of lines after a comment in which names are looked up
 
 Comment = collections.namedtuple("Comment", "line text trailing names")
 
@@ -314,7 +314,7 @@ def hash_comments(text):
     """Returns the comments of a shell, CMake or Cap'n Proto file."""
     marked, code = [], []
     for row, line in enumerate(text.split("\n"), 1):
-        # A # inside quotes is no comment; where quotes span lines, whole lines only are found.
+        # A # inside quotes is no comment; in quotes that span lines, only whole lines are found.
         match = re.match(
             r"""((?:[^'"#\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<=[^\s])#)*?)#+ (.*)""", line
         )

@@ -45,7 +45,7 @@ DIRECTORIES = set(
         "workspace",
     ]
 )
-# Values that --help names in words; those in braces are read from it.
+# Values that --help describes in words. Values in braces are read from its text.
 CHOICES = {
     "format": "native dgl",
     "graph_formats": "coo csc csr",
@@ -56,7 +56,7 @@ CHOICES = {
     "separator": "auto comma tab semicolon space",
 }
 
-# names: as they are typed, the usual one first. kind: "flag", "file", "directory", "choice", "other".
+# names: as typed, the usual one first. kind: "flag", "file", "directory", "choice", "other".
 Option = collections.namedtuple("Option", "names kind choices repeatable text")
 Verb = collections.namedtuple("Verb", "text options verbs takes_path takes_command")
 
