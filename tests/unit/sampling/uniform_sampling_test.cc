@@ -130,8 +130,7 @@ TEST(UniformSampling, ExtremeFanoutsAreHonoured) {
 }
 
 TEST(UniformSampling, MemoryDependsOnTheRowAndNotOnTheFanout) {
-  constexpr uint64_t kDegree =
-      (uint64_t{1} << 20) + 7;  // draws are recorded in a hash table
+  constexpr uint64_t kDegree = (uint64_t{1} << 20) + 7;  // draws are recorded in a hash table
   const auto partition = Star(kDegree).Build();
   EdgePicker picker;
   const std::vector<int64_t> rows{0}, streams{5};

@@ -106,7 +106,7 @@ TEST(ExternalData, AttachedToTheCallIsOverwrittenBeforeItIsSent) {
   EXPECT_GT(Client(server).WrongBytes(kLarge), 0u);  // this is why ReleaseWhenWritten exists
 }
 
-TEST(ExternalData, ReleasedWhenWrittenArrivesWhole) {
+TEST(ExternalData, ReleasedWhenWrittenArrivesUnchanged) {
   ServerThread server(Reuse::kWhenItWasWritten);
   {
     Client client(server);

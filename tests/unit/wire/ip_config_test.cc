@@ -20,7 +20,7 @@ TEST(IpConfig, LinesHaveAnAddressAndOptionallyPortAndTrainers) {
   EXPECT_EQ(hosts[1].part, 1);
 }
 
-TEST(IpConfig, MistakesNameFileLineAndValue) {
+TEST(IpConfig, ErrorsNameFileLineAndValue) {
   for (const char* text : {"a b", "a 0", "a 65536", "a 1 -1", "a 1 2 3", "", "# only words"}) {
     try {
       ParseIpConfig(std::string("\n") + text, "hosts.txt");

@@ -89,7 +89,7 @@ TEST_F(TensorWays, InitialValuesDependOnTheIdAlone) {
   EXPECT_NE(seen[0].as<float>()[0], seen[0].as<float>()[4]);
 }
 
-TEST_F(TensorWays, EdgeTensorsAndAttachedTensorsAreData) {
+TEST_F(TensorWays, EdgeTensorsCanBeAttachedToTheGraphAsData) {
   for (const DistGraph& graph : FourWays()) {
     const DistTensor edges =
         DistTensor::Create(graph, Spec("e", DType::kInt32, {}, TensorPolicy::kEdge));

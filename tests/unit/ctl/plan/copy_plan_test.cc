@@ -67,7 +67,7 @@ TEST(CopyPlan, EachMachineGetsItsPartitionAndTheCommonFilesAndThePartConfigLast)
   EXPECT_EQ(plan.hosts[1].bytes, 42u);  // the part config is "{}"
 }
 
-TEST(CopyPlan, LinesOfOneMachineAreOneHostAndSoAreAllLocalLines) {
+TEST(CopyPlan, LinesOfOneMachineAndAllLocalLinesAreOneHostEach) {
   const CopyPlan plan = PlanOf("127.0.0.1\n10.0.0.1 1\n10.0.0.1 2\n127.0.0.2\n", Sources(4));
   ASSERT_EQ(plan.hosts.size(), 2u);
   EXPECT_TRUE(plan.hosts[0].is_local);

@@ -52,7 +52,7 @@ class GraphFilesTest : public ::testing::Test {
   GraphFilesOptions options_;
 };
 
-TEST_F(GraphFilesTest, NumbersAreUsedAsTheyAre) {
+TEST_F(GraphFilesTest, NumbersAreUsedAsIds) {
   Edges("", "e.csv", "0,3\n2,2\n0,3\n");
   const RawGraph graph = Read();
   EXPECT_TRUE(graph.schema.is_homogeneous());
@@ -70,7 +70,7 @@ TEST_F(GraphFilesTest, ATableWithoutRowsDoesNotTurnNumbersIntoNames) {
   EXPECT_EQ(EndsOf(graph.edges[0]), (Ends{{3, 1}, {0, 2}}));
 }
 
-TEST_F(GraphFilesTest, ColumnsNamedAsTheTypesAreTheEnds) {
+TEST_F(GraphFilesTest, ColumnsNamedLikeTheNodeTypesAreTheEnds) {
   const std::string text = "item,user,price\npen,ann,1\ncup,ann,2\n";
   Edges("user:bought:item", "e.csv", text);
   const RawGraph graph = Read();

@@ -60,7 +60,7 @@ TEST(Table, TextAboveNumbersIsAHeader) {
   EXPECT_EQ(table.format.ids[2].text->text, "0.5");
 }
 
-TEST(Table, UsualNamesAboveTextAreAHeaderAndOthersAreNot) {
+TEST(Table, OnlyUsualColumnNamesAboveTextAreAHeader) {
   EXPECT_TRUE(Read("Source,Target\nann,bob\n").format.header);
   EXPECT_FALSE(Read("ann,bob\nbob,carl\n").format.header);
   EXPECT_TRUE(
