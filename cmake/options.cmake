@@ -19,6 +19,8 @@ if(GRAPHD_CCACHE)
 endif()
 
 if(GRAPHD_SANITIZE)
+  # With -O1, GCC takes half as long again to compile what it has instrumented.
+  set(CMAKE_CXX_FLAGS_DEV "-Og -g1 -fno-omit-frame-pointer")
   add_compile_options(-fsanitize=${GRAPHD_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GRAPHD_SANITIZE})
 endif()
