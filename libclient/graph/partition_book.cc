@@ -40,7 +40,8 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
               " ranges, expected one per partition (", ranges[0].size(), ")");
       }
       const Range& range = ranges[t][p];
-      if (range.end < range.begin || (range.size() > 0 && range.begin != expected)) {
+      if (range.begin < 0 || range.end < range.begin ||
+          (range.size() > 0 && range.begin != expected)) {
         Throw(ErrorCode::kCorrupt, what, "_map: type ", t, ", partition ", p, " has [", range.begin,
               ", ", range.end, "), expected a range that begins at ", expected);
       }

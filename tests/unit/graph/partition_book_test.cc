@@ -87,6 +87,12 @@ TEST(IdMap, RangesWithGapsOrOverlapsAreRefused) {
   EXPECT_THROW(IdMap::FromRanges("node", {}), Error);
 }
 
+TEST(IdMap, RangesThatBeginBelowZeroAreRefused) {
+  for (const Range& range : {Range{INT64_MIN, 188}, Range{INT64_MIN, INT64_MAX}, Range{-5, -5}}) {
+    EXPECT_THROW(IdMap::FromRanges("node", {{range}}), Error) << range.begin;
+  }
+}
+
 TEST(IdMap, MappedBooksRankByAscendingId) {
   const IdMap map = IdMap::FromOwners("node", {1, 0, 0, 1, 1}, 2);
   EXPECT_FALSE(map.is_range());
