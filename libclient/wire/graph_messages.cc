@@ -8,6 +8,9 @@
 namespace graphd {
 namespace {
 
+// Limits what is allocated for a number of partitions that a damaged message claims.
+constexpr PartId kMaxParts = 1 << 20;
+
 std::vector<int64_t> ReadShape(capnp::List<int64_t>::Reader in) {
   std::vector<int64_t> shape;
   for (int64_t extent : in) shape.push_back(extent);
@@ -36,7 +39,9 @@ IdMap ReadIdMap(const char* what, wire::IdMap::Reader in, size_t types, PartId p
   if (in.hasOwners()) {
     const auto data = in.getOwners();
     std::vector<int32_t> owners(data.size() / sizeof(int32_t));
-    std::memcpy(owners.data(), data.begin(), owners.size() * sizeof(int32_t));
+    if (!owners.empty()) {
+      std::memcpy(owners.data(), data.begin(), owners.size() * sizeof(int32_t));
+    }
     return IdMap::FromOwners(what, std::move(owners), parts);
   }
   const auto flat = in.getRanges();
@@ -99,10 +104,14 @@ std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::st
       etypes.push_back({e.getSrc().cStr(), e.getRel().cStr(), e.getDst().cStr()});
     }
     meta->schema = Schema(std::move(ntypes), std::move(etypes));
+    const PartId parts = in.getNumParts();
+    if (parts < 1 || parts > kMaxParts) {
+      Throw(ErrorCode::kCorrupt, parts, " partitions, expected 1 to ", kMaxParts);
+    }
     const auto types = [&](int32_t n) { return static_cast<size_t>(n); };
-    meta->book = PartitionBook(
-        ReadIdMap("node", in.getNodes(), types(meta->schema.num_ntypes()), in.getNumParts()),
-        ReadIdMap("edge", in.getEdges(), types(meta->schema.num_etypes()), in.getNumParts()));
+    meta->book =
+        PartitionBook(ReadIdMap("node", in.getNodes(), types(meta->schema.num_ntypes()), parts),
+                      ReadIdMap("edge", in.getEdges(), types(meta->schema.num_etypes()), parts));
     meta->part_method = in.getPartMethod().cStr();
     meta->halo_hops = in.getHaloHops();
     return meta;
