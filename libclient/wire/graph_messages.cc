@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/strings.h"
+#include "wire/bounded_list.h"
 
 namespace graphd {
 namespace {
@@ -100,7 +101,7 @@ std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::st
     std::vector<std::string> ntypes;
     for (auto name : in.getNtypes()) ntypes.emplace_back(name.cStr());
     std::vector<CanonicalEdgeType> etypes;
-    for (auto e : in.getEtypes()) {
+    for (auto e : BoundedList(in.getEtypes(), "edge types")) {
       etypes.push_back({e.getSrc().cStr(), e.getRel().cStr(), e.getDst().cStr()});
     }
     meta->schema = Schema(std::move(ntypes), std::move(etypes));
@@ -137,7 +138,7 @@ void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out) {
 
 SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer) {
   std::vector<ArraySpec> table;
-  for (auto array : in.getArrays()) {
+  for (auto array : BoundedList(in.getArrays(), "arrays")) {
     if (array.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {
       Throw(ErrorCode::kCorrupt, peer, ": unknown dtype ", array.getDtype());
     }

@@ -2,6 +2,7 @@
 #include "wire/status.h"
 
 #include "base/strings.h"
+#include "wire/bounded_list.h"
 
 namespace graphd {
 namespace {
@@ -50,7 +51,7 @@ void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
 JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
   JobStatus job{
       in.getJobId().cStr(), in.getCommand().cStr(), in.getWorldSize(), in.getSeconds(), {}};
-  for (auto member : in.getMembers()) {
+  for (auto member : BoundedList(in.getMembers(), "members")) {
     job.members.push_back(
         {FromWire(member.getRole()), member.getRank(), member.getPid(), member.getPeer().cStr()});
   }
@@ -122,18 +123,19 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   status.insecure = in.getInsecure();
   status.ends_with_jobs = in.getEndsWithJobs();
   status.num_parts = in.getNumParts();
-  for (auto partition : in.getPartitions()) {
+  for (auto partition : BoundedList(in.getPartitions(), "partitions")) {
     status.partitions.push_back({partition.getPart(), partition.getNumNodes(),
                                  partition.getNumEdges(), partition.getBytes(),
                                  partition.getPages().cStr(), partition.getIndexBytes()});
   }
-  for (auto job : in.getJobs()) status.jobs.push_back(ReadJob(job));
+  for (auto job : BoundedList(in.getJobs(), "jobs")) status.jobs.push_back(ReadJob(job));
   status.requests = in.getRequests();
   status.rows_served = in.getRowsServed();
   status.edges_sampled = in.getEdgesSampled();
   status.bytes_sent = in.getBytesSent();
   status.rss_bytes = in.getRssBytes();
-  for (auto tensor : in.getTensors()) status.tensors.push_back(ReadShare(tensor));
+  for (auto tensor : BoundedList(in.getTensors(), "tensors"))
+    status.tensors.push_back(ReadShare(tensor));
   if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
   return status;
 }

@@ -11,6 +11,7 @@
 #include "client/checkpoints/peer.h"
 #include "store/checkpoint/set.h"
 #include "store/rows/update_rule.h"
+#include "wire/bounded_list.h"
 #include "wire/graph_messages.h"
 #include "wire/tensor_messages.h"
 
@@ -133,7 +134,7 @@ std::vector<CheckpointClient::Found> CheckpointClient::FindAll() {
   std::vector<Entry> entries;  // filled on the RPC thread
   OnAll("listing checkpoints", options_.timeout, [&entries](Peer& peer) {
     return peer.checkpoints().listRequest().send().then([&entries, &peer](auto&& response) {
-      for (auto each : response.getCheckpoints()) {
+      for (auto each : BoundedList(response.getCheckpoints(), "checkpoints")) {
         Entry entry{each.getName().cStr(),
                     each.getId().cStr(),
                     each.getManifest().cStr(),
@@ -279,7 +280,7 @@ void CheckpointClient::Create(const std::string& name, const CheckpointOptions& 
     OnAll("taking a checkpoint", kHoldLimit, [&](Peer& peer) {
       return peer.current().takeRequest().send().then([&](auto&& answer) {
         checkpoint.bytes += answer.getBytes();
-        for (auto each : answer.getTensors()) {
+        for (auto each : BoundedList(answer.getTensors(), "tensors")) {
           const TensorShare share = ReadShare(each);
           CheckpointTensor& tensor = tensors[share.info.spec.name];
           tensor.spec = share.info.spec;

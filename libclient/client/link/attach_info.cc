@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "wire/bounded_list.h"
 
 namespace graphd {
 namespace {
@@ -20,7 +21,7 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
   features.part = in.getPart();
   features.nodes.resize(static_cast<size_t>(schema.num_ntypes()));
   features.edges.resize(static_cast<size_t>(schema.num_etypes()));
-  for (auto feature : in.getFeatures()) {
+  for (auto feature : BoundedList(in.getFeatures(), "features")) {
     auto& of_kind = feature.getIsEdge() ? features.edges : features.nodes;
     const auto type = static_cast<size_t>(feature.getType());
     if (type >= of_kind.size() || feature.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {

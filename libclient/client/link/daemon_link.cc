@@ -10,6 +10,7 @@
 #include "client/link/daemon_connections.h"
 #include "client/link/retry.h"
 #include "client/link/take_descriptor.h"
+#include "wire/bounded_list.h"
 #include "wire/graph_messages.h"
 
 namespace graphd {
@@ -221,12 +222,12 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
           AsKj([&] {
             CheckHello(response.getHello(), "the graphd at " + peer_);
             info.meta = ReadGraph(response.getGraph(), "the graphd at " + peer_);
-            for (auto partition : response.getPartitions()) {
+            for (auto partition : BoundedList(response.getPartitions(), "partitions")) {
               info.partitions.push_back(ReadFeatures(partition, info.meta->schema));
               if (!want_segments) continue;
               Mapping& mapping = mappings.emplace_back();
               mapping.part = partition.getPart();
-              for (auto segment : partition.getSegments()) {
+              for (auto segment : BoundedList(partition.getSegments(), "segments")) {
                 mapping.layouts.push_back(ReadLayout(segment, "the graphd at " + peer_));
               }
               mapping.fds.resize(mapping.layouts.size());

@@ -7,6 +7,7 @@
 #include "client/link/row_calls.h"
 #include "client/link/take_descriptor.h"
 #include "sampling/gather.h"
+#include "wire/bounded_list.h"
 #include "wire/id_arrays.h"
 
 namespace graphd {
@@ -145,7 +146,8 @@ class LinkPort final : public TensorPort {
       return session.listTensorsRequest().send().then([&](auto&& response) {
         AsKj([&] {
           shares.clear();
-          for (auto tensor : response.getTensors()) shares.push_back(ReadShare(tensor));
+          for (auto tensor : BoundedList(response.getTensors(), "tensors"))
+            shares.push_back(ReadShare(tensor));
         });
       });
     });

@@ -4,6 +4,9 @@
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <vector>
+
 #include "base/strings.h"
 
 namespace graphd {
@@ -46,6 +49,33 @@ TEST(ReadGraph, RefusesAnImpossibleNumberOfPartitionsBeforeItAllocates) {
       graph.initNodes().initOwners(4);
     };
     EXPECT_EQ(ErrorOf(fill), StrCat(kCorrupt, parts, " partitions, expected 1 to 1048576"));
+  }
+}
+
+// Returns a short message whose root has, in its pointer `index`, a list of 2^20 structures
+// without fields.
+std::vector<capnp::word> WithHugeList(uint64_t pointers, uint64_t index) {
+  std::vector<uint64_t> words(1, pointers << 48);  // a structure of `pointers` pointers follows
+  words.resize(1 + pointers);
+  words[1 + index] = (pointers - 1 - index) << 2 | 1 | uint64_t{7} << 32;  // a list at the end
+  words.push_back(uint64_t{1} << 22);  // its tag: 2^20 elements of no words
+  std::vector<capnp::word> message(words.size());
+  std::memcpy(static_cast<void*>(message.data()), words.data(), words.size() * sizeof words[0]);
+  return message;
+}
+
+TEST(BoundedList, RefusesMillionsOfStructuresInAShortMessage) {
+  const std::vector<capnp::word> words = WithHugeList(2, 0);
+  const kj::ArrayPtr<const capnp::word> segment(words.data(), words.size());
+  capnp::SegmentArrayMessageReader message(kj::arrayPtr(&segment, 1));
+  const auto info = message.getRoot<wire::SegmentInfo>();
+  ASSERT_EQ(info.getArrays().size(), 1u << 20);
+  try {
+    ReadLayout(info, "peer");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+    EXPECT_STREQ(error.what(), "a message has 1048576 arrays, expected at most 65536");
   }
 }
 
