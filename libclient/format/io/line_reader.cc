@@ -11,7 +11,8 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 20;
+// The buffer of a large file; a small file has a smaller one.
+constexpr size_t kBufferBytes = size_t{1} << 20, kMinBufferBytes = size_t{16} << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
@@ -27,8 +28,8 @@ struct LineReader::Stream {
   gzFile file;
 };
 
-LineReader::LineReader(const std::string& path)
-    : path_(path), buffer_(kBufferBytes), file_bytes_(FileSize(path)) {
+LineReader::LineReader(const std::string& path) : path_(path), file_bytes_(FileSize(path)) {
+  buffer_.resize(std::clamp<uint64_t>(file_bytes_, kMinBufferBytes, kBufferBytes));
   stream_ = std::make_unique<Stream>(path);
 }
 
