@@ -23,6 +23,10 @@ uint64_t ChecksumOfIds(const Table::RowIds& ids) {
 }
 
 Table::RowIds ReadIds(const std::string& path, int64_t rows, uint64_t checksum) {
+  const uint64_t size = FileSize(path);
+  if (size % sizeof(int64_t) != 0 || size / sizeof(int64_t) != static_cast<uint64_t>(rows)) {
+    Throw(ErrorCode::kCorrupt, path, " has ", size, " bytes, expected ", rows, " ids of 8 bytes");
+  }
   auto ids = std::make_shared<std::vector<int64_t>>(static_cast<size_t>(rows));
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(*ids));
   ReadExactly(OpenFile(path, O_RDONLY).get(), 0, bytes, path);

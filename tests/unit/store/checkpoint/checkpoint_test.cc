@@ -10,6 +10,7 @@
 
 #include "graphd/error.h"
 #include "store/checkpoint/reader.h"
+#include "store/checkpoint/tables.h"
 #include "store/store.h"
 #include "tests/unit/format/scratch_directory.h"
 #include "tests/unit/store/random_push.h"
@@ -344,6 +345,24 @@ TEST(Checkpoint, ATablesTroubleStaysUntilItIsRepairedOrDropped) {
   }
   Store store(OptionsIn(scratch / "store"));
   AddOne(store, "count", 1, 1);
+}
+
+TEST(CheckpointTables, ACountOfIdsIsComparedWithTheirFileBeforeMemoryIsAllocated) {
+  const ScratchDirectory scratch;
+  CheckpointTable table;
+  table.id = 1;
+  table.spec = EmbeddingSpec();
+  table.spec.first_id = -1;
+  table.spec.rows = int64_t{1} << 60;
+  table.ids = std::make_shared<std::vector<int64_t>>(3);
+  WriteCheckpointTables(scratch.path(), {table});
+  try {
+    ReadCheckpointTables(scratch.path());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+    EXPECT_THAT(error.what(), HasSubstr("ids-1 has 24 bytes, expected 1152921504606846976 ids"));
+  }
 }
 
 }  // namespace
