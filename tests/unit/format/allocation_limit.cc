@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/allocation_limit.h"
+#include "tests/unit/format/allocation_limit.h"
 
 #include <sys/resource.h>
 

@@ -8,12 +8,10 @@
 
 #include "format/load.h"
 #include "format/load_part_config.h"
-#include "tests/fuzz/allocation_limit.h"
-#include "tests/fuzz/mutate.h"
+#include "tests/unit/format/allocation_limit.h"
 #include "tests/unit/format/fixture_files.h"
 #include "tests/unit/format/hand_made.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#include "tests/unit/format/mutate.h"
 
 // Every damaged file leads to an Error with a suitable code, or to a partition whose bytes can all
 // be read: no crash, no other exception, no hang, no allocation of sizes that only the file claims.
@@ -110,26 +108,6 @@ TEST(AllocationLimit, RefusesLargeBlocksAndLargeMemoryFiles) {
   const AllocationLimit limit(kLargestBlock, kLargestFile);
   EXPECT_THROW(std::string(2 << 20, 'x'), std::bad_alloc);
   EXPECT_THROW(SegmentWriter("large", layout), Error);
-}
-
-// Calls libFuzzer's entry point (dgl_fuzz.cc) with as many mutations as a short test allows.
-TEST_F(DamagedFiles, InMemoryManyTimes) {
-  size_t tried = 0;
-  const auto drive = [&](char kind, const std::string& seed, const Damage& damage) {
-    Mutate(seed, damage, [&](const std::string&, const std::string& bytes) {
-      const std::string input = kind + bytes;
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-      tried++;
-    });
-  };
-  const AllocationLimit limit(kLargestBlock, kLargestFile);
-  for (int formats : {int{kCoo}, int{kCsr}, int{kCsc}}) {
-    GraphFile graph = made_.Graph(0);
-    graph.formats = formats;
-    drive('g', EncodeGraph(graph), {20, 5000, 1, kRubbishBegin, kRubbishEnd});
-  }
-  drive('d', EncodeDict(made_.NodeFeatures(0, made_.Graph(0))), {21, 5000, 1});
-  std::printf("%zu mutations in memory\n", tried);
 }
 
 TEST_F(DamagedFiles, GraphsOfEveryStoredFormat) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/mutate.h"
+#include "tests/unit/format/mutate.h"
 
 #include <algorithm>
 #include <cstring>
