@@ -28,7 +28,8 @@ endif()
 # Enables warnings in targets that link it: those of the project's own code.
 add_library(graphd_warnings INTERFACE)
 if(GRAPHD_SANITIZE)
-  add_compile_options(-Wno-maybe-uninitialized)  # has false positives in instrumented code (GCC)
+  # GCC has false positives in instrumented code.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 # -Wno-restrict: GCC 12 reports an overlap in any "a" + std::string (GCC bug 105651).
 # -Wno-shadow: in a unity build, names of a source may hide those of another one.
