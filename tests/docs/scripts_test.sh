@@ -12,10 +12,10 @@ said=$(scripts/setup 2>&1) || bad "scripts/setup fails: $said"
 names=$(grep -v '^#' scripts/packages.txt | cut -d' ' -f1)
 LC_ALL=C sort -uc <<<"$names" || bad "scripts/packages.txt is not sorted"
 while read -r name note; do
-  case $note in '# lint' | '# docs') continue ;; esac
+  [[ -z $note || $note = *test* ]] || continue
   dpkg-query -W "$name" >/dev/null 2>&1 || bad "scripts/packages.txt: $name is not installed"
 done < <(grep -v '^#' scripts/packages.txt)
-for script in docs setup test quickstart lint; do
+for script in docs fuzz setup test quickstart lint; do
   scripts/$script --help | grep -q "scripts/$script" || bad "scripts/$script --help"
   ! scripts/$script --no-such-option >/dev/null 2>&1 || bad "scripts/$script takes --no-such-option"
 done
