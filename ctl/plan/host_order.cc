@@ -2,34 +2,40 @@
 #include "ctl/plan/host_order.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
-#include "base/strings.h"
+#include "base/strict_json.h"
 
 namespace graphd::ctl {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(UserCommand, words, is_shell)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServerSpec, server_name, address, port, parts, num_parts,
-                                   among_others, part_config, graphd, runtime_dir, num_servers,
-                                   state_dir, durability, memory_dir, embedding_memory, keep_alive,
-                                   insecure, start_timeout)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainerPlan, rank, local_rank, local_world_size, part, label)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobSpec, job_id, workspace, ip_config, ip_config_text, command,
-                                   master_addr, world_size, num_samplers, num_omp_threads,
-                                   extra_envs)
+// NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE for StrictJson.
+#define GRAPHD_JSON_FIELDS(Type, ...)                                               \
+  inline void to_json(StrictJson& nlohmann_json_j, const Type& nlohmann_json_t) {   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))        \
+  }                                                                                 \
+  inline void from_json(const StrictJson& nlohmann_json_j, Type& nlohmann_json_t) { \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))      \
+  }
+
+GRAPHD_JSON_FIELDS(UserCommand, words, is_shell)
+GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, among_others,
+                   part_config, graphd, runtime_dir, num_servers, state_dir, durability, memory_dir,
+                   embedding_memory, keep_alive, insecure, start_timeout)
+GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
+GRAPHD_JSON_FIELDS(JobSpec, job_id, workspace, ip_config, ip_config_text, command, master_addr,
+                   world_size, num_samplers, num_omp_threads, extra_envs)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},
                                           {HostAction::kStatus, "status"},
                                           {HostAction::kStopJobs, "stop_jobs"},
                                           {HostAction::kStopServer, "stop_server"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HostOrder, action, version, server, job, trainers,
-                                   trainers_on_machine, is_master, host_timeout, stop_job, force)
+GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
+                   is_master, host_timeout, stop_job, force)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {
   try {
-    return nlohmann::json(order).dump();
-  } catch (const nlohmann::json::exception&) {
+    return StrictJson(order).dump();
+  } catch (const StrictJson::exception&) {
     Throw(ErrorCode::kInvalid,
           "the command, an option or ip_config contains bytes that are not UTF-8; write them as "
           "UTF-8 "
@@ -39,8 +45,8 @@ std::string EncodeOrder(const HostOrder& order) {
 
 HostOrder DecodeOrder(const std::string& line) {
   try {
-    return nlohmann::json::parse(line).get<HostOrder>();
-  } catch (const nlohmann::json::exception& error) {
+    return StrictJson::parse(line).get<HostOrder>();
+  } catch (const std::exception& error) {
     Throw(ErrorCode::kInvalid, "supervise: its first line of input is not an order (", error.what(),
           "); it is started by `graphctl launch`, not by hand");
   }

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/share_record.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/strings.h"
+#include "base/strict_json.h"
 
 namespace graphd::store {
+namespace {
+
+template <class E>
+E Enumeration(const StrictJson& json, int count, const char* what) {
+  const int value = json;
+  if (value < 0 || value >= count) Throw(ErrorCode::kCorrupt, what, " ", value);
+  return static_cast<E>(value);
+}
+
+}  // namespace
 
 // Neither the number nor the tensor's name has a line feed, so names are unique for any job id.
 std::string TableName(PartId part, const std::string& job_id, const std::string& name) {
@@ -29,13 +37,13 @@ std::string EncodeRecord(const ShareRecord& record) {
 
 ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(attributes);
+    const StrictJson json = StrictJson::parse(attributes);
     ShareRecord record;
     record.spec.name = json.at("name");
-    record.spec.policy = static_cast<TensorPolicy>(json.at("policy").get<int>());
+    record.spec.policy = Enumeration<TensorPolicy>(json.at("policy"), kTensorPolicies, "policy");
     record.spec.type = json.at("type");
     record.spec.rows = json.at("rows");
-    record.spec.writers = static_cast<TensorWriters>(json.at("writers").get<int>());
+    record.spec.writers = Enumeration<TensorWriters>(json.at("writers"), kTensorWriters, "writers");
     record.spec.dtype = table.dtype;
     record.spec.row_shape = table.row_shape;
     record.spec.initializer = table.initializer;
@@ -47,7 +55,7 @@ ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) 
     record.filled = json.at("filled");
     record.loading = json.value("loading", false);
     return record;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     Throw(ErrorCode::kCorrupt, NamedTable(table.name),
           ": its description as a tensor is damaged: ", error.what());
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/checkpoints/manifest.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/strings.h"
+#include "base/strict_json.h"
 
 namespace graphd {
 namespace {
@@ -27,7 +25,7 @@ int32_t TypeOf(TensorPolicy policy, const std::string& name, const Schema& schem
 }
 
 template <class E>
-E Enumeration(const nlohmann::json& json, int count, const char* what) {
+E Enumeration(const StrictJson& json, int count, const char* what) {
   const int value = json;
   if (value < 0 || value >= count) Throw(ErrorCode::kCorrupt, what, " ", value);
   return static_cast<E>(value);
@@ -68,7 +66,7 @@ std::string EncodeManifest(const Manifest& manifest, const Schema& schema) {
 
 Manifest DecodeManifest(const std::string& text, const Schema& schema) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
+    const StrictJson json = StrictJson::parse(text);
     if (json.at("format") != kManifestFormat) {
       Throw(ErrorCode::kVersion, "its format is ", json.at("format").dump(), ", not ",
             kManifestFormat);
@@ -82,8 +80,8 @@ Manifest DecodeManifest(const std::string& text, const Schema& schema) {
     checkpoint.created = json.at("created");
     checkpoint.bytes = json.at("bytes");
     checkpoint.files = json.at("files").get<std::map<std::string, uint64_t>>();
-    for (const nlohmann::json& each : json.at("tensors")) {
-      const nlohmann::json& init = each.at("initializer");
+    for (const StrictJson& each : json.at("tensors")) {
+      const StrictJson& init = each.at("initializer");
       CheckpointTensor tensor;
       TensorSpec& spec = tensor.spec;
       spec.name = each.at("name");

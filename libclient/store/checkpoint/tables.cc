@@ -4,10 +4,8 @@
 #include <fcntl.h>
 #include <xxhash.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/file.h"
-#include "base/strings.h"
+#include "base/strict_json.h"
 
 namespace graphd::store {
 namespace {
@@ -34,7 +32,7 @@ Table::RowIds ReadIds(const std::string& path, int64_t rows, uint64_t checksum) 
   return ids;
 }
 
-uint64_t ChecksumOfTables(const nlohmann::json& tables) {
+uint64_t ChecksumOfTables(const StrictJson& tables) {
   const std::string text = tables.dump();
   return XXH3_64bits(text.data(), text.size());
 }
@@ -45,7 +43,7 @@ std::string CheckpointPagesPath(const std::string& directory) { return directory
 
 void WriteCheckpointTables(const std::string& directory,
                            const std::vector<CheckpointTable>& tables) {
-  nlohmann::json list = nlohmann::json::array();
+  StrictJson list = StrictJson::array();
   for (const CheckpointTable& table : tables) {
     list.push_back({{"id", table.id},
                     {"spec", EncodeSpec(table.spec)},
@@ -54,7 +52,7 @@ void WriteCheckpointTables(const std::string& directory,
     const auto* ids = reinterpret_cast<const char*>(table.ids->data());
     WriteFileAtomically(IdsPath(directory, table.id), {ids, table.ids->size() * sizeof(int64_t)});
   }
-  const nlohmann::json json = {{"tables", list}, {"checksum", ChecksumOfTables(list)}};
+  const StrictJson json = {{"tables", list}, {"checksum", ChecksumOfTables(list)}};
   WriteFileAtomically(TablesPath(directory), json.dump(1));
   SyncDirectory(directory);
 }
@@ -62,19 +60,19 @@ void WriteCheckpointTables(const std::string& directory,
 std::vector<CheckpointTable> ReadCheckpointTables(const std::string& directory) {
   const std::string path = TablesPath(directory);
   try {
-    const nlohmann::json json = nlohmann::json::parse(ReadTextFile(path));
-    if (json.at("checksum") != ChecksumOfTables(json.at("tables"))) {
+    const StrictJson json = StrictJson::parse(ReadTextFile(path));
+    if (json.at("checksum").get<uint64_t>() != ChecksumOfTables(json.at("tables"))) {
       Throw(ErrorCode::kCorrupt, path, ": its checksum is wrong");
     }
     std::vector<CheckpointTable> tables;
-    for (const nlohmann::json& table : json.at("tables")) {
+    for (const StrictJson& table : json.at("tables")) {
       tables.push_back({table.at("id"), DecodeSpec(table.at("spec")), nullptr});
       CheckpointTable& last = tables.back();
       if (last.spec.first_id != -1) continue;
       last.ids = ReadIds(IdsPath(directory, last.id), last.spec.rows, table.at("ids_checksum"));
     }
     return tables;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const StrictJson::exception& error) {
     Throw(ErrorCode::kCorrupt, path, " is damaged: ", error.what());
   }
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/rows/table_spec.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/strings.h"
+#include "base/strict_json.h"
 #include "store/rows/initializer.h"
 
 namespace graphd::store {
@@ -60,8 +58,8 @@ std::string EncodeSpec(const TableSpec& spec) {
 
 TableSpec DecodeSpec(const std::string& text) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    const nlohmann::json& init = json.at("initializer");
+    const StrictJson json = StrictJson::parse(text);
+    const StrictJson& init = json.at("initializer");
     TableSpec spec;
     spec.name = json.at("name");
     spec.dtype = DTypeFromName(json.at("dtype"));

@@ -66,6 +66,17 @@ TEST(HostOrder, LinesThatAreNotOrdersAreRejected) {
   }
 }
 
+TEST(HostOrder, NumbersThatDoNotFitTheirFieldsAreRejected) {
+  const std::string line = EncodeOrder(SomeOrder());
+  const std::string whole = "\"num_servers\":";
+  const size_t at = line.find(whole) + whole.size();
+  for (const char* number : {"1e300", "0.5", "2147483648", "true"}) {
+    std::string other = line;
+    other.replace(at, line.find(',', at) - at, number);
+    EXPECT_THROW(DecodeOrder(other), Error) << other;
+  }
+}
+
 TEST(HostOrder, BytesThatAreNotUtf8AreRejectedWithAnExplanation) {
   HostOrder order = SomeOrder();
   order.job.command.words = {"echo \xff"};

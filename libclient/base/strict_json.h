@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <concepts>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace graphd {
+
+template <class T, class = void>
+struct StrictSerializer : nlohmann::adl_serializer<T> {};
+
+template <std::integral T>
+requires(!std::same_as<T, bool>) struct StrictSerializer<T, void> : nlohmann::adl_serializer<T> {
+  template <class Json>
+  static void from_json(const Json& json, T& value) {
+    using Limits = std::numeric_limits<T>;
+    const auto take = [&](auto number) {
+      if (!std::in_range<T>(number)) Refuse(json, Limits::min(), Limits::max());
+      value = static_cast<T>(number);
+    };
+    if (json.is_number_unsigned()) {
+      take(json.template get_ref<const uint64_t&>());
+    } else if (json.is_number_integer()) {
+      take(json.template get_ref<const int64_t&>());
+    } else {
+      Refuse(json, Limits::min(), Limits::max());
+    }
+  }
+
+ private:
+  template <class Json>
+  [[noreturn]] static void Refuse(const Json& json, T min, T max) {
+    Throw(ErrorCode::kCorrupt, json.dump().substr(0, 80), " is not a whole number in ", +min, "..",
+          +max);
+  }
+};
+
+// JSON that was written by another process. A value that is not a whole number, or does not fit the
+// type, is not converted to an integer: that throws Error(kCorrupt), where nlohmann::json cuts the
+// number off, and where the result is undefined for a large one.
+using StrictJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t,
+                                        double, std::allocator, StrictSerializer>;
+
+}  // namespace graphd
