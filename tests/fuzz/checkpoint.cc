@@ -9,10 +9,11 @@
 #include "store/checkpoint/tables.h"
 #include "store/log/store_state.h"
 #include "store/rows/file_checksum.h"
+#include "store/share_record.h"
 #include "tests/fuzz/input_folder.h"
 #include "tests/fuzz/target.h"
 
-// Reads what a checkpoint and a store say about themselves: manifest, list of tables, sums, state.
+// Reads what a checkpoint and a store say about themselves: manifest, tables, sums, state.
 // The first byte chooses the reader. Checksums of an input are corrected before it is read.
 
 namespace graphd::fuzz {
@@ -55,6 +56,10 @@ TensorSpec TestTensor() {
   return spec;
 }
 
+store::TableSpec TestTable() {
+  return {.name = "emb", .row_shape = {2}, .rows = 3, .first_id = -1, .initializer = {}};
+}
+
 void ReadTables(InputFolder& folder, std::string_view input) {
   folder.Unpack(input);
   folder.Write("tables.json", CorrectTables(ReadTextFile(folder / "tables.json")));
@@ -80,6 +85,12 @@ void ReadInput(std::string_view input) {
     case 't':
       ReadTables(folder, rest);
       break;
+    case 'd':
+      store::DecodeSpec(std::string(rest));
+      break;
+    case 'r':
+      store::EncodeRecord(store::DecodeRecord(TestTable(), std::string(rest)));
+      break;
     case 's':
       ReadSums(folder, rest);
       break;
@@ -97,13 +108,19 @@ std::vector<std::string> Seeds() {
   const InputFolder folder({});
   store::CheckpointTable table;
   table.id = 1;
-  table.spec = {.name = "emb", .row_shape = {2}, .rows = 3, .first_id = -1, .initializer = {}};
+  table.spec = TestTable();
   table.ids = std::make_shared<std::vector<int64_t>>(std::vector<int64_t>{4, 5, 9});
   store::WriteCheckpointTables(folder.path(), {table});
   store::StoreState state;
   state.lsn = 7;
   state.clients.resize(2);
-  return {'m' + EncodeManifest(manifest, TestSchema()), 't' + PackDirectory(folder.path()),
+  store::ShareRecord record;
+  record.spec = TestTensor();
+  record.num_parts = 2;
+  return {'m' + EncodeManifest(manifest, TestSchema()),
+          't' + PackDirectory(folder.path()),
+          'd' + store::EncodeSpec(TestTable()),
+          'r' + store::EncodeRecord(record),
           "s0123456789abcdef 12 tables.json\n0123456789abcdef 0 files/a b\n",
           'x' + store::EncodeState(state)};
 }
