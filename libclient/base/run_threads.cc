@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace graphd {
 
@@ -20,14 +21,16 @@ size_t UsefulThreads() noexcept {
 }
 
 void RunThreads(size_t threads, const std::function<void(size_t)>& f) {
-  std::mutex mutex;
-  std::exception_ptr failure;
+  struct {
+    Mutex mutex;
+    std::exception_ptr failure GRAPHD_GUARDED_BY(mutex);
+  } first;
   const auto guarded = [&](size_t i) {
     try {
       f(i);
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
+      const MutexLock lock(first.mutex);
+      if (!first.failure) first.failure = std::current_exception();
     }
   };
   {
@@ -35,7 +38,8 @@ void RunThreads(size_t threads, const std::function<void(size_t)>& f) {
     for (size_t i = 1; i < threads; i++) others.emplace_back(guarded, i);
     guarded(0);
   }
-  if (failure) std::rethrow_exception(failure);
+  const MutexLock lock(first.mutex);
+  if (first.failure) std::rethrow_exception(first.failure);
 }
 
 }  // namespace graphd

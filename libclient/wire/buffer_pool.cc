@@ -5,11 +5,11 @@
 
 #include <bit>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/huge_pages.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 
 namespace graphd {
@@ -28,9 +28,11 @@ size_t ClassOf(size_t bytes) {
 }  // namespace
 
 struct BufferPool::State {
-  mutable std::mutex mutex;
-  std::multimap<size_t, std::byte*> idle;  // by capacity
-  size_t idle_bytes = 0, loaned_bytes = 0, max_idle_bytes = 0;
+  mutable Mutex mutex;
+  std::multimap<size_t, std::byte*> idle GRAPHD_GUARDED_BY(mutex);  // by capacity
+  size_t idle_bytes GRAPHD_GUARDED_BY(mutex) = 0;
+  size_t loaned_bytes GRAPHD_GUARDED_BY(mutex) = 0;
+  size_t max_idle_bytes = 0;  // set before other threads use the pool
 };
 
 PooledBuffer::PooledBuffer(std::shared_ptr<BufferPool> pool, std::byte* data,
@@ -69,7 +71,7 @@ BufferPool::~BufferPool() {
 PooledBuffer BufferPool::Get(size_t bytes) {
   const size_t wanted = ClassOf(bytes);
   {
-    std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     auto found = state_->idle.lower_bound(wanted);
     // A buffer of up to twice the size is used; larger ones are kept for larger requests.
     if (found != state_->idle.end() && found->first <= 2 * wanted) {
@@ -85,14 +87,14 @@ PooledBuffer BufferPool::Get(size_t bytes) {
     Throw(ErrorCode::kOverloaded, "no memory for a buffer of ", HumanBytes(wanted));
   }
   if (wanted >= kHugePage) ::madvise(data, wanted, MADV_HUGEPAGE);
-  std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->loaned_bytes += wanted;
   return PooledBuffer(shared_from_this(), data, wanted);
 }
 
 void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
   {
-    std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->loaned_bytes -= capacity;
     if (state_->idle_bytes + capacity <= state_->max_idle_bytes) {
       // Before those of its size: the one that was used last, and may be in a cache, comes first.
@@ -105,12 +107,12 @@ void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
 }
 
 size_t BufferPool::loaned_bytes() const {
-  std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->loaned_bytes;
 }
 
 size_t BufferPool::idle_bytes() const {
-  std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->idle_bytes;
 }
 

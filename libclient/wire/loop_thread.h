@@ -3,8 +3,9 @@
 #include <kj/async-io.h>
 
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace graphd {
 
@@ -36,9 +37,9 @@ class LoopThread {
   kj::Timer& timer() { return *timer_; }
 
  private:
-  void Publish() { std::lock_guard lock(handoff_); }
+  void Publish() { const MutexLock lock(handoff_); }
 
-  std::mutex handoff_;  // guards no data: locking it orders memory for race detectors
+  Mutex handoff_;  // guards no data: locking it orders memory for race detectors
   // The thread sets these before the constructor returns.
   kj::Own<const kj::Executor> executor_;
   kj::LowLevelAsyncIoProvider* provider_ = nullptr;

@@ -42,7 +42,7 @@ PushMemory::PushMemory(UniqueFd fd) : fd_(std::move(fd)) {
 PushMemory::~PushMemory() { ::munmap(data_, kBytes); }
 
 void PushMemory::TakeUpTo(uint64_t end) noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (end <= taken_) return;
   end = std::min((end + kHugePage - 1) / kHugePage * kHugePage, kBytes);
   PopulateHugePages(data_ + taken_,

@@ -2,9 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "base/file.h"
+#include "base/mutex.h"
 
 namespace graphd {
 
@@ -38,8 +38,8 @@ class PushMemory {
 
   UniqueFd fd_;
   std::byte* data_ = nullptr;
-  std::mutex mutex_;
-  uint64_t taken_ = 0;  // bytes, guarded by mutex_
+  Mutex mutex_;
+  uint64_t taken_ GRAPHD_GUARDED_BY(mutex_) = 0;  // bytes
 };
 
 }  // namespace graphd
