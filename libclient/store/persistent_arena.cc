@@ -140,7 +140,7 @@ StoreState PersistentArena::ReadState() const {
 }
 
 void PersistentArena::WriteState(const StoreState& state) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state.lsn < state_lsn_) return;
   WriteToMemory(directory_,
                 [&] { WriteFileAtomically(StatePath(directory_), EncodeState(state)); });

@@ -2,11 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "store/log/store_state.h"
 #include "store/rows/arena.h"
 #include "store/rows/undo_log.h"
@@ -69,8 +69,8 @@ class PersistentArena {
   const bool kept_;
   UniqueFd lock_;
   std::vector<std::unique_ptr<UndoLog>> undo_logs_;
-  std::mutex mutex_;  // guards state_lsn_ and the file `state`
-  uint64_t state_lsn_ = 0;
+  Mutex mutex_;  // guards the file `state`, too
+  uint64_t state_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace graphd::store

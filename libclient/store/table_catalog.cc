@@ -42,8 +42,8 @@ TableCatalog::TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget
 
 std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
   spec.Check();
-  std::lock_guard changing(specs_mutex_);
-  if (const auto found = by_name_.find(spec.name); found != by_name_.end()) {
+  const MutexLock changing(specs_mutex_);
+  if (const auto found = by_name().find(spec.name); found != by_name().end()) {
     const std::string differences = Differences(found->second->spec(), spec);
     if (!differences.empty()) {
       Throw(ErrorCode::kInvalid, NamedTable(spec.name), " exists and differs: ", differences,
@@ -51,8 +51,8 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
     }
     return found->second;
   }
-  if (by_name_.size() >= options_.max_tables) {
-    Throw(ErrorCode::kOverloaded, "no ", NamedTable(spec.name), ": there are ", by_name_.size(),
+  if (by_name().size() >= options_.max_tables) {
+    Throw(ErrorCode::kOverloaded, "no ", NamedTable(spec.name), ": there are ", by_name().size(),
           " tables, which is the limit; drop tables that are no longer needed");
   }
   const uint32_t id = next_id_++;
@@ -60,7 +60,7 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
   // The description must be on the disk before the first push to the table can be logged.
   db_.PutText(TableKey(id), EncodeSpec(spec));
   {
-    std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     StoreState state = ReadState();
     state.next_id = next_id_;
     db_.PutText(kStateKey, EncodeState(state));
@@ -70,10 +70,9 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
   return table;
 }
 
-// The caller holds specs_mutex_.
 void TableCatalog::PutSpec(const Table& table, OptimizerState state,
                            const std::string& attributes) {
-  if (!by_id_.contains(table.id())) {
+  if (!by_id().contains(table.id())) {
     Throw(ErrorCode::kNotFound, NamedTable(table.spec().name), " was dropped");
   }
   TableSpec spec = table.spec();
@@ -84,7 +83,7 @@ void TableCatalog::PutSpec(const Table& table, OptimizerState state,
 }
 
 void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState state) {
-  std::lock_guard lock(specs_mutex_);
+  const MutexLock lock(specs_mutex_);
   const TableSpec& spec = table->spec();
   if (spec.state == state) return;
   TableSpec wanted = spec;
@@ -103,26 +102,26 @@ void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState 
 
 void TableCatalog::SetAttributes(const std::shared_ptr<Table>& table,
                                  const std::string& attributes) {
-  std::lock_guard lock(specs_mutex_);
+  const MutexLock lock(specs_mutex_);
   PutSpec(*table, table->spec().state, attributes);
   table->SetAttributes(attributes);
 }
 
 std::shared_ptr<Table> TableCatalog::Find(const std::string& name) const {
-  std::shared_lock lock(tables_mutex_);
+  const ReaderLock lock(tables_mutex_);
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name));
   return found->second;
 }
 
 std::shared_ptr<Table> TableCatalog::FindById(uint32_t id) const {
-  std::shared_lock lock(tables_mutex_);
+  const ReaderLock lock(tables_mutex_);
   const auto found = by_id_.find(id);
   return found == by_id_.end() ? nullptr : found->second;
 }
 
 std::vector<std::shared_ptr<Table>> TableCatalog::All() const {
-  std::shared_lock lock(tables_mutex_);
+  const ReaderLock lock(tables_mutex_);
   std::vector<std::shared_ptr<Table>> all;
   for (const auto& [name, table] : by_name_) all.push_back(table);
   return all;
@@ -131,8 +130,8 @@ std::vector<std::shared_ptr<Table>> TableCatalog::All() const {
 void TableCatalog::Drop(const Table& table) {
   const uint32_t id = table.id();
   const std::string& name = table.spec().name;
-  std::lock_guard changing(specs_mutex_);
-  if (!by_id_.contains(id)) {  // another call has dropped it
+  const MutexLock changing(specs_mutex_);
+  if (!by_id().contains(id)) {  // another call has dropped it
     Throw(ErrorCode::kNotFound, "there is no ", NamedTable(name), " any more");
   }
   // Steps that may fail come first: a half dropped table would accept pushes and lose them.
@@ -141,7 +140,7 @@ void TableCatalog::Drop(const Table& table) {
   db_.RemoveTable(id);
   db_.Flush();
   {
-    std::unique_lock lock(tables_mutex_);
+    const WriterLock lock(tables_mutex_);
     by_name_.erase(name);
     by_id_.erase(id);
   }
@@ -149,9 +148,9 @@ void TableCatalog::Drop(const Table& table) {
 }
 
 void TableCatalog::SetTroubles(const std::map<uint32_t, std::string>& troubles) {
-  std::lock_guard lock(specs_mutex_);
+  const MutexLock lock(specs_mutex_);
   for (const auto& [id, why] : troubles) {
-    if (by_id_.contains(id)) troubles_.Set(id, why);
+    if (by_id().contains(id)) troubles_.Set(id, why);
   }
   if (!troubles.empty()) db_.Flush();
 }
@@ -161,7 +160,7 @@ StoreState TableCatalog::ReadState() const {
 }
 
 void TableCatalog::WriteState(StoreState& state) {
-  std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   state.next_id = next_id_;
   db_.PutText(kStateKey, EncodeState(state));
 }
@@ -178,12 +177,14 @@ std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {
 
 std::shared_ptr<Table> TableCatalog::Add(uint32_t id, const TableSpec& spec, bool kept) {
   std::shared_ptr<Table> table = MakeTable(id, spec, kept);
+  const MutexLock changing(specs_mutex_);
   AddToMaps(table);
   return table;
 }
 
 void TableCatalog::LoadTroubles() {
-  for (const auto& [id, table] : by_id_) troubles_.Load(id);
+  const MutexLock changing(specs_mutex_);
+  for (const auto& [id, table] : by_id()) troubles_.Load(id);
 }
 
 std::shared_ptr<Table> TableCatalog::MakeTable(uint32_t id, TableSpec spec, bool kept) {
@@ -199,7 +200,7 @@ std::shared_ptr<Table> TableCatalog::MakeTable(uint32_t id, TableSpec spec, bool
 }
 
 void TableCatalog::AddToMaps(const std::shared_ptr<Table>& table) {
-  std::unique_lock lock(tables_mutex_);
+  const WriterLock lock(tables_mutex_);
   by_name_[table->spec().name] = table;
   by_id_[table->id()] = table;
 }

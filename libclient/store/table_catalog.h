@@ -4,12 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/log/store_state.h"
 #include "store/persistent_arena.h"
 #include "store/rows/memory_budget.h"
@@ -21,8 +20,7 @@
 namespace graphd::store {
 
 // The tables of a store: creates, finds, describes and drops them, and keeps their descriptions in
-// RocksDB. Thread-safe. Its mutexes are taken in the order of their declaration, after
-// WriteBack::Exclusive.
+// RocksDB. Thread-safe. Its mutexes are taken after WriteBack::Exclusive.
 class TableCatalog {
  public:
   // All arguments outlive the catalog. `arena` is null if memory is freed with the process. Throws
@@ -63,9 +61,22 @@ class TableCatalog {
   void LoadTroubles();
 
  private:
+  using TablesByName = std::map<std::string, std::shared_ptr<Table>>;
+  using TablesById = std::map<uint32_t, std::shared_ptr<Table>>;
+
   std::shared_ptr<Table> MakeTable(uint32_t id, TableSpec spec, bool kept);
-  void AddToMaps(const std::shared_ptr<Table>& table);
-  void PutSpec(const Table& table, OptimizerState state, const std::string& attributes);
+  void AddToMaps(const std::shared_ptr<Table>& table) GRAPHD_REQUIRES(specs_mutex_);
+  void PutSpec(const Table& table, OptimizerState state, const std::string& attributes)
+      GRAPHD_REQUIRES(specs_mutex_);
+  // Return the maps for a holder of specs_mutex_, which reads them without tables_mutex_: nobody
+  // else changes them.
+  const TablesByName& by_name() const
+      GRAPHD_REQUIRES(specs_mutex_) GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
+    return by_name_;
+  }
+  const TablesById& by_id() const GRAPHD_REQUIRES(specs_mutex_) GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
+    return by_id_;
+  }
 
   const StoreOptions& options_;
   PageDb& db_;
@@ -73,13 +84,15 @@ class TableCatalog {
   PersistentArena* const arena_;
   std::atomic<uint32_t> next_id_;
 
-  std::mutex specs_mutex_;  // serialises changes of the tables and their descriptions
-  std::mutex state_mutex_;  // serialises changes of the StoreState in RocksDB
-  // Guards the maps, which only change while specs_mutex_ is held, too. Pushes take it, so its
-  // holder never waits for the disk.
-  mutable std::shared_mutex tables_mutex_;
-  std::map<std::string, std::shared_ptr<Table>> by_name_;
-  std::map<uint32_t, std::shared_ptr<Table>> by_id_;
+  // Serialises changes of the tables and their descriptions.
+  Mutex specs_mutex_ GRAPHD_ACQUIRED_BEFORE(state_mutex_, tables_mutex_);
+  // Serialises changes of the StoreState in RocksDB.
+  Mutex state_mutex_ GRAPHD_ACQUIRED_BEFORE(tables_mutex_);
+  // Pushes take it, so its holder never waits for the disk. The maps only change while specs_mutex_
+  // is held, too.
+  mutable SharedMutex tables_mutex_;
+  TablesByName by_name_ GRAPHD_GUARDED_BY(tables_mutex_);
+  TablesById by_id_ GRAPHD_GUARDED_BY(tables_mutex_);
   TroubleRegister troubles_;  // changed while specs_mutex_ is held
 };
 

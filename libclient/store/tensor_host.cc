@@ -49,10 +49,10 @@ TensorHost::TensorHost(std::shared_ptr<const GraphMeta> meta, std::vector<PartId
 
 TensorHost::~TensorHost() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   sweeper_.join();
 }
 
@@ -63,7 +63,7 @@ void TensorHost::OpenStore() {
     return std::make_shared<const std::vector<int64_t>>(layout_.IdsOf(spec));
   };
   auto store = std::make_unique<Store>(std::move(options));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   store_ = std::move(store);
   for (const auto& table : store_->tables()) Adopt(table);
 }
@@ -96,7 +96,7 @@ TensorHost::MutableShare TensorHost::Create(const std::string& job, PartId part,
                    "",   filled};
   const TableSpec table = layout_.TableFor(share->record, share->rows);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (shares_.IsBeingRemoved(table.name)) {
       Throw(ErrorCode::kUnavailable, "tensor '", spec.name,
             "' is being dropped; it can be created again soon");
@@ -104,10 +104,10 @@ TensorHost::MutableShare TensorHost::Create(const std::string& job, PartId part,
     CheckNumber(job);
   }
   ShareLayout::CheckMemoryFor(table);
-  if (!store_) OpenStore();
-  share->table = store_->OpenTable(table);
+  if (!has_store()) OpenStore();
+  share->table = opened_store().OpenTable(table);
   share->creator = job;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   shares_.Add(share);
   leases_.Watch(job);
   return share;
@@ -128,8 +128,8 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
     Throw(ErrorCode::kNotFound, "partition ", part, " is not served here");
   }
   if (create) CheckTensorSpec(meta(), spec);
-  std::lock_guard changing(changes_mutex_);
-  std::unique_lock lock(mutex_);
+  const MutexLock changing(changes_mutex_);
+  MutexLock lock(mutex_);
   MutableShare share = shares_.FindByName(part, caller.job, spec);
   if (share) {
     // Without `create`, the caller may want to drop the share, or to restore it again.
@@ -138,9 +138,9 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
       layout_.CheckSame(share->record.spec, spec);
     }
   } else if (create) {
-    lock.unlock();
+    lock.Unlock();
     share = Create(caller.job, part, spec, !caller_fills);
-    lock.lock();
+    lock.Lock();
   } else {
     Throw(ErrorCode::kNotFound, "there is no ", spec.persistent ? "persistent " : "", "tensor '",
           spec.name, "'");
@@ -156,14 +156,14 @@ TensorHost::Opened TensorHost::Open(const Caller& caller, PartId part, TensorSpe
 }
 
 void TensorHost::GiveUpFilling(const Caller& caller, uint32_t table) noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const MutableShare share = shares_.Find(table);
   if (share != nullptr && share->filler == caller.key) share->filler = 0;
 }
 
 void TensorHost::Filled(const Caller& caller, uint32_t table) {
-  std::lock_guard changing(changes_mutex_);
-  std::unique_lock lock(mutex_);
+  const MutexLock changing(changes_mutex_);
+  MutexLock lock(mutex_);
   const MutableShare share = shares_.FindVisible(caller.job, table);
   if (share->filler != caller.key && share->filler != 0) {
     Throw(ErrorCode::kDenied, "tensor '", share->record.spec.name,
@@ -171,7 +171,7 @@ void TensorHost::Filled(const Caller& caller, uint32_t table) {
   }
   ShareRecord record = share->record;
   record.filled = true;
-  SaveRecord(*share, record, lock);
+  SaveRecord(*share, record);
   share->filler = 0;
 }
 
@@ -181,7 +181,7 @@ void TensorHost::CheckUsable(const Share& share) const {
 }
 
 TensorHost::SharePtr TensorHost::FindToRead(const std::string& job, uint32_t table) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   MutableShare share = shares_.FindVisible(job, table);
   CheckUsable(*share);
   return share;
@@ -189,7 +189,7 @@ TensorHost::SharePtr TensorHost::FindToRead(const std::string& job, uint32_t tab
 
 TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t table,
                                              bool loads) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   MutableShare share = shares_.FindVisible(job, table);
   if (!loads) {
     CheckUsable(*share);
@@ -202,37 +202,37 @@ TensorHost::SharePtr TensorHost::FindToWrite(const std::string& job, uint32_t ta
 }
 
 void TensorHost::SetLoading(const std::string& job, uint32_t table, bool loading) {
-  std::unique_lock changing(changes_mutex_);
-  std::unique_lock lock(mutex_);
+  MutexLock changing(changes_mutex_);
+  MutexLock lock(mutex_);
   const MutableShare share = shares_.FindVisible(job, table);
   if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
   leases_.CheckMayWrite(share->record, job);
   if (!loading) {
     // The restore has replaced rows that were lost. The share stays unusable until it is no longer
     // marked as loading.
-    lock.unlock();
-    store_->SetTrouble(*share->table, "");
-    lock.lock();
+    lock.Unlock();
+    opened_store().SetTrouble(*share->table, "");
+    lock.Lock();
   }
   const bool was_loading = share->record.loading;
-  SaveLoading(*share, loading, lock);
-  lock.unlock();
-  changing.unlock();
+  SaveLoading(*share, loading);
+  lock.Unlock();
+  changing.Unlock();
   // An earlier push must not be applied to a row that was loaded; later pushes are rejected.
   if (!loading || WaitForPushes(*share)) return;
-  changing.lock();
-  lock.lock();
-  SaveLoading(*share, was_loading, lock);
-  lock.unlock();
+  changing.Lock();
+  lock.Lock();
+  SaveLoading(*share, was_loading);
+  lock.Unlock();
   Throw(ErrorCode::kUnavailable, "tensor '", share->record.spec.name,
         "': earlier pushes to it are not done after a minute, so no checkpoint can be restored now",
         Because(trouble()));
 }
 
-void TensorHost::SaveLoading(Share& share, bool loading, std::unique_lock<std::mutex>& lock) {
+void TensorHost::SaveLoading(Share& share, bool loading) {
   ShareRecord record = share.record;
   record.loading = loading;
-  SaveRecord(share, record, lock);
+  SaveRecord(share, record);
   share.table->SetRestoring(loading);
 }
 
@@ -241,13 +241,13 @@ void TensorHost::Submit(const std::string& job, const SharePtr& share, Push push
   {
     // The lease may have ended since FindToWrite. From here on no other job gets it until the push
     // is done, even if the push waits for a checkpoint.
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (push.rule.kind != UpdateKind::kLoad) CheckUsable(*share);
     leases_.CheckMayWrite(share->record, job);
     share->pushes++;
   }
   try {
-    store_->Submit(share->table, push, [share, done = std::move(done)](const Error* error) {
+    opened_store().Submit(share->table, push, [share, done = std::move(done)](const Error* error) {
       share->pushes--;
       done(error);
     });
@@ -258,8 +258,8 @@ void TensorHost::Submit(const std::string& job, const SharePtr& share, Push push
 }
 
 bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
-  std::lock_guard changing(changes_mutex_);
-  std::unique_lock lock(mutex_);
+  const MutexLock changing(changes_mutex_);
+  MutexLock lock(mutex_);
   const MutableShare share = shares_.FindVisible(job, table);
   ShareRecord record = share->record;
   if (!record.spec.persistent || record.spec.writers == TensorWriters::kMany) return false;
@@ -271,14 +271,14 @@ bool TensorHost::Lease(const std::string& job, uint32_t table, bool hold) {
   }
   record.holder = hold ? job : "";
   if (hold) leases_.Watch(job);
-  SaveRecord(*share, record, lock);
+  SaveRecord(*share, record);
   return true;
 }
 
 void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerState state) {
   SharePtr share;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     share = shares_.FindVisible(job, table);
     if (!share->trouble.empty()) Throw(ErrorCode::kCorrupt, share->trouble);
     leases_.CheckFree(share->record, job);
@@ -287,7 +287,7 @@ void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerS
     Throw(ErrorCode::kInvalid, "optimiser's state ", static_cast<int>(state), " does not exist");
   }
   try {
-    store_->AddState(share->table, state);
+    opened_store().AddState(share->table, state);
   } catch (const Error& error) {
     Throw(error.code(), "tensor '", share->record.spec.name, "': ", error.what());
   }
@@ -296,8 +296,8 @@ void TensorHost::PrepareState(const std::string& job, uint32_t table, OptimizerS
 void TensorHost::Drop(const std::string& job, uint32_t table) {
   MutableShare share;
   {
-    std::lock_guard changing(changes_mutex_);
-    std::lock_guard lock(mutex_);
+    const MutexLock changing(changes_mutex_);
+    const MutexLock lock(mutex_);
     leases_.CheckFree(shares_.FindVisible(job, table)->record, job);
     share = shares_.BeginRemoval(table);
   }
@@ -312,23 +312,23 @@ void TensorHost::Remove(const std::vector<MutableShare>& shares) {
   for (const MutableShare& share : shares) {
     bool removed = true;
     try {
-      store_->DropTable(share->table->spec().name);
+      opened_store().DropTable(share->table->spec().name);
     } catch (const Error& error) {
       removed = false;
       if (!failure) failure = error;
     }
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     shares_.EndRemoval(share, removed);
   }
   if (failure) throw Error(*failure);
 }
 
 // Stores the record on the disk, and then in the share.
-void TensorHost::SaveRecord(Share& share, const ShareRecord& record,
-                            std::unique_lock<std::mutex>& lock) {
-  lock.unlock();
-  store_->SetAttributes(share.table, EncodeRecord(record));
-  lock.lock();
+void TensorHost::SaveRecord(Share& share, const ShareRecord& record) {
+  {
+    const MutexUnlock unlocked(mutex_);
+    opened_store().SetAttributes(share.table, EncodeRecord(record));
+  }
   // The other members never change, and are read without the mutex.
   share.record.holder = record.holder;
   share.record.filled = record.filled;
@@ -336,17 +336,17 @@ void TensorHost::SaveRecord(Share& share, const ShareRecord& record,
 }
 
 void TensorHost::OnJobJoined(const std::string& job) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   leases_.OnJobJoined(job);
 }
 
 void TensorHost::OnJobLeft(const std::string& job) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   leases_.OnJobLeft(job, shares_.AnyOf(job));
 }
 
 void TensorHost::OnCallerLeft(uint64_t key) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const MutableShare& share : shares_.All()) {
     if (share->filler == key) share->filler = 0;
   }
@@ -354,13 +354,13 @@ void TensorHost::OnCallerLeft(uint64_t key) {
 
 // Ends the leases and the tensors of jobs that have been gone for too long.
 void TensorHost::Sweep() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
-    wake_.wait_for(lock, kSweepInterval);
+    wake_.WaitFor(mutex_, kSweepInterval);
     const std::vector<std::string> jobs = leases_.ExpiredJobs();
-    lock.unlock();
+    lock.Unlock();
     for (const std::string& job : jobs) EndJob(job);
-    lock.lock();
+    lock.Lock();
   }
 }
 
@@ -368,9 +368,9 @@ void TensorHost::EndJob(const std::string& job) {
   try {
     std::vector<MutableShare> orphans;
     {
-      std::lock_guard changing(changes_mutex_);
+      const MutexLock changing(changes_mutex_);
       EndLeases(job);
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!leases_.IsOrphaned(job)) return;
       leases_.Forget(job);
       orphans = shares_.BeginRemovalOf(job);
@@ -379,18 +379,18 @@ void TensorHost::EndJob(const std::string& job) {
   } catch (const Error& error) {
     LogError("tensors of job ", job, ", which has left: ", error.what(),
              "; it will be tried again");
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     leases_.Retry(job);
   }
 }
 
 void TensorHost::EndLeases(const std::string& job) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (const MutableShare& share : shares_.LeasedBy(job)) {
     if (!leases_.HasLeft(job)) return;  // the job has attached again
     ShareRecord record = share->record;
     record.holder.clear();
-    SaveRecord(*share, record, lock);
+    SaveRecord(*share, record);
   }
 }
 
@@ -409,26 +409,26 @@ TensorShare TensorHost::Describe(const Share& share) const {
 }
 
 std::vector<TensorShare> TensorHost::List(const std::string& job) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<TensorShare> all;
   for (const MutableShare& share : shares_.VisibleTo(job)) all.push_back(Describe(*share));
   return all;
 }
 
 std::vector<TensorShare> TensorHost::ListAll() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<TensorShare> all;
   for (const MutableShare& share : shares_.All()) all.push_back(Describe(*share));
   return all;
 }
 
 std::string TensorHost::trouble() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return store_ ? store_->trouble() : "";
 }
 
 std::optional<StoreStatus> TensorHost::status() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!store_) return std::nullopt;
   const Store::Status status = store_->status();
   StoreStatus result;
@@ -447,12 +447,12 @@ std::optional<StoreStatus> TensorHost::status() const {
 
 Store& TensorHost::store() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (store_) return *store_;
   }
-  std::lock_guard changing(changes_mutex_);
-  if (!store_) OpenStore();
-  return *store_;
+  const MutexLock changing(changes_mutex_);
+  if (!has_store()) OpenStore();
+  return opened_store();
 }
 
 }  // namespace graphd::store

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "graph/tensor_share.h"
 #include "store/job_leases.h"
 #include "store/share_layout.h"
@@ -89,7 +88,9 @@ class TensorHost {
   // has lost the lease since then, or the share is being restored.
   void Submit(const std::string& job, const SharePtr& share, Push push, Pipeline::Done done);
   // See Store::LastSequence.
-  uint64_t LastSequence(const ClientId& client) const { return store_->LastSequence(client); }
+  uint64_t LastSequence(const ClientId& client) const {
+    return opened_store().LastSequence(client);
+  }
 
   // Takes (`hold`) or returns the job's lease of the share. Returns false if nothing changes.
   // Throws Error: kDenied, naming the job that holds the lease; kUnavailable while that job has
@@ -121,36 +122,41 @@ class TensorHost {
  private:
   using MutableShare = ShareSet::SharePtr;
 
-  // Called with changes_mutex_ held, and without mutex_.
-  void OpenStore();
-  MutableShare Create(const std::string& job, PartId part, const TensorSpec& spec, bool filled);
-  void EndLeases(const std::string& job);
-  // Called without either mutex.
-  void Remove(const std::vector<MutableShare>& shares);
-  void EndJob(const std::string& job);
-  void Sweep();
-  // Called with both mutexes held. `lock` is of mutex_, which is released meanwhile.
-  void SaveRecord(Share& share, const ShareRecord& record, std::unique_lock<std::mutex>& lock);
-  void SaveLoading(Share& share, bool loading, std::unique_lock<std::mutex>& lock);
-  // Called with mutex_ held.
-  void Adopt(const std::shared_ptr<Table>& table);
-  void CheckNumber(const std::string& job) const;
-  void CheckUsable(const Share& share) const;
-  TensorShare Describe(const Share& share) const;
+  void OpenStore() GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
+  MutableShare Create(const std::string& job, PartId part, const TensorSpec& spec, bool filled)
+      GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
+  void EndLeases(const std::string& job) GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
+  void Remove(const std::vector<MutableShare>& shares) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
+  void EndJob(const std::string& job) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
+  void Sweep() GRAPHD_EXCLUDES(changes_mutex_, mutex_);
+  // Both release mutex_ while they write to the disk.
+  void SaveRecord(Share& share, const ShareRecord& record) GRAPHD_REQUIRES(changes_mutex_, mutex_);
+  void SaveLoading(Share& share, bool loading) GRAPHD_REQUIRES(changes_mutex_, mutex_);
+  void Adopt(const std::shared_ptr<Table>& table) GRAPHD_REQUIRES(mutex_);
+  void CheckNumber(const std::string& job) const GRAPHD_REQUIRES(mutex_);
+  void CheckUsable(const Share& share) const GRAPHD_REQUIRES(mutex_);
+  TensorShare Describe(const Share& share) const GRAPHD_REQUIRES(mutex_);
+  // Returns whether the store is open. A holder of changes_mutex_ may read store_ without mutex_:
+  // nobody else sets it.
+  bool has_store() const GRAPHD_REQUIRES(changes_mutex_) GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
+    return store_ != nullptr;
+  }
+  // Returns the store without a lock, for callers who have found a share, or opened the store:
+  // store_ was set before and never changes again.
+  Store& opened_store() const GRAPHD_NO_THREAD_SAFETY_ANALYSIS { return *store_; }
 
   const ShareLayout layout_;
   const Options options_;
 
-  // Serialises changes that are stored on the disk. It is taken before mutex_, and is held while
-  // they are written.
-  std::mutex changes_mutex_;
-  // Guards the members below. Never held while waiting for the disk.
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::unique_ptr<Store> store_;  // set once, while changes_mutex_ is held, too
-  ShareSet shares_;
-  JobLeases leases_;
-  bool stopping_ = false;
+  // Serialises changes that are stored on the disk, and is held while they are written.
+  Mutex changes_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  mutable Mutex mutex_;  // never held while waiting for the disk
+  CondVar wake_;
+  // Set once, while changes_mutex_ is held, too.
+  std::unique_ptr<Store> store_ GRAPHD_GUARDED_BY(mutex_);
+  ShareSet shares_ GRAPHD_GUARDED_BY(mutex_);
+  JobLeases leases_ GRAPHD_GUARDED_BY(mutex_);
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::thread sweeper_;
 };
 

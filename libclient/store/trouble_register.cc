@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/trouble_register.h"
 
-#include <mutex>
 #include <optional>
 
 namespace graphd::store {
@@ -14,12 +13,12 @@ std::string TroubleKey(uint32_t table) { return "trouble/" + std::to_string(tabl
 void TroubleRegister::Load(uint32_t table) {
   const std::optional<std::string> why = db_.GetText(TroubleKey(table));
   if (!why) return;
-  std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   by_table_[table] = *why;
 }
 
 std::string TroubleRegister::Find(uint32_t table) const {
-  std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const auto found = by_table_.find(table);
   return found == by_table_.end() ? "" : found->second;
 }
@@ -30,7 +29,7 @@ void TroubleRegister::Set(uint32_t table, const std::string& why) {
   } else {
     db_.PutText(TroubleKey(table), why);
   }
-  std::unique_lock lock(mutex_);
+  const WriterLock lock(mutex_);
   if (why.empty()) {
     by_table_.erase(table);
   } else {

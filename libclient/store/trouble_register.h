@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <shared_mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "store/rows/page_db.h"
 
 namespace graphd::store {
@@ -25,8 +25,8 @@ class TroubleRegister {
 
  private:
   PageDb& db_;
-  mutable std::shared_mutex mutex_;  // guards by_table_; no other lock is taken while it is held
-  std::map<uint32_t, std::string> by_table_;
+  mutable SharedMutex mutex_;  // no other lock is taken while it is held
+  std::map<uint32_t, std::string> by_table_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd::store

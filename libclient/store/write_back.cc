@@ -19,10 +19,10 @@ constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // bytes of pages that are 
 
 WriteBack::Exclusive::Exclusive(WriteBack& write_back) : write_back_(write_back) {
   {
-    std::lock_guard lock(write_back_.mutex_);
+    const MutexLock lock(write_back_.mutex_);
     write_back_.full_speed_calls_++;
   }
-  write_back_.wake_.notify_all();
+  write_back_.wake_.NotifyAll();
   write_back_.cycle_mutex_.lock();
 }
 
@@ -41,15 +41,17 @@ void WriteBack::Start() {
 
 void WriteBack::RequestStop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
-void WriteBack::RunCycle() { Exclusive(*this).WriteAll(); }
+void WriteBack::RunCycle() {
+  const Exclusive exclusive(*this);
+  WriteAll();
+}
 
-// The caller holds cycle_mutex_.
 void WriteBack::WriteAll() {
   StoreState state;
   state.lsn = pipeline_->Snapshot(&state.clients);
@@ -63,7 +65,6 @@ void WriteBack::WriteAll() {
   pipeline_->TruncateLog(state.lsn);
 }
 
-// The caller holds cycle_mutex_.
 void WriteBack::WriteTable(Table& table) {
   const uint64_t batch =
       memory_.bounded() ? std::min(kBatchBytes, options_.memory_bytes / 64) : kBatchBytes;
@@ -100,11 +101,16 @@ void WriteBack::WriteTable(Table& table) {
     }
     const std::chrono::duration<double> due(static_cast<double>(written) /
                                             static_cast<double>(options_.write_back_rate));
-    std::unique_lock lock(mutex_);
-    wake_.wait_until(lock, begin + std::chrono::duration_cast<std::chrono::nanoseconds>(due),
-                     [this] { return stopping_ || full_speed_calls_ > 0 || clean_requested_; });
+    const auto next = begin + std::chrono::duration_cast<std::chrono::nanoseconds>(due);
+    const MutexLock lock(mutex_);
+    while (!stopping_ && full_speed_calls_ == 0 && !clean_requested_ &&
+           wake_.WaitUntil(mutex_, next)) {
+    }
   }
 }
+
+// Returns whether a cycle begins before its time. After a cycle that failed, the next one waits.
+bool WriteBack::StartsEarly() const { return log_half_full_ && trouble_.empty(); }
 
 void WriteBack::Run() {
   using SteadyClock = std::chrono::steady_clock;
@@ -113,31 +119,30 @@ void WriteBack::Run() {
                                     : arena_ != nullptr              ? kSecondsWithPersistentArena
                                                                      : kSeconds));
   auto next = SteadyClock::now() + pause;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    // After a cycle that failed, the next one waits for its time.
-    const auto early = [this] { return log_half_full_ && trouble_.empty(); };
-    wake_.wait_until(lock, next, [&] { return stopping_ || clean_requested_ || early(); });
+    while (!stopping_ && !clean_requested_ && !StartsEarly() && wake_.WaitUntil(mutex_, next)) {
+    }
     if (stopping_) return;
-    if (!early() && SteadyClock::now() < next) {
+    if (!StartsEarly() && SteadyClock::now() < next) {
       clean_requested_ = false;
-      lock.unlock();
+      lock.Unlock();
       Clean();
-      lock.lock();
+      lock.Lock();
       continue;
     }
-    lock.unlock();
+    lock.Unlock();
     log_half_full_ = false;  // pushes during this cycle may require another one
     std::string trouble;
     try {
-      std::lock_guard cycle(cycle_mutex_);
+      const MutexLock cycle(cycle_mutex_);
       WriteAll();
     } catch (const Error& error) {
       trouble = error.what();
     }
     SetTrouble(trouble);
     next = SteadyClock::now() + pause;
-    lock.lock();
+    lock.Lock();
   }
 }
 
@@ -145,19 +150,19 @@ void WriteBack::Run() {
 void WriteBack::RequestCycle() {
   if (log_half_full_) return;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     log_half_full_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 void WriteBack::RequestClean() {
   if (pipeline_ == nullptr) return Clean();  // the store is being recovered
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     clean_requested_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 // Writes changed pages so that they can be evicted, without the flush that ends a cycle.
@@ -173,13 +178,13 @@ void WriteBack::Clean() {
 }
 
 std::string WriteBack::trouble() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return trouble_;
 }
 
 // Logs each change once, not for every read that waits for memory.
 void WriteBack::SetTrouble(const std::string& why) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (why == trouble_) return;
   trouble_ = why;
   if (why.empty()) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "store/log/pipeline.h"
 #include "store/persistent_arena.h"
 #include "store/rows/memory_budget.h"
@@ -38,15 +37,16 @@ class WriteBack {
 
   // Keeps cycles from running while one exists. The constructor waits for the cycle under way,
   // which goes on at full speed.
-  class Exclusive {
+  class GRAPHD_SCOPED_CAPABILITY Exclusive {
    public:
-    explicit Exclusive(WriteBack& write_back);
-    ~Exclusive();
+    explicit Exclusive(WriteBack& write_back) GRAPHD_ACQUIRE(write_back.cycle_mutex_);
+    ~Exclusive() GRAPHD_RELEASE();
     Exclusive(const Exclusive&) = delete;
     Exclusive& operator=(const Exclusive&) = delete;
 
-    // Does the work of a cycle. Throws as RunCycle.
-    void WriteAll() const { write_back_.WriteAll(); }
+    // Does the work of a cycle. Throws as RunCycle. The constructor has locked cycle_mutex_, which
+    // can't be seen here.
+    void WriteAll() const GRAPHD_NO_THREAD_SAFETY_ANALYSIS { write_back_.WriteAll(); }
 
    private:
     WriteBack& write_back_;
@@ -66,10 +66,11 @@ class WriteBack {
   std::string trouble() const;
 
  private:
-  void WriteAll();
-  void WriteTable(Table& table);
+  void WriteAll() GRAPHD_REQUIRES(cycle_mutex_);
+  void WriteTable(Table& table) GRAPHD_REQUIRES(cycle_mutex_);
   void Run();
   void Clean();
+  bool StartsEarly() const GRAPHD_REQUIRES(mutex_);
   void SetTrouble(const std::string& why);
 
   const StoreOptions& options_;
@@ -79,14 +80,15 @@ class WriteBack {
   PersistentArena* const arena_;
   Pipeline* pipeline_ = nullptr;
 
-  std::mutex cycle_mutex_;                 // held for the whole of a cycle
-  std::atomic<int> full_speed_calls_ = 0;  // calls that wait for cycles at full speed
-  mutable std::mutex mutex_;               // guards the members below, and waits on wake_
-  std::condition_variable wake_;
+  Mutex cycle_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);  // held for the whole of a cycle
+  // It is held when a condition of wake_ becomes true, also an atomic one.
+  mutable Mutex mutex_;
+  CondVar wake_;
+  std::atomic<int> full_speed_calls_ = 0;      // calls that wait for cycles at full speed
   std::atomic<bool> clean_requested_ = false;  // pages must be written back to be evicted
   std::atomic<bool> log_half_full_ = false;    // a cycle should begin, to truncate the log
-  bool stopping_ = false;
-  std::string trouble_;
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
+  std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -12,14 +12,14 @@ CheckpointCatalog::CheckpointCatalog(std::string root, std::string own)
 }
 
 CheckpointSet& CheckpointCatalog::own() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::shared_ptr<CheckpointSet>& set = sets_[own_];
   if (!set) set = std::make_shared<CheckpointSet>(root_ + "/" + own_);
   return *set;
 }
 
 std::vector<std::shared_ptr<CheckpointSet>> CheckpointCatalog::All() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(root_, none)) {
     const std::string name = entry.path().filename();

@@ -2,10 +2,10 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/checkpoint/set.h"
 
 // The checkpoints that one server can reach on its machine: its own set, and the sets of servers of
@@ -26,8 +26,8 @@ class CheckpointCatalog {
 
  private:
   const std::string root_, own_;
-  std::mutex mutex_;  // guards sets_
-  std::map<std::string, std::shared_ptr<CheckpointSet>> sets_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<CheckpointSet>> sets_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd::store

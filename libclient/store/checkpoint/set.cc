@@ -96,7 +96,7 @@ CheckpointSet::Making::Making(CheckpointSet& set, std::string name, std::string 
 
 CheckpointSet::Making::~Making() {
   if (!committed_) RemoveAll(directory_);
-  std::lock_guard lock(set_.mutex_);
+  const MutexLock lock(set_.mutex_);
   set_.making_.erase(name_);
 }
 
@@ -151,7 +151,7 @@ std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& n
                                                             const std::string& id) {
   CheckCheckpointName(name);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (FileExists(PathOf(name))) {
       Throw(ErrorCode::kExists, "there is a checkpoint '", name,
             "' already; choose another name, or delete it");
@@ -217,7 +217,7 @@ std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& n
   // The id is part of the key, because another process may have replaced the checkpoint.
   const std::string key = StrCat(name, "\n", ReadTextFile(StrCat(PathOf(name), "/", kIdFile)));
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::find_if(open_.begin(), open_.end(),
                                     [&](const auto& each) { return each.first == key; });
     if (found != open_.end()) {
@@ -228,7 +228,7 @@ std::shared_ptr<const CheckpointReader> CheckpointSet::Open(const std::string& n
   // Verification may take long, so the lock is not held meanwhile.
   CheckpointChecksums(PathOf(name)).VerifyAll(kDataDirectory);
   auto reader = std::make_shared<CheckpointReader>(PathOf(name) + "/data");
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   open_.emplace_front(key, reader);
   if (open_.size() > kKeptOpen) open_.pop_back();
   return reader;
@@ -257,7 +257,7 @@ bool CheckpointSet::HasFile(const std::string& name, const std::string& file) co
 }
 
 void CheckpointSet::Delete(const std::string& name) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CheckThere(name);
   open_.remove_if([&](const auto& each) { return each.first.starts_with(name + "\n"); });
   const std::string deleted = PathOf(kDeleted + name);

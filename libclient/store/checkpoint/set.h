@@ -4,13 +4,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "store/checkpoint/reader.h"
 
 // The checkpoints on one machine: a directory with one directory for each,
@@ -115,10 +115,11 @@ class CheckpointSet {
   std::vector<std::string> Names() const;
 
   const std::string root_;
-  std::mutex mutex_;  // guards the members below
-  std::set<std::string> making_;
+  Mutex mutex_;
+  std::set<std::string> making_ GRAPHD_GUARDED_BY(mutex_);
   // The checkpoints opened last; opening one takes a while.
-  std::list<std::pair<std::string, std::shared_ptr<const CheckpointReader>>> open_;
+  std::list<std::pair<std::string, std::shared_ptr<const CheckpointReader>>> open_
+      GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd::store

@@ -32,11 +32,11 @@ Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable
 
 void Pipeline::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  work_.notify_all();
-  logging_.notify_all();
+  work_.NotifyAll();
+  logging_.NotifyAll();
 }
 
 Pipeline::~Pipeline() {
@@ -69,14 +69,14 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   auto pending = std::make_shared<PendingPush>(PendingPush{std::move(table), push, std::move(done),
                                                            std::move(order), std::move(pins),
                                                            /*ordered=*/!log_first()});
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // This includes a push that is sent again: it was accepted, but perhaps not logged.
   if (!failed_.empty()) CheckAccepts(push);
   if (const auto* known = clients_.Find(push.client);
       known != nullptr && push.sequence <= known->sequence) {
     // Its exact sequence number is no longer known; that of the client's last push is not smaller.
     waiters_.push_back({known->lsn, std::move(pending->done)});
-    Finish(lock);
+    Finish();
     return;
   }
   CheckAccepts(push);
@@ -87,18 +87,18 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   pending_.push_back(pending);
   if (log_ != nullptr) to_log_.push_back(pending);
   to_dispatch_.push_back(pending);
-  logging_.notify_one();
+  logging_.NotifyOne();
   if (!pending->ordered) {
-    lock.unlock();
+    lock.Unlock();
     pending->order.Sort(push.rows, num_rows);
-    lock.lock();
+    lock.Lock();
     pending->ordered = true;
   }
   DispatchInOrder();
-  if (pending->lanes_left == 0) Finish(lock);
+  if (pending->lanes_left == 0) Finish();
 }
 
-// Dispatches pushes that are ready, in the order of sequence numbers. The caller holds mutex_.
+// Dispatches pushes that are ready, in the order of sequence numbers.
 void Pipeline::DispatchInOrder() {
   while (!to_dispatch_.empty()) {
     PendingPush& next = *to_dispatch_.front();
@@ -109,20 +109,20 @@ void Pipeline::DispatchInOrder() {
   }
 }
 
-// Adds the push to the lanes of its pages. The caller holds mutex_.
+// Adds the push to the lanes of its pages.
 void Pipeline::Dispatch(const std::shared_ptr<PendingPush>& pending) {
   for (size_t lane = 0; lane < kLanes; lane++) {
     if (pending->order.lane(lane).empty()) continue;
     lanes_[lane].pushes.push_back(pending);
     pending->lanes_left++;
   }
-  work_.notify_all();
+  work_.NotifyAll();
 }
 
 void Pipeline::Work(size_t thread) {
   Table::Scratch scratch;
   scratch.undo_log = options_.undo_log(thread);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
     size_t lane = 0;
     uint64_t oldest = UINT64_MAX;
@@ -135,34 +135,34 @@ void Pipeline::Work(size_t thread) {
       }
     }
     if (oldest == UINT64_MAX) {
-      if (RunPiece(lock)) continue;
+      if (RunPiece()) continue;
       if (stopping_ && pending_.empty()) return;
-      work_.wait(lock);
+      work_.Wait(mutex_);
       continue;
     }
     const std::shared_ptr<PendingPush> pending = lanes_[lane].pushes.front();
     lanes_[lane].pushes.pop_front();
     lanes_[lane].busy = true;
-    lock.unlock();
+    lock.Unlock();
     pending->table->Apply(pending->push, pending->order.lane(lane), scratch);
-    lock.lock();
+    lock.Lock();
     lanes_[lane].busy = false;
-    if (!lanes_[lane].pushes.empty()) work_.notify_one();
+    if (!lanes_[lane].pushes.empty()) work_.NotifyOne();
     if (--pending->lanes_left == 0) {
       pending->pins.Release();
-      Finish(lock);
+      Finish();
     }
   }
 }
 
 void Pipeline::WriteLog() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::shared_ptr<PendingPush>> pushes;
   std::vector<const Push*> batch;
   for (;;) {
     while (to_log_.empty()) {
       if (stopping_) return;
-      logging_.wait(lock);
+      logging_.Wait(mutex_);
     }
     pushes.clear();
     batch.clear();
@@ -172,17 +172,17 @@ void Pipeline::WriteLog() {
       batch.push_back(&pushes.back()->push);
       bytes += BytesOf(*batch.back());
     }
-    const bool written = AppendOrWait(batch, lock);
+    const bool written = AppendOrWait(batch);
     for (const auto& pending : pushes) {
       pending->logged = true;
       if (!written) pending->error = std::make_unique<Error>(NotLogged());
     }
     DispatchInOrder();
-    Finish(lock);
+    Finish();
     if (log_first() && log_bytes_ > options_.trim_bytes) {
-      lock.unlock();
+      lock.Unlock();
       TrimLog();
-      lock.lock();
+      lock.Lock();
     }
   }
 }
@@ -192,37 +192,39 @@ void Pipeline::WriteLog() {
 void Pipeline::RunShared(size_t count, const std::function<void(size_t)>& run) {
   if (count == 1) run(0);
   if (count <= 1) return;
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   shared_work_ = {&run, count, 0, count};
-  work_.notify_one();
-  while (RunPiece(lock)) {
+  work_.NotifyOne();
+  while (RunPiece()) {
   }
-  shared_work_done_.wait(lock, [this] { return shared_work_.left == 0; });
+  while (shared_work_.left != 0) shared_work_done_.Wait(mutex_);
 }
 
 // Runs one piece of shared work, with the lock released. Returns false if there is none.
-bool Pipeline::RunPiece(std::unique_lock<std::mutex>& lock) {
+bool Pipeline::RunPiece() {
   if (shared_work_.next == shared_work_.count) return false;
   const size_t piece = shared_work_.next++;
-  lock.unlock();
-  (*shared_work_.run)(piece);
-  lock.lock();
-  if (--shared_work_.left == 0) shared_work_done_.notify_one();
+  const auto& run = *shared_work_.run;
+  {
+    const MutexUnlock unlocked(mutex_);
+    run(piece);
+  }
+  if (--shared_work_.left == 0) shared_work_done_.NotifyOne();
   return true;
 }
 
 void Pipeline::TrimLog() {
   StoreState state;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     state.lsn = done_lsn_;
   }
   {
-    std::lock_guard log_lock(log_mutex_);
+    const MutexLock log_lock(log_mutex_);
     if (!log_->CanTruncate(state.lsn)) return;
   }
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     state.lsn = done_lsn_;
     state.clients = done_clients_.all();
   }
@@ -239,24 +241,25 @@ void Pipeline::TrimLog() {
 
 // Writes the batch to the log, with the lock released. While the disk is full, it waits for space.
 // Returns false if the batch can't be written at all.
-bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock) {
+bool Pipeline::AppendOrWait(std::vector<const Push*>& batch) {
   while (failed_.empty()) {
-    lock.unlock();
     std::unique_ptr<Error> error;
     uint64_t bytes = 0;
     {
-      std::lock_guard log_lock(log_mutex_);
-      try {
-        log_->Append(batch, [this](size_t count, const std::function<void(size_t)>& run) {
-          RunShared(count, run);
-        });
-      } catch (const Error& why) {
-        error = std::make_unique<Error>(why);
+      const MutexUnlock unlocked(mutex_);
+      {
+        const MutexLock log_lock(log_mutex_);
+        try {
+          log_->Append(batch, [this](size_t count, const std::function<void(size_t)>& run) {
+            RunShared(count, run);
+          });
+        } catch (const Error& why) {
+          error = std::make_unique<Error>(why);
+        }
+        bytes = log_->bytes();
       }
-      bytes = log_->bytes();
+      if (bytes > options_.max_log_bytes / 2) options_.log_half_full();
     }
-    if (bytes > options_.max_log_bytes / 2) options_.log_half_full();
-    lock.lock();
     log_bytes_ = bytes;
     if (error == nullptr) {
       if (!waiting_for_.empty()) LogInfo("the push log can be written again");
@@ -266,8 +269,10 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<st
     if (error->code() == ErrorCode::kOverloaded && !stopping_) {
       if (waiting_for_.empty()) LogError("pushes wait: ", error->what());
       waiting_for_ = error->what();
-      done_.notify_all();
-      logging_.wait_for(lock, kRetryInterval, [this] { return stopping_; });
+      done_.NotifyAll();
+      const auto retry = std::chrono::steady_clock::now() + kRetryInterval;
+      while (!stopping_ && logging_.WaitUntil(mutex_, retry)) {
+      }
     } else {
       failed_ = error->what();
       LogError("nothing can be written any more: ", failed_);
@@ -281,7 +286,7 @@ Error Pipeline::NotLogged() const {
 }
 
 // Calls Done of the pushes that are done, in order, with the lock released.
-void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
+void Pipeline::Finish() {
   std::vector<std::shared_ptr<PendingPush>> pushes;
   std::vector<Done> repeated;
   while (!pending_.empty() && IsDone(*pending_.front())) {
@@ -292,36 +297,36 @@ void Pipeline::Finish(std::unique_lock<std::mutex>& lock) {
     pushes.push_back(std::move(pending_.front()));
     pending_.pop_front();
   }
-  const auto waits = std::stable_partition(waiters_.begin(), waiters_.end(),
-                                           [this](const Waiter& w) { return w.lsn <= done_lsn_; });
+  const auto waits = std::stable_partition(
+      waiters_.begin(), waiters_.end(),
+      [done_lsn = done_lsn_](const Waiter& waiter) { return waiter.lsn <= done_lsn; });
   for (auto it = waiters_.begin(); it != waits; ++it) repeated.push_back(std::move(it->done));
   waiters_.erase(waiters_.begin(), waits);
-  if (!pushes.empty()) done_.notify_all();
-  if (stopping_ && pending_.empty()) work_.notify_all();
+  if (!pushes.empty()) done_.NotifyAll();
+  if (stopping_ && pending_.empty()) work_.NotifyAll();
   if (pushes.empty() && repeated.empty()) return;
   std::unique_ptr<Error> lost;
   if (!failed_.empty()) lost = std::make_unique<Error>(NotLogged());
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   for (const auto& pending : pushes) pending->done(pending->error.get());
   for (const Done& done : repeated) done(lost.get());
-  lock.lock();
 }
 
 uint64_t Pipeline::LastSequence(const ClientId& client) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto* known = clients_.Find(client);
   return known == nullptr ? 0 : known->sequence;
 }
 
 uint64_t Pipeline::Snapshot(ClientTable::Entries* clients) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (clients != nullptr) *clients = clients_.all();
   return last_lsn_;
 }
 
 void Pipeline::WaitDone(uint64_t lsn) const {
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return done_lsn_ >= lsn || !waiting_for_.empty(); });
+  const MutexLock lock(mutex_);
+  while (done_lsn_ < lsn && waiting_for_.empty()) done_.Wait(mutex_);
   if (!failed_.empty()) Throw(ErrorCode::kIo, failed_);
   if (done_lsn_ < lsn) Throw(ErrorCode::kOverloaded, waiting_for_);
 }
@@ -330,21 +335,21 @@ void Pipeline::TruncateLog(uint64_t lsn) {
   if (log_ == nullptr) return;
   uint64_t bytes = 0;
   {
-    std::lock_guard log_lock(log_mutex_);
+    const MutexLock log_lock(log_mutex_);
     log_->TruncateThrough(lsn);
     bytes = log_->bytes();
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   log_bytes_ = bytes;
 }
 
 uint64_t Pipeline::log_bytes() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return log_bytes_;
 }
 
 std::string Pipeline::trouble() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failed_.empty() ? waiting_for_ : failed_;
 }
 

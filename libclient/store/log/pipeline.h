@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/log/client_table.h"
 #include "store/log/push_log.h"
 #include "store/log/store_state.h"
@@ -117,35 +116,39 @@ class Pipeline {
     return pending.logged && pending.dispatched && pending.lanes_left == 0;
   }
   bool log_first() const noexcept { return options_.save_state != nullptr; }
-  void DispatchInOrder();
-  void Dispatch(const std::shared_ptr<PendingPush>& pending);
+  void DispatchInOrder() GRAPHD_REQUIRES(mutex_);
+  void Dispatch(const std::shared_ptr<PendingPush>& pending) GRAPHD_REQUIRES(mutex_);
   void RunShared(size_t count, const std::function<void(size_t)>& run);
-  bool RunPiece(std::unique_lock<std::mutex>& lock);
+  bool RunPiece() GRAPHD_REQUIRES(mutex_);
   void Work(size_t thread);
   void TrimLog();
   void WriteLog();
-  bool AppendOrWait(std::vector<const Push*>& batch, std::unique_lock<std::mutex>& lock);
-  void Finish(std::unique_lock<std::mutex>& lock);
-  void CheckAccepts(const Push& push) const;
-  Error NotLogged() const;
+  bool AppendOrWait(std::vector<const Push*>& batch) GRAPHD_REQUIRES(mutex_);
+  void Finish() GRAPHD_REQUIRES(mutex_);
+  void CheckAccepts(const Push& push) const GRAPHD_REQUIRES(mutex_);
+  Error NotLogged() const GRAPHD_REQUIRES(mutex_);
 
-  PushLog* const log_;  // null if pushes are not logged
+  PushLog* const log_ GRAPHD_PT_GUARDED_BY(log_mutex_);  // null if pushes are not logged
   const Options options_;
-  mutable std::mutex log_mutex_;  // guards *log_; taken before mutex_
-
-  mutable std::mutex mutex_;  // guards the members below
-  mutable std::condition_variable work_, logging_, done_, shared_work_done_;
-  std::deque<std::shared_ptr<PendingPush>> pending_;  // pushes done_lsn_ + 1 ... last_lsn_
-  std::deque<std::shared_ptr<PendingPush>> to_log_, to_dispatch_;
-  SharedWork shared_work_;  // the record that is being written
-  std::deque<Waiter> waiters_;
-  Lane lanes_[kLanes];
-  ClientTable clients_;       // state after last_lsn_
-  ClientTable done_clients_;  // state after done_lsn_, with a PersistentArena
-  uint64_t last_lsn_ = 0, done_lsn_ = 0;
-  uint64_t pending_bytes_ = 0, log_bytes_ = 0;
-  bool stopping_ = false;
-  std::string waiting_for_, failed_;
+  mutable Mutex log_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  mutable Mutex mutex_;
+  mutable CondVar work_, logging_, done_, shared_work_done_;
+  // Pushes done_lsn_ + 1 ... last_lsn_.
+  std::deque<std::shared_ptr<PendingPush>> pending_ GRAPHD_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<PendingPush>> to_log_ GRAPHD_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<PendingPush>> to_dispatch_ GRAPHD_GUARDED_BY(mutex_);
+  SharedWork shared_work_ GRAPHD_GUARDED_BY(mutex_);  // the record that is being written
+  std::deque<Waiter> waiters_ GRAPHD_GUARDED_BY(mutex_);
+  Lane lanes_[kLanes] GRAPHD_GUARDED_BY(mutex_);
+  ClientTable clients_ GRAPHD_GUARDED_BY(mutex_);  // state after last_lsn_
+  // State after done_lsn_, with a PersistentArena.
+  ClientTable done_clients_ GRAPHD_GUARDED_BY(mutex_);
+  uint64_t last_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t done_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t pending_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t log_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
+  std::string waiting_for_ GRAPHD_GUARDED_BY(mutex_), failed_ GRAPHD_GUARDED_BY(mutex_);
   std::string trim_trouble_;  // reason of the last failed truncation; the log's thread only
   std::vector<std::thread> threads_;
 };

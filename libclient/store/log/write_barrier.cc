@@ -17,7 +17,7 @@ uint64_t WaitingBytes(const Push& push) {
 void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done) {
   const uint64_t bytes = WaitingBytes(push);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) {
       if (waiting_bytes_ > 0 && waiting_bytes_ + bytes > max_bytes_) {
         Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(waiting_bytes_),
@@ -31,8 +31,8 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
   }
   // The lock is not held, because Submit may read from the disk, and call `done`.
   const auto leave = [this](void*) {
-    std::lock_guard lock(mutex_);
-    if (--submitting_ == 0) idle_.notify_all();
+    const MutexLock lock(mutex_);
+    if (--submitting_ == 0) idle_.NotifyAll();
   };
   const std::unique_ptr<void, decltype(leave)> guard(this, leave);
   pipeline_.Submit(std::move(table), push, std::move(done));
@@ -40,12 +40,12 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
 
 void WriteBarrier::Close() {
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) {
       Throw(ErrorCode::kOverloaded, "another checkpoint is being taken; try again");
     }
     closed_ = true;
-    idle_.wait(lock, [this] { return submitting_ == 0; });
+    while (submitting_ != 0) idle_.Wait(mutex_);
   }
   try {
     pipeline_.WaitDone(pipeline_.Snapshot(nullptr));
@@ -61,7 +61,7 @@ void WriteBarrier::Open() {
   for (;;) {
     Waiting next;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (waiting_.empty()) {
         closed_ = false;
         return;
@@ -83,8 +83,11 @@ WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseco
   barrier_.Close();
   timer_ = std::thread([this] {
     {
-      std::unique_lock lock(mutex_);
-      expired_ = !wake_.wait_for(lock, limit_, [this] { return released_; });
+      const auto end = std::chrono::steady_clock::now() + limit_;
+      const MutexLock lock(mutex_);
+      while (!released_ && wake_.WaitUntil(mutex_, end)) {
+      }
+      expired_ = !released_;
       if (expired_) {
         LogError("pushes were held for ", limit_.count() / 1000,
                  " s by a checkpoint that was not finished; they continue without it");
@@ -96,15 +99,15 @@ WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseco
 
 WriteBarrierHold::~WriteBarrierHold() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     released_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   timer_.join();
 }
 
 void WriteBarrierHold::CheckHeld() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (expired_) {
     Throw(ErrorCode::kDeadline, "the checkpoint took longer than the ", limit_.count() / 1000,
           " s for which pushes may be held; try again when the disks have less to do");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "store/log/pipeline.h"
 
 // Lets pushes pass to a pipeline, or makes them wait in order, up to a bound, while a checkpoint is
@@ -42,12 +41,13 @@ class WriteBarrier {
 
   Pipeline& pipeline_;
   const uint64_t max_bytes_;
-  std::mutex mutex_;  // guards the members below; not held during calls of the pipeline
-  std::condition_variable idle_;
-  bool closed_ = false;
-  uint64_t submitting_ = 0;  // calls of Pipeline::Submit that have not returned
-  uint64_t waiting_bytes_ = 0;
-  std::deque<Waiting> waiting_;
+  Mutex mutex_;  // not held during calls of the pipeline
+  CondVar idle_;
+  bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
+  // Calls of Pipeline::Submit that have not returned.
+  uint64_t submitting_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t waiting_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  std::deque<Waiting> waiting_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 // Keeps a barrier closed while it lives, but no longer than `limit`: a checkpoint that makes no
@@ -66,9 +66,10 @@ class WriteBarrierHold {
  private:
   WriteBarrier& barrier_;
   const std::chrono::milliseconds limit_;
-  mutable std::mutex mutex_;  // guards released_ and expired_
-  std::condition_variable wake_;
-  bool released_ = false, expired_ = false;
+  mutable Mutex mutex_;
+  CondVar wake_;
+  bool released_ GRAPHD_GUARDED_BY(mutex_) = false;
+  bool expired_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::thread timer_;
 };
 

@@ -140,11 +140,12 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   }
   shape_.state_floats = state_floats;
   states_ = std::move(states);
-  std::lock_guard lock(blocks_mutex_);
+  const MutexLock lock(blocks_mutex_);
   state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
   CountStates();
   uint64_t taken = 0;
   EachResident([&](uint64_t page) {
+    blocks_mutex_.AssumeHeld();
     const Range range = StatesOf(page, state_floats);
     taken += state_blocks_.Add(range.begin, range.end, [](uint64_t, uint64_t) {});
     Count({}, range);
@@ -211,9 +212,12 @@ void Arena::PunchHole(uint64_t begin, uint64_t bytes) noexcept {
 
 // Counts a page that is in memory now.
 void Arena::Count(const Range& values, const Range& states) {
-  full_values_.Add(values.begin, values.end,
-                   [this](uint64_t at) { to_collapse_.push_back(values_ + at); });
+  full_values_.Add(values.begin, values.end, [this](uint64_t at) {
+    blocks_mutex_.AssumeHeld();
+    to_collapse_.push_back(values_ + at);
+  });
   full_states_.Add(states.begin, states.end, [this](uint64_t at) {
+    blocks_mutex_.AssumeHeld();
     to_collapse_.push_back(reinterpret_cast<std::byte*>(states_.floats.data()) + at);
   });
 }
@@ -221,7 +225,7 @@ void Arena::Count(const Range& values, const Range& states) {
 bool Arena::CollapseOnePage() {
   std::byte* page = nullptr;
   {
-    std::lock_guard lock(blocks_mutex_);
+    const MutexLock lock(blocks_mutex_);
     if (to_collapse_.empty()) return false;
     page = to_collapse_.back();
     to_collapse_.pop_back();
@@ -232,7 +236,7 @@ bool Arena::CollapseOnePage() {
 
 uint64_t Arena::Reserve(uint64_t page) {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-  std::lock_guard lock(blocks_mutex_);
+  const MutexLock lock(blocks_mutex_);
   uint64_t taken = 0;
   bool states_added = false;
   try {
@@ -262,7 +266,7 @@ uint64_t Arena::TakeOver(uint64_t page) noexcept {
   // Counts as a change, because a reader may have begun before.
   Unlock(page, word);
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-  std::lock_guard lock(blocks_mutex_);
+  const MutexLock lock(blocks_mutex_);
   const auto nothing = [](uint64_t, uint64_t) {};
   Count(values, states);
   return value_blocks_.Add(values.begin, values.end, nothing) +
@@ -271,7 +275,7 @@ uint64_t Arena::TakeOver(uint64_t page) noexcept {
 
 uint64_t Arena::Release(uint64_t page) noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-  std::lock_guard lock(blocks_mutex_);
+  const MutexLock lock(blocks_mutex_);
   const uint64_t given = value_blocks_.Remove(
       values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { PunchHole(begin, bytes); });
   return given +

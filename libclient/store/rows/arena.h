@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "base/huge_array.h"
+#include "base/mutex.h"
 #include "store/rows/arena_layout.h"
 #include "store/rows/block_uses.h"
 #include "store/rows/full_pages.h"
@@ -146,8 +146,8 @@ class Arena {
   States OpenStates(size_t state_floats, bool kept) const;
   template <class F>
   void EachResident(const F& f) const;
-  void CountStates();
-  void Count(const Range& values, const Range& states);  // with blocks_mutex_ held
+  void CountStates() GRAPHD_REQUIRES(blocks_mutex_);
+  void Count(const Range& values, const Range& states) GRAPHD_REQUIRES(blocks_mutex_);
 
   Shape shape_;
   const std::string name_;
@@ -158,11 +158,15 @@ class Arena {
   std::byte* values_ = nullptr;
   HugeArray<uint64_t> lsns_;  // by page
   States states_;
-  // Guards the members below, and is held while the memory that they count is allocated or freed.
-  std::mutex blocks_mutex_;
-  BlockUses value_blocks_, state_blocks_;
-  FullPages full_values_{0}, full_states_{0};  // only memory with small pages
-  std::vector<std::byte*> to_collapse_;        // huge pages that are all in memory
+  // It is also held while the memory that the members below count is allocated or freed.
+  Mutex blocks_mutex_;
+  BlockUses value_blocks_ GRAPHD_GUARDED_BY(blocks_mutex_);
+  BlockUses state_blocks_ GRAPHD_GUARDED_BY(blocks_mutex_);
+  // Only memory with small pages.
+  FullPages full_values_ GRAPHD_GUARDED_BY(blocks_mutex_){0};
+  FullPages full_states_ GRAPHD_GUARDED_BY(blocks_mutex_){0};
+  // Huge pages that are all in memory.
+  std::vector<std::byte*> to_collapse_ GRAPHD_GUARDED_BY(blocks_mutex_);
 };
 
 }  // namespace graphd::store

@@ -16,26 +16,30 @@ HugePageCollapser::HugePageCollapser(std::function<std::vector<std::shared_ptr<T
 
 HugePageCollapser::~HugePageCollapser() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   thread_.join();
 }
 
 void HugePageCollapser::Run() {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kCollapseInterval, [this] { return stopping_; })) {
-    lock.unlock();
+  MutexLock lock(mutex_);
+  for (;;) {
+    const auto next = std::chrono::steady_clock::now() + kCollapseInterval;
+    while (!stopping_ && wake_.WaitUntil(mutex_, next)) {
+    }
+    if (stopping_) return;
+    lock.Unlock();
     for (const std::shared_ptr<Table>& table : tables_()) {
       bool more = true;
       while (more) {
         more = table->CollapseOnePage();
-        std::lock_guard stop(mutex_);
+        const MutexLock stop(mutex_);
         more = more && !stopping_;
       }
     }
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/rows/table.h"
 
 namespace graphd::store {
@@ -25,9 +24,9 @@ class HugePageCollapser {
   void Run();
 
   const std::function<std::vector<std::shared_ptr<Table>>()> tables_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

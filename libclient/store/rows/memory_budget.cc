@@ -16,25 +16,25 @@ constexpr auto kPollInterval = std::chrono::milliseconds(20);
 }  // namespace
 
 void MemoryBudget::CleanDone(const Error* error) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failure_ = error == nullptr ? nullptr : std::make_unique<Error>(*error);
   if (error != nullptr) failures_++;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void MemoryBudget::Changed() noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   changes_++;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void MemoryBudget::Add(Evictable* table) {
-  std::lock_guard lock(clock_mutex_);
+  const MutexLock lock(clock_mutex_);
   tables_.push_back(table);
 }
 
 void MemoryBudget::Remove(Evictable* table) {
-  std::lock_guard lock(clock_mutex_);
+  const MutexLock lock(clock_mutex_);
   std::erase(tables_, table);
 }
 
@@ -45,14 +45,14 @@ void MemoryBudget::Allocation::Use(uint64_t bytes) noexcept {
 
 void MemoryBudget::Free(uint64_t bytes) noexcept {
   if (bytes == 0) return;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   used_ -= bytes;
   changes_++;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void MemoryBudget::ForceAllocate(uint64_t bytes) noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   used_ += bytes;
 }
 
@@ -61,7 +61,7 @@ bool MemoryBudget::Fits(uint64_t bytes) const noexcept {
 }
 
 std::optional<MemoryBudget::Allocation> MemoryBudget::TryAllocate(uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (limit_ != 0 && used() + bytes > limit_ - limit_ / 8) return {};
   used_ += bytes;
   return Allocation(this, bytes);
@@ -69,20 +69,22 @@ std::optional<MemoryBudget::Allocation> MemoryBudget::TryAllocate(uint64_t bytes
 
 MemoryBudget::Allocation MemoryBudget::Allocate(uint64_t bytes, const std::string& table) {
   using Clock = std::chrono::steady_clock;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const uint64_t failures = failures_;
   std::optional<uint64_t> asked_at;
   auto deadline = Clock::now() + kTimeout;
   while (!Fits(bytes)) {
     const uint64_t seen = changes_;
-    lock.unlock();
+    lock.Unlock();
     if (!Evict(bytes) && asked_at != seen) {
       asked_at = seen;
       clean_();
     }
-    lock.lock();
-    changed_.wait_for(lock, kPollInterval,
-                      [&] { return changes_ != seen || failures_ != failures || Fits(bytes); });
+    lock.Lock();
+    const auto poll = Clock::now() + kPollInterval;
+    while (changes_ == seen && failures_ == failures && !Fits(bytes) &&
+           changed_.WaitUntil(mutex_, poll)) {
+    }
     if (changes_ != seen) {
       deadline = Clock::now() + kTimeout;
     } else if (failures_ != failures && failure_ != nullptr) {
@@ -101,7 +103,7 @@ MemoryBudget::Allocation MemoryBudget::Allocate(uint64_t bytes, const std::strin
 // Returns whether it freed something. The hand goes round twice at most: the first round clears
 // the reference marks.
 bool MemoryBudget::Evict(uint64_t bytes) {
-  std::lock_guard clock(clock_mutex_);
+  const MutexLock clock(clock_mutex_);
   uint64_t pages = 0, freed = 0, dirty = 0, evicted = 0;
   for (const Evictable* table : tables_) pages += table->evictable_pages();
   // Evict slightly more than is needed, so that not every load of a page needs an eviction.
@@ -128,32 +130,35 @@ void MemoryBudget::Reserve(uint64_t bytes, size_t pages, const std::string& tabl
           " at once, more than all tables may have (", HumanBytes(limit_),
           "); send fewer rows at once, or raise the limit");
   }
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t ticket = next_ticket_++;
   tickets_.insert(ticket);
-  const auto mine = [&] {
+  const auto mine = [&]() GRAPHD_REQUIRES(mutex_) {
     return *tickets_.begin() == ticket && (reserved_ + bytes <= limit_ || reserved_ == 0);
   };
   while (!mine()) {
     const uint64_t seen = changes_;
-    if (!changed_.wait_for(lock, kTimeout, [&] { return changes_ != seen || mine(); })) {
+    const auto deadline = std::chrono::steady_clock::now() + kTimeout;
+    while (changes_ == seen && !mine() && changed_.WaitUntil(mutex_, deadline)) {
+    }
+    if (changes_ == seen && !mine()) {
       tickets_.erase(ticket);
-      changed_.notify_all();
+      changed_.NotifyAll();
       Throw(ErrorCode::kOverloaded, table, ": pushes being applied use all the memory, ",
             HumanBytes(limit_), ", and make no progress; try again");
     }
   }
   tickets_.erase(ticket);
   reserved_ += bytes;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void MemoryBudget::Unreserve(uint64_t bytes) noexcept {
   if (bytes == 0) return;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   reserved_ -= bytes;
   changes_++;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace graphd::store

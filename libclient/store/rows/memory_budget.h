@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "graphd/error.h"
 
 // The memory budget of all tables of a store. Memory is allocated from it before a page is loaded.
@@ -96,19 +95,21 @@ class MemoryBudget {
   const uint64_t limit_;
   std::function<void()> clean_;
 
-  std::mutex clock_mutex_;  // guards tables_ and the clock's hand; taken before mutex_
-  std::vector<Evictable*> tables_;
-  size_t hand_table_ = 0;
-  uint64_t hand_page_ = 0;
+  Mutex clock_mutex_ GRAPHD_ACQUIRED_BEFORE(mutex_);
+  std::vector<Evictable*> tables_ GRAPHD_GUARDED_BY(clock_mutex_);
+  size_t hand_table_ GRAPHD_GUARDED_BY(clock_mutex_) = 0;
+  uint64_t hand_page_ GRAPHD_GUARDED_BY(clock_mutex_) = 0;
 
-  mutable std::mutex mutex_;  // guards the members below; used_ is read without it
-  std::condition_variable changed_;
-  std::atomic<uint64_t> used_ = 0;
-  uint64_t reserved_ = 0;
-  uint64_t changes_ = 0, failures_ = 0;
-  std::unique_ptr<Error> failure_;  // error of the last CleanDone
-  uint64_t next_ticket_ = 0;
-  std::set<uint64_t> tickets_;  // tickets of waiting calls of Reserve
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::atomic<uint64_t> used_ = 0;  // changed while mutex_ is held, and read without it
+  uint64_t reserved_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t changes_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t failures_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<Error> failure_ GRAPHD_GUARDED_BY(mutex_);  // error of the last CleanDone
+  uint64_t next_ticket_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  // Tickets of waiting calls of Reserve.
+  std::set<uint64_t> tickets_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd::store

@@ -56,12 +56,12 @@ Table::~Table() {
 }
 
 std::string Table::attributes() const {
-  std::lock_guard lock(attributes_mutex_);
+  const MutexLock lock(attributes_mutex_);
   return attributes_;
 }
 
 void Table::SetAttributes(const std::string& attributes) {
-  std::lock_guard lock(attributes_mutex_);
+  const MutexLock lock(attributes_mutex_);
   attributes_ = attributes;
 }
 
@@ -70,7 +70,7 @@ Arena::States Table::MakeStates(OptimizerState state) const {
 }
 
 void Table::AdoptStates(OptimizerState state, Arena::States states) {
-  std::unique_lock lock(states_mutex_);
+  const WriterLock lock(states_mutex_);
   const uint64_t taken = arena_.AdoptStates(StateFloats(state, elements_), std::move(states));
   later_spec_ = first_spec_;
   later_spec_.state = state;
@@ -123,7 +123,7 @@ uint64_t Table::LockLoaded(uint64_t page) {
 // Loads the page unless it is in memory. Memory is allocated first, while no lock is held.
 void Table::MakeResident(uint64_t page) {
   MemoryBudget::Allocation memory = memory_.Allocate(MaxBytesOf(page), named_);
-  std::shared_lock states(states_mutex_);
+  const ReaderLock states(states_mutex_);
   const uint64_t word = arena_.Lock(page);
   if ((word & kPageResident) != 0) {
     arena_.UnlockUnchanged(page, word);
@@ -139,7 +139,7 @@ void Table::MakeResident(uint64_t page) {
 }
 
 uint64_t Table::MaxBytesOf(uint64_t page) {
-  std::shared_lock states(states_mutex_);
+  const ReaderLock states(states_mutex_);
   return arena_.MaxBytesOf(page);
 }
 
@@ -193,7 +193,7 @@ uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>&
   db_.EachPage(
       id_,
       [&](uint64_t page, uint64_t lsn, std::span<const std::byte> bytes) {
-        std::shared_lock states(states_mutex_);
+        const ReaderLock states(states_mutex_);
         if (page >= arena_.num_pages() ||
             (bytes.size() != BytesOf(page) &&
              bytes.size() != Index(arena_.rows_of(page)) * row_bytes_)) {
@@ -217,12 +217,13 @@ uint64_t Table::LoadAll(const std::function<void(uint64_t, const std::string&)>&
 void Table::RollBack(const UndoLog& undo) {
   const uint64_t page = undo.page();
   if (page >= arena_.num_pages() || (arena_.word(page).load() & kPageLocked) == 0) return;
-  undo.EachRow(row_bytes_, state_bytes(),
-               [&](int64_t row, const std::byte* value, const std::byte* state) {
-                 if (PageOf(row) != page || row >= first_spec_.rows) return;
-                 arena_.Write(row, value);
-                 if (state_bytes() != 0) std::memcpy(arena_.state(row), state, state_bytes());
-               });
+  const ReaderLock states(states_mutex_);
+  const size_t bytes = state_bytes();
+  undo.EachRow(row_bytes_, bytes, [&](int64_t row, const std::byte* value, const std::byte* state) {
+    if (PageOf(row) != page || row >= first_spec_.rows) return;
+    arena_.Write(row, value);
+    if (bytes != 0) std::memcpy(arena_.state(row), state, bytes);
+  });
   arena_.SetLsn(page, undo.lsn());
 }
 
@@ -275,7 +276,7 @@ Table::Pins Table::Pin(const Push& push, const RowOrder& order) {
   std::vector<uint64_t> pages;
   uint64_t bytes = 0;
   {
-    std::shared_lock states(states_mutex_);
+    const ReaderLock states(states_mutex_);
     for (size_t lane = 0; lane < RowOrder::kLanes; lane++) {
       for (const uint32_t position : order.lane(lane)) {
         const uint64_t page = PageOf(push.rows[position]);
@@ -313,7 +314,7 @@ Table::Outcome Table::Evict(uint64_t page, uint64_t& freed) noexcept {
     referenced_[page].store(0, std::memory_order_relaxed);
     return Outcome::kKept;
   }
-  std::shared_lock states(states_mutex_);
+  const ReaderLock states(states_mutex_);
   uint64_t word = 0;
   if (!arena_.TryLock(page, word)) return Outcome::kKept;
   Outcome outcome = Outcome::kKept;
@@ -333,10 +334,13 @@ Table::Outcome Table::Evict(uint64_t page, uint64_t& freed) noexcept {
 }
 
 void Table::Apply(const Push& push, std::span<const uint32_t> positions, Scratch& scratch) {
-  std::shared_lock states(states_mutex_);
+  const ReaderLock states(states_mutex_);
   scratch.gradient.resize(elements_);
   scratch.row.resize(row_bytes_);
-  WithLines(row_bytes_, [&](auto lines) { ApplyEach<lines>(push, positions, scratch); });
+  WithLines(row_bytes_, [&](auto lines) {
+    states_mutex_.AssumeHeldShared();
+    ApplyEach<lines>(push, positions, scratch);
+  });
 }
 
 template <size_t kLines>
@@ -456,7 +460,7 @@ void Table::Written(uint64_t page) noexcept {
 uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const size_t values = Index(arena_.rows_of(page)) * row_bytes_;
-  std::shared_lock states(states_mutex_);
+  const ReaderLock states(states_mutex_);
   bytes.resize(BytesOf(page));
   const uint64_t word = arena_.Lock(page);
   dirty_[page].store(kWriting, std::memory_order_relaxed);

@@ -4,13 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/rows/arena.h"
 #include "store/rows/memory_budget.h"
 #include "store/rows/page_db.h"
@@ -72,7 +71,7 @@ class Table : public Evictable {
   const Arena& arena() const noexcept { return arena_; }
   // See Arena::CollapseOnePage.
   bool CollapseOnePage() {
-    std::shared_lock states(states_mutex_);
+    const ReaderLock states(states_mutex_);
     return arena_.CollapseOnePage();
   }
 
@@ -143,8 +142,9 @@ class Table : public Evictable {
 
   uint64_t LockLoaded(uint64_t page);
   void MakeResident(uint64_t page);
-  void Load(uint64_t page, MemoryBudget::Allocation& memory);
-  void Reserve(uint64_t page, MemoryBudget::Allocation& memory);
+  void Load(uint64_t page, MemoryBudget::Allocation& memory) GRAPHD_REQUIRES_SHARED(states_mutex_);
+  void Reserve(uint64_t page, MemoryBudget::Allocation& memory)
+      GRAPHD_REQUIRES_SHARED(states_mutex_);
   uint64_t MaxBytesOf(uint64_t page);
   void PinPage(uint64_t page);
   void MarkReferenced(uint64_t page) noexcept {
@@ -152,15 +152,20 @@ class Table : public Evictable {
       referenced_[page].store(1, std::memory_order_relaxed);
     }
   }
-  void FillPage(uint64_t page, std::span<const std::byte> bytes);
+  void FillPage(uint64_t page, std::span<const std::byte> bytes)
+      GRAPHD_REQUIRES_SHARED(states_mutex_);
   template <size_t kLines>  // cache lines of a row (WithLines)
-  void ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch);
-  void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch);
-  void LoadRowAndState(const Push& push, uint32_t position);
+  void ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch)
+      GRAPHD_REQUIRES_SHARED(states_mutex_);
+  void ApplyRow(const Push& push, std::span<const uint32_t> same, Scratch& scratch)
+      GRAPHD_REQUIRES_SHARED(states_mutex_);
+  void LoadRowAndState(const Push& push, uint32_t position) GRAPHD_REQUIRES_SHARED(states_mutex_);
   const float* Gradient(const Push& push, std::span<const uint32_t> same, Scratch& scratch) const;
   void CheckRow(int64_t row) const;
-  size_t state_bytes() const noexcept { return arena_.shape().state_floats * sizeof(float); }
-  size_t BytesOf(uint64_t page) const noexcept;
+  size_t state_bytes() const noexcept GRAPHD_REQUIRES_SHARED(states_mutex_) {
+    return arena_.shape().state_floats * sizeof(float);
+  }
+  size_t BytesOf(uint64_t page) const noexcept GRAPHD_REQUIRES_SHARED(states_mutex_);
 
   const uint32_t id_;
   // The description at the time of opening, and with the state that was added later.
@@ -174,7 +179,7 @@ class Table : public Evictable {
   const size_t elements_, row_bytes_;
   // Held shared while the arena's states are used, and exclusively by AdoptStates. Taken before a
   // page's lock and before the mutexes of arena_ and memory_.
-  std::shared_mutex states_mutex_;
+  SharedMutex states_mutex_;
   Arena arena_;
   std::vector<std::atomic<uint8_t>> dirty_;
   // With a memory budget: how many pushes use a page, and whether this process read or wrote it
@@ -182,8 +187,8 @@ class Table : public Evictable {
   std::vector<std::atomic<uint32_t>> pins_;
   std::vector<std::atomic<uint8_t>> referenced_;
   std::atomic<uint64_t> used_ = 0;
-  mutable std::mutex attributes_mutex_;  // guards attributes_
-  std::string attributes_;
+  mutable Mutex attributes_mutex_;
+  std::string attributes_ GRAPHD_GUARDED_BY(attributes_mutex_);
 };
 
 }  // namespace graphd::store
