@@ -2,11 +2,10 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "graphd/interrupt.h"
 
 // Functions that wait and that the calling thread's InterruptCheck (graphd/interrupt.h) can
@@ -32,15 +31,13 @@ void AwaitFuture(std::future<T>& future) {
   while (future.wait_for(kInterruptPause) != std::future_status::ready) Interruptions::Check();
 }
 
-template <class Predicate>
-void Await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
-           Predicate predicate) {
-  if (!Interruptions::AreChecked()) return changed.wait(lock, predicate);
-  while (!changed.wait_for(lock, kInterruptPause, predicate)) {
-    lock.unlock();
-    Interruptions::Check();
-    lock.lock();
-  }
+// Waits once, as CondVar::Wait; for a loop that tests the condition. The check is called without
+// the mutex.
+inline void AwaitChange(CondVar& changed, Mutex& mutex) GRAPHD_REQUIRES(mutex) {
+  if (!Interruptions::AreChecked()) return changed.Wait(mutex);
+  if (changed.WaitFor(mutex, kInterruptPause)) return;
+  const MutexUnlock unlocked(mutex);
+  Interruptions::Check();
 }
 
 inline void AwaitTime(std::chrono::steady_clock::duration pause) {
@@ -51,15 +48,22 @@ inline void AwaitTime(std::chrono::steady_clock::duration pause) {
   }
 }
 
-// Locks a mutex whose owner may wait for a daemon while holding it.
-inline std::unique_lock<std::mutex> AwaitLock(std::mutex& mutex) {
-  if (!Interruptions::AreChecked()) return std::unique_lock(mutex);
-  std::unique_lock lock(mutex, std::try_to_lock);
-  while (!lock.owns_lock()) {
-    AwaitTime(std::chrono::milliseconds(1));
-    lock.try_lock();
+// A lock of a mutex whose owner may wait for a daemon while holding it.
+class GRAPHD_SCOPED_CAPABILITY InterruptibleLock {
+ public:
+  explicit InterruptibleLock(Mutex& mutex) GRAPHD_ACQUIRE(mutex) : mutex_(mutex) {
+    if (!Interruptions::AreChecked()) {
+      mutex_.lock();
+      return;
+    }
+    while (!mutex_.try_lock()) AwaitTime(std::chrono::milliseconds(1));
   }
-  return lock;
-}
+  ~InterruptibleLock() GRAPHD_RELEASE() { mutex_.unlock(); }
+  InterruptibleLock(const InterruptibleLock&) = delete;
+  InterruptibleLock& operator=(const InterruptibleLock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
 
 }  // namespace graphd

@@ -2,10 +2,10 @@
 #include "graphd/dist_graph.h"
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <tuple>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "client/routing/edge_queries.h"
 #include "client/routing/graph_access.h"
@@ -30,17 +30,17 @@ std::vector<FeatureScheme> SchemesOf(const std::vector<FeatureInfo>& infos) {
 
 // The attached tensors, by (is edge, type, name).
 struct DistGraph::Attached {
-  std::mutex mutex;
-  std::map<std::tuple<bool, int32_t, std::string>, DistTensor> tensors;  // guarded by mutex
+  Mutex mutex;
+  std::map<std::tuple<bool, int32_t, std::string>, DistTensor> tensors GRAPHD_GUARDED_BY(mutex);
 
   std::optional<DistTensor> Find(bool is_edge, int32_t type, const std::string& name) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = tensors.find({is_edge, type, name});
     if (found == tensors.end()) return std::nullopt;
     return found->second;
   }
   void AddNames(bool is_edge, int32_t type, std::vector<std::string>& names) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     for (const auto& [key, tensor] : tensors) {
       if (std::get<0>(key) == is_edge && std::get<1>(key) == type) {
         names.push_back(std::get<2>(key));
@@ -48,7 +48,7 @@ struct DistGraph::Attached {
     }
   }
   void Remove(bool is_edge, int32_t type, const std::string& name) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (tensors.erase({is_edge, type, name}) == 0) {
       Throw(ErrorCode::kNotFound, "no tensor is attached as '", name, "'");
     }
@@ -152,7 +152,7 @@ void DistGraph::Attach(const std::string& name, const DistTensor& tensor) const 
             "' under another name");
     }
   }
-  std::lock_guard lock(attached_->mutex);
+  const MutexLock lock(attached_->mutex);
   attached_->tensors.insert_or_assign({tensor.is_edge(), tensor.type(), name}, tensor);
 }
 void DistGraph::DetachNdata(const std::string& name, NodeTypeId ntype) const {

@@ -68,10 +68,10 @@ DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<Buffer
 
 DaemonLink::~DaemonLink() {
   {
-    std::lock_guard lock(keeping_);
+    const MutexLock lock(keeping_);
     closing_ = true;
   }
-  lost_.notify_all();
+  lost_.NotifyAll();
   const auto drop = [this] { connections_ = nullptr; };
   thread_->Run(drop);  // ends an attempt that is under way
   if (keeper_.joinable()) keeper_.join();
@@ -85,7 +85,7 @@ UniqueFd DaemonLink::Connect(std::chrono::milliseconds patience) const {
 }
 
 AttachInfo DaemonLink::Attach() {
-  std::lock_guard lock(reconnecting_);
+  const MutexLock lock(reconnecting_);
   AttachInfo info = AttachPatiently();
   keeper_ = std::thread([this] { KeepAttached(); });
   return info;
@@ -117,7 +117,7 @@ AttachInfo DaemonLink::AttachPatiently() {
 
 void DaemonLink::ReconnectIfBroken() {
   const auto asked = Clock::now();
-  const auto lock = AwaitLock(reconnecting_);
+  const InterruptibleLock lock(reconnecting_);
   if (!broken_) return;
   // Threads take turns. If another one has failed meanwhile, after waiting until the timeout, this
   // one does not try again.
@@ -140,30 +140,32 @@ void DaemonLink::Lost(DaemonConnections* connections) {
   if (connections != connections_.get()) return;
   connections->lost = true;
   {
-    std::lock_guard lock(keeping_);
+    const MutexLock lock(keeping_);
     broken_ = true;
   }
-  lost_.notify_all();
+  lost_.NotifyAll();
 }
 
 void DaemonLink::KeepAttached() {
   auto pause = kFirstRetry;
-  std::unique_lock lock(keeping_);
+  MutexLock lock(keeping_);
   for (;;) {
-    lost_.wait(lock, [this] { return closing_ || broken_; });
+    while (!closing_ && !broken_) lost_.Wait(keeping_);
     if (closing_) return;
-    lock.unlock();
+    lock.Unlock();
     try {
-      std::lock_guard reconnecting(reconnecting_);  // a call may reconnect, too
+      const MutexLock reconnecting(reconnecting_);  // a call may reconnect, too
       if (broken_) AttachOnce(std::min(options_.timeout, kLongestConnect), options_.timeout);
     } catch (const Error&) {  // the next call fails, and reports it
     }
-    lock.lock();
+    lock.Lock();
     if (!broken_) {
       pause = kFirstRetry;
       continue;
     }
-    lost_.wait_for(lock, pause, [this] { return closing_.load(); });
+    const auto next = std::chrono::steady_clock::now() + pause;
+    while (!closing_ && lost_.WaitUntil(keeping_, next)) {
+    }
     pause = std::min(pause * 2, kLongestRetry);
   }
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "client/link/attach_info.h"
 #include "client/link/rpc_thread.h"
 #include "graphd/initialize.h"
@@ -89,8 +88,9 @@ class DaemonLink {
   Traffic& traffic() noexcept { return *traffic_; }
 
  private:
-  AttachInfo AttachPatiently();
-  AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer);
+  AttachInfo AttachPatiently() GRAPHD_REQUIRES(reconnecting_);
+  AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer)
+      GRAPHD_REQUIRES(reconnecting_);
   AttachInfo AttachTo(UniqueFd small_fd, UniqueFd bulk_fd, std::chrono::milliseconds patience);
   UniqueFd Connect(std::chrono::milliseconds patience) const;
   void Lost(DaemonConnections* connections);  // on the RPC thread
@@ -106,14 +106,16 @@ class DaemonLink {
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};
-  std::mutex reconnecting_;                // one thread at a time attaches
-  std::shared_ptr<const GraphMeta> meta_;  // graph of the first attach; guarded by reconnecting_
-  std::optional<Error> failure_;           // error of the last failed attempt; guarded likewise
-  Clock::time_point failed_;               // when it ended; guarded likewise
+  Mutex reconnecting_;  // one thread at a time attaches
+  // The graph of the first attach.
+  std::shared_ptr<const GraphMeta> meta_ GRAPHD_GUARDED_BY(reconnecting_);
+  // The error of the last failed attempt, and when it ended.
+  std::optional<Error> failure_ GRAPHD_GUARDED_BY(reconnecting_);
+  Clock::time_point failed_ GRAPHD_GUARDED_BY(reconnecting_);
   std::atomic<bool> closing_{false};
-  std::mutex keeping_;            // for waiting
-  std::condition_variable lost_;  // broken_ or closing_ is set
-  std::thread keeper_;            // started by the first Attach
+  Mutex keeping_;       // for waiting
+  CondVar lost_;        // broken_ or closing_ is set
+  std::thread keeper_;  // started by the first Attach
 };
 
 }  // namespace graphd

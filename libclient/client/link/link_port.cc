@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/mutex.h"
 #include "client/link/push_regions.h"
 #include "client/link/row_calls.h"
 #include "client/link/take_descriptor.h"
@@ -265,7 +266,7 @@ class LinkPort final : public TensorPort {
   // Returns the regions of the current session; null if it has none, and payloads travel in
   // messages.
   std::shared_ptr<PushRegions> Regions() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const uint64_t generation = link_->generation();
     if (generation == regions_generation_) return regions_;
     UniqueFd fd;
@@ -291,9 +292,9 @@ class LinkPort final : public TensorPort {
   }
 
   std::shared_ptr<DaemonLink> link_;
-  std::mutex mutex_;  // guards the rest
-  std::shared_ptr<PushRegions> regions_;
-  uint64_t regions_generation_ = 0;
+  Mutex mutex_;
+  std::shared_ptr<PushRegions> regions_ GRAPHD_GUARDED_BY(mutex_);
+  uint64_t regions_generation_ GRAPHD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

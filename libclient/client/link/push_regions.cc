@@ -19,7 +19,7 @@ std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken
   if (bytes == 0 || bytes > PushMemory::kBytes || ::getpid() != process_) return {};
   bytes = RoundUp(bytes);
   uint64_t offset = 0;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [begin, other] : taken_) {
     if (begin - offset >= bytes) break;
     offset = other.end;
@@ -28,7 +28,7 @@ std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken
   if (offset > room || bytes > room - offset) return {};
   taken.end = offset + bytes;
   taken_.emplace(offset, taken);
-  lock.unlock();
+  lock.Unlock();
   memory_.TakeUpTo(taken.end);
   return Region{offset, memory_.data() + offset};
 }
@@ -36,7 +36,7 @@ std::optional<PushRegions::Region> PushRegions::Find(uint64_t bytes, Taken taken
 std::optional<PushRegions::Region> PushRegions::TakePrepared(uint64_t bytes,
                                                              const store::ClientId& sender,
                                                              uint64_t number) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [begin, taken] : taken_) {
     if (!taken.prepared || !(taken.sender == sender) || taken.number != number) continue;
     if (taken.end - begin != RoundUp(bytes)) continue;
@@ -47,12 +47,12 @@ std::optional<PushRegions::Region> PushRegions::TakePrepared(uint64_t bytes,
 }
 
 void PushRegions::Give(const Region& region) noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken_.erase(region.offset);
 }
 
 void PushRegions::GiveUpTo(const store::ClientId& sender, uint64_t number) noexcept {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(taken_, [&](const auto& entry) {
     return entry.second.sender == sender && entry.second.number <= number;
   });

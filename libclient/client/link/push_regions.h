@@ -2,9 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "store/rows/push.h"
 #include "wire/push_memory.h"
 
@@ -56,8 +56,8 @@ class PushRegions {
   PushMemory memory_;  // holds the taker of each region
   const uint64_t id_;
   const int process_;
-  std::mutex mutex_;
-  std::map<uint64_t, Taken> taken_;  // by offset
+  Mutex mutex_;
+  std::map<uint64_t, Taken> taken_ GRAPHD_GUARDED_BY(mutex_);  // by offset
 };
 
 }  // namespace graphd

@@ -2,14 +2,13 @@
 #include "graphd/batch_queue.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/interrupt.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 
 namespace graphd::detail {
@@ -31,11 +30,13 @@ struct BatchQueueCore::State {
   bool ordered = true;
   std::stop_source stop;
 
-  std::mutex mutex;  // guards the following members
-  std::condition_variable room, ready;
+  Mutex mutex;
+  CondVar room, ready;
   // A ring buffer: the next batch to be delivered is in slots[delivered % size].
-  std::vector<Slot> slots;
-  int64_t started = 0, finished = 0, delivered = 0;
+  std::vector<Slot> slots GRAPHD_GUARDED_BY(mutex);
+  int64_t started GRAPHD_GUARDED_BY(mutex) = 0;
+  int64_t finished GRAPHD_GUARDED_BY(mutex) = 0;
+  int64_t delivered GRAPHD_GUARDED_BY(mutex) = 0;
 
   std::vector<std::thread> workers;
 };
@@ -56,31 +57,31 @@ void BatchQueueCore::State::Work() {
   const InterruptCheck check([this] {
     if (stop.stop_requested()) throw NobodyWaits{};
   });
+  MutexLock lock(mutex);
   const auto size = static_cast<int64_t>(slots.size());
-  std::unique_lock lock(mutex);
   for (;;) {
-    room.wait(lock, [&] {
-      return stop.stop_requested() || started == num_batches || started < delivered + size;
-    });
+    while (!stop.stop_requested() && started != num_batches && started >= delivered + size) {
+      room.Wait(mutex);
+    }
     if (stop.stop_requested() || started == num_batches) return;
     const int64_t index = started++;
     // The other workers have nothing left to wait for.
-    if (started == num_batches) room.notify_all();
-    lock.unlock();
+    if (started == num_batches) room.NotifyAll();
+    lock.Unlock();
     Slot slot = Run(index);
-    lock.lock();
+    lock.Lock();
     const int64_t place = ordered ? index : finished;
     finished++;
     slots[static_cast<size_t>(place % size)] = std::move(slot);
-    ready.notify_one();
+    ready.NotifyOne();
   }
 }
 
 void BatchQueueCore::State::Stop() {
   stop.request_stop();
   // After this, every worker that has not seen the stop request either holds the mutex or waits.
-  { std::lock_guard lock(mutex); }
-  room.notify_all();
+  { const MutexLock lock(mutex); }
+  room.NotifyAll();
   for (std::thread& worker : workers) worker.join();
   workers.clear();
 }
@@ -118,15 +119,19 @@ BatchQueueCore::~BatchQueueCore() {
 
 std::shared_ptr<void> BatchQueueCore::Next() {
   State& state = *state_;
+  MutexLock lock(state.mutex);
   if (state.delivered == state.num_batches) return nullptr;
-  if (state.workers.empty()) return state.make(state.delivered++, state.stop.get_token());
-  std::unique_lock lock(state.mutex);
+  if (state.workers.empty()) {
+    const int64_t index = state.delivered++;
+    lock.Unlock();
+    return state.make(index, state.stop.get_token());
+  }
   State::Slot& next = state.slots[static_cast<size_t>(state.delivered) % state.slots.size()];
-  Await(state.ready, lock, [&] { return next.full; });
+  while (!next.full) AwaitChange(state.ready, state.mutex);
   const State::Slot slot = std::exchange(next, {});
   state.delivered++;
-  lock.unlock();
-  state.room.notify_one();
+  lock.Unlock();
+  state.room.NotifyOne();
   if (slot.failure) std::rethrow_exception(slot.failure);
   return slot.batch;
 }

@@ -223,7 +223,7 @@ Tensor GraphAccess::NewTensor(DType dtype, std::vector<int64_t> shape) const {
 }
 
 GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
-  std::lock_guard lock(access.mutex_);
+  const MutexLock lock(access.mutex_);
   if (access.idle_.empty()) {
     scratch_ = std::make_unique<AccessScratch>();
   } else {
@@ -233,7 +233,7 @@ GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
 }
 
 GraphAccess::Loan::~Loan() {
-  std::lock_guard lock(access_.mutex_);
+  const MutexLock lock(access_.mutex_);
   access_.idle_.push_back(std::move(scratch_));
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/index.h"
+#include "base/mutex.h"
 #include "client/link/daemon_link.h"
 #include "client/link/tensor_port.h"
 #include "client/routing/access_scratch.h"
@@ -114,8 +114,8 @@ class GraphAccess {
   std::shared_ptr<Traffic> traffic_;
   std::chrono::milliseconds timeout_;
   std::shared_ptr<BufferPool> buffers_;
-  std::mutex mutex_;  // guards idle_
-  std::vector<std::unique_ptr<AccessScratch>> idle_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<AccessScratch>> idle_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphd/dist_embedding.h"
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "client/routing/check_ids.h"
 
@@ -32,9 +32,9 @@ TensorSpec EmbeddingSpec(const EmbeddingOptions& options) {
 }  // namespace
 
 struct DistEmbedding::Pending {
-  mutable std::mutex mutex;
-  Gradients gradients;  // guarded by mutex, like `spare`
-  Gradients spare;      // empty, but with allocated memory
+  mutable Mutex mutex;
+  Gradients gradients GRAPHD_GUARDED_BY(mutex);
+  Gradients spare GRAPHD_GUARDED_BY(mutex);  // empty, but with allocated memory
 };
 
 std::span<const float> DistEmbedding::Gradients::all() const {
@@ -79,7 +79,8 @@ void DistEmbedding::Check(std::span<const int64_t> ids, const Tensor& gradients)
   CheckIds(ids, num_embeddings(), "id");
 }
 
-DistEmbedding::Gradients& DistEmbedding::RoomFor(size_t bytes) const {
+DistEmbedding::Gradients& DistEmbedding::RoomFor(size_t bytes) const
+    GRAPHD_REQUIRES(pending_->mutex) {
   Gradients& waiting = pending_->gradients;
   bytes += waiting.all().size_bytes();
   if (bytes > kMaxPendingBytes) {
@@ -92,13 +93,13 @@ DistEmbedding::Gradients& DistEmbedding::RoomFor(size_t bytes) const {
 
 void DistEmbedding::Backward(std::span<const int64_t> ids, const Tensor& gradients) {
   Check(ids, gradients);
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   RoomFor(gradients.num_bytes()).Append(ids, gradients.as<float>());
 }
 
 void DistEmbedding::Backward(std::span<const int64_t> ids, Tensor&& gradients) {
   Check(ids, gradients);
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   Gradients& waiting = RoomFor(gradients.num_bytes());
   if (!waiting.ids.empty()) return waiting.Append(ids, std::as_const(gradients).as<float>());
   waiting.ids.assign(ids.begin(), ids.end());
@@ -106,22 +107,22 @@ void DistEmbedding::Backward(std::span<const int64_t> ids, Tensor&& gradients) {
 }
 
 void DistEmbedding::ZeroGrad() {
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   pending_->gradients.Clear();
 }
 
 size_t DistEmbedding::pending_rows() const {
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   return pending_->gradients.ids.size();
 }
 
 DistEmbedding::Gradients DistEmbedding::Take() {
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   return std::exchange(pending_->gradients, std::exchange(pending_->spare, {}));
 }
 
 void DistEmbedding::PutBack(Gradients gradients) {
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   Gradients& waiting = pending_->gradients;
   if (!waiting.ids.empty()) gradients.Append(waiting.ids, waiting.all());
   waiting = std::move(gradients);
@@ -130,7 +131,7 @@ void DistEmbedding::PutBack(Gradients gradients) {
 void DistEmbedding::Recycle(Gradients gradients) {
   gradients.Clear();
   if (gradients.values.capacity() * sizeof(float) > kMaxSpareBytes) return;
-  std::lock_guard lock(pending_->mutex);
+  const MutexLock lock(pending_->mutex);
   pending_->spare = std::move(gradients);
 }
 

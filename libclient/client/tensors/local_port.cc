@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <mutex>
 #include <numeric>
 #include <random>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/rng.h"
 #include "base/strings.h"
 #include "client/routing/owner_split.h"
@@ -151,7 +151,7 @@ class LocalPort final : public TensorPort {
   }
 
   TensorHost& host() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (host_) return *host_;
     if (state_dir_.empty() && !temporary_) temporary_ = std::make_unique<TemporaryDirectory>();
     const std::string& parent = temporary_ ? temporary_->path() : state_dir_;
@@ -172,9 +172,10 @@ class LocalPort final : public TensorPort {
   const std::string state_dir_;
   const int world_size_;
   const std::string job_;
-  std::mutex mutex_;  // guards the creation of the following members
-  std::unique_ptr<TemporaryDirectory> temporary_;
-  std::unique_ptr<TensorHost> host_;  // stores its files in temporary_
+  Mutex mutex_;
+  std::unique_ptr<TemporaryDirectory> temporary_ GRAPHD_GUARDED_BY(mutex_);
+  // Stores its files in temporary_. The mutex guards its creation, not its use.
+  std::unique_ptr<TensorHost> host_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace

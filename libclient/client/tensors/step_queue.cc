@@ -28,10 +28,10 @@ StepQueue::StepQueue(int staleness) : staleness_(static_cast<size_t>(staleness))
 StepQueue::~StepQueue() {
   if (worker_.joinable()) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     worker_.join();
   }
   if (!steps_.empty()) {
@@ -39,31 +39,32 @@ StepQueue::~StepQueue() {
   }
 }
 
-// Sends all steps in the caller's thread, without staleness.
-void StepQueue::SendAll() {
+// Sends all steps in the caller's thread, `last` after the others. Returns whether there were
+// others. Only without staleness: no thread but the caller's uses the queue then, and the lock is
+// not needed.
+bool StepQueue::SendAll(std::unique_ptr<PendingStep> last) {
+  const bool failed = !steps_.empty();
+  if (last) steps_.push_back(std::move(last));
   while (!steps_.empty()) {
     steps_.front()->Send();
     steps_.pop_front();
   }
+  return failed;
 }
 
 bool StepQueue::Resume() {
-  if (staleness_ == 0) {
-    const bool failed = !steps_.empty();
-    SendAll();
-    return failed;
-  }
-  std::unique_lock lock(mutex_);
-  ThrowFailure(lock);
+  if (staleness_ == 0) return SendAll();
+  const MutexLock lock(mutex_);
+  ThrowFailure();
   paused_ = false;
-  changed_.notify_all();
+  changed_.NotifyAll();
   return false;
 }
 
 void StepQueue::Add(std::unique_ptr<PendingStep> step) {
   if (staleness_ == 0) {
-    steps_.push_back(std::move(step));
-    return SendAll();
+    SendAll(std::move(step));
+    return;
   }
   std::exception_ptr interrupted;
   try {
@@ -71,51 +72,51 @@ void StepQueue::Add(std::unique_ptr<PendingStep> step) {
   } catch (...) {
     interrupted = std::current_exception();
   }
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   steps_.push_back(std::move(step));
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (interrupted) std::rethrow_exception(interrupted);
-  Await(changed_, lock, [&] { return steps_.size() <= staleness_ || paused_; });
+  while (steps_.size() > staleness_ && !paused_) AwaitChange(changed_, mutex_);
 }
 
 void StepQueue::Wait() {
-  if (staleness_ == 0) return SendAll();
-  std::unique_lock lock(mutex_);
-  ThrowFailure(lock);
+  if (staleness_ == 0) {
+    SendAll();
+    return;
+  }
+  const MutexLock lock(mutex_);
+  ThrowFailure();
   paused_ = false;
-  changed_.notify_all();
-  Await(changed_, lock, [&] { return steps_.empty() || paused_; });
-  ThrowFailure(lock);
+  changed_.NotifyAll();
+  while (!steps_.empty() && !paused_) AwaitChange(changed_, mutex_);
+  ThrowFailure();
 }
 
-void StepQueue::ThrowFailure(std::unique_lock<std::mutex>& lock) {
-  if (!failure_) return;
-  std::exception_ptr failure = std::exchange(failure_, nullptr);
-  lock.unlock();
-  std::rethrow_exception(failure);
+void StepQueue::ThrowFailure() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void StepQueue::Work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || (!steps_.empty() && !paused_); });
+    while (!stopping_ && (steps_.empty() || paused_)) changed_.Wait(mutex_);
     if (steps_.empty() || paused_) return;
     PendingStep& step = *steps_.front();
-    lock.unlock();
+    lock.Unlock();
     std::exception_ptr failure;
     try {
       step.Send();
     } catch (...) {
       failure = std::current_exception();
     }
-    lock.lock();
+    lock.Lock();
     if (failure) {
       failure_ = failure;
       paused_ = true;
     } else {
       steps_.pop_front();
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "client/tensors/table_change.h"
 #include "graphd/dist_embedding.h"
 
@@ -53,17 +52,17 @@ class StepQueue {
   void Wait();
 
  private:
-  void SendAll();
-  void ThrowFailure(std::unique_lock<std::mutex>& lock);
+  bool SendAll(std::unique_ptr<PendingStep> last = nullptr) GRAPHD_NO_THREAD_SAFETY_ANALYSIS;
+  void ThrowFailure() GRAPHD_REQUIRES(mutex_);
   void Work();
 
   const size_t staleness_;
-  std::mutex mutex_;  // guards the following members
-  std::condition_variable changed_;
-  std::deque<std::unique_ptr<PendingStep>> steps_;
-  std::exception_ptr failure_;  // the error to report
-  bool paused_ = false;         // the step at the head failed
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::unique_ptr<PendingStep>> steps_ GRAPHD_GUARDED_BY(mutex_);
+  std::exception_ptr failure_ GRAPHD_GUARDED_BY(mutex_);  // the error to report
+  bool paused_ GRAPHD_GUARDED_BY(mutex_) = false;         // the step at the head failed
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::thread worker_;  // only with staleness
 };
 

@@ -37,7 +37,7 @@ std::shared_ptr<const store::ArenaReader> TableSource::Reader(PartId part) {
   TensorPort& port = this->port(part);
   // The mapped memory of a daemon that died never changes and would be read forever.
   port.Reconnect();
-  const auto lock = AwaitLock(share.mutex);
+  const InterruptibleLock lock(share.mutex);
   const uint64_t generation = port.generation();
   const auto now = Clock::now();
   if (share.generation == generation && (!share.reader || now - share.asked < kAskAgain)) {
@@ -120,7 +120,7 @@ void TableSource::Slice(int64_t begin, int64_t end, std::span<std::byte> out) {
 }
 
 std::unique_ptr<PushChannels> TableSource::TakeChannels() {
-  std::lock_guard lock(channels_mutex_);
+  const MutexLock lock(channels_mutex_);
   if (idle_channels_.empty()) return std::make_unique<PushChannels>(num_parts());
   // Use the channels that were used last. If their last push timed out, the next one has a higher
   // sequence number, so the earlier push cannot be applied after it.
@@ -137,7 +137,7 @@ void TableSource::Write(store::UpdateKind kind, std::span<const int64_t> ids,
   AcquireForWriting();
   std::unique_ptr<PushChannels> channels = TakeChannels();
   const auto give_back = [&] {
-    std::lock_guard lock(channels_mutex_);
+    const MutexLock lock(channels_mutex_);
     idle_channels_.push_back(std::move(channels));
   };
   try {
@@ -157,7 +157,7 @@ void TableSource::AcquireForWriting() {
 
 void TableSource::Acquire() {
   if (!needs_lease()) return;
-  std::lock_guard lock(lease_mutex_);
+  const MutexLock lock(lease_mutex_);
   // Leases are taken in the order of partitions, so that two jobs cannot have some of them each.
   std::vector<PartId> taken;
   try {
@@ -180,7 +180,7 @@ void TableSource::Acquire() {
 
 void TableSource::Release() {
   if (!needs_lease()) return;
-  std::lock_guard lock(lease_mutex_);
+  const MutexLock lock(lease_mutex_);
   has_lease_ = false;
   // Partition 0 is the last one: a job with its lease has all of them, or will have them soon.
   for (size_t p = num_parts(); p-- > 0;) {

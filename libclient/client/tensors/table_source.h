@@ -2,10 +2,10 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "client/tensors/table_change.h"
 #include "client/tensors/tensor_source.h"
 #include "graph/tensor_rows.h"
@@ -45,10 +45,12 @@ class TableSource final : public TensorSource {
   // The share of one partition.
   struct Share {
     uint32_t table = 0;
-    std::mutex mutex;  // guards the following members
-    std::shared_ptr<const store::ArenaReader> reader;
-    uint64_t generation = 0;  // generation of the port when `reader` was mapped
-    Clock::time_point asked;  // time at which the tensor was last known to exist
+    Mutex mutex;
+    std::shared_ptr<const store::ArenaReader> reader GRAPHD_GUARDED_BY(mutex);
+    // Generation of the port when `reader` was mapped.
+    uint64_t generation GRAPHD_GUARDED_BY(mutex) = 0;
+    // Time at which the tensor was last known to exist.
+    Clock::time_point asked GRAPHD_GUARDED_BY(mutex);
   };
   std::shared_ptr<const store::ArenaReader> Reader(PartId part);
   std::unique_ptr<PushChannels> TakeChannels();
@@ -59,10 +61,10 @@ class TableSource final : public TensorSource {
 
   const TensorRows rows_;
   std::vector<std::unique_ptr<Share>> shares_;
-  std::mutex lease_mutex_;  // serialises taking and giving back the lease
+  Mutex lease_mutex_;  // serialises taking and giving back the lease
   std::atomic<bool> has_lease_{false};
-  std::mutex channels_mutex_;  // guards idle_channels_
-  std::vector<std::unique_ptr<PushChannels>> idle_channels_;
+  Mutex channels_mutex_;
+  std::vector<std::unique_ptr<PushChannels>> idle_channels_ GRAPHD_GUARDED_BY(channels_mutex_);
 };
 
 }  // namespace graphd

@@ -48,7 +48,7 @@ EdgeIndexes::Entry EdgeIndexes::Open(const EdgeIndexSpec& spec) {
   std::promise<Entry> promise;
   std::shared_future<Entry> others;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto [found, is_new] = entries_.try_emplace(spec);
     if (is_new) {
       found->second = promise.get_future().share();
@@ -63,7 +63,7 @@ EdgeIndexes::Entry EdgeIndexes::Open(const EdgeIndexSpec& spec) {
     return entry;
   } catch (...) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       entries_.erase(spec);
     }
     promise.set_exception(std::current_exception());
@@ -91,7 +91,7 @@ const InverseIndex* EdgeIndexes::Inverse(EdgeTypeId etype) {
 const SortedIndex* EdgeIndexes::Sorted(EdgeTypeId etype) {
   bool sorted;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto [found, is_new] = sorted_.try_emplace(etype, false);
     if (is_new) found->second = RowsAreSorted(partition_->csc(etype));
     sorted = found->second;
@@ -102,7 +102,7 @@ const SortedIndex* EdgeIndexes::Sorted(EdgeTypeId etype) {
 
 bool EdgeIndexes::KnowsSorted(EdgeTypeId etype) const {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = sorted_.find(etype);
     if (found == sorted_.end()) return false;
     if (found->second) return true;
@@ -117,13 +117,13 @@ const Csc& EdgeIndexes::Rows(EdgeTypeId etype, bool out) {
 EdgeIndexes::Made EdgeIndexes::Get(const EdgeIndexSpec& spec) { return Open(spec)->segment; }
 
 bool EdgeIndexes::Has(const EdgeIndexSpec& spec) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = entries_.find(spec);
   return found != entries_.end() && IsReady(found->second);
 }
 
 uint64_t EdgeIndexes::bytes() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint64_t sum = 0;
   for (const auto& [spec, entry] : entries_) {
     if (IsReady(entry)) sum += entry.get()->segment->size();

@@ -4,10 +4,10 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <variant>
 
+#include "base/mutex.h"
 #include "graph/partition.h"
 #include "sampling/index/alias_index.h"
 #include "sampling/index/edge_index.h"
@@ -65,9 +65,9 @@ class EdgeIndexes {
 
   std::shared_ptr<const Partition> partition_;
   Make make_;
-  mutable std::mutex mutex_;
-  std::map<EdgeIndexSpec, std::shared_future<Entry>> entries_;  // guarded by mutex_
-  std::map<EdgeTypeId, bool> sorted_;                           // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<EdgeIndexSpec, std::shared_future<Entry>> entries_ GRAPHD_GUARDED_BY(mutex_);
+  std::map<EdgeTypeId, bool> sorted_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd
