@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/memory_limit.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "format/partition/assign_nodes.h"
 #include "format/partition/balance_targets.h"
@@ -44,7 +45,7 @@ class Stopwatch {
 
  private:
   static constexpr const char* kStep = "partitioning with METIS";
-  std::mutex mutex_;
+  Mutex mutex_;  // guards no data: it is needed to wait
   std::condition_variable_any wake_;
   std::jthread thread_;  // last member: it ends before the members that it uses
 };
