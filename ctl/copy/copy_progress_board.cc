@@ -53,7 +53,7 @@ CopyProgressBoard::CopyProgressBoard(const CopyPlan& plan)
     : plan_(plan), terminal_(::isatty(STDERR_FILENO) == 1), rows_(plan.hosts.size()) {}
 
 void CopyProgressBoard::AddNoise(const std::string& host, const std::string& line) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (noise_.size() < (size_t{1} << 20)) noise_ += "[" + host + "] " + line + "\n";
 }
 
@@ -104,7 +104,7 @@ void CopyProgressBoard::Draw() {
   std::string text;
   if (drawn_ > 0) text += StrCat("\x1b[", drawn_, "A\r\x1b[J");
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     text += std::exchange(noise_, {});
   }
   text += std::exchange(final_, {});

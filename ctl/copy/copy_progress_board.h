@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ctl/copy/host_copy.h"
 
 // Shows the progress of a copy on standard error. On a terminal, each active machine has a status
@@ -39,8 +39,8 @@ class CopyProgressBoard {
   std::vector<Row> rows_;
   std::string final_;  // messages that stay on the screen
   size_t drawn_ = 0;   // number of lines that the next Draw replaces
-  std::mutex mutex_;   // guards noise_
-  std::string noise_;
+  Mutex mutex_;
+  std::string noise_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 // Returns a text such as "sent 12 files, 1.2 GiB in 3.1 s, 400 MB/s; 4 files were already there".

@@ -44,7 +44,7 @@ void CopyRunner::ChecksumSources() {
         }
       } catch (const Error& caught) {
         next = plan_.files.size();
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (!error) error = caught;
       }
     });
@@ -91,28 +91,31 @@ void CopyRunner::CopyTo(size_t host) {
     result.error = Error(ErrorCode::kCorrupt, error.what());
   }
   if (result.error) result.progress.step = Step::kFailed;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!listed) asked_--;
   if (!listed) any_failed_ = true;
   ended_[host] = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
-// Waits until every machine has answered and it is this machine's turn; turns are in ip_config's
-// order. Returns false if nothing may be sent.
+// Returns whether fewer than Jobs() of the machines before this one have not ended; turns are in
+// ip_config's order.
+bool CopyRunner::IsTurnOf(size_t host) const {
+  const auto before = ended_.begin() + static_cast<std::ptrdiff_t>(host);
+  return std::count(ended_.begin(), before, false) < Jobs();
+}
+
+// Waits until every machine has answered and it is this machine's turn. Returns false if nothing
+// may be sent.
 bool CopyRunner::AwaitTurn(size_t host, HostCopy& copy) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   asked_--;
-  changed_.notify_all();
-  const auto is_mine = [&] {
-    const auto before = ended_.begin() + static_cast<std::ptrdiff_t>(host);
-    return std::count(ended_.begin(), before, false) < Jobs();
-  };
-  while (asked_ > 0 || (!any_failed_ && !is_mine())) {
-    changed_.wait_for(lock, std::chrono::milliseconds(100));
-    lock.unlock();
+  changed_.NotifyAll();
+  while (asked_ > 0 || (!any_failed_ && !IsTurnOf(host))) {
+    changed_.WaitFor(mutex_, std::chrono::milliseconds(100));
+    lock.Unlock();
     copy.KeepAlive();
-    lock.lock();
+    lock.Lock();
   }
   return !any_failed_;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "ctl/copy/copy_progress_board.h"
 #include "ctl/copy/host_copy.h"
 #include "ctl/hosts/cancellable_threads.h"
@@ -45,6 +44,7 @@ class CopyRunner {
  private:
   void CopyTo(size_t host);
   bool AwaitTurn(size_t host, HostCopy& copy);
+  bool IsTurnOf(size_t host) const GRAPHD_REQUIRES(mutex_);
   int Jobs() const;
 
   const CopyPlan& plan_;
@@ -54,11 +54,11 @@ class CopyRunner {
   std::deque<HostResult> results_;
   CopyProgressBoard board_;
 
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  size_t asked_ = 0;  // number of machines that have not answered yet
-  bool any_failed_ = false;
-  std::vector<bool> ended_;  // indexed by host
+  Mutex mutex_;
+  CondVar changed_;
+  size_t asked_ GRAPHD_GUARDED_BY(mutex_) = 0;  // number of machines that have not answered yet
+  bool any_failed_ GRAPHD_GUARDED_BY(mutex_) = false;
+  std::vector<bool> ended_ GRAPHD_GUARDED_BY(mutex_);  // indexed by host
 };
 
 }  // namespace graphd::ctl

@@ -11,7 +11,7 @@ EventQueue::EventQueue() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 }
 
 void EventQueue::Push(HostEvent event) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bytes_ += event.text.size() + 256;
   events_.push_back(std::move(event));
   const uint64_t one = 1;
@@ -19,24 +19,24 @@ void EventQueue::Push(HostEvent event) {
 }
 
 bool EventQueue::HasRoom() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_ < kMaxBytes;
 }
 
 void EventQueue::WaitForRoom() {
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return bytes_ < kMaxBytes; });
+  const MutexLock lock(mutex_);
+  while (bytes_ >= kMaxBytes) room_.Wait(mutex_);
 }
 
 std::vector<HostEvent> EventQueue::TakeAll() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uint64_t count;
   [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof count);
   std::vector<HostEvent> events(std::make_move_iterator(events_.begin()),
                                 std::make_move_iterator(events_.end()));
   events_.clear();
   bytes_ = 0;
-  room_.notify_all();
+  room_.NotifyAll();
   return events;
 }
 

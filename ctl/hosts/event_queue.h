@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "base/mutex.h"
 #include "graphd/error.h"
 
 // The queue of events from the hosts' threads to graphctl's main thread. Thread-safe. Its users
@@ -41,10 +40,10 @@ class EventQueue {
  private:
   static constexpr size_t kMaxBytes = size_t{16} << 20;
   UniqueFd wake_;
-  mutable std::mutex mutex_;
-  std::condition_variable room_;
-  std::deque<HostEvent> events_;
-  size_t bytes_ = 0;
+  mutable Mutex mutex_;
+  CondVar room_;
+  std::deque<HostEvent> events_ GRAPHD_GUARDED_BY(mutex_);
+  size_t bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace graphd::ctl

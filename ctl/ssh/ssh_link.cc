@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/line_splitter.h"
@@ -43,7 +43,7 @@ class SshLink : public HostLink {
 
   void Send(const std::string& line) override {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       outbox_ += line + "\n";
       // No supervisor can receive the line before the connection exists, so give the connection up.
       if (!connected_ && line.find("\"end\"") != std::string::npos) closing_ = true;
@@ -121,7 +121,7 @@ class SshLink : public HostLink {
   }
 
   std::string TakeOutbox() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(outbox_, {});
   }
 
@@ -136,8 +136,8 @@ class SshLink : public HostLink {
   UniqueFd wake_;
   std::atomic<bool> closing_{false}, connected_{false};
   bool answered_ = false;
-  std::mutex mutex_;
-  std::string outbox_;
+  Mutex mutex_;
+  std::string outbox_ GRAPHD_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -7,17 +7,17 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 
 namespace graphd::ctl {
 namespace {
 
 // Serializes access to known_hosts, which all sessions of this process share.
-std::mutex& KnownHostsMutex() {
-  static std::mutex mutex;
+Mutex& KnownHostsMutex() {
+  static Mutex mutex;
   return mutex;
 }
 
@@ -119,7 +119,7 @@ void SshSession::NoticeDeadPeer(double host_timeout) {
 }
 
 void SshSession::CheckHostKey(const SshOptions& options) {
-  std::lock_guard lock(KnownHostsMutex());
+  const MutexLock lock(KnownHostsMutex());
   char* file = nullptr;
   ssh_options_get(session_, SSH_OPTIONS_KNOWNHOSTS, &file);
   const std::string known_hosts = file ? file : "known_hosts";

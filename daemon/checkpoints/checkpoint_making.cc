@@ -31,20 +31,20 @@ std::vector<TensorShare> ChooseShares(const store::TensorHost& host, std::set<st
 
 void CheckpointMaking::Prepare(store::CheckpointCatalog& catalog, const std::string& name,
                                const std::string& id, std::set<std::string> names) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   shares_ = ChooseShares(tensors_, std::move(names));
   making_ = catalog.own().Begin(name, id);
   tensors_.store().PrepareCheckpoint();
 }
 
 void CheckpointMaking::Hold() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (hold_ || taken_) Throw(ErrorCode::kInvalid, "pushes were held for this checkpoint before");
   hold_ = tensors_.store().HoldPushes();
 }
 
 uint64_t CheckpointMaking::Take() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!hold_) Throw(ErrorCode::kInvalid, "pushes are not held for this checkpoint");
   std::vector<std::string> tables;
   for (const TensorShare& share : shares_) {
@@ -61,18 +61,18 @@ uint64_t CheckpointMaking::Take() {
 
 void CheckpointMaking::AddFile(const std::string& file, uint64_t offset,
                                std::span<const std::byte> data) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   making_->AddFile(file, offset, data);
 }
 
 void CheckpointMaking::Commit(const std::string& manifest) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!taken_) Throw(ErrorCode::kInvalid, "the checkpoint has no tensors to commit yet");
   making_->Commit(manifest);
 }
 
 void CheckpointMaking::Abandon() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   hold_.reset();
   making_.reset();
 }

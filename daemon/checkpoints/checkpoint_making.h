@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/graph/served_graph.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
@@ -42,17 +42,20 @@ class CheckpointMaking {
   // Lets pushes go on, and removes the files unless they were committed.
   void Abandon();
 
-  // The shares that the checkpoint has. Requires: Take() has returned.
-  const std::vector<TensorShare>& shares() const noexcept { return shares_; }
+  // The shares that the checkpoint has. Requires: Take() has returned. They don't change any more
+  // then, so the mutex is not locked.
+  const std::vector<TensorShare>& shares() const noexcept GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
+    return shares_;
+  }
 
  private:
   const ServedGraph& graph_;
   store::TensorHost& tensors_;
-  std::mutex mutex_;  // guards the rest
-  std::unique_ptr<store::CheckpointSet::Making> making_;
-  std::vector<TensorShare> shares_;
-  std::unique_ptr<store::WriteBarrierHold> hold_;
-  bool taken_ = false;
+  Mutex mutex_;
+  std::unique_ptr<store::CheckpointSet::Making> making_ GRAPHD_GUARDED_BY(mutex_);
+  std::vector<TensorShare> shares_ GRAPHD_GUARDED_BY(mutex_);
+  std::unique_ptr<store::WriteBarrierHold> hold_ GRAPHD_GUARDED_BY(mutex_);
+  bool taken_ GRAPHD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace graphd

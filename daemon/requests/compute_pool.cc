@@ -9,18 +9,17 @@
 
 namespace graphd {
 
-// The slices of one request. `next` is guarded by the pool's mutex, `done` and `failure` by
-// `mutex`.
+// The slices of one request. The pool's mutex guards `next`.
 struct ComputePool::Request {
   Slice run;
   size_t num_slices = 0, next = 0;
-  std::mutex mutex;
-  size_t done = 0;
-  kj::Maybe<kj::Exception> failure;
+  Mutex mutex;
+  size_t done GRAPHD_GUARDED_BY(mutex) = 0;
+  kj::Maybe<kj::Exception> failure GRAPHD_GUARDED_BY(mutex);
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;
 
   void Finish(size_t slices, kj::Maybe<kj::Exception> error) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     done += slices;
     if (failure == nullptr) failure = kj::mv(error);
     if (done < num_slices) return;
@@ -46,7 +45,7 @@ kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
   request->num_slices = num_slices;
   request->fulfiller = kj::mv(pair.fulfiller);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
     if (queue_.size() >= max_queued_) {
       Throw(ErrorCode::kOverloaded, "this graphd has ", queue_.size(),
@@ -54,10 +53,10 @@ kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
     }
     queue_.push_back(request);
   }
-  num_slices == 1 ? wake_.notify_one() : wake_.notify_all();
+  num_slices == 1 ? wake_.NotifyOne() : wake_.NotifyAll();
   // Taking the lock orders the slices' writes before what the caller does next, also for tools that
   // can't see KJ's own synchronisation.
-  return pair.promise.then([request] { std::lock_guard lock(request->mutex); });
+  return pair.promise.then([request] { const MutexLock lock(request->mutex); });
 }
 
 void ComputePool::Work() {
@@ -66,8 +65,8 @@ void ComputePool::Work() {
     std::shared_ptr<Request> request;
     size_t slice;
     {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      const MutexLock lock(mutex_);
+      while (!stopping_ && queue_.empty()) wake_.Wait(mutex_);
       if (stopping_) return;
       request = std::move(queue_.front());
       queue_.pop_front();
@@ -89,11 +88,11 @@ void ComputePool::Work() {
 void ComputePool::Stop() {
   std::deque<std::shared_ptr<Request>> dropped;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     dropped.swap(queue_);
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   for (const auto& request : dropped) {
     request->Finish(request->num_slices - request->next,
                     ToKj(Error(ErrorCode::kUnavailable, "this graphd is shutting down")));

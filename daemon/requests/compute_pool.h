@@ -2,14 +2,13 @@
 #pragma once
 #include <kj/async.h>
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "sampling/hop_picker.h"
 
 namespace graphd {
@@ -48,10 +47,10 @@ class ComputePool {
   struct Request;
   void Work();
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::shared_ptr<Request>> queue_;  // guarded by mutex_
-  bool stopping_ = false;                       // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<std::shared_ptr<Request>> queue_ GRAPHD_GUARDED_BY(mutex_);
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   size_t max_queued_;
   std::vector<std::thread> threads_;
 };

@@ -36,7 +36,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
   }
   if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
   const uint64_t key = next_key_++;
   if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
@@ -89,7 +89,7 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
   int rank = 0;
   bool empty = false;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = jobs_.find(job_id);
     Job& job = found->second;
     const MemberStatus member = job.members.at(key);
@@ -118,7 +118,7 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
   Waiting complete;
   uint64_t ticket;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Job& job = jobs_.at(job_id);
     if (job.members.at(key).role != JobRole::kTrainer) {
       Throw(ErrorCode::kInvalid, "only trainers take part in barriers");
@@ -152,7 +152,7 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
 
 bool JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket,
                               std::vector<int>* missing) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = jobs_.find(job_id);
   if (found == jobs_.end()) return false;
   Job& job = found->second;
@@ -170,17 +170,17 @@ bool JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t 
 }
 
 void JobRegistry::Close() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
 }
 
 bool JobRegistry::is_closed() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return closed_;
 }
 
 std::vector<JobStatus> JobRegistry::Jobs() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<JobStatus> all;
   for (const auto& [id, job] : jobs_) {
     JobStatus status{id, job.command, job.world_size, SecondsSince(job.since), {}};
@@ -193,7 +193,7 @@ std::vector<JobStatus> JobRegistry::Jobs() const {
 }
 
 size_t JobRegistry::num_jobs() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return jobs_.size();
 }
 

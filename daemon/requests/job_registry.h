@@ -7,12 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "wire/status.h"
 
 namespace graphd {
@@ -117,10 +117,10 @@ class JobRegistry {
                    std::vector<int>* missing);
   static void FailAll(Waiting waiting, int rank);
 
-  mutable std::mutex mutex_;
-  std::map<std::string, Job> jobs_;  // guarded by mutex_
-  uint64_t next_key_ = 1;            // guarded by mutex_
-  bool closed_ = false;              // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
+  uint64_t next_key_ GRAPHD_GUARDED_BY(mutex_) = 1;
+  bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
   const bool end_with_jobs_;
   std::function<void()> on_empty_;
   Observer* const observer_;

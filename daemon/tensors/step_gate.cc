@@ -29,24 +29,26 @@ struct StepGate::JoinedStep {
   std::string job;
   store::TensorHost::SharePtr share;
   store::Push push;
-  std::mutex mutex;  // guards the rest
-  std::vector<store::Pipeline::Done> waiting;
-  bool over = false;
+  Mutex mutex;
+  std::vector<store::Pipeline::Done> waiting GRAPHD_GUARDED_BY(mutex);
+  bool over GRAPHD_GUARDED_BY(mutex) = false;
 
+  explicit JoinedStep(std::vector<store::Pipeline::Done> callbacks)
+      : waiting(std::move(callbacks)) {}
   // Adds a callback; returns false if the push is over.
   bool Add(store::Pipeline::Done& done) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!over) waiting.push_back(std::move(done));
     return !over;
   }
   bool IsOver() {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return over;
   }
   void Done(const Error* error) {
     std::vector<store::Pipeline::Done> callbacks;
     {
-      std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       over = true;
       callbacks.swap(waiting);
     }
@@ -60,7 +62,7 @@ uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
 }
 
 std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!jobs_.contains(job)) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
   auto& gate = gates_[{job, table}];
   if (!gate) gate = std::make_shared<Gate>();
@@ -76,7 +78,7 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   push.payload = part.payload;
   share->table->CheckPush(push);
   const auto gate = Find(job, share->table->id());
-  std::unique_lock lock(gate->mutex);
+  MutexLock lock(gate->mutex);
   if (gate->over) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
   // A push under way, perhaps one that waits for a checkpoint, may still fail: only the store's own
   // sequence number says that a step was applied.
@@ -88,7 +90,7 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
     // The step was pushed before but may not be done: an empty push of its number waits for it.
     Step repeated{share, rule, {}};
     repeated.parts[rank] = {{}, std::move(done), 0};
-    lock.unlock();
+    lock.Unlock();
     return Push(Join(job, number, repeated));
   }
   const uint64_t next =
@@ -120,26 +122,27 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   const auto joined = Join(job, number, complete);
   gate->pushed = joined;
   // Push without the gate's mutex: a push may wait for memory, and TrainerLeft waits for the mutex.
-  std::lock_guard pushing(gate->pushing);
-  lock.unlock();
+  const MutexLock pushing(gate->pushing);
+  lock.Unlock();
   Push(joined);
 }
 
 std::shared_ptr<StepGate::JoinedStep> StepGate::Join(const std::string& job, uint64_t number,
                                                      Step& step) {
-  auto joined = std::make_shared<JoinedStep>();
+  std::vector<store::Pipeline::Done> callbacks;
   size_t rows = 0, bytes = 0;
-  for (const auto& [rank, waiting] : step.parts) {
+  for (auto& [rank, waiting] : step.parts) {
     rows += waiting.part.rows.size();
     bytes += waiting.part.payload.size();
+    callbacks.push_back(std::move(waiting.done));
   }
+  auto joined = std::make_shared<JoinedStep>(std::move(callbacks));
   joined->rows.reserve(rows);
   joined->payload.reserve(bytes);
-  for (auto& [rank, waiting] : step.parts) {
+  for (const auto& [rank, waiting] : step.parts) {
     const Part& part = waiting.part;
     joined->rows.insert(joined->rows.end(), part.rows.begin(), part.rows.end());
     joined->payload.insert(joined->payload.end(), part.payload.begin(), part.payload.end());
-    joined->waiting.push_back(std::move(waiting.done));
     waiting_bytes_ -= waiting.bytes;
   }
   joined->job = job;
@@ -163,13 +166,12 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
 }
 
 void StepGate::OnJobJoined(const std::string& job) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_.insert(job);
 }
 
-// Requires: mutex_ is held.
 void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting) {
-  std::lock_guard lock(gate.mutex);
+  const MutexLock lock(gate.mutex);
   gate.over = job_left;
   for (auto& [number, step] : gate.steps) {
     for (auto& [rank, part] : step.parts) {
@@ -183,7 +185,7 @@ void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline:
 void StepGate::TrainerLeft(const std::string& job, int rank) {
   std::vector<store::Pipeline::Done> waiting;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto at = gates_.lower_bound({job, 0}); at != gates_.end() && at->first.first == job;
          ++at) {
       DropSteps(*at->second, /*job_left=*/false, waiting);
@@ -195,10 +197,11 @@ void StepGate::TrainerLeft(const std::string& job, int rank) {
 
 void StepGate::OnJobLeft(const std::string& job) {
   std::vector<store::Pipeline::Done> dropped;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   jobs_.erase(job);
   std::erase_if(gates_, [&](const auto& entry) {
     if (entry.first.first != job) return false;
+    mutex_.AssumeHeld();
     DropSteps(*entry.second, /*job_left=*/true, dropped);
     return true;
   });

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/tensor_host.h"
 
 namespace graphd {
@@ -63,24 +63,26 @@ class StepGate {
   struct JoinedStep;
   // A job's open steps of one table. There may be several if trainers run ahead.
   struct Gate {
-    std::mutex mutex;  // guards the rest
-    std::map<uint64_t, Step> steps;
+    Mutex mutex;
+    std::map<uint64_t, Step> steps GRAPHD_GUARDED_BY(mutex);
     // The last step that was pushed; while pushes are held, the store may not have it yet.
-    std::weak_ptr<JoinedStep> pushed;
-    bool over = false;   // the job has left
-    std::mutex pushing;  // held while a step is pushed, to keep steps in order
+    std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
+    bool over GRAPHD_GUARDED_BY(mutex) = false;  // the job has left
+    Mutex pushing;  // held while a step is pushed, to keep steps in order
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
   std::shared_ptr<Gate> Find(const std::string& job, uint32_t table);
   std::shared_ptr<JoinedStep> Join(const std::string& job, uint64_t number, Step& step);
   void Push(const std::shared_ptr<JoinedStep>& joined);
-  void DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting);
+  void DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting)
+      GRAPHD_REQUIRES(mutex_);
 
   store::TensorHost& host_;
   std::atomic<size_t> waiting_bytes_ = 0;
-  std::mutex mutex_;            // guards the rest; taken before a gate's
-  std::set<std::string> jobs_;  // attached jobs; parts of others would never be removed
-  std::map<Key, std::shared_ptr<Gate>> gates_;
+  Mutex mutex_;  // taken before a gate's
+  // Attached jobs; parts of others would never be removed.
+  std::set<std::string> jobs_ GRAPHD_GUARDED_BY(mutex_);
+  std::map<Key, std::shared_ptr<Gate>> gates_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd
