@@ -35,6 +35,6 @@ endif()
 # -Wno-shadow: in a unity build, names of a source may hide those of another one.
 target_compile_options(graphd_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wno-sign-conversion>
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety;-Wthread-safety-beta;-Wno-sign-conversion>
   $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
   $<$<BOOL:${GRAPHD_WERROR}>:-Werror>)

@@ -122,6 +122,7 @@ class GRAPHD_CAPABILITY("mutex") SharedMutex {
   std::shared_mutex mutex_;
 };
 
+// WriterLock and ReaderLock hold a SharedMutex while they live.
 class GRAPHD_SCOPED_CAPABILITY WriterLock {
  public:
   explicit WriterLock(SharedMutex& mutex) GRAPHD_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }

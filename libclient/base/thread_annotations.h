@@ -11,21 +11,22 @@
 #define GRAPHD_THREAD_ANNOTATION(attribute)
 #endif
 
-// Of data members: the mutex must be held to use the member, or what the member points to.
+// For data members. The mutex must be held to use the member, or what the member points to.
 #define GRAPHD_GUARDED_BY(mutex) GRAPHD_THREAD_ANNOTATION(guarded_by(mutex))
 #define GRAPHD_PT_GUARDED_BY(mutex) GRAPHD_THREAD_ANNOTATION(pt_guarded_by(mutex))
 
-// Of mutexes: the order in which a thread locks several of them.
+// For mutexes. A thread that locks several of them does it in this order.
 #define GRAPHD_ACQUIRED_BEFORE(...) GRAPHD_THREAD_ANNOTATION(acquired_before(__VA_ARGS__))
 
-// Of functions: the caller holds the mutexes, at least as a reader, or must not hold them.
+// For functions. The caller holds the mutexes, holds them at least as a reader, or must not hold
+// them.
 #define GRAPHD_REQUIRES(...) GRAPHD_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define GRAPHD_REQUIRES_SHARED(...) \
   GRAPHD_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 #define GRAPHD_EXCLUDES(...) GRAPHD_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 
-// Of functions: they lock or unlock the mutexes; without an argument, the object itself or what a
-// scoped lock manages.
+// For functions that lock or unlock the mutexes or, without an argument, the object itself or what
+// a scoped lock manages.
 #define GRAPHD_ACQUIRE(...) GRAPHD_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define GRAPHD_ACQUIRE_SHARED(...) GRAPHD_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define GRAPHD_RELEASE(...) GRAPHD_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
@@ -36,9 +37,9 @@
   GRAPHD_THREAD_ANNOTATION(assert_shared_capability(__VA_ARGS__))
 #define GRAPHD_RETURN_CAPABILITY(mutex) GRAPHD_THREAD_ANNOTATION(lock_returned(mutex))
 
-// Of a function whose body can't be checked; a comment must say why it is right.
+// For a function whose body can't be checked. A comment must say why it is right.
 #define GRAPHD_NO_THREAD_SAFETY_ANALYSIS GRAPHD_THREAD_ANNOTATION(no_thread_safety_analysis)
 
-// Of classes: mutexes, and objects that hold a mutex for their lifetime.
+// For classes. The first is for mutexes, the second for objects that hold one while they live.
 #define GRAPHD_CAPABILITY(name) GRAPHD_THREAD_ANNOTATION(capability(name))
 #define GRAPHD_SCOPED_CAPABILITY GRAPHD_THREAD_ANNOTATION(scoped_lockable)
