@@ -32,7 +32,7 @@ constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for 
 
 std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions& options) {
   const PartConfig config = LoadPartConfig(options.part_config);
-  const PartId num_parts = config.meta->book.num_partitions();
+  const int32_t num_parts = config.meta->book.num_partitions();
   uint64_t needed = 0;
   for (PartId part : options.parts) {
     if (part < 0 || part >= num_parts) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "ctl/plan/relative_path.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 namespace {

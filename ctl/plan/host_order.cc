@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strict_json.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 

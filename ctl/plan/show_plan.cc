@@ -3,6 +3,7 @@
 
 #include "base/strings.h"
 #include "ctl/plan/launch_plan.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 namespace {

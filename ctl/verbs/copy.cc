@@ -13,6 +13,7 @@
 #include "ctl/verbs/verbs.h"
 #include "format/load_part_config.h"
 #include "format/verify.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 namespace {

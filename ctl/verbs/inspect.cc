@@ -9,6 +9,7 @@
 #include "ctl/verbs/verbs.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
+#include "graph/id_json.h"
 
 namespace graphd::ctl {
 namespace {

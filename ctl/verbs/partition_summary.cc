@@ -86,7 +86,8 @@ void PrintPartitionTable(const PartitionSummary& summary, const PartitionCost& c
   const PartitionBook& book = summary.meta->book;
   std::printf("%9s %14s %14s %12s\n", "partition", "nodes", "edges", "size");
   for (PartId p = 0; p < book.num_partitions(); p++) {
-    std::printf("%9d %14lld %14lld %12s\n", p, static_cast<long long>(book.nodes().count_in(p)),
+    std::printf("%9d %14lld %14lld %12s\n", int32_t{p},
+                static_cast<long long>(book.nodes().count_in(p)),
                 static_cast<long long>(book.edges().count_in(p)),
                 HumanBytes(summary.bytes[static_cast<size_t>(p)]).c_str());
   }

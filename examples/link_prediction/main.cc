@@ -57,7 +57,8 @@ void Train(int argc, char** argv) {
       examples::TrainerGroup::Join(options.session.rank, options.session.world_size);
   const graphd::DistGraph graph(graphd::Initialize(options.session), options.graph_name);
   const graphd::Schema& schema = graph.schema();
-  const graphd::EdgeTypeId etype = schema.is_homogeneous() ? 0 : schema.EdgeTypeIdOf(options.etype);
+  const graphd::EdgeTypeId etype =
+      schema.is_homogeneous() ? graphd::EdgeTypeId(0) : schema.EdgeTypeIdOf(options.etype);
   EdgeSets sets(graph, etype, ReverseOf(schema, etype, options.reverse_etype));
   LinkTrainer(graph, std::move(sets), options, group).Run();
 }

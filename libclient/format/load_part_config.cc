@@ -75,7 +75,7 @@ JsonField FindType(const JsonField& map, const std::string& name) {
   return map[name];
 }
 
-IdMap ReadOwners(const char* what, const JsonField& field, PartId num_parts) {
+IdMap ReadOwners(const char* what, const JsonField& field, int32_t num_parts) {
   const std::string named = field.String();
   const std::string path = FindMapFile(field.file(), named);
   if (!FileExists(path)) {
@@ -101,7 +101,7 @@ IdMap ReadOwners(const char* what, const JsonField& field, PartId num_parts) {
 }
 
 IdMap ReadMap(const char* what, const JsonField& root, const std::vector<std::string>& types,
-              PartId num_parts) {
+              int32_t num_parts) {
   const std::string key = std::string(what) + "_map";
   const JsonField map = root[key];
   if (!map.is_object() && types.size() != 1) {

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "format/native/header.h"
+#include "graph/id_json.h"
 
 namespace graphd {
 namespace {

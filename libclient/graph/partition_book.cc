@@ -66,7 +66,7 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
   return map;
 }
 
-IdMap IdMap::FromOwners(const char* what, std::vector<int32_t> owner, PartId num_parts) {
+IdMap IdMap::FromOwners(const char* what, std::vector<int32_t> owner, int32_t num_parts) {
   IdMap map;
   map.what_ = what;
   map.num_types_ = 1;
@@ -123,7 +123,7 @@ int64_t IdMap::count_in(PartId part, int32_t type) const {
 
 PartId IdMap::OwnerOfHomo(int64_t h) const {
   if (h < 0 || h >= total_) OutOfRange("homogeneous ", h, total_);
-  return is_range() ? static_cast<PartId>(UpperBound(last_, h)) : owner_[Index(h)];
+  return is_range() ? static_cast<int32_t>(UpperBound(last_, h)) : owner_[Index(h)];
 }
 
 PartId IdMap::Owner(int32_t type, int64_t x) const {

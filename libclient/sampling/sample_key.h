@@ -7,10 +7,10 @@
 
 namespace graphd {
 
-// Returns the key of the random numbers for one layer and edge type of a sample. Trainers compute
-// it and send it to daemons.
-inline uint64_t SampleKey(uint64_t seed, uint32_t layer, EdgeTypeId etype) noexcept {
-  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(etype));
+// Returns the key of the random numbers for one layer and type of a sample: an edge type or, where
+// random numbers belong to nodes, a node type. Trainers compute it and send it to daemons.
+inline uint64_t SampleKey(uint64_t seed, uint32_t layer, int32_t type) noexcept {
+  return CombineKeys(CombineKeys(seed, layer), static_cast<uint64_t>(type));
 }
 
 // Returns the key for one of several parts (partitions, edge types) whose samples for the same

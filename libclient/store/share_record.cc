@@ -2,6 +2,7 @@
 #include "store/share_record.h"
 
 #include "base/strict_json.h"
+#include "graph/id_json.h"
 
 namespace graphd::store {
 namespace {
@@ -47,7 +48,7 @@ ShareRecord DecodeRecord(const TableSpec& table, const std::string& attributes) 
     record.spec.dtype = table.dtype;
     record.spec.row_shape = table.row_shape;
     record.spec.initializer = table.initializer;
-    record.part = json.at("part");
+    record.part = json.at("part").get<int32_t>();
     record.num_parts = json.at("num_parts");
     record.job_id = json.at("job");
     record.spec.persistent = record.job_id.empty();

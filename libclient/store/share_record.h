@@ -12,7 +12,8 @@ namespace graphd::store {
 // TableSpec::attributes.
 struct ShareRecord {
   TensorSpec spec;
-  PartId part = 0, num_parts = 0;
+  PartId part = 0;
+  int32_t num_parts = 0;
   std::string job_id;    // the owner; empty if the tensor is persistent
   std::string holder;    // the job that holds the lease, or empty
   bool filled = true;    // whether the first values are written

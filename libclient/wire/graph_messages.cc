@@ -10,7 +10,7 @@ namespace graphd {
 namespace {
 
 // Limits what is allocated for a number of partitions that a damaged message claims.
-constexpr PartId kMaxParts = 1 << 20;
+constexpr int32_t kMaxParts = 1 << 20;
 
 std::vector<int64_t> ReadShape(capnp::List<int64_t>::Reader in) {
   std::vector<int64_t> shape;
@@ -36,7 +36,7 @@ void WriteIdMap(const IdMap& map, wire::IdMap::Builder out) {
   }
 }
 
-IdMap ReadIdMap(const char* what, wire::IdMap::Reader in, size_t types, PartId parts) {
+IdMap ReadIdMap(const char* what, wire::IdMap::Reader in, size_t types, int32_t parts) {
   if (in.hasOwners()) {
     const auto data = in.getOwners();
     std::vector<int32_t> owners(data.size() / sizeof(int32_t));
@@ -105,7 +105,7 @@ std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::st
       etypes.push_back({e.getSrc().cStr(), e.getRel().cStr(), e.getDst().cStr()});
     }
     meta->schema = Schema(std::move(ntypes), std::move(etypes));
-    const PartId parts = in.getNumParts();
+    const int32_t parts = in.getNumParts();
     if (parts < 1 || parts > kMaxParts) {
       Throw(ErrorCode::kCorrupt, parts, " partitions, expected 1 to ", kMaxParts);
     }

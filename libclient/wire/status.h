@@ -59,7 +59,7 @@ struct ServerStatus {
   std::vector<std::string> listening;  // addresses and the socket's path
   bool insecure;
   bool ends_with_jobs;  // started by a launch without --keep_alive
-  PartId num_parts;     // partitions of the whole graph
+  int32_t num_parts;    // partitions of the whole graph
   std::vector<PartitionStatus> partitions;
   std::vector<JobStatus> jobs;
   uint64_t requests, rows_served, edges_sampled, bytes_sent;

@@ -2,6 +2,8 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include "typed_id.h"
+
 // Each function defines a part of the module graphd._graphd, which only the package's Python code
 // uses.
 

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "format/dgl/export.h"
 #include "format/write_part_config.h"
+#include "graph/id_json.h"
 
 namespace graphd {
 namespace {
@@ -72,7 +73,7 @@ void Write(const std::string& path, const std::string& output) {
                                 DglFormatsFromNames(description.at("formats"))};
   CheckDglOptions(options);
   CheckDglGraph(graph);
-  const PartId parts = description.at("num_parts");
+  const int32_t parts = description.at("num_parts");
   const NodeOwners owners = description.at("owners");
   const PartitionPlan plan =
       MakePartitionPlan(graph, description.at("graph_name"), parts, owners, "random");

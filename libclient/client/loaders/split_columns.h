@@ -15,7 +15,7 @@ class OwnedIds {
  public:
   // Throws Error(kInvalid) on a type out of range. `map` must outlive this object.
   OwnedIds(const IdMap& map, int32_t type);
-  PartId num_parts() const noexcept { return map_->num_parts(); }
+  int32_t num_parts() const noexcept { return map_->num_parts(); }
   int64_t count() const noexcept { return count_; }
   int64_t count_in(PartId part) const { return counts_[static_cast<size_t>(part)]; }
   // Returns whether the ids of a partition are consecutive, beginning with FirstOf(part).

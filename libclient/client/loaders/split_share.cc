@@ -24,7 +24,7 @@ std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int w
   return shares;
 }
 
-std::vector<PartPiece> OwnPartitions(PartId num_parts, int rank, int world_size) {
+std::vector<PartPiece> OwnPartitions(int32_t num_parts, int rank, int world_size) {
   const int64_t parts = num_parts, trainers = world_size;
   std::vector<PartPiece> own;
   if (trainers < parts) {

@@ -29,6 +29,6 @@ struct PartPiece {
   PartId part = 0;
   int64_t index = 0, count = 1;
 };
-std::vector<PartPiece> OwnPartitions(PartId num_parts, int rank, int world_size);
+std::vector<PartPiece> OwnPartitions(int32_t num_parts, int rank, int world_size);
 
 }  // namespace graphd

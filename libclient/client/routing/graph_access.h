@@ -52,7 +52,7 @@ class GraphAccess {
   DaemonLink& link(PartId part) const { return *links_.at(Index(part)); }
   // The derived arrays of a mapped partition.
   EdgeIndexes& indexes(PartId part) const { return *indexes_.at(Index(part)); }
-  PartId num_parts() const noexcept { return static_cast<PartId>(mapped_.size()); }
+  int32_t num_parts() const noexcept { return static_cast<int32_t>(mapped_.size()); }
   // Throws Error(kInvalid) for an edge type out of range.
   void CheckEtype(EdgeTypeId etype) const;
   const std::vector<FeatureInfo>& features(bool is_edge, int32_t type) const;

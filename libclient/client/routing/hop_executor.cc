@@ -108,7 +108,7 @@ std::vector<Neighbors> HopExecutor::RunInPieces(const HopCall& call, size_t step
 std::vector<Neighbors> HopExecutor::RunAtOnce(const HopCall& call) {
   GraphAccess::Loan loan(access_);
   HopPlan plan(access_, call, *loan);
-  const PartId num_parts = access_.num_parts();
+  const int32_t num_parts = access_.num_parts();
   access_.Retry([&] {
     std::vector<RpcThread::Pending> pending;
     for (PartId p = 0; p < num_parts; p++) {

@@ -28,7 +28,7 @@ std::span<const T> Select(std::span<const T> all, std::span<const int64_t> posit
 uint64_t KeyOf(const Schema& schema, const SamplingRule& rule, const HopOptions& options,
                PartId part) {
   const bool labor = rule.method == SamplingMethod::kLabor;
-  const int32_t type = labor ? NeighborType(schema, rule) : rule.etype;
+  const int32_t type = labor ? int32_t{NeighborType(schema, rule)} : int32_t{rule.etype};
   const uint64_t key = SampleKey(options.seed, options.layer, type);
   if (IsIn(rule)) return key;
   return PartKey(rule.method, CombineKeys(key, 1), static_cast<uint32_t>(part));

@@ -26,7 +26,9 @@ Key ParseKey(const std::string& path, const std::string& key, const Schema& sche
   try {
     if (slash == key.npos) Throw(ErrorCode::kInvalid, "expected <type>/<name>");
     const std::string type = key.substr(0, slash);
-    return {is_node ? schema.NodeTypeIdOf(type) : schema.EdgeTypeIdOf(type), key.substr(slash + 1)};
+    const int32_t id =
+        is_node ? int32_t{schema.NodeTypeIdOf(type)} : int32_t{schema.EdgeTypeIdOf(type)};
+    return {id, key.substr(slash + 1)};
   } catch (const Error& error) {
     Throw(ErrorCode::kCorrupt, path, ": feature '", key, "': ", error.what());
   }

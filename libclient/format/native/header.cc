@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "format/io/json_field.h"
+#include "graph/id_json.h"
 
 namespace graphd {
 namespace {

@@ -41,7 +41,7 @@ NodeOwners Assign(const RawGraph& graph, const AssignOptions& options,
 NodeOwners OwnersOf(const NodeOwners& trainers, int per_machine) {
   NodeOwners owners = trainers;
   for (auto& of_type : owners) {
-    for (PartId& owner : of_type) owner /= per_machine;
+    for (PartId& owner : of_type) owner = owner / per_machine;
   }
   return owners;
 }
@@ -108,7 +108,7 @@ void CheckAssignOptions(const AssignOptions& options) {
   }
 }
 
-NodeOwners AssignRandomly(const RawGraph& graph, PartId num_parts, uint64_t seed) {
+NodeOwners AssignRandomly(const RawGraph& graph, int32_t num_parts, uint64_t seed) {
   NodeOwners owners;
   for (const RawNodes& nodes : graph.nodes) {
     const uint64_t type_key = CombineKeys(seed, owners.size());

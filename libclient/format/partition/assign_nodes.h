@@ -12,7 +12,7 @@
 
 namespace graphd {
 
-inline constexpr PartId kMaxParts = 16384;
+inline constexpr int32_t kMaxParts = 16384;
 
 enum class PartMethod { kMetis, kRandom, kHash, kFile, kLdg, kFennel };
 const char* PartMethodName(PartMethod method) noexcept;  // "metis", "random", ...
@@ -31,7 +31,7 @@ struct MetisBounds {
 
 // Options named as the arguments of DGL's partition_graph, where it has them.
 struct AssignOptions {
-  PartId num_parts = 1;
+  int32_t num_parts = 1;
   PartMethod method = PartMethod::kMetis;
   uint64_t seed = 0;
   // The assignment for kFile: each element is "PATH", "TYPE=PATH", or a directory of TYPE.txt,
@@ -72,7 +72,7 @@ Assignment AssignNodes(const RawGraph& graph, const AssignOptions& options,
 
 // Assigns each node by a hash of (seed, type, node), which makes it uniformly random; sizes vary by
 // chance. Needs no memory besides the result. kRandom and kHash are the same.
-NodeOwners AssignRandomly(const RawGraph& graph, PartId num_parts, uint64_t seed);
+NodeOwners AssignRandomly(const RawGraph& graph, int32_t num_parts, uint64_t seed);
 
 // Reads the owners from options.assignment. Throws Error(kNotFound), Error(kInvalid) for types
 // without a file or with two, Error(kCorrupt) with line and value for a number that is no

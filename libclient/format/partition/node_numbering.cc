@@ -14,7 +14,7 @@ void FillNewIds(const std::vector<PartId>& owners, std::vector<int64_t> next, Te
 
 }  // namespace
 
-NodeNumbering NumberNodes(const std::vector<PartId>& owners, PartId num_parts) {
+NodeNumbering NumberNodes(const std::vector<PartId>& owners, int32_t num_parts) {
   NodeNumbering numbering;
   numbering.first.assign(static_cast<size_t>(num_parts) + 1, 0);
   for (PartId owner : owners) numbering.first[static_cast<size_t>(owner) + 1]++;

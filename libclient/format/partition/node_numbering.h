@@ -18,7 +18,7 @@ struct NodeNumbering {
   std::vector<int64_t> first;  // [partitions + 1]: partition p owns new ids first[p]..first[p+1]-1
 };
 
-NodeNumbering NumberNodes(const std::vector<PartId>& owners, PartId num_parts);
+NodeNumbering NumberNodes(const std::vector<PartId>& owners, int32_t num_parts);
 
 // Returns the original ids of the nodes that `part` owns, ascending, which is the order of their
 // new ids.

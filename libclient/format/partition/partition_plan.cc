@@ -10,7 +10,7 @@ namespace {
 
 // Returns the homogeneous ranges [type][partition] for the counts [type][partition].
 std::vector<std::vector<IdMap::Range>> TileRanges(const std::vector<std::vector<int64_t>>& counts,
-                                                  PartId num_parts) {
+                                                  int32_t num_parts) {
   std::vector<std::vector<IdMap::Range>> ranges(counts.size());
   int64_t next = 0;
   for (size_t p = 0; p < Index(num_parts); p++) {
@@ -31,7 +31,7 @@ int64_t PartitionPlan::edge_cut() const {
 }
 
 PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_name,
-                                PartId num_parts, NodeOwners owners, std::string part_method,
+                                int32_t num_parts, NodeOwners owners, std::string part_method,
                                 const StepProgress& progress) {
   PartitionPlan plan;
   plan.owners = std::move(owners);

@@ -29,7 +29,7 @@ inline constexpr const char* kOrigId = "orig_id";
 // Renumbers nodes and edges by `owners`, with the rules of partitioner.h. `part_method` is the
 // method's name in the part config.
 PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_name,
-                                PartId num_parts, NodeOwners owners, std::string part_method,
+                                int32_t num_parts, NodeOwners owners, std::string part_method,
                                 const StepProgress& progress = {});
 
 }  // namespace graphd

@@ -40,13 +40,13 @@ class IdMap {
   // Makes a map from the owner of each id, owner[x]. It has one type, and homogeneous ids equal
   // type-wise ids (DGL's data with reshuffle=False). Local rows are ranks by ascending id. Throws
   // Error(kCorrupt) on an owner outside 0..num_parts-1.
-  static IdMap FromOwners(const char* what, std::vector<int32_t> owner, PartId num_parts);
+  static IdMap FromOwners(const char* what, std::vector<int32_t> owner, int32_t num_parts);
 
   // Makes an empty map without partitions and types.
   IdMap() = default;
 
   // Returns the number of partitions.
-  PartId num_parts() const noexcept { return num_parts_; }
+  int32_t num_parts() const noexcept { return num_parts_; }
   // Returns the number of types.
   int32_t num_types() const noexcept { return num_types_; }
   // Returns whether the map was made by FromRanges.
@@ -96,7 +96,7 @@ class IdMap {
   void CheckPart(PartId part) const;
 
   const char* what_ = "node";
-  PartId num_parts_ = 0;
+  int32_t num_parts_ = 0;
   int32_t num_types_ = 0;
   int64_t total_ = 0;
   std::vector<std::vector<Range>> ranges_;  // [type][part]
@@ -117,7 +117,7 @@ class PartitionBook {
   PartitionBook(IdMap nodes, IdMap edges);
 
   // Returns the number of partitions.
-  PartId num_partitions() const noexcept { return nodes_.num_parts(); }
+  int32_t num_partitions() const noexcept { return nodes_.num_parts(); }
   // Returns the map of the nodes; its types are NodeTypeId.
   const IdMap& nodes() const noexcept { return nodes_; }
   // Returns the map of the edges; its types are EdgeTypeId.

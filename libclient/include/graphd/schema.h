@@ -7,18 +7,12 @@
 
 #include "graphd/error.h"
 #include "graphd/export.h"
+#include "graphd/ids.h"
 
 // The node types and canonical edge types of a graph, by integer id. A homogeneous graph has one
 // node type "_N" and one edge type ("_N", "_E", "_N"), as in DGL.
 
 namespace GRAPHD_EXPORT graphd {
-
-// The id of a node type, 0 .. num_ntypes()-1.
-using NodeTypeId = int32_t;
-// The id of an edge type, 0 .. num_etypes()-1.
-using EdgeTypeId = int32_t;
-// The number of a partition, 0 .. num_partitions()-1.
-using PartId = int32_t;
 
 // A source node type, a relation and a destination node type. Matches DGL's canonical edge type.
 struct CanonicalEdgeType {
@@ -41,9 +35,9 @@ class Schema {
   static Schema Homogeneous() { return Schema({"_N"}, {{"_N", "_E", "_N"}}); }
 
   // Returns the number of node types.
-  NodeTypeId num_ntypes() const noexcept { return static_cast<NodeTypeId>(ntypes_.size()); }
+  int32_t num_ntypes() const noexcept { return static_cast<int32_t>(ntypes_.size()); }
   // Returns the number of edge types.
-  EdgeTypeId num_etypes() const noexcept { return static_cast<EdgeTypeId>(etypes_.size()); }
+  int32_t num_etypes() const noexcept { return static_cast<int32_t>(etypes_.size()); }
   // Returns whether there is one node type and one edge type.
   bool is_homogeneous() const noexcept { return num_ntypes() == 1 && num_etypes() == 1; }
 

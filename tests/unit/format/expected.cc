@@ -368,8 +368,8 @@ class Comparer {
     for (const auto& [key, feature] : theirs.items()) {
       const std::string type_name = key.substr(0, key.find('/'));
       const std::string name = key.substr(key.find('/') + 1);
-      const int32_t type =
-          is_node ? schema.NodeTypeIdOf(type_name) : schema.EdgeTypeIdOf(type_name);
+      const int32_t type = is_node ? int32_t{schema.NodeTypeIdOf(type_name)}
+                                   : int32_t{schema.EdgeTypeIdOf(type_name)};
       const Tensor& tensor =
           is_node ? partition_->node_feature(type, name) : partition_->edge_feature(type, name);
       Same(key + " dtype", DTypeName(tensor.dtype()), feature["dtype"].get<std::string>());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "graph/id_json.h"
 #include "tests/unit/format/fixture_files.h"
 
 namespace graphd::test {

@@ -23,7 +23,7 @@ using testing::RandomMultigraph;
 using testing::ScratchDirectory;
 using testing::TypedGraph;
 
-PartitionOptions Options(const ScratchDirectory& directory, PartId parts, PartMethod method) {
+PartitionOptions Options(const ScratchDirectory& directory, int32_t parts, PartMethod method) {
   PartitionOptions options;
   options.graph_name = "g";
   options.num_parts = parts;
@@ -175,7 +175,7 @@ TEST(Partitioner, RefusesInvalidNamesAndNumbers) {
     options.graph_name = name;
     EXPECT_THROW(PartitionGraph(graph, options), Error) << name;
   }
-  for (PartId parts : {0, -1, 1 << 20}) {
+  for (int32_t parts : {0, -1, 1 << 20}) {
     EXPECT_THROW(PartitionGraph(graph, Options(directory, parts, PartMethod::kRandom)), Error);
   }
   EXPECT_THROW(PartMethodFromName("magic"), Error);

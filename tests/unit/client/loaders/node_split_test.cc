@@ -27,7 +27,7 @@ IdMap RangeMap(const std::vector<Ids>& sizes) {
   return IdMap::FromRanges("node", ranges);
 }
 
-IdMap MappedMap(size_t size, PartId num_parts, CounterRng& random) {
+IdMap MappedMap(size_t size, int32_t num_parts, CounterRng& random) {
   std::vector<int32_t> owner(size);
   for (int32_t& p : owner) p = static_cast<int32_t>(random.Below(static_cast<uint64_t>(num_parts)));
   return IdMap::FromOwners("node", owner, num_parts);
@@ -105,7 +105,7 @@ TEST(NodeSplit, GivesEveryChosenNodeToExactlyOneTrainerEvenly) {
 TEST(NodeSplit, WithoutForceEvenTrainersStayInTheirPartitionsAndDivideThemEvenly) {
   for (uint64_t seed = 0; seed < 500; seed++) {
     const RandomCase some(seed);
-    const PartId parts = some.book.num_partitions();
+    const int32_t parts = some.book.num_partitions();
     const auto pieces = SplitAmong(some.book, some.mask, 0, some.world, false);
     std::vector<std::vector<Ids>> of_part(static_cast<size_t>(parts));
     for (int rank = 0; rank < some.world; rank++) {
@@ -113,7 +113,7 @@ TEST(NodeSplit, WithoutForceEvenTrainersStayInTheirPartitionsAndDivideThemEvenly
       if (some.world >= parts)
         of_part[static_cast<size_t>(rank * parts / some.world)].push_back(piece);
       for (int64_t id : piece) {
-        const PartId owner = some.book.nodes().Owner(0, id);
+        const int32_t owner = some.book.nodes().Owner(0, id);
         EXPECT_EQ(some.world >= parts ? rank * parts / some.world : rank,
                   some.world >= parts ? owner : owner * some.world / parts)
             << seed;

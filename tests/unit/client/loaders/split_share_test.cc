@@ -53,7 +53,7 @@ TEST(SplitShare, EvenSharesAreConsecutive) {
 }
 
 TEST(SplitShare, EveryPartitionIsAssignedCompletely) {
-  for (PartId parts = 1; parts <= 12; parts++) {
+  for (int32_t parts = 1; parts <= 12; parts++) {
     for (int world = 1; world <= 30; world++) {
       std::vector<std::vector<int64_t>> pieces(static_cast<size_t>(parts));
       std::vector<int64_t> counts(static_cast<size_t>(parts));

@@ -24,7 +24,7 @@ using testing::ScratchDirectory;
 using testing::TypedGraph;
 using ::testing::Values;
 
-PartitionOptions Options(const ScratchDirectory& directory, PartId parts) {
+PartitionOptions Options(const ScratchDirectory& directory, int32_t parts) {
   PartitionOptions options;
   options.graph_name = "g";
   options.num_parts = parts;

@@ -21,7 +21,7 @@ using testing::WriteText;
 
 class AssignFile : public ::testing::Test {
  protected:
-  NodeOwners Assign(const RawGraph& graph, std::vector<std::string> assignment, PartId parts = 3) {
+  NodeOwners Assign(const RawGraph& graph, std::vector<std::string> assignment, int32_t parts = 3) {
     AssignOptions options;
     options.method = PartMethod::kFile;
     options.num_parts = parts;

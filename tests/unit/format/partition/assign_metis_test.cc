@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using testing::HomogeneousGraph;
 using testing::RandomMultigraph;
 
-AssignOptions Options(PartId parts) {
+AssignOptions Options(int32_t parts) {
   AssignOptions options;
   options.num_parts = parts;
   options.method = PartMethod::kMetis;

@@ -135,7 +135,7 @@ class EveryAssignment : public ::testing::TestWithParam<PartMethod> {
 
 TEST_P(EveryAssignment, TakesIsolatedNodesSelfLoopsAndRepeatedEdges) {
   AssignOptions options;
-  for (PartId parts : {1, 2, 3, 16}) {
+  for (int32_t parts : {1, 2, 3, 16}) {
     options.num_parts = parts;
     Assign(HomogeneousGraph(300, RandomMultigraph(300, 2000, 1)), options);
     Assign(HomogeneousGraph(300, RandomMultigraph(300, 2000, 1), true), options);
@@ -185,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryAssignment,
 // Methods that use edges also balance.
 class EveryBalance : public ::testing::TestWithParam<PartMethod> {
  protected:
-  AssignOptions Options(PartId parts) {
+  AssignOptions Options(int32_t parts) {
     AssignOptions options;
     options.method = GetParam();
     options.num_parts = parts;

@@ -37,7 +37,7 @@ double CutShare(const RawGraph& graph, const NodeOwners& owners) {
 
 class AssignStream : public ::testing::TestWithParam<PartMethod> {
  protected:
-  NodeOwners Assign(const RawGraph& graph, PartId parts, const StepProgress& progress = {}) {
+  NodeOwners Assign(const RawGraph& graph, int32_t parts, const StepProgress& progress = {}) {
     AssignOptions options;
     options.num_parts = parts;
     options.method = GetParam();

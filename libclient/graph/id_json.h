@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "graphd/ids.h"
+
+// Let nlohmann::json, which looks for functions of these names, write ids as numbers and read them.
+
+namespace graphd {
+
+template <class Json, class Kind>
+void to_json(Json& out, TypedId<Kind> id) {
+  out = static_cast<int32_t>(id);
+}
+
+template <class Json, class Kind>
+void from_json(const Json& in, TypedId<Kind>& id) {
+  id = in.template get<int32_t>();
+}
+
+}  // namespace graphd
