@@ -64,6 +64,7 @@ class PersistentArenaTest : public ::testing::Test {
     if (child == 0) {
       ::setenv(kStore, options_.directory.c_str(), 1);
       ::setenv(kMemory, options_.memory_dir.c_str(), 1);
+      for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) ::unsetenv(name);
       ::execl("/proc/self/exe", "store_test", filter.c_str(), nullptr);
       ::_exit(127);
     }
