@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string directory = argv[1];
-  Write<int64_t>(directory + "/edges.npy", "<i8", 2, edges, [&] { return End(nodes); });
+  Write<int64_t>(directory + "/edges.npy", "<i8", 2, edges, [nodes = nodes] { return End(nodes); });
   Write<float>(directory + "/feat.npy", "<f4", nodes, floats,
                [] { return static_cast<float>(Random() >> 40); });
 }

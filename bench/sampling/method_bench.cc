@@ -222,14 +222,18 @@ const int registered = [] {
       if (shape.hubs && variant.method == M::kLabor)
         continue;  // would draw 4 billion numbers in a call
       add("BM_Sample/" + std::string(where) + "/" + what,
-          [=](benchmark::State& state) { BM_Sample(state, shape, variant); });
+          [shape = shape, variant = variant](benchmark::State& state) {
+            BM_Sample(state, shape, variant);
+          });
     }
     if (shape.etypes > 1 || shape.hubs) continue;
     const std::string suffix = "/" + std::string(where);
-    add("BM_SampleOut" + suffix, [=](benchmark::State& state) { BM_SampleOut(state, shape); });
-    add("BM_HasEdges" + suffix, [=](benchmark::State& state) { BM_HasEdges(state, shape); });
+    add("BM_SampleOut" + suffix,
+        [shape = shape](benchmark::State& state) { BM_SampleOut(state, shape); });
+    add("BM_HasEdges" + suffix,
+        [shape = shape](benchmark::State& state) { BM_HasEdges(state, shape); });
     add("BM_InducedEdges" + suffix,
-        [=](benchmark::State& state) { BM_InducedEdges(state, shape); });
+        [shape = shape](benchmark::State& state) { BM_InducedEdges(state, shape); });
   }
   add("BM_MergeByArrival", BM_MergeByArrival);
   const std::pair<EdgeIndexKind, const char*> kinds[] = {{EdgeIndexKind::kOut, ""},
@@ -238,7 +242,9 @@ const int registered = [] {
                                                          {EdgeIndexKind::kSorted, ""}};
   for (const auto& [kind, column] : kinds) {
     add(std::string("BM_BuildIndex/") + EdgeIndexKindName(kind),
-        [=](benchmark::State& state) { BM_BuildIndex(state, kind, column); });
+        [kind = kind, column = column](benchmark::State& state) {
+          BM_BuildIndex(state, kind, column);
+        });
   }
   return 0;
 }();
