@@ -9,8 +9,8 @@
 
 #include "bench/support/bench_graph.h"
 #include "bench/support/report.h"
-#include "sampling/edge_picker.h"
 #include "sampling/edge_query.h"
+#include "sampling/edge_sampler.h"
 #include "sampling/index/edge_index.h"
 #include "sampling/index/out_index.h"
 #include "sampling/sample_key.h"
@@ -93,15 +93,15 @@ void BM_Sample(benchmark::State& state, const Shape& shape, const Variant& varia
   rule.fanout = variant.fanout;
   rule.replace = variant.replace;
   rule.direction = variant.arrivals ? Direction::kOut : Direction::kIn;
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   uint64_t key = 0;
   std::vector<uint32_t> neighbors(rows.size() * static_cast<size_t>(variant.fanout));
   size_t edges = 0;
   for (auto _ : state) {
     for (EdgeTypeId e = 0; e < shape.etypes; e++) {
-      edges +=
-          picker.Pick(sources[static_cast<size_t>(e)], rows, rows, rule, ++key, std::span(now));
-      WriteNeighbors(graph.csc(e), picker.slots(), neighbors.data());
+      edges += edge_sampler.Sample(sources[static_cast<size_t>(e)], rows, rows, rule, ++key,
+                                   std::span(now));
+      WriteNeighbors(graph.csc(e), edge_sampler.slots(), neighbors.data());
       benchmark::DoNotOptimize(neighbors.data());
     }
   }
@@ -112,7 +112,7 @@ void BM_SampleOut(benchmark::State& state, const Shape& shape) {
   const OutIndex& out = Graph::Of(shape).out();
   const auto sources = RandomIds(20000, shape.nodes, 5);
   std::vector<int64_t> rows(sources.size());
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   uint64_t key = 0;
   SamplingRule rule;
   rule.fanout = 10;
@@ -121,8 +121,9 @@ void BM_SampleOut(benchmark::State& state, const Shape& shape) {
   size_t edges = 0;
   for (auto _ : state) {
     out.RowsOf(sources, rows);
-    edges += picker.Pick({&out.csc(), nullptr, nullptr, nullptr}, rows, sources, rule, ++key);
-    WriteNeighbors(out.csc(), picker.slots(), neighbors.data());
+    edges +=
+        edge_sampler.Sample({&out.csc(), nullptr, nullptr, nullptr}, rows, sources, rule, ++key);
+    WriteNeighbors(out.csc(), edge_sampler.slots(), neighbors.data());
     benchmark::DoNotOptimize(neighbors.data());
   }
   Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());
@@ -130,7 +131,7 @@ void BM_SampleOut(benchmark::State& state, const Shape& shape) {
 
 // Merges two parts' samples of fanout 10 for each of 20,000 seeds.
 void BM_MergeByArrival(benchmark::State& state) {
-  EdgePicker pickers[2];
+  EdgeSampler edge_samplers[2];
   std::vector<PartArrivals> parts;
   SamplingRule rule;
   rule.fanout = 10;
@@ -138,8 +139,9 @@ void BM_MergeByArrival(benchmark::State& state) {
   const auto rows = RandomIds(20000, kSmall.nodes, 5);
   for (uint32_t p = 0; p < 2; p++) {
     const uint64_t key = PartKey(rule.method, 1, p);
-    pickers[p].Pick({&Graph::Of(kSmall).csc(0), nullptr, nullptr, nullptr}, rows, rows, rule, key);
-    parts.push_back({pickers[p].counts(), pickers[p].arrival_keys()});
+    edge_samplers[p].Sample({&Graph::Of(kSmall).csc(0), nullptr, nullptr, nullptr}, rows, rows,
+                            rule, key);
+    parts.push_back({edge_samplers[p].counts(), edge_samplers[p].arrival_keys()});
   }
   std::vector<uint32_t> counts;
   std::vector<MergedEdge> merged;

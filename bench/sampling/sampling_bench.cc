@@ -24,7 +24,7 @@ void BM_UniformHop(benchmark::State& state) {
   uint64_t key = 0;
   for (auto _ : state) {
     edges += sampler.Plan(csc, seeds, seeds, rule, key++, {});
-    sampler.Pick(out.data(), nullptr);
+    sampler.Sample(out.data(), nullptr);
     benchmark::DoNotOptimize(out.data());
   }
   Report(state, "edges/s", static_cast<double>(edges), shape.table_bytes());

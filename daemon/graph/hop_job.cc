@@ -217,7 +217,7 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
     reserved = edges * edge_bytes;
     CheckResponse(answer_bytes_.fetch_add(reserved) + reserved + row_bytes_);
   };
-  scratch.picker.Run(*partition_, *indexes_, work.applied, part, out, admit);
+  scratch.hop_sampler.Run(*partition_, *indexes_, work.applied, part, out, admit);
   answer_bytes_ -= reserved - out.neighbors.size() * edge_bytes;
   const size_t counts = out.counts.size() * sizeof(uint32_t);
   CheckResponse(answer_bytes_.fetch_add(counts) + counts + row_bytes_);

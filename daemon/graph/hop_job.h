@@ -8,7 +8,7 @@
 #include "daemon/requests/answer_writer.h"
 #include "daemon/requests/compute_pool.h"
 #include "daemon/requests/wire_ids.h"
-#include "sampling/hop_picker.h"
+#include "sampling/hop_sampler.h"
 #include "sampling/index/edge_indexes.h"
 #include "wire/graphd.capnp.h"
 

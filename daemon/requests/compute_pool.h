@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "sampling/hop_picker.h"
+#include "sampling/hop_sampler.h"
 
 namespace graphd {
 
 // Buffers that each computing thread reuses.
 struct WorkerScratch {
-  HopPicker picker;
+  HopSampler hop_sampler;
   std::vector<int64_t> rows, ids, streams;
   std::vector<double> real_times;
 };

@@ -29,7 +29,7 @@ inline ArrivalKey ArrivalKeyAt(double time) noexcept { return std::bit_cast<uint
 // result is the same on every machine, whereas libm's log may differ in its last bit.
 double Exponential(uint64_t bits) noexcept;
 
-// The sample of one part, like counts() and arrival_keys() of EdgePicker.
+// The sample of one part, like counts() and arrival_keys() of EdgeSampler.
 struct PartArrivals {
   std::span<const uint32_t> counts;  // per seed
   std::span<const ArrivalKey> keys;  // one per edge, seed after seed

@@ -52,16 +52,16 @@ void UniformSampler::FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fan
       }
     }
   };
-  picked_.clear();
+  sampled_.clear();
   for (uint64_t j = degree - fanout; j < degree; j++) {
     uint64_t candidate = rng.Below(j + 1);
     if (!insert(candidate)) insert(candidate = j);
-    picked_.push_back(candidate);
+    sampled_.push_back(candidate);
   }
 }
 
 template <class Index, class Out>
-void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* positions) {
+void UniformSampler::SampleFrom(const Index* indices, Out* neighbors, uint64_t* positions) {
   if (tracker_.empty()) tracker_.resize(kTrackedNeighbors);
   uint8_t* tracker = tracker_.data();
   const bool replace = replace_;
@@ -77,11 +77,11 @@ void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* po
     } else {
       // One stream per node, so that the sample is the same in every process and every call.
       CounterRng rng(CombineKeys(key, static_cast<uint64_t>(ids_[i])));
-      picked_.resize(count);
+      sampled_.resize(count);
       if (replace) {
         for (uint32_t k = 0; k < count; k++) {
-          picked_[k] = rng.Below(degree);
-          neighbors[k] = static_cast<Out>(row[picked_[k]]);
+          sampled_[k] = rng.Below(degree);
+          neighbors[k] = static_cast<Out>(row[sampled_[k]]);
         }
       } else if (degree <= kTrackedNeighbors) {
         uint32_t k = 0;
@@ -90,16 +90,16 @@ void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* po
           if (tracker[candidate]) [[unlikely]]
             candidate = j;
           tracker[candidate] = 1;
-          picked_[k] = candidate;
+          sampled_[k] = candidate;
           neighbors[k] = static_cast<Out>(row[candidate]);
         }
-        for (k = 0; k < count; k++) tracker[picked_[k]] = 0;
+        for (k = 0; k < count; k++) tracker[sampled_[k]] = 0;
       } else {
         FloydByTable(rng, degree, count);
-        for (uint32_t k = 0; k < count; k++) neighbors[k] = static_cast<Out>(row[picked_[k]]);
+        for (uint32_t k = 0; k < count; k++) neighbors[k] = static_cast<Out>(row[sampled_[k]]);
       }
       if (positions) {
-        for (uint32_t k = 0; k < count; k++) positions[k] = begin + picked_[k];
+        for (uint32_t k = 0; k < count; k++) positions[k] = begin + sampled_[k];
       }
     }
     neighbors += count;
@@ -108,13 +108,13 @@ void UniformSampler::PickFrom(const Index* indices, Out* neighbors, uint64_t* po
 }
 
 template <class Out>
-void UniformSampler::Pick(Out* neighbors, uint64_t* positions) {
-  csc_->indices.Visit([&](auto indices) { PickFrom(indices.data(), neighbors, positions); });
+void UniformSampler::Sample(Out* neighbors, uint64_t* positions) {
+  csc_->indices.Visit([&](auto indices) { SampleFrom(indices.data(), neighbors, positions); });
 }
 
-template void UniformSampler::Pick(uint32_t*, uint64_t*);
-template void UniformSampler::Pick(uint64_t*, uint64_t*);
-template void UniformSampler::Pick(int64_t*, uint64_t*);
+template void UniformSampler::Sample(uint32_t*, uint64_t*);
+template void UniformSampler::Sample(uint64_t*, uint64_t*);
+template void UniformSampler::Sample(int64_t*, uint64_t*);
 
 void PositionsToEdgeIds(const Partition& partition, EdgeTypeId etype,
                         std::span<uint64_t> positions) {

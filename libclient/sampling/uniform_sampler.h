@@ -25,7 +25,7 @@ class UniformSampler {
   // Does the first step: reads the offsets of `rows` (local rows of the destination type, in range)
   // and returns the total number of neighbours. The sample is a function of `ids`, the same nodes'
   // type-wise ids, and of `key` (SampleKey); of the rule, only fanout and replace are used. `ids`
-  // and the CSC must live until Pick has returned. `counts`, if not empty, takes the number per
+  // and the CSC must live until Sample has returned. `counts`, if not empty, takes the number per
   // row.
   size_t Plan(const Csc& csc, std::span<const int64_t> rows, std::span<const int64_t> ids,
               const SamplingRule& rule, uint64_t key, std::span<uint32_t> counts);
@@ -34,7 +34,7 @@ class UniformSampler {
   // `positions` is null, the sampled positions in the CSC. Out is uint32_t (if the CSC's indices
   // are), uint64_t or int64_t.
   template <class Out>
-  void Pick(Out* neighbors, uint64_t* positions);
+  void Sample(Out* neighbors, uint64_t* positions);
 
  private:
   struct Planned {
@@ -43,7 +43,7 @@ class UniformSampler {
     uint32_t count;
   };
   template <class Index, class Out>
-  void PickFrom(const Index* indices, Out* neighbors, uint64_t* positions);
+  void SampleFrom(const Index* indices, Out* neighbors, uint64_t* positions);
   // Draws positions 0..degree-1 without repetition, for degrees beyond the tracker.
   void FloydByTable(CounterRng& rng, uint64_t degree, uint32_t fanout);
 
@@ -52,9 +52,9 @@ class UniformSampler {
   bool replace_ = false;
   uint64_t key_ = 0;
   std::vector<Planned> planned_;
-  std::vector<uint8_t> tracker_;  // all zero between rows
-  std::vector<uint64_t> picked_;  // positions of the current row
-  std::vector<uint64_t> table_;   // open addressing, for hubs
+  std::vector<uint8_t> tracker_;   // all zero between rows
+  std::vector<uint64_t> sampled_;  // positions of the current row
+  std::vector<uint64_t> table_;    // open addressing, for hubs
 };
 
 // Turns positions in the CSC into type-wise edge ids, in place.

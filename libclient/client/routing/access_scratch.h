@@ -6,7 +6,7 @@
 
 #include "client/routing/owner_split.h"
 #include "client/routing/partition_hop.h"
-#include "sampling/hop_picker.h"
+#include "sampling/hop_sampler.h"
 #include "sampling/relabel.h"
 
 namespace graphd {
@@ -15,7 +15,7 @@ namespace graphd {
 struct AccessScratch {
   std::vector<OwnerSplit> splits;  // [ntype], or the first for calls on one type
   std::vector<int64_t> rows;
-  HopPicker picker;
+  HopSampler hop_sampler;
   std::vector<PartitionHop> hops;                      // [part]
   std::vector<std::unique_ptr<RelabelTable>> relabel;  // [ntype], made when first used
 };

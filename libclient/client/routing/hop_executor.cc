@@ -154,8 +154,8 @@ void HopExecutor::RunMapped(PartId p, AccessScratch& scratch) {
   const HopAnswer& answer = scratch.hops[Index(p)].answer;
   for (size_t i = 0; i < request.rules.size(); i++) {
     const AppliedRule& applied = request.rules[i];
-    scratch.picker.Run(partition, access_.indexes(p), applied, request.seeds[applied.seeds].nodes,
-                       *answer.samples[i]);
+    scratch.hop_sampler.Run(partition, access_.indexes(p), applied,
+                            request.seeds[applied.seeds].nodes, *answer.samples[i]);
   }
   for (size_t i = 0; i < request.rows.size(); i++) {
     const SeedRows& rows = request.rows[i];

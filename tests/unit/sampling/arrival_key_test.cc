@@ -73,13 +73,13 @@ std::vector<Outcome> MergeTrials(const std::vector<Part>& parts, SamplingRule ru
   const std::vector<int64_t> rows(trials, 0);
   std::vector<int64_t> streams(trials);
   std::iota(streams.begin(), streams.end(), 0);
-  std::vector<EdgePicker> pickers(parts.size());
+  std::vector<EdgeSampler> edge_samplers(parts.size());
   std::vector<PartArrivals> arrivals;
   rule.direction = Direction::kOut;
   for (size_t p = 0; p < parts.size(); p++) {
     const uint64_t key = PartKey(rule.method, 11, static_cast<uint32_t>(p));
-    pickers[p].Pick(parts[p].source(), rows, streams, rule, key, times);
-    arrivals.push_back({pickers[p].counts(), pickers[p].arrival_keys()});
+    edge_samplers[p].Sample(parts[p].source(), rows, streams, rule, key, times);
+    arrivals.push_back({edge_samplers[p].counts(), edge_samplers[p].arrival_keys()});
   }
   std::vector<uint32_t> counts;
   std::vector<MergedEdge> merged;
@@ -89,7 +89,7 @@ std::vector<Outcome> MergeTrials(const std::vector<Part>& parts, SamplingRule ru
   for (size_t trial = 0; trial < trials; trial++) {
     for (uint32_t i = 0; i < counts[trial]; i++, at++) {
       const auto [part, position] = merged[at];
-      outcomes[trial].push_back(parts[part].edges[pickers[part].slots()[position]]);
+      outcomes[trial].push_back(parts[part].edges[edge_samplers[part].slots()[position]]);
     }
   }
   EXPECT_EQ(at, merged.size());

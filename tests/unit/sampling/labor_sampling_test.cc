@@ -22,11 +22,11 @@ SamplingRule Labor(int fanout) {
 // Counts the outcomes of keys 0 .. trials-1.
 Counts CountKeys(const EdgeSource& source, int fanout, size_t trials) {
   Counts counts;
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   const std::vector<int64_t> row{0}, stream{0};
   for (uint64_t key = 0; key < trials; key++) {
-    picker.Pick(source, row, stream, Labor(fanout), key);
-    Outcome outcome = OutcomesOf(picker, 0)[0];
+    edge_sampler.Sample(source, row, stream, Labor(fanout), key);
+    Outcome outcome = OutcomesOf(edge_sampler, 0)[0];
     std::sort(outcome.begin(), outcome.end());
     counts[outcome]++;
   }
@@ -103,11 +103,11 @@ TEST(LaborSampling, SeedsShareNeighbors) {
   }
   const auto partition = graph.Build();
   const Csc& csc = partition->csc(0);
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   const std::vector<int64_t> rows{0, 1}, streams{17, 18};
   std::set<uint64_t> shared[2];
-  picker.Pick({&csc, nullptr, nullptr, nullptr}, rows, streams, Labor(30), 5);
-  const auto outcomes = OutcomesOf(picker, 0);
+  edge_sampler.Sample({&csc, nullptr, nullptr, nullptr}, rows, streams, Labor(30), 5);
+  const auto outcomes = OutcomesOf(edge_sampler, 0);
   for (size_t row = 0; row < 2; row++) {
     for (uint64_t slot : outcomes[row]) shared[row].insert(csc.indices[slot]);
     ASSERT_EQ(shared[row].size(), 30u);
@@ -128,12 +128,12 @@ TEST(LaborSampling, ExtremeFanoutsAreHonoured) {
 TEST(LaborSampling, HubsAreSampledUniformly) {
   const auto partition = Star(50000).Build();
   const EdgeSource source{&partition->csc(0), nullptr, nullptr, nullptr};
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   const std::vector<int64_t> row{0}, stream{0};
   std::vector<uint64_t> hits(500);
   for (uint64_t key = 0; key < 1000; key++) {
-    ASSERT_EQ(picker.Pick(source, row, stream, Labor(20), key), 20u);
-    for (uint64_t slot : picker.slots()) hits[slot / 100]++;
+    ASSERT_EQ(edge_sampler.Sample(source, row, stream, Labor(20), key), 20u);
+    for (uint64_t slot : edge_sampler.slots()) hits[slot / 100]++;
   }
   ExpectUniform(hits, 1, "hub");
 }

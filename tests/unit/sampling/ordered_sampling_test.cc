@@ -27,27 +27,27 @@ class OrderedStar {
   }
   EdgeSource source() const { return {&partition_->csc(0), nullptr, &*order_, &exclude_}; }
 
-  Outcome Pick(SamplingMethod method, int fanout, bool largest = true, SeedTimes times = {},
-               bool inclusive = false) const {
+  Outcome Sample(SamplingMethod method, int fanout, bool largest = true, SeedTimes times = {},
+                 bool inclusive = false) const {
     SamplingRule rule;
     rule.method = method;
     rule.fanout = fanout;
     rule.largest = largest;
     rule.inclusive = inclusive;
     rule.direction = Direction::kOut;
-    EdgePicker picker;
+    EdgeSampler edge_sampler;
     const std::vector<int64_t> rows{0}, streams{9};
-    picker.Pick(source(), rows, streams, rule, kSomeKey, times);
-    EXPECT_TRUE(std::ranges::is_sorted(picker.arrival_keys()));
-    return OutcomesOf(picker, 0)[0];
+    edge_sampler.Sample(source(), rows, streams, rule, kSomeKey, times);
+    EXPECT_TRUE(std::ranges::is_sorted(edge_sampler.arrival_keys()));
+    return OutcomesOf(edge_sampler, 0)[0];
   }
   Outcome Top(int fanout, bool largest = true) const {
-    return Pick(SamplingMethod::kTopK, fanout, largest);
+    return Sample(SamplingMethod::kTopK, fanout, largest);
   }
   template <class T>
   Outcome Recent(int fanout, T time, bool inclusive = false) const {
-    return Pick(SamplingMethod::kTemporalRecent, fanout, true, std::span<const T>(&time, 1),
-                inclusive);
+    return Sample(SamplingMethod::kTemporalRecent, fanout, true, std::span<const T>(&time, 1),
+                  inclusive);
   }
 
  private:
@@ -175,10 +175,10 @@ TEST(TemporalUniform, EveryEarlierEdgeIsEquallyLikely) {
 TEST(TemporalUniform, EachRowHasItsOwnTime) {
   const OrderedStar star(std::vector<int32_t>{5, 6, 7});
   const std::vector<int64_t> rows{0, -1, 0, 0}, streams{1, 2, 3, 4}, times{6, 100, 5, 100};
-  EdgePicker picker;
-  picker.Pick(star.source(), rows, streams, TemporalUniform(9, false, false), kSomeKey,
-              std::span(times));
-  EXPECT_EQ(OutcomesOf(picker, 0), (std::vector<Outcome>{{0}, {}, {}, {0, 1, 2}}));
+  EdgeSampler edge_sampler;
+  edge_sampler.Sample(star.source(), rows, streams, TemporalUniform(9, false, false), kSomeKey,
+                      std::span(times));
+  EXPECT_EQ(OutcomesOf(edge_sampler, 0), (std::vector<Outcome>{{0}, {}, {}, {0, 1, 2}}));
 }
 
 TEST(OrderedSampling, InvalidRulesAreRefused) {

@@ -106,14 +106,14 @@ TEST(UniformSampling, ExtremeFanoutsAreHonoured) {
   graph.num_sources = 9;
   graph.rows = {{}, {4}, {1, 2, 3}};
   const auto partition = graph.Build();
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   const std::vector<int64_t> rows{2, -1, 0, 1}, streams{5, 6, 7, 8};
   const auto counts = [&](const SamplingRule& rule) {
-    const size_t sampled = picker.Pick(From(*partition), rows, streams, rule, kSomeKey);
+    const size_t sampled = edge_sampler.Sample(From(*partition), rows, streams, rule, kSomeKey);
     EXPECT_LE(sampled, MaxSampledEdges(partition->csc(0), rows, rule));
-    EXPECT_EQ(picker.slots().size(), sampled);
-    EXPECT_EQ(picker.arrival_keys().size(), rule.direction == Direction::kOut ? sampled : 0);
-    return std::vector<uint32_t>(picker.counts().begin(), picker.counts().end());
+    EXPECT_EQ(edge_sampler.slots().size(), sampled);
+    EXPECT_EQ(edge_sampler.arrival_keys().size(), rule.direction == Direction::kOut ? sampled : 0);
+    return std::vector<uint32_t>(edge_sampler.counts().begin(), edge_sampler.counts().end());
   };
   using Numbers = std::vector<uint32_t>;
   for (bool arrivals : {false, true}) {
@@ -125,17 +125,18 @@ TEST(UniformSampling, ExtremeFanoutsAreHonoured) {
     EXPECT_EQ(counts(Uniform(1000000, false, arrivals)), (Numbers{3, 0, 0, 1}));
     EXPECT_EQ(counts(Uniform(5, true, arrivals)), (Numbers{5, 0, 0, 5}));
   }
-  EXPECT_EQ(picker.Pick(From(*partition), {}, {}, Uniform(3), kSomeKey), 0u);
+  EXPECT_EQ(edge_sampler.Sample(From(*partition), {}, {}, Uniform(3), kSomeKey), 0u);
   EXPECT_THROW(counts(Uniform(-2)), Error);
 }
 
 TEST(UniformSampling, MemoryDependsOnTheRowAndNotOnTheFanout) {
   constexpr uint64_t kDegree = (uint64_t{1} << 20) + 7;  // draws are recorded in a hash table
   const auto partition = Star(kDegree).Build();
-  EdgePicker picker;
+  EdgeSampler edge_sampler;
   const std::vector<int64_t> rows{0}, streams{5};
-  EXPECT_EQ(picker.Pick(From(*partition), rows, streams, Uniform(INT_MAX, false, true), kSomeKey),
-            kDegree);
+  EXPECT_EQ(
+      edge_sampler.Sample(From(*partition), rows, streams, Uniform(INT_MAX, false, true), kSomeKey),
+      kDegree);
 }
 
 // Returns a graph with rows of all sizes, including a hub.
@@ -150,7 +151,7 @@ TinyGraph Mixed() {
   return graph;
 }
 
-TEST(UniformSampling, EdgePickerEqualsUniformSampler) {
+TEST(UniformSampling, EdgeSamplerEqualsUniformSampler) {
   for (bool wide : {false, true}) {
     TinyGraph graph = Mixed();
     graph.wide = wide;
@@ -165,10 +166,10 @@ TEST(UniformSampling, EdgePickerEqualsUniformSampler) {
         const size_t expected = sampler.Plan(partition->csc(0), rows, streams, rule, 99, {});
         std::vector<int64_t> neighbors(expected);
         std::vector<uint64_t> positions(expected);
-        sampler.Pick(neighbors.data(), positions.data());
-        EdgePicker picker;
-        ASSERT_EQ(picker.Pick(From(*partition), rows, streams, rule, 99), expected);
-        EXPECT_TRUE(std::ranges::equal(picker.slots(), positions));
+        sampler.Sample(neighbors.data(), positions.data());
+        EdgeSampler edge_sampler;
+        ASSERT_EQ(edge_sampler.Sample(From(*partition), rows, streams, rule, 99), expected);
+        EXPECT_TRUE(std::ranges::equal(edge_sampler.slots(), positions));
       }
     }
   }
@@ -180,12 +181,12 @@ TEST(UniformSampling, ARowsSampleDependsOnItsStreamAndTheKeyOnly) {
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       const SamplingRule rule = Uniform(10, replace, arrivals);
-      const auto one = [&](EdgePicker& picker, std::vector<int64_t> rows,
+      const auto one = [&](EdgeSampler& edge_sampler, std::vector<int64_t> rows,
                            std::vector<int64_t> streams) {
-        picker.Pick(From(*partition, &exclude), rows, streams, rule, kSomeKey);
-        return OutcomesOf(picker, 0).back();
+        edge_sampler.Sample(From(*partition, &exclude), rows, streams, rule, kSomeKey);
+        return OutcomesOf(edge_sampler, 0).back();
       };
-      EdgePicker fresh, used;
+      EdgeSampler fresh, used;
       const Outcome alone = one(fresh, {6}, {123});
       EXPECT_EQ(one(used, {5, 6, 3, 8, 6}, {1, 2, 3, 4, 123}), alone);
       EXPECT_EQ(one(used, {6, 6}, {124, 123}), alone);
@@ -200,12 +201,12 @@ void ExpectHubIsUniform(uint64_t degree, int fanout, bool replace, bool arrivals
   const std::vector<int64_t> rows(trials, 0);
   std::vector<int64_t> streams(trials);
   std::iota(streams.begin(), streams.end(), 0);
-  EdgePicker picker;
-  ASSERT_EQ(
-      picker.Pick(From(*partition), rows, streams, Uniform(fanout, replace, arrivals), kSomeKey),
-      trials * static_cast<size_t>(fanout));
+  EdgeSampler edge_sampler;
+  ASSERT_EQ(edge_sampler.Sample(From(*partition), rows, streams, Uniform(fanout, replace, arrivals),
+                                kSomeKey),
+            trials * static_cast<size_t>(fanout));
   std::vector<uint64_t> hits(buckets);
-  for (const Outcome& outcome : OutcomesOf(picker, 0)) {
+  for (const Outcome& outcome : OutcomesOf(edge_sampler, 0)) {
     for (uint64_t slot : outcome) hits[slot * buckets / degree]++;
     if (!replace) {
       ASSERT_EQ(std::set<uint64_t>(outcome.begin(), outcome.end()).size(), outcome.size());

@@ -140,12 +140,12 @@ void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool arrivals) {
   const std::vector<int64_t> rows(kRounds, 0);
   std::vector<int64_t> streams(kRounds);
   std::iota(streams.begin(), streams.end(), 0);
-  EdgePicker picker;
-  picker.Pick(star.source(), rows, streams, Weighted(10, replace, arrivals), kSomeKey);
+  EdgeSampler edge_sampler;
+  edge_sampler.Sample(star.source(), rows, streams, Weighted(10, replace, arrivals), kSomeKey);
   Counts hits;
   Probabilities expected;
   for (size_t b = 0; b < kBuckets; b++) expected[{b}] = share[b] / total;
-  for (const Outcome& outcome : OutcomesOf(picker, 0)) {
+  for (const Outcome& outcome : OutcomesOf(edge_sampler, 0)) {
     ASSERT_EQ(outcome.size(), 10u);
     for (uint64_t slot : outcome) ASSERT_GT(weights[slot], 0);
     if (!replace) {
@@ -169,10 +169,10 @@ TEST(WeightedSampling, ARowsSampleDependsOnItsStreamAndTheKeyOnly) {
   const WeightedStar<float> star({1, 20, 3, 4, 30, 2, 7, 9, 11, 2}, {3});
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
-      EdgePicker fresh, used;
+      EdgeSampler fresh, used;
       const std::vector<int64_t> one_row{0}, one_stream{5}, rows{0, 0, 0}, streams{4, 9, 5};
-      fresh.Pick(star.source(), one_row, one_stream, Weighted(4, replace, arrivals), kSomeKey);
-      used.Pick(star.source(), rows, streams, Weighted(4, replace, arrivals), kSomeKey);
+      fresh.Sample(star.source(), one_row, one_stream, Weighted(4, replace, arrivals), kSomeKey);
+      used.Sample(star.source(), rows, streams, Weighted(4, replace, arrivals), kSomeKey);
       EXPECT_EQ(OutcomesOf(fresh, 0)[0], OutcomesOf(used, 0)[2]);
       EXPECT_NE(OutcomesOf(used, 0)[0], OutcomesOf(used, 0)[2]);
     }

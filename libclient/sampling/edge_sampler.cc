@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sampling/edge_picker.h"
+#include "sampling/edge_sampler.h"
 
 #include <algorithm>
 #include <variant>
@@ -60,9 +60,9 @@ void CheckRule(const EdgeSource& source, const SamplingRule& rule) {
   }
 }
 
-size_t EdgePicker::Pick(const EdgeSource& source, std::span<const int64_t> rows,
-                        std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
-                        const SeedTimes& times) {
+size_t EdgeSampler::Sample(const EdgeSource& source, std::span<const int64_t> rows,
+                           std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
+                           const SeedTimes& times) {
   CheckRule(source, rule);
   const bool temporal = IsTemporal(rule.method);
   GRAPHD_CHECK(rows.size() == streams.size(), "one stream per row");
@@ -85,15 +85,15 @@ size_t EdgePicker::Pick(const EdgeSource& source, std::span<const int64_t> rows,
     const size_t before = c.num_slots;
     Prefetch(rows, streams, i);
     if (plan_[i].degree > 0 && c.fanout > 0) {
-      PickRow({static_cast<size_t>(rows[i]), plan_[i].begin, plan_[i].degree,
-               static_cast<uint64_t>(streams[i])});
+      SampleRow({static_cast<size_t>(rows[i]), plan_[i].begin, plan_[i].degree,
+                 static_cast<uint64_t>(streams[i])});
     }
     counts_[i] = static_cast<uint32_t>(c.num_slots - before);
   }
   return c.num_slots;
 }
 
-void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
+void EdgeSampler::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
   SamplingContext& c = context_;
   const uint64_t* indptr = c.source.csc->indptr.data();
   plan_.resize(rows.size());
@@ -117,8 +117,8 @@ void EdgePicker::Plan(std::span<const int64_t> rows, const SeedTimes& times) {
 }
 
 // Prefetches the memory that the next rows will read first.
-void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
-                          size_t i) const noexcept {
+void EdgeSampler::Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
+                           size_t i) const noexcept {
   const SamplingContext& c = context_;
   if (c.source.alias && i + kPrefetchAhead < rows.size() && rows[i + kPrefetchAhead] >= 0) {
     c.source.alias->PrefetchRow(static_cast<size_t>(rows[i + kPrefetchAhead]));
@@ -142,7 +142,7 @@ void EdgePicker::Prefetch(std::span<const int64_t> rows, std::span<const int64_t
   }
 }
 
-void EdgePicker::PickRow(const SourceRow& row) {
+void EdgeSampler::SampleRow(const SourceRow& row) {
   switch (context_.rule->method) {
     case SamplingMethod::kUniform:
     case SamplingMethod::kTemporalUniform:

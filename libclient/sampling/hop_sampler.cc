@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sampling/hop_picker.h"
+#include "sampling/hop_sampler.h"
 
 #include "sampling/rule_traits.h"
 #include "sampling/slots.h"
@@ -7,8 +7,8 @@
 namespace graphd {
 
 template <class Id>
-void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const AppliedRule& applied,
-                    const HopSeeds& seeds, SampledEdges<Id>& out, const Admit& admit) {
+void HopSampler::Run(const Partition& partition, EdgeIndexes& indexes, const AppliedRule& applied,
+                     const HopSeeds& seeds, SampledEdges<Id>& out, const Admit& admit) {
   const SamplingRule& rule = applied.rule;
   const bool outward = rule.direction == Direction::kOut;
   const Csc& csc = indexes.Rows(rule.etype, outward);
@@ -38,7 +38,7 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Appl
     out.edge_ids.resize(applied.edge_ids ? total : 0);
     // Edge ids are non-negative, so their int64 and uint64 forms are the same bytes.
     auto* positions = reinterpret_cast<uint64_t*>(out.edge_ids.data());
-    uniform_.Pick(out.neighbors.data(), applied.edge_ids ? positions : nullptr);
+    uniform_.Sample(out.neighbors.data(), applied.edge_ids ? positions : nullptr);
     if (applied.edge_ids) PositionsToEdgeIds(partition, rule.etype, {positions, total});
     return;
   }
@@ -65,21 +65,21 @@ void HopPicker::Run(const Partition& partition, EdgeIndexes& indexes, const Appl
         TakesRealTimes(partition.meta().schema, rule, partition.edge_features(rule.etype));
     times = real ? SeedTimes(seeds.real_times) : SeedTimes(seeds.times);
   }
-  const size_t total = picker_.Pick(source, rows_, streams, rule, applied.key, times);
-  out.counts.assign(picker_.counts().begin(), picker_.counts().end());
+  const size_t total = edge_sampler_.Sample(source, rows_, streams, rule, applied.key, times);
+  out.counts.assign(edge_sampler_.counts().begin(), edge_sampler_.counts().end());
   out.neighbors.resize(total);
-  WriteNeighbors(csc, picker_.slots(), out.neighbors.data());
-  out.arrival_keys.assign(picker_.arrival_keys().begin(), picker_.arrival_keys().end());
+  WriteNeighbors(csc, edge_sampler_.slots(), out.neighbors.data());
+  out.arrival_keys.assign(edge_sampler_.arrival_keys().begin(), edge_sampler_.arrival_keys().end());
   if (!applied.edge_ids) return;
   out.edge_ids.resize(total);
-  WriteEdgeIds(partition, rule.etype, csc, picker_.slots(), out.edge_ids.data());
+  WriteEdgeIds(partition, rule.etype, csc, edge_sampler_.slots(), out.edge_ids.data());
 }
 
-template void HopPicker::Run(const Partition&, EdgeIndexes&, const AppliedRule&, const HopSeeds&,
-                             SampledEdges<uint32_t>&, const Admit&);
-template void HopPicker::Run(const Partition&, EdgeIndexes&, const AppliedRule&, const HopSeeds&,
-                             SampledEdges<uint64_t>&, const Admit&);
-template void HopPicker::Run(const Partition&, EdgeIndexes&, const AppliedRule&, const HopSeeds&,
-                             SampledEdges<int64_t>&, const Admit&);
+template void HopSampler::Run(const Partition&, EdgeIndexes&, const AppliedRule&, const HopSeeds&,
+                              SampledEdges<uint32_t>&, const Admit&);
+template void HopSampler::Run(const Partition&, EdgeIndexes&, const AppliedRule&, const HopSeeds&,
+                              SampledEdges<uint64_t>&, const Admit&);
+template void HopSampler::Run(const Partition&, EdgeIndexes&, const AppliedRule&, const HopSeeds&,
+                              SampledEdges<int64_t>&, const Admit&);
 
 }  // namespace graphd

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/partition.h"
-#include "sampling/edge_picker.h"
+#include "sampling/edge_sampler.h"
 #include "sampling/edge_set.h"
 #include "sampling/hop_request.h"
 #include "sampling/index/edge_indexes.h"
@@ -16,7 +16,7 @@ namespace graphd {
 // Applies one rule of a hop to one partition: finds the rows, the indexes and the column that it
 // needs, runs the kernel and turns slots into ids. Trainers run it on mapped memory, daemons for
 // other trainers. Memory is reused from call to call. Not thread-safe.
-class HopPicker {
+class HopSampler {
  public:
   // Receives an upper bound of the sampled edges before memory is allocated for them; may throw.
   using Admit = std::function<void(uint64_t)>;
@@ -29,7 +29,7 @@ class HopPicker {
 
  private:
   UniformSampler uniform_;
-  EdgePicker picker_;
+  EdgeSampler edge_sampler_;
   EdgeSet excluded_;
   std::vector<int64_t> rows_, exclude_rows_;
 };

@@ -30,8 +30,8 @@
 
 namespace graphd {
 
-// Returns an upper bound of the number of edges that Pick returns, to bound its memory (8 bytes per
-// edge, 16 with arrival keys).
+// Returns an upper bound of the number of edges that Sample returns, to bound its memory (8 bytes
+// per edge, 16 with arrival keys).
 uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const SamplingRule& rule);
 
 // Throws Error(kInvalid) for a fanout below -1, a method that cannot sample with replacement
@@ -40,18 +40,18 @@ uint64_t MaxSampledEdges(const Csc& csc, std::span<const int64_t> rows, const Sa
 void CheckRule(const EdgeSource& source, const SamplingRule& rule);
 
 // Memory that a thread reuses from call to call. Not thread-safe.
-class EdgePicker {
+class EdgeSampler {
  public:
   // Samples edges of each row. A row is in range, or -1 for a node without edges in this partition.
   // `streams` has one number per row (usually the node's type-wise id); `times` one per row for the
   // temporal methods; `key` (SampleKey) and the row's stream give the row's random numbers. Returns
   // the number of sampled edges. Throws what CheckRule throws.
-  size_t Pick(const EdgeSource& source, std::span<const int64_t> rows,
-              std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
-              const SeedTimes& times = {});
+  size_t Sample(const EdgeSource& source, std::span<const int64_t> rows,
+                std::span<const int64_t> streams, const SamplingRule& rule, uint64_t key,
+                const SeedTimes& times = {});
 
-  // Return the results, which are valid until the next Pick: the number of edges per row; the
-  // slots, row after row; and for a rule of direction kOut one arrival key per slot, ascending
+  // Return the results, which are valid until the next call of Sample: the number of edges per row;
+  // the slots, row after row; and for a rule of direction kOut one arrival key per slot, ascending
   // within a row except with replacement.
   std::span<const uint32_t> counts() const noexcept { return counts_; }
   std::span<const uint64_t> slots() const noexcept {
@@ -69,7 +69,7 @@ class EdgePicker {
   void Plan(std::span<const int64_t> rows, const SeedTimes& times);
   void Prefetch(std::span<const int64_t> rows, std::span<const int64_t> streams,
                 size_t i) const noexcept;
-  void PickRow(const SourceRow& row);
+  void SampleRow(const SourceRow& row);
 
   SamplingContext context_;
   std::vector<Entry> plan_;       // by row
