@@ -33,7 +33,7 @@ class Interrupt(support.GraphTest):
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
             call()
-        self.assertLess(time.monotonic() - begin, 1.2)
+        self.assertLess(time.monotonic() - begin, 0.2 + support.slowness())
         timer.join()
 
     def test_waiting_for_a_silent_daemon(self):
@@ -56,7 +56,7 @@ class Interrupt(support.GraphTest):
             self.interrupted(lambda: DistTensor((300, 2), torch.float32, name="never"))
             begin = time.monotonic()
             del loader
-            self.assertLess(time.monotonic() - begin, 1)
+            self.assertLess(time.monotonic() - begin, support.slowness())
         finally:
             stopped.send_signal(signal.SIGCONT)
         self.assertEqual(feat[nodes["user"]].shape, (300, 16))
@@ -113,7 +113,7 @@ class Interrupt(support.GraphTest):
         process.send_signal(signal.SIGINT)
         begin = time.monotonic()
         _, errors = process.communicate(timeout=20)
-        self.assertLess(time.monotonic() - begin, 2)
+        self.assertLess(time.monotonic() - begin, 2 * support.slowness())
         self.assertIn("KeyboardInterrupt", errors)
         self.assertEqual(process.returncode, -signal.SIGINT)
 

@@ -20,10 +20,10 @@ def python(code):
 
 
 class Package(unittest.TestCase):
-    def test_import_takes_less_than_150_ms(self):
+    def test_import_takes_less_than_150_ms_of_a_processor(self):
         code = (
-            "import time; begin = time.perf_counter(); import graphd; "
-            "print(time.perf_counter() - begin)"
+            "import time; begin = time.process_time(); import graphd; "
+            "print(time.process_time() - begin)"
         )
         self.assertLess(min(float(python(code)) for _ in range(5)), 0.15)
 

@@ -78,6 +78,11 @@ def _typer(ranges):
     return typed
 
 
+def slowness():
+    """Returns how many times as long as on an idle machine something may take."""
+    return max(1, os.getloadavg()[0] / os.cpu_count())
+
+
 def free_ports(count):
     held = [socket.socket() for _ in range(count)]
     for each in held:

@@ -21,7 +21,8 @@ BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/
 GRAPHCTL = os.path.join(BIN, "graphctl")
 DEADLINE = 30  # seconds until a wait fails
 # Sanitizers slow down every process, so limits in seconds are multiplied by this factor.
-SLOW = 4 if "asan" in BIN or "tsan" in BIN else 1
+# How many times as long as on an idle machine things may take.
+SLOW = max(4 if "asan" in BIN or "tsan" in BIN else 1, os.getloadavg()[0] / os.cpu_count())
 
 
 def wait_until(what, condition, seconds=DEADLINE):
