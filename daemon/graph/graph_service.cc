@@ -70,7 +70,7 @@ kj::Promise<void> GraphService::Gather(GatherContext context) {
   const bool is_edge = params.getIsEdge();
   const Tensor& table = FindFeature(*partition, is_edge, params.getType(), params.getName().cStr());
   const PartitionBook& book = partition->meta().book;
-  const IdMap& map = is_edge ? book.edges() : book.nodes();
+  const IdMap& map = book.map(is_edge);
   WireIds ids(params.getIds(), map.count(params.getType()), *requests_.buffers());
   const size_t rows = ids.size(), row_bytes = std::max<size_t>(table.row_bytes(), 1);
   const size_t bytes = rows * table.row_bytes();

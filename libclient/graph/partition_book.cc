@@ -28,7 +28,6 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
   map.what_ = what;
   map.num_types_ = static_cast<int32_t>(ranges.size());
   if (ranges.empty() || ranges[0].empty()) {
-    // A graph may have no edge type; then only its nodes tell the number of partitions.
     Throw(ErrorCode::kCorrupt, what, "_map: no types or no partitions");
   }
   map.num_parts_ = static_cast<PartId>(ranges[0].size());
@@ -179,7 +178,7 @@ int64_t IdMap::type_begin(PartId part, int32_t type) const {
 }
 
 PartitionBook::PartitionBook(IdMap nodes, IdMap edges)
-    : nodes_(std::move(nodes)), edges_(std::move(edges)) {
+    : nodes_(NodeMap(std::move(nodes))), edges_(EdgeMap(std::move(edges))) {
   if (nodes_.num_parts() != edges_.num_parts()) {
     Throw(ErrorCode::kCorrupt, "node_map has ", nodes_.num_parts(), " partitions, edge_map ",
           edges_.num_parts());

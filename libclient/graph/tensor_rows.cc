@@ -60,7 +60,7 @@ void CheckTensorSpec(const GraphMeta& meta, TensorSpec& spec) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "': ", is_edge ? "edge" : "node", " type ",
           spec.type, " is outside 0..", types - 1);
   }
-  const int64_t rows = (is_edge ? meta.book.edges() : meta.book.nodes()).count(spec.type);
+  const int64_t rows = meta.book.map(is_edge).count(spec.type);
   if (spec.rows < 0) spec.rows = rows;
   if (spec.rows != rows) {
     Throw(ErrorCode::kInvalid, "tensor '", spec.name, "' has ", spec.rows, " rows, ",

@@ -15,7 +15,7 @@ namespace graphd::python {
 namespace {
 
 const IdMap& Map(const Book& book, bool is_edge) {
-  return is_edge ? book.book().edges() : book.book().nodes();
+  return book.book().map(is_edge);
 }
 
 // Returns a tensor of f(id) for every id.

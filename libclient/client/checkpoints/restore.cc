@@ -207,7 +207,7 @@ struct CheckpointRestore::TensorLoader {
 
 CheckpointRestore::IdPairs CheckpointRestore::CurrentIds(const TensorSpec& spec) {
   const bool is_edge = spec.policy == TensorPolicy::kEdge;
-  const IdMap& map = is_edge ? client_.meta_->book.edges() : client_.meta_->book.nodes();
+  const IdMap& map = client_.meta_->book.map(is_edge);
   IdPairs pairs;
   pairs.reserve(static_cast<size_t>(map.count(spec.type)));
   for (const auto& peer : client_.peers_) {

@@ -181,7 +181,7 @@ template <class Mask>
 std::vector<int64_t> Split(const DistGraph* graph, const PartitionBook& book, bool edges,
                            int32_t type, const std::string& name, const Mask& mask,
                            SplitOptions options) {
-  const OwnedIds ids(edges ? book.edges() : book.nodes(), type);
+  const OwnedIds ids(book.map(edges), type);
   CheckMask(name, mask.dtype(), mask.shape(), ids.count());
   if (graph) {
     const Options& session = graph->session()->options();

@@ -108,7 +108,7 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
           row_bytes);
   }
   if (ids.empty()) return;
-  const IdMap& map = ref.is_edge ? meta_->book.edges() : meta_->book.nodes();
+  const IdMap& map = meta_->book.map(ref.is_edge);
   Loan loan(*this);
   loan->splits.resize(std::max<size_t>(loan->splits.size(), 1));
   OwnerSplit& split = loan->splits[0];
@@ -134,7 +134,7 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
 
 void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
                         std::span<std::byte> out) {
-  const IdMap& map = ref.is_edge ? meta_->book.edges() : meta_->book.nodes();
+  const IdMap& map = meta_->book.map(ref.is_edge);
   if (begin < 0 || end < begin || end > map.count(ref.type)) {
     Throw(ErrorCode::kInvalid, "rows [", begin, ", ", end, ") are outside 0..",
           map.count(ref.type));

@@ -13,7 +13,7 @@ TensorSpec SpecOf(const GraphAccess& access, const FeatureRef& feature) {
   spec.persistent = true;
   spec.policy = feature.is_edge ? TensorPolicy::kEdge : TensorPolicy::kNode;
   spec.type = feature.type;
-  spec.rows = (feature.is_edge ? book.edges() : book.nodes()).count(feature.type);
+  spec.rows = book.map(feature.is_edge).count(feature.type);
   spec.dtype = info.dtype;
   spec.row_shape = info.row_shape;
   return spec;

@@ -40,7 +40,7 @@ DglFeatures::DglFeatures(const std::string& path, const GraphMeta& meta, PartId 
                          FeatureKind kind)
     : file_(path) {
   const bool is_node = kind == FeatureKind::kNode;
-  const IdMap& map = is_node ? meta.book.nodes() : meta.book.edges();
+  const IdMap& map = meta.book.map(!is_node);
   for (DglNamedArray& named : ReadDglTensorDict(ByteReader(file_.bytes(), path))) {
     const Key key = ParseKey(path, named.name, meta.schema, kind);
     const int64_t rows = map.count_in(part, key.type);

@@ -108,6 +108,30 @@ class IdMap {
   std::vector<std::vector<int64_t>> ids_;   // FromOwners: [part] ids, ascending
 };
 
+// The map of the nodes or of the edges of a graph. Its methods are those of IdMap, and a type's id
+// of the other kind does not compile.
+template <class TypeId>
+class TypedIdMap : public IdMap {
+ public:
+  TypedIdMap() = default;
+  explicit TypedIdMap(IdMap map) : IdMap(std::move(map)) {}
+
+  int64_t count(TypeId type) const { return IdMap::count(type); }
+  int64_t count_in(PartId part) const { return IdMap::count_in(part); }
+  int64_t count_in(PartId part, TypeId type) const { return IdMap::count_in(part, type); }
+  PartId Owner(TypeId type, int64_t x) const { return IdMap::Owner(type, x); }
+  std::pair<TypeId, int64_t> ToTyped(int64_t h) const { return IdMap::ToTyped(h); }
+  int64_t ToHomo(TypeId type, int64_t x) const { return IdMap::ToHomo(type, x); }
+  int64_t LocalRow(TypeId type, int64_t x) const { return IdMap::LocalRow(type, x); }
+  int64_t FromLocalRow(PartId part, TypeId type, int64_t row) const {
+    return IdMap::FromLocalRow(part, type, row);
+  }
+  std::vector<int64_t> IdsOf(PartId part, TypeId type) const { return IdMap::IdsOf(part, type); }
+  int64_t type_begin(PartId part, TypeId type) const { return IdMap::type_begin(part, type); }
+};
+using NodeMap = TypedIdMap<NodeTypeId>;
+using EdgeMap = TypedIdMap<EdgeTypeId>;
+
 // The id maps of the nodes and of the edges of a graph.
 class PartitionBook {
  public:
@@ -118,13 +142,19 @@ class PartitionBook {
 
   // Returns the number of partitions.
   int32_t num_partitions() const noexcept { return nodes_.num_parts(); }
-  // Returns the map of the nodes; its types are NodeTypeId.
-  const IdMap& nodes() const noexcept { return nodes_; }
-  // Returns the map of the edges; its types are EdgeTypeId.
-  const IdMap& edges() const noexcept { return edges_; }
+  // Returns the map of the nodes.
+  const NodeMap& nodes() const noexcept { return nodes_; }
+  // Returns the map of the edges.
+  const EdgeMap& edges() const noexcept { return edges_; }
+  // Returns one of the two, for code that handles both.
+  const IdMap& map(bool is_edge) const noexcept {
+    if (is_edge) return edges_;
+    return nodes_;
+  }
 
  private:
-  IdMap nodes_, edges_;
+  NodeMap nodes_;
+  EdgeMap edges_;
 };
 
 }  // namespace graphd

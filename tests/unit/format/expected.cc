@@ -341,7 +341,7 @@ class Comparer {
 
   // Returns graphd's rows in the order of DGL's file: the inner objects of a type by local id.
   std::vector<std::byte> InFileOrder(const Tensor& tensor, bool is_node, int32_t type) const {
-    const IdMap& map = is_node ? config_.meta->book.nodes() : config_.meta->book.edges();
+    const IdMap& map = config_.meta->book.map(!is_node);
     const json& frame = (*part_)[is_node ? "ndata" : "edata"];
     const json& ids = frame["_ID"]["values"];
     std::vector<std::byte> bytes;
