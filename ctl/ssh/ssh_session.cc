@@ -94,7 +94,8 @@ void SshSession::Connect(const SshOptions& options, const std::function<bool()>&
   while ((result = ssh_connect(session_)) == SSH_AGAIN) {
     if (cancelled()) Throw(ErrorCode::kUnavailable, "the connection attempt was cancelled");
     if (SecondsSince(start) > options.connect_timeout) {
-      Throw(ErrorCode::kUnavailable, "can't reach it over ssh within ", options.connect_timeout,
+      Throw(ErrorCode::kUnavailable, "can't reach the host over ssh within ",
+            options.connect_timeout,
             " s; check its address in ip_config, its network and its sshd");
     }
     pollfd ready{fd(), POLLIN | POLLOUT, 0};

@@ -123,7 +123,8 @@ kj::Promise<void> CheckpointService::readRows(ReadRowsContext context) {
         const ShareLocation share = FindShare(catalog, name, part, tensor);
         const store::TableSpec& table = share.table;
         if (begin < 0 || wanted < 0)
-          Throw(ErrorCode::kInvalid, "rows from ", begin, ", count ", wanted);
+          Throw(ErrorCode::kInvalid, "the request has an invalid range of rows: from ", begin,
+                ", count ", wanted);
         const size_t state_floats = store::StateFloats(table.state, table.row_elements());
         const size_t most =
             kMaxAnswerBytes / (table.row_bytes() + state_floats * sizeof(float)) + 1;

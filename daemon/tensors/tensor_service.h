@@ -65,7 +65,7 @@ class TensorService {
   kj::Promise<void> PrepareState(PrepareStateContext context);
   kj::Promise<void> ListTensors(ListTensorsContext context);
   kj::Promise<void> DropTensor(DropTensorContext context);
-  // Shares the memory that the client writes payloads to; made by the first call.
+  // Shares the memory that the client writes payloads to. The first call creates it.
   kj::Promise<void> SharePushMemory(PushMemoryContext context);
 
  private:

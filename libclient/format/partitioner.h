@@ -54,8 +54,8 @@ struct PartitionSummary {
 // input.
 void CheckPartitionOptions(const PartitionOptions& options);
 
-// Creates the output directory, and removes the files of an earlier graph of that name and all
-// partitions from it.
+// Creates the output directory. If it exists, removes the files of an earlier graph of that name
+// and all partitions from it.
 void ClearOutput(const PartitionOptions& options);
 
 // Partitions the graph. Throws as CheckPartitionOptions does, and Error(kInvalid) for an input that

@@ -24,9 +24,9 @@
 namespace graphd {
 
 // The data that a connection has yet to send: buffers that its messages refer to, and room that
-// running requests have reserved. Calls that are still running when the peer disconnects may hold
-// it longer than the stream lives. Not thread-safe: it belongs to the thread of the stream's event
-// loop, except for Room's destructor.
+// running requests have reserved. Calls that are still running when the peer disconnects may keep
+// the outbox for longer than the stream lives. Not thread-safe: it belongs to the thread of the
+// stream's event loop, except for Room's destructor.
 class Outbox : public std::enable_shared_from_this<Outbox> {
  public:
   explicit Outbox(size_t max_bytes) : max_bytes_(max_bytes) {}

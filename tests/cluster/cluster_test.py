@@ -288,12 +288,12 @@ class Refusals(ClusterTest):
         begin = time.monotonic()
         done = self.launch("--connect_timeout", "2", "true")
         print(f"    refused after {time.monotonic() - begin:.3f} s")
-        self.assert_refused(done, 5, "10.99.0.77", "can't reach it over ssh")
+        self.assert_refused(done, 5, "10.99.0.77", "can't reach the host over ssh")
         self.assertLess(time.monotonic() - begin, 6 * SLOW)
 
     def test_a_host_where_no_sshd_listens(self):
         done = self.launch("--ssh_port", "2222", "true")
-        self.assert_refused(done, 5, "can't reach it over ssh", "--ssh_port")
+        self.assert_refused(done, 5, "can't reach the host over ssh", "--ssh_port")
 
     def test_an_interrupt_while_a_host_does_not_answer(self):
         self.write_ip_config(["10.99.0.1", "10.99.0.2", "10.99.0.77"])

@@ -34,7 +34,7 @@ class Train(jobs.JobTest):
         draw = np.random.default_rng(3)
         labels = draw.integers(0, 4, 1000)
         papers = np.arange(1000).repeat(3)
-        # Each author is one of the 50 authors of the paper's subject.
+        # Draws each author from the 50 authors of the paper's subject.
         authors = labels[papers] * 50 + draw.integers(0, 50, 3000)
         order = draw.permutation(1000)
         masks = {

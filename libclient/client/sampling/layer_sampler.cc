@@ -159,7 +159,7 @@ BlockEdges KeepEdges(const BlockEdges& all, std::span<const double> entries,
   return kept;
 }
 
-// Reduces a block of all in-edges to the chosen sources.
+// Reduces a block of all in-edges to the sources that were drawn with `chances`.
 Block Thin(Block all, const std::vector<std::vector<double>>& entries,
            const std::vector<std::vector<double>>& chances, const Schema& schema, bool edge_ids) {
   std::vector<std::vector<int32_t>> places(all.src_nodes.size());

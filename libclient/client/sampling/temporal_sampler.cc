@@ -145,7 +145,7 @@ void MoveIntoTrees(const Schema& schema, const Trees& trees,
   }
 }
 
-// Replaces numbers by ids and sets the roots.
+// Replaces the trees' numbers of nodes by type-wise ids, and sets the roots.
 void NameNodes(const Trees& trees, Block& block) {
   block.roots.resize(block.src_nodes.size());
   for (size_t t = 0; t < block.src_nodes.size(); t++) {

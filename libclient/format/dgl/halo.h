@@ -55,7 +55,7 @@ class DglHalo {
   template <class F>
   void ForEachEdge(F&& f) const;
   // Calls f for the same edges, ordered by the local id of their destination, then by their own,
-  // and end_of_row() after the last edge of each destination, also of destinations without edges.
+  // and end_of_row() once per destination, after its edges if it has any.
   template <class F, class G>
   void ForEachRow(F&& f, G&& end_of_row) const;
 
@@ -171,7 +171,8 @@ void DglHalo::ForEachEdge(F&& f) const {
 template <class F, class G>
 void DglHalo::ForEachRow(F&& f, G&& end_of_row) const {
   ForEachPart([&](PartId owner) {
-    // Destinations ascend among the edges of one type, so a counter per type gives the local ids.
+    // Destinations ascend among the edges of one type, so a counter per type gives the edges' local
+    // ids.
     std::vector<int64_t> next = first_edge_[static_cast<size_t>(owner)];
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
       ForEachNodeOf(owner, t, [&](int64_t homo, int64_t id) {

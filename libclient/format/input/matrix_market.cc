@@ -147,7 +147,7 @@ void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSel
   if (&edges.src == &edges.dst && reader.rows() != reader.columns()) {
     Throw(ErrorCode::kInvalid, path, ": ", reader.rows(), " rows and ", reader.columns(),
           " columns; only a square matrix can be a graph of one node type: give --edges ",
-          "src:rel:dst=", path, " with two");
+          "src:rel:dst=", path, " with two different node types");
   }
   edges.src.Close(static_cast<int64_t>(reader.rows()), path);
   edges.dst.Close(static_cast<int64_t>(reader.columns()), path);

@@ -23,7 +23,8 @@ void AddReverseEdges(RawGraph& graph) {
     for (const CanonicalEdgeType& other : etypes) {
       if (!(other == reverse)) continue;
       Throw(ErrorCode::kInvalid, "--add_reverse: the input has the edge type ", reverse.ToString(),
-            " already, the reverse of ", type.ToString(), "; leave the option or that type out");
+            " already, the reverse of ", type.ToString(),
+            "; omit --add_reverse, or remove that edge type from the input");
     }
     etypes.push_back(reverse);
     const RawEdges& forward = graph.edges[e];

@@ -62,7 +62,7 @@ struct NodeBatch : MiniBatch {
   // [layer][i] rows of options.edge_features[i], in the order of edge_ids of the feature's edge
   // type in blocks[layer].
   std::vector<std::vector<Tensor>> edge_features;
-  // [ntype][i] the time of seeds[ntype][i]; empty unless the options have times of this kind.
+  // [ntype][i] the time of seeds[ntype][i]; empty unless the options have integer times.
   std::vector<std::vector<int64_t>> seed_times;
   // [ntype][i] the same for floating-point times.
   std::vector<std::vector<double>> seed_real_times;

@@ -32,7 +32,7 @@ struct Subgraph {
 // nodes of the graph and takes one node type.
 Subgraph InSubgraph(const DistGraph& graph, const std::vector<std::vector<int64_t>>& nodes);
 
-// Returns the given edges with their endpoints. `eids` is [etype] of type-wise ids; their order is
+// Returns the given edges with their endpoints. `eids[etype]` has type-wise ids; their order is
 // kept and duplicates are allowed. With `relabel_nodes` the nodes of the result are the endpoints
 // in order of first appearance (sources of a type's edges before their destinations); without it
 // `nodes` is empty, and src and dst are type-wise ids. Matches DistGraph.edge_subgraph.

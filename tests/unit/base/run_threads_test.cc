@@ -10,7 +10,7 @@
 namespace graphd {
 namespace {
 
-TEST(RunThreads, EveryNumberIsCalledOnceAndTheFirstOnTheCaller) {
+TEST(RunThreads, EachIndexRunsOnceAndTheFirstOnTheCallingThread) {
   std::atomic<int> calls[5]{};
   std::thread::id first;
   RunThreads(5, [&](size_t i) {

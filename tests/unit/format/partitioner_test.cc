@@ -107,7 +107,7 @@ TEST(Partitioner, MetisFindsTheCutBetweenTwoClusters) {
   EXPECT_EQ(summary.meta->book.nodes().count_in(0), 20);
 }
 
-TEST(Partitioner, TrainersOfNodesAndEdgesBecomeAFeature) {
+TEST(Partitioner, TheTrainerOfEachNodeAndEdgeIsWrittenAsAFeature) {
   ScratchDirectory directory;
   const RawGraph graph = HomogeneousGraph(90, RandomMultigraph(90, 500, 3), true);
   PartitionOptions options = Options(directory, 2, PartMethod::kRandom);

@@ -83,7 +83,7 @@ TEST(WeightedSampling, ExcludedEdgesCountAsWeightless) {
   }
 }
 
-TEST(WeightedSampling, MasksAreUniformAmongTheirNonzeroEdges) {
+TEST(WeightedSampling, AMaskSamplesUniformlyAmongItsNonzeroEdges) {
   const WeightedStar<uint8_t> bytes({1, 0, 1, 7, 0, 1, 0, 0, 0, 1});
   const WeightedStar<int8_t> small({1, 0, 1, -1, 0, 1, 0, 0, 0, 1});
   const WeightedStar<bool> bools({true, false, true, true, false, true, false, false, false, true});
@@ -156,7 +156,7 @@ void ExpectHubFollowsWeights(uint64_t degree, bool replace, bool arrivals) {
   ExpectDistribution(hits, expected, "hub");
 }
 
-TEST(WeightedSampling, HubsFollowTheirWeights) {
+TEST(WeightedSampling, EdgesOfNodesWithManyEdgesAreSampledByWeight) {
   for (bool arrivals : {false, true}) {
     for (bool replace : {false, true}) {
       ExpectHubFollowsWeights(50000, replace, arrivals);

@@ -177,7 +177,7 @@ TEST_F(TensorWays, LargeWritesAreDividedIntoPieces) {
   }
 }
 
-TEST_F(TensorWays, LargeStepsAreDividedWithDuplicatesTogether) {
+TEST_F(TensorWays, DividedStepsKeepDuplicateRowsTogether) {
   // Writes 48 MB to each partition; means over single pieces would differ.
   constexpr int64_t kWide = 4096, kCount = 6000;
   const auto ids = RandomIds(kCount, kNodes, 8);

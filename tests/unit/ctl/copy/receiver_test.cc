@@ -327,7 +327,7 @@ TEST_F(ReceiverTest, InvalidNumbersAreRejected) {
   EXPECT_FALSE(fs::exists(ws_ / "f"));
 }
 
-TEST_F(ReceiverTest, AnotherVersionIsRejectedByName) {
+TEST_F(ReceiverTest, TheErrorNamesAnUnsupportedVersion) {
   receiver_.emplace([](const std::string&) {}, 0.05);
   EXPECT_THAT(
       ErrorOf(

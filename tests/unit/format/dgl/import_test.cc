@@ -114,7 +114,7 @@ TEST_F(DglPartition, ReservedColumnsMayHaveAnyIntegerDtype) {
   with(uint64_t{});
 }
 
-TEST_F(DglPartition, EdgesOrderedByDestinationHaveNoEdgeRows) {
+TEST_F(DglPartition, EdgesOrderedByDestinationNeedNoArrayOfEdgeRows) {
   HandMade one({{4}, {3}}, 1, 5);  // a single edge per type is in order
   one.Write(folder_.path());
   EXPECT_FALSE(Load(0)->csc(0).edge_rows.has_value());

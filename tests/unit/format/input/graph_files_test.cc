@@ -98,7 +98,7 @@ TEST_F(GraphFilesTest, AHeaderAboveNamesIsDetectedFromOptionsOrReported) {
   EXPECT_EQ(Read().edges[0].count(), 2);
 }
 
-TEST_F(GraphFilesTest, ANegativeNumberDoesNotTurnNumbersIntoNames) {
+TEST_F(GraphFilesTest, ANegativeIdIsRefusedRatherThanTakenForAName) {
   Edges("", "e.csv", "0,1\n1,-2\n");
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
               HasSubstr("e.csv:2: node -2 of type '_N' is negative"));

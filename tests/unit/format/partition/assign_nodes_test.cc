@@ -213,7 +213,7 @@ TEST_P(EveryBalance, NodeTypesAreBalancedByDefault) {
   }
 }
 
-TEST_P(EveryBalance, ClassesAreBalancedAgainstThePullOfTheEdges) {
+TEST_P(EveryBalance, ClassesStayBalancedAlthoughEdgesClusterThem) {
   // Edges join only nodes of the same label, so labels would stay together without balancing.
   RawGraph graph = HomogeneousGraph(2800, {});
   testing::EdgeList edges;

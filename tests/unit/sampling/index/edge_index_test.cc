@@ -108,7 +108,7 @@ TEST(OutIndex, HasEveryEdgeBySource) {
   }
 }
 
-TEST(OutIndex, ManySourcesInOneStepOfTheDirectoryAreFound) {
+TEST(OutIndex, SourcesThatShareADirectoryEntryAreFound) {
   TinyGraph graph;
   graph.num_sources = 1 << 20;
   graph.rows.resize(1);
@@ -259,7 +259,7 @@ TEST(OrderIndex, AnErrorNamesAValueThatIsNotANumber) {
               ThrowsMessage<Error>(HasSubstr("'time' of edge type from:edge:to: edge 102 has")));
 }
 
-TEST(InverseIndex, TurnsEdgeRowsIntoSlots) {
+TEST(InverseIndex, ConvertsEdgeRowsToPositionsInTheCsc) {
   for (bool wide : {false, true}) {
     TinyGraph graph = Random(50, 300, 5, true);
     graph.wide = wide;

@@ -212,7 +212,7 @@ TEST(Checkpoint, PushesWaitWhileTheyAreHeldAndAreAppliedOnceInOrder) {
   EXPECT_EQ(store.status().last_lsn, 4U);
 }
 
-TEST(Checkpoint, AnExpiredHoldReleasesPushesAndFailsTheCheckpoint) {
+TEST(Checkpoint, AnExpiredWriteBarrierReleasesPushesAndFailsTheCheckpoint) {
   const ScratchDirectory scratch;
   Store store(OptionsIn(scratch / "store"));
   store.OpenTable(CountSpec("count"));

@@ -86,14 +86,14 @@ void Overwrite(const std::string& path, uint64_t offset, const std::string& byte
 }
 
 // Tests of a log in files and of one in memory.
-class PushLogBothPlaces : public ::testing::TestWithParam<bool> {
+class PushLogOnDiskAndInMemory : public ::testing::TestWithParam<bool> {
  protected:
   static PushLog::Options Small() { return {.segment_bytes = 1000, .in_memory = GetParam()}; }
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, PushLogBothPlaces, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Kinds, PushLogOnDiskAndInMemory, ::testing::Bool(),
                          [](const auto& tested) { return tested.param ? "Memory" : "Files"; });
 
-TEST_P(PushLogBothPlaces, KeepsRecordsOverSegments) {
+TEST_P(PushLogOnDiskAndInMemory, KeepsRecordsOverSegments) {
   const ScratchDirectory scratch;
   {
     PushLog log(scratch / "log", Small());
@@ -290,7 +290,7 @@ TEST(PushLog, ReportsAMissingSegmentAndADamagedHeader) {
   EXPECT_GT(tail.lost_after, third);
 }
 
-TEST_P(PushLogBothPlaces, ReusesTruncatedSegments) {
+TEST_P(PushLogOnDiskAndInMemory, ReusesTruncatedSegments) {
   const ScratchDirectory scratch;
   std::vector<uint64_t> numbers;
   {
@@ -320,7 +320,7 @@ std::set<ino_t> Inodes(const fs::path& directory) {
   return all;
 }
 
-TEST_P(PushLogBothPlaces, CreatesNoFilesOnceItHasItsFullSize) {
+TEST_P(PushLogOnDiskAndInMemory, CreatesNoFilesOnceItHasItsFullSize) {
   const ScratchDirectory scratch;
   PushLog log(scratch / "log", Small());
   const auto round = [&](uint64_t pushes) {
