@@ -14,9 +14,7 @@
 namespace graphd::python {
 namespace {
 
-const IdMap& Map(const Book& book, bool is_edge) {
-  return book.book().map(is_edge);
-}
+const IdMap& Map(const Book& book, bool is_edge) { return book.book().map(is_edge); }
 
 // Returns a tensor of f(id) for every id.
 template <class F>
