@@ -104,7 +104,7 @@ void SshSession::Connect(const SshOptions& options, const std::function<bool()>&
   }
   ssh_set_blocking(session_, 1);
   if (result != SSH_OK) {
-    Throw(ErrorCode::kUnavailable, "can't reach it over ssh: ", LastError(),
+    Throw(ErrorCode::kUnavailable, "can't reach the host over ssh: ", LastError(),
           "; check its address in ip_config, its network, its sshd and --ssh_port");
   }
 }
