@@ -9,19 +9,19 @@
 namespace graphd {
 namespace {
 
-// The most ranks that an error names.
-constexpr size_t kMostNamed = 8;
+// The largest number of ranks that an error names.
+constexpr int kMaxNamed = 8;
 
-Error MissedBarrier(const std::vector<int>& missing, std::chrono::milliseconds timeout) {
-  std::string ranks = missing.size() == 1 ? "rank" : "ranks";
-  for (size_t i = 0; i < missing.size() && i < kMostNamed; i++) {
-    ranks += StrCat(i == 0 ? " " : ", ", missing[i]);
+// Returns the first ranks of 0..world_size-1 that are not in `here`, for an error: "ranks 0, 2".
+std::string NameMissing(const std::set<int>& here, int world_size) {
+  const int missing = world_size - static_cast<int>(here.size());
+  std::string text = missing == 1 ? "rank" : "ranks";
+  // A client chooses the size of its world: the loop ends once it has found enough ranks.
+  for (int rank = 0, named = 0; rank < world_size && named < kMaxNamed; rank++) {
+    if (!here.contains(rank)) text += StrCat(named++ == 0 ? " " : ", ", rank);
   }
-  if (missing.size() > kMostNamed) ranks += StrCat(" and ", missing.size() - kMostNamed, " more");
-  return Error(ErrorCode::kDeadline,
-               StrCat("barrier: ", ranks, " did not come within ", timeout.count(),
-                      " ms; see with graphctl ps what is attached, or wait longer (GRAPHD_TIMEOUT: "
-                      "seconds)"));
+  if (missing > kMaxNamed) text += StrCat(" and ", missing - kMaxNamed, " more");
+  return text;
 }
 
 }  // namespace
@@ -140,33 +140,32 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
     waiting = waiting.exclusiveJoin(
         timer.afterDelay(timeout.count() * kj::MILLISECONDS)
             .then([this, job_id, key, ticket, timeout]() -> kj::Promise<void> {
-              std::vector<int> missing;
-              if (!StopWaiting(job_id, key, ticket, &missing)) return kj::READY_NOW;
-              return ToKj(MissedBarrier(missing, timeout));
+              const std::string missing = StopWaiting(job_id, key, ticket);
+              // If the member no longer waits, the other promise is about to say why.
+              if (missing.empty()) return kj::NEVER_DONE;
+              return ToKj(
+                  Error(ErrorCode::kDeadline,
+                        StrCat("barrier: ", missing, " did not come within ", timeout.count(),
+                               " ms; see with graphctl ps what is attached, or wait longer "
+                               "(GRAPHD_TIMEOUT: seconds)")));
             }));
   }
   // A trainer that is interrupted or dies stops waiting.
   return waiting.attach(
-      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket, nullptr); }));
+      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket); }));
 }
 
-bool JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket,
-                              std::vector<int>* missing) {
+std::string JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket) {
   const MutexLock lock(mutex_);
   auto found = jobs_.find(job_id);
-  if (found == jobs_.end()) return false;
+  if (found == jobs_.end()) return {};
   Job& job = found->second;
   auto waiter = job.waiting.find(key);
-  if (waiter == job.waiting.end() || waiter->second.ticket != ticket) return false;
-  if (missing != nullptr) {
-    std::set<int> here;
-    for (const auto& [other, unused] : job.waiting) here.insert(job.members.at(other).rank);
-    for (int rank = 0; rank < job.world_size; rank++) {
-      if (!here.contains(rank)) missing->push_back(rank);
-    }
-  }
+  if (waiter == job.waiting.end() || waiter->second.ticket != ticket) return {};
+  std::set<int> here;
+  for (const auto& [other, unused] : job.waiting) here.insert(job.members.at(other).rank);
   job.waiting.erase(waiter);
-  return true;
+  return NameMissing(here, job.world_size);
 }
 
 void JobRegistry::Close() {

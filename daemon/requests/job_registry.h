@@ -111,10 +111,9 @@ class JobRegistry {
   void Leave(const std::string& job_id, uint64_t key);
   kj::Promise<void> Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
                          std::chrono::milliseconds timeout);
-  // Removes a member from the barrier if it waits there with this ticket. Returns whether it did,
-  // and then the ranks that have not come in `missing`, unless that is null.
-  bool StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket,
-                   std::vector<int>* missing);
+  // Removes a member from the barrier if it waits there with this ticket. Returns the ranks that
+  // had not come, for an error; nothing if the member did not wait.
+  std::string StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket);
   static void FailAll(Waiting waiting, int rank);
 
   mutable Mutex mutex_;
