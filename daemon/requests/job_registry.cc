@@ -13,7 +13,8 @@ namespace {
 constexpr int kMaxNamed = 8;
 
 // Returns the first ranks of 0..world_size-1 that are not in `here`, for an error: "ranks 0, 2".
-std::string NameMissing(const std::set<int>& here, int world_size) {
+template <class ByRank>
+std::string NameMissing(const ByRank& here, int world_size) {
   const int missing = world_size - static_cast<int>(here.size());
   std::string text = missing == 1 ? "rank" : "ranks";
   // A client chooses the size of its world: the loop ends once it has found enough ranks.
@@ -78,7 +79,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
 }
 
 void JobRegistry::FailAll(Waiting waiting, int rank) {
-  for (auto& [key, waiter] : waiting) {
+  for (auto& [waiting_rank, waiter] : waiting) {
     waiter.fulfiller->reject(ToKj(
         Error(ErrorCode::kUnavailable, StrCat("barrier: trainer ", rank, " has left the job"))));
   }
@@ -94,10 +95,10 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
     Job& job = found->second;
     const MemberStatus member = job.members.at(key);
     job.members.erase(key);
-    job.waiting.erase(key);
     if (member.role == JobRole::kTrainer) {
       rank = member.rank;
       job.left.insert(rank);
+      job.waiting.erase(rank);
       failed.swap(job.waiting);
       if (observer_ != nullptr) observer_->TrainerLeft(job_id, rank);
     }
@@ -117,17 +118,20 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
   auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
   Waiting complete;
   uint64_t ticket;
+  int rank;
   {
     const MutexLock lock(mutex_);
     Job& job = jobs_.at(job_id);
-    if (job.members.at(key).role != JobRole::kTrainer) {
+    const MemberStatus& member = job.members.at(key);
+    rank = member.rank;
+    if (member.role != JobRole::kTrainer) {
       Throw(ErrorCode::kInvalid, "only trainers take part in barriers");
     }
     if (!job.left.empty()) {
       Throw(ErrorCode::kUnavailable, "barrier: trainer ", *job.left.begin(), " has left the job");
     }
     ticket = next_key_++;
-    if (!job.waiting.try_emplace(key, Job::Waiter{ticket, kj::mv(pair.fulfiller)}).second) {
+    if (!job.waiting.try_emplace(rank, Job::Waiter{ticket, kj::mv(pair.fulfiller)}).second) {
       Throw(ErrorCode::kInvalid, "this trainer waits in the barrier already");
     }
     if (job.waiting.size() == static_cast<size_t>(job.world_size)) complete.swap(job.waiting);
@@ -139,8 +143,8 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
     // notices that a client has given up.
     waiting = waiting.exclusiveJoin(
         timer.afterDelay(timeout.count() * kj::MILLISECONDS)
-            .then([this, job_id, key, ticket, timeout]() -> kj::Promise<void> {
-              const std::string missing = StopWaiting(job_id, key, ticket);
+            .then([this, job_id, rank, ticket, timeout]() -> kj::Promise<void> {
+              const std::string missing = StopWaiting(job_id, rank, ticket);
               // If the member no longer waits, the other promise is about to say why.
               if (missing.empty()) return kj::NEVER_DONE;
               return ToKj(
@@ -152,20 +156,19 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
   }
   // A trainer that is interrupted or dies stops waiting.
   return waiting.attach(
-      kj::defer([this, job_id, key, ticket] { StopWaiting(job_id, key, ticket); }));
+      kj::defer([this, job_id, rank, ticket] { StopWaiting(job_id, rank, ticket); }));
 }
 
-std::string JobRegistry::StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket) {
+std::string JobRegistry::StopWaiting(const std::string& job_id, int rank, uint64_t ticket) {
   const MutexLock lock(mutex_);
   auto found = jobs_.find(job_id);
   if (found == jobs_.end()) return {};
   Job& job = found->second;
-  auto waiter = job.waiting.find(key);
+  auto waiter = job.waiting.find(rank);
   if (waiter == job.waiting.end() || waiter->second.ticket != ticket) return {};
-  std::set<int> here;
-  for (const auto& [other, unused] : job.waiting) here.insert(job.members.at(other).rank);
+  const std::string missing = NameMissing(job.waiting, job.world_size);
   job.waiting.erase(waiter);
-  return NameMissing(here, job.world_size);
+  return missing;
 }
 
 void JobRegistry::Close() {

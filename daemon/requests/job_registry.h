@@ -105,15 +105,15 @@ class JobRegistry {
       uint64_t ticket;
       kj::Own<kj::CrossThreadPromiseFulfiller<void>> fulfiller;
     };
-    std::map<uint64_t, Waiter> waiting;  // members in the barrier
+    std::map<int, Waiter> waiting;  // trainers in the barrier, by rank
   };
   using Waiting = decltype(Job::waiting);
   void Leave(const std::string& job_id, uint64_t key);
   kj::Promise<void> Wait(const std::string& job_id, uint64_t key, kj::Timer& timer,
                          std::chrono::milliseconds timeout);
-  // Removes a member from the barrier if it waits there with this ticket. Returns the ranks that
-  // had not come, for an error; nothing if the member did not wait.
-  std::string StopWaiting(const std::string& job_id, uint64_t key, uint64_t ticket);
+  // Removes a trainer from the barrier if it waits there with this ticket. Returns the ranks that
+  // had not come, for an error; nothing if the trainer did not wait.
+  std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
   static void FailAll(Waiting waiting, int rank);
 
   mutable Mutex mutex_;

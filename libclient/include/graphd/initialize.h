@@ -72,8 +72,9 @@ class Session {
   bool is_standalone() const noexcept { return options_.server_name.empty(); }
 
   // Waits for all trainers of the job. Matches DistGraph.barrier. Throws Error(kUnavailable) if a
-  // trainer left the job meanwhile, Error(kDeadline) after the timeout, with the ranks that did not
-  // come. Then no other trainer has passed: each trainer of the job may call it again.
+  // trainer left the job meanwhile, Error(kDeadline) after the timeout. If that names the ranks
+  // that did not come, no trainer has passed, and each may call it again; otherwise the daemon did
+  // not answer.
   virtual void Barrier() = 0;
 
   // Internal: access of graphs and tensors to the partitions.
