@@ -44,4 +44,13 @@ requires(!std::same_as<T, bool>) struct StrictSerializer<T, void> : nlohmann::ad
 using StrictJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, int64_t, uint64_t,
                                         double, std::allocator, StrictSerializer>;
 
+// Returns the enumerator with a number in 0..count-1. Throws Error(kCorrupt), which names `what`,
+// for another number.
+template <class E>
+E Enumeration(const StrictJson& json, int count, const char* what) {
+  const int value = json;
+  if (value < 0 || value >= count) Throw(ErrorCode::kCorrupt, what, " ", value);
+  return static_cast<E>(value);
+}
+
 }  // namespace graphd

@@ -5,16 +5,6 @@
 #include "graph/id_json.h"
 
 namespace graphd::store {
-namespace {
-
-template <class E>
-E Enumeration(const StrictJson& json, int count, const char* what) {
-  const int value = json;
-  if (value < 0 || value >= count) Throw(ErrorCode::kCorrupt, what, " ", value);
-  return static_cast<E>(value);
-}
-
-}  // namespace
 
 // Neither the number nor the tensor's name has a line feed, so names are unique for any job id.
 std::string TableName(PartId part, const std::string& job_id, const std::string& name) {

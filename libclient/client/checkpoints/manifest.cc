@@ -24,13 +24,6 @@ int32_t TypeOf(TensorPolicy policy, const std::string& name, const Schema& schem
   return -1;
 }
 
-template <class E>
-E Enumeration(const StrictJson& json, int count, const char* what) {
-  const int value = json;
-  if (value < 0 || value >= count) Throw(ErrorCode::kCorrupt, what, " ", value);
-  return static_cast<E>(value);
-}
-
 }  // namespace
 
 std::string EncodeManifest(const Manifest& manifest, const Schema& schema) {
