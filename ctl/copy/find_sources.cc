@@ -103,7 +103,7 @@ void FindGraph(CopySources& sources) {
   const std::string& path = sources.part_config.path;
   const nlohmann::json document = ParseJsonFile(path);
   const JsonField root(document, path);
-  const auto num_parts = static_cast<PartId>(root["num_parts"].Int(1, 1 << 20));
+  const auto num_parts = static_cast<int32_t>(root["num_parts"].Int(1, kMaxPartitions));
   Finder finder;
   bool readable = true;  // graphd can read it; otherwise GraphBolt's files are copied unchecked
   for (PartId part = 0; part < num_parts; part++) {

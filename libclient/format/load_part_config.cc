@@ -224,7 +224,7 @@ PartConfig LoadPartConfig(const std::string& path) {
   config.path = path;
   config.format = ReadFormat(root);
 
-  const auto num_parts = static_cast<PartId>(root["num_parts"].Int(1, INT32_MAX));
+  const auto num_parts = static_cast<int32_t>(root["num_parts"].Int(1, kMaxPartitions));
   const std::vector<std::string> keys = root.keys();
   const auto listed = std::count_if(
       keys.begin(), keys.end(), [](const std::string& key) { return key.rfind("part-", 0) == 0; });

@@ -30,6 +30,10 @@
 
 namespace graphd {
 
+// The largest number of partitions that is read from a file or a message, because memory is
+// allocated for each of them.
+inline constexpr int32_t kMaxPartitions = 1 << 20;
+
 // Metadata of the whole graph, the same on every machine.
 struct GraphMeta {
   std::string graph_name;

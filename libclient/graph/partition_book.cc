@@ -30,7 +30,7 @@ IdMap IdMap::FromRanges(const char* what, std::vector<std::vector<Range>> ranges
   if (ranges.empty() || ranges[0].empty()) {
     Throw(ErrorCode::kCorrupt, what, "_map: no types or no partitions");
   }
-  map.num_parts_ = static_cast<PartId>(ranges[0].size());
+  map.num_parts_ = static_cast<int32_t>(ranges[0].size());
   int64_t expected = 0;
   for (size_t p = 0; p < ranges[0].size(); p++) {
     for (size_t t = 0; t < ranges.size(); t++) {

@@ -9,9 +9,6 @@
 namespace graphd {
 namespace {
 
-// Limits what is allocated for a number of partitions that a damaged message claims.
-constexpr int32_t kMaxParts = 1 << 20;
-
 std::vector<int64_t> ReadShape(capnp::List<int64_t>::Reader in) {
   std::vector<int64_t> shape;
   for (int64_t extent : in) shape.push_back(extent);
@@ -106,8 +103,8 @@ std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::st
     }
     meta->schema = Schema(std::move(ntypes), std::move(etypes));
     const int32_t parts = in.getNumParts();
-    if (parts < 1 || parts > kMaxParts) {
-      Throw(ErrorCode::kCorrupt, parts, " partitions, expected 1 to ", kMaxParts);
+    if (parts < 1 || parts > kMaxPartitions) {
+      Throw(ErrorCode::kCorrupt, parts, " partitions, expected 1 to ", kMaxPartitions);
     }
     const auto types = [&](int32_t n) { return static_cast<size_t>(n); };
     meta->book =
