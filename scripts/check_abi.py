@@ -281,16 +281,16 @@ def check(arguments):
     missing = {PROGRAMS[program] for program in PROGRAMS if not shutil.which(program)}
     if missing:
         raise CannotCompare(f"missing packages: {', '.join(sorted(missing))}; run scripts/setup")
-    if not os.path.isfile(arguments.library):
+    if not os.path.isfile(arguments.shared_object):
         raise CannotCompare(
-            f"there is no {arguments.library}; build it (cmake --preset dev; "
+            f"there is no {arguments.shared_object}; build it (cmake --preset dev; "
             "ninja -C build/dev graphclient), or name it with --library"
         )
     if not arguments.update and not os.path.isfile(DUMP):
         raise CannotCompare(f"there is no {DUMP}; restore it, or write it with --update")
     with tempfile.TemporaryDirectory() as folder:
         now = os.path.join(folder, "now.abi")
-        write_dump(Library(arguments.library), now, folder)
+        write_dump(Library(arguments.shared_object), now, folder)
         if arguments.update:
             os.makedirs(os.path.dirname(DUMP), exist_ok=True)
             shutil.copyfile(now, DUMP)
@@ -311,7 +311,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--library", metavar="FILE", help=f"default: {LIBRARY} of the checkout",
+    parser.add_argument("--library", dest="shared_object", metavar="FILE",
+                        help=f"default: {LIBRARY} of the checkout",
                         default=os.path.join(source_files.ROOT, LIBRARY))  # fmt: skip
     parser.add_argument("--strict", action="store_true",
                         help="exit with 1 on compatible additions, too")  # fmt: skip

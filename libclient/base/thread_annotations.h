@@ -35,7 +35,6 @@
 #define GRAPHD_ASSERT_CAPABILITY(...) GRAPHD_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
 #define GRAPHD_ASSERT_SHARED_CAPABILITY(...) \
   GRAPHD_THREAD_ANNOTATION(assert_shared_capability(__VA_ARGS__))
-#define GRAPHD_RETURN_CAPABILITY(mutex) GRAPHD_THREAD_ANNOTATION(lock_returned(mutex))
 
 // For a function whose body can't be checked. A comment must say why it is right.
 #define GRAPHD_NO_THREAD_SAFETY_ANALYSIS GRAPHD_THREAD_ANNOTATION(no_thread_safety_analysis)

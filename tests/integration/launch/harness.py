@@ -20,8 +20,7 @@ import uuid
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 GRAPHCTL = os.path.join(BIN, "graphctl")
 DEADLINE = 30  # seconds until a wait fails
-# Sanitizers slow down every process, so limits in seconds are multiplied by this factor.
-# How many times as long as on an idle machine things may take.
+# The factor by which limits of time grow, because of a sanitizer or of the load of the machine.
 SLOW = max(4 if "asan" in BIN or "tsan" in BIN else 1, os.getloadavg()[0] / os.cpu_count())
 
 
