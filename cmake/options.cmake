@@ -23,6 +23,7 @@ if(GRAPHD_SANITIZE)
   set(CMAKE_CXX_FLAGS_DEV "-Og -g1 -fno-omit-frame-pointer")
   add_compile_options(-fsanitize=${GRAPHD_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${GRAPHD_SANITIZE})
+  add_compile_definitions(GRAPHD_SANITIZED)  # GCC and clang have different names for this
 endif()
 
 # Enables warnings in targets that link it: those of the project's own code.

@@ -13,8 +13,7 @@ constexpr int64_t kAhead = 6;
 }  // namespace
 
 // Also compiled for wide vectors and selected at start: the baseline x86-64 has only 4 lanes.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(GRAPHD_SANITIZED)
 #define EXAMPLES_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define EXAMPLES_WIDE

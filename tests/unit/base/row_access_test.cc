@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace graphd {
@@ -23,7 +25,8 @@ TEST(RowAccess, CopiesRowsOfEverySizeExactly) {
 
 std::vector<size_t> Prefetched(size_t bytes) {
   std::vector<size_t> offsets;
-  const std::byte* const row = nullptr;
+  const std::vector<std::byte> memory(std::max<size_t>(bytes, 1024));
+  const std::byte* const row = memory.data();
   const auto note = [&](const std::byte* line) {
     offsets.push_back(static_cast<size_t>(line - row));
   };

@@ -60,7 +60,7 @@ class StartTest : public ::testing::Test {
       array["shape"] = spec.shape;
       array["offset"] = spec.offset;
       array["bytes"] = spec.bytes;
-      segment["arrays"] = {array};
+      segment["arrays"] = nlohmann::json::array({array});
       segment["total_bytes"] = layout.total_bytes();
       EXPECT_EQ(::truncate((dir + "/part0/node_feat.seg").c_str(),
                            static_cast<off_t>(layout.total_bytes())),

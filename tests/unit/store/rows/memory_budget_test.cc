@@ -325,7 +325,7 @@ TEST(BoundedStoreLimits, PagesBeingWrittenToTheDiskCount) {
   EXPECT_LE(most, options.memory_bytes + options.memory_bytes / 16);
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef GRAPHD_SANITIZED
 constexpr bool kOwnMemoryIsMeasurable = false;  // a sanitizer's shadow memory counts, too
 #else
 constexpr bool kOwnMemoryIsMeasurable = true;
