@@ -169,9 +169,13 @@ class Graphd {
 
   void Run() {
     // Bind both before loading: a clash is reported at once, not after minutes.
-    Listener tcp = Listener::BindTcp(options_.address, options_.port, options_.insecure);
+    const AccessRules access(options_.access);
+    const bool insecure = options_.access.insecure;
+    Listener tcp = Listener::BindTcp(options_.address, options_.port, insecure);
+    // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
     Listener local =
-        Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()));
+        Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()),
+                           access.has_strangers() ? 0666 : 0660);
     WatchSignals();
     const Loaded loaded = Load(local);
     ServedGraph& graph = *loaded.graph;
@@ -181,7 +185,7 @@ class Graphd {
     info.server_name = options_.server_name;
     info.part_config = options_.part_config;
     info.listening = {tcp.text(), local.text()};
-    info.insecure = options_.insecure;
+    info.insecure = insecure;
     info.ends_with_jobs = options_.end_with_jobs;
     info.request_stop = [this] { uv_async_send(&stop_async_); };
     StepGate steps(tensors);
@@ -191,8 +195,8 @@ class Graphd {
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
-    ServiceContext context{graph, tensors, checkpoints, steps,
-                           jobs,  pools,   counters,    BufferPool::Create()};
+    ServiceContext context{access, graph, tensors,  checkpoints,         steps,
+                           jobs,   pools, counters, BufferPool::Create()};
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
@@ -214,8 +218,9 @@ class Graphd {
     };
     auto accepting_tcp = tcp.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
-    if (options_.insecure) {
-      LogWarning("--insecure: everyone who reaches ", tcp.text(), " may read the graph");
+    if (insecure) {
+      LogWarning("--insecure: everyone who reaches ", tcp.text(),
+                 " may read the graph and change tensors");
     }
     const std::string serving =
         StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(), " and ", local.text());

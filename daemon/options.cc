@@ -116,8 +116,20 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "Connections beyond this many are refused")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_flag("--insecure", options.insecure,
-               "Allow a --listen address beyond loopback, without encryption or authentication");
+  const char* const who = "user:NAME, group:NAME or all; repeatable";
+  app.add_option(Both("allow_read"), options.access.readers,
+                 StrCat("Who may read the graph and tensors: ", who))
+      ->allow_extra_args(false);
+  app.add_option(Both("allow_write"), options.access.writers,
+                 StrCat("Who may also change tensors and make checkpoints: ", who))
+      ->allow_extra_args(false);
+  app.add_option(Both("allow_operate"), options.access.operators,
+                 StrCat("Who may also restore and delete checkpoints and stop graphd: ", who,
+                        " (without any of these three: graphd's own user and group)"))
+      ->allow_extra_args(false);
+  app.add_flag("--insecure", options.access.insecure,
+               "Allow a --listen address beyond loopback, without encryption or authentication; "
+               "everyone who reaches the port may do everything but stop graphd");
   app.add_flag(Both("end_with_jobs"), options.end_with_jobs,
                "End when the last job has left, or no job has attached for a minute");
   app.add_option(Both("log_file"), options.log_file, "Append the log here (default: stderr)");

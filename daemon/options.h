@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "daemon/access/access_rules.h"
 #include "graphd/schema.h"
 
 namespace graphd {
@@ -29,7 +30,7 @@ struct DaemonOptions {
   size_t compute_threads = 1;
   size_t data_threads = 1;
   size_t max_connections = 4096;
-  bool insecure = false;
+  AccessRules::Options access;  // its `insecure` also allows addresses beyond loopback
   bool end_with_jobs = false;
 };
 

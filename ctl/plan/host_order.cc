@@ -22,8 +22,8 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
                    part_config, graphd, runtime_dir, num_servers, state_dir, durability, memory_dir,
                    embedding_memory, keep_alive, insecure, start_timeout)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
-GRAPHD_JSON_FIELDS(JobSpec, job_id, workspace, ip_config, ip_config_text, command, master_addr,
-                   world_size, num_samplers, num_omp_threads, extra_envs)
+GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, ip_config, ip_config_text, command,
+                   master_addr, world_size, num_samplers, num_omp_threads, extra_envs)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},
                                           {HostAction::kStatus, "status"},
@@ -73,6 +73,7 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
       {"GRAPHD_IP_CONFIG", ip_config},
       {"GRAPHD_PART_CONFIG", order.server.part_config},
       {"GRAPHD_JOB_ID", job.job_id},
+      {"GRAPHD_JOB_SECRET", job.secret},
       {"GRAPHD_PART_ID", StrCat(trainer.part)},
       {"GRAPHD_NUM_SAMPLERS", StrCat(job.num_samplers)},
   };

@@ -43,6 +43,7 @@ struct TrainerPlan {
 // The settings that all trainers of the job share.
 struct JobSpec {
   std::string job_id;
+  std::string secret;     // lets trainers join the job; never shown
   std::string workspace;  // the trainers' working directory
   std::string ip_config;  // path on the host; replaced by a file with ip_config_text if missing
   std::string ip_config_text;

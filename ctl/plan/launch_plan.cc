@@ -70,7 +70,7 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
 
 LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
                           const std::string& ip_config_text, const std::string& job_id,
-                          const LocalTest& is_local) {
+                          const std::string& secret, const LocalTest& is_local) {
   if (options.command.words.empty() || options.command.words[0].empty()) {
     Throw(ErrorCode::kInvalid,
           "launch: the trainers' command is missing; write it last, as in: graphctl launch ... "
@@ -110,6 +110,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
         on_machine[MachineOf(host.order.server.address, host.is_local)];
     host.order.host_timeout = host.is_local ? 0 : options.host_timeout;
     host.order.job = {job_id,
+                      secret,
                       options.workspace,
                       options.ip_config,
                       ip_config_text,

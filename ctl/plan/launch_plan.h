@@ -52,7 +52,7 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
 // that other hosts can't reach.
 LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
                           const std::string& ip_config_text, const std::string& job_id,
-                          const LocalTest& is_local);
+                          const std::string& secret, const LocalTest& is_local);
 
 std::string PlanToJson(const LaunchPlan& plan);
 std::string PlanToText(const LaunchPlan& plan);

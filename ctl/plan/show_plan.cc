@@ -21,7 +21,7 @@ nlohmann::json EnvironmentJson(const LaunchPlan& plan, const HostOrder& order,
   nlohmann::json variables = nlohmann::json::object();
   for (const auto& [name, value] :
        TrainerEnvironment(order, trainer, plan.master_port, 0, order.job.ip_config)) {
-    variables[name] = value;
+    if (name != "GRAPHD_JOB_SECRET") variables[name] = value;
   }
   if (order.job.num_omp_threads == 0) variables["OMP_NUM_THREADS"] = "cores/trainers";
   if (plan.master_port == 0) variables["MASTER_PORT"] = "free port";

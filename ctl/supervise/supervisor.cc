@@ -207,8 +207,12 @@ void Supervisor::StartDaemon() {
     Throw(ErrorCode::kNotFound, "workspace ", order_.job.workspace,
           " is not a directory on this host; create it there, or give the right --workspace");
   }
-  const JobMember member{order_.job.job_id, JobRole::kLauncher, 0, order_.job.world_size,
-                         DisplayCommand(order_.job.command)};
+  const JobMember member{order_.job.job_id,
+                         JobRole::kLauncher,
+                         0,
+                         order_.job.world_size,
+                         DisplayCommand(order_.job.command),
+                         order_.job.secret};
   starter_ = std::make_unique<DaemonStarter>(order_.server, &member, !order_.server.keep_alive);
   uv_timer_start(
       &daemon_timer_,

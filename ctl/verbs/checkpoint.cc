@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/secret.h"
 #include "base/strings.h"
 #include "client/checkpoints/client.h"
 #include "client/checkpoints/restore.h"
@@ -37,6 +38,7 @@ std::unique_ptr<CheckpointClient> ConnectTo(const CheckpointArgs& args) {
   options.server_name = args.server_name;
   options.ip_config = args.ip_config;
   options.job_id = StrCat("graphctl-checkpoint-", ::getpid());
+  options.job_secret = NewSecret();
   options.timeout = std::chrono::milliseconds(static_cast<int64_t>(args.timeout * 1000));
   return std::make_unique<CheckpointClient>(options);
 }

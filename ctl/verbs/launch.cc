@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/secret.h"
 #include "base/strings.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/job_runner.h"
@@ -56,8 +57,8 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   launch.ip_config = hosts.ip_config;
   launch.host_timeout = hosts.ssh.host_timeout;
   launch.command = command;
-  LaunchPlan plan =
-      MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(), IsLocalAddress);
+  LaunchPlan plan = MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(),
+                                   NewSecret(), IsLocalAddress);
   if (arguments.dry_run) {
     const std::string text = arguments.json ? PlanToJson(plan) + "\n" : PlanToText(plan);
     std::fputs(text.c_str(), stdout);

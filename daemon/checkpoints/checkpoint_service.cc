@@ -68,6 +68,7 @@ struct Bytes {
 }  // namespace
 
 kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
+  AsKj([&] { context_.requests->Require(Role::kWriter, "make checkpoints"); });
   auto params = context.getParams();
   std::set<std::string> names;
   for (const auto name : params.getTensors()) names.insert(name.cStr());
@@ -167,6 +168,7 @@ kj::Promise<void> CheckpointService::readFile(ReadFileContext context) {
 }
 
 kj::Promise<void> CheckpointService::delete_(DeleteContext context) {
+  AsKj([&] { context_.requests->Require(Role::kOperator, "delete checkpoints"); });
   return context_.RunOnSaves(context, [&catalog = context_.catalog,
                                        name = std::string(context.getParams().getName().cStr())] {
     store::CheckCheckpointName(name);
@@ -203,6 +205,7 @@ kj::Promise<void> CheckpointService::originalIds(OriginalIdsContext context) {
 }
 
 kj::Promise<void> CheckpointService::loading(LoadingContext context) {
+  AsKj([&] { context_.requests->Require(Role::kOperator, "restore checkpoints"); });
   auto params = context.getParams();
   return context_.RunOnSaves(
       context, [&host = context_.tensors, job = context_.job, table = params.getTable(),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_registry.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/secret.h"
 #include "base/strings.h"
 #include "wire/connection.h"
 
@@ -27,14 +29,41 @@ std::string NameMissing(const ByRank& here, int world_size) {
 
 }  // namespace
 
-std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int64_t pid,
-                                                           std::string peer) {
+const JobRegistry::Credentials* JobRegistry::Remembered(const std::string& job_id) {
+  if (const auto job = jobs_.find(job_id); job != jobs_.end()) return &job->second.credentials;
+  const auto departed = departed_.find(job_id);
+  if (departed == departed_.end()) return nullptr;
+  if (SecondsSince(departed->second.left) < kRememberSeconds) return &departed->second;
+  departed_.erase(departed);
+  return nullptr;
+}
+
+void JobRegistry::Remember(const std::string& job_id, Credentials credentials) {
+  if (departed_.size() >= kMaxRemembered) {
+    std::erase_if(departed_, [](const auto& entry) {
+      return SecondsSince(entry.second.left) >= kRememberSeconds;
+    });
+  }
+  if (departed_.size() >= kMaxRemembered) {
+    departed_.erase(std::min_element(
+        departed_.begin(), departed_.end(),
+        [](const auto& a, const auto& b) { return a.second.left < b.second.left; }));
+  }
+  credentials.left = Clock::now();
+  departed_[job_id] = std::move(credentials);
+}
+
+std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer) {
   if (member.job_id.size() > kMaxJobId) {
     Throw(ErrorCode::kInvalid, "the job id has ", member.job_id.size(), " bytes; at most ",
           kMaxJobId, " are allowed");
   }
   if (member.world_size < 1) {
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
+  }
+  if (member.secret.size() > kMaxSecret) {
+    Throw(ErrorCode::kInvalid, "the job's secret has ", member.secret.size(), " bytes; at most ",
+          kMaxSecret, " are allowed");
   }
   if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
   const MutexLock lock(mutex_);
@@ -47,11 +76,20 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
     Throw(ErrorCode::kInvalid, "rank ", member.rank, " is outside the world of ", member.world_size,
           " trainers");
   }
+  if (const Credentials* const expected = Remembered(member.job_id)) {
+    if (!EqualSecrets(expected->secret, member.secret) ||
+        (expected->secret.empty() && expected->uid != peer.uid)) {
+      Throw(ErrorCode::kDenied, "job ", member.job_id, " has another secret or another user; ",
+            "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
+    }
+  }
   if (found == jobs_.end()) {
     if (jobs_.size() >= kMaxJobs) {
       Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
     }
     found = jobs_.try_emplace(member.job_id).first;
+    found->second.credentials = {member.secret, peer.uid};
+    departed_.erase(member.job_id);
     found->second.world_size = member.world_size;
     found->second.command = member.command;
     if (observer_ != nullptr) observer_->OnJobJoined(member.job_id);
@@ -74,7 +112,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, int
     }
     job.left.erase(member.rank);
   }
-  job.members[key] = {member.role, member.rank, pid, std::move(peer)};
+  job.members[key] = {member.role, member.rank, peer.pid, peer.text};
   return std::unique_ptr<Membership>(new Membership(*this, member, key));
 }
 
@@ -103,6 +141,7 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
       if (observer_ != nullptr) observer_->TrainerLeft(job_id, rank);
     }
     if (job.members.empty()) {
+      Remember(job_id, std::move(job.credentials));
       jobs_.erase(found);
       if (observer_ != nullptr) observer_->OnJobLeft(job_id);
     }

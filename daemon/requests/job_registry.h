@@ -7,12 +7,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "daemon/access/peer.h"
 #include "wire/status.h"
 
 namespace graphd {
@@ -76,11 +78,13 @@ class JobRegistry {
     const int rank_, world_size_;
   };
 
-  // Adds a member. `pid` and `peer` identify the connection, as the kernel reports them. Throws
-  // Error(kInvalid) for a rank outside the world or a world size other than the job's,
-  // Error(kExists) for a rank that is attached already, Error(kOverloaded) beyond kMaxJobs or
-  // kMaxMembers, Error(kUnavailable) once the daemon shuts down.
-  std::unique_ptr<Membership> Join(JobMember member, int64_t pid, std::string peer);
+  // Adds a member. The first one decides the job's secret and user, which are remembered for
+  // kRememberSeconds after the last one has left, because the job's tensors exist for so long.
+  // Throws Error(kDenied) for another secret or, if there is none, another user; Error(kInvalid)
+  // for a rank outside the world or a world size other than the job's, Error(kExists) for a rank
+  // that is attached already, Error(kOverloaded) beyond kMaxJobs or kMaxMembers,
+  // Error(kUnavailable) once the daemon shuts down.
+  std::unique_ptr<Membership> Join(JobMember member, const Peer& peer);
 
   // Refuses all later calls of Join.
   void Close();
@@ -92,10 +96,20 @@ class JobRegistry {
   static constexpr size_t kMaxJobs = 1024;
   static constexpr size_t kMaxMembers = 65536;
   static constexpr size_t kMaxJobId = 256;
+  static constexpr size_t kMaxSecret = 256;
+  static constexpr size_t kMaxRemembered = 4096;  // jobs that have left; the oldest is forgotten
+  static constexpr double kRememberSeconds = 120;
   static constexpr size_t kMaxCommand = 4096;  // longer ones are truncated
 
  private:
+  // The proof that a process needs to join a job.
+  struct Credentials {
+    std::string secret;
+    std::optional<uid_t> uid;  // compared if there is no secret
+    Clock::time_point left{};  // the end of the job that had them
+  };
   struct Job {
+    Credentials credentials;
     std::string command;
     int world_size = 0;
     Clock::time_point since = Clock::now();
@@ -116,8 +130,14 @@ class JobRegistry {
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
   static void FailAll(Waiting waiting, int rank);
 
+  // Returns the credentials of a job that is attached or that has left a short while ago.
+  const Credentials* Remembered(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
+  // Keeps the credentials of a job that has left.
+  void Remember(const std::string& job_id, Credentials credentials) GRAPHD_REQUIRES(mutex_);
+
   mutable Mutex mutex_;
   std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
+  std::map<std::string, Credentials> departed_ GRAPHD_GUARDED_BY(mutex_);
   uint64_t next_key_ GRAPHD_GUARDED_BY(mutex_) = 1;
   bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
   const bool end_with_jobs_;

@@ -14,7 +14,8 @@ constexpr size_t kInlineBytes = size_t{256} << 10;
 
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
                                std::shared_ptr<BufferPool> buffers, const TensorStream& stream,
-                               WorkerScratch& scratch, kj::Timer& timer, bool is_unix)
+                               WorkerScratch& scratch, kj::Timer& timer, const AccessRules& access,
+                               Peer peer)
     : pools_(pools),
       counters_(counters),
       buffers_(std::move(buffers)),
@@ -22,10 +23,11 @@ RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
       inbox_(stream.inbox()),
       scratch_(scratch),
       timer_(timer),
-      is_unix_(is_unix) {}
+      access_(access),
+      peer_(std::move(peer)) {}
 
 void RequestContext::RequireUnixSocket() const {
-  if (!is_unix_) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
+  if (!peer_.is_unix) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
 }
 
 kj::Promise<void> RequestContext::Execute(size_t work, size_t num_slices, ComputePool::Slice run) {

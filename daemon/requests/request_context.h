@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/access/access_rules.h"
 #include "daemon/requests/answer_writer.h"
 #include "daemon/requests/call_limit.h"
 #include "daemon/requests/request_counters.h"
@@ -20,11 +21,11 @@ namespace graphd {
 // session and its checkpoint service; it may outlive the connection, while calls are still running.
 class RequestContext {
  public:
-  // `pools` and `counters` outlive every connection. `scratch` and `timer` belong to the data
-  // thread.
+  // `pools`, `counters` and `access` outlive every connection. `scratch` and `timer` belong to the
+  // data thread.
   RequestContext(WorkerPools& pools, RequestCounters& counters, std::shared_ptr<BufferPool> buffers,
                  const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
-                 bool is_unix);
+                 const AccessRules& access, Peer peer);
   RequestContext(const RequestContext&) = delete;
   RequestContext& operator=(const RequestContext&) = delete;
 
@@ -35,10 +36,14 @@ class RequestContext {
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   CallLimit& calls() const noexcept { return *calls_; }
   kj::Timer& timer() const noexcept { return timer_; }
+  const AccessRules& access() const noexcept { return access_; }
+  const Peer& peer() const noexcept { return peer_; }
 
   // Throws Error(kDenied) unless the client is connected by the Unix socket, which memory can be
   // shared over.
   void RequireUnixSocket() const;
+  // Throws Error(kDenied) unless the client has the role; `action` completes "may not".
+  void Require(Role least, const char* action) const { access_.Require(peer_, least, action); }
 
   // Runs a call and counts it until it is done. Allows the call to be cancelled when the client
   // disconnects or drops it; an Error that `call` throws becomes the answer. Keeps `session` alive
@@ -65,7 +70,8 @@ class RequestContext {
   const std::shared_ptr<Inbox> inbox_;
   WorkerScratch& scratch_;
   kj::Timer& timer_;
-  const bool is_unix_;
+  const AccessRules& access_;
+  const Peer peer_;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
 };
 

@@ -88,19 +88,20 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
       Throw(ErrorCode::kNotFound, "this graphd serves under the name '", info_.server_name,
             "', not '", name, "'; check --server_name and the ports in ip_config");
     }
+    context_.access.Require(peer_, Role::kReader, "read this graph");
     if (params.getWantSegments() && !peer_.is_unix) {
       Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
     }
     if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
     if (params.getWantSegments()) CheckDescriptors();
-    auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_.pid, peer_.text);
+    auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_);
     auto results = context.getResults();
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
     auto requests =
         std::make_shared<RequestContext>(context_.pools, context_.counters, context_.buffers,
-                                         *stream_, scratch_, timer_, peer_.is_unix);
+                                         *stream_, scratch_, timer_, context_.access, peer_);
     results.setSession(
         kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
     attached_ = true;
@@ -113,6 +114,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
 kj::Promise<void> DaemonService::status(StatusContext context) {
   try {
     CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
+    context_.access.Require(peer_, Role::kReader, "see this server's status");
     const ServedGraph& graph = context_.graph;
     ServerStatus status;
     status.version = GRAPHD_VERSION;
@@ -149,6 +151,7 @@ kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
       Throw(ErrorCode::kDenied, "a graphd is stopped over its Unix socket only; run graphctl on ",
             "its machine");
     }
+    context_.access.Require(peer_, Role::kOperator, "stop this server");
     const size_t jobs = context_.jobs.num_jobs();
     if (jobs > 0 && !context.getParams().getForce()) {
       Throw(ErrorCode::kExists, jobs, jobs == 1 ? " job is" : " jobs are",

@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "daemon/access/access_rules.h"
 #include "daemon/serving/service_context.h"
 #include "wire/connection.h"
 #include "wire/graphd.capnp.h"
 
 namespace graphd {
-
-// The other end of a connection, as the kernel reports it.
-struct Peer {
-  bool is_unix = false;
-  int64_t pid = 0;   // Unix sockets only
-  std::string text;  // "unix" or the address
-};
 
 // The daemon's description of itself; constant while it serves. `request_stop` may be called from
 // any thread.

@@ -23,6 +23,16 @@ kj::Promise<void> GraphSession::Forward(Service& service,
   return requests_->RunCall(context, thisCap(), [&] { return (service.*method)(context); });
 }
 
+template <class Service, class Context>
+kj::Promise<void> GraphSession::ForwardChange(Service& service,
+                                              kj::Promise<void> (Service::*method)(Context),
+                                              Context& context) {
+  return requests_->RunCall(context, thisCap(), [&] {
+    requests_->Require(Role::kWriter, "change tensors");
+    return (service.*method)(context);
+  });
+}
+
 kj::Promise<void> GraphSession::barrier(BarrierContext context) {
   const std::chrono::milliseconds timeout(context.getParams().getTimeout());
   return requests_->RunCall(context, thisCap(),
@@ -72,7 +82,7 @@ kj::Promise<void> GraphSession::openTensor(OpenTensorContext context) {
 }
 
 kj::Promise<void> GraphSession::filled(FilledContext context) {
-  return Forward(tensors_, &TensorService::Filled, context);
+  return ForwardChange(tensors_, &TensorService::Filled, context);
 }
 
 kj::Promise<void> GraphSession::mapTensor(MapTensorContext context) {
@@ -84,11 +94,11 @@ kj::Promise<void> GraphSession::readRows(ReadRowsContext context) {
 }
 
 kj::Promise<void> GraphSession::push(PushContext context) {
-  return Forward(tensors_, &TensorService::Push, context);
+  return ForwardChange(tensors_, &TensorService::Push, context);
 }
 
 kj::Promise<void> GraphSession::stage(StageContext context) {
-  return Forward(tensors_, &TensorService::Stage, context);
+  return ForwardChange(tensors_, &TensorService::Stage, context);
 }
 
 kj::Promise<void> GraphSession::lastStep(LastStepContext context) {
@@ -96,11 +106,11 @@ kj::Promise<void> GraphSession::lastStep(LastStepContext context) {
 }
 
 kj::Promise<void> GraphSession::lease(LeaseContext context) {
-  return Forward(tensors_, &TensorService::Lease, context);
+  return ForwardChange(tensors_, &TensorService::Lease, context);
 }
 
 kj::Promise<void> GraphSession::prepareState(PrepareStateContext context) {
-  return Forward(tensors_, &TensorService::PrepareState, context);
+  return ForwardChange(tensors_, &TensorService::PrepareState, context);
 }
 
 kj::Promise<void> GraphSession::listTensors(ListTensorsContext context) {
@@ -108,11 +118,11 @@ kj::Promise<void> GraphSession::listTensors(ListTensorsContext context) {
 }
 
 kj::Promise<void> GraphSession::dropTensor(DropTensorContext context) {
-  return Forward(tensors_, &TensorService::DropTensor, context);
+  return ForwardChange(tensors_, &TensorService::DropTensor, context);
 }
 
 kj::Promise<void> GraphSession::pushMemory(PushMemoryContext context) {
-  return Forward(tensors_, &TensorService::SharePushMemory, context);
+  return ForwardChange(tensors_, &TensorService::SharePushMemory, context);
 }
 
 }  // namespace graphd

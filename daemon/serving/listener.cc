@@ -37,25 +37,8 @@ std::pair<std::string, uint16_t> NumericAddress(const sockaddr* address, socklen
   return {host, static_cast<uint16_t>(std::strtoul(port, nullptr, 10))};
 }
 
-Peer PeerOf(int fd, bool is_unix) {
-  Peer peer;
-  peer.is_unix = is_unix;
-  if (is_unix) {
-    ucred credentials{};
-    socklen_t length = sizeof credentials;
-    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0) {
-      peer.pid = credentials.pid;
-    }
-    peer.text = "unix";
-    return peer;
-  }
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::getpeername(fd, generic, &length) == 0) {
-    const auto [host, port] = NumericAddress(generic, length);
-    peer.text = HostPort(host, port);
-  }
+// Sets what all accepted TCP connections need.
+void SetTcpOptions(int fd) {
   const int one = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   // Keepalive detects within two minutes that a trainer's machine has vanished.
@@ -64,7 +47,6 @@ Peer PeerOf(int fd, bool is_unix) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-  return peer;
 }
 
 }  // namespace
@@ -106,7 +88,7 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool insec
   return listener;
 }
 
-Listener Listener::BindUnix(const std::string& path) {
+Listener Listener::BindUnix(const std::string& path, mode_t mode) {
   MakeDirectories(DirName(path));
   if (FileExists(path)) {
     bool running = true;
@@ -131,7 +113,7 @@ Listener Listener::BindUnix(const std::string& path) {
     ThrowErrno("can't bind", path);
   }
   listener.path_ = path;
-  ::chmod(path.c_str(), 0660);
+  ::chmod(path.c_str(), mode);
   if (::listen(listener.fd_.get(), kBacklog) != 0) ThrowErrno("can't listen on", path);
   listener.text_ = path;
   return listener;
@@ -155,6 +137,7 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
   for (;;) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
+      if (path_.empty()) SetTcpOptions(fd.get());
       Peer peer = PeerOf(fd.get(), !path_.empty());
       accepted(std::move(fd), std::move(peer));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "daemon/access/peer.h"
 #include "daemon/serving/daemon_service.h"
 
 namespace graphd {
@@ -16,9 +17,9 @@ class Listener {
   // Binds to a host's name or address; port 0 takes any free one. Throws Error(kExists) for a port
   // in use, with the remedy; Error(kDenied) for an address beyond loopback unless `insecure`.
   static Listener BindTcp(const std::string& address, uint16_t port, bool insecure);
-  // Binds to a Unix socket of mode 0660, and makes its directory. Replaces the socket file of a
+  // Binds to a Unix socket of this mode, and makes its directory. Replaces the socket file of a
   // daemon that no longer runs; throws Error(kExists) if a running one answers there.
-  static Listener BindUnix(const std::string& path);
+  static Listener BindUnix(const std::string& path, mode_t mode);
 
   Listener(Listener&&) = default;
   ~Listener();  // removes the socket file

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "daemon/access/access_rules.h"
 #include "daemon/graph/served_graph.h"
 #include "daemon/requests/job_registry.h"
 #include "daemon/requests/request_counters.h"
@@ -16,6 +17,7 @@ namespace graphd {
 // The parts of the daemon that all connections share. The main thread owns them, and they outlive
 // every connection; each is thread-safe.
 struct ServiceContext {
+  const AccessRules& access;
   ServedGraph& graph;
   store::TensorHost& tensors;
   store::CheckpointCatalog& checkpoints;

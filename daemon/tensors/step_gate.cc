@@ -3,25 +3,10 @@
 
 #include <algorithm>
 
-#include "base/rng.h"
 #include "base/strings.h"
+#include "daemon/tensors/push_client.h"
 
 namespace graphd {
-namespace {
-
-// Returns the client id that a job's steps are pushed under. Its sequence numbers are the steps, so
-// that each is applied once.
-store::ClientId ClientOf(const std::string& job, uint32_t table) {
-  uint64_t high = CombineKeys(0x73746570, table), low = ~high;
-  for (const char c : job) {
-    high = CombineKeys(high, static_cast<unsigned char>(c));
-    low = CombineKeys(low, static_cast<unsigned char>(c));
-  }
-  return {high, low};
-}
-
-}  // namespace
-
 // A complete step: its parts joined to one push, and the callbacks that wait for it.
 struct StepGate::JoinedStep {
   std::vector<int64_t> rows;
@@ -58,7 +43,7 @@ struct StepGate::JoinedStep {
 
 uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
                             const std::string& job) const {
-  return host_.LastSequence(ClientOf(job, share->table->id()));
+  return host_.LastSequence(ClientOfSteps(job, share->table->id()));
 }
 
 std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
@@ -149,7 +134,7 @@ std::shared_ptr<StepGate::JoinedStep> StepGate::Join(const std::string& job, uin
   joined->share = step.share;
   store::Push& push = joined->push;
   push.rule = step.rule;
-  push.client = ClientOf(job, step.share->table->id());
+  push.client = ClientOfSteps(job, step.share->table->id());
   push.sequence = number;
   push.rows = joined->rows;
   push.payload = joined->payload;

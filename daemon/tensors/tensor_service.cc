@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "daemon/requests/segment_handle.h"
 #include "daemon/requests/wire_ids.h"
+#include "daemon/tensors/push_client.h"
 #include "wire/tensor_messages.h"
 
 namespace graphd {
@@ -157,7 +158,8 @@ kj::Promise<void> TensorService::FailIfStalled(std::string tensor) {
 kj::Promise<void> TensorService::Push(PushContext context) {
   auto params = context.getParams();
   auto change = ReadChange(params);
-  change->push.client = {params.getClient().getHigh(), params.getClient().getLow()};
+  change->push.client = ClientOfPushes(member_.job_id(), params.getTable(),
+                                       {params.getClient().getHigh(), params.getClient().getLow()});
   change->push.sequence = params.getSequence();
   context.releaseParams();
   Completion completion = NewCompletion();
@@ -268,11 +270,22 @@ TensorHost::Caller TensorService::caller() const { return {member_.job_id(), mem
 kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context) {
   auto params = context.getParams();
   std::shared_ptr<PendingOpen> opened(new PendingOpen{host_, caller()});
+  const bool may_write = requests_.access().RoleOf(requests_.peer()) >= Role::kWriter;
   return RunOnBuilds(
       context,
-      [opened, part = params.getPart(), spec = ReadTensorSpec(params.getSpec()),
-       create = params.getCreate(), fills = params.getCallerFills()] {
-        opened->opened = opened->host.Open(opened->caller, part, spec, create, fills);
+      [opened, part = params.getPart(), spec = ReadTensorSpec(params.getSpec()), may_write,
+       &access = requests_.access(), peer = requests_.peer(), create = params.getCreate(),
+       fills = params.getCallerFills()] {
+        try {
+          opened->opened = opened->host.Open(opened->caller, part, spec, create && may_write,
+                                             fills && may_write);
+        } catch (const Error& error) {
+          // A reader opens what exists; asking for a new tensor is refused for its own reason.
+          if (create && error.code() == ErrorCode::kNotFound) {
+            access.Require(peer, Role::kWriter, "create tensors");
+          }
+          throw;
+        }
       },
       [opened](wire::Session::OpenTensorResults::Builder results) {
         WriteShare(opened->opened.share, results.initInfo());

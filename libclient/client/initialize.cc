@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/secret.h"
 #include "base/strings.h"
 #include "client/link/link_port.h"
 #include "client/routing/graph_access.h"
@@ -191,6 +192,7 @@ Options Options::FromEnvironment() {
   options.part_config = Env("GRAPHD_PART_CONFIG");
   options.state_dir = Env("GRAPHD_STATE_DIR");
   options.job_id = Env("GRAPHD_JOB_ID");
+  options.job_secret = Env("GRAPHD_JOB_SECRET");
   options.world_size = EnvInt("WORLD_SIZE", 1, 1, 1 << 20);
   options.rank = EnvInt("RANK", 0, 0, options.world_size - 1);
   options.local_rank = EnvInt("LOCAL_RANK", 0, 0, 1 << 20);
@@ -223,6 +225,7 @@ std::shared_ptr<Session> Initialize(Options options) {
     // Both connections of a trainer must name the same job.
     std::random_device random;
     options.job_id = StrCat("anonymous-", std::hex, random(), random());
+    options.job_secret = NewSecret();
   }
   auto access = options.server_name.empty() ? OpenStandalone(options) : Connect(options);
   check("partition", options.part, access->meta().book.num_partitions(), "GRAPHD_PART_ID");

@@ -17,6 +17,7 @@
 #include "base/interrupt.h"
 #include "base/strings.h"
 #include "wire/ip_config.h"
+#include "wire/trusted_users.h"
 
 namespace graphd {
 namespace {
@@ -165,6 +166,7 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
   if (error != 0) {
     Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error));
   }
+  CheckListener(fd.get(), path);
   return fd;
 }
 

@@ -67,7 +67,8 @@ auto AsKj(F&& f) {
 
 // Connect to `address:port` or to the socket file within the timeout. The returned socket is
 // non-blocking and, for TCP, has TCP_NODELAY. Throw Error(kUnavailable) with the address and the
-// reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file.
+// reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file, or if a
+// user listens there who is not trusted (wire/trusted_users.h).
 UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);
 // Returns the address of a socket file. Throws Error(kInvalid) if the path is too long for a

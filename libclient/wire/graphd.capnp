@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
 
-const protocolVersion :UInt32 = 3;
+const protocolVersion :UInt32 = 4;
 
 struct Hello {
   protocol @0 :UInt32;
@@ -31,6 +31,7 @@ struct Member {
   command @4 :Text;
   pid @5 :Int64;          # filled in by the daemon from SO_PEERCRED; 0 over TCP
   peer @6 :Text;          # filled in by the daemon
+  secret @7 :Text;        # the job's secret; never part of a status
 }
 
 struct IdMap {

@@ -122,7 +122,13 @@ std::string RuntimeDir() {
   if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg && *xdg) {
     return std::string(xdg) + "/graphd";
   }
-  return "/tmp/graphd-" + std::to_string(::geteuid());
+  // Home directories may be shared by machines, sockets can't be.
+  char host[65] = {};
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home != '/' || ::gethostname(host, sizeof host - 1) != 0) {
+    Throw(ErrorCode::kInvalid, "there is no directory for sockets: set GRAPHD_RUNTIME_DIR");
+  }
+  return StrCat(home, "/.cache/graphd/", host);
 }
 
 std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,

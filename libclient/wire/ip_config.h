@@ -46,7 +46,9 @@ std::string HostPort(const std::string& address, uint16_t port);
 std::pair<std::string, uint16_t> ParseHostPort(const std::string& text);
 
 // Returns the directory of the daemons' Unix sockets: $GRAPHD_RUNTIME_DIR, else /run/graphd for
-// root (or if it is writable), else $XDG_RUNTIME_DIR/graphd, else /tmp/graphd-<uid>.
+// root (or if it is writable), else $XDG_RUNTIME_DIR/graphd, else
+// $HOME/.cache/graphd/<host name>: never a directory that another user could make first. Throws
+// Error(kInvalid) if there is no home directory either.
 std::string RuntimeDir();
 // Returns <runtime_dir>/<server_name>/<port>.sock.
 std::string SocketPath(const std::string& runtime_dir, const std::string& server_name,

@@ -66,11 +66,12 @@ void WriteMember(const JobMember& member, wire::Member::Builder out) {
   out.setRank(member.rank);
   out.setWorldSize(member.world_size);
   out.setCommand(member.command);
+  out.setSecret(member.secret);
 }
 
 JobMember ReadMember(wire::Member::Reader in) {
-  return {in.getJobId().cStr(), FromWire(in.getRole()), in.getRank(), in.getWorldSize(),
-          in.getCommand().cStr()};
+  return {in.getJobId().cStr(), FromWire(in.getRole()), in.getRank(),
+          in.getWorldSize(),    in.getCommand().cStr(), in.getSecret().cStr()};
 }
 
 void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {

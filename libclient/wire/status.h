@@ -24,6 +24,9 @@ struct JobMember {
   int rank = 0;         // trainers: 0 .. world_size-1
   int world_size = 1;   // trainers of the job on all machines
   std::string command;  // shown by `graphctl ps`
+  // Text that only the members of the job know; a client with another one is refused.
+  // Empty: members must be processes of one user. Never shown.
+  std::string secret;
 };
 
 struct MemberStatus {

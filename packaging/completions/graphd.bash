@@ -16,13 +16,15 @@ _graphd() {
       *:yes:=) ;;
       *:yes:*) skip='' ;;
       *::=) skip=yes ;;
-      *::--config | *::--data-threads | *::--data_threads | *::--durability | \
-        *::--embedding-memory | *::--embedding_memory | *::--index | *::--listen | \
-        *::--log-file | *::--log-level | *::--log_file | *::--log_level | *::--max-connections | \
-        *::--max_connections | *::--memory-dir | *::--memory_dir | *::--num-servers | \
-        *::--num_servers | *::--part-config | *::--part-id | *::--part_config | *::--part_id | \
-        *::--runtime-dir | *::--runtime_dir | *::--server-name | *::--server_name | \
-        *::--state-dir | *::--state_dir | *::--write-back-seconds | *::--write_back_seconds)
+      *::--allow-operate | *::--allow-read | *::--allow-write | *::--allow_operate | \
+        *::--allow_read | *::--allow_write | *::--config | *::--data-threads | \
+        *::--data_threads | *::--durability | *::--embedding-memory | *::--embedding_memory | \
+        *::--index | *::--listen | *::--log-file | *::--log-level | *::--log_file | \
+        *::--log_level | *::--max-connections | *::--max_connections | *::--memory-dir | \
+        *::--memory_dir | *::--num-servers | *::--num_servers | *::--part-config | \
+        *::--part-id | *::--part_config | *::--part_id | *::--runtime-dir | *::--runtime_dir | \
+        *::--server-name | *::--server_name | *::--state-dir | *::--state_dir | \
+        *::--write-back-seconds | *::--write_back_seconds)
         skip=yes ;;
     esac
   done
@@ -35,10 +37,11 @@ _graphd() {
         mapfile -t COMPREPLY < <(compgen -W 'debug info warning error' -- "$current"); return ;;
     --durability)
         mapfile -t COMPREPLY < <(compgen -W 'none process power' -- "$current"); return ;;
-    --data-threads | --data_threads | --embedding-memory | --embedding_memory | --index | \
-        --listen | --max-connections | --max_connections | --num-servers | --num_servers | \
-        --part-id | --part_id | --server-name | --server_name | --write-back-seconds | \
-        --write_back_seconds)
+    --allow-operate | --allow-read | --allow-write | --allow_operate | --allow_read | \
+        --allow_write | --data-threads | --data_threads | --embedding-memory | \
+        --embedding_memory | --index | --listen | --max-connections | --max_connections | \
+        --num-servers | --num_servers | --part-id | --part_id | --server-name | --server_name | \
+        --write-back-seconds | --write_back_seconds)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -50,11 +53,11 @@ _graphd() {
     '')
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
         --runtime_dir --state_dir --durability --memory_dir --embedding_memory
-        --write_back_seconds --num_servers --data_threads --max_connections --insecure
-        --end_with_jobs --log_file --log_level'
+        --write_back_seconds --num_servers --data_threads --max_connections --allow_read
+        --allow_write --allow_operate --insecure --end_with_jobs --log_file --log_level'
       aliases='--server-name --part-config --part-id --runtime-dir --state-dir --memory-dir
         --embedding-memory --write-back-seconds --num-servers --data-threads --max-connections
-        --end-with-jobs --log-file --log-level'
+        --allow-read --allow-write --allow-operate --end-with-jobs --log-file --log-level'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then

@@ -28,6 +28,7 @@ Options SessionOptionsFrom(const py::dict& given) {
   take("part_config", options.part_config);
   take("state_dir", options.state_dir);
   take("job_id", options.job_id);
+  take("job_secret", options.job_secret);
   take("rank", options.rank);
   take("world_size", options.world_size);
   take("local_rank", options.local_rank);

@@ -73,6 +73,7 @@ CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(op
     request.setServerName(options_.server_name);
     JobMember member;
     member.job_id = options_.job_id;
+    member.secret = options_.job_secret;
     member.role = JobRole::kBulk;
     member.rank = options_.rank;
     member.world_size = options_.world_size;

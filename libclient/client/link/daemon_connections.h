@@ -34,6 +34,7 @@ struct DaemonConnections {
       request.setWantSegments(want_segments);
       JobMember member;
       member.job_id = options.job_id;
+      member.secret = options.job_secret;
       member.role = role;
       member.rank = options.rank;
       member.world_size = options.world_size;

@@ -39,7 +39,11 @@ struct Options {
   // GRAPHD_STATE_DIR: directory for the persistent tensors of standalone mode, which one process at
   // a time can use. Empty: these tensors end with the session.
   std::string state_dir;
-  std::string job_id;        // GRAPHD_JOB_ID
+  std::string job_id;  // GRAPHD_JOB_ID
+  // GRAPHD_JOB_SECRET: text that the processes of a job have in common; daemons let nobody join the
+  // job without it. `graphctl launch` makes one. Without one, daemons take only processes of the
+  // user who attached first. A session without a job id makes both for itself.
+  std::string job_secret;
   int rank = 0;              // RANK
   int world_size = 1;        // WORLD_SIZE
   int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its ip_config line

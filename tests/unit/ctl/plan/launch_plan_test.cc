@@ -11,8 +11,11 @@
 namespace graphd::ctl {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
 
 LaunchPlan PlanOf(const std::string& ip_config, int num_trainers, bool all_local = true) {
   LaunchOptions options;
@@ -21,7 +24,7 @@ LaunchPlan PlanOf(const std::string& ip_config, int num_trainers, bool all_local
   options.num_trainers = num_trainers;
   options.command = {{"true"}, true};
   return MakeLaunchPlan(
-      options, ParseIpConfig(ip_config, "ip_config"), ip_config, "job",
+      options, ParseIpConfig(ip_config, "ip_config"), ip_config, "job", "a secret",
       [all_local](const std::string& address) { return all_local || address == "10.0.0.1"; });
 }
 
@@ -100,9 +103,19 @@ TEST(LaunchPlan, ErrorsOfImpossiblePlansNameARemedy) {
   EXPECT_THAT(ErrorOf("10.0.0.1\n", 0, true), HasSubstr("no host has a trainer"));
   EXPECT_THAT(ErrorOf("127.0.0.1\n10.0.0.2\n", 1, false), HasSubstr("can't reach"));
   LaunchOptions no_command;
-  EXPECT_THROW(MakeLaunchPlan(no_command, ParseIpConfig("h", "f"), "h", "job",
+  EXPECT_THROW(MakeLaunchPlan(no_command, ParseIpConfig("h", "f"), "h", "job", "",
                               [](const std::string&) { return true; }),
                Error);
+}
+
+TEST(LaunchPlan, TrainersGetTheSecretOfTheJobAndNobodySeesIt) {
+  const LaunchPlan plan = PlanOf("127.0.0.1\n", 1);
+  const HostOrder& order = plan.hosts.at(0).order;
+  const auto variables = TrainerEnvironment(order, order.trainers.at(0), 1, 1, "f");
+  EXPECT_THAT(variables, Contains(Pair("GRAPHD_JOB_SECRET", "a secret")));
+  EXPECT_EQ(DecodeOrder(EncodeOrder(order)).job.secret, "a secret");
+  EXPECT_THAT(PlanToJson(plan), Not(HasSubstr("a secret")));
+  EXPECT_THAT(PlanToText(plan), Not(HasSubstr("a secret")));
 }
 
 TEST(LaunchPlan, OnlyRemoteHostsHaveAHeartbeat) {

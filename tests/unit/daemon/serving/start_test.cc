@@ -225,7 +225,7 @@ TEST_F(StartTest, EndsWithItsLastJob) {
   process.WaitReady(Socket(port));
   {
     auto one = ControlClient::ConnectUnix(Socket(port), std::chrono::seconds(5));
-    one->JoinJob({"job", JobRole::kLauncher, 0, 1, "train"});
+    one->JoinJob({"job", JobRole::kLauncher, 0, 1, "train", ""});
     EXPECT_TRUE(one->Status().ends_with_jobs);
     EXPECT_EQ(one->Status().jobs.at(0).command, "train");
   }

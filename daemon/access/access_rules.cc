@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/access/access_rules.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/strings.h"
+#include "graphd/error.h"
+
+namespace graphd {
+namespace {
+
+// Returns the number that the whole text is, if it is one.
+std::optional<uint32_t> Number(const std::string& text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<uid_t> FindUser(const std::string& name) {
+  if (const auto number = Number(name)) return *number;
+  const passwd* const found = ::getpwnam(name.c_str());
+  if (found == nullptr) return std::nullopt;
+  return found->pw_uid;
+}
+
+std::optional<gid_t> FindGroup(const std::string& name) {
+  if (const auto number = Number(name)) return *number;
+  const group* const found = ::getgrnam(name.c_str());
+  if (found == nullptr) return std::nullopt;
+  return found->gr_gid;
+}
+
+// Returns how an error names a user: "user bob", or "uid 1001" without an entry.
+std::string UserName(uid_t uid) {
+  passwd user{}, *found = nullptr;
+  std::vector<char> text(16384);
+  if (::getpwuid_r(uid, &user, text.data(), text.size(), &found) != 0 || found == nullptr) {
+    return StrCat("user ", uid);
+  }
+  return StrCat("user ", user.pw_name);
+}
+
+// Returns whether the daemon's group has the name of the daemon's user.
+bool OwnGroupIsPrivate() {
+  const passwd* const user = ::getpwuid(::geteuid());
+  if (user == nullptr) return false;
+  const std::string name = user->pw_name;
+  const group* const own = ::getgrgid(::getegid());
+  return own != nullptr && name == own->gr_name;
+}
+
+}  // namespace
+
+const char* RoleName(Role role) {
+  constexpr const char* kNames[] = {"none", "reader", "writer", "operator"};
+  return kNames[static_cast<size_t>(role)];
+}
+
+AccessRules::AccessRules(const Options& options)
+    : readers_(Resolve("--allow_read", options.readers)),
+      writers_(Resolve("--allow_write", options.writers)),
+      operators_(Resolve("--allow_operate", options.operators)),
+      insecure_(options.insecure) {
+  has_strangers_ =
+      !options.readers.empty() || !options.writers.empty() || !options.operators.empty();
+  if (!has_strangers_ && OwnGroupIsPrivate()) operators_.groups.insert(::getegid());
+  operators_.users.insert({0, ::geteuid()});
+}
+
+AccessRules::Members AccessRules::Resolve(const char* option,
+                                          const std::vector<std::string>& entries) {
+  Members members;
+  for (const std::string& entry : entries) {
+    const size_t colon = entry.find(':');
+    const std::string kind = entry.substr(0, colon);
+    const std::string name = colon == std::string::npos ? "" : entry.substr(colon + 1);
+    if (entry == "all") {
+      members.all = true;
+    } else if (kind == "user" && !name.empty()) {
+      const auto uid = FindUser(name);
+      if (!uid) Throw(ErrorCode::kInvalid, option, " ", entry, ": there is no such user");
+      members.users.insert(*uid);
+    } else if (kind == "group" && !name.empty()) {
+      const auto gid = FindGroup(name);
+      if (!gid) Throw(ErrorCode::kInvalid, option, " ", entry, ": there is no such group");
+      members.groups.insert(*gid);
+    } else {
+      Throw(ErrorCode::kInvalid, option, " '", entry, "': write user:NAME, group:NAME or all");
+    }
+  }
+  return members;
+}
+
+bool AccessRules::Members::Has(const Peer& peer) const {
+  if (!peer.uid) return false;
+  return all || users.contains(*peer.uid) ||
+         std::any_of(peer.gids.begin(), peer.gids.end(),
+                     [&](gid_t gid) { return groups.contains(gid); });
+}
+
+Role AccessRules::RoleOf(const Peer& peer) const {
+  if (operators_.Has(peer) || (insecure_ && !peer.is_unix)) return Role::kOperator;
+  if (writers_.Has(peer)) return Role::kWriter;
+  if (readers_.Has(peer)) return Role::kReader;
+  return Role::kNone;
+}
+
+void AccessRules::Require(const Peer& peer, Role least, const char* action) const {
+  const Role role = RoleOf(peer);
+  if (role >= least) return;
+  const char* const option = least == Role::kReader   ? "--allow_read"
+                             : least == Role::kWriter ? "--allow_write"
+                                                      : "--allow_operate";
+  if (!peer.uid) {
+    Throw(ErrorCode::kDenied, "the client at ", peer.text, " may not ", action,
+          ": this graphd can't tell who it is; connect over the Unix socket, or start graphd with ",
+          "--insecure if everyone who reaches its port may use it");
+  }
+  Throw(ErrorCode::kDenied, UserName(*peer.uid), " may not ", action, " (role: ", RoleName(role),
+        "); whoever runs this graphd can allow it with ", option, " user:", *peer.uid);
+}
+
+}  // namespace graphd

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/access/peer.h"
+
+namespace graphd {
+
+// The rights of a client. Each role includes those before it.
+enum class Role {
+  kNone,      // nothing
+  kReader,    // attach, and read the graph and tensors
+  kWriter,    // create and change tensors, make checkpoints
+  kOperator,  // restore and delete checkpoints, stop the server
+};
+
+// Returns the role's name: "none", "reader", "writer" or "operator".
+const char* RoleName(Role role);
+
+// The rules that give each peer a role. Constant while the daemon serves; thread-safe.
+class AccessRules {
+ public:
+  struct Options {
+    // Each entry is "user:NAME", "group:NAME" or "all" (every user of this machine). Numbers are
+    // taken, too.
+    std::vector<std::string> readers, writers, operators;
+    // Whether everyone who reaches the TCP port is an operator.
+    bool insecure = false;
+  };
+
+  // Root and the daemon's own user are always operators. So is, while no list is given, the
+  // daemon's own group, if it has the name of the daemon's user: such a group is theirs alone.
+  // Throws Error(kInvalid), with the option and the remedy, for an unknown user or group.
+  explicit AccessRules(const Options& options);
+
+  Role RoleOf(const Peer& peer) const;
+  // Throws Error(kDenied), which names the peer and the options that change it, if the peer's role
+  // is below `least`. `action` completes "may not".
+  void Require(const Peer& peer, Role least, const char* action) const;
+  // Returns whether users outside the daemon's own group have a role.
+  bool has_strangers() const noexcept { return has_strangers_; }
+
+ private:
+  struct Members {
+    std::set<uid_t> users;
+    std::set<gid_t> groups;
+    bool all = false;
+    bool Has(const Peer& peer) const;
+  };
+  static Members Resolve(const char* option, const std::vector<std::string>& entries);
+
+  Members readers_, writers_, operators_;
+  bool insecure_ = false, has_strangers_ = false;
+};
+
+}  // namespace graphd

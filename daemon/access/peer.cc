@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/access/peer.h"
+
+#include <grp.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+
+#include "daemon/access/local_tcp_user.h"
+#include "wire/ip_config.h"
+
+namespace graphd {
+namespace {
+
+// Returns the supplementary groups of the process that has connected to a Unix socket.
+std::vector<gid_t> PeerGroups(int fd) {
+  std::vector<gid_t> gids(64);
+  socklen_t length = static_cast<socklen_t>(gids.size() * sizeof(gid_t));
+  while (::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, gids.data(), &length) != 0) {
+    // The kernel writes the length that it needs.
+    if (errno != ERANGE) return {};
+    gids.resize(length / sizeof(gid_t));
+  }
+  gids.resize(length / sizeof(gid_t));
+  return gids;
+}
+
+// Returns the groups of a user in the system's database.
+std::vector<gid_t> GroupsOf(uid_t uid) {
+  passwd user{}, *found = nullptr;
+  std::vector<char> text(16384);
+  if (::getpwuid_r(uid, &user, text.data(), text.size(), &found) != 0 || found == nullptr) {
+    return {};
+  }
+  std::vector<gid_t> gids(64);
+  int count = static_cast<int>(gids.size());
+  while (::getgrouplist(user.pw_name, user.pw_gid, gids.data(), &count) < 0) {
+    gids.resize(static_cast<size_t>(count));
+  }
+  gids.resize(static_cast<size_t>(count));
+  return gids;
+}
+
+std::string NumericAddress(const sockaddr* address, socklen_t length) {
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  if (::getnameinfo(address, length, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "?";
+  }
+  return HostPort(host, static_cast<uint16_t>(std::strtoul(port, nullptr, 10)));
+}
+
+}  // namespace
+
+Peer PeerOf(int fd, bool is_unix) {
+  Peer peer;
+  peer.is_unix = is_unix;
+  if (is_unix) {
+    peer.text = "unix";
+    ucred credentials{};
+    socklen_t length = sizeof credentials;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return peer;
+    peer.pid = credentials.pid;
+    peer.uid = credentials.uid;
+    peer.gids = PeerGroups(fd);
+    peer.gids.push_back(credentials.gid);
+    return peer;
+  }
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (::getpeername(fd, generic, &length) == 0) peer.text = NumericAddress(generic, length);
+  peer.uid = LocalTcpUser(fd);
+  if (peer.uid) peer.gids = GroupsOf(*peer.uid);
+  return peer;
+}
+
+}  // namespace graphd

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace graphd {
+
+// The other end of a connection, as the kernel reports it.
+struct Peer {
+  bool is_unix = false;
+  int64_t pid = 0;  // Unix sockets only
+  // The user whose process has connected; unset if it runs on another machine.
+  std::optional<uid_t> uid;
+  std::vector<gid_t> gids;  // the groups of that user or, on a Unix socket, of that process
+  std::string text;         // "unix" or the address
+};
+
+// Returns the peer of an accepted socket.
+Peer PeerOf(int fd, bool is_unix);
+
+}  // namespace graphd

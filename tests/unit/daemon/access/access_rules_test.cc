@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/access/access_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "graphd/error.h"
+
+namespace graphd {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uid_t kStranger = 64001;
+
+Peer UnixPeer(uid_t uid, std::vector<gid_t> gids = {}) {
+  return {true, 1, uid, std::move(gids), "unix"};
+}
+
+Peer RemotePeer() { return {false, 0, std::nullopt, {}, "10.0.0.1:5"}; }
+
+std::string ErrorOf(const AccessRules::Options& options) {
+  try {
+    AccessRules rules(options);
+    return "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    return error.what();
+  }
+}
+
+TEST(AccessRules, WithoutOptionsOnlyRootAndTheDaemonsUserHaveARole) {
+  const AccessRules rules(AccessRules::Options{});
+  EXPECT_EQ(rules.RoleOf(UnixPeer(0)), Role::kOperator);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(::geteuid())), Role::kOperator);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone);
+  EXPECT_EQ(rules.RoleOf(RemotePeer()), Role::kNone);
+  EXPECT_FALSE(rules.has_strangers());
+}
+
+TEST(AccessRules, OptionsGiveUsersAndGroupsTheirRoles) {
+  AccessRules::Options options;
+  options.readers = {"all"};
+  options.writers = {"group:64010", "user:64011"};
+  options.operators = {"user:64012"};
+  const AccessRules rules(options);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kReader);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger, {7, 64010})), Role::kWriter);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(64011)), Role::kWriter);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(64012)), Role::kOperator);
+  EXPECT_EQ(rules.RoleOf(RemotePeer()), Role::kNone) << "'all' are the users of this machine";
+  EXPECT_TRUE(rules.has_strangers());
+}
+
+TEST(AccessRules, InsecureTrustsTheTcpPortButNotTheSocket) {
+  AccessRules::Options options;
+  options.insecure = true;
+  const AccessRules rules(options);
+  EXPECT_EQ(rules.RoleOf(RemotePeer()), Role::kOperator);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone);
+}
+
+TEST(AccessRules, NamesAreResolvedAndWrongEntriesAreRefused) {
+  EXPECT_EQ(AccessRules({{"user:nobody"}, {}, {}, false}).RoleOf(UnixPeer(65534)), Role::kReader);
+  EXPECT_THAT(ErrorOf({{"user:no-such-user"}, {}, {}, false}),
+              HasSubstr("--allow_read user:no-such-user: there is no such user"));
+  EXPECT_THAT(ErrorOf({{}, {"group:no-such-group"}, {}, false}), HasSubstr("--allow_write"));
+  EXPECT_THAT(ErrorOf({{}, {}, {"alice"}, false}), HasSubstr("write user:NAME, group:NAME or all"));
+  EXPECT_THAT(ErrorOf({{}, {}, {"user:"}, false}), HasSubstr("user:NAME"));
+}
+
+TEST(AccessRules, ErrorsNameTheOptionThatWouldHelp) {
+  AccessRules::Options options;
+  options.readers = {"user:64001"};
+  const AccessRules rules(options);
+  EXPECT_NO_THROW(rules.Require(UnixPeer(kStranger), Role::kReader, "read"));
+  try {
+    rules.Require(UnixPeer(kStranger), Role::kWriter, "make checkpoints");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDenied);
+    EXPECT_THAT(error.what(), HasSubstr("may not make checkpoints (role: reader)"));
+    EXPECT_THAT(error.what(), HasSubstr("--allow_write user:64001"));
+  }
+}
+
+}  // namespace
+}  // namespace graphd
