@@ -10,17 +10,14 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "base/strings.h"
 
 namespace graphd {
 
 void ThrowErrno(const std::string& what, const std::string& path) {
   const int error = errno;
-  ErrorCode code = ErrorCode::kIo;
-  if (error == ENOENT || error == ENOTDIR) code = ErrorCode::kNotFound;
-  if (error == EACCES || error == EPERM) code = ErrorCode::kDenied;
-  if (error == ENOSPC || error == EDQUOT) code = ErrorCode::kOverloaded;
-  Throw(code, what, " ", path, ": ", std::strerror(error));
+  Throw(ErrorCodeOfErrno(error), what, " ", path, ": ", std::strerror(error));
 }
 
 void UniqueFd::reset(int fd) noexcept {

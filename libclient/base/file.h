@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-// Files and descriptors. Failures throw Error(kIo), Error(kNotFound), Error(kDenied) or, when the
-// disk is full, Error(kOverloaded), with the path and the system's reason.
+// Files and descriptors. Failures throw Error(kIo), Error(kNotFound), Error(kDenied) or, when disk
+// space, descriptors or memory run out, Error(kOverloaded), with the path and the system's reason.
 
 namespace graphd {
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+
+// Directories, and files that nobody else may own or change. Failures throw Error as those of
+// base/file.h do, never std::filesystem::filesystem_error.
+
+namespace graphd {
+
+// Returns the names in a directory, sorted, without "." and "..".
+std::vector<std::string> ListDirectory(const std::string& path);
+// Returns the paths of all regular files below a directory, sorted.
+std::vector<std::string> ListFilesBelow(const std::string& path);
+void RenameFile(const std::string& from, const std::string& to);
+// Removes a file; it is no error if there is none.
+void RemoveFile(const std::string& path);
+// Removes a directory with everything below it, or a file. Follows no link.
+void RemoveTree(const std::string& path);
+// Returns the absolute path without links. The file exists.
+std::string CanonicalPath(const std::string& path);
+
+// Opens a regular file, or a directory, that only this process's user can change: neither it nor
+// the last name of the path is a link, the user owns it, and others may not write it. Throws
+// Error(kDenied) that says which of these is wrong.
+UniqueFd OpenOwnFile(const std::string& path, int flags, unsigned mode = 0600);
+UniqueFd OpenOwnDirectory(const std::string& path);
+
+// Returns what has happened to a file or a directory that this process has open as `fd` and expects
+// at `path`: it was removed or replaced, or has another size than `bytes`. Returns an empty text if
+// it is as expected.
+std::string WhatHappenedTo(int fd, const std::string& path, std::optional<uint64_t> bytes = {});
+
+}  // namespace graphd

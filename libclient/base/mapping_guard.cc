@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mapping_guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+#include "base/file.h"
+#include "base/mutex.h"
+#include "base/strings.h"
+
+namespace graphd {
+
+struct MappingGuard::Slot {
+  std::atomic<uintptr_t> begin = 0, end = 0;  // both 0: free
+  std::atomic<uintptr_t> replaced_from = 0;   // `end` while nothing is replaced
+};
+
+namespace {
+
+constexpr size_t kMaxGuards = 65536;
+constexpr uintptr_t kPage = 4096;
+
+// A signal handler has no owner to ask, so its table is global. Slots are taken and freed under the
+// mutex, and read by the handler at any time.
+struct Guards {
+  Mutex mutex;
+  bool installed GRAPHD_GUARDED_BY(mutex) = false;
+  size_t next GRAPHD_GUARDED_BY(mutex) = 0;  // where the search for a free slot begins
+  std::atomic<size_t> used = 0;              // no slot from here on was ever taken
+  // Held by the handler only, which faults nowhere itself.
+  std::atomic_flag replacing = ATOMIC_FLAG_INIT;
+  struct sigaction before {};
+  MappingGuard::Slot slots[kMaxGuards];
+};
+Guards g_guards;
+
+// Replaces the rest of the mapping from `address` on. Only makes calls that are safe in a handler.
+bool Replace(MappingGuard::Slot& slot, uintptr_t address) noexcept {
+  const uintptr_t page = address / kPage * kPage;
+  while (g_guards.replacing.test_and_set(std::memory_order_acquire)) {
+  }
+  bool replaced = slot.replaced_from <= page;  // another thread was faster
+  if (!replaced) {
+    const uintptr_t end = slot.end;
+    // The damage must be known before anybody can read the zeros.
+    const uintptr_t before = slot.replaced_from.exchange(page);
+    replaced = ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE,
+                      MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+    if (!replaced) slot.replaced_from = before;
+  }
+  g_guards.replacing.clear(std::memory_order_release);
+  return replaced;
+}
+
+void OnBusError(int, siginfo_t* info, void*) {
+  const int saved = errno;
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  bool replaced = false;
+  // A SIGBUS that a process sends has a code of at most 0, and no address.
+  const size_t used = info->si_code > 0 ? g_guards.used.load(std::memory_order_acquire) : 0;
+  for (size_t i = 0; i < used && !replaced; i++) {
+    MappingGuard::Slot& slot = g_guards.slots[i];
+    if (address >= slot.begin && address < slot.end) replaced = Replace(slot, address);
+  }
+  // The access is repeated, and raises the signal again, which then has its usual effect.
+  if (!replaced) ::sigaction(SIGBUS, &g_guards.before, nullptr);
+  errno = saved;
+}
+
+void Install() GRAPHD_REQUIRES(g_guards.mutex) {
+  if (g_guards.installed) return;
+  struct sigaction action {};
+  action.sa_sigaction = OnBusError;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigemptyset(&action.sa_mask);
+  if (::sigaction(SIGBUS, &action, &g_guards.before) != 0) {
+    ThrowErrno("can't handle", "SIGBUS");
+  }
+  g_guards.installed = true;
+}
+
+}  // namespace
+
+MappingGuard::MappingGuard(void* begin, size_t bytes) {
+  if (bytes == 0) return;
+  const MutexLock lock(g_guards.mutex);
+  Install();
+  for (size_t i = 0; i < kMaxGuards; i++) {
+    const size_t at = (g_guards.next + i) % kMaxGuards;
+    Slot& slot = g_guards.slots[at];
+    if (slot.end != 0) continue;
+    // The handler compares with `begin` first, so that the end must be set last.
+    const auto first = reinterpret_cast<uintptr_t>(begin);
+    slot.replaced_from = first + bytes;
+    slot.begin = first;
+    slot.end = first + bytes;
+    g_guards.next = at + 1;
+    if (g_guards.used <= at) g_guards.used = at + 1;
+    slot_ = &slot;
+    return;
+  }
+  Throw(ErrorCode::kOverloaded, "no more than ", kMaxGuards, " mappings of files can be guarded");
+}
+
+MappingGuard::~MappingGuard() {
+  if (slot_ == nullptr) return;
+  const MutexLock lock(g_guards.mutex);
+  slot_->end = 0;
+  slot_->begin = 0;
+  g_guards.next = static_cast<size_t>(slot_ - g_guards.slots);
+}
+
+bool MappingGuard::damaged() const noexcept {
+  return slot_ != nullptr && slot_->replaced_from != slot_->end;
+}
+
+size_t MappingGuard::intact_bytes() const noexcept {
+  return slot_ == nullptr ? 0 : slot_->replaced_from - slot_->begin;
+}
+
+}  // namespace graphd
