@@ -14,15 +14,18 @@
 // Memory of a store's tables that survives the end of the process, kill -9 included, but not a
 // restart of the machine. It is a directory of its own in a tmpfs:
 //
-//   owner         the path of the store's directory; locked by the process that uses the memory
+//   owner         the format's version, a random number and the path of the store's directory;
+//                 locked by the process that uses the memory
 //   state         StoreState: the rows here have all pushes up to its sequence number
 //   log/          the push log (PushLog)
 //   table-ID.*    the files of an Arena
 //   undo-N        the UndoLog of applying thread N
 //
-// The file `memory` in the store's directory has its path, from the time when all rows are in it
-// until they are all in RocksDB again. The next process takes the rows over, rolls back unfinished
-// changes, and replays the log after `state`. Thread-safe.
+// The file `memory` in the store's directory has its path and its random number, from the time when
+// all rows are in it until they are all in RocksDB again. The next process takes the rows over,
+// rolls back unfinished changes, and replays the log after `state`. It trusts only what has that
+// number and what nobody else could have written: the user owns the directory and each file, others
+// can't write them, and none is a link. Thread-safe.
 
 namespace graphd::store {
 
@@ -30,14 +33,22 @@ class PersistentArena {
  public:
   // Creates one in `parent` for the store in `store_directory`, with an UndoLog for each of
   // `threads`. Removes directories that ended processes of the same store left there. Throws Error:
-  // kIo, kOverloaded if the tmpfs is full.
+  // kIo, kOverloaded if the tmpfs is full, kDenied if other users can rename what is in `parent`.
   static std::unique_ptr<PersistentArena> Make(const std::string& parent,
                                                const std::string& store_directory, size_t threads);
+  // Memory that the store's directory names, and that no longer exists.
+  struct Gone {
+    std::string directory;  // empty if nothing is gone
+    // The tmpfs is still the same one: somebody removed the memory, and not a restart of the
+    // machine.
+    bool removed = false;
+  };
   // Opens the one whose path is in the store's directory. Returns null if there is none; if it no
-  // longer exists, because the machine was restarted, `gone` is set to its path. Throws Error:
-  // kExists if a process uses it, or if it belongs to a store in another directory; kCorrupt, kIo.
+  // longer exists, sets `gone`. Throws Error: kExists if a process uses it, or if it belongs to a
+  // store in another directory; kDenied if it is not the one that the store made, or if another
+  // user could have written it; kVersion; kCorrupt; kIo.
   static std::unique_ptr<PersistentArena> Find(const std::string& store_directory, size_t threads,
-                                               std::string* gone);
+                                               Gone* gone);
 
   const std::string& directory() const noexcept { return directory_; }
   // Returns whether it has the rows of an earlier process.
@@ -59,14 +70,22 @@ class PersistentArena {
   void WriteState(const StoreState& state);
   // Writes its path into the store's directory, on the disk.
   void Announce();
-  // Removes it, and its path from the store's directory, when all rows are in RocksDB.
+  // Throws Error(kIo) if the directory, or a file that it needs, was removed, replaced or
+  // truncated, so that the next process would not find what this one writes.
+  void CheckInPlace() const;
+  // Removes its path from the store's directory, when all rows are in RocksDB. Does not wait for
+  // the disk to have the change if it was done before.
+  void Forget();
+  // Calls Forget, and removes the directory if it is still in its place.
   void Remove();
 
  private:
-  PersistentArena(std::string directory, std::string store_directory, size_t threads, bool kept);
+  PersistentArena(std::string directory, std::string store_directory, std::string nonce,
+                  size_t threads, bool kept);
 
-  const std::string directory_, store_directory_;
+  const std::string directory_, store_directory_, nonce_;
   const bool kept_;
+  const UniqueFd directory_fd_;
   UniqueFd lock_;
   std::vector<std::unique_ptr<UndoLog>> undo_logs_;
   Mutex mutex_;  // guards the file `state`, too

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/failure.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -37,13 +38,16 @@ StoreOptions WithoutKeptMemory(StoreOptions options) {
 }
 
 // Finds or creates the memory that survives the process; returns null if the options want none.
-std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options) {
+// If somebody has removed it, sets `removed` to its path: acknowledged pushes are lost then.
+std::unique_ptr<PersistentArena> OpenArena(const StoreOptions& options, std::string* removed) {
   if (!options.wants_persistent_arena()) return nullptr;
-  std::string gone;
+  PersistentArena::Gone gone;
   auto found = PersistentArena::Find(options.directory, options.threads, &gone);
   if (found != nullptr) return found;
-  if (!gone.empty()) {
-    LogWarning(options.directory, ": the memory of its last server, ", gone,
+  if (gone.removed) {
+    *removed = gone.directory;
+  } else if (!gone.directory.empty()) {
+    LogWarning(options.directory, ": the memory of its last server, ", gone.directory,
                ", is gone; was the machine restarted? Tables are as of the last write-back");
   }
   return PersistentArena::Make(options.memory_dir, options.directory, options.threads);
@@ -55,11 +59,11 @@ Store::Store(StoreOptions options)
     : options_(WithoutKeptMemory(std::move(options))),
       db_(options_.directory + "/pages", PageDb::Mode::kReadWrite, BufferBytes(options_)),
       memory_(options_.memory_bytes - BufferBytes(options_)),
-      arena_(OpenArena(options_)),
+      arena_(OpenArena(options_, &removed_memory_)),
       catalog_(options_, db_, memory_, arena_.get()),
       write_back_(options_, db_, memory_, catalog_, arena_.get()) {
   memory_.SetCleaner([this] { write_back_.RequestClean(); });
-  StoreRecovery recovery(options_, memory_, arena_.get(), catalog_);
+  StoreRecovery recovery(options_, memory_, arena_.get(), catalog_, removed_memory_);
   recovery.Run();
   log_ = recovery.TakeLog();
   StartPipeline(recovery.TakeClients(), recovery.trim_bytes());
@@ -77,21 +81,20 @@ Store::Store(StoreOptions options)
     arena_->WriteState(now);
     arena_->Announce();
   }
-  write_back_.Start();
   if (!memory_.bounded()) collapser_.emplace([this] { return tables(); });
+  write_back_.Start();  // last: its thread uses the others
 }
 
 Store::~Store() {
   collapser_.reset();
   write_back_.RequestStop();
+  db_.StopWaiting();
   pipeline_->Stop();  // lets a cycle continue that waits for pushes on a full disk
   write_back_.Join();
-  try {
+  LogFailure("not everything could be written back", [this] {
     write_back_.RunCycle();
     if (arena_ != nullptr) arena_->Remove();
-  } catch (const Error& error) {
-    LogError("not everything could be written back: ", error.what());
-  }
+  });
 }
 
 void Store::StartPipeline(ClientTable clients, uint64_t trim_bytes) {
@@ -188,7 +191,9 @@ std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
 
 std::string Store::trouble() const {
   const std::string of_pushes = pipeline_->trouble();
-  return of_pushes.empty() ? write_back_.trouble() : of_pushes;
+  if (!of_pushes.empty()) return of_pushes;
+  const std::string of_write_back = write_back_.trouble();
+  return of_write_back.empty() ? db_.trouble() : of_write_back;
 }
 
 Store::Status Store::status() const {

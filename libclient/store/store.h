@@ -133,6 +133,7 @@ class Store {
   const StoreOptions options_;
   PageDb db_;
   MemoryBudget memory_;
+  std::string removed_memory_;                    // the path of memory that somebody has removed
   const std::unique_ptr<PersistentArena> arena_;  // null: memory is freed with the process
   TableCatalog catalog_;
   WriteBack write_back_;

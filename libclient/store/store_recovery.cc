@@ -21,11 +21,13 @@ constexpr size_t kMemorySegments = kSegmentsToTrim + 2;
 }  // namespace
 
 StoreRecovery::StoreRecovery(const StoreOptions& options, MemoryBudget& memory,
-                             PersistentArena* arena, TableCatalog& catalog)
+                             PersistentArena* arena, TableCatalog& catalog,
+                             const std::string& removed_memory)
     : options_(options),
       memory_(memory),
       arena_(arena),
       catalog_(catalog),
+      removed_memory_(removed_memory),
       kept_(arena != nullptr && arena->kept()) {}
 
 uint64_t StoreRecovery::trim_bytes() const noexcept {
@@ -88,21 +90,44 @@ uint64_t StoreRecovery::RecoverTables(const StoreState& written) {
     }
   }
   catalog_.LoadTroubles();
-  catalog_.SetTroubles(lost);
+  if (!removed_memory_.empty()) {
+    ReportLost(StrCat("the memory of the last server, ", removed_memory_,
+                      ", was removed; rows are as of the last write-back"),
+               lost);
+  }
   if (kept_) TakeOverArena(written, lost);
+  catalog_.SetTroubles(lost);
   return pages_lsn;
+}
+
+// Adds damage that concerns all tables.
+void StoreRecovery::ReportLost(const std::string& what, std::map<uint32_t, std::string>& lost) {
+  damage_.push_back(what);
+  for (const auto& table : catalog_.All()) lost.emplace(table->id(), what);
 }
 
 // Rolls back unfinished changes of the earlier process, and takes over its pages.
 void StoreRecovery::TakeOverArena(const StoreState& written,
-                                  const std::map<uint32_t, std::string>& lost) {
+                                  std::map<uint32_t, std::string>& lost) {
   for (const auto& undo : arena_->undo_logs()) {
     const std::shared_ptr<Table> table = catalog_.FindById(undo->table());
     if (undo->any() && table != nullptr) table->RollBack(*undo);
     undo->End();
   }
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
-    if (!lost.contains(table->id())) table->TakeOver(written.lsn);
+    if (lost.contains(table->id())) continue;
+    try {
+      kept_lsn_ = std::max(kept_lsn_, table->TakeOver(written.lsn));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kCorrupt) throw;
+      const TableSpec spec = catalog_.SpecOf(*table);
+      damage_.push_back(StrCat(NamedTable(spec.name), ": its memory was kept, but ", error.what(),
+                               "; its rows are as of the last write-back"));
+      lost[table->id()] = damage_.back();
+      catalog_.SetTroubles({{table->id(), damage_.back()}});  // before the files are made again
+      uint64_t ignored = 0;
+      LoadPages(*catalog_.Add(table->id(), spec, /*kept=*/false), ignored);
+    }
   }
 }
 
@@ -132,18 +157,32 @@ void StoreRecovery::ReplayLog(uint64_t state_lsn, uint64_t pages_lsn) {
     }
     replayed_++;
   });
-  // Pages may be ahead of a log that was lost: a sequence number in a page is not used again.
-  const bool ahead = pages_lsn > std::max(last_lsn, log_->last_lsn());
-  log_->AdvanceTo(std::max({last_lsn, tail.lost_after, pages_lsn}));
-  log_damaged_ = tail.lost_after != 0 && !gap;
-  if (log_damaged_) {
-    damage_.push_back(StrCat(tail.path, ": damaged at byte ", tail.offset, "; pushes ",
-                             last_lsn + 1, " to ", tail.lost_after, " are lost"));
-    for (const auto& table : catalog_.All()) lost.emplace(table->id(), damage_.back());
+  const uint64_t log_lsn = log_->last_lsn();
+  // Rows in memory only have pushes that are in the log, or that `state_lsn` covers.
+  const bool is_short = kept_lsn_ > std::max(last_lsn, log_lsn);
+  log_damaged_ = tail.lost_after != 0 || gap || is_short;
+  if (gap) {
+    ReportLost(StrCat(log_->directory(), ": the log has no record of push ", last_lsn + 1,
+                      "; pushes up to ", std::max(log_lsn, tail.lost_after), " are lost"),
+               lost);
+  } else if (tail.lost_after != 0) {
+    ReportLost(StrCat(tail.path, ": damaged at byte ", tail.offset, "; pushes ", last_lsn + 1,
+                      " to ", tail.lost_after, " are lost"),
+               lost);
+  } else if (is_short) {
+    ReportLost(StrCat(log_->directory(), ": the log ends at push ", std::max(last_lsn, log_lsn),
+                      ", and rows in memory have push ", kept_lsn_, ": pushes may be lost"),
+               lost);
   }
+  if (log_damaged_) log_->KeepAll();
+  const uint64_t next = std::max({last_lsn, tail.lost_after, pages_lsn, kept_lsn_});
+  // Pages may be ahead of a log that was lost: a sequence number in a page is not used again. Old
+  // segments must not stay before a gap, which would look like damage.
+  const bool ahead = pages_lsn > std::max(last_lsn, log_lsn) || (next > log_lsn && !log_->empty());
+  log_->AdvanceTo(next);
   // The log is truncated later, and nothing else would tell of the loss.
   catalog_.SetTroubles(lost);
-  must_write_back_ = log_damaged_ || options_.durability == Durability::kNone || gap || ahead;
+  must_write_back_ = log_damaged_ || options_.durability == Durability::kNone || ahead;
 }
 
 // Nothing else uses the table. With a memory budget, the pages of the push need not all fit.

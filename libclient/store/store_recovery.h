@@ -21,8 +21,9 @@ namespace graphd::store {
 class StoreRecovery {
  public:
   // All arguments outlive it. `arena` is null if memory is freed with the process.
+  // `removed_memory` is the path of the last server's memory if somebody has removed it.
   StoreRecovery(const StoreOptions& options, MemoryBudget& memory, PersistentArena* arena,
-                TableCatalog& catalog);
+                TableCatalog& catalog, const std::string& removed_memory);
 
   // Recovers the tables. Throws Error: kCorrupt if the descriptions of tables can't be read, kIo,
   // kOverloaded.
@@ -49,15 +50,18 @@ class StoreRecovery {
   std::unique_ptr<PushLog> OpenLog(bool in_memory) const;
   uint64_t RecoverTables(const StoreState& written);
   void LoadPages(Table& table, uint64_t& last_lsn);
-  void TakeOverArena(const StoreState& written, const std::map<uint32_t, std::string>& lost);
+  void TakeOverArena(const StoreState& written, std::map<uint32_t, std::string>& lost);
   void ReplayLog(uint64_t state_lsn, uint64_t pages_lsn);
+  void ReportLost(const std::string& what, std::map<uint32_t, std::string>& lost);
   void Replay(Table& table, const Push& push, Table::Scratch& scratch);
 
   const StoreOptions& options_;
   MemoryBudget& memory_;
   PersistentArena* const arena_;
   TableCatalog& catalog_;
-  const bool kept_;  // rows are in memory that an earlier process left
+  const std::string& removed_memory_;
+  const bool kept_;        // rows are in memory that an earlier process left
+  uint64_t kept_lsn_ = 0;  // largest sequence number of a page there
 
   std::unique_ptr<PushLog> log_;
   std::unique_ptr<PushLog> old_log_;  // the log that was replayed, if it is not log_

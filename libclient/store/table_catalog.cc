@@ -175,6 +175,12 @@ std::vector<std::pair<uint32_t, TableSpec>> TableCatalog::StoredSpecs() const {
   return all;
 }
 
+TableSpec TableCatalog::SpecOf(const Table& table) {
+  TableSpec spec = table.spec();
+  spec.attributes = table.attributes();
+  return spec;
+}
+
 std::shared_ptr<Table> TableCatalog::Add(uint32_t id, const TableSpec& spec, bool kept) {
   std::shared_ptr<Table> table = MakeTable(id, spec, kept);
   const MutexLock changing(specs_mutex_);

@@ -58,6 +58,8 @@ class TableCatalog {
   // they were `kept`. Throw Error: kCorrupt, kNotFound, kIo, kOverloaded.
   std::vector<std::pair<uint32_t, TableSpec>> StoredSpecs() const;
   std::shared_ptr<Table> Add(uint32_t id, const TableSpec& spec, bool kept);
+  // Returns the description with the attributes.
+  static TableSpec SpecOf(const Table& table);
   void LoadTroubles();
 
  private:

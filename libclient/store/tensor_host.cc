@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -313,9 +314,9 @@ void TensorHost::Remove(const std::vector<MutableShare>& shares) {
     bool removed = true;
     try {
       opened_store().DropTable(share->table->spec().name);
-    } catch (const Error& error) {
+    } catch (...) {
       removed = false;
-      if (!failure) failure = error;
+      if (!failure) failure = CurrentError();
     }
     const MutexLock lock(mutex_);
     shares_.EndRemoval(share, removed);
@@ -357,11 +358,19 @@ void TensorHost::Sweep() {
   MutexLock lock(mutex_);
   while (!stopping_) {
     wake_.WaitFor(mutex_, kSweepInterval);
-    const std::vector<std::string> jobs = leases_.ExpiredJobs();
     lock.Unlock();
-    for (const std::string& job : jobs) EndJob(job);
+    LogFailure("tensors of jobs that have left", [this] { EndExpiredJobs(); });
     lock.Lock();
   }
+}
+
+void TensorHost::EndExpiredJobs() {
+  std::vector<std::string> jobs;
+  {
+    const MutexLock lock(mutex_);
+    jobs = leases_.ExpiredJobs();
+  }
+  for (const std::string& job : jobs) EndJob(job);
 }
 
 void TensorHost::EndJob(const std::string& job) {
@@ -376,8 +385,8 @@ void TensorHost::EndJob(const std::string& job) {
       orphans = shares_.BeginRemovalOf(job);
     }
     Remove(orphans);
-  } catch (const Error& error) {
-    LogError("tensors of job ", job, ", which has left: ", error.what(),
+  } catch (...) {
+    LogError("tensors of job ", job, ", which has left: ", CurrentError().what(),
              "; it will be tried again");
     const MutexLock lock(mutex_);
     leases_.Retry(job);

@@ -127,6 +127,7 @@ class TensorHost {
       GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
   void EndLeases(const std::string& job) GRAPHD_REQUIRES(changes_mutex_) GRAPHD_EXCLUDES(mutex_);
   void Remove(const std::vector<MutableShare>& shares) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
+  void EndExpiredJobs();
   void EndJob(const std::string& job) GRAPHD_EXCLUDES(changes_mutex_, mutex_);
   void Sweep() GRAPHD_EXCLUDES(changes_mutex_, mutex_);
   // Both release mutex_ while they write to the disk.

@@ -6,13 +6,18 @@
 #include <memory>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/log.h"
+#include "base/strings.h"
 
 namespace graphd::store {
 namespace {
 
 // Default intervals between cycles.
 constexpr double kSeconds = 30, kSecondsWithPersistentArena = 300;
+constexpr auto kCheckInterval = std::chrono::seconds(1);  // of looking after a PersistentArena
+// After a cycle that failed, which a passing shortage of space or descriptors may have caused.
+constexpr std::chrono::steady_clock::duration kRetryInterval = std::chrono::seconds(10);
 constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // bytes of pages that are written together
 
 }  // namespace
@@ -53,16 +58,56 @@ void WriteBack::RunCycle() {
 }
 
 void WriteBack::WriteAll() {
-  StoreState state;
-  state.lsn = pipeline_->Snapshot(&state.clients);
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
-  pipeline_->WaitDone(state.lsn);
-  for (const std::shared_ptr<Table>& table : catalog_.All()) WriteTable(*table);
+  StoreState state = pipeline_->WaitForState();
+  for (const std::shared_ptr<Table>& table : catalog_.All()) {
+    if (IsUndamaged(*table)) WriteTable(*table);
+  }
   catalog_.WriteState(state);
   db_.Flush();
-  if (arena_ != nullptr) arena_->WriteState(state);
-  pipeline_->TruncateLog(state.lsn);
+  if (arena_ == nullptr) return pipeline_->TruncateLog(state.lsn);
+  try {
+    arena_->CheckInPlace();
+  } catch (const Error& error) {
+    // The next process continues with what RocksDB has now.
+    pipeline_->Fail(error);
+    arena_->Forget();
+    return;
+  }
+  arena_->WriteState(state);
+  if (!pipeline_->failed()) pipeline_->TruncateLog(state.lsn);
+}
+
+// Returns false for a table whose memory was truncated. RocksDB has its rows as of the last
+// write-back, which no later page may join.
+bool WriteBack::IsUndamaged(Table& table) {
+  if (!table.damaged()) return true;
+  const Error error(ErrorCode::kCorrupt,
+                    StrCat("the memory of tables was damaged: ", table.WhatHappened()));
+  pipeline_->Fail(error);
+  if (catalog_.TroubleOf(table).empty()) {
+    catalog_.SetTroubles({{table.id(), StrCat(error.what(),
+                                              "; its rows are as of the last "
+                                              "write-back")}});
+  }
+  return false;
+}
+
+// Looks after the files of the PersistentArena.
+void WriteBack::CheckMemory() {
+  try {
+    arena_->CheckInPlace();
+    pipeline_->CheckLog();
+    for (const std::shared_ptr<Table>& table : catalog_.All()) {
+      if (!IsUndamaged(*table)) continue;
+      if (const std::string what = table->WhatHappened(); !what.empty()) {
+        Throw(ErrorCode::kIo, "the memory of tables is no longer in its place: ", what);
+      }
+    }
+  } catch (...) {
+    pipeline_->Fail(CurrentError());
+  }
 }
 
 void WriteBack::WriteTable(Table& table) {
@@ -88,7 +133,7 @@ void WriteBack::WriteTable(Table& table) {
       // During recovery, the log has all pushes that were applied.
       if (pipeline_ != nullptr) pipeline_->WaitDone(lsn);
       db_.PutPages(pages);
-    } catch (const Error&) {
+    } catch (...) {
       for (const PageDb::Page& each : pages) table.PutBack(each.page);
       throw;
     }
@@ -113,6 +158,10 @@ void WriteBack::WriteTable(Table& table) {
 bool WriteBack::StartsEarly() const { return log_half_full_ && trouble_.empty(); }
 
 void WriteBack::Run() {
+  for (bool stopped = false; !stopped;) stopped = LogFailure("write-back", [this] { RunLoop(); });
+}
+
+void WriteBack::RunLoop() {
   using SteadyClock = std::chrono::steady_clock;
   const auto pause = std::chrono::duration_cast<SteadyClock::duration>(
       std::chrono::duration<double>(options_.write_back_seconds != 0 ? options_.write_back_seconds
@@ -120,30 +169,42 @@ void WriteBack::Run() {
                                                                      : kSeconds));
   auto next = SteadyClock::now() + pause;
   MutexLock lock(mutex_);
-  for (;;) {
-    while (!stopping_ && !clean_requested_ && !StartsEarly() && wake_.WaitUntil(mutex_, next)) {
+  while (!stopping_) {
+    const auto wake =
+        arena_ != nullptr ? std::min(next, SteadyClock::now() + kCheckInterval) : next;
+    while (!stopping_ && !clean_requested_ && !StartsEarly() && wake_.WaitUntil(mutex_, wake)) {
     }
     if (stopping_) return;
-    if (!StartsEarly() && SteadyClock::now() < next) {
-      clean_requested_ = false;
-      lock.Unlock();
-      Clean();
-      lock.Lock();
-      continue;
-    }
+    const bool due = StartsEarly() || SteadyClock::now() >= next;
     lock.Unlock();
-    log_half_full_ = false;  // pushes during this cycle may require another one
-    std::string trouble;
-    try {
-      const MutexLock cycle(cycle_mutex_);
-      WriteAll();
-    } catch (const Error& error) {
-      trouble = error.what();
+    if (arena_ != nullptr) CheckMemory();
+    // What is only in memory is at risk then.
+    const bool rescues = arena_ != nullptr && !rescued_ && pipeline_->failed();
+    if (due || rescues) {
+      const bool done = RunCycleInBackground();
+      next = SteadyClock::now() + (done ? pause : std::min(pause, kRetryInterval));
+    } else if (clean_requested_) {
+      clean_requested_ = false;
+      Clean();
     }
-    SetTrouble(trouble);
-    next = SteadyClock::now() + pause;
     lock.Lock();
   }
+}
+
+// Returns whether the cycle was successful.
+bool WriteBack::RunCycleInBackground() {
+  log_half_full_ = false;  // pushes during this cycle may require another one
+  std::string trouble;
+  const bool failed = pipeline_->failed();
+  try {
+    const MutexLock cycle(cycle_mutex_);
+    WriteAll();
+    rescued_ = failed;
+  } catch (...) {
+    trouble = CurrentError().what();
+  }
+  SetTrouble(trouble);
+  return trouble.empty();
 }
 
 // The flag stays set until a cycle begins, so the thread is not woken for each push.
@@ -171,7 +232,8 @@ void WriteBack::Clean() {
     const Exclusive exclusive(*this);
     for (const std::shared_ptr<Table>& table : catalog_.All()) WriteTable(*table);
     memory_.CleanDone(nullptr);
-  } catch (const Error& error) {
+  } catch (...) {
+    const Error error = CurrentError();
     SetTrouble(error.what());
     memory_.CleanDone(&error);
   }

@@ -16,7 +16,10 @@
 namespace graphd::store {
 
 // Writes changed pages to RocksDB in cycles, on a thread of its own or on request. A cycle writes
-// all pages that changed before it began, flushes RocksDB and truncates the push log. Thread-safe.
+// all pages that changed before it began, flushes RocksDB and truncates the push log. With a
+// PersistentArena the thread looks after its files once a second: if they were removed, replaced or
+// truncated, it makes the pipeline fail and writes everything back at once, so that nothing is lost
+// that was acknowledged and is still in memory. Thread-safe.
 // The mutexes of a TableCatalog are taken after cycle_mutex_; no other lock is taken while mutex_
 // is held.
 class WriteBack {
@@ -33,7 +36,9 @@ class WriteBack {
   // Starts the thread. It must be stopped, by RequestStop and then Join, before this is destroyed.
   void Start();
   void RequestStop();
-  void Join() { thread_.join(); }
+  void Join() {
+    if (thread_.joinable()) thread_.join();
+  }
 
   // Keeps cycles from running while one exists. The constructor waits for the cycle under way,
   // which goes on at full speed.
@@ -62,13 +67,18 @@ class WriteBack {
   // reports the end. Returns at once, except while the store is being recovered.
   void RequestClean();
 
-  // Returns why the last cycle failed, or an empty text.
+  // Returns why the last cycle failed, or what has happened to the memory of tables, or an empty
+  // text.
   std::string trouble() const;
 
  private:
   void WriteAll() GRAPHD_REQUIRES(cycle_mutex_);
   void WriteTable(Table& table) GRAPHD_REQUIRES(cycle_mutex_);
   void Run();
+  void RunLoop();
+  bool RunCycleInBackground();
+  bool IsUndamaged(Table& table);
+  void CheckMemory();
   void Clean();
   bool StartsEarly() const GRAPHD_REQUIRES(mutex_);
   void SetTrouble(const std::string& why);
@@ -89,6 +99,7 @@ class WriteBack {
   std::atomic<bool> log_half_full_ = false;    // a cycle should begin, to truncate the log
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
+  bool rescued_ = false;  // all is written back since the pipeline failed; the thread only
   std::thread thread_;
 };
 

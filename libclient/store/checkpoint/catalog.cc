@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/checkpoint/catalog.h"
 
-#include <filesystem>
+#include "base/directory.h"
 
 namespace graphd::store {
 
@@ -20,18 +20,18 @@ CheckpointSet& CheckpointCatalog::own() {
 
 std::vector<std::shared_ptr<CheckpointSet>> CheckpointCatalog::All() {
   const MutexLock lock(mutex_);
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(root_, none)) {
-    const std::string name = entry.path().filename();
+  const std::vector<std::string> names =
+      FileExists(root_) ? ListDirectory(root_) : std::vector<std::string>();
+  for (const std::string& name : names) {
     if (sets_.contains(name)) continue;
     using Role = CheckpointSet::Role;
-    sets_[name] =
-        std::make_shared<CheckpointSet>(entry.path(), name == own_ ? Role::kOwner : Role::kGuest);
+    sets_[name] = std::make_shared<CheckpointSet>(root_ + "/" + name,
+                                                  name == own_ ? Role::kOwner : Role::kGuest);
   }
   std::vector<std::shared_ptr<CheckpointSet>> all;
   if (const auto own = sets_.find(own_); own != sets_.end()) all.push_back(own->second);
   for (const auto& [name, set] : sets_) {
-    if (name != own_ && std::filesystem::exists(root_ + "/" + name, none)) all.push_back(set);
+    if (name != own_ && FileExists(root_ + "/" + name)) all.push_back(set);
   }
   return all;
 }

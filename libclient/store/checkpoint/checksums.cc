@@ -2,10 +2,10 @@
 #include "store/checkpoint/checksums.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/strings.h"
 #include "store/rows/file_checksum.h"
@@ -13,8 +13,6 @@
 
 namespace graphd::store {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kDigits = 16;
 
@@ -29,11 +27,7 @@ std::string ChecksumOfText(std::string_view text) {
 }  // namespace
 
 void WriteSums(const std::string& directory, const std::string& pages) {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
+  const std::vector<std::string> files = ListFilesBelow(directory);
   std::map<std::string, std::string> known;  // by path
   if (FileExists(pages)) {
     for (auto& [name, checksum] : PageDb(pages, PageDb::Mode::kReadOnly).FileChecksums()) {

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/directory.h"
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "store/checkpoint/checksums.h"
@@ -29,9 +31,7 @@ const std::string kPartial = ".partial-", kDeleted = ".deleted-";
 
 // Removes a directory. If that fails, it is tried again at the next start.
 void RemoveAll(const std::string& path) noexcept {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) LogError("can't remove ", path, ": ", error.message());
+  LogFailure("a checkpoint", [&] { RemoveTree(path); });
 }
 
 [[noreturn]] void ThrowWriting(const std::string& path) {
@@ -80,12 +80,9 @@ CheckpointSet::CheckpointSet(std::string root, Role role) : root_(std::move(root
   if (role == Role::kGuest) return;
   MakeDirectories(root_);
   SyncDirectory(DirName(root_));
-  std::vector<std::string> left;
-  for (const auto& entry : fs::directory_iterator(root_)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with(kPartial) || name.starts_with(kDeleted)) left.push_back(entry.path());
+  for (const std::string& name : ListDirectory(root_)) {
+    if (name.starts_with(kPartial) || name.starts_with(kDeleted)) RemoveAll(PathOf(name));
   }
-  for (const std::string& path : left) RemoveAll(path);
 }
 
 CheckpointSet::Making::Making(CheckpointSet& set, std::string name, std::string id)
@@ -167,12 +164,8 @@ std::unique_ptr<CheckpointSet::Making> CheckpointSet::Begin(const std::string& n
 }
 
 std::vector<std::string> CheckpointSet::Names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(root_)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with('.')) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
+  std::vector<std::string> names = ListDirectory(root_);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
   return names;
 }
 

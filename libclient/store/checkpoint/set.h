@@ -105,7 +105,7 @@ class CheckpointSet {
   // Throws Error(kNotFound).
   void Delete(const std::string& name);
   // Has needs a name that was checked.
-  bool Has(const std::string& name) const noexcept { return FileExists(PathOf(name)); }
+  bool Has(const std::string& name) const { return FileExists(PathOf(name)); }
   bool HasFile(const std::string& name, const std::string& file) const;
   std::string DataDirectory(const std::string& name) const { return PathOf(name) + "/data"; }
 

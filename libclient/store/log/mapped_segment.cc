@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/directory.h"
 #include "base/huge_pages.h"
 #include "base/strings.h"
 #include "store/rows/memory_dir.h"
@@ -41,7 +42,7 @@ void StreamBytes(std::byte* to, const std::byte* from, size_t bytes) noexcept {
 }  // namespace
 
 MappedSegment::MappedSegment(const std::string& path)
-    : path_(path), fd_(OpenFile(path, O_RDWR | O_CREAT, 0600)) {}
+    : path_(path), fd_(OpenOwnFile(path, O_RDWR | O_CREAT)) {}
 
 MappedSegment::MappedSegment(const std::string& path, uint64_t bytes) : MappedSegment(path) {
   bytes = std::max(WholePages(bytes), FileSize(path));
@@ -49,7 +50,10 @@ MappedSegment::MappedSegment(const std::string& path, uint64_t bytes) : MappedSe
   Map(bytes);
 }
 
-MappedSegment::~MappedSegment() { ::munmap(data_, bytes_); }
+MappedSegment::~MappedSegment() {
+  guard_ = {};
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
 
 uint64_t MappedSegment::MakeFile(const std::string& path, uint64_t bytes) {
   MappedSegment segment(path);
@@ -64,6 +68,12 @@ void MappedSegment::Allocate(uint64_t bytes) const {
 void MappedSegment::Map(uint64_t bytes) {
   std::byte* data = MapAligned(fd_.get(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED);
   if (data == nullptr) ThrowErrno("can't map", path_);
+  try {
+    guard_ = MappingGuard(data, bytes);
+  } catch (...) {
+    ::munmap(data, bytes);
+    throw;
+  }
   if (data_ != nullptr) ::munmap(data_, bytes_);
   data_ = data;
   bytes_ = bytes;
@@ -71,9 +81,18 @@ void MappedSegment::Map(uint64_t bytes) {
   PopulateHugePages(data_, bytes_);
 }
 
+void MappedSegment::CheckIntact() const {
+  const std::string what = WhatHappenedTo(fd_.get(), path_, bytes_);
+  if (guard_.damaged()) {
+    Throw(ErrorCode::kCorrupt, what.empty() ? path_ + " was truncated for a while" : what);
+  }
+  if (!what.empty()) Throw(ErrorCode::kIo, what);
+}
+
 void MappedSegment::Grow(uint64_t bytes) {
   bytes = WholePages(bytes);
   if (bytes <= bytes_) return;
+  CheckIntact();
   Allocate(bytes);
   Map(bytes);
 }

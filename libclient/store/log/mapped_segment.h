@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/mapping_guard.h"
 
 namespace graphd::store {
 
@@ -26,6 +27,9 @@ class MappedSegment {
   void SetPath(const std::string& path) { path_ = path; }
 
   uint64_t bytes() const noexcept { return bytes_; }
+  // Throws Error if what was put may not be in the file: kIo if it was removed or replaced,
+  // kCorrupt if it was truncated.
+  void CheckIntact() const;
   // Grows to at least `bytes`. Throws as the constructor; the segment is unchanged then.
   void Grow(uint64_t bytes);
 
@@ -44,6 +48,7 @@ class MappedSegment {
   UniqueFd fd_;
   uint64_t bytes_ = 0;
   std::byte* data_ = nullptr;
+  MappingGuard guard_;
 };
 
 }  // namespace graphd::store

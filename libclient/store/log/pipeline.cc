@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
 
@@ -23,11 +24,36 @@ Pipeline::Pipeline(PushLog* log, Options options, uint64_t last_lsn, ClientTable
       done_clients_(clients_),
       last_lsn_(last_lsn),
       done_lsn_(last_lsn),
+      good_lsn_(last_lsn),
       log_bytes_(log != nullptr ? log->bytes() : 0) {
-  for (size_t i = 0; i < std::max<size_t>(options_.threads, 1); i++) {
-    threads_.emplace_back([this, i] { Work(i); });
+  try {
+    for (size_t i = 0; i < std::max<size_t>(options_.threads, 1); i++) {
+      threads_.emplace_back([this, i] { RunUntilStopped([this, i] { Work(i); }); });
+    }
+    if (log_ != nullptr) threads_.emplace_back([this] { RunUntilStopped([this] { WriteLog(); }); });
+  } catch (...) {
+    Stop();
+    for (std::thread& thread : threads_) thread.join();
+    throw;
   }
-  if (log_ != nullptr) threads_.emplace_back([this] { WriteLog(); });
+}
+
+// Runs the loop of a thread. The loop ends by an exception only if there is no memory for its
+// bookkeeping. The pushes under way then fail, because nothing says any more what became of them,
+// and the loop goes on.
+void Pipeline::RunUntilStopped(const std::function<void()>& loop) noexcept {
+  for (bool stopped = false; !stopped;) {
+    stopped = LogFailure("pushes", [&] {
+      try {
+        loop();
+      } catch (...) {
+        const Error error = CurrentError();
+        const MutexLock lock(mutex_);
+        GiveUp(error);
+        throw;
+      }
+    });
+  }
 }
 
 void Pipeline::Stop() {
@@ -45,9 +71,10 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::CheckAccepts(const Push& push) const {
-  if (!failed_.empty()) {
-    Throw(ErrorCode::kIo, "nothing can be written: ", failed_,
-          "; rows can be read. Repair the disk and restart the server");
+  if (failure_) {
+    Throw(ErrorCode::kIo, "nothing can be written: ", failure_->what(), "; rows can be read. ",
+          log_first() ? "Restart the server, which continues with the rows that it has"
+                      : "Repair the disk and restart the server");
   }
   if (pending_bytes_ > 0 && pending_bytes_ + BytesOf(push) > options_.max_pending_bytes) {
     Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(pending_bytes_),
@@ -71,7 +98,7 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
                                                            /*ordered=*/!log_first()});
   MutexLock lock(mutex_);
   // This includes a push that is sent again: it was accepted, but perhaps not logged.
-  if (!failed_.empty()) CheckAccepts(push);
+  if (failure_) CheckAccepts(push);
   if (const auto* known = clients_.Find(push.client);
       known != nullptr && push.sequence <= known->sequence) {
     // Its exact sequence number is no longer known; that of the client's last push is not smaller.
@@ -80,22 +107,26 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
     return;
   }
   CheckAccepts(push);
-  pending->push.lsn = ++last_lsn_;
-  pending->logged = log_ == nullptr;
-  clients_.Remember(push.client, {push.sequence, last_lsn_});
-  pending_bytes_ += BytesOf(push);
+  pending->push.lsn = last_lsn_ + 1;
   pending_.push_back(pending);
-  if (log_ != nullptr) to_log_.push_back(pending);
-  to_dispatch_.push_back(pending);
-  logging_.NotifyOne();
-  if (!pending->ordered) {
-    lock.Unlock();
-    pending->order.Sort(push.rows, num_rows);
-    lock.Lock();
+  last_lsn_++;
+  try {
+    pending_bytes_ += BytesOf(push);
+    pending->logged = log_ == nullptr;
+    clients_.Remember(push.client, {push.sequence, last_lsn_});
+    if (log_ != nullptr) to_log_.push_back(pending);
+    to_dispatch_.push_back(pending);
+    logging_.NotifyOne();
+    if (!pending->ordered) {
+      const MutexUnlock unlocked(mutex_);
+      pending->order.Sort(push.rows, num_rows);
+    }
     pending->ordered = true;
+    DispatchInOrder();
+    if (pending->lanes_left == 0) Finish();
+  } catch (...) {
+    GiveUp(CurrentError());  // tells `done`
   }
-  DispatchInOrder();
-  if (pending->lanes_left == 0) Finish();
 }
 
 // Dispatches pushes that are ready, in the order of sequence numbers.
@@ -103,7 +134,7 @@ void Pipeline::DispatchInOrder() {
   while (!to_dispatch_.empty()) {
     PendingPush& next = *to_dispatch_.front();
     if (!next.ordered || (log_first() && !next.logged)) return;
-    if (next.error == nullptr) Dispatch(to_dispatch_.front());
+    if (!next.failed) Dispatch(to_dispatch_.front());
     next.dispatched = true;
     to_dispatch_.pop_front();
   }
@@ -144,13 +175,34 @@ void Pipeline::Work(size_t thread) {
     lanes_[lane].pushes.pop_front();
     lanes_[lane].busy = true;
     lock.Unlock();
-    pending->table->Apply(pending->push, pending->order.lane(lane), scratch);
+    ApplyOrWait(*pending, lane, scratch);
     lock.Lock();
     lanes_[lane].busy = false;
     if (!lanes_[lane].pushes.empty()) work_.NotifyOne();
     if (--pending->lanes_left == 0) {
       pending->pins.Release();
       Finish();
+    }
+  }
+}
+
+// Applies a push to the pages of a lane. Waits while there is no memory for it; nothing has changed
+// then. Any other error leaves a page without the push, so no more pushes are applied.
+void Pipeline::ApplyOrWait(PendingPush& pending, size_t lane, Table::Scratch& scratch) {
+  for (;;) {
+    try {
+      return pending.table->Apply(pending.push, pending.order.lane(lane), scratch);
+    } catch (...) {
+      const Error error = CurrentError();
+      const MutexLock lock(mutex_);
+      if (error.code() == ErrorCode::kOverloaded && !stopping_) {
+        const auto retry = std::chrono::steady_clock::now() + kRetryInterval;
+        while (!stopping_ && work_.WaitUntil(mutex_, retry)) {
+        }
+        continue;
+      }
+      pending.failed = true;
+      return GiveUp(error);
     }
   }
 }
@@ -175,7 +227,7 @@ void Pipeline::WriteLog() {
     const bool written = AppendOrWait(batch);
     for (const auto& pending : pushes) {
       pending->logged = true;
-      if (!written) pending->error = std::make_unique<Error>(NotLogged());
+      if (!written) pending->failed = true;
     }
     DispatchInOrder();
     Finish();
@@ -217,33 +269,34 @@ void Pipeline::TrimLog() {
   StoreState state;
   {
     const MutexLock lock(mutex_);
-    state.lsn = done_lsn_;
+    if (failure_) return;
+    state.lsn = good_lsn_;
   }
   {
     const MutexLock log_lock(log_mutex_);
     if (!log_->CanTruncate(state.lsn)) return;
   }
-  {
-    const MutexLock lock(mutex_);
-    state.lsn = done_lsn_;
-    state.clients = done_clients_.all();
-  }
   try {
+    {
+      const MutexLock lock(mutex_);
+      state.lsn = good_lsn_;
+      state.clients = done_clients_.all();
+    }
     options_.save_state(state);
-  } catch (const Error& error) {
+    TruncateLog(state.lsn);
+    trim_trouble_.clear();
+  } catch (...) {
+    const Error error = CurrentError();
     if (trim_trouble_ != error.what()) LogError("the push log can't be truncated: ", error.what());
     trim_trouble_ = error.what();
-    return;
   }
-  trim_trouble_.clear();
-  TruncateLog(state.lsn);
 }
 
 // Writes the batch to the log, with the lock released. While the disk is full, it waits for space.
 // Returns false if the batch can't be written at all.
 bool Pipeline::AppendOrWait(std::vector<const Push*>& batch) {
-  while (failed_.empty()) {
-    std::unique_ptr<Error> error;
+  while (!failure_) {
+    std::optional<Error> error;
     uint64_t bytes = 0;
     {
       const MutexUnlock unlocked(mutex_);
@@ -253,15 +306,15 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch) {
           log_->Append(batch, [this](size_t count, const std::function<void(size_t)>& run) {
             RunShared(count, run);
           });
-        } catch (const Error& why) {
-          error = std::make_unique<Error>(why);
+        } catch (...) {
+          error = CurrentError();
         }
         bytes = log_->bytes();
       }
       if (bytes > options_.max_log_bytes / 2) options_.log_half_full();
     }
     log_bytes_ = bytes;
-    if (error == nullptr) {
+    if (!error) {
       if (!waiting_for_.empty()) LogInfo("the push log can be written again");
       waiting_for_.clear();
       return true;
@@ -274,42 +327,79 @@ bool Pipeline::AppendOrWait(std::vector<const Push*>& batch) {
       while (!stopping_ && logging_.WaitUntil(mutex_, retry)) {
       }
     } else {
-      failed_ = error->what();
-      LogError("nothing can be written any more: ", failed_);
+      SetFailure(*error);
     }
   }
   return false;
 }
 
-Error Pipeline::NotLogged() const {
-  return Error(ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", failed_));
+void Pipeline::Fail(const Error& why) {
+  const MutexLock lock(mutex_);
+  SetFailure(why);
+}
+
+// Refuses pushes from now on. Only copies errors, which takes no memory, unless there is some.
+void Pipeline::SetFailure(const Error& why) noexcept {
+  if (failure_) return;
+  failure_ = why;
+  lost_ = why;
+  LogFailure("pushes", [&]() GRAPHD_REQUIRES(mutex_) {
+    lost_ = Error(ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", why.what()));
+    LogError("nothing can be written any more: ", why.what());
+  });
+  work_.NotifyAll();
+  logging_.NotifyAll();
+  done_.NotifyAll();
+}
+
+// Fails all pushes that are not done, and refuses others. Those that are in the log are applied by
+// the next process.
+void Pipeline::GiveUp(const Error& why) {
+  SetFailure(why);
+  for (Lane& lane : lanes_) {
+    for (const auto& pending : lane.pushes) pending->lanes_left--;
+    lane.pushes.clear();
+  }
+  to_log_.clear();
+  to_dispatch_.clear();
+  for (const auto& pending : pending_) {
+    pending->failed = pending->logged = pending->dispatched = true;
+  }
+  Finish();
 }
 
 // Calls Done of the pushes that are done, in order, with the lock released.
 void Pipeline::Finish() {
-  std::vector<std::shared_ptr<PendingPush>> pushes;
-  std::vector<Done> repeated;
+  const auto call = [this](const Done& done, bool failed) GRAPHD_REQUIRES(mutex_) {
+    const std::optional<Error> lost = failed ? lost_ : std::nullopt;
+    const MutexUnlock unlocked(mutex_);
+    LogFailure("the end of a push", [&] { done(lost ? &*lost : nullptr); });
+  };
   while (!pending_.empty() && IsDone(*pending_.front())) {
-    const Push& push = pending_.front()->push;
-    done_lsn_ = push.lsn;
-    if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});
-    pending_bytes_ -= BytesOf(push);
-    pushes.push_back(std::move(pending_.front()));
+    const std::shared_ptr<PendingPush> pending = std::move(pending_.front());
     pending_.pop_front();
+    const Push& push = pending->push;
+    done_lsn_ = push.lsn;
+    pending_bytes_ -= BytesOf(push);
+    broken_ = broken_ || pending->failed;
+    if (!broken_) {
+      // The clients are remembered first: they decide whether a push is applied again.
+      if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});
+      good_lsn_ = push.lsn;
+    }
+    done_.NotifyAll();
+    call(pending->done, pending->failed);
   }
-  const auto waits = std::stable_partition(
-      waiters_.begin(), waiters_.end(),
-      [done_lsn = done_lsn_](const Waiter& waiter) { return waiter.lsn <= done_lsn; });
-  for (auto it = waiters_.begin(); it != waits; ++it) repeated.push_back(std::move(it->done));
-  waiters_.erase(waiters_.begin(), waits);
-  if (!pushes.empty()) done_.NotifyAll();
+  for (;;) {
+    const auto waiter =
+        std::find_if(waiters_.begin(), waiters_.end(),
+                     [done_lsn = done_lsn_](const Waiter& each) { return each.lsn <= done_lsn; });
+    if (waiter == waiters_.end()) break;
+    const Done done = std::move(waiter->done);
+    waiters_.erase(waiter);
+    call(done, failure_.has_value());
+  }
   if (stopping_ && pending_.empty()) work_.NotifyAll();
-  if (pushes.empty() && repeated.empty()) return;
-  std::unique_ptr<Error> lost;
-  if (!failed_.empty()) lost = std::make_unique<Error>(NotLogged());
-  const MutexUnlock unlocked(mutex_);
-  for (const auto& pending : pushes) pending->done(pending->error.get());
-  for (const Done& done : repeated) done(lost.get());
 }
 
 uint64_t Pipeline::LastSequence(const ClientId& client) const {
@@ -327,8 +417,35 @@ uint64_t Pipeline::Snapshot(ClientTable::Entries* clients) const {
 void Pipeline::WaitDone(uint64_t lsn) const {
   const MutexLock lock(mutex_);
   while (done_lsn_ < lsn && waiting_for_.empty()) done_.Wait(mutex_);
-  if (!failed_.empty()) Throw(ErrorCode::kIo, failed_);
+  // With log_first(), rows have no push that is not in the log.
+  if (failure_ && !(log_first() && lsn <= good_lsn_)) throw Error(*failure_);
   if (done_lsn_ < lsn) Throw(ErrorCode::kOverloaded, waiting_for_);
+}
+
+StoreState Pipeline::WaitForState() const {
+  StoreState state;
+  state.lsn = Snapshot(&state.clients);
+  if (log_first()) {
+    const MutexLock lock(mutex_);
+    while (failure_ && !pending_.empty()) done_.Wait(mutex_);
+    if (failure_) {
+      state.lsn = good_lsn_;
+      state.clients = done_clients_.all();
+      return state;
+    }
+  }
+  WaitDone(state.lsn);
+  return state;
+}
+
+void Pipeline::CheckLog() const {
+  const MutexLock log_lock(log_mutex_);
+  if (log_ != nullptr) log_->CheckIntact();
+}
+
+bool Pipeline::failed() const {
+  const MutexLock lock(mutex_);
+  return failure_.has_value();
 }
 
 void Pipeline::TruncateLog(uint64_t lsn) {
@@ -350,7 +467,7 @@ uint64_t Pipeline::log_bytes() const {
 
 std::string Pipeline::trouble() const {
   const MutexLock lock(mutex_);
-  return failed_.empty() ? waiting_for_ : failed_;
+  return failure_ ? failure_->what() : waiting_for_;
 }
 
 }  // namespace graphd::store

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,7 +47,7 @@ class Pipeline {
     std::function<void()> log_half_full = [] {};
     // With a PersistentArena: stores which pushes its rows have, so that the log is only needed for
     // later pushes and is truncated when it has more than `trim_bytes`. Called by the log's thread,
-    // without locks. If it throws Error, the log keeps growing.
+    // without locks. If it throws, the log keeps growing.
     std::function<void(const StoreState&)> save_state = {};
     uint64_t trim_bytes = 0;
     // Returns the undo log of applying thread i, or null if there is none.
@@ -66,7 +67,7 @@ class Pipeline {
   // Accepts a push; its rows and payload must stay valid until `done` is called. With a memory
   // budget it waits for memory, and must not be called from a `done`. Throws what Table::CheckPush
   // and Table::Pin throw, Error(kOverloaded) if too much is pending or the log is full, and
-  // Error(kIo) after the log has failed.
+  // Error(kIo) after the pipeline has failed.
   void Submit(std::shared_ptr<Table> table, Push push, Done done);
 
   // Returns the client's own sequence number of its last accepted push, or 0 for an unknown client.
@@ -75,9 +76,19 @@ class Pipeline {
   // Returns the sequence number of the last accepted push, and sets `clients`, unless it is null,
   // to the clients as of that push.
   uint64_t Snapshot(ClientTable::Entries* clients) const;
-  // Waits until pushes up to `lsn` are logged and applied. Throws Error: kIo if the log has failed;
-  // kOverloaded, without waiting, while the disk is full, since that may last.
+  // Waits until pushes up to `lsn` are logged and applied. Throws Error: that of the pipeline if it
+  // has failed and they may not be; kOverloaded, without waiting, while the disk is full, since
+  // that may last.
   void WaitDone(uint64_t lsn) const;
+  // Waits until the pushes accepted so far are done, and returns the state of the rows with them.
+  // With a PersistentArena this is also possible after the pipeline has failed: the state then has
+  // the pushes that were acknowledged. Throws as WaitDone.
+  StoreState WaitForState() const;
+  // Makes the pipeline fail: from now on, pushes are refused, and those that are not logged fail.
+  void Fail(const Error& why);
+  bool failed() const;
+  // Throws Error if the files of the log are no longer as they were written.
+  void CheckLog() const;
   // Removes pushes up to `lsn` from the log, as PushLog::TruncateThrough does.
   void TruncateLog(uint64_t lsn);
 
@@ -95,7 +106,7 @@ class Pipeline {
     bool ordered = false, logged = false;
     bool dispatched = false;  // passed to the lanes, or failed before
     uint32_t lanes_left = 0;
-    std::unique_ptr<Error> error = nullptr;  // reason that it was not logged
+    bool failed = false;  // it may not be logged, or not be applied
   };
   // Work on which several threads help, in pieces.
   struct SharedWork {
@@ -120,13 +131,16 @@ class Pipeline {
   void Dispatch(const std::shared_ptr<PendingPush>& pending) GRAPHD_REQUIRES(mutex_);
   void RunShared(size_t count, const std::function<void(size_t)>& run);
   bool RunPiece() GRAPHD_REQUIRES(mutex_);
+  void RunUntilStopped(const std::function<void()>& loop) noexcept;
   void Work(size_t thread);
+  void ApplyOrWait(PendingPush& pending, size_t lane, Table::Scratch& scratch);
   void TrimLog();
   void WriteLog();
   bool AppendOrWait(std::vector<const Push*>& batch) GRAPHD_REQUIRES(mutex_);
   void Finish() GRAPHD_REQUIRES(mutex_);
   void CheckAccepts(const Push& push) const GRAPHD_REQUIRES(mutex_);
-  Error NotLogged() const GRAPHD_REQUIRES(mutex_);
+  void SetFailure(const Error& why) noexcept GRAPHD_REQUIRES(mutex_);
+  void GiveUp(const Error& why) GRAPHD_REQUIRES(mutex_);
 
   PushLog* const log_ GRAPHD_PT_GUARDED_BY(log_mutex_);  // null if pushes are not logged
   const Options options_;
@@ -141,14 +155,18 @@ class Pipeline {
   std::deque<Waiter> waiters_ GRAPHD_GUARDED_BY(mutex_);
   Lane lanes_[kLanes] GRAPHD_GUARDED_BY(mutex_);
   ClientTable clients_ GRAPHD_GUARDED_BY(mutex_);  // state after last_lsn_
-  // State after done_lsn_, with a PersistentArena.
+  // State after good_lsn_, with a PersistentArena.
   ClientTable done_clients_ GRAPHD_GUARDED_BY(mutex_);
   uint64_t last_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;
   uint64_t done_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  uint64_t good_lsn_ GRAPHD_GUARDED_BY(mutex_) = 0;  // no push up to this one has failed
+  bool broken_ GRAPHD_GUARDED_BY(mutex_) = false;    // a push has failed
   uint64_t pending_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
   uint64_t log_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
-  std::string waiting_for_ GRAPHD_GUARDED_BY(mutex_), failed_ GRAPHD_GUARDED_BY(mutex_);
+  std::string waiting_for_ GRAPHD_GUARDED_BY(mutex_);
+  // Set for good when the pipeline fails: the reason, and the error of pushes that are not done.
+  std::optional<Error> failure_ GRAPHD_GUARDED_BY(mutex_), lost_ GRAPHD_GUARDED_BY(mutex_);
   std::string trim_trouble_;  // reason of the last failed truncation; the log's thread only
   std::vector<std::thread> threads_;
 };

@@ -9,16 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "base/directory.h"
 #include "base/strings.h"
 
 namespace graphd::store {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr char kSegmentMagic[8] = {'g', 'r', 'p', 'h', 'd', 'l', 'o', 'g'};
 constexpr uint32_t kRecordMagic = 0x68737570;
@@ -155,7 +153,8 @@ using ChecksumState = std::unique_ptr<XXH3_state_t, FreeState>;
 // Reads the file of a segment.
 class SegmentReader {
  public:
-  explicit SegmentReader(const std::string& path) : file_(path) {
+  explicit SegmentReader(const std::string& path)
+      : file_(path), guard_(const_cast<std::byte*>(file_.bytes().data()), file_.bytes().size()) {
     if (file_.bytes().size() < sizeof header_) return;
     std::memcpy(&header_, file_.bytes().data(), sizeof header_);
     good_ = std::memcmp(header_.magic, kSegmentMagic, sizeof kSegmentMagic) == 0 &&
@@ -163,6 +162,10 @@ class SegmentReader {
   }
   bool begins_at(uint64_t lsn) const { return good_ && header_.first_lsn == lsn; }
   uint64_t size() const { return file_.bytes().size(); }
+  // Throws Error(kIo) if the file was truncated while it was read.
+  void CheckIntact() const {
+    if (guard_.damaged()) Throw(ErrorCode::kIo, file_.path(), " was truncated while it was read");
+  }
 
   // Reads the record at `offset`, and the offset of the next one. Returns false if there is no good
   // record.
@@ -230,6 +233,7 @@ class SegmentReader {
 
  private:
   MappedFile file_;
+  MappingGuard guard_;
   SegmentHeader header_{};
   bool good_ = false;
 };
@@ -239,6 +243,8 @@ class SegmentReader {
 PushLog::PushLog(std::string directory, Options options)
     : directory_(std::move(directory)), options_(options), buffer_(kBufferBytes) {
   MakeDirectories(directory_);
+  directory_fd_ = options_.in_memory ? OpenOwnDirectory(directory_)
+                                     : OpenFile(directory_, O_RDONLY | O_DIRECTORY);
 }
 
 std::string PushLog::PathOf(uint64_t first_lsn) const {
@@ -248,10 +254,9 @@ std::string PushLog::PathOf(uint64_t first_lsn) const {
 
 PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
   std::vector<uint64_t> firsts;
-  for (const auto& entry : fs::directory_iterator(directory_)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : ListDirectory(directory_)) {
     if (name.starts_with("spare-")) {
-      fs::remove(entry.path());
+      RemoveFile(StrCat(directory_, "/", name));
     } else if (name.starts_with("log-")) {
       firsts.push_back(static_cast<uint64_t>(ParseInt(name.substr(4), "name of a log segment", 1)));
     }
@@ -260,9 +265,11 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
   Tail tail;
   for (const uint64_t first : firsts) {
     const std::string path = PathOf(first);
+    if (options_.in_memory) OpenOwnFile(path, O_RDONLY);
     const SegmentReader reader(path);
     if (tail.path.empty() && !segments_.empty() && first != last_lsn_ + 1) {
-      tail = {path, 0, 0};  // records in between are missing
+      // Records in between are missing. A segment was begun when the one before it was complete.
+      tail = {path, 0, reader.begins_at(first) && first > last_lsn_ ? first - 1 : 0};
     }
     uint64_t offset = sizeof(SegmentHeader);
     if (!reader.begins_at(first)) {
@@ -284,6 +291,7 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
     } else {
       tail.lost_after = std::max(tail.lost_after, reader.LastAfter(offset, last_lsn_));
     }
+    reader.CheckIntact();
   }
   if (tail.lost_after == 0) tail = {};
   // The next segment replaces an empty one, which has the same name.
@@ -293,8 +301,7 @@ PushLog::Tail PushLog::Recover(const std::function<void(const Push&)>& visit) {
 
 std::vector<std::string> PushLog::SegmentNames() const {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(directory_)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& name : ListDirectory(directory_)) {
     if (name.starts_with("log-")) names.push_back(name);
   }
   return names;
@@ -302,33 +309,25 @@ std::vector<std::string> PushLog::SegmentNames() const {
 
 void PushLog::SetAside() {
   for (const std::string& name : SegmentNames()) {
-    fs::rename(directory_ + "/" + name, StrCat(directory_, "/damaged-", name.substr(4)));
+    RenameFile(directory_ + "/" + name, StrCat(directory_, "/damaged-", name.substr(4)));
   }
+  keeps_all_ = false;
   segments_.clear();
   file_.reset();
 }
 
 void PushLog::Clear() {
-  for (const std::string& name : SegmentNames()) fs::remove(directory_ + "/" + name);
+  for (const std::string& name : SegmentNames()) RemoveFile(directory_ + "/" + name);
   segments_.clear();
   file_.reset();
 }
 
 void PushLog::AdvanceTo(uint64_t lsn) { last_lsn_ = std::max(last_lsn_, lsn); }
 
+// Uses a spare file if there is one. Whatever fails, the spare is not lost, and the next call
+// succeeds when the reason is gone.
 void PushLog::StartSegment() {
   const std::string path = PathOf(last_lsn_ + 1);
-  uint64_t file_bytes = 0;
-  std::unique_ptr<MappedSegment> memory;
-  if (!spares_.empty()) {
-    fs::rename(spares_.back().path, path);
-    file_bytes = spares_.back().bytes;
-    memory = std::move(spares_.back().memory);
-    spares_.pop_back();
-    // The new name must be durable before the file is overwritten: with its old name it would be a
-    // damaged segment.
-    if (options_.sync) SyncDirectory(directory_);
-  }
   SegmentHeader header{};
   std::memcpy(header.magic, kSegmentMagic, sizeof kSegmentMagic);
   header.first_lsn = last_lsn_ + 1;
@@ -336,16 +335,29 @@ void PushLog::StartSegment() {
     ThrowErrno("can't draw a salt for", path);
   }
   header.checksum = ChecksumOf(header);
+  Spare made{path, 0};
+  Spare& from = spares_.empty() ? made : spares_.back();
+  const bool reuses = !spares_.empty();
+  UniqueFd file;
+  if (!options_.in_memory) {
+    file = OpenFile(from.path, reuses ? O_WRONLY : O_WRONLY | O_CREAT, 0600);
+  } else if (from.memory == nullptr) {
+    from.memory = std::make_unique<MappedSegment>(from.path, options_.segment_bytes);
+  }
+  if (reuses) {
+    RenameFile(from.path, path);
+    made = std::move(from);
+    spares_.pop_back();
+    // The new name must be durable before the file is overwritten: with its old name it would be a
+    // damaged segment.
+    if (options_.sync) SyncDirectory(directory_);
+  }
   if (options_.in_memory) {
-    if (memory == nullptr) {
-      memory = std::make_unique<MappedSegment>(path, options_.segment_bytes);
-    } else {
-      memory->SetPath(path);
-    }
-    memory->Put(0, &header, sizeof header);
-    file_bytes = memory->bytes();
+    made.memory->SetPath(path);
+    made.memory->Put(0, &header, sizeof header);
+    made.memory->CheckIntact();
+    made.bytes = made.memory->bytes();
   } else {
-    UniqueFd file = OpenFile(path, O_WRONLY | O_CREAT, 0600);
     WriteExactly(file.get(), std::as_bytes(std::span(&header, 1)), path);
     if (options_.sync) {
       Sync(file.get(), path);
@@ -355,11 +367,22 @@ void PushLog::StartSegment() {
   }
   salt_ = header.salt;
   segments_.push_back(
-      {last_lsn_ + 1, sizeof header, std::max(file_bytes, sizeof header), std::move(memory)});
+      {last_lsn_ + 1, sizeof header, std::max(made.bytes, sizeof header), std::move(made.memory)});
+}
+
+// Otherwise records could be written, and acknowledged, that the next process does not find.
+void PushLog::CheckIntact() const {
+  std::string what = WhatHappenedTo(directory_fd_.get(), directory_);
+  if (what.empty() && file_) {
+    what = WhatHappenedTo(file_.get(), PathOf(segments_.back().first_lsn));
+  }
+  if (!what.empty()) Throw(ErrorCode::kIo, what);
+  if (memory() != nullptr) memory()->CheckIntact();
 }
 
 void PushLog::Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for) {
   if (pushes.empty()) return;
+  CheckIntact();
   if (!is_open() || segments_.back().bytes >= options_.segment_bytes) {
     file_.reset();
     StartSegment();
@@ -418,6 +441,7 @@ uint64_t PushLog::WriteToMemory(std::span<const Push* const> pushes,
     memory.PutLast(at, &header, sizeof header);
     at += bytes_of(*push);
   }
+  memory.CheckIntact();
   return end - segments_.back().bytes;
 }
 
@@ -444,7 +468,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   while (CanTruncate(lsn)) {
     Segment& segment = segments_.front();
     const std::string spare = StrCat(directory_, "/spare-", segment.first_lsn);
-    fs::rename(PathOf(segment.first_lsn), spare);
+    RenameFile(PathOf(segment.first_lsn), spare);
     spares_.push_back({spare, segment.file_bytes, std::move(segment.memory)});
     segments_.pop_front();
   }
@@ -453,7 +477,7 @@ void PushLog::TruncateThrough(uint64_t lsn) {
   while (!spares_.empty() && total > max_bytes_ &&
          segments_.size() + spares_.size() > min_segments_) {
     total -= spares_.back().bytes;
-    fs::remove(spares_.back().path);
+    RemoveFile(spares_.back().path);
     spares_.pop_back();
   }
 }

@@ -41,21 +41,25 @@ class PushLog {
     uint64_t lost_after = 0;  // if not 0, acknowledged records up to this one are lost
   };
 
-  // Creates the directory if it does not exist. Throws Error(kIo).
+  // Creates the directory if it does not exist. Throws Error: kIo, kOverloaded; for a log in
+  // memory, kDenied if another user could have written it.
   PushLog(std::string directory, Options options);
 
   // Reads all records in order; called once, before the first Append. The views that `visit` gets
   // are valid during its call. A record torn by a crash ends the log (it was not acknowledged). If
-  // records follow it, the log is damaged: they are not visited, and `lost_after` is set. Call
-  // SetAside then, when the visited records are stored elsewhere. Append continues after the last
-  // record visited. Throws Error(kIo).
+  // records follow it, or a segment is missing, the log is damaged: later records are not visited,
+  // and `lost_after` is set. Call SetAside then, when the visited records are stored elsewhere.
+  // Append continues after the last record visited. Throws Error: kIo, kDenied for a segment in
+  // memory that another user could have written.
   Tail Recover(const std::function<void(const Push&)>& visit);
   // The sequence number of the last record, or 0. AdvanceTo makes the next one at least `lsn` + 1,
   // since RocksDB may be ahead of a log that was truncated.
   uint64_t last_lsn() const noexcept { return last_lsn_; }
   void AdvanceTo(uint64_t lsn);
-  // Renames every segment to "damaged-...", for later inspection.
+  // Renames every segment to "damaged-...", for later inspection. Until then, KeepAll makes
+  // TruncateThrough keep segments whose records are stored elsewhere.
   void SetAside();
+  void KeepAll() noexcept { keeps_all_ = true; }
   // Removes every segment, when their records are stored elsewhere.
   void Clear();
 
@@ -64,8 +68,10 @@ class PushLog {
 
   // Writes records whose sequence numbers continue from last_lsn(). In memory, payloads are copied
   // in pieces by `parallel_for`. A payload is read once, so that a process that shares its memory
-  // may change it meanwhile. Throws Error: kOverloaded if the disk is full, kIo; then nothing
-  // counts as written, and the same call may be repeated.
+  // may change it meanwhile. Throws Error: kOverloaded if the disk is full, or descriptors or
+  // memory have run out; kIo, also if the directory or the segment's file is no longer at its path;
+  // kCorrupt if the file was truncated. Then nothing counts as written, and the same call may be
+  // repeated.
   void Append(std::span<const Push* const> pushes, const ParallelFor& parallel_for = RunAll);
   // Allocates memory for `count` segments and keeps it, so that the log can be written when the
   // tmpfs is full. For a log in memory, after Recover. Throws Error(kOverloaded).
@@ -75,10 +81,17 @@ class PushLog {
   // if that is more.
   void TruncateThrough(uint64_t lsn);
 
+  const std::string& directory() const noexcept { return directory_; }
+  // Returns whether there are no segments.
+  bool empty() const noexcept { return segments_.empty(); }
   // Returns whether TruncateThrough would remove a segment.
   bool CanTruncate(uint64_t lsn) const noexcept {
-    return segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1;
+    return !keeps_all_ && segments_.size() > 1 && segments_[1].first_lsn <= lsn + 1;
   }
+
+  // Throws Error unless the directory and the segment that is written are in their places, and no
+  // record in memory was lost.
+  void CheckIntact() const;
 
   uint64_t bytes() const noexcept;  // size of the segments in use
 
@@ -111,9 +124,11 @@ class PushLog {
 
   std::string directory_;
   Options options_;
+  UniqueFd directory_fd_;
   std::deque<Segment> segments_;  // the last one is written, if is_open()
   std::vector<Spare> spares_;
-  uint64_t max_bytes_ = 0;         // upper bound of the files of segments and spares
+  uint64_t max_bytes_ = 0;  // upper bound of the files of segments and spares
+  bool keeps_all_ = false;
   size_t min_segments_ = 0;        // lower bound of the number of segments and spares
   std::vector<std::byte> buffer_;  // buffer for writing to a file
   UniqueFd file_;

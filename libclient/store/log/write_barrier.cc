@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/log/write_barrier.h"
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
 
@@ -49,13 +50,13 @@ void WriteBarrier::Close() {
   }
   try {
     pipeline_.WaitDone(pipeline_.Snapshot(nullptr));
-  } catch (const Error&) {
+  } catch (...) {
     Open();
     throw;
   }
 }
 
-void WriteBarrier::Open() {
+void WriteBarrier::Open() noexcept {
   // New pushes have to wait until the queue is empty. Otherwise a client's next push could overtake
   // an earlier one, which would then look like a repetition.
   for (;;) {
@@ -72,8 +73,9 @@ void WriteBarrier::Open() {
     }
     try {
       pipeline_.Submit(std::move(next.table), next.push, next.done);
-    } catch (const Error& error) {
-      next.done(&error);
+    } catch (...) {
+      const Error error = CurrentError();
+      LogFailure("the end of a push", [&] { next.done(&error); });
     }
   }
 }
@@ -81,20 +83,27 @@ void WriteBarrier::Open() {
 WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseconds limit)
     : barrier_(barrier), limit_(limit) {
   barrier_.Close();
-  timer_ = std::thread([this] {
-    {
-      const auto end = std::chrono::steady_clock::now() + limit_;
-      const MutexLock lock(mutex_);
-      while (!released_ && wake_.WaitUntil(mutex_, end)) {
-      }
-      expired_ = !released_;
-      if (expired_) {
-        LogError("pushes were held for ", limit_.count() / 1000,
-                 " s by a checkpoint that was not finished; they continue without it");
-      }
-    }
+  try {
+    timer_ = std::thread([this] {
+      LogFailure("the hold of a checkpoint", [this] { Wait(); });
+      barrier_.Open();
+    });
+  } catch (...) {
     barrier_.Open();
-  });
+    throw;
+  }
+}
+
+void WriteBarrierHold::Wait() {
+  const auto end = std::chrono::steady_clock::now() + limit_;
+  const MutexLock lock(mutex_);
+  while (!released_ && wake_.WaitUntil(mutex_, end)) {
+  }
+  expired_ = !released_;
+  if (expired_) {
+    LogError("pushes were held for ", limit_.count() / 1000,
+             " s by a checkpoint that was not finished; they continue without it");
+  }
 }
 
 WriteBarrierHold::~WriteBarrierHold() {

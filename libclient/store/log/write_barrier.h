@@ -30,7 +30,7 @@ class WriteBarrier {
   // open, or stays as it was.
   void Close();
   // Submits the pushes that wait, and then opens the barrier.
-  void Open();
+  void Open() noexcept;
 
  private:
   struct Waiting {
@@ -64,6 +64,8 @@ class WriteBarrierHold {
   void CheckHeld() const;
 
  private:
+  void Wait();
+
   WriteBarrier& barrier_;
   const std::chrono::milliseconds limit_;
   mutable Mutex mutex_;

@@ -11,6 +11,7 @@
 #include <climits>
 
 #include "base/check.h"
+#include "base/directory.h"
 #include "base/huge_pages.h"
 #include "base/strings.h"
 #include "store/rows/memory_dir.h"
@@ -49,9 +50,10 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   if (files != nullptr) {
     fd_ = OpenPart(".rows", mapped_, kept);
     const size_t lsns = num_pages() * sizeof(uint64_t);
-    const UniqueFd fd = OpenPart(".lsns", lsns, kept);
-    Allocate(fd.get(), 0, lsns);
-    lsns_ = HugeArray<uint64_t>(fd.get(), num_pages(), "the numbers of pages");
+    lsns_fd_ = OpenPart(".lsns", lsns, kept);
+    Allocate(lsns_fd_.get(), 0, lsns);
+    lsns_ = HugeArray<uint64_t>(lsns_fd_.get(), num_pages(), "the numbers of pages");
+    lsns_guard_ = MappingGuard(lsns_.data(), lsns);
   } else {
     fd_ = MakeMemory(name, mapped_);
     lsns_ = HugeArray<uint64_t>(num_pages(), "the numbers of pages");
@@ -63,9 +65,11 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, name, ": can't map ", HumanBytes(mapped_));
   }
+  words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
+  if (files != nullptr) rows_guard_ = MappingGuard(base, mapped_);
+  dropped_from_ = mapped_;
   // Use huge pages if the kernel has them for shared memory; otherwise CollapseOnePage makes them.
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
-  words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
   values_ = base + offset;
   states_ = OpenStates(shape.state_floats, kept);
   state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
@@ -90,7 +94,7 @@ void Arena::CountStates() {
 // Opens a file of the table. A file that was kept must exist and have this size.
 UniqueFd Arena::OpenPart(const char* suffix, size_t bytes, bool kept) const {
   const std::string path = path_ + suffix;
-  UniqueFd fd = OpenFile(path, kept ? O_RDWR : O_RDWR | O_CREAT | O_TRUNC, 0600);
+  UniqueFd fd = OpenOwnFile(path, kept ? O_RDWR : O_RDWR | O_CREAT | O_TRUNC);
   if (!kept && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
     ThrowErrno("can't size", path);
   }
@@ -113,6 +117,7 @@ Arena::States Arena::OpenStates(size_t state_floats, bool kept) const {
     const bool there = kept && FileExists(path_ + suffix);
     states.fd = OpenPart(suffix.c_str(), RoundUp(floats * sizeof(float), BlockUses::kBlock), there);
     states.floats = HugeArray<float>(states.fd.get(), floats, kWhat);
+    states.guard = MappingGuard(states.floats.data(), floats * sizeof(float));
   }
   if (shape_.small_pages) {
     ::madvise(states.floats.data(), floats * sizeof(float), MADV_NOHUGEPAGE);
@@ -154,6 +159,7 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
 }
 
 Arena::~Arena() {
+  rows_guard_ = {};
   if (words_ != nullptr) ::munmap(words_, mapped_);
 }
 
@@ -234,18 +240,65 @@ bool Arena::CollapseOnePage() {
   return true;
 }
 
+// Finds out whether the files still have their sizes. Allocating would hide that they have not.
+void Arena::CheckSizes() const {
+  const auto has = [](const UniqueFd& fd, uint64_t bytes) {
+    struct stat info {};
+    return !fd || (::fstat(fd.get(), &info) == 0 && static_cast<uint64_t>(info.st_size) >= bytes);
+  };
+  if (path_.empty() || shrunk_) return;
+  if (!has(fd_, mapped_) || !has(lsns_fd_, lsns_.size() * sizeof(uint64_t)) ||
+      !has(states_.fd, states_.floats.size() * sizeof(float))) {
+    shrunk_ = true;
+  }
+}
+
+std::string Arena::WhatHappened() const {
+  if (path_.empty()) return {};
+  CheckSizes();
+  std::string what = WhatHappenedTo(fd_.get(), path_ + ".rows", mapped_);
+  if (what.empty()) {
+    what = WhatHappenedTo(lsns_fd_.get(), path_ + ".lsns", lsns_.size() * sizeof(uint64_t));
+  }
+  if (what.empty() && states_.fd) {
+    what = WhatHappenedTo(states_.fd.get(), StrCat(path_, ".state", shape_.state_floats),
+                          RoundUp(states_.floats.size() * sizeof(float), BlockUses::kBlock));
+  }
+  if (what.empty() && damaged()) what = path_ + " was truncated for a while";
+  return what;
+}
+
+void Arena::DropDamaged() noexcept {
+  const MutexLock lock(dropping_);
+  uint64_t intact = std::min<uint64_t>(rows_guard_.intact_bytes(), dropped_from_);
+  struct stat info {};
+  if (::fstat(fd_.get(), &info) == 0) {
+    intact = std::min(intact, static_cast<uint64_t>(info.st_size));
+  }
+  if (intact == dropped_from_) return;
+  const uint64_t offset = ArenaValuesOffset(shape_.rows);
+  for (uint64_t page = num_pages(); page-- > 0;) {
+    if (offset + ValuesOf(page).end <= intact) break;
+    const uint64_t word = Lock(page);
+    UnlockAbsent(page, word);
+  }
+  dropped_from_ = intact;
+}
+
 uint64_t Arena::Reserve(uint64_t page) {
+  CheckSizes();
+  const bool damaged = this->damaged();  // then memory is allocated when it is used
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   const MutexLock lock(blocks_mutex_);
   uint64_t taken = 0;
   bool states_added = false;
   try {
     taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
-      Allocate(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
+      if (!damaged) Allocate(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
     });
     states_added = true;
     taken += state_blocks_.Add(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-      if (states_.fd) Allocate(states_.fd.get(), begin, bytes);
+      if (states_.fd && !damaged) Allocate(states_.fd.get(), begin, bytes);
     });
   } catch (const Error&) {
     value_blocks_.Remove(values.begin, values.end,
@@ -257,20 +310,75 @@ uint64_t Arena::Reserve(uint64_t page) {
   return taken;
 }
 
-uint64_t Arena::TakeOver(uint64_t page) noexcept {
-  const uint64_t word = words_[page].load(std::memory_order_relaxed) & ~kPageLocked;
-  if ((word & kPageResident) == 0) {
-    UnlockAbsent(page, word);
-    return 0;
+// Throws unless the files have the values and sequence numbers of all pages that were in memory: an
+// earlier process had allocated and written them. Pages of a PersistentArena are never evicted.
+void Arena::CheckThere() const {
+  const auto has = [this](const UniqueFd& fd, uint64_t begin, uint64_t end, uint64_t& hole) {
+    if (hole <= begin) {  // the first hole that is not before
+      const off_t found = ::lseek(fd.get(), static_cast<off_t>(begin), SEEK_HOLE);
+      if (found < 0) ThrowErrno("can't look for holes in the files of", path_);
+      hole = static_cast<uint64_t>(found);
+    }
+    return hole >= end;
+  };
+  const uint64_t offset = ArenaValuesOffset(shape_.rows);
+  uint64_t value_hole = 0, lsn_hole = 0;
+  for (uint64_t page = 0; page < num_pages(); page++) {
+    const uint64_t word = words_[page].load(std::memory_order_relaxed);
+    const uint64_t lsn_at = page * sizeof(uint64_t);
+    const Range values = ValuesOf(page);
+    bool there = true;
+    if ((word & kPageResident) != 0) {
+      there = has(fd_, offset + values.begin, offset + values.end, value_hole) &&
+              has(lsns_fd_, lsn_at, lsn_at + sizeof(uint64_t), lsn_hole);
+    } else if ((word & kPageLocked) == 0) {  // else it was just being loaded
+      there = lsn(page) == 0;
+    }
+    if (!there) {
+      Throw(ErrorCode::kCorrupt, path_, ": the rows of page ", page,
+            " are no longer there; was a file truncated?");
+    }
   }
-  // Counts as a change, because a reader may have begun before.
-  Unlock(page, word);
-  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+}
+
+uint64_t Arena::TakeOver() {
+  CheckThere();
+  // A file may have holes where memory was never used, or somebody has punched them.
+  uint64_t begin = 0, end = 0;  // pages in memory, one after another
+  const auto allocate = [&] {
+    if (begin == end) return;
+    Allocate(fd_.get(), ArenaValuesOffset(shape_.rows) + ValuesOf(begin).begin,
+             ValuesOf(end - 1).end - ValuesOf(begin).begin);
+    const uint64_t first = StatesOf(begin, shape_.state_floats).begin;
+    const uint64_t last = StatesOf(end - 1, shape_.state_floats).end;
+    if (states_.fd) Allocate(states_.fd.get(), first, last - first);
+  };
+  EachResident([&](uint64_t page) {
+    if (page != end) {
+      allocate();
+      begin = page;
+    }
+    end = page + 1;
+  });
+  allocate();
+  uint64_t taken = 0;
   const MutexLock lock(blocks_mutex_);
   const auto nothing = [](uint64_t, uint64_t) {};
-  Count(values, states);
-  return value_blocks_.Add(values.begin, values.end, nothing) +
-         state_blocks_.Add(states.begin, states.end, nothing);
+  for (uint64_t page = 0; page < num_pages(); page++) {
+    const uint64_t word = words_[page].load(std::memory_order_relaxed) & ~kPageLocked;
+    if ((word & kPageResident) == 0) {
+      SetLsn(page, 0);
+      UnlockAbsent(page, word);
+      continue;
+    }
+    // Counts as a change, because a reader may have begun before.
+    Unlock(page, word);
+    const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+    Count(values, states);
+    taken += value_blocks_.Add(values.begin, values.end, nothing) +
+             state_blocks_.Add(states.begin, states.end, nothing);
+  }
+  return taken;
 }
 
 uint64_t Arena::Release(uint64_t page) noexcept {

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/huge_array.h"
+#include "base/mapping_guard.h"
 #include "base/mutex.h"
 #include "store/rows/arena_layout.h"
 #include "store/rows/block_uses.h"
@@ -18,8 +19,8 @@
 // each page's last push. The memory is freed with the process, or is in files of a tmpfs
 // (PersistentArena) and is found there by the next process.
 //
-// Any thread may call Lock, TryLock, Reserve, Release, CollapseOnePage and TryRead. Rows, states
-// and lsn of a page are guarded by the page's lock.
+// Any thread may call Lock, TryLock, Reserve, Release, CollapseOnePage, TryRead and DropDamaged.
+// Rows, states and lsn of a page are guarded by the page's lock.
 
 namespace graphd::store {
 
@@ -42,11 +43,12 @@ class Arena {
   struct States {
     UniqueFd fd;  // the file, if there is one
     HugeArray<float> floats;
+    MappingGuard guard = {};  // of `floats` in the file
   };
 
   // Only maps address space; Reserve allocates the memory of each page. `name` is shown in
-  // /proc/PID/maps. Throws Error: kOverloaded; kNotFound or kCorrupt if `files` are kept, and are
-  // missing or have another size.
+  // /proc/PID/maps. Throws Error: kOverloaded; kNotFound, kCorrupt or kDenied if `files` are kept,
+  // and are missing, have another size, or could have been written by another user.
   Arena(const std::string& name, Shape shape, const Files* files = nullptr);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -118,15 +120,35 @@ class Arena {
   // Frees the memory that only this page uses, and returns its bytes. The caller holds the page's
   // lock.
   uint64_t Release(uint64_t page) noexcept;
-  // Takes over a page of files that were kept, before other threads use it: releases the lock that
-  // an earlier process may have held, and returns the memory that the page takes.
-  uint64_t TakeOver(uint64_t page) noexcept;
+  // Takes over the pages of files that were kept, before other threads use them: allocates all
+  // memory that their pages should have already, releases the locks that an earlier process may
+  // have held, and returns the memory that the pages take. Throws Error: kOverloaded; kCorrupt if a
+  // page that was in memory is not there any more.
+  uint64_t TakeOver();
   // Returns an upper bound of what Reserve returns.
   uint64_t MaxBytesOf(uint64_t page) const noexcept;
 
   // Collapses small pages into a huge page, if there is one that is all in memory and was not
   // collapsed yet; returns false if there is none. AdoptStates must not run meanwhile.
   bool CollapseOnePage();
+
+  // What happens if somebody truncates the files while they are used (MappingGuard): rows that were
+  // lost are no longer in memory (DropDamaged), the table must not be changed any more, nor written
+  // to the disk, and the files are left as they are, so that the next process sees the damage.
+  //
+  // Returns whether rows, states or sequence numbers may be lost. The caller prevents AdoptStates.
+  bool damaged() const noexcept { return rows_damaged() || states_.guard.damaged(); }
+  // The same without states, for any thread.
+  bool rows_damaged() const noexcept {
+    return rows_guard_.damaged() || lsns_guard_.damaged() || shrunk_.load();
+  }
+  // Returns what has happened to the files: they were removed, replaced or truncated; or an empty
+  // text. The caller prevents AdoptStates.
+  std::string WhatHappened() const;
+  // Makes the pages absent whose values are no longer in the file. dropped_from() then returns
+  // another offset than before, if rows were lost since.
+  void DropDamaged() noexcept;
+  uint64_t dropped_from() const noexcept { return dropped_from_.load(); }
 
   // Copies the row if its page is in memory; the copy is never torn. Waits while the page is
   // locked.
@@ -142,6 +164,8 @@ class Arena {
   Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // byte range in states_
   void PunchHole(uint64_t begin, uint64_t bytes) noexcept;
   void Allocate(int fd, uint64_t offset, uint64_t bytes) const;
+  void CheckSizes() const;
+  void CheckThere() const;
   UniqueFd OpenPart(const char* suffix, size_t bytes, bool kept) const;
   States OpenStates(size_t state_floats, bool kept) const;
   template <class F>
@@ -157,7 +181,12 @@ class Arena {
   std::atomic<uint64_t>* words_ = nullptr;
   std::byte* values_ = nullptr;
   HugeArray<uint64_t> lsns_;  // by page
+  UniqueFd lsns_fd_;
   States states_;
+  MappingGuard rows_guard_, lsns_guard_;
+  mutable std::atomic<bool> shrunk_ = false;  // a file was found to have lost its size
+  Mutex dropping_;
+  std::atomic<uint64_t> dropped_from_ = 0;  // offset in the file of rows; pages behind are absent
   // It is also held while the memory that the members below count is allocated or freed.
   Mutex blocks_mutex_;
   BlockUses value_blocks_ GRAPHD_GUARDED_BY(blocks_mutex_);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/failure.h"
+
 namespace graphd::store {
 namespace {
 
@@ -31,15 +33,19 @@ void HugePageCollapser::Run() {
     }
     if (stopping_) return;
     lock.Unlock();
-    for (const std::shared_ptr<Table>& table : tables_()) {
-      bool more = true;
-      while (more) {
-        more = table->CollapseOnePage();
-        const MutexLock stop(mutex_);
-        more = more && !stopping_;
-      }
-    }
+    LogFailure("huge pages", [this] { CollapseAll(); });
     lock.Lock();
+  }
+}
+
+void HugePageCollapser::CollapseAll() {
+  for (const std::shared_ptr<Table>& table : tables_()) {
+    bool more = true;
+    while (more) {
+      more = table->CollapseOnePage();
+      const MutexLock stop(mutex_);
+      more = more && !stopping_;
+    }
   }
 }
 

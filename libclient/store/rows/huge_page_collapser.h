@@ -22,6 +22,7 @@ class HugePageCollapser {
 
  private:
   void Run();
+  void CollapseAll();
 
   const std::function<std::vector<std::shared_ptr<Table>>()> tables_;
   Mutex mutex_;

@@ -6,6 +6,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_checksum.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
@@ -14,6 +15,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +24,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/strings.h"
 #include "store/rows/file_checksum.h"
 
@@ -58,16 +62,23 @@ uint64_t ChecksumOf(const rocksdb::Slice& key, const char* behind_checksum, size
   return XXH3_64bits_withSeed(behind_checksum, size, XXH3_64bits(key.data(), key.size()));
 }
 
+bool IsShortOfDescriptors(const std::string& text) {
+  return text.find(std::strerror(EMFILE)) != text.npos ||
+         text.find(std::strerror(ENFILE)) != text.npos;
+}
+
 void Check(const rocksdb::Status& status, const std::string& directory) {
   if (status.ok()) return;
   ErrorCode code = ErrorCode::kIo;
   if (status.IsCorruption()) code = ErrorCode::kCorrupt;
-  if (status.IsNoSpace()) code = ErrorCode::kOverloaded;
-  // There is no status code for a lock that another process holds.
-  if (status.IsIOError() && status.ToString().find("lock ") != std::string::npos) {
+  const std::string text = status.ToString();
+  // There are no status codes for a shortage of descriptors, nor for a lock that another process
+  // holds.
+  if (status.IsNoSpace() || IsShortOfDescriptors(text)) code = ErrorCode::kOverloaded;
+  if (code == ErrorCode::kIo && status.IsIOError() && text.find("lock ") != std::string::npos) {
     code = ErrorCode::kExists;
   }
-  Throw(code, directory, ": ", status.ToString());
+  Throw(code, directory, ": ", text);
 }
 
 // Returns why the value is damaged, or an empty text.
@@ -144,11 +155,74 @@ class RocksLog final : public rocksdb::Logger {
   }
 };
 
+constexpr auto kRetryInterval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+// The system's files. RocksDB's threads wait while there are no descriptors for a file that they
+// write: after a flush that fails, RocksDB would refuse all changes until it is opened again.
+class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
+ public:
+  PatientFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  const char* Name() const override { return "graphd"; }
+
+  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                    rocksdb::IODebugContext* debug) override {
+    return Wait([&] { return target()->NewWritableFile(name, options, result, debug); });
+  }
+  rocksdb::IOStatus NewDirectory(const std::string& name, const rocksdb::IOOptions& options,
+                                 std::unique_ptr<rocksdb::FSDirectory>* result,
+                                 rocksdb::IODebugContext* debug) override {
+    return Wait([&] { return target()->NewDirectory(name, options, result, debug); });
+  }
+
+  // Makes calls that wait fail, and later ones that would wait.
+  void Stop() {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.NotifyAll();
+  }
+  // Returns why calls wait, or an empty text.
+  std::string trouble() const {
+    const MutexLock lock(mutex_);
+    return waiting_ == 0 ? "" : trouble_;
+  }
+
+ private:
+  template <class F>
+  rocksdb::IOStatus Wait(const F& f) {
+    bool waits = false;
+    for (;;) {
+      rocksdb::IOStatus status = f();
+      const bool is_short = !status.ok() && IsShortOfDescriptors(status.ToString());
+      const MutexLock lock(mutex_);
+      if (is_short && !stopping_) {
+        trouble_ = status.ToString();
+        if (!std::exchange(waits, true) && waiting_++ == 0) LogError("RocksDB waits: ", trouble_);
+        wake_.WaitFor(mutex_, kRetryInterval);
+        continue;
+      }
+      if (waits && --waiting_ == 0) LogInfo("RocksDB no longer waits");
+      return status;
+    }
+  }
+
+  mutable Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
+  int waiting_ GRAPHD_GUARDED_BY(mutex_) = 0;  // calls
+  std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+namespace {
+
 // Sizes of a write buffer. One buffer is filled while the others are written.
 constexpr uint64_t kLeastBuffer = uint64_t{2} << 20, kLargestBuffer = uint64_t{256} << 20;
 
-rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
+rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksdb::Env* env) {
   rocksdb::Options options;
+  options.env = env;
   options.create_if_missing = true;
   // Trained floats can't be compressed.
   options.compression = rocksdb::kNoCompression;
@@ -182,23 +256,30 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory) {
 }  // namespace
 
 PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
-    : directory_(std::move(directory)) {
+    : directory_(std::move(directory)),
+      files_(std::make_shared<PatientFiles>()),
+      env_(rocksdb::NewCompositeEnv(files_)) {
   rocksdb::DB* db = nullptr;
   if (mode == Mode::kReadOnly) {
     if (!FileExists(directory_ + "/CURRENT")) {
       Throw(ErrorCode::kNotFound, directory_, " does not exist, or is incomplete");
     }
-    rocksdb::Options options = DbOptions(directory_, memory);
+    rocksdb::Options options = DbOptions(directory_, memory, env_.get());
     options.create_if_missing = false;
     Check(rocksdb::DB::OpenForReadOnly(options, directory_, &db), directory_);
   } else {
     MakeDirectories(directory_);
-    Check(rocksdb::DB::Open(DbOptions(directory_, memory), directory_, &db), directory_);
+    Check(rocksdb::DB::Open(DbOptions(directory_, memory, env_.get()), directory_, &db),
+          directory_);
   }
   db_.reset(db);
 }
 
-PageDb::~PageDb() = default;
+PageDb::~PageDb() { StopWaiting(); }
+
+void PageDb::StopWaiting() { files_->Stop(); }
+
+std::string PageDb::trouble() const { return files_->trouble(); }
 
 void PageDb::PutPages(std::span<const Page> pages) {
   rocksdb::WriteBatch batch;
@@ -325,7 +406,10 @@ void PageDb::LinkTo(const std::string& directory) {
   rocksdb::Checkpoint* made = nullptr;
   Check(rocksdb::Checkpoint::Create(db_.get(), &made), directory_);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  Check(checkpoint->CreateCheckpoint(std::filesystem::absolute(directory)), directory);
+  std::error_code error;
+  const std::string path = std::filesystem::absolute(directory, error);
+  if (error) Throw(ErrorCode::kIo, "can't find ", directory, ": ", error.message());
+  Check(checkpoint->CreateCheckpoint(path), directory);
   SyncDirectory(directory);
 }
 

@@ -17,7 +17,8 @@
 
 namespace rocksdb {
 class DB;
-}
+class Env;
+}  // namespace rocksdb
 
 namespace graphd::store {
 
@@ -67,11 +68,19 @@ class PageDb {
   // Creates `directory` as a copy of the database as of the last flush. Its files are hard links if
   // it is on the same file system. Throws Error(kExists) if it exists.
   void LinkTo(const std::string& directory);
+  // Flush, and changes of many pages, wait while descriptors have run out. Returns why, or an empty
+  // text. StopWaiting makes them fail instead.
+  std::string trouble() const;
+  void StopWaiting();
   uint64_t bytes() const;   // approximate size of its files
   uint64_t memory() const;  // size of values that are not on the disk yet
 
  private:
   std::string directory_;
+  class PatientFiles;
+
+  std::shared_ptr<PatientFiles> files_;
+  std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
 };
 

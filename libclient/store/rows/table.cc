@@ -227,17 +227,46 @@ void Table::RollBack(const UndoLog& undo) {
   arena_.SetLsn(page, undo.lsn());
 }
 
-void Table::TakeOver(uint64_t written_lsn) {
+uint64_t Table::TakeOver(uint64_t written_lsn) {
+  const uint64_t taken = arena_.TakeOver();
+  used_ += taken;
+  memory_.ForceAllocate(taken);
+  uint64_t last = 0;
   for (uint64_t page = 0; page < arena_.num_pages(); page++) {
-    const uint64_t taken = arena_.TakeOver(page);
-    used_ += taken;
-    memory_.ForceAllocate(taken);
-    if (arena_.lsn(page) > written_lsn) dirty_[page].store(kChanged, std::memory_order_relaxed);
+    const uint64_t lsn = arena_.lsn(page);
+    last = std::max(last, lsn);
+    if (lsn > written_lsn) dirty_[page].store(kChanged, std::memory_order_relaxed);
   }
+  return last;
+}
+
+std::string Table::WhatHappened() {
+  const ReaderLock states(states_mutex_);
+  return arena_.WhatHappened();
+}
+
+bool Table::damaged() {
+  const ReaderLock states(states_mutex_);
+  return arena_.damaged();
+}
+
+void Table::CheckUndamaged() const {
+  if (!arena_.damaged()) return;
+  Throw(ErrorCode::kCorrupt, named_, ": ", arena_.WhatHappened());
 }
 
 void Table::Read(std::span<const int64_t> rows, std::byte* out) {
   for (const int64_t row : rows) CheckRow(row);
+  // Rows that were lost when the memory was truncated are zeros: they are read again.
+  for (uint64_t dropped = arena_.dropped_from();;) {
+    ReadAll(rows, out);
+    if (!arena_.rows_damaged()) return;
+    arena_.DropDamaged();
+    if (std::exchange(dropped, arena_.dropped_from()) == dropped) return;
+  }
+}
+
+void Table::ReadAll(std::span<const int64_t> rows, std::byte* out) {
   const size_t ahead = RowsAhead(row_bytes_);
   WithLines(row_bytes_, [&](auto lines) {
     for (size_t i = 0; i < rows.size(); i++) {
@@ -341,6 +370,10 @@ void Table::Apply(const Push& push, std::span<const uint32_t> positions, Scratch
     states_mutex_.AssumeHeldShared();
     ApplyEach<lines>(push, positions, scratch);
   });
+  CheckUndamaged();
+  if (scratch.undo_log != nullptr && scratch.undo_log->damaged()) {
+    Throw(ErrorCode::kCorrupt, named_, ": ", scratch.undo_log->Damage());
+  }
 }
 
 template <size_t kLines>
@@ -470,6 +503,10 @@ uint64_t Table::TakePage(uint64_t page, std::vector<std::byte>& bytes) {
     std::memcpy(bytes.data() + values, arena_.state(begin), bytes.size() - values);
   }
   arena_.UnlockUnchanged(page, word);
+  if (arena_.damaged()) {
+    PutBack(page);
+    CheckUndamaged();
+  }
   return lsn;
 }
 

@@ -95,7 +95,8 @@ class Table : public Evictable {
   // Applies the push to the rows at `positions`, which are in the order of RowOrder. Their pages
   // are pinned, or no other thread uses the table; and no other call of Apply has these pages now.
   // A page changes atomically, together with the sequence number of its last push. Pages that have
-  // seen this push are skipped, so a push may be replayed.
+  // seen this push are skipped, so a push may be replayed. Throws Error(kCorrupt) if the memory was
+  // truncated; the push may be applied in part then.
   void Apply(const Push& push, std::span<const uint32_t> positions, Scratch& scratch);
 
   // Reads every page that RocksDB has, in one pass, and loads it if there is memory. Damaged pages
@@ -106,14 +107,21 @@ class Table : public Evictable {
   // Only for files that were kept, before other threads use the table. RollBack undoes a change
   // that an earlier process had not finished when it ended.
   void RollBack(const UndoLog& undo);
-  // TakeOver uses the pages in the files. Pages that have seen a push after `written_lsn` are
-  // marked as changed, because RocksDB does not have them as they are.
-  void TakeOver(uint64_t written_lsn);
+  // TakeOver uses the pages in the files, and returns the largest sequence number of a page. Pages
+  // that have seen a push after `written_lsn` are marked as changed, because RocksDB does not have
+  // them as they are. Throws what Arena::TakeOver throws.
+  uint64_t TakeOver(uint64_t written_lsn);
+
+  // See Arena::WhatHappened and Arena::damaged. The rows of a damaged table are read from RocksDB
+  // where they were lost, as of the last write-back.
+  std::string WhatHappened();
+  bool damaged();
 
   // Functions for write-back. NextDirty returns the next page, from `page` on, that has changed
   // since it was taken last, or num_pages. TakePage copies its bytes (values, then states) under
   // its lock and returns its sequence number. The page stays in memory until Written, when RocksDB
-  // has it, or PutBack, when it could not be written.
+  // has it, or PutBack, when it could not be written. TakePage throws Error(kCorrupt) if the table
+  // is damaged.
   uint64_t NextDirty(uint64_t page) const noexcept;
   uint64_t TakePage(uint64_t page, std::vector<std::byte>& bytes);
   void Written(uint64_t page) noexcept;
@@ -140,6 +148,8 @@ class Table : public Evictable {
  private:
   enum Dirty : uint8_t { kClean, kChanged, kWriting };  // kWriting: taken, not yet Written
 
+  void ReadAll(std::span<const int64_t> rows, std::byte* out);
+  void CheckUndamaged() const GRAPHD_REQUIRES_SHARED(states_mutex_);
   uint64_t LockLoaded(uint64_t page);
   void MakeResident(uint64_t page);
   void Load(uint64_t page, MemoryBudget::Allocation& memory) GRAPHD_REQUIRES_SHARED(states_mutex_);

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/mapping_guard.h"
+#include "base/mutex.h"
 #include "store/rows/arena_layout.h"
 
 // An undo log in a file of a tmpfs: the rows of a page as they were before a thread began to change
@@ -30,6 +32,11 @@ class UndoLog {
 
   // Allocates memory for the rows of a page of `page_bytes`. Any thread. Throws Error(kOverloaded).
   void Reserve(uint64_t page_bytes);
+
+  // Returns whether changes may not have been saved, because the file was truncated.
+  bool damaged() const noexcept { return guard_.damaged(); }
+  // Returns what has happened to the file, or an empty text. Any thread.
+  std::string Damage() const;
 
   // Begins a change of the page, which is locked and has the sequence number `lsn`.
   void Begin(uint32_t table, uint64_t page, uint64_t lsn, size_t value_bytes,
@@ -91,6 +98,9 @@ class UndoLog {
   static constexpr uint64_t kHeaderBytes = 4096;
   const std::string path_;
   UniqueFd fd_;
+  Mutex mutex_;                         // held while the file grows
+  std::atomic<uint64_t> reserved_ = 0;  // size of the file
+  MappingGuard guard_;
   std::byte* base_ = nullptr;
   std::byte* at_ = nullptr;  // position of the next row
 };

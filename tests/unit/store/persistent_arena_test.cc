@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/store/store_helpers.h"
 
 namespace graphd::store {
@@ -20,9 +21,22 @@ namespace {
 namespace fs = std::filesystem;
 using namespace graphd::store::testing;
 using graphd::testing::MemoryDirectory;
+using graphd::testing::NoDescriptors;
 using graphd::testing::ScratchDirectory;
 using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+// Calls f until it returns a text, and returns that.
+std::string WaitFor(const std::function<std::string()>& f) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (std::string text = f(); !text.empty()) return text;
+    ::usleep(10'000);
+  }
+  throw std::runtime_error("nothing happened within 20 s");
+}
 
 constexpr const char* kStore = "PERSISTENT_ARENA_TEST_STORE";
 constexpr const char* kMemory = "PERSISTENT_ARENA_TEST_MEMORY";
@@ -88,6 +102,22 @@ class PersistentArenaTest : public ::testing::Test {
       ApplyRandom(store, store.OpenTable(Spec()), 1, last);
       Kill();
     });
+  }
+  void RemoveUnderALivingServer(bool killed);
+  // Replaces a line of the file that names the memory: 1 directory, 2 random number, 3 tmpfs.
+  void ChangeName(size_t line, const std::string& text) const {
+    const std::string path = options_.directory + "/memory";
+    std::vector<std::string> lines = Split(ReadTextFile(path), '\n');
+    lines.at(line) = text;
+    WriteFileAtomically(path, Join(lines, "\n"));
+  }
+  // Waits until the store has trouble, and returns it.
+  static std::string WaitForTrouble(const Store& store) {
+    return WaitFor([&] { return store.trouble(); });
+  }
+  // Waits until all is in RocksDB, and the memory is no longer needed.
+  void WaitUntilForgotten() const {
+    WaitFor([&] { return FileExists(options_.directory + "/memory") ? "" : "forgotten"; });
   }
   // Returns the path of the only directory in memory_dir.
   std::string DirectoryLeft() const { return fs::directory_iterator(options_.memory_dir)->path(); }
@@ -192,6 +222,7 @@ TEST_F(PersistentArenaTest, AfterAMachineRestartRowsAreAsLastWrittenBack) {
     Kill();
   });
   fs::remove_all(DirectoryLeft());
+  ChangeName(3, "another tmpfs");
   for (int time = 0; time < 2; time++) {
     Store store(options_);
     EXPECT_TRUE(store.damage().empty());
@@ -258,6 +289,254 @@ TEST_F(PersistentArenaTest, AMissingFileIsReportedAndTheTableIsReadOnly) {
   EXPECT_THAT(store.damage()[0], HasSubstr("table 'emb': its memory was kept, but"));
   EXPECT_THAT(Failure([&] { ApplyRandom(store, store.FindTable("emb"), 21, 21); }),
               HasSubstr("corrupt: table 'emb' can't be written"));
+}
+
+// The machine was not restarted: somebody has removed what was acknowledged.
+TEST_F(PersistentArenaTest, MemoryThatWasRemovedIsReportedAndTablesAreReadOnly) {
+  InKilledProcess([&] {
+    Store store(options_);
+    const auto table = store.OpenTable(Spec());
+    ApplyRandom(store, table, 1, 10);
+    store.WriteBackNow();
+    ApplyRandom(store, table, 11, 20);
+    Kill();
+  });
+  const std::string removed = DirectoryLeft();
+  fs::remove_all(removed);
+  for (int time = 0; time < 2; time++) {
+    Store store(options_);
+    if (time == 0) {
+      EXPECT_THAT(store.damage(), ElementsAre(AllOf(HasSubstr(removed), HasSubstr("was removed"))));
+    }
+    EXPECT_THAT(store.TroubleOf(*store.FindTable("emb")), HasSubstr(removed));
+    EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(10));
+    EXPECT_THAT(Failure([&] { ApplyRandom(store, store.FindTable("emb"), 21, 21); }),
+                HasSubstr("corrupt: table 'emb' can't be written"));
+  }
+}
+
+// Removes the memory under a store, which is then closed, or killed.
+void PersistentArenaTest::RemoveUnderALivingServer(bool killed) {
+  InKilledProcess([&] {
+    {
+      Store store(options_);
+      const auto table = store.OpenTable(Spec());
+      ApplyRandom(store, table, 1, 10);
+      const std::vector<float> rows = AllRows(*table);
+      const std::string directory = DirectoryLeft();
+      fs::remove_all(directory);
+      const std::string error = Failure([&] { ApplyRandom(store, table, 11, 11); });
+      const std::string again = Failure([&] { ApplyRandom(store, table, 11, 11); });
+      if (error.find(directory) == error.npos || again.find(directory) == again.npos ||
+          again.find("rows can be read. Restart the server") == again.npos ||
+          store.trouble().find(directory) == std::string::npos) {
+        throw std::runtime_error(StrCat(error, "\n", again, "\n", store.trouble()));
+      }
+      WaitUntilForgotten();
+      if (AllRows(*table) != rows) throw std::runtime_error("rows can't be read");
+      if (killed) Kill();
+    }
+    Kill();
+  });
+  Store store(options_);
+  EXPECT_TRUE(store.damage().empty());
+  EXPECT_EQ(store.TroubleOf(*store.FindTable("emb")), "");
+  EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(10));
+  ApplyRandom(store, store.FindTable("emb"), 9, 12);  // two of them are repeated
+  EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(12));
+}
+
+TEST_F(PersistentArenaTest, ADirectoryRemovedUnderALivingServerLosesNothing) {
+  RemoveUnderALivingServer(/*killed=*/false);
+}
+
+TEST_F(PersistentArenaTest, ADirectoryRemovedUnderAServerThatIsKilledLaterLosesNothing) {
+  RemoveUnderALivingServer(/*killed=*/true);
+}
+
+// Without a push, the thread that writes back notices it.
+TEST_F(PersistentArenaTest, AForeignDirectoryInItsPlaceIsNoticedAndLeftAlone) {
+  {
+    Store store(options_);
+    const auto table = store.OpenTable(Spec());
+    ApplyRandom(store, table, 1, 10);
+    const std::string directory = DirectoryLeft();
+    fs::rename(directory, directory + "-moved");
+    fs::create_directories(directory + "/log");
+    EXPECT_THAT(WaitForTrouble(store), AllOf(HasSubstr(directory), HasSubstr("was replaced")));
+    WaitUntilForgotten();
+    EXPECT_THAT(Failure([&] { ApplyRandom(store, table, 11, 11); }),
+                HasSubstr("nothing can be written"));
+    EXPECT_THAT(Failure([&] { store.OpenTable(Spec("other")); }), HasSubstr("was replaced"));
+    EXPECT_TRUE(fs::is_empty(directory + "/log"));
+  }
+  EXPECT_FALSE(fs::is_empty(options_.memory_dir));
+  fs::remove_all(options_.memory_dir);
+  fs::create_directory(options_.memory_dir);
+  EXPECT_EQ(AllRows(*Store(options_).FindTable("emb")), RowsAt(10));
+}
+
+// Returns whether each row of `now` is that row at one of these times.
+bool EachRowIsOneOf(const std::vector<float>& now, const std::vector<std::vector<float>>& times) {
+  for (size_t row = 0; row < now.size(); row += kElements) {
+    const auto same = [&](const std::vector<float>& other) {
+      return std::equal(&now[row], &now[row] + kElements, &other[row]);
+    };
+    if (std::none_of(times.begin(), times.end(), same)) return false;
+  }
+  return true;
+}
+
+TEST_F(PersistentArenaTest, ATruncatedFileEndsNeitherTheProcessNorIsItTrusted) {
+  const uint64_t values = ArenaValuesOffset(kRows);
+  struct Case {
+    const char* file;
+    uint64_t size;
+    bool loses_rows;
+  };
+  const Case cases[] = {
+      {"table-1.rows", 0, true},      {"table-1.rows", values + 8192, true},
+      {"table-1.lsns", 0, true},      {"table-1.state6", 0, true},
+      {"table-1.state6", 4096, true}, {"undo-0", 0, false},
+      {"log/log", 0, false},          {"log/log", 4096, false},
+  };
+  const std::vector<float> at_10 = RowsAt(10), at_20 = RowsAt(20), at_21 = RowsAt(21);
+  options_.threads = 1;
+  for (const auto& [file, size, loses_rows] : cases) {
+    for (const bool pushes : {true, false}) {
+      SCOPED_TRACE(
+          StrCat(file, " ", size, pushes ? " noticed by a push" : " noticed by the thread"));
+      fs::remove_all(options_.directory);
+      {
+        Store store(options_);
+        const auto table = store.OpenTable(Spec());
+        ApplyRandom(store, table, 1, 10);
+        store.WriteBackNow();
+        ApplyRandom(store, table, 11, 20);
+        std::string path = StrCat(DirectoryLeft(), "/", file);
+        for (const auto& entry : fs::directory_iterator(DirectoryLeft() + "/log")) {
+          const std::string name = entry.path();
+          if (path.ends_with("log/log") && name.find("/log-") != name.npos) path = name;
+        }
+        fs::resize_file(path, size);
+        if (pushes) {
+          EXPECT_THAT(Failure([&] { ApplyRandom(store, table, 21, 21); }),
+                      AnyOf(HasSubstr("may be lost"), HasSubstr("nothing can be written")));
+        }
+        const std::string trouble = WaitForTrouble(store);
+        EXPECT_THAT(trouble, HasSubstr(path));
+        EXPECT_THAT(Failure([&] { ApplyRandom(store, table, 22, 22); }),
+                    AnyOf(HasSubstr("nothing can be written"), HasSubstr("can't be written")));
+        if (loses_rows) WaitFor([&] { return store.TroubleOf(*table); });
+        const std::vector<float> now = AllRows(*table);
+        if (std::string(file).ends_with(".rows")) {
+          EXPECT_TRUE(EachRowIsOneOf(now, {at_10, at_20, at_21}));
+        } else if (!pushes) {
+          EXPECT_EQ(now, at_20);
+        }
+      }
+      Store store(options_);
+      const std::vector<float> now = AllRows(*store.FindTable("emb"));
+      // The push that failed may be in the log.
+      EXPECT_TRUE(now == (loses_rows ? at_10 : at_20) || (pushes && !loses_rows && now == at_21));
+      EXPECT_EQ(store.TroubleOf(*store.FindTable("emb")).empty(), !loses_rows);
+    }
+  }
+}
+
+// The same when the process is killed before it notices.
+TEST_F(PersistentArenaTest, FilesThatWereTruncatedAfterTheEndAreNotTrusted) {
+  options_.log_segment_bytes = 1 << 20;  // the log is not truncated
+  for (const bool resized : {false, true}) {
+    for (const char* const file : {"table-1.rows", "table-1.lsns", "log/log"}) {
+      SCOPED_TRACE(StrCat(file, resized ? " resized" : ""));
+      fs::remove_all(options_.directory);
+      InKilledProcess([&] {
+        Store store(options_);
+        const auto table = store.OpenTable(Spec());
+        ApplyRandom(store, table, 1, 10);
+        store.WriteBackNow();
+        ApplyRandom(store, table, 11, 15);
+        Kill();
+      });
+      for (const auto& entry : fs::recursive_directory_iterator(DirectoryLeft())) {
+        const std::string path = entry.path();
+        if (!path.starts_with(StrCat(DirectoryLeft(), "/", file))) continue;
+        const uint64_t size = fs::file_size(path);
+        fs::resize_file(path, 0);
+        if (resized) fs::resize_file(path, size);
+      }
+      Store store(options_);
+      ASSERT_EQ(store.damage().size(), 1U);
+      EXPECT_THAT(store.damage()[0], HasSubstr(DirectoryLeft()));
+      EXPECT_NE(store.TroubleOf(*store.FindTable("emb")), "");
+      // The log, or the rows, have what RocksDB does not have.
+      EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(15));
+    }
+  }
+}
+
+// What another user could have made, or another server, is refused, and left as it is.
+TEST_F(PersistentArenaTest, ForeignMemoryIsRefused) {
+  PushAndKill(20);
+  const std::string directory = DirectoryLeft(), owner = directory + "/owner";
+  const std::string rows = directory + "/table-1.rows", name = options_.directory + "/memory";
+  const auto open = [&] { return Failure([&] { Store store(options_); }); };
+  const auto refused = [&](const std::string& what) {
+    return AllOf(HasSubstr(directory), HasSubstr(what), HasSubstr("remove " + name));
+  };
+  fs::permissions(directory, fs::perms(0777));
+  EXPECT_THAT(open(), refused("can be written by other users"));
+  fs::permissions(directory, fs::perms(0700));
+  fs::permissions(owner, fs::perms(0666));
+  EXPECT_THAT(open(), refused("can be written by other users"));
+  fs::permissions(owner, fs::perms(0600));
+
+  fs::rename(directory, directory + "-moved");
+  fs::create_directory_symlink(directory + "-moved", directory);
+  EXPECT_THAT(open(), refused("is a link"));
+  fs::remove(directory);
+  fs::rename(directory + "-moved", directory);
+
+  const std::string number = Split(ReadTextFile(name), '\n').at(2);
+  ChangeName(2, "00");
+  EXPECT_THAT(open(), refused("is not the one that this server made"));
+  ChangeName(2, number);
+  ChangeName(0, "graphd-memory 7");
+  EXPECT_THAT(open(), HasSubstr("version: "));
+  ChangeName(0, "graphd-memory 1");
+
+  fs::rename(rows, rows + "-moved");
+  fs::create_symlink(rows + "-moved", rows);
+  EXPECT_THAT(open(), HasSubstr(rows + " is a link"));
+  fs::remove(rows);
+  fs::rename(rows + "-moved", rows);
+  for (const std::string& path : {directory, owner, rows}) {
+    ASSERT_EQ(::chown(path.c_str(), 1, 1), 0);
+    EXPECT_THAT(open(), HasSubstr(path + " belongs to user 1"));
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  }
+  fs::permissions(options_.memory_dir, fs::perms(0777));
+  StoreOptions another = options_;
+  another.directory += "-another";
+  EXPECT_THAT(Failure([&] { Store store(another); }), HasSubstr("chmod +t"));
+  fs::permissions(options_.memory_dir, fs::perms(0700));
+  EXPECT_EQ(AllRows(*Store(options_).FindTable("emb")), RowsAt(20));
+}
+
+TEST_F(PersistentArenaTest, AShortageOfDescriptorsEndsByItself) {
+  Store store(options_);
+  const auto table = store.OpenTable(Spec());
+  ApplyRandom(store, table, 1, 3);
+  std::thread writer;
+  {
+    const NoDescriptors shortage;
+    writer = std::thread([&] { ApplyRandom(store, table, 4, 60); });
+    EXPECT_THAT(WaitForTrouble(store), HasSubstr("Too many open files"));
+  }
+  writer.join();
+  WaitFor([&] { return store.trouble().empty() ? "none" : ""; });
+  EXPECT_EQ(AllRows(*table), RowsAt(60));
 }
 
 TEST_F(PersistentArenaTest, AbandonedMemoryIsRemovedAndMemoryInUseStays) {

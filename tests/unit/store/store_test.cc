@@ -12,6 +12,7 @@
 
 #include "base/strings.h"
 #include "graphd/error.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/format/scratch_directory.h"
 #include "tests/unit/store/store_helpers.h"
 
@@ -321,6 +322,63 @@ TEST(Store, LostPushesAreReportedAndTheTableIsReadOnly) {
                 HasSubstr("corrupt: table 'emb' can't be written"));
     EXPECT_EQ(AllRows(*store.FindTable("emb")), at_five);
   }
+}
+
+TEST(Store, AGapBetweenPagesAndLogIsDamageAndTheLogIsSetAside) {
+  const ScratchDirectory scratch;
+  StoreOptions options = Options(scratch);
+  options.log_segment_bytes = 20000;  // two pushes
+  StoreOptions copy = options;
+  copy.directory = scratch / "copy";
+  {
+    Store store(options);
+    ApplyRandom(store, store.OpenTable(Spec()), 1, 20);
+    CopyStore(options, copy.directory);
+  }
+  const std::string log = copy.directory + "/log/";
+  std::filesystem::remove(log + "log-00000000000000000001");
+  for (int time = 0; time < 2; time++) {
+    Store store(copy);
+    if (time == 0) {
+      ASSERT_EQ(store.damage().size(), 1U);
+      EXPECT_THAT(store.damage()[0], HasSubstr("no record of push 1; pushes up to 20 are lost"));
+    }
+    EXPECT_THAT(store.TroubleOf(*store.FindTable("emb")), HasSubstr("no record of push 1"));
+    EXPECT_THAT(Failure([&] { ApplyRandom(store, store.FindTable("emb"), 21, 21); }),
+                HasSubstr("corrupt: table 'emb' can't be written"));
+  }
+  size_t set_aside = 0;
+  for (const auto& entry : fs::directory_iterator(log)) {
+    if (entry.path().filename().string().starts_with("damaged-")) set_aside++;
+  }
+  EXPECT_GT(set_aside, 3U);
+}
+
+// The log on the disk closes a segment before it opens the next one; the flush of RocksDB and new
+// tables need more descriptors.
+TEST(Store, AShortageOfDescriptorsEndsByItself) {
+  const ScratchDirectory scratch, reference_scratch;
+  StoreOptions options = Options(scratch);
+  options.log_segment_bytes = 20000;  // two pushes
+  Store store(options), reference(Options(reference_scratch));
+  const auto table = store.OpenTable(Spec()), same = reference.OpenTable(Spec());
+  ApplyRandom(reference, same, 1, 40);
+  ApplyRandom(store, table, 1, 3);
+  std::thread cycle;
+  {
+    const graphd::testing::NoDescriptors shortage;
+    ApplyRandom(store, table, 4, 30);
+    cycle = std::thread([&] { store.WriteBackNow(); });
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (store.trouble().empty() && std::chrono::steady_clock::now() < deadline) ::usleep(1000);
+    EXPECT_THAT(store.trouble(), HasSubstr("Too many open files"));
+  }
+  cycle.join();
+  EXPECT_EQ(store.trouble(), "");
+  EXPECT_LT(store.status().log_bytes, 40000U);  // the segment that is written
+  store.OpenTable(Spec("other"));
+  ApplyRandom(store, table, 31, 40);
+  EXPECT_EQ(AllRows(*table), AllRows(*same));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "graphd/error.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {
@@ -288,6 +289,78 @@ TEST(PushLog, ReportsAMissingSegmentAndADamagedHeader) {
   EXPECT_EQ(numbers, Range(1, third - 1));
   EXPECT_EQ(tail.path, segments[3]);
   EXPECT_GT(tail.lost_after, third);
+}
+
+// A segment is begun when the one before it is complete: its name alone tells what is missing.
+TEST_P(PushLogOnDiskAndInMemory, AGapBeforeASegmentWithoutRecordsIsDamage) {
+  const ScratchDirectory scratch;
+  {
+    PushLog log(scratch / "log", Small());
+    AppendUpTo(log, 60);
+  }
+  const std::vector<std::string> segments = Segments(scratch / "log");
+  const uint64_t last = std::stoull(fs::path(segments.back()).filename().string().substr(4));
+  for (size_t i = 1; i + 1 < segments.size(); i++) fs::remove(segments[i]);
+  fs::resize_file(segments.back(), 32);  // only its header
+  PushLog log(scratch / "log", Small());
+  std::vector<uint64_t> numbers;
+  const PushLog::Tail tail = RecoverAll(log, numbers);
+  EXPECT_EQ(tail.path, segments.back());
+  EXPECT_EQ(tail.lost_after, last - 1);
+}
+
+TEST_P(PushLogOnDiskAndInMemory, AShortageOfDescriptorsIsAnErrorAndLosesNothing) {
+  const ScratchDirectory scratch;
+  PushLog log(scratch / "log", Small());
+  for (const bool reuses : {false, true}) {
+    if (reuses) log.TruncateThrough(log.last_lsn());
+    const graphd::testing::NoDescriptors shortage;
+    try {
+      AppendUpTo(log, log.last_lsn() + 200);
+      // Memory that is mapped already needs no descriptors.
+      EXPECT_TRUE(reuses && GetParam());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kOverloaded) << error.what();
+    }
+  }
+  AppendUpTo(log, log.last_lsn() + 200);
+  const uint64_t last = log.last_lsn();
+  PushLog again(scratch / "log", Small());
+  std::vector<uint64_t> numbers;
+  EXPECT_EQ(RecoverAll(again, numbers).path, "");
+  EXPECT_EQ(numbers, Range(numbers.front(), last));
+}
+
+TEST_P(PushLogOnDiskAndInMemory, ARemovedOrReplacedDirectoryIsAnError) {
+  for (const bool replaced : {false, true}) {
+    const ScratchDirectory scratch;
+    const std::string directory = scratch / "log";
+    PushLog log(directory, Small());
+    AppendUpTo(log, 30);
+    fs::rename(directory, scratch / "other");
+    if (replaced) fs::create_directory(directory);
+    for (int time = 0; time < 2; time++) {
+      try {
+        AppendUpTo(log, 31);
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kIo) << error.what();
+        EXPECT_NE(std::string(error.what()).find(directory), std::string::npos) << error.what();
+      }
+    }
+    EXPECT_THROW(log.TruncateThrough(30), Error);
+    EXPECT_EQ(log.last_lsn(), 30U);
+    EXPECT_EQ(fs::exists(directory), replaced);
+  }
+}
+
+TEST(PushLog, InMemoryARecordInATruncatedSegmentIsAnError) {
+  const ScratchDirectory scratch;
+  PushLog log(scratch / "log", {.segment_bytes = 100'000, .in_memory = true});
+  AppendUpTo(log, 30);
+  fs::resize_file(Segments(scratch / "log").at(0), 0);
+  for (int time = 0; time < 2; time++) EXPECT_THROW(AppendUpTo(log, 31), Error);
+  EXPECT_EQ(log.last_lsn(), 30U);
 }
 
 TEST_P(PushLogOnDiskAndInMemory, ReusesTruncatedSegments) {

@@ -2,12 +2,16 @@
 #include "store/rows/page_db.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "graphd/error.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::store {
@@ -62,6 +66,49 @@ TEST(PageDb, CanBeOpenedOnlyOnce) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kExists) << error.what();
   }
+}
+
+// Waits until the database waits itself.
+void WaitForTrouble(const PageDb& db) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (db.trouble().empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    ::usleep(1000);
+  }
+  EXPECT_NE(db.trouble().find("Too many open files"), std::string::npos) << db.trouble();
+}
+
+TEST(PageDb, AFlushWaitsWhileThereAreNoDescriptors) {
+  const ScratchDirectory scratch;
+  const auto one = Bytes(5000, 1);
+  {
+    PageDb db(scratch / "pages");
+    const PageDb::Page page[] = {{1, 0, 5, one}};
+    db.PutPages(page);
+    std::thread flush;
+    {
+      const graphd::testing::NoDescriptors shortage;
+      flush = std::thread([&] { db.Flush(); });
+      WaitForTrouble(db);
+    }
+    flush.join();
+    EXPECT_EQ(db.trouble(), "");
+  }
+  const PageDb db(scratch / "pages", PageDb::Mode::kReadOnly);
+  auto out = Bytes(5000, 0);
+  EXPECT_EQ(db.GetPage(1, 0, out), 5U);
+  EXPECT_EQ(out, one);
+}
+
+TEST(PageDb, AFlushThatWaitsCanBeStopped) {
+  const ScratchDirectory scratch;
+  PageDb db(scratch / "pages");
+  db.PutText("a", "b");
+  const graphd::testing::NoDescriptors shortage;
+  std::thread flush([&] { EXPECT_THROW(db.Flush(), Error); });
+  WaitForTrouble(db);
+  db.StopWaiting();
+  flush.join();
 }
 
 TEST(PageDb, DetectsChangedBytes) {
