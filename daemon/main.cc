@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 #include <cstdlib>
 #include <deque>
 #include <thread>
+#include <utility>
 
+#include "base/failure.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
@@ -29,6 +32,9 @@ namespace {
 
 constexpr uint64_t kLargePartition = uint64_t{256} << 20;  // larger than any CPU cache
 constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for the first job
+// Descriptors that no connection gets, but at most half of all: the store needs them for segments
+// of its log, RocksDB's files (512) and new tables.
+constexpr uint64_t kReservedDescriptors = 1024;
 
 std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions& options) {
   const PartConfig config = LoadPartConfig(options.part_config);
@@ -108,18 +114,27 @@ class JobWatch final : public JobRegistry::Observer {
     tensors_.OnJobJoined(job_id);
     steps_.OnJobJoined(job_id);
   }
+  // Destructors of sessions call these.
   void OnJobLeft(const std::string& job_id) override {
-    tensors_.OnJobLeft(job_id);
-    steps_.OnJobLeft(job_id);
+    LogFailure("the end of a job", [&] { tensors_.OnJobLeft(job_id); });
+    LogFailure("the end of a job", [&] { steps_.OnJobLeft(job_id); });
   }
   void TrainerLeft(const std::string& job_id, int rank) override {
-    steps_.TrainerLeft(job_id, rank);
+    LogFailure("the end of a trainer", [&] { steps_.TrainerLeft(job_id, rank); });
   }
 
  private:
   store::TensorHost& tensors_;
   StepGate& steps_;
 };
+
+// Allows this process as many descriptors as the system permits, and returns their number.
+uint64_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) ThrowErrno("can't get", "RLIMIT_NOFILE");
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
+}
 
 // Loads the partitions and builds the derived arrays that --index names.
 std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options) {
@@ -210,6 +225,13 @@ class Graphd {
                    "--max_connections");
         return;
       }
+      // Descriptors are numbered from the lowest that is free.
+      if (static_cast<uint64_t>(fd.get()) >= descriptors_ - reserved_descriptors()) {
+        LogWarning("refusing ", peer.text, ": ", descriptors_ - fd.get(), " of ", descriptors_,
+                   " descriptors are free, which are kept for the store; close connections, or ",
+                   "raise the limit (LimitNOFILE= of the service, ulimit -n)");
+        return;
+      }
       open_connections_++;
       DataThread& thread = data_threads[next_thread++ % data_threads.size()];
       connections.add(thread.Serve(std::move(fd), std::move(peer)).attach(kj::defer([this] {
@@ -265,8 +287,8 @@ class Graphd {
         loaded_parts.graph = LoadGraph(options_);
         loaded_parts.tensors = LoadTensors(options_, *loaded_parts.graph);
         (*fulfiller)->fulfill();
-      } catch (const Error& error) {
-        (*fulfiller)->reject(ToKj(error));
+      } catch (...) {
+        (*fulfiller)->reject(ToKj(CurrentError()));
       }
     });
     try {
@@ -333,6 +355,11 @@ class Graphd {
   uv_async_t stop_async_{};
   uv_timer_t watchdog_{}, first_job_{};
   uv_signal_t signals_[2]{};
+  uint64_t reserved_descriptors() const noexcept {
+    return std::min(kReservedDescriptors, descriptors_ / 2);
+  }
+
+  const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;
   size_t open_connections_ = 0;
   kj::Own<UvBridge> bridge_;

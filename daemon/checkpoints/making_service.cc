@@ -14,8 +14,9 @@ MakingService::~MakingService() {
   try {
     context_.requests->pools().saves.Run(
         1, [making = std::move(making_)](size_t, WorkerScratch&) { making->Abandon(); });
-  } catch (const Error&) {          // the daemon stops; the last owner abandons the checkpoint
-  } catch (const kj::Exception&) {  // likewise, and this thread no longer has an event loop
+  } catch (...) {
+    // The daemon stops, this thread no longer has an event loop, or there is no memory: the last
+    // owner abandons the checkpoint.
   }
 }
 

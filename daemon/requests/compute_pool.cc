@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/strings.h"
 #include "wire/connection.h"
 
@@ -32,7 +33,17 @@ struct ComputePool::Request {
 };
 
 ComputePool::ComputePool(size_t num_threads, size_t max_queued) : max_queued_(max_queued) {
-  for (size_t i = 0; i < num_threads; i++) threads_.emplace_back([this] { Work(); });
+  try {
+    for (size_t i = 0; i < num_threads; i++) {
+      threads_.emplace_back([this] {
+        while (!LogFailure("a thread of a pool", [this] { Work(); })) {
+        }
+      });
+    }
+  } catch (...) {
+    Stop();
+    throw;
+  }
 }
 
 ComputePool::~ComputePool() { Stop(); }
@@ -68,20 +79,22 @@ void ComputePool::Work() {
       const MutexLock lock(mutex_);
       while (!stopping_ && queue_.empty()) wake_.Wait(mutex_);
       if (stopping_) return;
+      slice = queue_.front()->next;
+      // Requests take turns. Nothing has changed if there is no memory to queue this one again.
+      if (slice + 1 < queue_.front()->num_slices) queue_.push_back(queue_.front());
       request = std::move(queue_.front());
       queue_.pop_front();
-      slice = request->next++;
-      if (request->next < request->num_slices) queue_.push_back(request);  // in turns
+      request->next++;
     }
     kj::Maybe<kj::Exception> failure;
     try {
       request->run(slice, scratch);
-    } catch (const Error& error) {
-      failure = ToKj(error);
-    } catch (const std::exception& error) {
-      failure = ToKj(Error(ErrorCode::kInternal, error.what()));
+    } catch (const kj::Exception& exception) {
+      failure = kj::cp(exception);
+    } catch (...) {
+      failure = ToKj(CurrentError());
     }
-    request->Finish(1, kj::mv(failure));
+    LogFailure("the answer of a pool", [&] { request->Finish(1, kj::mv(failure)); });
   }
 }
 

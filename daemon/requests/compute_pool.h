@@ -34,8 +34,9 @@ class ComputePool {
   ComputePool& operator=(const ComputePool&) = delete;
 
   // Calls run(0) .. run(num_slices-1) on the pool's threads. The promise, on the calling thread's
-  // event loop, is fulfilled when the last call has returned, or fails with the first Error thrown.
-  // `run` must own all it touches: the promise may be dropped while slices still run.
+  // event loop, is fulfilled when the last call has returned, or fails with the first exception
+  // that a call has thrown. `run` must own all it touches: the promise may be dropped while slices
+  // still run.
   kj::Promise<void> Run(size_t num_slices, Slice run);
 
   // Lets running slices end, fails waiting requests with Error(kUnavailable), joins the threads.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/loop_thread.h"
 
-#include <future>
+#include <exception>
 #include <utility>
+
+#include "base/failure.h"
 
 namespace graphd {
 
@@ -10,17 +12,36 @@ LoopThread::LoopThread(std::function<void()> last) {
   std::promise<void> ready;
   auto is_ready = ready.get_future();
   thread_ = std::thread([this, &ready, last = std::move(last)] {
-    auto io = kj::setupAsyncIo();
-    provider_ = io.lowLevelProvider.get();
-    timer_ = &io.provider->getTimer();
-    executor_ = kj::getCurrentThreadExecutor().addRef();
-    auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
-    stop_ = kj::mv(stop.fulfiller);
-    ready.set_value();
-    stop.promise.wait(io.waitScope);
-    if (last) last();
+    bool is_running = false;
+    LogFailure("event loop", [&] {
+      try {
+        Run(ready, is_running, last);
+      } catch (...) {
+        if (is_running) throw;
+        ready.set_exception(std::make_exception_ptr(CurrentError()));
+      }
+    });
   });
-  is_ready.wait();
+  try {
+    is_ready.get();
+  } catch (...) {
+    thread_.join();
+    throw;
+  }
+}
+
+void LoopThread::Run(std::promise<void>& ready, bool& is_running,
+                     const std::function<void()>& last) {
+  auto io = kj::setupAsyncIo();
+  provider_ = io.lowLevelProvider.get();
+  timer_ = &io.provider->getTimer();
+  executor_ = kj::getCurrentThreadExecutor().addRef();
+  auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
+  stop_ = kj::mv(stop.fulfiller);
+  is_running = true;  // `ready` may be gone when it has its value
+  ready.set_value();
+  stop.promise.wait(io.waitScope);
+  if (last) last();
 }
 
 LoopThread::~LoopThread() {

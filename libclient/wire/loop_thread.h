@@ -3,6 +3,7 @@
 #include <kj/async-io.h>
 
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "base/mutex.h"
@@ -13,6 +14,7 @@ namespace graphd {
 // must be destroyed before it ends: the destructor runs `last` on the loop for that purpose.
 class LoopThread {
  public:
+  // Throws Error if the loop can't be made: kOverloaded if descriptors have run out.
   explicit LoopThread(std::function<void()> last = nullptr);
   ~LoopThread();
   LoopThread(const LoopThread&) = delete;
@@ -37,6 +39,7 @@ class LoopThread {
   kj::Timer& timer() { return *timer_; }
 
  private:
+  void Run(std::promise<void>& ready, bool& is_running, const std::function<void()>& last);
   void Publish() { const MutexLock lock(handoff_); }
 
   Mutex handoff_;  // guards no data: locking it orders memory for race detectors

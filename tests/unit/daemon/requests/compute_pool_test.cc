@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <future>
+#include <new>
+#include <stdexcept>
 
 #include "wire/connection.h"
 
@@ -43,6 +45,23 @@ TEST_F(ComputePoolTest, AnErrorOfASliceFailsTheRequest) {
                               if (slice == 5) throw Error(ErrorCode::kNotFound, "five");
                             })),
             ErrorCode::kNotFound);
+}
+
+TEST_F(ComputePoolTest, WhateverASliceThrowsFailsItsRequestAlone) {
+  ComputePool pool(1, 100);
+  EXPECT_EQ(CodeOf(pool.Run(1, [](size_t, WorkerScratch&) { throw std::bad_alloc(); })),
+            ErrorCode::kOverloaded);
+  EXPECT_EQ(CodeOf(pool.Run(1, [](size_t, WorkerScratch&) { throw std::logic_error("bug"); })),
+            ErrorCode::kInternal);
+  EXPECT_EQ(CodeOf(pool.Run(1, [](size_t, WorkerScratch&) { throw 7; })), ErrorCode::kInternal);
+  EXPECT_EQ(CodeOf(pool.Run(1,
+                            [](size_t, WorkerScratch&) {
+                              kj::throwFatalException(ToKj(Error(ErrorCode::kDenied, "no")));
+                            })),
+            ErrorCode::kDenied);
+  bool ran = false;
+  pool.Run(1, [&](size_t, WorkerScratch&) { ran = true; }).wait(io_->waitScope);
+  EXPECT_TRUE(ran);
 }
 
 TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {
