@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +59,11 @@ GraphdProcess::GraphdProcess(std::vector<std::string> arguments, std::string log
   pid_ = ::fork();
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (const char* few = std::getenv("GRAPHD_TEST_DESCRIPTORS")) {
+      const auto number = static_cast<rlim_t>(std::atoi(few));
+      const rlimit limit{number, number};
+      ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
     ::dup2(log.get(), STDERR_FILENO);
     ::dup2(log.get(), STDOUT_FILENO);
     ::execv(argv[0], argv.data());

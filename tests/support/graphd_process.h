@@ -10,7 +10,8 @@ namespace graphd::testing {
 // A graphd child process, which the destructor kills if it is still running.
 class GraphdProcess {
  public:
-  // Starts `graphd <arguments>` and appends its log to `log_path`.
+  // Starts `graphd <arguments>` and appends its log to `log_path`. The environment variable
+  // GRAPHD_TEST_DESCRIPTORS bounds its descriptors.
   GraphdProcess(std::vector<std::string> arguments, std::string log_path);
   ~GraphdProcess();
   GraphdProcess(GraphdProcess&& o) noexcept;
