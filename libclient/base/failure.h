@@ -2,7 +2,7 @@
 #pragma once
 #include "graphd/error.h"
 
-// How threads, destructors and callbacks, out of which no exception may come, deal with exceptions.
+// Functions for threads, destructors and callbacks, out of which no exception may come.
 
 namespace graphd {
 

@@ -29,7 +29,7 @@ constexpr uintptr_t kPage = 4096;
 struct Guards {
   Mutex mutex;
   bool installed GRAPHD_GUARDED_BY(mutex) = false;
-  size_t next GRAPHD_GUARDED_BY(mutex) = 0;  // where the search for a free slot begins
+  size_t next GRAPHD_GUARDED_BY(mutex) = 0;  // the search for a free slot begins here
   std::atomic<size_t> used = 0;              // no slot from here on was ever taken
   // Held by the handler only, which faults nowhere itself.
   std::atomic_flag replacing = ATOMIC_FLAG_INIT;

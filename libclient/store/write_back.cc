@@ -15,7 +15,7 @@ namespace {
 
 // Default intervals between cycles.
 constexpr double kSeconds = 30, kSecondsWithPersistentArena = 300;
-constexpr auto kCheckInterval = std::chrono::seconds(1);  // of looking after a PersistentArena
+constexpr auto kCheckInterval = std::chrono::seconds(1);  // checks of a PersistentArena
 // After a cycle that failed, which a passing shortage of space or descriptors may have caused.
 constexpr std::chrono::steady_clock::duration kRetryInterval = std::chrono::seconds(10);
 constexpr uint64_t kBatchBytes = uint64_t{4} << 20;  // bytes of pages that are written together
@@ -178,7 +178,7 @@ void WriteBack::RunLoop() {
     const bool due = StartsEarly() || SteadyClock::now() >= next;
     lock.Unlock();
     if (arena_ != nullptr) CheckMemory();
-    // What is only in memory is at risk then.
+    // Rows that are only in memory are at risk then.
     const bool rescues = arena_ != nullptr && !rescued_ && pipeline_->failed();
     if (due || rescues) {
       const bool done = RunCycleInBackground();

@@ -43,7 +43,7 @@ class Arena {
   struct States {
     UniqueFd fd;  // the file, if there is one
     HugeArray<float> floats;
-    MappingGuard guard = {};  // of `floats` in the file
+    MappingGuard guard = {};  // guards `floats` in the file
   };
 
   // Only maps address space; Reserve allocates the memory of each page. `name` is shown in
@@ -132,9 +132,9 @@ class Arena {
   // collapsed yet; returns false if there is none. AdoptStates must not run meanwhile.
   bool CollapseOnePage();
 
-  // What happens if somebody truncates the files while they are used (MappingGuard): rows that were
-  // lost are no longer in memory (DropDamaged), the table must not be changed any more, nor written
-  // to the disk, and the files are left as they are, so that the next process sees the damage.
+  // Somebody may truncate the files while they are used (MappingGuard). Rows that were lost are
+  // then made absent by DropDamaged. The table must not be changed any more, nor written to the
+  // disk, and the files are left as they are, so that the next process sees the damage.
   //
   // Returns whether rows, states or sequence numbers may be lost. The caller prevents AdoptStates.
   bool damaged() const noexcept { return rows_damaged() || states_.guard.damaged(); }

@@ -151,7 +151,7 @@ TEST_F(Faults, TruncatedMemoryIsReportedAndItsRowsAreNeitherServedNorStored) {
   EXPECT_THAT(Failure([&] { AddOne(tensor); }), HasSubstr(rows));
   EXPECT_THAT(Failure([&] { AddOne(tensor); }), HasSubstr(rows));
   EXPECT_THAT(Status().trouble, HasSubstr(rows));
-  ExpectAll(Make(Connect("reader")), 0);  // as of the last write-back, of which there was none
+  ExpectAll(Make(Connect("reader")), 0);  // nothing was written back yet
   StopAndStartAgain();
   EXPECT_THAT(Failure([&] { AddOne(tensor); }), AllOf(HasSubstr("corrupt: "), HasSubstr("sums")));
 }

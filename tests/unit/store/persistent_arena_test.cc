@@ -476,7 +476,7 @@ TEST_F(PersistentArenaTest, FilesThatWereTruncatedAfterTheEndAreNotTrusted) {
   }
 }
 
-// What another user could have made, or another server, is refused, and left as it is.
+// Memory that another user or another server could have made is refused, and left as it is.
 TEST_F(PersistentArenaTest, ForeignMemoryIsRefused) {
   PushAndKill(20);
   const std::string directory = DirectoryLeft(), owner = directory + "/owner";
