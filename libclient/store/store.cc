@@ -133,15 +133,18 @@ void Store::Submit(const std::shared_ptr<Table>& table, Push push, Pipeline::Don
 }
 
 void Store::Apply(const std::shared_ptr<Table>& table, const Push& push) {
-  std::promise<void> done;
+  // The error passes to this thread by value: ThreadSanitizer does not see that the library counts
+  // the users of an exception that two threads share.
+  struct Failure {
+    ErrorCode code;
+    std::string message;
+  };
+  std::promise<std::optional<Failure>> done;
   Submit(table, push, [&](const Error* error) {
-    if (error == nullptr) {
-      done.set_value();
-    } else {
-      done.set_exception(std::make_exception_ptr(*error));
-    }
+    done.set_value(error == nullptr ? std::nullopt
+                                    : std::optional(Failure{error->code(), error->what()}));
   });
-  done.get_future().get();
+  if (const auto failure = done.get_future().get()) Throw(failure->code, failure->message);
 }
 
 void Store::PrepareCheckpoint() {

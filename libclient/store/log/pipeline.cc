@@ -343,7 +343,8 @@ void Pipeline::SetFailure(const Error& why) noexcept {
   if (failure_) return;
   failure_ = why;
   lost_ = why;
-  LogFailure("pushes", [&]() GRAPHD_REQUIRES(mutex_) {
+  LogFailure("pushes", [&] {
+    mutex_.AssumeHeld();
     lost_ = Error(ErrorCode::kIo, StrCat("a push was not logged and may be lost: ", why.what()));
     LogError("nothing can be written any more: ", why.what());
   });
