@@ -30,7 +30,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStopJobs, "stop_jobs"},
                                           {HostAction::kStopServer, "stop_server"}})
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
-                   is_master, host_timeout, stop_job, force)
+                   is_master, host_timeout, server_grace, stop_job, force)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {

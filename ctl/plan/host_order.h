@@ -67,6 +67,7 @@ struct HostOrder {
   int trainers_on_machine = 0;
   bool is_master = false;   // the host's first trainer is rank 0
   double host_timeout = 0;  // seconds of silence until the job ends; 0: only at end of file
+  double server_grace = 0;  // seconds to wait for a daemon that has ended to return
   // Only for kStopJobs and kStopServer.
   std::string stop_job;  // empty: every job
   bool force = false;

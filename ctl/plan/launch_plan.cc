@@ -109,6 +109,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
     host.order.trainers_on_machine =
         on_machine[MachineOf(host.order.server.address, host.is_local)];
     host.order.host_timeout = host.is_local ? 0 : options.host_timeout;
+    host.order.server_grace = options.server_grace;
     host.order.job = {job_id,
                       secret,
                       options.workspace,

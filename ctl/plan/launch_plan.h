@@ -24,6 +24,7 @@ struct LaunchOptions {
   int num_omp_threads = 0;
   int master_port = 0;  // 0: a free port, chosen on the master's host
   double host_timeout = 20;
+  double server_grace = 30;
   std::vector<std::string> extra_envs;
   UserCommand command;
 };

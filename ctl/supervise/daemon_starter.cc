@@ -139,8 +139,9 @@ std::string OwnDirectory() {
 
 }  // namespace
 
-DaemonStarter::DaemonStarter(ServerSpec spec, const JobMember* member, bool ends_with_jobs)
-    : spec_(std::move(spec)), ends_with_jobs_(ends_with_jobs) {
+DaemonStarter::DaemonStarter(ServerSpec spec, const JobMember* member, bool ends_with_jobs,
+                             IfMissing if_missing)
+    : spec_(std::move(spec)), ends_with_jobs_(ends_with_jobs), if_missing_(if_missing) {
   CheckServerName(spec_.server_name);
   if (member) member_ = std::make_unique<JobMember>(*member);
   if (spec_.graphd.empty()) spec_.graphd = OwnDirectory() + "/graphd";
@@ -172,7 +173,9 @@ bool DaemonStarter::Poll() {
     const auto pause = std::chrono::duration_cast<Clock::duration>((now - begin_) / 8);
     next_attempt_ = now + (attach == Attach::kBusy ? pause : Clock::duration::zero());
   }
-  if (attach == Attach::kNobody && pid_ == 0 && TryLock()) {
+  is_listening_ = attach != Attach::kNobody;
+  const bool may_start = if_missing_ == IfMissing::kStart && pid_ == 0;
+  if (attach == Attach::kNobody && may_start && TryLock()) {
     attach = TryAttach();  // the lock's last owner may have started it
     if (attach == Attach::kNobody) Start();
   }

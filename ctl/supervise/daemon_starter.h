@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,12 @@ namespace graphd::ctl {
 
 class DaemonStarter {
  public:
+  // Whether to start a daemon that is not running.
+  enum class IfMissing { kStart, kWait };
   // `member`: the job to join when the daemon is ready; nullptr to join none. `ends_with_jobs`: a
   // daemon that this object starts ends with its last job.
-  DaemonStarter(ServerSpec spec, const JobMember* member, bool ends_with_jobs);
+  DaemonStarter(ServerSpec spec, const JobMember* member, bool ends_with_jobs,
+                IfMissing if_missing = IfMissing::kStart);
 
   // Returns true once the daemon is ready (and the job is joined). Throws Error with the end of the
   // daemon's log if the daemon ended instead, Error(kExists) if the running server has another
@@ -41,6 +45,12 @@ class DaemonStarter {
   // Records that the process has ended; `wait_status` is that of waitpid.
   void OnExit(int wait_status);
 
+  // Returns the wait status of a daemon that this object started and that has ended.
+  std::optional<int> exit_status() const {
+    return exited_ ? std::optional(exit_status_) : std::nullopt;
+  }
+  // Returns whether a daemon listened at the last attempt to attach, loaded or not.
+  bool is_listening() const { return is_listening_; }
   pid_t started_pid() const { return pid_; }        // 0: attached to a running daemon
   pid_t daemon_pid() const { return daemon_pid_; }  // set when ready; 0 if unknown
   double seconds() const { return SecondsSince(begin_); }
@@ -66,6 +76,7 @@ class DaemonStarter {
   ServerSpec spec_;
   std::unique_ptr<JobMember> member_;
   bool ends_with_jobs_;
+  IfMissing if_missing_;
   Clock::time_point begin_ = Clock::now();
   std::string directory_, socket_path_, log_path_;
   UniqueFd log_lock_;
@@ -75,7 +86,7 @@ class DaemonStarter {
   uint64_t log_begin_ = 0;  // the size of the log before we started the daemon
   pid_t pid_ = 0, daemon_pid_ = 0;
   int exit_status_ = 0;
-  bool exited_ = false;
+  bool exited_ = false, is_listening_ = false;
   std::unique_ptr<ControlClient> client_;
 };
 

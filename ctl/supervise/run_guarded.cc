@@ -32,9 +32,12 @@ class SharedState : public GuardState {
   }
   ~SharedState() override { ::munmap(daemon_, sizeof *daemon_); }
   void set_daemon(pid_t pid) override { daemon_->store(pid); }
+  // When the guard ends, the kernel gives its child another parent before it sends the signal.
+  bool guard_lives() const override { return ::getppid() == guard_; }
   pid_t daemon() const { return daemon_->load(); }
 
  private:
+  const pid_t guard_ = ::getpid();
   std::atomic<pid_t>* daemon_;
 };
 

@@ -20,6 +20,8 @@ class GuardState {
   virtual ~GuardState() = default;
   // Sets the daemon that the supervisor started, which outlives it. 0: no daemon.
   virtual void set_daemon(pid_t pid) = 0;
+  // Returns whether the guard process still lives.
+  virtual bool guard_lives() const = 0;
 };
 
 // Returns the exit code of the process. Must be called before any thread is started.

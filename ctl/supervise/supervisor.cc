@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <utility>
 
 #include "base/strings.h"
 #include "ctl/supervise/free_port.h"
@@ -21,6 +23,10 @@ constexpr uint64_t kDaemonPollMilliseconds = 5;
 // Time for a daemon that ends with its last job; shorter than the time that the launcher waits for
 // its hosts.
 constexpr int kDaemonEndMs = 8000;
+constexpr double kFirstNotice = 3;  // seconds of waiting for the daemon
+// A daemon that fails this often within this time is not started again.
+constexpr size_t kMostRestarts = 10;
+constexpr double kRestartSeconds = 300;
 
 template <class Handle>
 void CloseHandle(Handle& handle) {
@@ -39,7 +45,10 @@ bool IsFileWith(const std::string& path, const std::string& text) {
 }  // namespace
 
 Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardState& guard)
-    : order_(std::move(order)), guard_(guard), input_text_(std::move(unread_input)) {
+    : order_(std::move(order)),
+      guard_(guard),
+      input_text_(std::move(unread_input)),
+      next_notice_(kFirstNotice) {
   uv_loop_init(&loop_);
   output_ = std::make_unique<OutputQueue>(
       &loop_, STDOUT_FILENO, [this](bool room) { trainers_->Pause(!room); },
@@ -68,7 +77,7 @@ Supervisor::~Supervisor() {
   for (uv_signal_t& handle : signals_) CloseHandle(handle);
   for (uv_timer_t* timer : {&daemon_timer_, &silence_timer_}) CloseHandle(*timer);
   CloseHandle(input_);
-  CloseHandle(daemon_exit_);
+  StopWatchingDaemon();
   trainers_->Close();
   output_->Close();
   uv_run(&loop_, UV_RUN_DEFAULT);
@@ -78,7 +87,8 @@ Supervisor::~Supervisor() {
 int Supervisor::Run() {
   try {
     WatchInput();
-    StartDaemon();
+    CheckWorkspace();
+    StartDaemon(DaemonStarter::IfMissing::kStart);
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
@@ -120,6 +130,12 @@ void Supervisor::WatchSignals() {
         [](uv_signal_t* handle, int number) {
           auto* self = static_cast<Supervisor*>(handle->data);
           if (number == SIGCHLD) return self->ReapChildren();
+          if (number == SIGTERM && !self->guard_.guard_lives() && !self->ending_) {
+            self->Fail(ErrorCode::kUnavailable,
+                       "its graphd-guard, the process that watches the supervisor, was killed; "
+                       "ended the job");
+            return self->End(/*input_over=*/true);
+          }
           if (!self->ending_) self->Send({{"t", "stopped"}, {"signal", number}});
           self->exit_code_ = 128 + number;
           self->End(/*input_over=*/true);
@@ -201,19 +217,23 @@ void Supervisor::ReapChildren() {
 
 // --- The daemon
 
-void Supervisor::StartDaemon() {
+void Supervisor::CheckWorkspace() const {
   struct stat info {};
   if (::stat(order_.job.workspace.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     Throw(ErrorCode::kNotFound, "workspace ", order_.job.workspace,
           " is not a directory on this host; create it there, or give the right --workspace");
   }
+}
+
+void Supervisor::StartDaemon(DaemonStarter::IfMissing if_missing) {
   const JobMember member{order_.job.job_id,
                          JobRole::kLauncher,
                          0,
                          order_.job.world_size,
                          DisplayCommand(order_.job.command),
                          order_.job.secret};
-  starter_ = std::make_unique<DaemonStarter>(order_.server, &member, !order_.server.keep_alive);
+  starter_ = std::make_unique<DaemonStarter>(order_.server, &member, !order_.server.keep_alive,
+                                             if_missing);
   uv_timer_start(
       &daemon_timer_,
       [](uv_timer_t* timer) { static_cast<Supervisor*>(timer->data)->PollDaemon(); }, 0,
@@ -231,6 +251,13 @@ void Supervisor::PollDaemon() {
                             starter_->log_path())}});
     }
     if (ready) return OnReady();
+    const double grace = order_.server_grace;
+    if (ready_ && !starter_->is_listening() && starter_->started_pid() == 0 &&
+        SecondsSince(lost_since_) > grace) {
+      Throw(ErrorCode::kUnavailable, "the server '", order_.server.server_name,
+            "' has ended while the job was running, and has not returned within ", grace,
+            " s (--server_grace)", starter_->LogTail());
+    }
     if (starter_->seconds() < next_notice_) return;
     Send({{"t", "notice"},
           {"text", StrCat("waiting for server '", order_.server.server_name, "' for ",
@@ -238,6 +265,8 @@ void Supervisor::PollDaemon() {
                           starter_->started_pid() ? "is loading" : "does not answer yet")}});
     next_notice_ *= 2;
   } catch (const Error& error) {
+    const std::optional<int> status = starter_->exit_status();
+    if (ready_ && status && WIFSIGNALED(*status)) return OnDaemonEnd();  // while it was loading
     Fail(error.code(), error.what());
   }
 }
@@ -245,8 +274,15 @@ void Supervisor::PollDaemon() {
 void Supervisor::OnReady() {
   uv_timer_stop(&daemon_timer_);
   client_ = starter_->TakeClient();
-  ready_ = true;
   WatchDaemonProcess(starter_->daemon_pid());
+  if (ready_) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3f s", SecondsSince(lost_since_));
+    return Send({{"t", "notice"},
+                 {"text", StrCat("attached again to server '", order_.server.server_name,
+                                 "' after ", seconds)}});
+  }
+  ready_ = true;
   int port = 0;
   if (order_.is_master) {
     auto [holder, number] = HoldFreePort(order_.job.master_addr);
@@ -265,23 +301,71 @@ void Supervisor::WatchDaemonProcess(pid_t pid) {
   daemon_pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   // A server in another PID namespace can't be watched; its trainers notice its end.
   if (!daemon_pidfd_) return;
-  if (uv_poll_init(&loop_, &daemon_exit_, daemon_pidfd_.get()) != 0) return;
-  daemon_exit_.data = this;
-  uv_poll_start(&daemon_exit_, UV_READABLE, [](uv_poll_t* poll, int, int) {
-    auto* self = static_cast<Supervisor*>(poll->data);
-    uv_poll_stop(poll);
-    if (self->ending_) return;
-    self->Fail(ErrorCode::kUnavailable,
-               StrCat("the server '", self->order_.server.server_name,
-                      "' has ended while the job was running", self->starter_->LogTail()));
+  daemon_exit_ = new uv_poll_t{};
+  if (uv_poll_init(&loop_, daemon_exit_, daemon_pidfd_.get()) != 0) {
+    delete std::exchange(daemon_exit_, nullptr);
+    return;
+  }
+  daemon_exit_->data = this;
+  uv_poll_start(daemon_exit_, UV_READABLE, [](uv_poll_t* poll, int, int) {
+    static_cast<Supervisor*>(poll->data)->OnDaemonEnd();
   });
+}
+
+void Supervisor::StopWatchingDaemon() {
+  if (!daemon_exit_) return;
+  uv_close(reinterpret_cast<uv_handle_t*>(std::exchange(daemon_exit_, nullptr)),
+           [](uv_handle_t* handle) { delete reinterpret_cast<uv_poll_t*>(handle); });
+}
+
+// Waits for the daemon's return, or starts it again.
+void Supervisor::OnDaemonEnd() {
+  ReapChildren();  // SIGCHLD may not have been handled yet
+  StopWatchingDaemon();
+  if (ending_) return;
+  if (client_) lost_since_ = Clock::now();
+  client_.reset();
+  const std::optional<int> status = starter_->exit_status();
+  std::string text = StrCat("the server '", order_.server.server_name, "' ");
+  if (status && WIFSIGNALED(*status)) {
+    text += StrCat("was killed by signal ", WTERMSIG(*status));
+  } else if (status) {
+    text += StrCat("has ended with code ", WEXITSTATUS(*status));
+  } else {
+    text += "has ended";
+  }
+  text += " while the job was running";
+  if (order_.server_grace <= 0) {
+    return Fail(ErrorCode::kUnavailable, StrCat(text, starter_->LogTail()));
+  }
+  const bool failed = status && !(WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+  if (failed && !MayRestartDaemon()) {
+    return Fail(ErrorCode::kUnavailable, StrCat(text, ", ", kMostRestarts, " times within ",
+                                                kRestartSeconds, " s", starter_->LogTail()));
+  }
+  text += failed ? "; starting it again"
+                 : StrCat("; waiting up to ", order_.server_grace,
+                          " s for its return (--server_grace)");
+  Send({{"t", "notice"}, {"text", text}});
+  next_notice_ = kFirstNotice;
+  StartDaemon(failed ? DaemonStarter::IfMissing::kStart : DaemonStarter::IfMissing::kWait);
+}
+
+// Counts a restart. Returns false if there were too many.
+bool Supervisor::MayRestartDaemon() {
+  while (!restarts_.empty() && SecondsSince(restarts_.front()) > kRestartSeconds) {
+    restarts_.pop_front();
+  }
+  if (restarts_.size() >= kMostRestarts) return false;
+  restarts_.push_back(Clock::now());
+  return true;
 }
 
 // Leaves the job and waits for the end of a daemon that ends with it, so that no process remains
 // when `graphctl launch` returns.
 void Supervisor::LeaveDaemon() {
   if (!starter_) return;
-  if (!ready_) {
+  if (!client_) {
     if (!order_.server.keep_alive) starter_->Abandon();
     return;
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <uv.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,8 +16,14 @@
 
 // Runs one host's part of a job: finds or starts the daemon, joins the job and starts the trainers
 // when the launcher sends "go". Ends all trainers when one fails, when the launcher's end of
-// standard input closes or falls silent, on a signal, or when the daemon dies. Stays a member of
-// the job until the launcher ends it, so that a host without trainers serves until the job's end.
+// standard input closes or falls silent, or on a signal. Stays a member of the job until the
+// launcher ends it, so that a host without trainers serves until the job's end.
+//
+// When the daemon ends, the trainers wait for it and attach again by themselves; the supervisor
+// does the same, and ends the job if no daemon returns within the grace period. It starts the
+// daemon again only if it is its child and has failed: nobody else would. A daemon of systemd or of
+// a user is started by them, with settings that this process does not know, and one that has ended
+// with code 0 was stopped on purpose.
 //
 // Uses one thread and one libuv loop. libuv does not watch children: as a subreaper, this process
 // has children that it did not start.
@@ -44,10 +51,14 @@ class Supervisor {
   void OnLine(const std::string& line);
   void ReapChildren();
   // Daemon
-  void StartDaemon();
+  void CheckWorkspace() const;
+  void StartDaemon(DaemonStarter::IfMissing if_missing);
   void PollDaemon();
   void OnReady();
   void WatchDaemonProcess(pid_t pid);
+  void StopWatchingDaemon();
+  void OnDaemonEnd();
+  bool MayRestartDaemon();
   void LeaveDaemon();
   // Trainers
   void StartTrainers(int master_port);
@@ -61,15 +72,17 @@ class Supervisor {
   std::unique_ptr<OutputQueue> output_;
   std::unique_ptr<TrainerGroup> trainers_;
   uv_poll_t input_{};
-  uv_poll_t daemon_exit_{};
+  uv_poll_t* daemon_exit_ = nullptr;  // deletes itself when it is closed
   UniqueFd daemon_pidfd_, ip_config_memory_, port_holder_;
   uv_timer_t daemon_timer_{}, silence_timer_{};
   uv_signal_t signals_[4]{};
   std::string input_text_;
   std::unique_ptr<DaemonStarter> starter_;
-  std::unique_ptr<ControlClient> client_;
+  std::unique_ptr<ControlClient> client_;  // null: not attached
+  Clock::time_point lost_since_{};         // when the daemon ended that is missing now
+  std::deque<Clock::time_point> restarts_;
   uint64_t last_heard_ = 0;
-  double next_notice_ = 3;  // seconds of waiting for the daemon until the next notice
+  double next_notice_;  // seconds of waiting for the daemon until the next notice
   bool ready_ = false, started_ = false, all_ended_ = false, input_over_ = false;
   bool ending_ = false;  // for any reason: the job's end, a failure, a signal
   int exit_code_ = 0;

@@ -99,6 +99,10 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
       ->check(CLI::Range(1, 65535));
   verb->add_flag(Flags("keep_alive"), arguments->hosts.server.keep_alive,
                  "Keep servers that this command starts running after the job");
+  verb->add_option(Flags("server_grace"), launch.server_grace,
+                   "Seconds that a server which ends during the job may take to return; 0: none")
+      ->default_val(30)
+      ->check(CLI::Range(0.0, 86400.0));
   verb->add_option(Flags("graph_format"), arguments->graph_format,
                    "Ignored; accepted for compatibility with DGL");
   verb->add_flag(Flags("dry_run"), arguments->dry_run, "Show the plan and do nothing");

@@ -57,11 +57,11 @@ _graphctl() {
         *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
         *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | *::--runtime_dir | \
         *::--script-folder | *::--script_folder | *::--seed | *::--separator | \
-        *::--server-name | *::--server_name | *::--split | *::--src-col | *::--src_col | \
-        *::--ssh-config | *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
-        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
-        *::--start_timeout | *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | \
-        *::--workspace)
+        *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
+        *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
+        *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
+        *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
+        *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | *::--workspace)
         skip=yes ;;
     esac
   done
@@ -97,10 +97,10 @@ _graphctl() {
         --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
         --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
         --num_parts | --num_samplers | --num_servers | --num_trainers | \
-        --num_trainers_per_machine | --part | --seed | --server-name | --server_name | --split | \
-        --src-col | --src_col | --ssh-port | --ssh-username | --ssh_port | --ssh_username | \
-        --stall-timeout | --stall_timeout | --start-timeout | --start_timeout | --tensors | \
-        --timeout)
+        --num_trainers_per_machine | --part | --seed | --server-grace | --server-name | \
+        --server_grace | --server_name | --split | --src-col | --src_col | --ssh-port | \
+        --ssh-username | --ssh_port | --ssh_username | --stall-timeout | --stall_timeout | \
+        --start-timeout | --start_timeout | --tensors | --timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -118,39 +118,41 @@ _graphctl() {
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
         --graphd --insecure --start_timeout --num_trainers --num_samplers --num_omp_threads
-        --extra_envs --master_port --keep_alive --graph_format --dry_run --json'
+        --extra_envs --master_port --keep_alive --server_grace --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
-        --num-omp-threads --extra-envs --master-port --keep-alive --graph-format --dry-run'
+        --num-omp-threads --extra-envs --master-port --keep-alive --server-grace --graph-format
+        --dry-run'
       ;;
     'checkpoint')
       verbs='create list show restore delete export'
       options='-h --help'
       ;;
     'checkpoint create')
-      options='-h --help --server_name --ip_config --timeout --json --tensors --file'
-      aliases='--server-name --ip-config'
+      options='-h --help --server_name --ip_config --runtime_dir --timeout --json --tensors --file'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint list')
-      options='-h --help --server_name --ip_config --timeout --json'
-      aliases='--server-name --ip-config'
+      options='-h --help --server_name --ip_config --runtime_dir --timeout --json'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint show')
-      options='-h --help --server_name --ip_config --timeout --json'
-      aliases='--server-name --ip-config'
+      options='-h --help --server_name --ip_config --runtime_dir --timeout --json'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint restore')
-      options='-h --help --server_name --ip_config --timeout --json --tensors'
-      aliases='--server-name --ip-config'
+      options='-h --help --server_name --ip_config --runtime_dir --timeout --json --tensors'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint delete')
-      options='-h --help --server_name --ip_config --timeout --json'
-      aliases='--server-name --ip-config'
+      options='-h --help --server_name --ip_config --runtime_dir --timeout --json'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint export')
-      options='-h --help --server_name --ip_config --timeout --json --tensors --output'
-      aliases='--server-name --ip-config'
+      options='-h --help --server_name --ip_config --runtime_dir --timeout --json --tensors
+        --output'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'convert')
       options='-h --help --part_config --output --force --json'

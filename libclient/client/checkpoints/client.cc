@@ -43,7 +43,8 @@ CheckpointClient::CheckpointClient(const Options& options, Empty) : options_(opt
 
 // Because this constructor delegates, the destructor destroys the peers on the thread even if it
 // throws.
-CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(options, Empty()) {
+CheckpointClient::CheckpointClient(const Options& options, const std::string& runtime_dir)
+    : CheckpointClient(options, Empty()) {
   if (options_.server_name.empty() || options_.ip_config.empty()) {
     Throw(ErrorCode::kInvalid,
           "checkpoints are stored by servers; give a server name and an ip_config");
@@ -54,7 +55,9 @@ CheckpointClient::CheckpointClient(const Options& options) : CheckpointClient(op
   for (const DaemonAddress& address : DaemonsOf(ReadIpConfig(options_.ip_config))) {
     const bool local = options_.transport == Transport::kUnix ||
                        (options_.transport == Transport::kAuto && IsLocalAddress(address.address));
-    const std::string socket = FindSocket(options_.server_name, address.port);
+    const std::string socket = runtime_dir.empty()
+                                   ? FindSocket(options_.server_name, address.port)
+                                   : SocketPath(runtime_dir, options_.server_name, address.port);
     UniqueFd fd = local ? ConnectUnix(socket, timeout_ms)
                         : ConnectTcp(address.address, address.port, timeout_ms);
     Peer* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();

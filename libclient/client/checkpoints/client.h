@@ -20,9 +20,10 @@ namespace graphd {
 class CheckpointClient {
  public:
   // Connects to the daemons of options.ip_config, within options.timeout, as a member of
-  // options.job_id that barriers do not wait for. Throws Error(kUnavailable), and Error(kInvalid)
+  // options.job_id that barriers do not wait for. Sockets of daemons on this machine are below
+  // `runtime_dir`; empty: where FindSocket looks. Throws Error(kUnavailable), and Error(kInvalid)
   // in standalone mode.
-  explicit CheckpointClient(const Options& options);
+  explicit CheckpointClient(const Options& options, const std::string& runtime_dir = {});
   ~CheckpointClient();
   CheckpointClient(const CheckpointClient&) = delete;
   CheckpointClient& operator=(const CheckpointClient&) = delete;

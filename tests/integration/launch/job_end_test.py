@@ -168,8 +168,9 @@ class JobEnd(GraphctlTest):
         guard, _ = self.supervisors(job)[1]
         begin = time.monotonic()
         os.kill(guard, signal.SIGKILL)
-        job.communicate(timeout=20 * SLOW)
-        self.assertNotEqual(job.returncode, 0)
+        _, err = job.communicate(timeout=20 * SLOW)
+        self.assertEqual(job.returncode, 5)
+        self.assertIn("graphd-guard, the process that watches the supervisor, was killed", err)
         self.assert_gone(begin)
 
     def test_graphctl_and_all_supervisors_killed_at_once_leave_no_trainer(self):
@@ -286,7 +287,7 @@ class JobEnd(GraphctlTest):
 
     def test_the_death_of_a_server_without_trainers_ends_the_job(self):
         self.write("ip.txt", f"127.0.0.1 {self.ports[0]}\n127.0.0.1 {self.ports[1]} 0\n")
-        job = self.start_launch("echo up; exec sleep 3600", trainers=1)
+        job = self.start_launch("--server_grace", "0", "echo up; exec sleep 3600", trainers=1)
         self.up(job, 1)
         server = [pid for pid, c in self.left() if f"--listen 127.0.0.1:{self.ports[1]}" in c]
         self.assertEqual(len(server), 1)
@@ -294,7 +295,7 @@ class JobEnd(GraphctlTest):
         os.kill(server[0], signal.SIGKILL)
         _, err = job.communicate(timeout=20 * SLOW)
         self.assertEqual(job.returncode, 5, err)
-        self.assertIn("has ended while the job was running", err)
+        self.assertIn("was killed by signal 9 while the job was running", err)
         wait_until("everything to be gone", lambda: not self.left(), 10)
         self.assertLess(time.monotonic() - begin, WITHIN)
 

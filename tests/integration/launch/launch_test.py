@@ -215,14 +215,14 @@ class Servers(GraphctlTest):
         self.stop_server()
 
     def test_a_daemon_that_dies_ends_the_job_with_its_log(self):
-        job = self.start_launch("echo up; exec sleep 60", trainers=1)
+        job = self.start_launch("--server_grace", "0", "echo up; exec sleep 60", trainers=1)
         read_line(job.stdout)
         os.kill(self.daemons()[0], 9)
         begin = time.monotonic()
         _, err = job.communicate(timeout=30)
         self.assertLess(time.monotonic() - begin, 5)
         self.assertEqual(job.returncode, 5)
-        self.assertIn("has ended while the job was running", err)
+        self.assertIn("was killed by signal 9 while the job was running", err)
 
     def test_dry_run_shows_the_plan_and_does_nothing(self):
         done = self.launch("--dry_run", "--json", "--num_samplers", "2", "python3 a.py 'x y'")

@@ -82,7 +82,7 @@ class Server(GraphctlTest):
 
     def test_stop_refuses_while_a_job_is_attached_unless_forced(self):
         self.start_server()
-        job = self.start_launch("echo up; exec sleep 3600", trainers=1)
+        job = self.start_launch("--server_grace", "1", "echo up; exec sleep 3600", trainers=1)
         read_line(job.stdout)
         refused = self.graphctl("server", "stop", *HERE)
         self.assertEqual(refused.returncode, 4)
@@ -245,6 +245,22 @@ class Stop(GraphctlTest):
         self.assertEqual((nothing.returncode, nothing.stdout), (0, "server 'ring' has no job\n"))
         unknown = self.graphctl("stop", *HERE, "--job", "x")
         self.assertEqual(unknown.returncode, 3)
+        self.stop_server()
+
+    def test_checkpoint_finds_the_servers_of_a_runtime_directory(self):
+        self.start_server()
+        del self.environment["GRAPHD_RUNTIME_DIR"]
+        line = ("--server_name", "ring", "--ip_config", "ip.txt")
+        found = self.graphctl("checkpoint", "list", *line, "--runtime_dir", self.runtime)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(found.stdout, "no checkpoints\n")
+        # The option overrides the environment.
+        self.environment["GRAPHD_RUNTIME_DIR"] = self.path("empty")
+        missing = self.graphctl("checkpoint", "list", *line, "--timeout", "1")
+        self.assertEqual(missing.returncode, 5, missing.stderr)
+        found = self.graphctl("checkpoint", "list", *line, "--runtime_dir", self.runtime)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.environment["GRAPHD_RUNTIME_DIR"] = self.runtime
         self.stop_server()
 
 
