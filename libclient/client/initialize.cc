@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphd/initialize.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <random>
 
+#include "base/fork.h"
 #include "base/secret.h"
 #include "base/strings.h"
 #include "client/link/link_port.h"
@@ -25,6 +28,15 @@ std::string Env(const char* name) {
 int EnvInt(const char* name, int otherwise, int min, int max) {
   const std::string text = Env(name);
   return text.empty() ? otherwise : static_cast<int>(ParseInt(text, name, min, max));
+}
+
+// Returns whether GRAPHD_TRAINER names another process that is the trainer of this rank.
+bool IsWorker(const Options& options) {
+  const std::string mine = StrCat(":", options.rank, ":", options.job_id);
+  const std::string trainer = Env("GRAPHD_TRAINER");
+  const size_t colon = trainer.find(':');
+  return !options.job_id.empty() && colon != std::string::npos && trainer.substr(colon) == mine &&
+         trainer.substr(0, colon) != StrCat(::getpid());
 }
 
 class SessionImpl final : public Session {
@@ -138,7 +150,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   }
   CheckServerName(options.server_name);
   const std::vector<HostLine> hosts = ReadIpConfig(options.ip_config);
-  auto thread = std::make_shared<RpcThread>();
+  auto thread = MakeAbandonedInChildren<RpcThread>();
   auto buffers = BufferPool::Create();
   auto traffic = std::make_shared<Traffic>();
   std::vector<std::shared_ptr<DaemonLink>> links(hosts.size());
@@ -148,7 +160,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   std::shared_ptr<const GraphMeta> meta;
   std::vector<PartitionFeatures> features;
   for (const DaemonAddress& address : DaemonsOf(hosts)) {
-    auto link = std::make_shared<DaemonLink>(thread, buffers, traffic, options, address);
+    auto link = MakeAbandonedInChildren<DaemonLink>(thread, buffers, traffic, options, address);
     const auto port = MakeLinkPort(link);
     AttachInfo info = link->Attach();
     if (static_cast<size_t>(info.meta->book.num_partitions()) != hosts.size()) {
@@ -198,6 +210,7 @@ Options Options::FromEnvironment() {
   options.local_rank = EnvInt("LOCAL_RANK", 0, 0, 1 << 20);
   options.local_world_size = EnvInt("LOCAL_WORLD_SIZE", 1, 1, 1 << 20);
   options.part = EnvInt("GRAPHD_PART_ID", 0, 0, 1 << 20);
+  options.is_worker = IsWorker(options);
   options.num_samplers = EnvInt("GRAPHD_NUM_SAMPLERS", 0, 0, 1024);
   options.timeout = std::chrono::seconds(EnvInt("GRAPHD_TIMEOUT", 30, 1, 86400));
   const std::string transport = Env("GRAPHD_TRANSPORT");

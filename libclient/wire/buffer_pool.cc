@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/huge_pages.h"
 #include "base/mutex.h"
 #include "base/strings.h"
@@ -32,6 +33,7 @@ struct BufferPool::State {
   std::multimap<size_t, std::byte*> idle GRAPHD_GUARDED_BY(mutex);  // by capacity
   size_t idle_bytes GRAPHD_GUARDED_BY(mutex) = 0;
   size_t loaned_bytes GRAPHD_GUARDED_BY(mutex) = 0;
+  OwnProcess process;
   size_t max_idle_bytes = 0;  // set before other threads use the pool
 };
 
@@ -93,6 +95,9 @@ PooledBuffer BufferPool::Get(size_t bytes) {
 }
 
 void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
+  // A thread of the parent may have held the mutex when this process was forked. Buffers are private
+  // memory, which ends with the process.
+  if (!state_->process.is_this()) return;
   {
     const MutexLock lock(state_->mutex);
     state_->loaned_bytes -= capacity;

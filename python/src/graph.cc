@@ -94,6 +94,8 @@ void DefineSession(py::module_& m) {
         return Holder<SessionHandle>(new SessionHandle{Call([&] { return Initialize(options); })});
       }))
       .def_property_readonly(
+          "is_worker", [](const SessionHandle& self) { return self.session->options().is_worker; })
+      .def_property_readonly(
           "is_standalone", [](const SessionHandle& self) { return self.session->is_standalone(); })
       .def_property_readonly("rank", [](const SessionHandle& self) { return self.session->rank(); })
       .def_property_readonly("world_size",

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/fork.h"
 #include "client/link/call_gate.h"
 #include "graphd/initialize.h"
 #include "wire/connection.h"
@@ -20,8 +21,10 @@ struct DaemonConnections {
   struct Attached {
     Attached(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
              std::shared_ptr<BufferPool> buffers, std::function<void()> lost)
-        : connection(provider, std::move(fd), is_unix, std::move(buffers),
+        : number(fd.get()),
+          connection(provider, std::move(fd), is_unix, std::move(buffers),
                      capnp::rpc::twoparty::Side::CLIENT, nullptr),
+          closed_in_children(number),
           daemon(connection.Bootstrap()),
           gone(connection.OnDisconnect()
                    .then([lost = std::move(lost)] { lost(); })
@@ -41,7 +44,9 @@ struct DaemonConnections {
       WriteMember(member, request.initMember());
       return request.send();
     }
+    const int number;  // of the connection's descriptor
     Connection connection;
+    ClosedInChildren closed_in_children;
     wire::Daemon::Client daemon;
     kj::Promise<void> gone;
     kj::Maybe<wire::Session::Client> session;

@@ -215,8 +215,8 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
                                 bulk->session = response.getSession();
                               });
         }
-        auto small_attached =
-            connections_->small->Attach(options_, JobRole::kTrainer, want_segments);
+        auto small_attached = connections_->small->Attach(
+            options_, is_worker() ? JobRole::kBulk : JobRole::kTrainer, want_segments);
         return small_attached.then([&, bulk_attached = kj::mv(bulk_attached)](
                                        auto&& response) mutable -> kj::Promise<void> {
           connections_->small->session = response.getSession();

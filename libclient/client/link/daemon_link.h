@@ -69,6 +69,8 @@ class DaemonLink {
   bool is_broken() const noexcept { return broken_; }
   // Returns how often this link has attached.
   uint64_t generation() const noexcept { return generation_; }
+  // Returns whether this process works for the trainer of its rank (Options::is_worker).
+  bool is_worker() const noexcept { return options_.is_worker; }
   // Returns whether the daemon's memory may be mapped.
   bool shares_memory() const noexcept {
     return use_unix_ && options_.transport == Transport::kAuto;

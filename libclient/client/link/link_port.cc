@@ -198,6 +198,11 @@ class LinkPort final : public TensorPort {
 
   RpcThread::Pending Stage(uint32_t table, const store::UpdateRule& rule, uint64_t step,
                            const RowsToPush& rows) override {
+    if (link_->is_worker()) {
+      Throw(ErrorCode::kInvalid,
+            "a synchronous step has a part of each trainer, and this process is ",
+            "a worker of one (GRAPHD_TRAINER); make the step in the trainer");
+    }
     const store::ClientId sender{0, table};  // an id that no client has: theirs are drawn at random
     return Start(Lane::kBulk,
                  [=, on_the_way = Share(rows, sender, step)](wire::Session::Client& session) {

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/link/rpc_thread.h"
 
-#include <unistd.h>
-
 #include "base/strings.h"
 
 namespace graphd {
 
-RpcThread::RpcThread() : process_(::getpid()), loop_([this] { tasks_ = nullptr; }) {
+RpcThread::RpcThread() : loop_([this] { tasks_ = nullptr; }) {
   Run([this] { tasks_ = kj::heap<kj::TaskSet>(ignore_errors_); });
 }
 
 RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
                                     std::chrono::milliseconds timeout, std::string what) {
-  if (::getpid() != process_) {
-    Throw(ErrorCode::kInvalid, what, ": connections are those of the process that made them, and ",
-          "this one was forked from it; attach here (Initialize), or start processes before it");
-  }
+  process_.Check();
   auto done = std::make_shared<std::promise<void>>();
   // Used on the loop only; removed there when the call ends.
   auto drop = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>();
@@ -54,6 +49,7 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
 }
 
 void RpcThread::Run(std::function<void()> function) {
+  process_.Check();
   loop_.RunAndWait([&] { function(); });
 }
 

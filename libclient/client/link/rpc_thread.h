@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/interrupt.h"
+#include "client/link/session_process.h"
 #include "wire/connection.h"
 #include "wire/loop_thread.h"
 #include "wire/status.h"
@@ -53,7 +54,8 @@ class RpcThread {
   // Error(kInvalid) in a forked child, which does not have the thread.
   Pending Start(std::function<kj::Promise<void>()> call, std::chrono::milliseconds timeout,
                 std::string what);
-  // Runs a function on the thread and waits until it has returned.
+  // Runs a function on the thread and waits until it has returned. Throws as Start does in a forked
+  // child.
   void Run(std::function<void()> function);
 
   // For use on the thread itself.
@@ -63,7 +65,7 @@ class RpcThread {
   struct IgnoreErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&&) override {}  // each task reports to its own future
   };
-  const int process_;  // the process that has the thread
+  const SessionProcess process_;  // the process that has the thread
   IgnoreErrors ignore_errors_;
   kj::Own<kj::TaskSet> tasks_;  // touched on the loop only
   LoopThread loop_;             // last: its thread uses the others

@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/mutex.h"
 #include "base/strings.h"
+#include "client/link/session_process.h"
 
 namespace graphd::detail {
 
@@ -25,6 +26,7 @@ struct BatchQueueCore::State {
   void Work();
   void Stop();
 
+  SessionProcess process;  // the process that has the workers
   int64_t num_batches = 0;
   Make make;
   bool ordered = true;
@@ -114,11 +116,17 @@ BatchQueueCore::BatchQueueCore(int64_t num_batches, Make make, const QueueOption
 }
 
 BatchQueueCore::~BatchQueueCore() {
-  if (state_) state_->Stop();
+  if (!state_) return;
+  if (!state_->process.is_this()) {
+    static_cast<void>(state_.release());  // its threads are the parent's
+    return;
+  }
+  state_->Stop();
 }
 
 std::shared_ptr<void> BatchQueueCore::Next() {
   State& state = *state_;
+  state.process.Check();
   MutexLock lock(state.mutex);
   if (state.delivered == state.num_batches) return nullptr;
   if (state.workers.empty()) {

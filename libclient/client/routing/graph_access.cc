@@ -175,6 +175,7 @@ std::vector<Neighbors> GraphAccess::Hop(std::span<const HopSeeds> seeds,
 }
 
 void GraphAccess::Barrier() {
+  CheckProcess();
   // The daemon of partition 0 keeps the barrier of the whole job.
   if (links_.empty() || !links_[0]) return;
   constexpr std::chrono::milliseconds kLeast{1};
@@ -198,6 +199,7 @@ void GraphAccess::Barrier() {
 }
 
 void GraphAccess::Retry(const std::function<void()>& f) {
+  CheckProcess();
   RetryWhileUnavailable(
       timeout_,
       [this] {
@@ -216,6 +218,7 @@ std::shared_ptr<const Segment> GraphAccess::MapIndexOf(PartId part, const EdgeIn
 }
 
 Tensor GraphAccess::NewTensor(DType dtype, std::vector<int64_t> shape) const {
+  CheckProcess();
   Tensor measured(dtype, shape, nullptr, nullptr);
   auto buffer = std::make_shared<PooledBuffer>(buffers_->Get(measured.num_bytes()));
   std::byte* data = buffer->data();
@@ -223,6 +226,7 @@ Tensor GraphAccess::NewTensor(DType dtype, std::vector<int64_t> shape) const {
 }
 
 GraphAccess::Loan::Loan(GraphAccess& access) : access_(access) {
+  access.CheckProcess();
   const MutexLock lock(access.mutex_);
   if (access.idle_.empty()) {
     scratch_ = std::make_unique<AccessScratch>();

@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "base/mutex.h"
 #include "client/link/daemon_link.h"
+#include "client/link/session_process.h"
 #include "client/link/tensor_port.h"
 #include "client/routing/access_scratch.h"
 #include "client/routing/hop_call.h"
@@ -35,10 +36,16 @@ class GraphAccess {
               std::vector<std::shared_ptr<TensorPort>> ports,        // [part]
               std::shared_ptr<Traffic> traffic, std::chrono::milliseconds timeout);
 
+  // Throws Error(kInvalid) in a process that was forked from the session's. All functions that read
+  // or change data call it.
+  void CheckProcess() const { process_.Check(); }
   const GraphMeta& meta() const noexcept { return *meta_; }
   const std::shared_ptr<const GraphMeta>& shared_meta() const noexcept { return meta_; }
   // The keeper of the tensors of each partition.
-  const std::vector<std::shared_ptr<TensorPort>>& ports() const noexcept { return ports_; }
+  const std::vector<std::shared_ptr<TensorPort>>& ports() const {
+    CheckProcess();
+    return ports_;
+  }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   bool is_mapped(PartId part) const { return mapped(part) != nullptr; }
   bool all_mapped() const noexcept {
@@ -105,6 +112,7 @@ class GraphAccess {
  private:
   std::shared_ptr<const Segment> MapIndexOf(PartId part, const EdgeIndexSpec& spec);
 
+  const SessionProcess process_;
   std::shared_ptr<const GraphMeta> meta_;
   std::vector<std::vector<FeatureInfo>> node_features_, edge_features_;
   std::vector<std::shared_ptr<const Partition>> mapped_;

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/file.h"
+#include "base/fork.h"
 #include "base/mutex.h"
 #include "base/rng.h"
 #include "base/strings.h"
@@ -163,6 +164,7 @@ class LocalPort final : public TensorPort {
     options.lease_seconds = 0;
     options.orphan_seconds = 0;
     if (temporary_) options.store.durability = store::Durability::kNone;
+    SkipDestructorsInChildren();  // RocksDB
     host_ = std::make_unique<TensorHost>(meta_, std::move(parts), std::move(options));
     host_->OnJobJoined(job_);
     return *host_;
@@ -182,7 +184,7 @@ class LocalPort final : public TensorPort {
 
 std::shared_ptr<TensorPort> MakeLocalPort(std::shared_ptr<const GraphMeta> meta,
                                           const Options& options) {
-  return std::make_shared<LocalPort>(std::move(meta), options);
+  return MakeAbandonedInChildren<LocalPort>(std::move(meta), options);
 }
 
 }  // namespace graphd

@@ -106,6 +106,7 @@ struct SparseOptimizer::Impl {
     return MakeChange(*target.table, target.channels, rule, gradients.ids, payload);
   }
 
+  const SessionProcess process;  // the process that has the thread of `steps`
   const std::vector<DistEmbedding*> embeddings;
   const StepOptions options;
   store::UpdateRule rule;
@@ -114,9 +115,13 @@ struct SparseOptimizer::Impl {
 };
 
 SparseOptimizer::SparseOptimizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-SparseOptimizer::~SparseOptimizer() = default;
+SparseOptimizer::~SparseOptimizer() {
+  // A forked child has neither the thread of the queue nor its steps.
+  if (!impl_->process.is_this()) static_cast<void>(impl_.release());
+}
 
 void SparseOptimizer::Step() {
+  impl_->process.Check();
   const bool had_failed = impl_->steps.Resume();
   // All trainers of a synchronous job call Step equally often, so this call completes the failed
   // step.
@@ -128,7 +133,10 @@ void SparseOptimizer::ZeroGrad() {
   for (DistEmbedding* embedding : impl_->embeddings) embedding->ZeroGrad();
 }
 
-void SparseOptimizer::Wait() { impl_->steps.Wait(); }
+void SparseOptimizer::Wait() {
+  impl_->process.Check();
+  impl_->steps.Wait();
+}
 
 float SparseOptimizer::lr() const noexcept { return impl_->rule.lr; }
 

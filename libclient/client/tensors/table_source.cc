@@ -134,6 +134,7 @@ void TableSource::Write(store::UpdateKind kind, std::span<const int64_t> ids,
   store::UpdateRule rule;
   rule.kind = kind;
   store::CheckRule(rule, spec().dtype, OptimizerState::kNone);
+  access().CheckProcess();
   AcquireForWriting();
   std::unique_ptr<PushChannels> channels = TakeChannels();
   const auto give_back = [&] {
@@ -156,6 +157,7 @@ void TableSource::AcquireForWriting() {
 }
 
 void TableSource::Acquire() {
+  access().CheckProcess();
   if (!needs_lease()) return;
   const MutexLock lock(lease_mutex_);
   // Leases are taken in the order of partitions, so that two jobs cannot have some of them each.
@@ -179,6 +181,7 @@ void TableSource::Acquire() {
 }
 
 void TableSource::Release() {
+  access().CheckProcess();
   if (!needs_lease()) return;
   const MutexLock lock(lease_mutex_);
   has_lease_ = false;

@@ -50,6 +50,11 @@ struct Options {
   int local_world_size = 1;  // LOCAL_WORLD_SIZE: number of trainers of its ip_config line
   int part = 0;              // GRAPHD_PART_ID: partition of its ip_config line
   int num_samplers = 0;      // GRAPHD_NUM_SAMPLERS: worker threads per data loader
+  // Whether this process works for the trainer of its rank, such as a process of a data loader: it
+  // reads and writes in the same job, but takes no part in barriers and synchronous steps. True if
+  // GRAPHD_TRAINER, "pid:rank:job id", names another process with this rank and job; the Python
+  // package sets it for the children of a trainer.
+  bool is_worker = false;
   Transport transport = Transport::kAuto;    // GRAPHD_TRANSPORT: auto, unix or tcp
   std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT, in seconds: limit of every call
 
@@ -60,6 +65,10 @@ struct Options {
 
 // The membership of a process in a job, with its connections and mappings. Initialize creates it.
 // It leaves the job when the last object that uses it is destroyed. Thread-safe.
+//
+// In a child that was forked from its process, a session and everything made with it can only be
+// destroyed: other functions that read or change data throw Error(kInvalid). The child may call
+// Initialize.
 class Session {
  public:
   virtual ~Session() = default;

@@ -21,6 +21,7 @@ from ..typing import Path
 
 _session: _graphd.Session | None = None
 _part_config: str | None = None  # the part config of standalone mode
+_forked = False  # whether this process was forked from one with a session
 
 
 def initialize(
@@ -41,7 +42,10 @@ def initialize(
 
     Under ``graphctl launch`` the environment has all settings: call it as in DGL, with the name of
     the ip_config file or without. It waits for no other trainer, and may be called before or after
-    ``torch.distributed.init_process_group``. Without servers it only selects standalone mode:
+    ``torch.distributed.init_process_group``. A process that is started by a trainer, as a worker of
+    ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's job, but takes no part in
+    barriers and synchronous steps. A forked process cannot use the graphs and tensors of its parent.
+    Without servers it only selects standalone mode:
     `DistGraph` then opens a graph with ``part_config``.
 
     Parameters
@@ -66,11 +70,12 @@ def initialize(
     graphd.errors.UnavailableError
         If a server does not answer; the message names its address.
     """
-    global _session, _part_config
+    global _session, _part_config, _forked
     if _session is not None:
         raise InvalidError(
             "initialize: this process is connected already; call exit_client() first"
         )
+    _forked = False
     if len(legacy) >= 2 and all(isinstance(each, int) for each in legacy[:2]):
         num_workers = legacy[1] if num_workers is None else num_workers
     if part_config:
@@ -97,6 +102,7 @@ def initialize(
         options["num_samplers"] = num_workers
     if server_name or os.environ.get("GRAPHD_SERVER_NAME"):
         _session = _graphd.Session(options)
+        _name_trainer(_session)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
         _session = _graphd.Session(options)
         _part_config = _opened(part_config)
@@ -110,12 +116,33 @@ def exit_client() -> None:
     """
     global _session, _part_config
     _session = _part_config = None
+    if os.environ.get("GRAPHD_TRAINER", "").startswith(f"{os.getpid()}:"):
+        del os.environ["GRAPHD_TRAINER"]
+
+
+def _name_trainer(session: _graphd.Session) -> None:
+    """Lets children of this process, as those of a torch DataLoader, join the job as its workers."""
+    job = os.environ.get("GRAPHD_JOB_ID")
+    if job and not session.is_worker:
+        os.environ["GRAPHD_TRAINER"] = f"{os.getpid()}:{session.rank}:{job}"
+
+
+def _abandon() -> None:
+    """Forgets the session of the process from which this one was forked."""
+    global _session, _part_config, _forked
+    if _session is not None:
+        _session, _part_config, _forked = None, None, True
 
 
 def current(part_config: Path | None = None) -> _graphd.Session:
     """Returns the process's session; in standalone mode the first graph makes it."""
     global _session, _part_config
     if _session is None:
+        if _forked:
+            raise InvalidError(
+                "this process was forked from one that is connected; call "
+                "graphd.distributed.initialize() in this process"
+            )
         if os.environ.get("GRAPHD_SERVER_NAME"):
             raise InvalidError(
                 "graphd is not connected; call graphd.distributed.initialize() first"
@@ -150,3 +177,4 @@ def peek() -> _graphd.Session | None:
 
 
 atexit.register(exit_client)
+os.register_at_fork(after_in_child=_abandon)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+// What becomes of objects in a process that fork(2) made from their own. Threads do not exist in
+// the child, a mutex may be locked forever, and an epoll instance is shared with the parent, so
+// that such objects can be neither used nor destroyed there: they are abandoned.
+
+namespace graphd {
+
+// Identifies the process that made an object. Children are recognised by a handler of
+// pthread_atfork(3), because a system call for each use would take longer than many uses.
+class OwnProcess {
+ public:
+  OwnProcess();
+  // Returns false in a process that was forked from the one that made this object.
+  bool is_this() const noexcept;
+
+ private:
+  uint64_t generation_;
+};
+
+// Makes an object that owns threads or connections. In a forked child its destructor is not called:
+// its memory stays allocated until the child ends.
+template <class T, class... Arguments>
+std::shared_ptr<T> MakeAbandonedInChildren(Arguments&&... arguments) {
+  return std::shared_ptr<T>(new T(std::forward<Arguments>(arguments)...),
+                            [process = OwnProcess()](T* object) {
+                              if (process.is_this()) delete object;
+                            });
+}
+
+// Lets children that are forked from now on end, on exit(3), without the functions that were
+// registered with atexit(3) before the fork; standard output is flushed. It is needed once a
+// library has threads for which a destructor of a static object waits, as RocksDB has.
+void SkipDestructorsInChildren();
+
+// Closes a descriptor in each child that is forked while this object exists, so that a peer notices
+// the end of this process although a child of it lives. Must be destroyed before the descriptor is
+// closed.
+class ClosedInChildren {
+ public:
+  explicit ClosedInChildren(int fd);
+  ~ClosedInChildren();
+  ClosedInChildren(const ClosedInChildren&) = delete;
+  ClosedInChildren& operator=(const ClosedInChildren&) = delete;
+
+ private:
+  friend struct ForkHandlers;
+  const int fd_;
+  ClosedInChildren *previous_ = nullptr, *next_ = nullptr;
+};
+
+}  // namespace graphd
