@@ -15,7 +15,7 @@ namespace graphd {
 namespace {
 
 // The state that the handlers of pthread_atfork need; they take no argument.
-std::atomic<uint64_t> g_generation{0};  // how often this process and its ancestors were forked
+std::atomic<uint64_t> g_generation{0};  // the number of forks up to this process
 std::mutex g_closed_mutex;              // std::mutex: locked in one handler, unlocked in another
 ClosedInChildren* g_first_closed = nullptr;  // guarded by g_closed_mutex
 

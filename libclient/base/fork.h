@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-// What becomes of objects in a process that fork(2) made from their own. Threads do not exist in
+// Helps with objects that a child made by fork(2) inherits. Threads do not exist in
 // the child, a mutex may be locked forever, and an epoll instance is shared with the parent, so
 // that such objects can be neither used nor destroyed there: they are abandoned.
 

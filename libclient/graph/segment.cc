@@ -97,7 +97,8 @@ std::shared_ptr<const Segment> Segment::Map(UniqueFd fd, SegmentLayout layout) {
   }
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) {
-    Throw(ErrorCode::kDenied, "a received segment is not sealed: it could change while it is read");
+    Throw(ErrorCode::kCorrupt,
+          "a received segment is not sealed: it could change while it is read");
   }
   std::byte* base = nullptr;
   const size_t mapped = static_cast<size_t>(info.st_size);

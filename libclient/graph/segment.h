@@ -56,7 +56,7 @@ const char* PageKindName(PageKind kind) noexcept;  // "4 KiB", "2 MiB transparen
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
   // Maps a sealed memfd received from a daemon. Throws Error(kCorrupt) if it is smaller than the
-  // layout says, Error(kDenied) if it is not sealed against writing and shrinking.
+  // layout says, or is not sealed against writing, growing and shrinking.
   static std::shared_ptr<const Segment> Map(UniqueFd fd, SegmentLayout layout);
   ~Segment();
   Segment(const Segment&) = delete;

@@ -95,8 +95,8 @@ PooledBuffer BufferPool::Get(size_t bytes) {
 }
 
 void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
-  // A thread of the parent may have held the mutex when this process was forked. Buffers are private
-  // memory, which ends with the process.
+  // A thread of the parent may have held the mutex when this process was forked. Buffers are
+  // private memory, which ends with the process.
   if (!state_->process.is_this()) return;
   {
     const MutexLock lock(state_->mutex);

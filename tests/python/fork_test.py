@@ -26,7 +26,7 @@ from graphd.distributed import (
 from graphd.sampling import NeighborSampler
 
 LIMIT = 10 * support.slowness()  # seconds until a child is considered to hang
-NODES = 300  # of type user
+NODES = 300  # nodes of type user
 
 
 # A trainer with everything that has threads or memory of its own. Its child ends as programs do.
@@ -138,41 +138,44 @@ class Fork(support.GraphTest):
 
     def test_every_use_in_a_child_is_refused(self):
         for number, g in enumerate(self.each_way()):
-            feat = g.nodes["user"].data["feat"]
-            own = DistTensor((NODES,), torch.int64, name=f"own{number}")
-            embedding = DistEmbedding(NODES, 2, name=f"emb{number}")
-            optimizer = SparseAdagrad([embedding], lr=0.1)
-            loader = DistNodeDataLoader(
-                g, {"user": torch.arange(NODES)}, NeighborSampler([2]), batch_size=50, num_workers=2
-            )
-            batches = iter(loader)
-            next(batches)
-            uses = {
-                "read": lambda: feat[[1]],
-                "slice": lambda: feat[0:5],
-                "read a tensor": lambda: own[[1]],
-                "write": lambda: own.__setitem__([1], torch.tensor([1])),
-                "look up": lambda: embedding(torch.tensor([1])),
-                "step": optimizer.step,
-                "sample": lambda: graphd.distributed.sample_neighbors(g, {"user": [0]}, 2),
-                "make": lambda: DistTensor((NODES,), torch.int64, name="more"),
-                "go on": lambda: [next(batches) for _ in range(10)],
-                "begin": lambda: next(iter(loader)),
-                "degrees": lambda: g.in_degrees([0], etype=g.canonical_etypes[0]),
-            }
-            if graphd.distributed.session.peek().world_size == 1 and not self.is_standalone():
-                uses["barrier"] = g.barrier
-                uses["open"] = DistGraph
-            for name, use in uses.items():
-                with self.subTest(use=name):
-                    self.refused(use)
-            # Nothing of this has damaged the parent.
-            self.feat(g, "parent")
-            own[[1]] = torch.tensor([5])
-            self.assertEqual(own[[1]].tolist(), [5])
-            (embedding(torch.tensor([1])) ** 2).sum().backward()
-            optimizer.step()
-            self.assertGreater(len(list(batches)), 0)
+            self.refuse_every_use(g, number)
+
+    def refuse_every_use(self, g, number):
+        feat = g.nodes["user"].data["feat"]
+        own = DistTensor((NODES,), torch.int64, name=f"own{number}")
+        embedding = DistEmbedding(NODES, 2, name=f"emb{number}")
+        optimizer = SparseAdagrad([embedding], lr=0.1)
+        loader = DistNodeDataLoader(
+            g, {"user": torch.arange(NODES)}, NeighborSampler([2]), batch_size=50, num_workers=2
+        )
+        batches = iter(loader)
+        next(batches)
+        uses = {
+            "read": lambda: feat[[1]],
+            "slice": lambda: feat[0:5],
+            "read a tensor": lambda: own[[1]],
+            "write": lambda: own.__setitem__([1], torch.tensor([1])),
+            "look up": lambda: embedding(torch.tensor([1])),
+            "step": optimizer.step,
+            "sample": lambda: graphd.distributed.sample_neighbors(g, {"user": [0]}, 2),
+            "make": lambda: DistTensor((NODES,), torch.int64, name="more"),
+            "go on": lambda: [next(batches) for _ in range(10)],
+            "begin": lambda: next(iter(loader)),
+            "degrees": lambda: g.in_degrees([0], etype=g.canonical_etypes[0]),
+        }
+        if graphd.distributed.session.peek().world_size == 1 and not self.is_standalone():
+            uses["barrier"] = g.barrier
+            uses["open"] = DistGraph
+        for name, use in uses.items():
+            with self.subTest(use=name):
+                self.refused(use)
+        # Nothing of this has damaged the parent.
+        self.feat(g, "parent")
+        own[[1]] = torch.tensor([5])
+        self.assertEqual(own[[1]].tolist(), [5])
+        (embedding(torch.tensor([1])) ** 2).sum().backward()
+        optimizer.step()
+        self.assertGreater(len(list(batches)), 0)
 
     def is_standalone(self):
         return graphd.distributed.session.peek().is_standalone
@@ -203,7 +206,7 @@ class Fork(support.GraphTest):
                 print(torch.equal(rows, expected))
 
             self.assertEqual(self.child(use), ("True\n", 0))
-            # And so may a child of the child.
+            # The child of the child may initialize, too.
             self.assertEqual(self.child(lambda use=use: [use(), print(self.child(use))]),
                              ("True\n('True\\n', 0)\n", 0))
             self.assertTrue(torch.equal(self.feat(g, transport), expected))

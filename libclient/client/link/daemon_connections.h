@@ -44,11 +44,13 @@ struct DaemonConnections {
       WriteMember(member, request.initMember());
       return request.send();
     }
-    const int number;  // of the connection's descriptor
+    const int number;  // the connection's descriptor
+    bool is_pinged = false;
     Connection connection;
     ClosedInChildren closed_in_children;
     wire::Daemon::Client daemon;
     kj::Promise<void> gone;
+    kj::Promise<void> ping = kj::READY_NOW;
     kj::Maybe<wire::Session::Client> session;
     std::shared_ptr<CallGate> gate = std::make_shared<CallGate>(kMaxRunning);
   };

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/link/daemon_link.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -25,7 +30,23 @@ constexpr auto kFirstRetry = std::chrono::milliseconds(10);
 constexpr auto kLongestRetry = kFirstRetry * 100;
 constexpr auto kLongestConnect = std::chrono::milliseconds(2000);
 
+// Time for the answer to a ping; a busy daemon answers it at once, because no work is done for it.
+constexpr auto kPingLimit = std::chrono::milliseconds(2000);
+
 constexpr size_t kInFlight = 8;
+
+// Lets the kernel end a TCP connection whose peer's machine has vanished, whether data are on their
+// way or not. The time is long enough for a daemon that does not read for a while.
+void NoticeVanishedPeer(int fd, std::chrono::milliseconds timeout) {
+  const int one = 1, idle = 15, interval = 5, probes = 4;
+  const auto unacknowledged =
+      static_cast<unsigned>(std::clamp<int64_t>(timeout.count(), 60 * 1000, int64_t{3600} * 1000));
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged, sizeof unacknowledged);
+}
 
 // Runs step(0) .. step(count-1), each an RPC, keeping kInFlight of them under way. On the RPC
 // thread.
@@ -80,30 +101,36 @@ DaemonLink::~DaemonLink() {
 
 UniqueFd DaemonLink::Connect(std::chrono::milliseconds patience) const {
   const int timeout_ms = static_cast<int>(patience.count());
-  return use_unix_ ? ConnectUnix(socket_path_, timeout_ms)
-                   : ConnectTcp(address_.address, address_.port, timeout_ms);
+  if (use_unix_) return ConnectUnix(socket_path_, timeout_ms);
+  UniqueFd fd = ConnectTcp(address_.address, address_.port, timeout_ms);
+  NoticeVanishedPeer(fd.get(), options_.timeout);
+  return fd;
 }
 
 AttachInfo DaemonLink::Attach() {
   const MutexLock lock(reconnecting_);
-  AttachInfo info = AttachPatiently();
+  AttachInfo info = AttachPatiently(options_.timeout);
   keeper_ = std::thread([this] { KeepAttached(); });
   return info;
 }
 
-AttachInfo DaemonLink::AttachPatiently() {
+AttachInfo DaemonLink::AttachPatiently(std::chrono::milliseconds patience) {
   const auto start = Clock::now();
   auto pause = std::chrono::milliseconds(5);
   for (;;) {
     try {
-      return AttachOnce(options_.timeout, options_.timeout);
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::max<Clock::duration>(patience - (Clock::now() - start), kFirstRetry));
+      return AttachOnce(left, left);
     } catch (const Error& error) {
       // The daemon has not started yet or restarts: wait for it. If the rank is still attached, the
-      // daemon may not have seen the end of this rank's last connection. Other errors are final.
+      // daemon may not have seen the end of this rank's last connection; after a cut network, that
+      // may take until it probes the connection. Other errors are final.
       const auto passed = Clock::now() - start + pause;
       const bool away = error.code() == ErrorCode::kUnavailable;
-      if (away ? passed > options_.timeout
-               : error.code() != ErrorCode::kExists || passed > kStaleMembership) {
+      const bool was_attached = generation_ > 0;
+      const auto stale = was_attached ? patience : std::min(patience, kStaleMembership);
+      if (away ? passed > patience : error.code() != ErrorCode::kExists || passed > stale) {
         if (!away) throw;
         Throw(ErrorCode::kUnavailable, error.what(), " (waited ",
               static_cast<int>(SecondsSince(start)), " s; start it with: graphctl server start ",
@@ -115,15 +142,24 @@ AttachInfo DaemonLink::AttachPatiently() {
   }
 }
 
-void DaemonLink::ReconnectIfBroken() {
+void DaemonLink::ReconnectIfBroken() GRAPHD_NO_THREAD_SAFETY_ANALYSIS {
   const auto asked = Clock::now();
-  const InterruptibleLock lock(reconnecting_);
+  // Another thread may wait for a daemon that does not answer.
+  while (!reconnecting_.try_lock()) {
+    if (Clock::now() - asked > options_.timeout) {
+      Throw(ErrorCode::kUnavailable, "the graphd at ", peer_, " does not answer (waited ",
+            options_.timeout.count(), " ms)");
+    }
+    AwaitTime(std::chrono::milliseconds(1));
+  }
+  const std::unique_lock lock(reconnecting_, std::adopt_lock);
   if (!broken_) return;
   // Threads take turns. If another one has failed meanwhile, after waiting until the timeout, this
   // one does not try again.
   if (failure_ && failed_ > asked) throw Error(*failure_);
   try {
-    AttachPatiently();
+    AttachPatiently(std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::max<Clock::duration>(options_.timeout - (Clock::now() - asked), kFirstRetry)));
   } catch (const Error& error) {
     failure_ = error;
     failed_ = Clock::now();
@@ -144,6 +180,38 @@ void DaemonLink::Lost(DaemonConnections* connections) {
     broken_ = true;
   }
   lost_.NotifyAll();
+}
+
+DaemonConnections::Attached* DaemonLink::AttachedFor(Lane lane) {
+  if (!connections_) return nullptr;
+  return lane == Lane::kBulk && connections_->bulk ? connections_->bulk.get()
+                                                   : connections_->small.get();
+}
+
+// Ends the connections if the daemon answers nothing.
+void DaemonLink::Ping(Lane lane) {
+  DaemonConnections::Attached* const attached = AttachedFor(lane);
+  if (!attached || attached->is_pinged) return;
+  attached->is_pinged = true;
+  auto request = attached->daemon.statusRequest();
+  WriteHello(request.initHello());
+  auto answered = request.send().then(
+      [](auto&&) { return true; },
+      [](kj::Exception&& error) { return error.getType() != kj::Exception::Type::DISCONNECTED; });
+  auto silent =
+      thread_->timer().afterDelay(kPingLimit.count() * kj::MILLISECONDS).then([] { return false; });
+  attached->ping =
+      answered.exclusiveJoin(kj::mv(silent))
+          .then([this, attached, connections = connections_.get()](bool alive) {
+            attached->is_pinged = false;
+            if (alive) return;
+            Lost(connections);
+            // The calls that wait for it fail now.
+            for (const auto& each : {connections->small.get(), connections->bulk.get()}) {
+              if (each) ::shutdown(each->number, SHUT_RDWR);
+            }
+          })
+          .eagerlyEvaluate(nullptr);
 }
 
 void DaemonLink::KeepAttached() {
@@ -267,10 +335,7 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step,
   (lane == Lane::kBulk ? traffic_->row_messages : traffic_->messages) += count;
   return thread_->Start(
       [=, this]() -> kj::Promise<void> {
-        DaemonConnections::Attached* attached = nullptr;
-        if (connections_)
-          attached = lane == Lane::kBulk && connections_->bulk ? connections_->bulk.get()
-                                                               : connections_->small.get();
+        DaemonConnections::Attached* const attached = AttachedFor(lane);
         if (!attached || attached->session == nullptr) {
           return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
                                kj::heapString("not attached"));
@@ -289,7 +354,7 @@ RpcThread::Pending DaemonLink::StartSteps(Lane lane, size_t count, Step step,
               kj::throwFatalException(kj::mv(failure));
             });
       },
-      patience.value_or(options_.timeout), "the graphd at " + peer_);
+      patience.value_or(options_.timeout), "the graphd at " + peer_, [this, lane] { Ping(lane); });
 }
 
 }  // namespace graphd

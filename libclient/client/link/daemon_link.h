@@ -12,14 +12,13 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "client/link/attach_info.h"
+#include "client/link/daemon_connections.h"
 #include "client/link/rpc_thread.h"
 #include "graphd/initialize.h"
 #include "wire/graphd.capnp.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
-
-struct DaemonConnections;
 
 // The name of a feature in requests: nodes or edges, their type, and the name within the type.
 struct FeatureRef {
@@ -46,6 +45,8 @@ struct RowsToRead {
 // The connections to one daemon (a second one for rows, unless its memory is mapped). Attach makes
 // them; when they are lost, the next call makes them again or, if none comes, a thread of the link,
 // because a daemon keeps the lease and the tensors of a job without connections for seconds only.
+// When a call times out, a ping decides whether the daemon answers at all; if not, the connections
+// are ended, so that other calls do not wait for their own timeouts, and made again.
 // Calls are free functions (start_hop.h, row_calls.h, edge_calls.h, ...) that use StartSteps.
 // Thread-safe: the connections belong to the RpcThread, reconnecting is serialised by a mutex.
 class DaemonLink {
@@ -63,8 +64,9 @@ class DaemonLink {
   // does not answer yet.
   AttachInfo Attach();
 
-  // Attaches again if the connection is still broken. Throws as Attach does, and Error(kInvalid) if
-  // the daemon serves another graph now. Threads that call this at the same time fail together.
+  // Attaches again if the connection is still broken, within the timeout of the options. Throws as
+  // Attach does, and Error(kInvalid) if the daemon serves another graph now. Threads that call this
+  // at the same time fail together.
   void ReconnectIfBroken();
   bool is_broken() const noexcept { return broken_; }
   // Returns how often this link has attached.
@@ -90,12 +92,15 @@ class DaemonLink {
   Traffic& traffic() noexcept { return *traffic_; }
 
  private:
-  AttachInfo AttachPatiently() GRAPHD_REQUIRES(reconnecting_);
+  AttachInfo AttachPatiently(std::chrono::milliseconds patience) GRAPHD_REQUIRES(reconnecting_);
   AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer)
       GRAPHD_REQUIRES(reconnecting_);
   AttachInfo AttachTo(UniqueFd small_fd, UniqueFd bulk_fd, std::chrono::milliseconds patience);
   UniqueFd Connect(std::chrono::milliseconds patience) const;
-  void Lost(DaemonConnections* connections);  // on the RPC thread
+  // On the RPC thread
+  void Lost(DaemonConnections* connections);
+  void Ping(Lane lane);
+  DaemonConnections::Attached* AttachedFor(Lane lane);
   void KeepAttached();
 
   std::shared_ptr<RpcThread> thread_;

@@ -10,7 +10,8 @@ RpcThread::RpcThread() : loop_([this] { tasks_ = nullptr; }) {
 }
 
 RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
-                                    std::chrono::milliseconds timeout, std::string what) {
+                                    std::chrono::milliseconds timeout, std::string what,
+                                    std::function<void()> on_deadline) {
   process_.Check();
   auto done = std::make_shared<std::promise<void>>();
   // Used on the loop only; removed there when the call ends.
@@ -23,7 +24,8 @@ RpcThread::Pending RpcThread::Start(std::function<kj::Promise<void>()> call,
   loop_.RunAndWait([&] {
     auto expired = loop_.timer()
                        .afterDelay(timeout.count() * kj::MILLISECONDS)
-                       .then([what, timeout]() -> kj::Promise<void> {
+                       .then([what, timeout, on_deadline]() -> kj::Promise<void> {
+                         if (on_deadline) on_deadline();
                          return ToKj(Error(ErrorCode::kDeadline,
                                            StrCat(what, ": no answer within ", timeout.count(),
                                                   " ms; see with graphctl server status whether "

@@ -52,14 +52,16 @@ class RpcThread {
   // Runs `call` on the thread. After `timeout` its promise is dropped and Wait throws
   // Error(kDeadline, what). Exceptions of the RPC come out of Wait as graphd::Error. Throws
   // Error(kInvalid) in a forked child, which does not have the thread.
+  // `on_deadline` runs on the thread when the timeout ends.
   Pending Start(std::function<kj::Promise<void>()> call, std::chrono::milliseconds timeout,
-                std::string what);
+                std::string what, std::function<void()> on_deadline = {});
   // Runs a function on the thread and waits until it has returned. Throws as Start does in a forked
   // child.
   void Run(std::function<void()> function);
 
   // For use on the thread itself.
   kj::LowLevelAsyncIoProvider& provider() { return loop_.provider(); }
+  kj::Timer& timer() { return loop_.timer(); }
 
  private:
   struct IgnoreErrors final : kj::TaskSet::ErrorHandler {

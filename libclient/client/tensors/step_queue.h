@@ -36,8 +36,8 @@ struct PendingStep {
 class StepQueue {
  public:
   explicit StepQueue(int staleness);
-  // Waits for the running step; steps that fail or have failed are lost. In a forked child the queue
-  // must be abandoned instead.
+  // Waits for the running step; steps that fail or have failed are lost. In a forked child the
+  // queue must be abandoned instead.
   ~StepQueue();
   StepQueue(const StepQueue&) = delete;
   StepQueue& operator=(const StepQueue&) = delete;
