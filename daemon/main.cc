@@ -257,6 +257,10 @@ class Graphd {
   }
 
  private:
+  uint64_t reserved_descriptors() const noexcept {
+    return std::min(kReservedDescriptors, descriptors_ / 2);
+  }
+
   struct LogErrors final : kj::TaskSet::ErrorHandler {
     void taskFailed(kj::Exception&& exception) override {
       // A misbehaving peer ends its own connection, nothing else.
@@ -355,10 +359,6 @@ class Graphd {
   uv_async_t stop_async_{};
   uv_timer_t watchdog_{}, first_job_{};
   uv_signal_t signals_[2]{};
-  uint64_t reserved_descriptors() const noexcept {
-    return std::min(kReservedDescriptors, descriptors_ / 2);
-  }
-
   const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;
   size_t open_connections_ = 0;
