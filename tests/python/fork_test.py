@@ -122,10 +122,15 @@ class Fork(support.GraphTest):
                 else:
                     environment = self.daemons().environment(GRAPHD_TRANSPORT=way)
                 done = subprocess.run(
-                    [sys.executable, "-c", EXITS], capture_output=True, text=True,
-                    timeout=3 * LIMIT, env=environment)
-                self.assertEqual((done.stdout, done.returncode), ("child\nparent 0\n", 0),
-                                 done.stderr)
+                    [sys.executable, "-c", EXITS],
+                    capture_output=True,
+                    text=True,
+                    timeout=3 * LIMIT,
+                    env=environment,
+                )
+                self.assertEqual(
+                    (done.stdout, done.returncode), ("child\nparent 0\n", 0), done.stderr
+                )
 
     def test_a_child_that_dies_at_once_leaves_the_parents_connections(self):
         g = self.served("tcp")
@@ -185,9 +190,15 @@ class Fork(support.GraphTest):
         embedding = DistEmbedding(NODES, 2, name="emb2")
         optimizer = SparseAdagrad([embedding], lr=0.1, staleness=2)
         for _ in range(5):
-            loader = iter(DistNodeDataLoader(
-                g, {"user": torch.arange(NODES)}, NeighborSampler([2]), batch_size=10,
-                num_workers=2))
+            loader = iter(
+                DistNodeDataLoader(
+                    g,
+                    {"user": torch.arange(NODES)},
+                    NeighborSampler([2]),
+                    batch_size=10,
+                    num_workers=2,
+                )
+            )
             next(loader)
             (embedding(torch.tensor([1])) ** 2).sum().backward()
             optimizer.step()
@@ -207,8 +218,10 @@ class Fork(support.GraphTest):
 
             self.assertEqual(self.child(use), ("True\n", 0))
             # The child of the child may initialize, too.
-            self.assertEqual(self.child(lambda use=use: [use(), print(self.child(use))]),
-                             ("True\n('True\\n', 0)\n", 0))
+            self.assertEqual(
+                self.child(lambda use=use: [use(), print(self.child(use))]),
+                ("True\n('True\\n', 0)\n", 0),
+            )
             self.assertTrue(torch.equal(self.feat(g, transport), expected))
             exit_client()
 
@@ -222,8 +235,11 @@ class Fork(support.GraphTest):
         )
         for transport in ("auto", "tcp"):
             trainer = subprocess.Popen(
-                [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
-                env=daemons.environment(GRAPHD_JOB_ID="orphan", GRAPHD_TRANSPORT=transport))
+                [sys.executable, "-c", code],
+                stdout=subprocess.PIPE,
+                text=True,
+                env=daemons.environment(GRAPHD_JOB_ID="orphan", GRAPHD_TRANSPORT=transport),
+            )
             child = int(trainer.stdout.readline())
             try:
                 self.assertIn("job orphan", self.status())
@@ -241,13 +257,22 @@ class Fork(support.GraphTest):
     def status(self):
         return subprocess.run(
             [os.path.join(support.BIN, "graphctl"), "ps"],
-            capture_output=True, text=True, check=True, timeout=LIMIT,
-            env=self.daemons().environment()).stdout
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=LIMIT,
+            env=self.daemons().environment(),
+        ).stdout
 
     def test_subprocesses_work(self):
         self.served("tcp")
-        done = subprocess.run([sys.executable, "-c", "print('here')"], capture_output=True,
-                              text=True, check=True, timeout=LIMIT)
+        done = subprocess.run(
+            [sys.executable, "-c", "print('here')"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=LIMIT,
+        )
         self.assertEqual(done.stdout, "here\n")
         self.assertEqual(os.system("true"), 0)
 
@@ -283,8 +308,13 @@ class Fork(support.GraphTest):
         for method in ("fork", "forkserver", "spawn"):
             with self.subTest(method, transport=os.environ["GRAPHD_TRANSPORT"]):
                 loader = DataLoader(
-                    OwnGraph(), batch_size=4, num_workers=2, worker_init_fn=join_job,
-                    multiprocessing_context=method, timeout=6 * LIMIT)
+                    OwnGraph(),
+                    batch_size=4,
+                    num_workers=2,
+                    worker_init_fn=join_job,
+                    multiprocessing_context=method,
+                    timeout=6 * LIMIT,
+                )
                 seen, processes = [], set()
                 for pids, rows in loader:
                     processes |= set(pids.tolist())
@@ -297,8 +327,9 @@ class Fork(support.GraphTest):
         g = self.served("auto")
         OwnGraph.graph = g
         try:
-            loader = DataLoader(OwnGraph(), num_workers=1, multiprocessing_context="fork",
-                                timeout=6 * LIMIT)
+            loader = DataLoader(
+                OwnGraph(), num_workers=1, multiprocessing_context="fork", timeout=6 * LIMIT
+            )
             with self.assertRaisesRegex(Exception, r"initialize\(\) in this process"):
                 next(iter(loader))
         finally:
