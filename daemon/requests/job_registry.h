@@ -99,7 +99,6 @@ class JobRegistry {
   static constexpr size_t kMaxSecret = 256;
   static constexpr size_t kMaxRemembered = 4096;  // jobs that have left; the oldest is forgotten
   static constexpr double kRememberSeconds = 120;
-  static constexpr size_t kMaxCommand = 4096;  // longer ones are truncated
 
  private:
   // The proof that a process needs to join a job.

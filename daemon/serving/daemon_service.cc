@@ -15,6 +15,11 @@
 namespace graphd {
 namespace {
 
+// The time that a connection has for its first call, and the time after which one that has not
+// attached is closed if it makes no call.
+constexpr double kFirstCallSeconds = 10;
+constexpr double kMaxIdleSeconds = 600;
+
 uint64_t ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
   uint64_t total = 0, resident = 0;
@@ -79,7 +84,18 @@ void DaemonService::CheckDescriptors() const {
   }
 }
 
+bool DaemonService::is_idle() const {
+  if (attached_) return false;
+  return SecondsSince(last_call_) > (called_ ? kMaxIdleSeconds : kFirstCallSeconds);
+}
+
+void DaemonService::NoteCall() {
+  called_ = true;
+  last_call_ = Clock::now();
+}
+
 kj::Promise<void> DaemonService::attach(AttachContext context) {
+  NoteCall();
   try {
     auto params = context.getParams();
     CheckHello(params.getHello(), "the client at " + peer_.text);
@@ -105,6 +121,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     results.setSession(
         kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
     attached_ = true;
+    stream_->Admit();
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);
@@ -112,6 +129,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
 }
 
 kj::Promise<void> DaemonService::status(StatusContext context) {
+  NoteCall();
   try {
     CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "see this server's status");

@@ -32,6 +32,9 @@ class DaemonService final : public wire::Daemon::Server {
                 kj::Timer& timer);
   // Sets the connection's stream. Call once, before the first call can arrive.
   void SetStream(TensorStream& stream) { stream_ = &stream; }
+  bool is_attached() const noexcept { return attached_; }
+  // Returns whether the connection should be closed: it has not attached, and makes no calls.
+  bool is_idle() const;
 
  protected:
   kj::Promise<void> attach(AttachContext context) override;
@@ -42,12 +45,16 @@ class DaemonService final : public wire::Daemon::Server {
   // Throws Error(kOverloaded) if there are more segments than one message can carry descriptors.
   void CheckDescriptors() const;
   void WritePartitions(bool want_segments, wire::Daemon::AttachResults::Builder results);
+  void NoteCall();
+
   ServiceContext& context_;
   const DaemonInfo& info_;
   Peer peer_;
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   TensorStream* stream_ = nullptr;
+  Clock::time_point last_call_ = Clock::now();  // or when it was made
+  bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold
 };
 

@@ -18,6 +18,17 @@ struct Served {
   Connection connection;
 };
 
+constexpr auto kIdleCheck = 1 * kj::SECONDS;
+
+// Returns a promise that is fulfilled when the connection should be closed because it is idle.
+kj::Promise<void> WhenIdle(kj::Timer& timer, const DaemonService& service) {
+  return timer.afterDelay(kIdleCheck).then([&timer, &service]() -> kj::Promise<void> {
+    if (service.is_attached()) return kj::NEVER_DONE;
+    if (service.is_idle()) return kj::READY_NOW;
+    return WhenIdle(timer, service);
+  });
+}
+
 }  // namespace
 
 kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
@@ -28,7 +39,8 @@ kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
             kj::heap<DaemonService>(context_, info_, std::move(peer), scratch_, loop_.timer());
         auto served =
             kj::heap<Served>(loop_.provider(), std::move(fd), context_, kj::mv(service), is_unix);
-        auto gone = served->connection.OnDisconnect();
+        auto gone =
+            served->connection.OnDisconnect().exclusiveJoin(WhenIdle(loop_.timer(), served->impl));
         return gone.attach(kj::mv(served));
       });
 }

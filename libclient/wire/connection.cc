@@ -61,7 +61,8 @@ Connection::Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool 
     : socket_(Wrap(provider, std::move(fd), is_unix)),
       messages_(kj::heap<TensorStream>(
           *socket_, is_unix ? static_cast<kj::AsyncCapabilityStream*>(socket_.get()) : nullptr,
-          std::move(pool), kMaxMessageBytes, kMaxUnsentBytes)),
+          std::move(pool), kMaxMessageBytes, kMaxUnsentBytes,
+          side == capnp::rpc::twoparty::Side::SERVER)),
       network_(*messages_, is_unix ? kMaxDescriptors : 0, side, Limits()),
       rpc_(bootstrap == nullptr
                ? capnp::makeRpcClient(network_)

@@ -31,7 +31,8 @@ inline constexpr size_t kMaxDescriptors = 250;
 
 class Connection {
  public:
-  // Takes ownership of a connected stream socket. `is_unix` sockets can pass descriptors.
+  // Takes ownership of a connected stream socket. A server's limits are those for strangers until
+  // stream().Admit() is called. `is_unix` sockets can pass descriptors.
   // `bootstrap` is the capability that the server offers to its peer; null on the client side.
   Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
              std::shared_ptr<BufferPool> pool, capnp::rpc::twoparty::Side side,

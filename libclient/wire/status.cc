@@ -65,7 +65,7 @@ void WriteMember(const JobMember& member, wire::Member::Builder out) {
   out.setRole(ToWire(member.role));
   out.setRank(member.rank);
   out.setWorldSize(member.world_size);
-  out.setCommand(member.command);
+  out.setCommand(member.command.substr(0, kMaxCommand));
   out.setSecret(member.secret);
 }
 

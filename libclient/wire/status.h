@@ -71,6 +71,9 @@ struct ServerStatus {
   std::optional<StoreStatus> store;  // set once there is a tensor
 };
 
+// The longest command that is sent and kept, in bytes; longer ones are truncated.
+inline constexpr size_t kMaxCommand = 4096;
+
 void WriteMember(const JobMember& member, wire::Member::Builder out);
 JobMember ReadMember(wire::Member::Reader in);
 void WriteStatus(const ServerStatus& status, wire::Status::Builder out);

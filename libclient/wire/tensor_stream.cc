@@ -14,6 +14,8 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
+constexpr size_t kUnlimited = SIZE_MAX;
+
 // Messages smaller than this are cheaper to copy from than to keep.
 constexpr size_t kKeptBytes = size_t{16} << 10;
 
@@ -65,17 +67,24 @@ struct TensorStream::Incoming {
 
 TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
                            std::shared_ptr<BufferPool> pool, size_t max_message_bytes,
-                           size_t max_unsent_bytes)
+                           size_t max_unsent_bytes, bool is_server)
     : stream_(stream),
       capability_stream_(capability_stream),
       pool_(std::move(pool)),
       max_message_bytes_(max_message_bytes),
+      admitted_message_bytes_(is_server ? kMaxStrangersMessage : max_message_bytes),
+      read_ahead_(is_server ? kStrangersReadAhead : kUnlimited),
       outbox_(std::make_shared<Outbox>(max_unsent_bytes)),
       inbox_(std::make_shared<Inbox>()) {}
 
 TensorStream::~TensorStream() noexcept(false) {
   outbox_->open_ = false;
   outbox_->pinned_.clear();
+}
+
+void TensorStream::Admit() noexcept {
+  admitted_message_bytes_ = max_message_bytes_;
+  read_ahead_ = kReadAhead;
 }
 
 Outbox::Room Outbox::Reserve(size_t bytes) {
@@ -108,6 +117,14 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
     kj::ArrayPtr<kj::AutoCloseFd> fd_space, capnp::ReaderOptions options,
     kj::ArrayPtr<capnp::word>) {
   using Result = kj::Maybe<capnp::MessageReaderAndFds>;
+  if (writes_ == 0) read_meanwhile_ = 0;
+  if (read_meanwhile_ >= read_ahead_) {
+    auto continued = kj::newPromiseAndFulfiller<void>();
+    paused_ = kj::mv(continued.fulfiller);
+    return continued.promise.then(
+        [this, fd_space, options] { return tryReadMessage(fd_space, options, nullptr); });
+  }
+  read_meanwhile_++;
   auto incoming = kj::heap<Incoming>();
   Incoming& in = *incoming;
   return ReadHead(in.head, fd_space, &in.num_fds)
@@ -122,8 +139,8 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
               uint64_t words = in.head[1];
               for (uint32_t i = 0; i < more; i++) words += in.table[i];
               const uint64_t bytes = words * sizeof(capnp::word);
-              KJ_REQUIRE(bytes <= max_message_bytes_, "message exceeds the size limit", bytes,
-                         max_message_bytes_);
+              KJ_REQUIRE(bytes <= admitted_message_bytes_, "message exceeds the size limit", bytes,
+                         admitted_message_bytes_);
               auto buffer = std::make_shared<PooledBuffer>(pool_->Get(bytes));
               auto* at = reinterpret_cast<const capnp::word*>(buffer->data());
               auto segments = kj::heapArray<kj::ArrayPtr<const capnp::word>>(more + 1);
@@ -154,19 +171,36 @@ void TensorStream::TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& tak
   }
 }
 
+kj::Promise<void> TensorStream::CountWrite(kj::Promise<void> written) {
+  if (read_ahead_ == kUnlimited) return written;
+  writes_++;
+  return written.attach(kj::defer([this] {
+    if (--writes_ > 0 || paused_ == nullptr) return;
+    // The next answer in the queue, if there is one, begins before this function runs.
+    continuing_ = kj::evalLast([this] {
+                    KJ_IF_MAYBE (paused, paused_) {
+                      if (writes_ > 0) return;
+                      (*paused)->fulfill();
+                      paused_ = nullptr;
+                    }
+                  }).eagerlyEvaluate(nullptr);
+  }));
+}
+
 kj::Promise<void> TensorStream::writeMessage(kj::ArrayPtr<const int> fds, Segments segments) {
   kj::Vector<Outbox::Pinned> taken;
   TakePinned(segments, taken);
   kj::Promise<void> written = capability_stream_ && fds.size() > 0
                                   ? capnp::writeMessage(*capability_stream_, fds, segments)
                                   : capnp::writeMessage(stream_, segments);
-  return taken.empty() ? kj::mv(written) : written.attach(kj::mv(taken));
+  if (!taken.empty()) written = written.attach(kj::mv(taken));
+  return CountWrite(kj::mv(written));
 }
 
 kj::Promise<void> TensorStream::writeMessages(kj::ArrayPtr<Segments> messages) {
   kj::Vector<Outbox::Pinned> taken;
   for (const Segments& segments : messages) TakePinned(segments, taken);
-  return capnp::writeMessages(stream_, messages).attach(kj::mv(taken));
+  return CountWrite(capnp::writeMessages(stream_, messages).attach(kj::mv(taken)));
 }
 
 kj::Maybe<int> TensorStream::getSendBufferSize() {

@@ -95,13 +95,27 @@ class Inbox {
 };
 
 // The message stream of one connection. Belongs to the thread of its event loop.
+//
+// A server limits what a peer can make it keep: while an answer waits to be written, because the
+// peer does not read, only a few more messages are read. Until the peer is admitted, messages must
+// be small, too. A client has no such limits: if both ends stopped reading, neither could write.
 class TensorStream final : public capnp::MessageStream {
  public:
   // `capability_stream` is `stream` again if it can pass descriptors, else null. A message of more
   // than `max_message_bytes` closes the connection before anything is allocated.
   TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream* capability_stream,
-               std::shared_ptr<BufferPool> pool, size_t max_message_bytes, size_t max_unsent_bytes);
+               std::shared_ptr<BufferPool> pool, size_t max_message_bytes, size_t max_unsent_bytes,
+               bool is_server);
   ~TensorStream() noexcept(false);
+
+  // Replaces a server's limits for strangers by those for clients.
+  void Admit() noexcept;
+
+  // The longest message of a peer that is not admitted yet.
+  static constexpr size_t kMaxStrangersMessage = size_t{64} << 10;
+  // The messages that are read while an answer waits to be written, before and after admission.
+  static constexpr size_t kStrangersReadAhead = 16;
+  static constexpr size_t kReadAhead = 256;
 
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
@@ -121,12 +135,18 @@ class TensorStream final : public capnp::MessageStream {
   struct Incoming;
   using Segments = kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>;
   void TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& taken);
+  kj::Promise<void> CountWrite(kj::Promise<void> written);
   kj::Promise<size_t> ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseFd> fd_space, size_t* num_fds);
 
   kj::AsyncIoStream& stream_;
   kj::AsyncCapabilityStream* capability_stream_;
   std::shared_ptr<BufferPool> pool_;
-  size_t max_message_bytes_;
+  const size_t max_message_bytes_;
+  size_t admitted_message_bytes_, read_ahead_;
+  size_t writes_ = 0;          // writes under way; the next answer waits for them
+  size_t read_meanwhile_ = 0;  // messages read since the last time that no answer waited
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> paused_;  // continues to read
+  kj::Promise<void> continuing_ = nullptr;
   std::shared_ptr<Outbox> outbox_;
   std::shared_ptr<Inbox> inbox_;
 };

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of what a client that does not attach, or does not read, can make a real daemon keep.
+#include <capnp/message.h>
+#include <capnp/rpc.capnp.h>
+#include <capnp/serialize.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "client/link/control.h"
+#include "tests/support/served_graph_fixture.h"
+#include "wire/connection.h"
+#include "wire/graph_messages.h"
+
+namespace graphd::testing {
+namespace {
+
+using Daemons = std::vector<std::vector<int>>;
+
+class StrangersLimits : public ::testing::Test {
+ protected:
+  uint64_t ResidentBytes() {
+    std::ifstream statm(StrCat("/proc/", served_.daemon(0).pid(), "/statm"));
+    uint64_t total = 0, resident = 0;
+    statm >> total >> resident;
+    return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  }
+  UniqueFd Connect() { return ConnectUnix(served_.socket_path(0), 20000); }
+  // Returns whether the daemon closes the connection within `seconds`.
+  static bool IsClosed(int fd, double seconds) {
+    const auto start = Clock::now();
+    while (SecondsSince(start) < seconds) {
+      char bytes[4096];
+      const ssize_t got = ::read(fd, bytes, sizeof bytes);
+      if (got == 0 || (got < 0 && errno == ECONNRESET)) return true;
+      pollfd wait{fd, POLLIN, 0};
+      ::poll(&wait, 1, 100);
+    }
+    return false;
+  }
+  ServedGraphFixture served_{HomogeneousGraph(1000, RandomMultigraph(1000, 5000, 1)), Daemons{{0}},
+                             1};
+};
+
+TEST_F(StrangersLimits, ALongMessageBeforeAttachingClosesTheConnection) {
+  const UniqueFd fd = Connect();
+  const uint32_t head[2] = {0, 400 << 17};  // one segment of 400 MiB
+  ASSERT_EQ(::write(fd.get(), head, sizeof head), static_cast<ssize_t>(sizeof head));
+  EXPECT_TRUE(IsClosed(fd.get(), 10));
+}
+
+TEST_F(StrangersLimits, AConnectionWithoutACallIsClosed) {
+  const UniqueFd fd = Connect();
+  EXPECT_FALSE(IsClosed(fd.get(), 5));
+  EXPECT_TRUE(IsClosed(fd.get(), 30));
+}
+
+// Writes all of a message, unless the daemon stops reading for a second. Returns whether it did.
+bool WriteMessage(int fd, capnp::MessageBuilder& message) {
+  const auto words = capnp::messageToFlatArray(message);
+  const auto bytes = words.asBytes();
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t written = ::write(fd, bytes.begin() + at, bytes.size() - at);
+    if (written > 0) {
+      at += static_cast<size_t>(written);
+      continue;
+    }
+    pollfd room{fd, POLLOUT, 0};
+    if (::poll(&room, 1, 1000) == 0) return false;
+  }
+  return true;
+}
+
+// Asks for the status again and again, and reads no answer.
+TEST_F(StrangersLimits, AnswersThatNobodyReadsTakeLittleMemory) {
+  constexpr uint32_t kCalls = 200'000;
+  const uint64_t before = ResidentBytes();
+  const UniqueFd fd = Connect();
+  capnp::MallocMessageBuilder bootstrap;
+  bootstrap.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(0);
+  ASSERT_TRUE(WriteMessage(fd.get(), bootstrap));
+  uint32_t sent = 0;
+  for (bool reads = true; reads && sent < kCalls; sent++) {
+    capnp::MallocMessageBuilder message;
+    auto call = message.initRoot<capnp::rpc::Message>().initCall();
+    call.setQuestionId(sent + 1);
+    call.initTarget().initPromisedAnswer().setQuestionId(0);
+    call.setInterfaceId(capnp::typeId<wire::Daemon>());
+    call.setMethodId(1);  // status
+    auto params = call.initParams().getContent().initAs<wire::Daemon::StatusParams>();
+    WriteHello(params.initHello());
+    reads = WriteMessage(fd.get(), message);
+  }
+  EXPECT_LT(sent, kCalls) << "the daemon never stopped reading";
+  EXPECT_LT(ResidentBytes(), before + (uint64_t{32} << 20));
+  // Others are served meanwhile.
+  ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(20))->Status();
+}
+
+}  // namespace
+}  // namespace graphd::testing
