@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "wire/ip_config.h"
@@ -139,9 +140,12 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
   for (;;) {
     UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd) {
-      if (path_.empty()) SetTcpOptions(fd.get());
-      Peer peer = PeerOf(fd.get(), !path_.empty());
-      accepted(std::move(fd), std::move(peer));
+      // A failure ends this connection; the next ones are accepted.
+      LogFailure("a new connection", [&] {
+        if (path_.empty()) SetTcpOptions(fd.get());
+        Peer peer = PeerOf(fd.get(), !path_.empty());
+        accepted(std::move(fd), std::move(peer));
+      });
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return observer.whenBecomesReadable().then(
           [this, &events, &observer, accepted = std::move(accepted)]() mutable {

@@ -8,7 +8,7 @@
 namespace graphd {
 namespace {
 
-void LogFailure(kj::Exception&& exception) {
+void LogException(kj::Exception&& exception) {
   LogError("event loop: ", exception.getDescription().cStr());
 }
 
@@ -19,7 +19,7 @@ UvBridge::UvBridge(kj::UnixEventPort& port, uv_loop_t* loop)
       loop_(loop),
       observer_(port, uv_backend_fd(loop), kj::UnixEventPort::FdObserver::OBSERVE_READ),
       kicks_(*this) {
-  watching_ = Watch().eagerlyEvaluate(LogFailure);
+  watching_ = Watch().eagerlyEvaluate(LogException);
   Kick();
 }
 
@@ -33,7 +33,7 @@ void UvBridge::Kick() {
   }));
 }
 
-void UvBridge::taskFailed(kj::Exception&& exception) { LogFailure(kj::mv(exception)); }
+void UvBridge::taskFailed(kj::Exception&& exception) { LogException(kj::mv(exception)); }
 
 kj::Promise<void> UvBridge::Watch() {
   return observer_.whenBecomesReadable().then([this] {
@@ -60,7 +60,7 @@ void UvBridge::Turn() {
                    uv_update_time(loop_);
                    Kick();
                  })
-                 .eagerlyEvaluate(LogFailure);
+                 .eagerlyEvaluate(LogException);
   }
 }
 
