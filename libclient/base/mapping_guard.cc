@@ -15,7 +15,7 @@
 namespace graphd {
 
 struct MappingGuard::Slot {
-  std::atomic<uintptr_t> begin = 0, end = 0;  // both 0: free
+  std::atomic<uintptr_t> begin = 0, end = 0;  // end is 0: free. Changed while `replacing` is held.
   std::atomic<uintptr_t> replaced_from = 0;   // `end` while nothing is replaced
 };
 
@@ -31,29 +31,41 @@ struct Guards {
   bool installed GRAPHD_GUARDED_BY(mutex) = false;
   size_t next GRAPHD_GUARDED_BY(mutex) = 0;  // the search for a free slot begins here
   std::atomic<size_t> used = 0;              // no slot from here on was ever taken
-  // Held by the handler only, which faults nowhere itself.
+  // Held by the handler, and while a slot changes; nobody who holds it uses guarded memory.
   std::atomic_flag replacing = ATOMIC_FLAG_INIT;
   struct sigaction before {};
   MappingGuard::Slot slots[kMaxGuards];
 };
 Guards g_guards;
 
-// Replaces the rest of the mapping from `address` on. Only makes calls that are safe in a handler.
+// Holds `replacing`.
+class Replacing {
+ public:
+  Replacing() noexcept {
+    while (g_guards.replacing.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Replacing() { g_guards.replacing.clear(std::memory_order_release); }
+  Replacing(const Replacing&) = delete;
+  Replacing& operator=(const Replacing&) = delete;
+};
+
+// Replaces the rest of the mapping from `address` on, if the slot guards that address. Only makes
+// calls that are safe in a handler.
 bool Replace(MappingGuard::Slot& slot, uintptr_t address) noexcept {
   const uintptr_t page = address / kPage * kPage;
-  while (g_guards.replacing.test_and_set(std::memory_order_acquire)) {
+  const Replacing replacing;
+  const uintptr_t end = slot.end;
+  if (address < slot.begin || address >= end) return false;
+  if (slot.replaced_from <= page) return true;  // another thread was faster
+  // The damage must be known before anybody can read the zeros.
+  const uintptr_t before = slot.replaced_from.exchange(page);
+  if (::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED) {
+    return true;
   }
-  bool replaced = slot.replaced_from <= page;  // another thread was faster
-  if (!replaced) {
-    const uintptr_t end = slot.end;
-    // The damage must be known before anybody can read the zeros.
-    const uintptr_t before = slot.replaced_from.exchange(page);
-    replaced = ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE,
-                      MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
-    if (!replaced) slot.replaced_from = before;
-  }
-  g_guards.replacing.clear(std::memory_order_release);
-  return replaced;
+  slot.replaced_from = before;
+  return false;
 }
 
 void OnBusError(int, siginfo_t* info, void*) {
@@ -64,7 +76,8 @@ void OnBusError(int, siginfo_t* info, void*) {
   const size_t used = info->si_code > 0 ? g_guards.used.load(std::memory_order_acquire) : 0;
   for (size_t i = 0; i < used && !replaced; i++) {
     MappingGuard::Slot& slot = g_guards.slots[i];
-    if (address >= slot.begin && address < slot.end) replaced = Replace(slot, address);
+    // Without the lock, most slots are excluded.
+    if (address < slot.end) replaced = Replace(slot, address);
   }
   // The access is repeated, and raises the signal again, which then has its usual effect.
   if (!replaced) ::sigaction(SIGBUS, &g_guards.before, nullptr);
@@ -93,11 +106,13 @@ MappingGuard::MappingGuard(void* begin, size_t bytes) {
     const size_t at = (g_guards.next + i) % kMaxGuards;
     Slot& slot = g_guards.slots[at];
     if (slot.end != 0) continue;
-    // The handler compares with `begin` first, so that the end must be set last.
     const auto first = reinterpret_cast<uintptr_t>(begin);
-    slot.replaced_from = first + bytes;
-    slot.begin = first;
-    slot.end = first + bytes;
+    {
+      const Replacing replacing;
+      slot.replaced_from = first + bytes;
+      slot.begin = first;
+      slot.end = first + bytes;
+    }
     g_guards.next = at + 1;
     if (g_guards.used <= at) g_guards.used = at + 1;
     slot_ = &slot;
@@ -109,8 +124,10 @@ MappingGuard::MappingGuard(void* begin, size_t bytes) {
 MappingGuard::~MappingGuard() {
   if (slot_ == nullptr) return;
   const MutexLock lock(g_guards.mutex);
-  slot_->end = 0;
-  slot_->begin = 0;
+  {
+    const Replacing replacing;
+    slot_->end = 0;
+  }
   g_guards.next = static_cast<size_t>(slot_ - g_guards.slots);
 }
 

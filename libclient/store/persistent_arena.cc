@@ -134,6 +134,10 @@ void RemoveAbandoned(const std::string& parent, const std::string& store_directo
 void CheckParent(const std::string& parent) {
   struct stat info {};
   if (::stat(parent.c_str(), &info) != 0) ThrowErrno("can't examine", parent);
+  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+    Throw(ErrorCode::kDenied, parent, " belongs to user ", info.st_uid,
+          ", who could replace the memory of tables there; name a tmpfs of root or of your own");
+  }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (info.st_mode & S_ISVTX) == 0) {
     Throw(ErrorCode::kDenied, parent,
           " can be written by other users, who could replace the memory ",

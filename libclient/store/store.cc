@@ -160,21 +160,26 @@ std::unique_ptr<WriteBarrierHold> Store::HoldPushes(std::chrono::milliseconds li
   return std::make_unique<WriteBarrierHold>(*barrier_, limit);
 }
 
+void Store::CheckSavable(const std::vector<std::shared_ptr<Table>>& tables) const {
+  for (const std::shared_ptr<Table>& table : tables) {
+    if (const std::string trouble = TroubleOf(*table); !trouble.empty()) {
+      Throw(ErrorCode::kCorrupt, NamedTable(table->spec().name), " can't be saved: ", trouble);
+    }
+  }
+}
+
 std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
                                               const std::vector<std::string>& names,
                                               const WriteBarrierHold& hold) {
   std::vector<std::shared_ptr<Table>> tables;
-  for (const std::string& name : names) {
-    tables.push_back(FindTable(name));
-    if (const std::string trouble = TroubleOf(*tables.back()); !trouble.empty()) {
-      Throw(ErrorCode::kCorrupt, NamedTable(name), " can't be saved: ", trouble);
-    }
-  }
+  for (const std::string& name : names) tables.push_back(FindTable(name));
+  CheckSavable(tables);
   MakeDirectories(directory);
   hold.CheckHeld();
   {
     const WriteBack::Exclusive exclusive(write_back_);
     exclusive.WriteAll();
+    CheckSavable(tables);  // writing may have found damage
     db_.LinkTo(CheckpointPagesPath(directory));
   }
   hold.CheckHeld();

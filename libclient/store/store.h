@@ -128,6 +128,8 @@ class Store {
   const std::vector<std::string>& damage() const noexcept { return damage_; }
 
  private:
+  // Throws Error(kCorrupt) if one of the tables has trouble.
+  void CheckSavable(const std::vector<std::shared_ptr<Table>>& tables) const;
   void StartPipeline(ClientTable clients, uint64_t trim_bytes);
 
   const StoreOptions options_;

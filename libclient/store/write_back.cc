@@ -60,6 +60,7 @@ void WriteBack::RunCycle() {
 void WriteBack::WriteAll() {
   // A page must not be in RocksDB with a push that the log does not have: the push would be sent
   // again, and applied twice.
+  const bool had_failed = pipeline_->failed();
   StoreState state = pipeline_->WaitForState();
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
     if (IsUndamaged(*table)) WriteTable(*table);
@@ -70,8 +71,10 @@ void WriteBack::WriteAll() {
   try {
     arena_->CheckInPlace();
   } catch (const Error& error) {
-    // The next process continues with what RocksDB has now.
     pipeline_->Fail(error);
+    // Pushes may have been acknowledged since this cycle began. No others follow now.
+    if (!had_failed) return WriteAll();
+    // The next process continues with what RocksDB has now.
     arena_->Forget();
     return;
   }
@@ -79,10 +82,16 @@ void WriteBack::WriteAll() {
   if (!pipeline_->failed()) pipeline_->TruncateLog(state.lsn);
 }
 
+// Returns whether the table was dropped, which removes its files, after the list of tables was
+// read.
+bool WriteBack::IsDropped(const Table& table) const {
+  return catalog_.FindById(table.id()).get() != &table;
+}
+
 // Returns false for a table whose memory was truncated. RocksDB has its rows as of the last
 // write-back, which no later page may join.
 bool WriteBack::IsUndamaged(Table& table) {
-  if (!table.damaged()) return true;
+  if (!table.damaged() || IsDropped(table)) return true;
   const Error error(ErrorCode::kCorrupt,
                     StrCat("the memory of tables was damaged: ", table.WhatHappened()));
   pipeline_->Fail(error);
@@ -101,7 +110,8 @@ void WriteBack::CheckMemory() {
     pipeline_->CheckLog();
     for (const std::shared_ptr<Table>& table : catalog_.All()) {
       if (!IsUndamaged(*table)) continue;
-      if (const std::string what = table->WhatHappened(); !what.empty()) {
+      const std::string what = table->WhatHappened();
+      if (!what.empty() && !IsDropped(*table)) {
         Throw(ErrorCode::kIo, "the memory of tables is no longer in its place: ", what);
       }
     }

@@ -262,7 +262,8 @@ void Table::Read(std::span<const int64_t> rows, std::byte* out) {
     ReadAll(rows, out);
     if (!arena_.rows_damaged()) return;
     arena_.DropDamaged();
-    if (std::exchange(dropped, arena_.dropped_from()) == dropped) return;
+    const uint64_t now = arena_.dropped_from();
+    if (std::exchange(dropped, now) == now) return;
   }
 }
 
@@ -383,7 +384,12 @@ void Table::ApplyEach(const Push& push, std::span<const uint32_t> positions, Scr
   for (size_t i = 0; i < positions.size();) {
     const auto page = PageOf(row_of(i));
     const uint64_t word = arena_.Lock(page);
-    GRAPHD_CHECK((word & kPageResident) != 0, "pages were loaded before");
+    if ((word & kPageResident) == 0) {
+      // The pages were loaded before; they are gone if the memory was truncated meanwhile.
+      arena_.UnlockUnchanged(page, word);
+      CheckUndamaged();
+      GRAPHD_CHECK(false, "pages were loaded before");
+    }
     const bool seen = arena_.lsn(page) >= push.lsn;
     UndoLog* const undo = seen ? nullptr : scratch.undo_log;
     if (undo != nullptr) undo->Begin(id_, page, arena_.lsn(page), row_bytes_, state_bytes());

@@ -33,6 +33,7 @@ UndoLog::~UndoLog() {
 }
 
 std::string UndoLog::Damage() const {
+  const MutexLock lock(mutex_);  // the file does not grow meanwhile
   std::string what = WhatHappenedTo(fd_.get(), path_, reserved_.load());
   if (what.empty() && guard_.damaged()) what = path_ + " was truncated for a while";
   return what;

@@ -98,7 +98,7 @@ class UndoLog {
   static constexpr uint64_t kHeaderBytes = 4096;
   const std::string path_;
   UniqueFd fd_;
-  Mutex mutex_;                         // held while the file grows
+  mutable Mutex mutex_;                 // held while the file grows
   std::atomic<uint64_t> reserved_ = 0;  // size of the file
   MappingGuard guard_;
   std::byte* base_ = nullptr;

@@ -8,10 +8,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -154,6 +156,24 @@ TEST_F(Faults, TruncatedMemoryIsReportedAndItsRowsAreNeitherServedNorStored) {
   ExpectAll(Make(Connect("reader")), 0);  // nothing was written back yet
   StopAndStartAgain();
   EXPECT_THAT(Failure([&] { AddOne(tensor); }), AllOf(HasSubstr("corrupt: "), HasSubstr("sums")));
+}
+
+TEST_F(Faults, MemoryThatIsTruncatedDuringPushesDoesNotEndTheDaemon) {
+  Serve();
+  const DistTensor tensor = Make(Connect("writer"));
+  AddOne(tensor);
+  const std::string rows = Status().memory + "/table-1.rows";
+  std::atomic<bool> failed = false;
+  std::thread pusher([&] {
+    for (int i = 0; i < 1000 && !failed; i++) {
+      failed = Failure([&] { AddOne(tensor); }) != "no error";
+    }
+  });
+  ::usleep(100'000);
+  fs::resize_file(rows, 0);
+  pusher.join();
+  EXPECT_TRUE(failed);
+  EXPECT_THAT(Status().trouble, HasSubstr(rows));
 }
 
 TEST_F(Faults, IdleConnectionsLeaveDescriptorsForTheStore) {
