@@ -242,7 +242,7 @@ class Graphd {
     auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     if (insecure) {
       LogWarning("--insecure: everyone who reaches ", tcp.text(),
-                 " may read the graph and change tensors");
+                 " may do everything but stop this server");
     }
     const std::string serving =
         StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(), " and ", local.text());

@@ -125,7 +125,8 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option(Both("allow_operate"), options.access.operators,
                  StrCat("Who may also restore and delete checkpoints and stop graphd: ", who,
-                        " (without any of these three: graphd's own user and group)"))
+                        " (graphd's own user always, and its group of the same name "
+                        "without any of these options)"))
       ->allow_extra_args(false);
   app.add_flag("--insecure", options.access.insecure,
                "Allow a --listen address beyond loopback, without encryption or authentication; "

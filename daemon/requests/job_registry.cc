@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_registry.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/secret.h"
@@ -39,16 +38,18 @@ const JobRegistry::Credentials* JobRegistry::Remembered(const std::string& job_i
 }
 
 void JobRegistry::Remember(const std::string& job_id, Credentials credentials) {
-  if (departed_.size() >= kMaxRemembered) {
-    std::erase_if(departed_, [](const auto& entry) {
-      return SecondsSince(entry.second.left) >= kRememberSeconds;
-    });
+  std::erase_if(departed_, [](const auto& entry) {
+    return SecondsSince(entry.second.left) >= kRememberSeconds;
+  });
+  // A user who makes many jobs displaces no other user's.
+  size_t same = 0;
+  auto oldest = departed_.end();
+  for (auto entry = departed_.begin(); entry != departed_.end(); ++entry) {
+    if (entry->second.uid != credentials.uid) continue;
+    same++;
+    if (oldest == departed_.end() || entry->second.left < oldest->second.left) oldest = entry;
   }
-  if (departed_.size() >= kMaxRemembered) {
-    departed_.erase(std::min_element(
-        departed_.begin(), departed_.end(),
-        [](const auto& a, const auto& b) { return a.second.left < b.second.left; }));
-  }
+  if (same >= kMaxRemembered) departed_.erase(oldest);
   credentials.left = Clock::now();
   departed_[job_id] = std::move(credentials);
 }

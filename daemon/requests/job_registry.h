@@ -97,7 +97,7 @@ class JobRegistry {
   static constexpr size_t kMaxMembers = 65536;
   static constexpr size_t kMaxJobId = 256;
   static constexpr size_t kMaxSecret = 256;
-  static constexpr size_t kMaxRemembered = 4096;  // jobs that have left; the oldest is forgotten
+  static constexpr size_t kMaxRemembered = 4096;  // jobs of a user that have left
   static constexpr double kRememberSeconds = 120;
 
  private:

@@ -137,8 +137,13 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
 }
 
 std::string FindSocket(const std::string& server_name, uint16_t port) {
-  const std::string own = SocketPath(RuntimeDir(), server_name, port);
   const std::string system = SocketPath("/run/graphd", server_name, port);
+  std::string own;
+  try {
+    own = SocketPath(RuntimeDir(), server_name, port);
+  } catch (const Error&) {
+    return system;  // a user without a directory for sockets runs no server
+  }
   return !std::getenv("GRAPHD_RUNTIME_DIR") && !FileExists(own) && FileExists(system) ? system
                                                                                       : own;
 }
