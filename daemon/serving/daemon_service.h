@@ -53,7 +53,7 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   TensorStream* stream_ = nullptr;
-  Clock::time_point last_call_ = Clock::now();  // or when it was made
+  Clock::time_point last_call_ = Clock::now();  // set when the connection is made, too
   bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold
 };
