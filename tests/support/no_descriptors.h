@@ -8,14 +8,6 @@
 
 namespace graphd::testing {
 
-// UBSan needs two descriptors to find out whether an object is what it should be, and otherwise
-// reports that it is not. Tests are skipped if this is false.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool kCanLackDescriptors = false;
-#else
-inline constexpr bool kCanLackDescriptors = true;
-#endif
-
 // While it lives, this process can open no file: all descriptors below a limit are taken.
 class NoDescriptors {
  public:

@@ -525,7 +525,6 @@ TEST_F(PersistentArenaTest, ForeignMemoryIsRefused) {
 }
 
 TEST_F(PersistentArenaTest, AShortageOfDescriptorsEndsByItself) {
-  if (!graphd::testing::kCanLackDescriptors) GTEST_SKIP() << "UBSan needs descriptors";
   Store store(options_);
   const auto table = store.OpenTable(Spec());
   ApplyRandom(store, table, 1, 3);

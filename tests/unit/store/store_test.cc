@@ -357,7 +357,6 @@ TEST(Store, AGapBetweenPagesAndLogIsDamageAndTheLogIsSetAside) {
 // The log on the disk closes a segment before it opens the next one; the flush of RocksDB and new
 // tables need more descriptors.
 TEST(Store, AShortageOfDescriptorsEndsByItself) {
-  if (!graphd::testing::kCanLackDescriptors) GTEST_SKIP() << "UBSan needs descriptors";
   const ScratchDirectory scratch, reference_scratch;
   StoreOptions options = Options(scratch);
   options.log_segment_bytes = 20000;  // two pushes

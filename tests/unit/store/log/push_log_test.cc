@@ -310,7 +310,6 @@ TEST_P(PushLogOnDiskAndInMemory, AGapBeforeASegmentWithoutRecordsIsDamage) {
 }
 
 TEST_P(PushLogOnDiskAndInMemory, AShortageOfDescriptorsIsAnErrorAndLosesNothing) {
-  if (!graphd::testing::kCanLackDescriptors) GTEST_SKIP() << "UBSan needs descriptors";
   const ScratchDirectory scratch;
   PushLog log(scratch / "log", Small());
   for (const bool reuses : {false, true}) {

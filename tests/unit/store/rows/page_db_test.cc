@@ -79,7 +79,6 @@ void WaitForTrouble(const PageDb& db) {
 }
 
 TEST(PageDb, AFlushWaitsWhileThereAreNoDescriptors) {
-  if (!graphd::testing::kCanLackDescriptors) GTEST_SKIP() << "UBSan needs descriptors";
   const ScratchDirectory scratch;
   const auto one = Bytes(5000, 1);
   {
@@ -102,7 +101,6 @@ TEST(PageDb, AFlushWaitsWhileThereAreNoDescriptors) {
 }
 
 TEST(PageDb, AFlushThatWaitsCanBeStopped) {
-  if (!graphd::testing::kCanLackDescriptors) GTEST_SKIP() << "UBSan needs descriptors";
   const ScratchDirectory scratch;
   PageDb db(scratch / "pages");
   db.PutText("a", "b");
