@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <functional>
+#include <thread>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -26,30 +27,27 @@ using ::testing::StartsWith;
 
 constexpr uid_t kNobody = 65534;
 
-// Runs `action` as another user, in a process of its own; returns what it threw.
+// Gives only the calling thread the identity of another user. The functions of glibc would change
+// all threads of the process.
+bool BecomeNobody() {
+  return ::syscall(SYS_setgroups, 0, nullptr) == 0 &&
+         ::syscall(SYS_setresgid, kNobody, kNobody, kNobody) == 0 &&
+         ::syscall(SYS_setresuid, kNobody, kNobody, kNobody) == 0;
+}
+
+// Runs `action` as another user, in a thread whose sockets and threads are that user's; returns
+// what it threw.
 std::string ErrorAsNobody(const std::function<void()>& action) {
   EXPECT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::string text = "no error";
-    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(1);
+  std::string text = "no error";
+  std::thread([&] {
+    ASSERT_TRUE(BecomeNobody());
     try {
       action();
     } catch (const Error& error) {
       text = StrCat(ErrorCodeName(error.code()), ": ", error.what());
     }
-    ::_exit(::write(ends[1], text.data(), text.size()) < 0 ? 1 : 0);
-  }
-  ::close(ends[1]);
-  std::string text(4096, 0);
-  const ssize_t size = ::read(ends[0], text.data(), text.size());
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
-  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  }).join();
   return text;
 }
 
