@@ -258,16 +258,19 @@ void PersistentArena::Announce() {
                       StrCat(kVersion, "\n", directory_, "\n", nonce_, "\n", TmpfsOf(directory_)));
 }
 
+void PersistentArena::ThrowIf(const std::string& what) const {
+  if (what.empty()) return;
+  Throw(ErrorCode::kIo, "the memory of tables, ", directory_,
+        ", is no longer in its place: ", what);
+}
+
 void PersistentArena::CheckInPlace() const {
-  std::string what = WhatHappenedTo(directory_fd_.get(), directory_);
-  if (what.empty()) what = WhatHappenedTo(lock_.get(), OwnerPath(directory_));
-  for (const auto& undo : undo_logs_) {
-    if (what.empty()) what = undo->Damage();
-  }
-  if (!what.empty()) {
-    Throw(ErrorCode::kIo, "the memory of tables, ", directory_,
-          ", is no longer in its place: ", what);
-  }
+  ThrowIf(WhatHappenedTo(directory_fd_.get(), directory_));
+  ThrowIf(WhatHappenedTo(lock_.get(), OwnerPath(directory_)));
+}
+
+void PersistentArena::CheckUndoLogs() const {
+  for (const auto& undo : undo_logs_) ThrowIf(undo->Damage());
 }
 
 void PersistentArena::Forget() {

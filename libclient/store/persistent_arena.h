@@ -70,9 +70,12 @@ class PersistentArena {
   void WriteState(const StoreState& state);
   // Writes its path into the store's directory, on the disk.
   void Announce();
-  // Throws Error(kIo) if the directory, or a file that it needs, was removed, replaced or
-  // truncated, so that the next process would not find what this one writes.
+  // Throws Error(kIo) if the directory was removed or replaced, so that the next process would not
+  // find what this one writes.
   void CheckInPlace() const;
+  // Throws Error(kIo) if an UndoLog was removed, replaced or truncated, so that the next process
+  // could not roll back what this one changes.
+  void CheckUndoLogs() const;
   // Removes its path from the store's directory, when all rows are in RocksDB. Does not wait for
   // the disk to have the change if it was done before.
   void Forget();
@@ -82,6 +85,7 @@ class PersistentArena {
  private:
   PersistentArena(std::string directory, std::string store_directory, std::string nonce,
                   size_t threads, bool kept);
+  void ThrowIf(const std::string& what) const;
 
   const std::string directory_, store_directory_, nonce_;
   const bool kept_;

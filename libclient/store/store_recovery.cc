@@ -106,18 +106,13 @@ void StoreRecovery::ReportLost(const std::string& what, std::map<uint32_t, std::
   for (const auto& table : catalog_.All()) lost.emplace(table->id(), what);
 }
 
-// Rolls back unfinished changes of the earlier process, and takes over its pages.
+// Takes over the pages of the earlier process, and rolls back its unfinished changes.
 void StoreRecovery::TakeOverArena(const StoreState& written,
                                   std::map<uint32_t, std::string>& lost) {
-  for (const auto& undo : arena_->undo_logs()) {
-    const std::shared_ptr<Table> table = catalog_.FindById(undo->table());
-    if (undo->any() && table != nullptr) table->RollBack(*undo);
-    undo->End();
-  }
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
     if (lost.contains(table->id())) continue;
     try {
-      kept_lsn_ = std::max(kept_lsn_, table->TakeOver(written.lsn));
+      kept_lsn_ = std::max(kept_lsn_, table->TakeOver(written.lsn, arena_->undo_logs()));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kCorrupt) throw;
       const TableSpec spec = catalog_.SpecOf(*table);
@@ -129,6 +124,7 @@ void StoreRecovery::TakeOverArena(const StoreState& written,
       LoadPages(*catalog_.Add(table->id(), spec, /*kept=*/false), ignored);
     }
   }
+  for (const auto& undo : arena_->undo_logs()) undo->End();
 }
 
 // Replays the log over tables that have all pushes up to `state_lsn`. `pages_lsn`: see

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -62,24 +64,48 @@ void WriteBack::WriteAll() {
   // again, and applied twice.
   const bool had_failed = pipeline_->failed();
   StoreState state = pipeline_->WaitForState();
+  // After a failure, pages may have parts of pushes that were not acknowledged. A client sends
+  // those again, and RocksDB must not have any of them.
+  const bool rescues = arena_ != nullptr && had_failed;
+  std::map<uint32_t, std::string> left_out;
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
-    if (IsUndamaged(*table)) WriteTable(*table);
+    if (!IsUndamaged(*table) || WriteTable(*table, rescues ? state.lsn : UINT64_MAX)) continue;
+    left_out[table->id()] =
+        "a push failed while it was applied; some rows are as of the last write-back";
   }
   catalog_.WriteState(state);
   db_.Flush();
   if (arena_ == nullptr) return pipeline_->TruncateLog(state.lsn);
+  if (rescues) return LeaveMemory(left_out);
   try {
     arena_->CheckInPlace();
   } catch (const Error& error) {
     pipeline_->Fail(error);
     // Pushes may have been acknowledged since this cycle began. No others follow now.
-    if (!had_failed) return WriteAll();
-    // The next process continues with what RocksDB has now.
-    arena_->Forget();
-    return;
+    return WriteAll();
   }
   arena_->WriteState(state);
   if (!pipeline_->failed()) pipeline_->TruncateLog(state.lsn);
+}
+
+// Decides whether the next process continues with the memory or with RocksDB, after the pipeline
+// has failed. `left_out`: the tables of which RocksDB lacks pages, and their trouble.
+void WriteBack::LeaveMemory(const std::map<uint32_t, std::string>& left_out) {
+  if (!left_out.empty()) {
+    std::string what;
+    try {
+      CheckFiles();
+    } catch (const Error& error) {
+      what = error.what();
+    }
+    if (what.empty()) {
+      Throw(ErrorCode::kIo,
+            "some rows have a part of a push that failed; restart the server, which ",
+            "continues with its memory");
+    }
+    catalog_.SetTroubles(left_out);
+  }
+  arena_->Forget();
 }
 
 // Returns whether the table was dropped, which removes its files, after the list of tables was
@@ -103,24 +129,30 @@ bool WriteBack::IsUndamaged(Table& table) {
   return false;
 }
 
+// Throws Error(kIo) unless the next process can continue with the files of the PersistentArena.
+void WriteBack::CheckFiles() {
+  arena_->CheckInPlace();
+  pipeline_->CheckLog();
+  for (const std::shared_ptr<Table>& table : catalog_.All()) {
+    if (!IsUndamaged(*table)) continue;
+    const std::string what = table->WhatHappened();
+    if (!what.empty() && !IsDropped(*table)) {
+      Throw(ErrorCode::kIo, "the memory of tables is no longer in its place: ", what);
+    }
+  }
+}
+
 // Looks after the files of the PersistentArena.
 void WriteBack::CheckMemory() {
   try {
-    arena_->CheckInPlace();
-    pipeline_->CheckLog();
-    for (const std::shared_ptr<Table>& table : catalog_.All()) {
-      if (!IsUndamaged(*table)) continue;
-      const std::string what = table->WhatHappened();
-      if (!what.empty() && !IsDropped(*table)) {
-        Throw(ErrorCode::kIo, "the memory of tables is no longer in its place: ", what);
-      }
-    }
+    CheckFiles();
+    arena_->CheckUndoLogs();
   } catch (...) {
     pipeline_->Fail(CurrentError());
   }
 }
 
-void WriteBack::WriteTable(Table& table) {
+bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
   const uint64_t batch =
       memory_.bounded() ? std::min(kBatchBytes, options_.memory_bytes / 64) : kBatchBytes;
   const size_t most = std::max<size_t>(batch / std::max<size_t>(table.page_bytes(), 1), 1);
@@ -129,12 +161,18 @@ void WriteBack::WriteTable(Table& table) {
   const uint64_t end = table.arena().num_pages();
   const auto begin = std::chrono::steady_clock::now();
   uint64_t written = 0;
+  bool complete = true;
   for (uint64_t page = table.NextDirty(0); page < end;) {
     pages.clear();
     uint64_t lsn = 0, size = 0;
     for (; page < end && pages.size() < most; page = table.NextDirty(page + 1)) {
       std::vector<std::byte>& copy = bytes[pages.size()];
       const uint64_t page_lsn = table.TakePage(page, copy);
+      if (page_lsn > last_lsn) {
+        table.PutBack(page);
+        complete = false;
+        continue;
+      }
       pages.push_back({table.id(), page, page_lsn, copy});
       lsn = std::max(lsn, page_lsn);
       size += copy.size();
@@ -162,6 +200,7 @@ void WriteBack::WriteTable(Table& table) {
            wake_.WaitUntil(mutex_, next)) {
     }
   }
+  return complete;
 }
 
 // Returns whether a cycle begins before its time. After a cycle that failed, the next one waits.
@@ -240,7 +279,7 @@ void WriteBack::RequestClean() {
 void WriteBack::Clean() {
   try {
     const Exclusive exclusive(*this);
-    for (const std::shared_ptr<Table>& table : catalog_.All()) WriteTable(*table);
+    for (const std::shared_ptr<Table>& table : catalog_.All()) WriteTable(*table, UINT64_MAX);
     memory_.CleanDone(nullptr);
   } catch (...) {
     const Error error = CurrentError();

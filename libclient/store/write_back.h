@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -73,13 +74,17 @@ class WriteBack {
 
  private:
   void WriteAll() GRAPHD_REQUIRES(cycle_mutex_);
-  void WriteTable(Table& table) GRAPHD_REQUIRES(cycle_mutex_);
+  // Writes the changed pages. Leaves those out that have a push after `last_lsn`, and returns
+  // whether there was none.
+  bool WriteTable(Table& table, uint64_t last_lsn) GRAPHD_REQUIRES(cycle_mutex_);
+  void LeaveMemory(const std::map<uint32_t, std::string>& left_out);
   void Run();
   void RunLoop();
   bool RunCycleInBackground();
   bool IsDropped(const Table& table) const;
   bool IsUndamaged(Table& table);
   void CheckMemory();
+  void CheckFiles();
   void Clean();
   bool StartsEarly() const GRAPHD_REQUIRES(mutex_);
   void SetTrouble(const std::string& why);

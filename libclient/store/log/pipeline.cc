@@ -125,7 +125,8 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
     DispatchInOrder();
     if (pending->lanes_left == 0) Finish();
   } catch (...) {
-    GiveUp(CurrentError());  // tells `done`
+    pending->ordered = true;  // nothing sorts it any more
+    GiveUp(CurrentError());   // tells `done`
   }
 }
 
@@ -224,8 +225,16 @@ void Pipeline::WriteLog() {
       batch.push_back(&pushes.back()->push);
       bytes += BytesOf(*batch.back());
     }
-    const bool written = AppendOrWait(batch);
+    for (const auto& pending : pushes) pending->being_logged = true;
+    bool written = false;
+    try {
+      written = AppendOrWait(batch);
+    } catch (...) {
+      for (const auto& pending : pushes) pending->being_logged = false;
+      throw;
+    }
     for (const auto& pending : pushes) {
+      pending->being_logged = false;
       pending->logged = true;
       if (!written) pending->failed = true;
     }
@@ -354,7 +363,7 @@ void Pipeline::SetFailure(const Error& why) noexcept {
 }
 
 // Fails all pushes that are not done, and refuses others. Those that are in the log are applied by
-// the next process.
+// the next process. A push that another thread still reads is done when that thread has finished.
 void Pipeline::GiveUp(const Error& why) {
   SetFailure(why);
   for (Lane& lane : lanes_) {
@@ -364,7 +373,8 @@ void Pipeline::GiveUp(const Error& why) {
   to_log_.clear();
   to_dispatch_.clear();
   for (const auto& pending : pending_) {
-    pending->failed = pending->logged = pending->dispatched = true;
+    pending->failed = pending->dispatched = true;
+    if (!pending->being_logged) pending->logged = true;
   }
   Finish();
 }

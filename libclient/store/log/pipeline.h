@@ -104,7 +104,8 @@ class Pipeline {
     RowOrder order;
     Table::Pins pins;
     bool ordered = false, logged = false;
-    bool dispatched = false;  // passed to the lanes, or failed before
+    bool being_logged = false;  // the log's thread reads it
+    bool dispatched = false;    // passed to the lanes, or failed before
     uint32_t lanes_left = 0;
     bool failed = false;  // it may not be logged, or not be applied
   };
@@ -124,7 +125,7 @@ class Pipeline {
   };
 
   static bool IsDone(const PendingPush& pending) noexcept {
-    return pending.logged && pending.dispatched && pending.lanes_left == 0;
+    return pending.ordered && pending.logged && pending.dispatched && pending.lanes_left == 0;
   }
   bool log_first() const noexcept { return options_.save_state != nullptr; }
   void DispatchInOrder() GRAPHD_REQUIRES(mutex_);

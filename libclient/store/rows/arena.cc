@@ -341,7 +341,7 @@ void Arena::CheckThere() const {
   }
 }
 
-uint64_t Arena::TakeOver() {
+uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
   CheckThere();
   // A file may have holes where memory was never used, or somebody has punched them.
   uint64_t begin = 0, end = 0;  // pages in memory, one after another
@@ -361,6 +361,7 @@ uint64_t Arena::TakeOver() {
     end = page + 1;
   });
   allocate();
+  roll_back();
   uint64_t taken = 0;
   const MutexLock lock(blocks_mutex_);
   const auto nothing = [](uint64_t, uint64_t) {};

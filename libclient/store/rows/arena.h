@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -121,10 +122,11 @@ class Arena {
   // lock.
   uint64_t Release(uint64_t page) noexcept;
   // Takes over the pages of files that were kept, before other threads use them: allocates all
-  // memory that their pages should have already, releases the locks that an earlier process may
-  // have held, and returns the memory that the pages take. Throws Error: kOverloaded; kCorrupt if a
-  // page that was in memory is not there any more.
-  uint64_t TakeOver();
+  // memory that their pages should have already, calls `roll_back` while pages still have the locks
+  // that an earlier process held, releases these, and returns the memory that the pages take.
+  // Throws Error, before it has called `roll_back`: kOverloaded; kCorrupt if a page that was in
+  // memory is not there any more.
+  uint64_t TakeOver(const std::function<void()>& roll_back);
   // Returns an upper bound of what Reserve returns.
   uint64_t MaxBytesOf(uint64_t page) const noexcept;
 

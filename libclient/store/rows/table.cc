@@ -227,8 +227,13 @@ void Table::RollBack(const UndoLog& undo) {
   arena_.SetLsn(page, undo.lsn());
 }
 
-uint64_t Table::TakeOver(uint64_t written_lsn) {
-  const uint64_t taken = arena_.TakeOver();
+uint64_t Table::TakeOver(uint64_t written_lsn,
+                         std::span<const std::unique_ptr<UndoLog>> undo_logs) {
+  const uint64_t taken = arena_.TakeOver([&] {
+    for (const auto& undo : undo_logs) {
+      if (undo->any() && undo->table() == id_) RollBack(*undo);
+    }
+  });
   used_ += taken;
   memory_.ForceAllocate(taken);
   uint64_t last = 0;

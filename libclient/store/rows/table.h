@@ -104,13 +104,11 @@ class Table : public Evictable {
   // Throws Error(kIo).
   uint64_t LoadAll(const std::function<void(uint64_t, const std::string&)>& bad);
 
-  // Only for files that were kept, before other threads use the table. RollBack undoes a change
-  // that an earlier process had not finished when it ended.
-  void RollBack(const UndoLog& undo);
-  // TakeOver uses the pages in the files, and returns the largest sequence number of a page. Pages
-  // that have seen a push after `written_lsn` are marked as changed, because RocksDB does not have
-  // them as they are. Throws what Arena::TakeOver throws.
-  uint64_t TakeOver(uint64_t written_lsn);
+  // Only for files that were kept, before other threads use the table. Uses the pages in the files,
+  // undoes the changes that an earlier process had not finished when it ended, and returns the
+  // largest sequence number of a page. Pages that have seen a push after `written_lsn` are marked
+  // as changed, because RocksDB does not have them as they are. Throws what Arena::TakeOver throws.
+  uint64_t TakeOver(uint64_t written_lsn, std::span<const std::unique_ptr<UndoLog>> undo_logs);
 
   // See Arena::WhatHappened and Arena::damaged. The rows of a damaged table are read from RocksDB
   // where they were lost, as of the last write-back.
@@ -149,6 +147,7 @@ class Table : public Evictable {
   enum Dirty : uint8_t { kClean, kChanged, kWriting };  // kWriting: taken, not yet Written
 
   void ReadAll(std::span<const int64_t> rows, std::byte* out);
+  void RollBack(const UndoLog& undo);
   void CheckUndamaged() const GRAPHD_REQUIRES_SHARED(states_mutex_);
   uint64_t LockLoaded(uint64_t page);
   void MakeResident(uint64_t page);

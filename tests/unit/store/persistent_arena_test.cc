@@ -354,6 +354,48 @@ TEST_F(PersistentArenaTest, ADirectoryRemovedUnderAServerThatIsKilledLaterLosesN
   RemoveUnderALivingServer(/*killed=*/true);
 }
 
+TEST_F(PersistentArenaTest, AFileRemovedUnderALivingServerLosesNothing) {
+  for (const char* const file : {"table-1.rows", "table-1.lsns", "table-1.state6"}) {
+    SCOPED_TRACE(file);
+    fs::remove_all(options_.directory);
+    {
+      Store store(options_);
+      const auto table = store.OpenTable(Spec());
+      ApplyRandom(store, table, 1, 10);
+      fs::remove(StrCat(DirectoryLeft(), "/", file));
+      EXPECT_THAT(WaitForTrouble(store), HasSubstr(file));
+      WaitUntilForgotten();
+    }
+    Store store(options_);
+    EXPECT_TRUE(store.damage().empty());
+    EXPECT_EQ(store.TroubleOf(*store.FindTable("emb")), "");
+    EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(10));
+  }
+}
+
+// One push fails while it is applied. It is in a part of the rows, and must not be in RocksDB: the
+// client sends it again. All other rows are saved although the memory is gone, too.
+TEST_F(PersistentArenaTest, AfterAFailedPushTheOtherRowsAreSaved) {
+  options_.threads = 1;
+  {
+    Store store(options_);
+    const auto table = store.OpenTable(Spec());
+    const auto other = store.OpenTable(Spec("other"));
+    ApplyRandom(store, other, 1, 10);
+    ApplyRandom(store, table, 11, 20);
+    const std::string directory = DirectoryLeft();
+    fs::resize_file(directory + "/undo-0", 0);
+    EXPECT_THAT(Failure([&] { ApplyRandom(store, table, 21, 21); }), HasSubstr("undo-0"));
+    fs::remove_all(directory);
+    WaitUntilForgotten();
+    EXPECT_THAT(store.TroubleOf(*table), HasSubstr("a push failed"));
+    EXPECT_EQ(store.TroubleOf(*other), "");
+  }
+  Store store(options_);
+  EXPECT_EQ(AllRows(*store.FindTable("other")), RowsAt(10));
+  EXPECT_THAT(store.TroubleOf(*store.FindTable("emb")), HasSubstr("a push failed"));
+}
+
 // Without a push, the thread that writes back notices it.
 TEST_F(PersistentArenaTest, AForeignDirectoryInItsPlaceIsNoticedAndLeftAlone) {
   {
