@@ -31,9 +31,13 @@ void RequestContext::RequireUnixSocket() const {
 }
 
 kj::Promise<void> RequestContext::Execute(size_t work, size_t num_slices, ComputePool::Slice run) {
-  if (work > kInlineBytes) return pools_.compute.Run(num_slices, std::move(run));
-  for (size_t slice = 0; slice < num_slices; slice++) run(slice, scratch_);
-  return kj::READY_NOW;
+  try {
+    if (work > kInlineBytes) return pools_.compute.Run(num_slices, std::move(run));
+    for (size_t slice = 0; slice < num_slices; slice++) run(slice, scratch_);
+    return kj::READY_NOW;
+  } catch (const Error& error) {
+    return ToKj(error);  // callers may be callbacks of KJ, which would lose its code
+  }
 }
 
 capnp::Orphan<capnp::Data> RequestContext::Adopt(capnp::Orphanage orphanage, PooledBuffer buffer,

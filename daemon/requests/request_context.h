@@ -52,7 +52,7 @@ class RequestContext {
   kj::Promise<void> RunCall(CallContext& context, capnp::Capability::Client session, Call&& call);
 
   // Runs the slices on the compute pool, or at once on this thread if `work` (the bytes touched,
-  // roughly) is small.
+  // roughly) is small. An Error that a slice throws makes the promise fail.
   kj::Promise<void> Execute(size_t work, size_t num_slices, ComputePool::Slice run);
 
   // Sends the first `bytes` of the buffer without a copy, and counts them.

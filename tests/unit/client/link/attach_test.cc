@@ -167,7 +167,9 @@ TEST(Attach, TheServerChecksEveryRequest) {
       request.send().wait(io.waitScope);
       return std::string("no error");
     } catch (const kj::Exception& exception) {
-      return std::string(FromKj(exception, "peer").what());
+      const Error error = FromKj(exception, "peer");
+      EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
+      return std::string(error.what());
     }
   };
   const std::vector<
