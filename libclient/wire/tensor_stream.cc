@@ -5,6 +5,7 @@
 #include <kj/io.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/strings.h"
@@ -15,6 +16,12 @@ namespace {
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
 constexpr size_t kUnlimited = SIZE_MAX;
+
+// The words that a server may visit in a message: some, and more the longer the message is. Cap'n
+// Proto counts each element of a list, because a list of empty elements takes no space: a message
+// of a few words can claim 2^29 of them.
+constexpr uint64_t kAlwaysVisited = uint64_t{64} << 10;
+constexpr uint64_t kVisitsPerWord = 64;
 
 // Messages smaller than this are cheaper to copy from than to keep.
 constexpr size_t kKeptBytes = size_t{16} << 10;
@@ -150,7 +157,12 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
                 at += size;
               }
               std::byte* to = buffer->data();
-              in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
+              capnp::ReaderOptions limits = options;
+              if (read_ahead_ != kUnlimited) {
+                limits.traversalLimitInWords =
+                    std::min(limits.traversalLimitInWords, kAlwaysVisited + words * kVisitsPerWord);
+              }
+              in.reader = kj::heap<PooledReader>(limits, std::move(buffer), kj::mv(segments),
                                                  bytes >= kKeptBytes ? inbox_ : nullptr);
               return stream_.read(to, bytes).then([fd_space, &in]() mutable -> Result {
                 return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};

@@ -98,7 +98,9 @@ class Inbox {
 //
 // A server limits what a peer can make it keep: while an answer waits to be written, because the
 // peer does not read, only a few more messages are read. Until the peer is admitted, messages must
-// be small, too. A client has no such limits: if both ends stopped reading, neither could write.
+// be small, too. Nor may a short message claim lists of many empty elements, which would take time
+// and memory to read. A client has no such limits: if both ends stopped reading, neither could
+// write.
 class TensorStream final : public capnp::MessageStream {
  public:
   // `capability_stream` is `stream` again if it can pass descriptors, else null. A message of more

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of what a client that does not attach, or does not read, can make a real daemon keep.
+#include <capnp/any.h>
 #include <capnp/message.h>
 #include <capnp/rpc.capnp.h>
 #include <capnp/serialize.h>
@@ -21,6 +22,22 @@ namespace graphd::testing {
 namespace {
 
 using Daemons = std::vector<std::vector<int>>;
+
+// Writes all of a message, unless the daemon stops reading for a second. Returns whether it did.
+bool WriteMessage(int fd, capnp::MessageBuilder& message) {
+  const auto words = capnp::messageToFlatArray(message);
+  const auto bytes = words.asBytes();
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t written = ::write(fd, bytes.begin() + at, bytes.size() - at);
+    if (written > 0) {
+      at += static_cast<size_t>(written);
+      continue;
+    }
+    pollfd room{fd, POLLOUT, 0};
+    if (::poll(&room, 1, 1000) == 0) return false;
+  }
+  return true;
+}
 
 class StrangersLimits : public ::testing::Test {
  protected:
@@ -54,26 +71,22 @@ TEST_F(StrangersLimits, ALongMessageBeforeAttachingClosesTheConnection) {
   EXPECT_TRUE(IsClosed(fd.get(), 10));
 }
 
+// A list of empty elements takes no space in a message, but reading it takes time and memory.
+TEST_F(StrangersLimits, AShortMessageThatClaimsALongListClosesTheConnection) {
+  const UniqueFd fd = Connect();
+  capnp::MallocMessageBuilder message;
+  auto call = message.initRoot<capnp::rpc::Message>().initCall();
+  call.setInterfaceId(capnp::typeId<wire::Daemon>());
+  capnp::AnyStruct::Builder target = call.initTarget().initPromisedAnswer();
+  target.getPointerSection()[0].initAs<capnp::List<capnp::Void>>(100'000'000);
+  ASSERT_TRUE(WriteMessage(fd.get(), message));
+  EXPECT_TRUE(IsClosed(fd.get(), 10));
+}
+
 TEST_F(StrangersLimits, AConnectionWithoutACallIsClosed) {
   const UniqueFd fd = Connect();
   EXPECT_FALSE(IsClosed(fd.get(), 5));
   EXPECT_TRUE(IsClosed(fd.get(), 30));
-}
-
-// Writes all of a message, unless the daemon stops reading for a second. Returns whether it did.
-bool WriteMessage(int fd, capnp::MessageBuilder& message) {
-  const auto words = capnp::messageToFlatArray(message);
-  const auto bytes = words.asBytes();
-  for (size_t at = 0; at < bytes.size();) {
-    const ssize_t written = ::write(fd, bytes.begin() + at, bytes.size() - at);
-    if (written > 0) {
-      at += static_cast<size_t>(written);
-      continue;
-    }
-    pollfd room{fd, POLLOUT, 0};
-    if (::poll(&room, 1, 1000) == 0) return false;
-  }
-  return true;
 }
 
 // Asks for the status again and again, and reads no answer.
