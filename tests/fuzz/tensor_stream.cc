@@ -9,7 +9,7 @@
 #include "tests/fuzz/wire_input.h"
 
 // Receives the bytes as the framed messages of a connection. They arrive in pieces whose size is
-// the first byte.
+// the first byte, at a client, or at a daemon before or after the peer has attached.
 
 namespace graphd::fuzz {
 namespace {
@@ -51,7 +51,9 @@ void ReadInput(std::string_view input) {
   const std::string bytes(input.substr(1));
   const auto pool = BufferPool::Create();
   auto pipe = kj::newTwoWayPipe();
-  TensorStream stream(*pipe.ends[0], nullptr, pool, kMaxMessage, kMaxMessage);
+  TensorStream stream(*pipe.ends[0], nullptr, pool, kMaxMessage, kMaxMessage,
+                      /*is_server=*/(input[0] & 1) != 0);
+  if ((input[0] & 2) != 0) stream.Admit();
   auto sent = Send(*pipe.ends[1], bytes, step).eagerlyEvaluate(nullptr);
   try {
     ReadMessages(stream, io.waitScope);

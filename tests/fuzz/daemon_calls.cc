@@ -1,0 +1,543 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <kj/exception.h>
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <set>
+
+#include "base/strings.h"
+#include "tests/fuzz/daemon_services.h"
+#include "tests/fuzz/target.h"
+#include "tests/fuzz/wire_input.h"
+#include "wire/graph_messages.h"
+
+// Makes calls of a daemon with the protocol's own client: the input chooses up to three connections
+// with a role each, the calls, their order and their parameters, which may be out of range, what is
+// dropped before it is answered, and when a connection ends. Any answer is right but an error of
+// the kind "internal", which means that something was not checked.
+
+namespace graphd::fuzz {
+namespace {
+
+using S = wire::Session;
+using C = wire::Checkpoints;
+
+constexpr size_t kConnections = 3;
+constexpr int kMaxCalls = 60;
+constexpr int kWaitMilliseconds = 5;
+
+// The state of an input's calls, which their callbacks may use after the input has ended.
+struct Answers {
+  int open = 0;
+  std::set<uint32_t> tables{1, 2, 3, 4};
+  std::optional<std::string> internal;
+};
+
+// A client's end of a connection.
+struct Client {
+  Client(DaemonServices& services, UniqueFd fd, bool is_unix)
+      : connection(*services.io().lowLevelProvider, std::move(fd), is_unix, BufferPool::Create(),
+                   capnp::rpc::twoparty::Side::CLIENT, nullptr),
+        daemon(connection.Bootstrap()) {}
+  Connection connection;
+  wire::Daemon::Client daemon;
+  kj::Maybe<S::Client> session;
+  kj::Maybe<C::Client> checkpoints;
+  kj::Maybe<wire::Making::Client> making;
+};
+
+// The calls of one input.
+class Calls {
+ public:
+  Calls(DaemonServices& services, std::string_view input)
+      : services_(services),
+        daemon_(services),
+        data_(reinterpret_cast<const uint8_t*>(input.data()), input.size()) {}
+
+  void Run() {
+    for (int i = 0; i < kMaxCalls && data_.remaining_bytes() > 0; i++) MakeCall();
+    const bool hurries = data_.ConsumeBool();
+    if (!hurries) WaitForAnswers();
+    promises_.clear();
+    for (auto& client : clients_) client = nullptr;
+    if (answers_->internal) Fail("an error of the kind internal: " + *answers_->internal);
+    if (daemon_.stops() > 0 && !may_stop_)
+      Fail("a stop of the daemon by a client without the right");
+  }
+
+ private:
+  // Small numbers often, any number sometimes.
+  template <class Number>
+  Number Some() {
+    const auto small = data_.ConsumeIntegral<int8_t>();
+    if (small == INT8_MIN) return data_.ConsumeIntegral<Number>();
+    return static_cast<Number>(small >= 0 ? small % 4 : -1 - (small + 1) % 2);
+  }
+  uint32_t Table() {
+    const auto number = data_.ConsumeIntegral<uint8_t>();
+    if (number == 255) return data_.ConsumeIntegral<uint32_t>();
+    auto table = answers_->tables.begin();
+    std::advance(table, number % answers_->tables.size());
+    return *table;
+  }
+  // Returns ids that are in range for most types, or any bytes.
+  std::vector<kj::byte> Ids() {
+    const auto kind = data_.ConsumeIntegral<uint8_t>();
+    if (kind >= 240) return data_.ConsumeBytes<kj::byte>(data_.ConsumeIntegral<uint8_t>());
+    std::vector<kj::byte> ids;
+    for (const auto id : data_.ConsumeBytes<kj::byte>(kind % 8)) {
+      ids.insert(ids.end(), {static_cast<kj::byte>(id % 50), 0, 0, 0});
+    }
+    return ids;
+  }
+  static capnp::Data::Reader Data(const std::vector<kj::byte>& bytes) {
+    return {bytes.data(), bytes.size()};
+  }
+  std::string Name() {
+    static constexpr const char* kNames[] = {"",
+                                             "orig_id",
+                                             "feat",
+                                             "label",
+                                             "weight",
+                                             "c",
+                                             "f",
+                                             DaemonServices::kVictim,
+                                             DaemonServices::kShared,
+                                             "own",
+                                             "../c",
+                                             "."};
+    const auto choice = data_.ConsumeIntegral<uint8_t>();
+    if (choice < std::size(kNames) * 16) return kNames[choice / 16];
+    return Text(data_);
+  }
+
+  // Sends a request and remembers its promise; an answer is looked at when it comes.
+  template <class Request, class Look>
+  auto Send(Request&& request, Look&& look) {
+    return Remember(request.send(), std::forward<Look>(look));
+  }
+  template <class Results, class Look>
+  typename Results::Pipeline Remember(capnp::RemotePromise<Results> sent, Look look) {
+    auto answers = answers_;
+    answers->open++;
+    typename Results::Pipeline pipeline = kj::mv(sent);
+    promises_.push_back(sent.then([look](auto&& response) { look(response); },
+                                  [answers](kj::Exception&& exception) {
+                                    const Error error = FromKj(exception, "the daemon");
+                                    if (error.code() != ErrorCode::kInternal) return;
+                                    answers->internal = error.what();
+                                  })
+                            .attach(kj::defer([answers] { answers->open--; }))
+                            .eagerlyEvaluate(nullptr));
+    return pipeline;
+  }
+  template <class Request>
+  auto Send(Request&& request) {
+    return Send(std::forward<Request>(request), [](auto&) {});
+  }
+  void WaitForAnswers() {
+    services_.RunUntil(kWaitMilliseconds, [this] { return answers_->open == 0; });
+  }
+
+  void MakeCall();
+  void CallDaemon(Client& client, int call);
+  void CallSession(S::Client session, int call);
+  void CallTensors(S::Client session, int call);
+  void CallCheckpoints(Client& client, int call);
+
+  DaemonServices& services_;
+  std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
+  DaemonServices::Input daemon_;
+  FuzzedDataProvider data_;
+  bool may_stop_ = false;
+  std::array<kj::Own<Client>, kConnections> clients_;
+  std::deque<kj::Promise<void>> promises_;
+};
+
+void Calls::MakeCall() {
+  auto& client = clients_[data_.ConsumeIntegral<uint8_t>() % 8 % kConnections];
+  const int call = data_.ConsumeIntegral<uint8_t>() % 48;
+  if (client.get() == nullptr) {
+    static constexpr Role kRoles[] = {Role::kOperator, Role::kOperator, Role::kWriter,
+                                      Role::kReader, Role::kNone};
+    const Role role = kRoles[data_.ConsumeIntegral<uint8_t>() % std::size(kRoles)];
+    const bool is_unix = data_.ConsumeIntegral<uint8_t>() % 4 != 0;
+    may_stop_ |= is_unix && role == Role::kOperator;
+    client = kj::heap<Client>(services_, daemon_.Connect(DaemonServices::PeerOfRole(role, is_unix)),
+                              is_unix);
+    return CallDaemon(*client, 0);
+  }
+  if (call < 4) return CallDaemon(*client, call);
+  if (call == 4) client = nullptr;
+  if (call == 5) client->session = nullptr;
+  if (call == 6) client->making = nullptr;
+  if (call == 7 || call == 8) return WaitForAnswers();
+  if (call == 9 && !promises_.empty())
+    promises_.erase(promises_.begin() + Some<uint8_t>() % promises_.size());
+  if (call == 10) services_.RunUntil(0, [] { return false; });
+  if (call <= 10) return;
+  if (call >= 34) return CallCheckpoints(*client, call - 34);
+  KJ_IF_MAYBE (session, client->session) {
+    if (call < 21) return CallSession(*session, call - 11);
+    return CallTensors(*session, call - 21);
+  }
+}
+
+void Calls::CallDaemon(Client& client, int call) {
+  if (call == 1) {
+    auto request = client.daemon.statusRequest();
+    WriteHello(request.initHello());
+    Send(kj::mv(request));
+  } else if (call == 2 && data_.ConsumeBool()) {
+    auto request = client.daemon.shutdownRequest();
+    request.setForce(data_.ConsumeBool());
+    Send(kj::mv(request));
+  } else {
+    auto request = client.daemon.attachRequest();
+    WriteHello(request.initHello());
+    const auto odd = data_.ConsumeIntegral<uint8_t>();
+    if (odd == 255) request.getHello().setProtocol(Some<uint32_t>());
+    if (odd == 254) request.setServerName(Name());
+    auto member = request.initMember();
+    member.setJobId(odd == 253   ? std::string("job of the victim")
+                    : odd == 252 ? Name()
+                                 : StrCat(odd % 2 == 0 ? "a" : "b", daemon_.unique()));
+    member.setRole(odd % 16 == 0   ? wire::Role::LAUNCHER
+                   : odd % 16 == 1 ? wire::Role::BULK
+                                   : wire::Role::TRAINER);
+    member.setRank(odd < 100 ? 0 : Some<int32_t>());
+    member.setWorldSize(odd < 100 ? 1 : Some<int32_t>());
+    if (odd % 8 == 0) member.setSecret(Name());
+    request.setWantSegments(data_.ConsumeBool());
+    auto pipeline = Send(kj::mv(request));
+    client.session = pipeline.getSession();
+    client.checkpoints = nullptr;
+  }
+}
+
+void Calls::CallSession(S::Client session, int call) {
+  const auto ids = Ids();
+  switch (call) {
+    case 0: {
+      auto request = session.hopRequest();
+      request.setPart(Some<int32_t>());
+      FillHop(data_, request);
+      for (auto rule : request.getRules()) {
+        // Large answers are right, but take time.
+        if (rule.getFanout() > 1000) rule.setFanout(rule.getFanout() % 1000);
+      }
+      Send(kj::mv(request));
+      return;
+    }
+    case 1: {
+      auto request = session.gatherRequest();
+      request.setPart(Some<int32_t>());
+      request.setIsEdge(data_.ConsumeBool());
+      request.setType(Some<int32_t>());
+      request.setName(Name());
+      request.setIds(Data(ids));
+      Send(kj::mv(request));
+      return;
+    }
+    case 2: {
+      auto request = session.sliceRequest();
+      request.setPart(Some<int32_t>());
+      request.setIsEdge(data_.ConsumeBool());
+      request.setType(Some<int32_t>());
+      request.setName(Name());
+      request.setBegin(Some<int64_t>());
+      request.setCount(Some<int64_t>());
+      Send(kj::mv(request));
+      return;
+    }
+    case 3: {
+      auto request = session.barrierRequest();
+      request.setTimeout(Some<uint32_t>());
+      Send(kj::mv(request));
+      return;
+    }
+    case 4: {
+      auto request = session.findEdgesRequest();
+      request.setPart(Some<int32_t>());
+      request.setEtype(Some<int32_t>());
+      request.setIds(Data(ids));
+      Send(kj::mv(request));
+      return;
+    }
+    case 5: {
+      auto request = session.hasEdgesRequest();
+      request.setPart(Some<int32_t>());
+      request.setEtype(Some<int32_t>());
+      request.setSrc(Data(ids));
+      request.setDst(Data(data_.ConsumeBool() ? ids : Ids()));
+      Send(kj::mv(request));
+      return;
+    }
+    case 6: {
+      auto request = session.degreesRequest();
+      request.setPart(Some<int32_t>());
+      request.setEtype(Some<int32_t>());
+      request.setOutward(data_.ConsumeBool());
+      request.setIds(Data(ids));
+      Send(kj::mv(request));
+      return;
+    }
+    case 7: {
+      auto request = session.inducedRequest();
+      request.setPart(Some<int32_t>());
+      request.setEtype(Some<int32_t>());
+      request.setSeeds(Data(ids));
+      request.setMembers(Data(Ids()));
+      Send(kj::mv(request));
+      return;
+    }
+    case 8: {
+      auto request = session.edgeIndexRequest();
+      request.setPart(Some<int32_t>());
+      auto index = request.initIndex();
+      index.setKind(Some<uint8_t>());
+      index.setOutward(data_.ConsumeBool());
+      index.setEtype(Some<int32_t>());
+      index.setColumn(Name());
+      Send(kj::mv(request));
+      return;
+    }
+    default:
+      Send(session.listTensorsRequest());
+  }
+}
+
+// Fills the fields that a push and a part of a step have in common.
+template <class Request>
+void FillChange(FuzzedDataProvider& data, const std::vector<kj::byte>& ids, Request& request) {
+  auto rule = request.initRule();
+  rule.setKind(data.ConsumeIntegral<uint8_t>() % 9);
+  rule.setMeanOfDuplicates(data.ConsumeBool());
+  rule.setLr(data.ConsumeBool() ? 0.5F : data.ConsumeFloatingPoint<float>());
+  rule.setEps(data.ConsumeBool() ? 1e-8F : data.ConsumeFloatingPoint<float>());
+  request.setIds(capnp::Data::Reader(ids.data(), ids.size()));
+  const auto kind = data.ConsumeIntegral<uint8_t>();
+  if (kind == 255) {
+    auto shared = request.initShared();
+    shared.setMemory(data.ConsumeIntegral<uint64_t>());
+    shared.setOffset(data.ConsumeIntegral<uint64_t>());
+    shared.setBytes(data.ConsumeIntegral<uint64_t>());
+    return;
+  }
+  size_t size = ids.size() / 4 * DaemonServices::kRowBytes;
+  if (kind % 8 == 7) size = size * (kind / 64 + 1) / 2;
+  request.initPayload(static_cast<kj::uint>(size));
+}
+
+void Calls::CallTensors(S::Client session, int call) {
+  switch (call) {
+    case 0:
+    case 1: {
+      auto request = session.openTensorRequest();
+      request.setPart(Some<int32_t>());
+      auto spec = request.initSpec();
+      spec.setName(Name());
+      spec.setPersistent(data_.ConsumeBool());
+      spec.setPolicy(data_.ConsumeIntegral<uint8_t>() % 4);
+      spec.setType(Some<int32_t>());
+      // More rows would only cost memory, until there are too many.
+      const auto rows = data_.ConsumeIntegral<uint8_t>();
+      spec.setRows(rows == 255   ? data_.ConsumeIntegral<int64_t>() | int64_t{1} << 50
+                   : rows >= 200 ? rows
+                                 : -1);
+      spec.setDtype(data_.ConsumeBool() ? 0 : data_.ConsumeIntegral<uint8_t>() % 16);
+      auto shape = spec.initRowShape(data_.ConsumeIntegral<uint8_t>() % 3);
+      for (kj::uint d = 0; d < shape.size(); d++) {
+        shape.set(d, data_.ConsumeBool() ? 2 : Some<int64_t>());
+      }
+      auto initializer = spec.initInitializer();
+      initializer.setKind(data_.ConsumeIntegral<uint8_t>() % 4);
+      initializer.setA(data_.ConsumeFloatingPoint<double>());
+      spec.setWriters(data_.ConsumeIntegral<uint8_t>() % 3);
+      request.setCreate(data_.ConsumeIntegral<uint8_t>() % 4 != 0);
+      request.setCallerFills(data_.ConsumeIntegral<uint8_t>() % 4 == 0);
+      Send(kj::mv(request), [answers = answers_](auto& response) {
+        answers->tables.insert(response.getInfo().getTable());
+      });
+      return;
+    }
+    case 2: {
+      auto request = session.filledRequest();
+      request.setTable(Table());
+      request.setGivenUp(data_.ConsumeBool());
+      Send(kj::mv(request));
+      return;
+    }
+    case 3: {
+      auto request = session.mapTensorRequest();
+      request.setTable(Table());
+      Send(kj::mv(request));
+      return;
+    }
+    case 4: {
+      auto request = session.readRowsRequest();
+      request.setTable(Table());
+      request.setIds(Data(Ids()));
+      Send(kj::mv(request));
+      return;
+    }
+    case 5:
+    case 6: {
+      auto request = session.pushRequest();
+      request.setTable(Table());
+      auto client = request.initClient();
+      client.setHigh(data_.ConsumeIntegral<uint8_t>() % 2);
+      client.setLow(ParseInt(daemon_.unique(), "number"));
+      request.setSequence(Some<uint64_t>());
+      FillChange(data_, Ids(), request);
+      Send(kj::mv(request));
+      return;
+    }
+    case 7: {
+      auto request = session.stageRequest();
+      request.setTable(Table());
+      request.setStep(Some<uint64_t>());
+      FillChange(data_, Ids(), request);
+      Send(kj::mv(request));
+      return;
+    }
+    case 8: {
+      auto request = session.lastStepRequest();
+      request.setTable(Table());
+      Send(kj::mv(request));
+      return;
+    }
+    case 9: {
+      auto request = session.leaseRequest();
+      request.setTable(Table());
+      request.setHold(data_.ConsumeBool());
+      Send(kj::mv(request));
+      return;
+    }
+    case 10: {
+      auto request = session.prepareStateRequest();
+      request.setTable(Table());
+      request.setState(data_.ConsumeIntegral<uint8_t>() % 5);
+      Send(kj::mv(request));
+      return;
+    }
+    case 11: {
+      auto request = session.dropTensorRequest();
+      request.setTable(Table());
+      Send(kj::mv(request));
+      return;
+    }
+    default:
+      Send(session.pushMemoryRequest());
+  }
+}
+
+void Calls::CallCheckpoints(Client& client, int call) {
+  KJ_IF_MAYBE (session, client.session) {
+    if (client.checkpoints == nullptr) {
+      client.checkpoints = Send(session->checkpointsRequest()).getService();
+    }
+  }
+  KJ_IF_MAYBE (service, client.checkpoints) {
+    switch (call) {
+      case 0:
+      case 1: {
+        auto request = service->prepareRequest();
+        request.setName(data_.ConsumeBool() ? "c" : Name());
+        auto names = request.initTensors(data_.ConsumeIntegral<uint8_t>() % 3);
+        for (kj::uint i = 0; i < names.size(); i++) names.set(i, Name());
+        request.setId(Name());
+        client.making = Send(kj::mv(request)).getMaking();
+        return;
+      }
+      case 2:
+        Send(service->listRequest());
+        return;
+      case 3: {
+        auto request = service->readRowsRequest();
+        request.setName(Name());
+        request.setPart(Some<int32_t>());
+        request.setTensor(Name());
+        request.setBegin(Some<int64_t>());
+        request.setCount(Some<int64_t>());
+        Send(kj::mv(request));
+        return;
+      }
+      case 4: {
+        auto request = service->readFileRequest();
+        request.setName(Name());
+        request.setFile(Name());
+        request.setOffset(Some<uint64_t>());
+        request.setCount(Some<uint64_t>());
+        Send(kj::mv(request));
+        return;
+      }
+      case 5: {
+        auto request = service->deleteRequest();
+        request.setName(Name());
+        Send(kj::mv(request));
+        return;
+      }
+      case 6: {
+        auto request = service->originalIdsRequest();
+        request.setName(Name());
+        request.setPart(Some<int32_t>());
+        request.setTensor(Name());
+        request.setBegin(Some<int64_t>());
+        request.setCount(Some<int64_t>());
+        Send(kj::mv(request));
+        return;
+      }
+      case 7: {
+        auto request = service->loadingRequest();
+        request.setTable(Table());
+        request.setOn(data_.ConsumeBool());
+        Send(kj::mv(request));
+        return;
+      }
+      default:
+        break;
+    }
+  }
+  KJ_IF_MAYBE (making, client.making) {
+    if (call == 8 || call == 9) Send(making->holdRequest());
+    if (call == 10 || call == 11) Send(making->takeRequest());
+    if (call == 12) {
+      auto request = making->addFileRequest();
+      request.setFile(Name());
+      request.setOffset(Some<uint64_t>());
+      FillData(data_, [&](kj::uint size) { return request.initData(size); });
+      Send(kj::mv(request));
+    }
+    if (call == 13) {
+      auto request = making->commitRequest();
+      request.setManifest(Text(data_));
+      Send(kj::mv(request));
+    }
+  }
+}
+
+}  // namespace
+
+void ReadInput(std::string_view input) {
+  static auto& services = *new DaemonServices;
+  Calls(services, input).Run();
+}
+
+// libFuzzer learns more from bytes of all kinds than from a sequence of calls made by hand.
+std::vector<std::string> Seeds() {
+  std::vector<std::string> seeds;
+  uint32_t state = 1;
+  for (int i = 0; i < 64; i++) {
+    std::string seed(200, '\0');
+    for (char& each : seed) {
+      state = state * 1664525 + 1013904223;
+      each = static_cast<char>(state >> 24);
+    }
+    seeds.push_back(std::move(seed));
+  }
+  return seeds;
+}
+
+}  // namespace graphd::fuzz
