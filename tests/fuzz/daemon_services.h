@@ -89,6 +89,7 @@ class DaemonServices {
   void MakeTensors();
   void MakeStanding();
   bool RemoveTensors();
+  void EndPushes();
   void CheckVictim();
 
   kj::AsyncIoContext io_;
