@@ -59,6 +59,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     Throw(ErrorCode::kInvalid, "the job id has ", member.job_id.size(), " bytes; at most ",
           kMaxJobId, " are allowed");
   }
+  if (!IsUtf8(member.job_id)) Throw(ErrorCode::kInvalid, "the job id is not UTF-8");
   if (member.world_size < 1) {
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
   }

@@ -59,6 +59,25 @@ int64_t ParseInt(std::string_view text, std::string_view what, int64_t min, int6
   return value;
 }
 
+bool IsUtf8(std::string_view text) noexcept {
+  for (size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at++]);
+    if (lead < 0x80) continue;
+    const size_t more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
+    if (lead < 0xc2 || lead > 0xf4 || text.size() - at < more) return false;
+    uint32_t code = lead & (0x3fU >> more);
+    for (size_t i = 0; i < more; i++) {
+      const auto next = static_cast<unsigned char>(text[at++]);
+      if ((next & 0xc0) != 0x80) return false;
+      code = code << 6 | (next & 0x3fU);
+    }
+    const uint32_t shortest = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
+    const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+    if (code < shortest || code > 0x10ffff || is_surrogate) return false;
+  }
+  return true;
+}
+
 std::string HumanBytes(uint64_t bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

@@ -38,6 +38,9 @@ std::string Join(const std::vector<std::string>& pieces, std::string_view separa
 int64_t ParseInt(std::string_view text, std::string_view what, int64_t min = INT64_MIN,
                  int64_t max = INT64_MAX);
 
+// Returns whether the text is valid UTF-8, which JSON needs.
+bool IsUtf8(std::string_view text) noexcept;
+
 // Returns a size for people: "1.5 GiB", "312 MiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
 

@@ -19,6 +19,7 @@ void CheckName(const std::string& name) {
     Throw(ErrorCode::kInvalid, "a tensor's name must have 1 to ", kMaxName,
           " bytes and no control characters, not be '", name.substr(0, kMaxName), "'");
   }
+  if (!IsUtf8(name)) Throw(ErrorCode::kInvalid, "the name of a tensor is not UTF-8; rename it");
 }
 
 void CheckExtents(const TensorSpec& spec) {

@@ -88,6 +88,14 @@ TEST_F(TensorHostTest, AMismatchNamesTheDifferences) {
   EXPECT_NE(text.find("exclusive, not many"), std::string::npos) << text;
 }
 
+TEST_F(TensorHostTest, NamesThatJsonCanNotRepresentAreRefused) {
+  auto host = NewHost();
+  const auto create = [&] { host->Open({"a", 1}, 1, Spec("x\xe7", false), true, false); };
+  std::string text;
+  EXPECT_EQ(CodeOf(create, &text), ErrorCode::kInvalid);
+  EXPECT_NE(text.find("not UTF-8"), std::string::npos) << text;
+}
+
 TEST_F(TensorHostTest, JobsDoNotSeeEachOthersTensors) {
   auto host = NewHost();
   const uint32_t mine = host->Open({"a", 1}, 1, Spec("x", false), true, false).share.table;
