@@ -37,10 +37,10 @@ void CheckpointMaking::Prepare(store::CheckpointCatalog& catalog, const std::str
   tensors_.store().PrepareCheckpoint();
 }
 
-void CheckpointMaking::Hold() {
+void CheckpointMaking::Hold(store::HoldOptions options) {
   const MutexLock lock(mutex_);
   if (hold_ || taken_) Throw(ErrorCode::kInvalid, "pushes were held for this checkpoint before");
-  hold_ = tensors_.store().HoldPushes();
+  hold_ = tensors_.store().HoldPushes(std::move(options));
 }
 
 uint64_t CheckpointMaking::Take() {

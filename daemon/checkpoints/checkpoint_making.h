@@ -31,8 +31,9 @@ class CheckpointMaking {
   // CheckpointSet::Begin throws.
   void Prepare(store::CheckpointCatalog& catalog, const std::string& name, const std::string& id,
                std::set<std::string> names);
-  // Makes pushes wait. Throws Error(kInvalid) if this was called before.
-  void Hold();
+  // Makes pushes wait. Throws Error(kInvalid) if this was called before, and what Store::HoldPushes
+  // throws.
+  void Hold(store::HoldOptions options);
   // Writes the tensors and the original ids of their rows; pushes go on. Returns the bytes of the
   // checkpoint. Throws Error(kInvalid) unless pushes are held.
   uint64_t Take();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
 #include "wire/tensor_messages.h"
 
 namespace graphd {
@@ -21,7 +22,21 @@ MakingService::~MakingService() {
 }
 
 kj::Promise<void> MakingService::hold(HoldContext context) {
-  return context_.RunOnSaves(context, [making = making_] { making->Hold(); });
+  store::HoldOptions options;
+  options.job = context_.job;
+  options.holder = StrCat("job ", context_.job, " (", context_.requests->peer().text, ")");
+  return AwaitTurnToHold().then([this, context, options]() mutable {
+    return context_.RunOnSaves(context, [making = making_, options] { making->Hold(options); });
+  });
+}
+
+kj::Promise<void> MakingService::AwaitTurnToHold() {
+  // The wait takes no thread of the pool `saves` from other checkpoints.
+  const auto wait = context_.tensors.store().TimeToNextHold(context_.job);
+  if (wait.count() == 0) return kj::READY_NOW;
+  return context_.requests->timer().afterDelay(wait.count() * kj::MILLISECONDS).then([this] {
+    return AwaitTurnToHold();
+  });
 }
 
 kj::Promise<void> MakingService::take(TakeContext context) {

@@ -25,6 +25,9 @@ class MakingService final : public wire::Making::Server {
   kj::Promise<void> commit(CommitContext context) override;
 
  private:
+  // Returns a promise that is fulfilled when the job may hold pushes.
+  kj::Promise<void> AwaitTurnToHold();
+
   const CheckpointContext context_;
   std::shared_ptr<CheckpointMaking> making_;
 };

@@ -156,8 +156,8 @@ void Store::PrepareCheckpoint() {
   }
 }
 
-std::unique_ptr<WriteBarrierHold> Store::HoldPushes(std::chrono::milliseconds limit) {
-  return std::make_unique<WriteBarrierHold>(*barrier_, limit);
+std::unique_ptr<WriteBarrierHold> Store::HoldPushes(HoldOptions options) {
+  return std::make_unique<WriteBarrierHold>(*barrier_, std::move(options));
 }
 
 void Store::CheckSavable(const std::vector<std::shared_ptr<Table>>& tables) const {

@@ -101,10 +101,13 @@ class Store {
   // WriteBackNow.
   void PrepareCheckpoint();
   // Makes new pushes wait, and waits until earlier ones are done. The hold must be released before
-  // the store is destroyed, and expires after `limit`. Throws Error: kOverloaded if there is a hold
-  // already or the disk is full, kIo.
-  std::unique_ptr<WriteBarrierHold> HoldPushes(
-      std::chrono::milliseconds limit = std::chrono::minutes(1));
+  // the store is destroyed, and expires at the limits in `options`. Throws what WriteBarrierHold
+  // throws: kOverloaded before TimeToNextHold() has passed, for example.
+  std::unique_ptr<WriteBarrierHold> HoldPushes(HoldOptions options = {});
+  // See WriteBarrier::TimeToNextHold.
+  std::chrono::milliseconds TimeToNextHold(const std::string& job) const {
+    return barrier_->TimeToNextHold(job);
+  }
   // Writes the current rows of these tables into a new directory, for CheckpointReader. All of it
   // is on the disk on return. The parent directory exists; on another file system than the store's,
   // files are copied and not linked. Returns the descriptions of the tables. Throws Error:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kFilePiece = size_t{8} << 20;  // bytes
 constexpr size_t kRowPiece = size_t{4} << 20;   // bytes
-// A little longer than a daemon pauses pushes.
+// A little longer than a daemon holds pushes and lets holds wait for their turn.
 constexpr std::chrono::seconds kHoldLimit{90};
 
 std::string TimeNow() {

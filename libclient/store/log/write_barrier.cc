@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/log/write_barrier.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/failure.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -8,9 +11,17 @@
 namespace graphd::store {
 namespace {
 
+using std::chrono::duration;
+using std::chrono::milliseconds;
+
 // Counts at least what the pipeline counts for a push, so that all waiting pushes fit there.
 uint64_t WaitingBytes(const Push& push) {
   return push.payload.size() + push.rows.size_bytes() + 256;
+}
+
+// Returns seconds for a message.
+double Seconds(Clock::duration time) {
+  return static_cast<double>(std::chrono::ceil<duration<int64_t, std::deci>>(time).count()) / 10;
 }
 
 }  // namespace
@@ -24,8 +35,12 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
         Throw(ErrorCode::kOverloaded, "pushes of ", HumanBytes(waiting_bytes_),
               " wait already while a checkpoint is taken; try again");
       }
-      waiting_bytes_ += bytes;
       waiting_.push_back({std::move(table), push, std::move(done)});
+      waiting_bytes_ += bytes;
+      if (!first_wait_) {
+        first_wait_ = Clock::now();
+        changed_.NotifyAll();
+      }
       return;
     }
     submitting_++;
@@ -33,27 +48,37 @@ void WriteBarrier::Submit(std::shared_ptr<Table> table, const Push& push, Pipeli
   // The lock is not held, because Submit may read from the disk, and call `done`.
   const auto leave = [this](void*) {
     const MutexLock lock(mutex_);
-    if (--submitting_ == 0) idle_.NotifyAll();
+    if (--submitting_ == 0) changed_.NotifyAll();
   };
   const std::unique_ptr<void, decltype(leave)> guard(this, leave);
   pipeline_.Submit(std::move(table), push, std::move(done));
 }
 
-void WriteBarrier::Close() {
-  {
-    const MutexLock lock(mutex_);
-    if (closed_) {
-      Throw(ErrorCode::kOverloaded, "another checkpoint is being taken; try again");
-    }
-    closed_ = true;
-    while (submitting_ != 0) idle_.Wait(mutex_);
+Clock::duration WriteBarrier::PauseFor(const std::string& job) const {
+  const Clock::duration pause = job == job_ ? 2 * waited_ : waited_;
+  return std::max(opened_ + pause - Clock::now(), Clock::duration::zero());
+}
+
+milliseconds WriteBarrier::TimeToNextHold(const std::string& job) const {
+  const MutexLock lock(mutex_);
+  if (closed_) return milliseconds::zero();
+  return std::chrono::ceil<milliseconds>(PauseFor(job));
+}
+
+void WriteBarrier::Close(const HoldOptions& options) {
+  const MutexLock lock(mutex_);
+  if (closed_) {
+    Throw(ErrorCode::kOverloaded, "another checkpoint is being taken, by ", holder_, "; try again");
   }
-  try {
-    pipeline_.WaitDone(pipeline_.Snapshot(nullptr));
-  } catch (...) {
-    Open();
-    throw;
+  if (const Clock::duration pause = PauseFor(options.job); pause > Clock::duration::zero()) {
+    Throw(ErrorCode::kOverloaded, "pushes waited ", Seconds(waited_),
+          " s for the last checkpoint, by ", holder_, "; the next one may be taken in ",
+          Seconds(pause), " s");
   }
+  job_ = options.job;
+  holder_ = options.holder;
+  first_wait_.reset();
+  closed_ = true;
 }
 
 void WriteBarrier::Open() noexcept {
@@ -65,6 +90,8 @@ void WriteBarrier::Open() noexcept {
       const MutexLock lock(mutex_);
       if (waiting_.empty()) {
         closed_ = false;
+        opened_ = Clock::now();
+        waited_ = first_wait_ ? opened_ - *first_wait_ : Clock::duration::zero();
         return;
       }
       next = std::move(waiting_.front());
@@ -80,47 +107,83 @@ void WriteBarrier::Open() noexcept {
   }
 }
 
-WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseconds limit)
-    : barrier_(barrier), limit_(limit) {
-  barrier_.Close();
+WriteBarrierHold::WriteBarrierHold(WriteBarrier& barrier, HoldOptions options)
+    : barrier_(barrier), options_(std::move(options)) {
+  barrier_.Close(options_);
   try {
     timer_ = std::thread([this] {
-      LogFailure("the hold of a checkpoint", [this] { Wait(); });
+      LogFailure("the hold of a checkpoint", [this] { Watch(); });
       barrier_.Open();
     });
   } catch (...) {
     barrier_.Open();
     throw;
   }
-}
-
-void WriteBarrierHold::Wait() {
-  const auto end = std::chrono::steady_clock::now() + limit_;
-  const MutexLock lock(mutex_);
-  while (!released_ && wake_.WaitUntil(mutex_, end)) {
-  }
-  expired_ = !released_;
-  if (expired_) {
-    LogError("pushes were held for ", limit_.count() / 1000,
-             " s by a checkpoint that was not finished; they continue without it");
+  try {
+    AwaitEarlierPushes();
+  } catch (...) {
+    Release();
+    throw;
   }
 }
 
-WriteBarrierHold::~WriteBarrierHold() {
+void WriteBarrierHold::AwaitEarlierPushes() {
   {
-    const MutexLock lock(mutex_);
+    const MutexLock lock(barrier_.mutex_);
+    // After the hold has expired, new pushes come, and there may never be a time without one.
+    while (barrier_.submitting_ != 0 && expired_.empty()) {
+      barrier_.changed_.Wait(barrier_.mutex_);
+    }
+  }
+  CheckHeld();
+  barrier_.pipeline_.WaitDone(barrier_.pipeline_.Snapshot(nullptr));
+  CheckHeld();
+}
+
+void WriteBarrierHold::Watch() {
+  const Clock::time_point end = Clock::now() + options_.limit;
+  std::string why;
+  MutexLock lock(barrier_.mutex_);
+  while (!released_ && why.empty()) {
+    const auto& first = barrier_.first_wait_;
+    const Clock::time_point next = first ? std::min(end, *first + options_.push_limit) : end;
+    if (Clock::now() < next) {
+      barrier_.changed_.WaitUntil(barrier_.mutex_, next);
+    } else {
+      why = expired_ = WhyExpired();
+      barrier_.changed_.NotifyAll();
+    }
+  }
+  lock.Unlock();
+  if (!why.empty()) LogError(why, "; they continue without it");
+}
+
+std::string WriteBarrierHold::WhyExpired() const {
+  const auto& first = barrier_.first_wait_;
+  if (!first) {
+    return StrCat("a checkpoint by ", options_.holder, " held pushes for ", Seconds(options_.limit),
+                  " s and was not finished");
+  }
+  return StrCat("pushes waited ", Seconds(Clock::now() - *first), " s for a checkpoint by ",
+                options_.holder, " that was not finished");
+}
+
+void WriteBarrierHold::Release() noexcept {
+  {
+    const MutexLock lock(barrier_.mutex_);
     released_ = true;
   }
-  wake_.NotifyAll();
+  barrier_.changed_.NotifyAll();
   timer_.join();
 }
 
 void WriteBarrierHold::CheckHeld() const {
-  const MutexLock lock(mutex_);
-  if (expired_) {
-    Throw(ErrorCode::kDeadline, "the checkpoint took longer than the ", limit_.count() / 1000,
-          " s for which pushes may be held; try again when the disks have less to do");
-  }
+  const MutexLock lock(barrier_.mutex_);
+  if (expired_.empty()) return;
+  Throw(ErrorCode::kDeadline, expired_, " (at most ", Seconds(options_.push_limit),
+        " s are allowed, or ", Seconds(options_.limit),
+        " s while there are no pushes); try again when the disks have less to do, or fewer tensors "
+        "change");
 }
 
 }  // namespace graphd::store

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "store/log/pipeline.h"
 
@@ -14,6 +16,15 @@
 // taken. Thread-safe.
 
 namespace graphd::store {
+
+// The holder of a hold, and its limits.
+struct HoldOptions {
+  std::string job = "";             // holds of one job are further apart than those of several
+  std::string holder = "somebody";  // for errors: "job 7 (10.0.0.3:40112)"
+  std::chrono::milliseconds limit = std::chrono::minutes(1);
+  // The time that a push may wait for the hold.
+  std::chrono::milliseconds push_limit = std::chrono::seconds(5);
+};
 
 class WriteBarrier {
  public:
@@ -25,53 +36,70 @@ class WriteBarrier {
   // are passed to `done`; then it only throws Error(kOverloaded), if too much waits already.
   void Submit(std::shared_ptr<Table> table, const Push& push, Pipeline::Done done);
 
-  // Closes the barrier and waits until the pushes that have passed are done. Throws Error:
-  // kOverloaded if it is closed already or the disk is full, kIo if the log has failed; then it is
-  // open, or stays as it was.
-  void Close();
-  // Submits the pushes that wait, and then opens the barrier.
-  void Open() noexcept;
+  // Returns the time until this job may hold pushes, if nobody does now: as long as pushes have
+  // waited for the last hold, and twice that for the job that had it. So pushes go on for at least
+  // half of the time, and a job that holds again and again leaves room for another one's hold.
+  std::chrono::milliseconds TimeToNextHold(const std::string& job) const;
 
  private:
+  friend class WriteBarrierHold;
   struct Waiting {
     std::shared_ptr<Table> table;
     Push push;
     Pipeline::Done done;
   };
 
+  Clock::duration PauseFor(const std::string& job) const GRAPHD_REQUIRES(mutex_);
+  // Closes the barrier. Throws Error(kOverloaded) if it is closed, or was a short while ago.
+  void Close(const HoldOptions& options);
+  // Submits the pushes that wait, and then opens the barrier.
+  void Open() noexcept;
+
   Pipeline& pipeline_;
   const uint64_t max_bytes_;
-  Mutex mutex_;  // not held during calls of the pipeline
-  CondVar idle_;
+  mutable Mutex mutex_;  // not held during calls of the pipeline
+  // A push waits, the calls of Pipeline::Submit have returned, or a hold has ended.
+  CondVar changed_;
   bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
   // Calls of Pipeline::Submit that have not returned.
   uint64_t submitting_ GRAPHD_GUARDED_BY(mutex_) = 0;
   uint64_t waiting_bytes_ GRAPHD_GUARDED_BY(mutex_) = 0;
   std::deque<Waiting> waiting_ GRAPHD_GUARDED_BY(mutex_);
+  // The present hold, or the last one.
+  std::string job_ GRAPHD_GUARDED_BY(mutex_), holder_ GRAPHD_GUARDED_BY(mutex_);
+  // The arrival of the first push that has to wait for the present hold.
+  std::optional<Clock::time_point> first_wait_ GRAPHD_GUARDED_BY(mutex_);
+  Clock::time_point opened_ GRAPHD_GUARDED_BY(mutex_);
+  Clock::duration waited_ GRAPHD_GUARDED_BY(mutex_){};  // the wait of its first push
 };
 
-// Keeps a barrier closed while it lives, but no longer than `limit`: a checkpoint that makes no
-// progress must not stop training.
+// Keeps a barrier closed while it lives, but no longer than its options say: a checkpoint that
+// makes no progress must not stop training.
 class WriteBarrierHold {
  public:
-  // Closes the barrier. Throws as WriteBarrier::Close.
-  WriteBarrierHold(WriteBarrier& barrier, std::chrono::milliseconds limit);
-  ~WriteBarrierHold();
+  // Closes the barrier and waits until the pushes that have passed are done. Throws Error, and
+  // leaves the barrier open or to its other holder: kOverloaded if there is another hold, if the
+  // last one was a short while ago (WriteBarrier::TimeToNextHold) or if the disk is full, kDeadline
+  // if pushes had to wait for too long meanwhile, kIo if the log has failed.
+  WriteBarrierHold(WriteBarrier& barrier, HoldOptions options);
+  ~WriteBarrierHold() { Release(); }
   WriteBarrierHold(const WriteBarrierHold&) = delete;
   WriteBarrierHold& operator=(const WriteBarrierHold&) = delete;
 
-  // Throws Error(kDeadline) if the limit has passed and the barrier was opened.
+  // Throws Error(kDeadline) if a limit has passed and the barrier was opened.
   void CheckHeld() const;
 
  private:
-  void Wait();
+  void AwaitEarlierPushes();
+  // Returns when the hold has to end.
+  void Watch();
+  std::string WhyExpired() const GRAPHD_REQUIRES(barrier_.mutex_);
+  void Release() noexcept;
 
   WriteBarrier& barrier_;
-  const std::chrono::milliseconds limit_;
-  mutable Mutex mutex_;
-  CondVar wake_;
-  bool released_ GRAPHD_GUARDED_BY(mutex_) = false;
-  bool expired_ GRAPHD_GUARDED_BY(mutex_) = false;
+  const HoldOptions options_;
+  bool released_ GRAPHD_GUARDED_BY(barrier_.mutex_) = false;
+  std::string expired_ GRAPHD_GUARDED_BY(barrier_.mutex_);  // the reason; empty: not expired
   std::thread timer_;
 };
 

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using graphd::testing::ScratchDirectory;
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int64_t kKeptRows = 1000;
@@ -216,10 +217,53 @@ TEST(Checkpoint, AnExpiredWriteBarrierReleasesPushesAndFailsTheCheckpoint) {
   const ScratchDirectory scratch;
   Store store(OptionsIn(scratch / "store"));
   store.OpenTable(CountSpec("count"));
-  const auto hold = store.HoldPushes(milliseconds(20));
+  const auto hold = store.HoldPushes({.holder = "job a", .limit = milliseconds(20)});
   AddOne(store, "count", 1, 1);  // returns only if the hold has expired
   EXPECT_EQ(CodeOf([&] { store.WriteCheckpoint(scratch / "part", {"count"}, *hold); }),
             ErrorCode::kDeadline);
+}
+
+TEST(Checkpoint, AHoldEndsWhenAPushHasWaitedTooLong) {
+  const ScratchDirectory scratch;
+  Store store(OptionsIn(scratch / "store"));
+  store.OpenTable(CountSpec("count"));
+  const auto hold = store.HoldPushes({.holder = "job a", .push_limit = milliseconds(150)});
+  std::this_thread::sleep_for(milliseconds(300));  // no push waits yet
+  hold->CheckHeld();
+  AddOne(store, "count", 1, 1);
+  try {
+    store.WriteCheckpoint(scratch / "part", {"count"}, *hold);
+    FAIL() << "the hold has not expired";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDeadline);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("pushes waited 0."),
+                                    HasSubstr("a checkpoint by job a"), HasSubstr("try again")));
+  }
+}
+
+TEST(Checkpoint, PushesGoOnForAsLongAsTheyWaited) {
+  const ScratchDirectory scratch;
+  Store store(OptionsIn(scratch / "store"));
+  store.OpenTable(CountSpec("count"));
+  EXPECT_EQ(store.TimeToNextHold("a").count(), 0);
+  store.HoldPushes({.job = "a"});
+  EXPECT_EQ(store.TimeToNextHold("a").count(), 0) << "no push has waited";
+  constexpr milliseconds kWait{2000};
+  const auto hold = store.HoldPushes({.job = "a", .holder = "job a", .push_limit = kWait});
+  AddOne(store, "count", 1, 1);
+  const milliseconds own = store.TimeToNextHold("a"), others = store.TimeToNextHold("b");
+  EXPECT_GT(others.count(), 0);
+  EXPECT_GT(own, others + kWait / 2) << "another job's checkpoint goes first";
+  try {
+    store.HoldPushes({.job = "b"});
+    FAIL() << "pushes are held again at once";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("for the last checkpoint, by job a"),
+                                    HasSubstr("the next one may be taken in ")));
+  }
+  std::this_thread::sleep_for(others);
+  store.HoldPushes({.job = "b"});
 }
 
 TEST(Checkpoint, PushesBeyondTheBoundAreRejectedDuringAHold) {
@@ -237,6 +281,14 @@ TEST(Checkpoint, PushesBeyondTheBoundAreRejectedDuringAHold) {
   hold.reset();
   first.get_future().get();
   store.Apply(table, two.push());
+}
+
+std::unique_ptr<WriteBarrierHold> HoldInTurn(Store& store) {
+  for (;;) {
+    const milliseconds wait = store.TimeToNextHold("");
+    if (wait.count() == 0) return store.HoldPushes();
+    std::this_thread::sleep_for(wait);
+  }
 }
 
 // A client counts in the first store and then in the second: acknowledged pushes on which others
@@ -258,7 +310,7 @@ TEST(Checkpoint, ACheckpointOfSeveralStoresIsConsistent) {
     const std::string a = scratch / ("a" + std::to_string(i)),
                       b = scratch / ("b" + std::to_string(i));
     {
-      const auto hold_first = first.HoldPushes(), hold_second = second.HoldPushes();
+      const auto hold_first = HoldInTurn(first), hold_second = HoldInTurn(second);
       second.WriteCheckpoint(b, {"count"}, *hold_second);
       std::this_thread::sleep_for(milliseconds(5));
       first.WriteCheckpoint(a, {"count"}, *hold_first);
