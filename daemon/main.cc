@@ -19,6 +19,7 @@
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "daemon/options.h"
+#include "daemon/requests/memory_trimmer.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/listener.h"
 #include "daemon/serving/uv_bridge.h"
@@ -210,8 +211,12 @@ class Graphd {
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
-    ServiceContext context{access, graph, tensors,  checkpoints,         steps,
-                           jobs,   pools, counters, BufferPool::Create()};
+    PeerMemory memory(options_.peer_memory != 0 ? options_.peer_memory
+                                                : PeerMemory::DefaultLimit(TotalMemory()));
+    ServiceContext context{access, graph, tensors,  checkpoints, steps,
+                           jobs,   pools, counters, memory,      BufferPool::Create()};
+    MemoryTrimmer trimmer(context.buffers);
+    const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
     for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
 
@@ -259,6 +264,15 @@ class Graphd {
  private:
   uint64_t reserved_descriptors() const noexcept {
     return std::min(kReservedDescriptors, descriptors_ / 2);
+  }
+
+  kj::Promise<void> TrimMemory(MemoryTrimmer& trimmer) {
+    return io_.provider->getTimer()
+        .afterDelay(MemoryTrimmer::kPeriod.count() * kj::SECONDS)
+        .then([this, &trimmer] {
+          LogFailure("the trimming of memory", [&] { trimmer.Run(); });
+          return TrimMemory(trimmer);
+        });
   }
 
   struct LogErrors final : kj::TaskSet::ErrorHandler {

@@ -21,6 +21,8 @@ constexpr const char* kFooter =
     "  graphd --config /etc/graphd/ogb-product.conf\n"
     "See graphd(8), graphd.conf(5).";
 
+constexpr uint64_t kLeastPeerMemory = uint64_t{64} << 20;
+
 // Returns both spellings: --part_id, as DGL writes options, and --part-id.
 std::string Both(std::string name) {
   std::string flag = "--" + name;
@@ -116,6 +118,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "Connections beyond this many are refused")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  app.add_option(Both("peer_memory"), options.peer_memory,
+                 "Memory for requests and answers of all clients, e.g. 8GiB; shared fairly between "
+                 "jobs (default: an eighth of the machine's or cgroup's, at least 2GiB, at most "
+                 "half)")
+      ->transform(CLI::AsSizeValue(false));
   const char* const who = "user:NAME, group:NAME or all; repeatable";
   app.add_option(Both("allow_read"), options.access.readers,
                  StrCat("Who may read the graph and tensors: ", who))
@@ -148,6 +155,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   if (level == "debug") options.log_level = LogLevel::kDebug;
   if (level == "warning") options.log_level = LogLevel::kWarning;
   if (level == "error") options.log_level = LogLevel::kError;
+  if (options.peer_memory != 0 && options.peer_memory < kLeastPeerMemory) {
+    Throw(ErrorCode::kInvalid, "--peer_memory ", HumanBytes(options.peer_memory),
+          " is too small to answer clients; give at least ", HumanBytes(kLeastPeerMemory));
+  }
   CheckServerName(options.server_name);
   std::tie(options.address, options.port) = ParseHostPort(listen);
   std::sort(options.parts.begin(), options.parts.end());

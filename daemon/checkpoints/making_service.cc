@@ -54,11 +54,13 @@ kj::Promise<void> MakingService::take(TakeContext context) {
 kj::Promise<void> MakingService::addFile(AddFileContext context) {
   auto params = context.getParams();
   const auto data = params.getData();
-  auto copy = std::make_shared<std::vector<std::byte>>(data.size());
+  auto copy = std::make_shared<PooledBuffer>(
+      AsKj([&] { return context_.requests->buffers()->Get(data.size()); }));
   std::copy_n(reinterpret_cast<const std::byte*>(data.begin()), data.size(), copy->data());
   return context_.RunOnSaves(
-      context, [making = making_, copy, file = std::string(params.getFile().cStr()),
-                offset = params.getOffset()] { making->AddFile(file, offset, *copy); });
+      context,
+      [making = making_, copy, size = data.size(), file = std::string(params.getFile().cStr()),
+       offset = params.getOffset()] { making->AddFile(file, offset, copy->first(size)); });
 }
 
 kj::Promise<void> MakingService::commit(CommitContext context) {

@@ -37,7 +37,10 @@ std::vector<T> CopyNumbers(capnp::Data::Reader data, size_t count, const char* w
 
 HopJob::HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
                std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params)
-    : partition_(std::move(partition)), indexes_(std::move(indexes)), buffers_(std::move(buffers)) {
+    : partition_(std::move(partition)),
+      indexes_(std::move(indexes)),
+      buffers_(std::move(buffers)),
+      copies_(buffers_->account()) {
   AddSeeds(params);
   AddRules(params);
   AddRows(params);
@@ -51,6 +54,7 @@ void HopJob::AddSeeds(wire::Session::HopParams::Reader params) {
     const ReceivedSeeds list = ReadSeeds(in);
     const NodeTypeId ntype = list.ntype;
     CheckType(ntype, meta.schema.num_ntypes(), "node");
+    copies_.Add(list.streams.size() + list.times.size());
     SeedWork seeds{ntype, WireIds(list.ids, meta.book.nodes().count(ntype), *buffers_), {}, {}};
     seeds.streams = CopyNumbers<uint32_t>(list.streams, seeds.ids.size(), "streams");
     seeds.times = CopyNumbers<uint64_t>(list.times, seeds.ids.size(), "times");
@@ -87,6 +91,7 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
     work.narrow = IdBytes(meta.book.nodes().count(neighbors)) == 4;
     work.edge_width = IdBytes(meta.book.edges().count(rule.etype));
     WireIds exclude(received.exclude, meta.book.edges().count(rule.etype), *buffers_);
+    copies_.Add(exclude.size() * sizeof(int64_t));
     exclude.CopyRows(0, exclude.size(), meta.book.edges(), partition_->id(), rule.etype,
                      work.exclude);
     exclude.Copy(0, exclude.size(), meta.book.edges().count(rule.etype), work.exclude);
@@ -119,7 +124,13 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
     work.first_slice = slices_.size();
     const size_t step = rule.fanout < 0 ? kSliceSeeds / 4 : kSliceSeeds;
     for (size_t begin = 0; begin < count; begin += step) {
-      slices_.push_back({false, rules_.size(), begin, std::min(count, begin + step), {}, {}});
+      slices_.push_back({false,
+                         rules_.size(),
+                         begin,
+                         std::min(count, begin + step),
+                         {},
+                         {},
+                         MemoryCharge(buffers_->account())});
     }
     work.num_slices = slices_.size() - work.first_slice;
     rules_.push_back(std::move(work));
@@ -147,7 +158,7 @@ void HopJob::AddRows(wire::Session::HopParams::Reader params) {
     const size_t step =
         std::max<size_t>(1, kSliceRowBytes / std::max<size_t>(table.row_bytes(), 1));
     for (size_t at = begin; at < begin + count; at += step) {
-      slices_.push_back({true, rows_.size(), at, std::min(begin + count, at + step), {}, {}});
+      slices_.push_back({true, rows_.size(), at, std::min(begin + count, at + step), {}, {}, {}});
     }
     rows_.push_back({list, begin, &table, buffers_->Get(bytes + 8), bytes});
   }
@@ -216,9 +227,11 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   const auto admit = [&](uint64_t edges) {
     reserved = edges * edge_bytes;
     CheckResponse(answer_bytes_.fetch_add(reserved) + reserved + row_bytes_);
+    slice.charge.Add(reserved);
   };
   scratch.hop_sampler.Run(*partition_, *indexes_, work.applied, part, out, admit);
   answer_bytes_ -= reserved - out.neighbors.size() * edge_bytes;
+  slice.charge.Set(out.neighbors.size() * edge_bytes);
   const size_t counts = out.counts.size() * sizeof(uint32_t);
   CheckResponse(answer_bytes_.fetch_add(counts) + counts + row_bytes_);
 }

@@ -74,6 +74,7 @@ class HopJob {
     size_t work, begin, end;  // index of the RuleWork or RowWork; seeds
     SampledEdges<uint32_t> narrow;
     SampledEdges<uint64_t> wide;
+    MemoryCharge charge;  // for the sampled edges
   };
   void AddSeeds(wire::Session::HopParams::Reader params);
   void AddRules(wire::Session::HopParams::Reader params);
@@ -88,6 +89,7 @@ class HopJob {
   std::shared_ptr<const Partition> partition_;
   std::shared_ptr<EdgeIndexes> indexes_;
   std::shared_ptr<BufferPool> buffers_;
+  MemoryCharge copies_;  // for what is copied out of the message
   std::vector<SeedWork> seeds_;
   std::vector<RuleWork> rules_;
   std::vector<RowWork> rows_;

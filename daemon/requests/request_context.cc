@@ -13,12 +13,11 @@ constexpr size_t kInlineBytes = size_t{256} << 10;
 }  // namespace
 
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
-                               std::shared_ptr<BufferPool> buffers, const TensorStream& stream,
-                               WorkerScratch& scratch, kj::Timer& timer, const AccessRules& access,
-                               Peer peer)
+                               const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
+                               const AccessRules& access, Peer peer)
     : pools_(pools),
       counters_(counters),
-      buffers_(std::move(buffers)),
+      buffers_(stream.buffers()),
       outbox_(stream.outbox()),
       inbox_(stream.inbox()),
       scratch_(scratch),

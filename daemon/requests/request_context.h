@@ -23,15 +23,17 @@ class RequestContext {
  public:
   // `pools`, `counters` and `access` outlive every connection. `scratch` and `timer` belong to the
   // data thread.
-  RequestContext(WorkerPools& pools, RequestCounters& counters, std::shared_ptr<BufferPool> buffers,
-                 const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
-                 const AccessRules& access, Peer peer);
+  RequestContext(WorkerPools& pools, RequestCounters& counters, const TensorStream& stream,
+                 WorkerScratch& scratch, kj::Timer& timer, const AccessRules& access, Peer peer);
   RequestContext(const RequestContext&) = delete;
   RequestContext& operator=(const RequestContext&) = delete;
 
   WorkerPools& pools() const noexcept { return pools_; }
   RequestCounters& counters() const noexcept { return counters_; }
+  // Returns the pool for this client, which charges its account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return buffers_; }
+  // Returns a charge of nothing yet, for memory that is not of the pool.
+  MemoryCharge NewCharge() const { return MemoryCharge(buffers_->account()); }
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   CallLimit& calls() const noexcept { return *calls_; }

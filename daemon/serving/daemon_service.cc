@@ -115,13 +115,12 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteHello(results.initHello());
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
-    auto requests =
-        std::make_shared<RequestContext>(context_.pools, context_.counters, context_.buffers,
-                                         *stream_, scratch_, timer_, context_.access, peer_);
+    stream_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
+    auto requests = std::make_shared<RequestContext>(context_.pools, context_.counters, *stream_,
+                                                     scratch_, timer_, context_.access, peer_);
     results.setSession(
         kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
     attached_ = true;
-    stream_->Admit();
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);

@@ -5,6 +5,7 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/graph/served_graph.h"
 #include "daemon/requests/job_registry.h"
+#include "daemon/requests/peer_memory.h"
 #include "daemon/requests/request_counters.h"
 #include "daemon/requests/worker_pools.h"
 #include "daemon/tensors/step_gate.h"
@@ -25,6 +26,7 @@ struct ServiceContext {
   JobRegistry& jobs;
   WorkerPools& pools;
   RequestCounters& counters;
+  PeerMemory& memory;
   std::shared_ptr<BufferPool> buffers;
 };
 

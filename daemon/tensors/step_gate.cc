@@ -11,6 +11,7 @@ namespace graphd {
 struct StepGate::JoinedStep {
   std::vector<int64_t> rows;
   std::vector<std::byte> payload;
+  MemoryCharge charge;  // for both
   std::string job;
   store::TensorHost::SharePtr share;
   store::Push push;
@@ -48,10 +49,24 @@ uint64_t StepGate::LastStep(const store::TensorHost::SharePtr& share,
 
 std::shared_ptr<StepGate::Gate> StepGate::Find(const std::string& job, uint32_t table) {
   const MutexLock lock(mutex_);
-  if (!jobs_.contains(job)) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) Throw(ErrorCode::kUnavailable, "step: job ", job, " has left");
   auto& gate = gates_[{job, table}];
-  if (!gate) gate = std::make_shared<Gate>();
+  if (!gate) {
+    gate = std::make_shared<Gate>();
+    gate->waiting_bytes = found->second;
+  }
   return gate;
+}
+
+void StepGate::CheckRoom(const Gate& gate, const Part& part, size_t bytes, size_t freed) {
+  const size_t waiting = *gate.waiting_bytes;
+  if (waiting - freed + bytes <= kMaxWaitingBytes &&
+      (part.account == nullptr || part.account->CanTake(0, 0.5))) {
+    return;
+  }
+  Throw(ErrorCode::kOverloaded, HumanBytes(waiting),
+        " of parts of this job's steps wait for other trainers already; try again");
 }
 
 void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::string& job, int rank,
@@ -76,7 +91,7 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
     Step repeated{share, rule, {}};
     repeated.parts[rank] = {{}, std::move(done), 0};
     lock.Unlock();
-    return Push(Join(job, number, repeated));
+    return Push(Join(*gate, job, number, repeated));
   }
   const uint64_t next =
       gate->steps.empty() ? std::max(last, under_way) + 1 : gate->steps.rbegin()->first + 1;
@@ -95,16 +110,14 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   const size_t bytes = part.payload.size() + part.rows.size() * sizeof(int64_t);
   const auto before = step.parts.find(rank);
   const size_t freed = before == step.parts.end() ? 0 : before->second.bytes;
-  if (waiting_bytes_ - freed + bytes > kMaxWaitingBytes) {
-    Throw(ErrorCode::kOverloaded, HumanBytes(waiting_bytes_),
-          " of parts of steps wait for other trainers already; try again");
-  }
-  waiting_bytes_ += bytes - freed;
+  const size_t missing = static_cast<size_t>(world_size) - step.parts.size();
+  if (missing > 1 || before != step.parts.end()) CheckRoom(*gate, part, bytes, freed);
+  *gate->waiting_bytes += bytes - freed;
   step.parts[rank] = {std::move(part), std::move(done), bytes};
   if (step.parts.size() < static_cast<size_t>(world_size)) return;
   Step complete = std::move(step);
   gate->steps.erase(number);
-  const auto joined = Join(job, number, complete);
+  const auto joined = Join(*gate, job, number, complete);
   gate->pushed = joined;
   // Push without the gate's mutex: a push may wait for memory, and TrainerLeft waits for the mutex.
   const MutexLock pushing(gate->pushing);
@@ -112,23 +125,28 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   Push(joined);
 }
 
-std::shared_ptr<StepGate::JoinedStep> StepGate::Join(const std::string& job, uint64_t number,
-                                                     Step& step) {
+std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::string& job,
+                                                     uint64_t number, Step& step) {
   std::vector<store::Pipeline::Done> callbacks;
+  std::shared_ptr<MemoryAccount> account;
   size_t rows = 0, bytes = 0;
   for (auto& [rank, waiting] : step.parts) {
+    account = waiting.part.account;
     rows += waiting.part.rows.size();
     bytes += waiting.part.payload.size();
     callbacks.push_back(std::move(waiting.done));
   }
   auto joined = std::make_shared<JoinedStep>(std::move(callbacks));
+  // Not refused, because the parts, which are charged too, end with this function's caller.
+  joined->charge = MemoryCharge(account);
+  joined->charge.AddAnyway(rows * sizeof(int64_t) + bytes);
   joined->rows.reserve(rows);
   joined->payload.reserve(bytes);
   for (const auto& [rank, waiting] : step.parts) {
     const Part& part = waiting.part;
     joined->rows.insert(joined->rows.end(), part.rows.begin(), part.rows.end());
     joined->payload.insert(joined->payload.end(), part.payload.begin(), part.payload.end());
-    waiting_bytes_ -= waiting.bytes;
+    *gate.waiting_bytes -= waiting.bytes;
   }
   joined->job = job;
   joined->share = step.share;
@@ -152,7 +170,8 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
 
 void StepGate::OnJobJoined(const std::string& job) {
   const MutexLock lock(mutex_);
-  jobs_.insert(job);
+  auto& waiting_bytes = jobs_[job];
+  if (!waiting_bytes) waiting_bytes = std::make_shared<std::atomic<size_t>>(0);
 }
 
 void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting) {
@@ -160,7 +179,7 @@ void StepGate::DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline:
   gate.over = job_left;
   for (auto& [number, step] : gate.steps) {
     for (auto& [rank, part] : step.parts) {
-      waiting_bytes_ -= part.bytes;
+      *gate.waiting_bytes -= part.bytes;
       waiting.push_back(std::move(part.done));
     }
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "store/tensor_host.h"
+#include "wire/memory_account.h"
 
 namespace graphd {
 
@@ -27,9 +27,13 @@ class StepGate {
     std::vector<int64_t> rows;
     std::span<const std::byte> payload;
     std::shared_ptr<const void> owner;  // keeps the payload alive
+    // The account that the part's memory is charged to, and the joined step's; null: none.
+    std::shared_ptr<MemoryAccount> account = nullptr;
   };
 
-  // The limit on parts that wait, of all jobs; parts beyond it are refused.
+  // The limit on a job's parts that wait. Parts beyond it are refused, and those that wait while
+  // the job uses more than half of its share of memory, except a part that completes a step: parts
+  // must leave room for those that they wait for.
   static constexpr size_t kMaxWaitingBytes = size_t{512} << 20;
 
   explicit StepGate(store::TensorHost& host) : host_(host) {}
@@ -53,7 +57,7 @@ class StepGate {
   struct Waiting {
     Part part;
     store::Pipeline::Done done;
-    size_t bytes = 0;  // counted in waiting_bytes_
+    size_t bytes = 0;  // counted in the gate's waiting_bytes
   };
   struct Step {
     store::TensorHost::SharePtr share;
@@ -64,6 +68,7 @@ class StepGate {
   // A job's open steps of one table. There may be several if trainers run ahead.
   struct Gate {
     Mutex mutex;
+    std::shared_ptr<std::atomic<size_t>> waiting_bytes;  // shared by the gates of a job
     std::map<uint64_t, Step> steps GRAPHD_GUARDED_BY(mutex);
     // The last step that was pushed; while pushes are held, the store may not have it yet.
     std::weak_ptr<JoinedStep> pushed GRAPHD_GUARDED_BY(mutex);
@@ -72,16 +77,17 @@ class StepGate {
   };
   using Key = std::pair<std::string, uint32_t>;  // job, table
   std::shared_ptr<Gate> Find(const std::string& job, uint32_t table);
-  std::shared_ptr<JoinedStep> Join(const std::string& job, uint64_t number, Step& step);
+  static void CheckRoom(const Gate& gate, const Part& part, size_t bytes, size_t freed);
+  static std::shared_ptr<JoinedStep> Join(Gate& gate, const std::string& job, uint64_t number,
+                                          Step& step);
   void Push(const std::shared_ptr<JoinedStep>& joined);
   void DropSteps(Gate& gate, bool job_left, std::vector<store::Pipeline::Done>& waiting)
       GRAPHD_REQUIRES(mutex_);
 
   store::TensorHost& host_;
-  std::atomic<size_t> waiting_bytes_ = 0;
   Mutex mutex_;  // taken before a gate's
-  // Attached jobs; parts of others would never be removed.
-  std::set<std::string> jobs_ GRAPHD_GUARDED_BY(mutex_);
+  // Attached jobs, with the bytes of their parts that wait; parts of others would never be removed.
+  std::map<std::string, std::shared_ptr<std::atomic<size_t>>> jobs_ GRAPHD_GUARDED_BY(mutex_);
   std::map<Key, std::shared_ptr<Gate>> gates_ GRAPHD_GUARDED_BY(mutex_);
 };
 

@@ -75,6 +75,7 @@ struct TensorService::RowChange {
   std::vector<int64_t> rows;
   std::shared_ptr<const void> owner;  // keeps push.payload alive
   PooledBuffer copy;                  // the bytes of a small payload
+  MemoryCharge charge;                // for `rows`
 
   // Converts ids to local rows; runs on the thread that applies the change.
   void ToRows() {
@@ -90,7 +91,8 @@ std::shared_ptr<TensorService::RowChange> TensorService::ReadChange(const Params
   auto share = host_.FindToWrite(member_.job_id(), params.getTable(), loads);
   WireIds taken(params.getIds(), share->rows.total(), *requests_.buffers());
   auto change = std::make_shared<RowChange>(
-      RowChange{std::move(share), std::move(taken), {}, {}, nullptr, {}});
+      RowChange{std::move(share), std::move(taken), {}, {}, nullptr, {}, requests_.NewCharge()});
+  change->charge.Add(change->ids.size() * sizeof(int64_t));
   change->push.rule = ReadRule(rule);
   ReadPayload(params.getPayload(), params.getShared(), *change);
   return change;
@@ -186,15 +188,16 @@ kj::Promise<void> TensorService::Stage(StageContext context) {
   context.releaseParams();
   Completion completion = NewCompletion();
   const std::string tensor = NameOf(change->share);
-  return ExecuteOnRows(requests_.pools().row_changes,
-                       change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
-                       [this_job = member_.job_id(), rank = member_.rank(),
-                        world_size = member_.world_size(), &steps = steps_, change, step,
-                        done = std::move(completion.done)](size_t, WorkerScratch&) {
-                         change->ToRows();
-                         steps.AddPart(change->share, this_job, rank, world_size, change->push.rule,
-                                       step, {change->rows, change->push.payload, change}, done);
-                       })
+  return ExecuteOnRows(
+             requests_.pools().row_changes,
+             change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
+             [this_job = member_.job_id(), rank = member_.rank(), world_size = member_.world_size(),
+              &steps = steps_, change, step, account = requests_.buffers()->account(),
+              done = std::move(completion.done)](size_t, WorkerScratch&) {
+               change->ToRows();
+               steps.AddPart(change->share, this_job, rank, world_size, change->push.rule, step,
+                             {change->rows, change->push.payload, change, account}, done);
+             })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));
 }

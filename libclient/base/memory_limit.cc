@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory_limit.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -24,32 +25,52 @@ void Consider(MemoryLimit& limit, uint64_t maximum, uint64_t used, const std::st
   if (left < limit.bytes) limit = {left, source};
 }
 
-}  // namespace
-
-MemoryLimit AvailableMemory() {
-  MemoryLimit limit;
+// Returns a number of /proc/meminfo in bytes, or UINT64_MAX.
+uint64_t MachineMemory(const std::string& name) {
   std::ifstream meminfo("/proc/meminfo");
   for (std::string line; std::getline(meminfo, line);) {
     std::istringstream fields(line);
     std::string key;
     uint64_t kib = 0;
-    if (fields >> key >> kib && key == "MemAvailable:") limit = {kib * 1024, "MemAvailable"};
+    if (fields >> key >> kib && key == name) return kib * 1024;
   }
+  return UINT64_MAX;
+}
+
+// Calls f(limit file, usage file, name of the limit) for each cgroup of this process.
+template <class F>
+void ForEachCgroup(F&& f) {
   std::ifstream cgroups("/proc/self/cgroup");
   for (std::string line; std::getline(cgroups, line);) {
     const auto fields = Split(line, ':');  // hierarchy:controllers:path
     if (fields.size() != 3) continue;
     if (fields[1].empty()) {
       const std::string dir = "/sys/fs/cgroup" + fields[2] + "/";
-      Consider(limit, ReadNumber(dir + "memory.max"), ReadNumber(dir + "memory.current"),
-               "cgroup limit memory.max");
+      f(dir + "memory.max", dir + "memory.current", "cgroup limit memory.max");
     } else if (fields[1] == "memory") {
       const std::string dir = "/sys/fs/cgroup/memory" + fields[2] + "/";
-      Consider(limit, ReadNumber(dir + "memory.limit_in_bytes"),
-               ReadNumber(dir + "memory.usage_in_bytes"), "cgroup limit memory.limit_in_bytes");
+      f(dir + "memory.limit_in_bytes", dir + "memory.usage_in_bytes",
+        "cgroup limit memory.limit_in_bytes");
     }
   }
+}
+
+}  // namespace
+
+MemoryLimit AvailableMemory() {
+  MemoryLimit limit{MachineMemory("MemAvailable:"), "MemAvailable"};
+  ForEachCgroup([&](const std::string& most, const std::string& used, const char* source) {
+    Consider(limit, ReadNumber(most), ReadNumber(used), source);
+  });
   return limit;
+}
+
+uint64_t TotalMemory() {
+  uint64_t total = MachineMemory("MemTotal:");
+  ForEachCgroup([&](const std::string& most, const std::string&, const char*) {
+    total = std::min(total, ReadNumber(most));
+  });
+  return total;
 }
 
 void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what) {

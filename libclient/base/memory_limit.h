@@ -14,6 +14,9 @@ struct MemoryLimit {
 };
 MemoryLimit AvailableMemory();
 
+// Returns the memory of the machine, or the limit of this process's cgroup if that is smaller.
+uint64_t TotalMemory();
+
 // Throws Error(kOverloaded) with both numbers and the remedy if `needed` bytes exceed the limit.
 void CheckMemory(uint64_t needed, const MemoryLimit& limit, const std::string& what);
 

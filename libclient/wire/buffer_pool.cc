@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fork.h"
 #include "base/huge_pages.h"
 #include "base/mutex.h"
@@ -29,12 +30,20 @@ size_t ClassOf(size_t bytes) {
 }  // namespace
 
 struct BufferPool::State {
+  struct Idle {
+    std::byte* data;
+    Clock::time_point since;
+  };
   mutable Mutex mutex;
-  std::multimap<size_t, std::byte*> idle GRAPHD_GUARDED_BY(mutex);  // by capacity
+  std::multimap<size_t, Idle> idle GRAPHD_GUARDED_BY(mutex);  // by capacity
   size_t idle_bytes GRAPHD_GUARDED_BY(mutex) = 0;
   size_t loaned_bytes GRAPHD_GUARDED_BY(mutex) = 0;
   OwnProcess process;
   size_t max_idle_bytes = 0;  // set before other threads use the pool
+
+  ~State() {
+    for (auto& [capacity, buffer] : idle) ::munmap(buffer.data, capacity);
+  }
 };
 
 PooledBuffer::PooledBuffer(std::shared_ptr<BufferPool> pool, std::byte* data,
@@ -58,34 +67,52 @@ PooledBuffer::~PooledBuffer() {
   if (data_) pool_->Return(data_, capacity_);
 }
 
-BufferPool::BufferPool(size_t max_idle_bytes) : state_(std::make_unique<State>()) {
-  state_->max_idle_bytes = max_idle_bytes;
-}
+BufferPool::BufferPool(std::shared_ptr<State> state, std::shared_ptr<MemoryAccount> account)
+    : state_(std::move(state)), account_(std::move(account)) {}
 
 std::shared_ptr<BufferPool> BufferPool::Create(size_t max_idle_bytes) {
-  return std::shared_ptr<BufferPool>(new BufferPool(max_idle_bytes));
+  auto state = std::make_shared<State>();
+  state->max_idle_bytes = max_idle_bytes;
+  return std::shared_ptr<BufferPool>(new BufferPool(std::move(state), nullptr));
 }
 
-BufferPool::~BufferPool() {
-  for (auto& [capacity, data] : state_->idle) ::munmap(data, capacity);
+std::shared_ptr<BufferPool> BufferPool::ChargedTo(std::shared_ptr<MemoryAccount> account) const {
+  return std::shared_ptr<BufferPool>(new BufferPool(state_, std::move(account)));
 }
+
+BufferPool::~BufferPool() = default;
 
 PooledBuffer BufferPool::Get(size_t bytes) {
-  const size_t wanted = ClassOf(bytes);
+  const size_t capacity = ClassOf(bytes);
+  if (account_) account_->Charge(capacity);
+  return Take(capacity);
+}
+
+PooledBuffer BufferPool::GetAnyway(size_t bytes) {
+  const size_t capacity = ClassOf(bytes);
+  if (account_) account_->ChargeAnyway(capacity);
+  return Take(capacity);
+}
+
+// Requires: `wanted` bytes are charged to the account.
+PooledBuffer BufferPool::Take(size_t wanted) {
   {
     const MutexLock lock(state_->mutex);
     auto found = state_->idle.lower_bound(wanted);
     // A buffer of up to twice the size is used; larger ones are kept for larger requests.
     if (found != state_->idle.end() && found->first <= 2 * wanted) {
-      auto [capacity, data] = *found;
+      const size_t capacity = found->first;
+      std::byte* data = found->second.data;
       state_->idle.erase(found);
       state_->idle_bytes -= capacity;
       state_->loaned_bytes += capacity;
+      if (account_ && capacity > wanted) account_->ChargeAnyway(capacity - wanted);
       return PooledBuffer(shared_from_this(), data, capacity);
     }
   }
   std::byte* data = MapAligned(-1, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
   if (data == nullptr) {
+    if (account_) account_->Release(wanted);
     Throw(ErrorCode::kOverloaded, "no memory for a buffer of ", HumanBytes(wanted));
   }
   if (wanted >= kHugePage) ::madvise(data, wanted, MADV_HUGEPAGE);
@@ -98,17 +125,42 @@ void BufferPool::Return(std::byte* data, size_t capacity) noexcept {
   // A thread of the parent may have held the mutex when this process was forked. Buffers are
   // private memory, which ends with the process.
   if (!state_->process.is_this()) return;
+  if (account_) account_->Release(capacity);
+  const Clock::time_point now = Clock::now();
   {
     const MutexLock lock(state_->mutex);
     state_->loaned_bytes -= capacity;
     if (state_->idle_bytes + capacity <= state_->max_idle_bytes) {
       // Before those of its size: the one that was used last, and may be in a cache, comes first.
-      state_->idle.emplace_hint(state_->idle.lower_bound(capacity), capacity, data);
+      state_->idle.emplace_hint(state_->idle.lower_bound(capacity), capacity,
+                                State::Idle{data, now});
       state_->idle_bytes += capacity;
       return;
     }
   }
   ::munmap(data, capacity);
+}
+
+size_t BufferPool::Trim(std::chrono::milliseconds idle_time) {
+  const Clock::time_point before = Clock::now() - idle_time;
+  std::vector<std::pair<std::byte*, size_t>> unused;
+  size_t bytes = 0;
+  {
+    const MutexLock lock(state_->mutex);
+    unused.reserve(state_->idle.size());
+    for (auto at = state_->idle.begin(); at != state_->idle.end();) {
+      if (at->second.since > before) {
+        ++at;
+        continue;
+      }
+      unused.emplace_back(at->second.data, at->first);
+      bytes += at->first;
+      at = state_->idle.erase(at);
+    }
+    state_->idle_bytes -= bytes;
+  }
+  for (const auto& [data, capacity] : unused) ::munmap(data, capacity);
+  return bytes;
 }
 
 size_t BufferPool::loaned_bytes() const {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+
+#include "wire/memory_account.h"
 
 // Reusable buffers on 2 MiB pages for messages and gathered rows. Large messages are limited by
 // page faults, not by copies (allocating 40 MB costs more than sending them), so buffers are kept
@@ -46,9 +49,19 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
+  // Returns the same pool, but its buffers are charged to an account while they are on loan.
+  std::shared_ptr<BufferPool> ChargedTo(std::shared_ptr<MemoryAccount> account) const;
+  // Returns that account; null if there is none.
+  const std::shared_ptr<MemoryAccount>& account() const noexcept { return account_; }
+
   // Returns a buffer aligned to 4096 bytes, with arbitrary contents. Throws Error(kOverloaded) if
-  // the system has no memory.
+  // the system has no memory, or the account refuses it.
   PooledBuffer Get(size_t bytes);
+  // The same, but the account does not refuse it.
+  PooledBuffer GetAnyway(size_t bytes);
+
+  // Unmaps buffers that nobody has used for this time. Returns their bytes.
+  size_t Trim(std::chrono::milliseconds idle_time);
 
   // Return the bytes on loan and the bytes idle, for status and tests.
   size_t loaned_bytes() const;
@@ -57,9 +70,12 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  private:
   friend class PooledBuffer;
   struct State;
-  explicit BufferPool(size_t max_idle_bytes);
+  BufferPool(std::shared_ptr<State> state, std::shared_ptr<MemoryAccount> account);
+  PooledBuffer Take(size_t capacity);
   void Return(std::byte* data, size_t capacity) noexcept;
-  std::unique_ptr<State> state_;
+
+  const std::shared_ptr<State> state_;  // shared by all that ChargedTo() returns
+  const std::shared_ptr<MemoryAccount> account_;
 };
 
 }  // namespace graphd

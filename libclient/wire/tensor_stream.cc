@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/tensor_stream.h"
 
+#include <capnp/rpc.capnp.h>
 #include <kj/debug.h>
 #include <kj/io.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "wire/connection.h"
 
 namespace graphd {
 namespace {
@@ -22,6 +24,9 @@ constexpr size_t kUnlimited = SIZE_MAX;
 // of a few words can claim 2^29 of them.
 constexpr uint64_t kAlwaysVisited = uint64_t{64} << 10;
 constexpr uint64_t kVisitsPerWord = 64;
+
+// The pause after which a stream that waits for memory looks again.
+constexpr auto kMemoryPause = 10 * kj::MILLISECONDS;
 
 // Messages smaller than this are cheaper to copy from than to keep.
 constexpr size_t kKeptBytes = size_t{16} << 10;
@@ -68,7 +73,7 @@ std::shared_ptr<const void> Inbox::Keep(const void* address, size_t bytes) const
 struct TensorStream::Incoming {
   uint32_t head[2] = {0, 0};
   kj::Array<uint32_t> table;
-  size_t num_fds = 0;
+  size_t bytes = 0, num_fds = 0;
   kj::Own<capnp::MessageReader> reader;
 };
 
@@ -81,6 +86,7 @@ TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream*
       max_message_bytes_(max_message_bytes),
       admitted_message_bytes_(is_server ? kMaxStrangersMessage : max_message_bytes),
       read_ahead_(is_server ? kStrangersReadAhead : kUnlimited),
+      max_unfinished_(is_server ? kStrangersUnfinished : INT64_MAX),
       outbox_(std::make_shared<Outbox>(max_unsent_bytes)),
       inbox_(std::make_shared<Inbox>()) {}
 
@@ -89,9 +95,49 @@ TensorStream::~TensorStream() noexcept(false) {
   outbox_->pinned_.clear();
 }
 
-void TensorStream::Admit() noexcept {
+void TensorStream::SetMemory(std::shared_ptr<MemoryAccount> account, kj::Timer& timer) {
+  pool_ = pool_->ChargedTo(std::move(account));
+  timer_ = &timer;
+}
+
+void TensorStream::Admit(std::shared_ptr<MemoryAccount> account) {
+  if (account) pool_ = pool_->ChargedTo(std::move(account));
   admitted_message_bytes_ = max_message_bytes_;
   read_ahead_ = kReadAhead;
+  max_unfinished_ = kMaxUnfinished;
+}
+
+bool TensorStream::MayRead(size_t bytes) const {
+  MemoryAccount* account = pool_->account().get();
+  if (account == nullptr || account->CanTake(bytes, 0.75)) return true;
+  if (!account->CouldEverTake(bytes)) account->Refuse(bytes);
+  return account->used() == 0 && (bytes <= kAlwaysRead || account->CanTake(bytes, 1));
+}
+
+kj::Promise<void> TensorStream::AwaitMemory(size_t bytes) {
+  return timer_->afterDelay(kMemoryPause).then([this, bytes]() -> kj::Promise<void> {
+    if (AsKj([&] { return MayRead(bytes); })) return kj::READY_NOW;
+    return AwaitMemory(bytes);
+  });
+}
+
+void TensorStream::CountCall(capnp::MessageReader& message) {
+  switch (message.getRoot<capnp::rpc::Message>().which()) {
+    case capnp::rpc::Message::CALL:
+    case capnp::rpc::Message::BOOTSTRAP:
+      unfinished_++;
+      break;
+    case capnp::rpc::Message::FINISH:
+      unfinished_--;
+      break;
+    default:
+      break;
+  }
+  if (unfinished_ <= max_unfinished_) return;
+  kj::throwFatalException(ToKj(Error(
+      ErrorCode::kOverloaded, StrCat("this client has ", max_unfinished_,
+                                     " calls that it has not finished (rpc.capnp: Finish); release "
+                                     "answers when they have been read"))));
 }
 
 Outbox::Room Outbox::Reserve(size_t bytes) {
@@ -123,7 +169,7 @@ kj::Promise<size_t> TensorStream::ReadHead(void* to, kj::ArrayPtr<kj::AutoCloseF
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
     kj::ArrayPtr<kj::AutoCloseFd> fd_space, capnp::ReaderOptions options,
     kj::ArrayPtr<capnp::word>) {
-  using Result = kj::Maybe<capnp::MessageReaderAndFds>;
+  using Result = MaybeMessage;
   if (writes_ == 0) read_meanwhile_ = 0;
   if (read_meanwhile_ >= read_ahead_) {
     auto continued = kj::newPromiseAndFulfiller<void>();
@@ -148,28 +194,39 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
               const uint64_t bytes = words * sizeof(capnp::word);
               KJ_REQUIRE(bytes <= admitted_message_bytes_, "message exceeds the size limit", bytes,
                          admitted_message_bytes_);
-              auto buffer = std::make_shared<PooledBuffer>(pool_->Get(bytes));
-              auto* at = reinterpret_cast<const capnp::word*>(buffer->data());
-              auto segments = kj::heapArray<kj::ArrayPtr<const capnp::word>>(more + 1);
-              for (uint32_t i = 0; i <= more; i++) {
-                const size_t size = i == 0 ? in.head[1] : in.table[i - 1];
-                segments[i] = kj::arrayPtr(at, size);
-                at += size;
-              }
-              std::byte* to = buffer->data();
-              capnp::ReaderOptions limits = options;
-              if (read_ahead_ != kUnlimited) {
-                limits.traversalLimitInWords =
-                    std::min(limits.traversalLimitInWords, kAlwaysVisited + words * kVisitsPerWord);
-              }
-              in.reader = kj::heap<PooledReader>(limits, std::move(buffer), kj::mv(segments),
-                                                 bytes >= kKeptBytes ? inbox_ : nullptr);
-              return stream_.read(to, bytes).then([fd_space, &in]() mutable -> Result {
-                return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
-              });
+              in.bytes = bytes;
+              if (AsKj([&] { return MayRead(bytes); })) return ReadWords(in, options, fd_space);
+              return AwaitMemory(bytes).then(
+                  [this, options, fd_space, &in] { return ReadWords(in, options, fd_space); });
             });
       })
       .attach(kj::mv(incoming));
+}
+
+kj::Promise<TensorStream::MaybeMessage> TensorStream::ReadWords(
+    Incoming& in, capnp::ReaderOptions options, kj::ArrayPtr<kj::AutoCloseFd> fd_space) {
+  // AwaitMemory() has decided that it is read.
+  auto buffer = std::make_shared<PooledBuffer>(pool_->GetAnyway(in.bytes));
+  const uint32_t more = in.head[0];
+  auto* at = reinterpret_cast<const capnp::word*>(buffer->data());
+  auto segments = kj::heapArray<kj::ArrayPtr<const capnp::word>>(more + 1);
+  for (uint32_t i = 0; i <= more; i++) {
+    const size_t size = i == 0 ? in.head[1] : in.table[i - 1];
+    segments[i] = kj::arrayPtr(at, size);
+    at += size;
+  }
+  std::byte* to = buffer->data();
+  if (read_ahead_ != kUnlimited) {
+    options.traversalLimitInWords =
+        std::min(options.traversalLimitInWords,
+                 kAlwaysVisited + in.bytes / sizeof(capnp::word) * kVisitsPerWord);
+  }
+  in.reader = kj::heap<PooledReader>(options, std::move(buffer), kj::mv(segments),
+                                     in.bytes >= kKeptBytes ? inbox_ : nullptr);
+  return stream_.read(to, in.bytes).then([this, fd_space, &in]() mutable -> MaybeMessage {
+    if (max_unfinished_ != INT64_MAX) CountCall(*in.reader);
+    return capnp::MessageReaderAndFds{kj::mv(in.reader), fd_space.slice(0, in.num_fds)};
+  });
 }
 
 void TensorStream::TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& taken) {
@@ -186,6 +243,7 @@ void TensorStream::TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& tak
 kj::Promise<void> TensorStream::CountWrite(kj::Promise<void> written) {
   if (read_ahead_ == kUnlimited) return written;
   writes_++;
+  write_began_ = Clock::now();
   return written.attach(kj::defer([this] {
     if (--writes_ > 0 || paused_ == nullptr) return;
     // The next answer in the queue, if there is one, begins before this function runs.

@@ -2,6 +2,7 @@
 #pragma once
 #include <capnp/serialize-async.h>
 #include <kj/async-io.h>
+#include <kj/timer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/clock.h"
 #include "wire/buffer_pool.h"
 
 // The MessageStream under every graphd connection. It does two things that Cap'n Proto 0.9's
@@ -110,14 +112,31 @@ class TensorStream final : public capnp::MessageStream {
                bool is_server);
   ~TensorStream() noexcept(false);
 
-  // Replaces a server's limits for strangers by those for clients.
-  void Admit() noexcept;
+  // Charges what is read from now on to an account. While the account is nearly used up, nothing is
+  // read: what would fit in a fair share is left for the answers to requests that run. Call before
+  // anything is read. `timer` belongs to the thread of the event loop.
+  void SetMemory(std::shared_ptr<MemoryAccount> account, kj::Timer& timer);
+  // Replaces a server's limits for strangers by those for clients, and the account if there is one.
+  void Admit(std::shared_ptr<MemoryAccount> account);
+  // Returns the pool of which the stream reads messages, and which is charged to its account.
+  const std::shared_ptr<BufferPool>& buffers() const noexcept { return pool_; }
+  // Returns for how long an answer has been waiting to be written; zero if none is.
+  Clock::duration StalledFor() const noexcept {
+    return writes_ == 0 ? Clock::duration::zero() : Clock::now() - write_began_;
+  }
 
   // The longest message of a peer that is not admitted yet.
   static constexpr size_t kMaxStrangersMessage = size_t{64} << 10;
   // The messages that are read while an answer waits to be written, before and after admission.
   static constexpr size_t kStrangersReadAhead = 16;
   static constexpr size_t kReadAhead = 256;
+  // The longest message that is read from a peer with nothing charged to its account, even if
+  // others have used up the memory: what they wait for may depend on it.
+  static constexpr size_t kAlwaysRead = size_t{256} << 10;
+  // Calls that a server has received and the peer has not finished, before and after admission. An
+  // answer's entry in the table of answers is kept until the peer has finished the call.
+  static constexpr int64_t kStrangersUnfinished = 1024;
+  static constexpr int64_t kMaxUnfinished = 65536;
 
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
@@ -135,6 +154,15 @@ class TensorStream final : public capnp::MessageStream {
 
  private:
   struct Incoming;
+  using MaybeMessage = kj::Maybe<capnp::MessageReaderAndFds>;
+  // Returns whether there is memory to read a message. Throws Error(kOverloaded) if there never
+  // will be.
+  bool MayRead(size_t bytes) const;
+  kj::Promise<void> AwaitMemory(size_t bytes);
+  // Reads the words that follow the message's head.
+  kj::Promise<MaybeMessage> ReadWords(Incoming& in, capnp::ReaderOptions options,
+                                      kj::ArrayPtr<kj::AutoCloseFd> fd_space);
+  void CountCall(capnp::MessageReader& message);
   using Segments = kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>;
   void TakePinned(Segments segments, kj::Vector<Outbox::Pinned>& taken);
   kj::Promise<void> CountWrite(kj::Promise<void> written);
@@ -143,9 +171,12 @@ class TensorStream final : public capnp::MessageStream {
   kj::AsyncIoStream& stream_;
   kj::AsyncCapabilityStream* capability_stream_;
   std::shared_ptr<BufferPool> pool_;
+  kj::Timer* timer_ = nullptr;  // set with the pool's account
   const size_t max_message_bytes_;
   size_t admitted_message_bytes_, read_ahead_;
-  size_t writes_ = 0;          // writes under way; the next answer waits for them
+  int64_t unfinished_ = 0, max_unfinished_;
+  size_t writes_ = 0;  // writes under way; the next answer waits for them
+  Clock::time_point write_began_;
   size_t read_meanwhile_ = 0;  // messages read since the last time that no answer waited
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> paused_;  // continues to read
   kj::Promise<void> continuing_ = nullptr;

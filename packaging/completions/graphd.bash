@@ -22,9 +22,9 @@ _graphd() {
         *::--index | *::--listen | *::--log-file | *::--log-level | *::--log_file | \
         *::--log_level | *::--max-connections | *::--max_connections | *::--memory-dir | \
         *::--memory_dir | *::--num-servers | *::--num_servers | *::--part-config | \
-        *::--part-id | *::--part_config | *::--part_id | *::--runtime-dir | *::--runtime_dir | \
-        *::--server-name | *::--server_name | *::--state-dir | *::--state_dir | \
-        *::--write-back-seconds | *::--write_back_seconds)
+        *::--part-id | *::--part_config | *::--part_id | *::--peer-memory | *::--peer_memory | \
+        *::--runtime-dir | *::--runtime_dir | *::--server-name | *::--server_name | \
+        *::--state-dir | *::--state_dir | *::--write-back-seconds | *::--write_back_seconds)
         skip=yes ;;
     esac
   done
@@ -40,8 +40,8 @@ _graphd() {
     --allow-operate | --allow-read | --allow-write | --allow_operate | --allow_read | \
         --allow_write | --data-threads | --data_threads | --embedding-memory | \
         --embedding_memory | --index | --listen | --max-connections | --max_connections | \
-        --num-servers | --num_servers | --part-id | --part_id | --server-name | --server_name | \
-        --write-back-seconds | --write_back_seconds)
+        --num-servers | --num_servers | --part-id | --part_id | --peer-memory | --peer_memory | \
+        --server-name | --server_name | --write-back-seconds | --write_back_seconds)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -53,11 +53,13 @@ _graphd() {
     '')
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
         --runtime_dir --state_dir --durability --memory_dir --embedding_memory
-        --write_back_seconds --num_servers --data_threads --max_connections --allow_read
-        --allow_write --allow_operate --insecure --end_with_jobs --log_file --log_level'
+        --write_back_seconds --num_servers --data_threads --max_connections --peer_memory
+        --allow_read --allow_write --allow_operate --insecure --end_with_jobs --log_file
+        --log_level'
       aliases='--server-name --part-config --part-id --runtime-dir --state-dir --memory-dir
         --embedding-memory --write-back-seconds --num-servers --data-threads --max-connections
-        --allow-read --allow-write --allow-operate --end-with-jobs --log-file --log-level'
+        --peer-memory --allow-read --allow-write --allow-operate --end-with-jobs --log-file
+        --log-level'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then

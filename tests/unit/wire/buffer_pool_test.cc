@@ -35,6 +35,17 @@ TEST(BufferPool, LimitsIdleBytes) {
   EXPECT_LE(pool->idle_bytes(), 4u << 20);
 }
 
+TEST(BufferPool, TrimsBuffersThatNobodyHasUsed) {
+  auto pool = BufferPool::Create();
+  pool->Get(4 << 20);
+  EXPECT_EQ(pool->Trim(std::chrono::hours(1)), 0u);
+  EXPECT_EQ(pool->idle_bytes(), 4u << 20);
+  const PooledBuffer loan = pool->Get(100);
+  EXPECT_EQ(pool->Trim(std::chrono::milliseconds(0)), 4u << 20);
+  EXPECT_EQ(pool->idle_bytes(), 0u);
+  EXPECT_EQ(pool->loaned_bytes(), loan.capacity());
+}
+
 TEST(BufferPool, BuffersOutliveTheirPoolsOwner) {
   auto pool = BufferPool::Create();
   PooledBuffer buffer = pool->Get(100);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/strings.h"
 #include "client/link/control.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"

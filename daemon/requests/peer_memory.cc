@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/peer_memory.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+
+namespace graphd {
+
+PeerMemory::PeerMemory(uint64_t limit)
+    : all_(std::make_shared<MemoryAccount>(
+          "all clients", limit,
+          "Read answers, ask for less at once or with fewer connections, or start graphd with a "
+          "larger --peer_memory")),
+      strangers_(std::make_shared<MemoryAccount>("clients without a job", all_)) {}
+
+std::shared_ptr<MemoryAccount> PeerMemory::OfStranger(const std::string& peer) {
+  return std::make_shared<MemoryAccount>(StrCat("this client (", peer, ")"), strangers_);
+}
+
+std::shared_ptr<MemoryAccount> PeerMemory::OfMember(const std::string& job,
+                                                    const std::string& peer) {
+  std::shared_ptr<MemoryAccount> account;
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(jobs_, [](const auto& entry) { return entry.second.expired(); });
+    auto& known = jobs_[job];
+    account = known.lock();
+    if (!account) {
+      account = std::make_shared<MemoryAccount>(StrCat("job ", job), all_);
+      known = account;
+    }
+  }
+  return std::make_shared<MemoryAccount>(StrCat("this client (", peer, ")"), std::move(account));
+}
+
+uint64_t PeerMemory::DefaultLimit(uint64_t memory) {
+  constexpr uint64_t kLeast = uint64_t{2} << 30;
+  return std::min(memory / 2, std::max(memory / 8, kLeast));
+}
+
+}  // namespace graphd

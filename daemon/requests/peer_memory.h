@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/mutex.h"
+#include "wire/memory_account.h"
+
+namespace graphd {
+
+// The memory that clients may make this daemon keep: an account for each connection, below those of
+// the jobs, below one of all. Owned by the main thread; thread-safe.
+class PeerMemory {
+ public:
+  explicit PeerMemory(uint64_t limit);
+  PeerMemory(const PeerMemory&) = delete;
+  PeerMemory& operator=(const PeerMemory&) = delete;
+
+  // Returns a new account for a connection that has not attached.
+  std::shared_ptr<MemoryAccount> OfStranger(const std::string& peer);
+  // Returns a new account for a connection of a job.
+  std::shared_ptr<MemoryAccount> OfMember(const std::string& job, const std::string& peer);
+  // Returns the bytes that are charged in all.
+  size_t used() const noexcept { return all_->used(); }
+
+  // Returns the limit for a machine or a cgroup with this memory: an eighth, at least 2 GiB, at
+  // most half.
+  static uint64_t DefaultLimit(uint64_t memory);
+
+ private:
+  const std::shared_ptr<MemoryAccount> all_, strangers_;
+  Mutex mutex_;
+  // The accounts of jobs; they end with their last connection and request.
+  std::map<std::string, std::weak_ptr<MemoryAccount>> jobs_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+}  // namespace graphd

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace graphd {
+
+// An account of memory that peers make this process keep. Accounts form a tree: those of
+// connections belong to those of their jobs, which belong to the account of all peers, which has a
+// limit. Bytes are charged to an account and to all above it. A charge is refused if the sums of an
+// account and of all above it would exceed the limit together. So a job alone gets half of the
+// memory at most, and a connection alone a third; the more others use, the less each of them gets,
+// and a newcomer always finds some. (Choudhury and Hahne, "Dynamic queue length thresholds for
+// shared-memory packet switches", 1998.) Thread-safe, without locks.
+class MemoryAccount {
+ public:
+  // Creates the account at the root; `remedy` ends the errors.
+  MemoryAccount(std::string owner, size_t limit, std::string remedy)
+      : owner_(std::move(owner)), remedy_(std::move(remedy)), limit_(limit) {}
+  // Creates an account below another one.
+  MemoryAccount(std::string owner, std::shared_ptr<MemoryAccount> parent)
+      : owner_(std::move(owner)), limit_(parent->limit_), parent_(std::move(parent)) {}
+  MemoryAccount(const MemoryAccount&) = delete;
+  MemoryAccount& operator=(const MemoryAccount&) = delete;
+
+  // Charges the bytes, or returns false.
+  bool TryCharge(size_t bytes) noexcept {
+    if (ChargeAnyway(bytes) <= limit_) return true;
+    Release(bytes);
+    return false;
+  }
+  // Charges the bytes. Throws Error(kOverloaded) that says who uses how much of the limit.
+  void Charge(size_t bytes) {
+    if (!TryCharge(bytes)) Refuse(bytes);
+  }
+  // Charges the bytes even beyond the limit, and returns the sums of this account and all above it.
+  size_t ChargeAnyway(size_t bytes) noexcept {
+    size_t sum = 0;
+    for (MemoryAccount* at = this; at != nullptr; at = at->parent_.get()) {
+      sum += at->used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    }
+    return sum;
+  }
+  void Release(size_t bytes) noexcept {
+    for (MemoryAccount* at = this; at != nullptr; at = at->parent_.get()) {
+      at->used_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+  }
+
+  size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  // Returns whether the bytes could be charged if the limit were this part of it.
+  bool CanTake(size_t bytes, double part) const noexcept;
+  // Returns whether the bytes could be charged if nothing else were.
+  bool CouldEverTake(size_t bytes) const noexcept;
+  // Throws the error of Charge().
+  [[noreturn]] void Refuse(size_t bytes) const;
+
+ private:
+  const std::string owner_, remedy_;
+  const size_t limit_;  // the root has set it
+  const std::shared_ptr<MemoryAccount> parent_;
+  std::atomic<size_t> used_{0};
+};
+
+// Bytes that are charged to an account until this is destroyed. Used by one thread at a time.
+class MemoryCharge {
+ public:
+  MemoryCharge() = default;
+  // An account of null takes everything.
+  explicit MemoryCharge(std::shared_ptr<MemoryAccount> account) : account_(std::move(account)) {}
+  MemoryCharge(MemoryCharge&& o) noexcept
+      : account_(std::move(o.account_)), bytes_(std::exchange(o.bytes_, 0)) {}
+  MemoryCharge& operator=(MemoryCharge&& o) noexcept {
+    std::swap(account_, o.account_);
+    std::swap(bytes_, o.bytes_);
+    return *this;
+  }
+  ~MemoryCharge() { Set(0); }
+
+  // Charges more bytes. Throws Error(kOverloaded).
+  void Add(size_t bytes) {
+    if (account_ == nullptr) return;
+    account_->Charge(bytes);
+    bytes_ += bytes;
+  }
+  // Charges more bytes even beyond the limit.
+  void AddAnyway(size_t bytes) noexcept {
+    if (account_ == nullptr) return;
+    account_->ChargeAnyway(bytes);
+    bytes_ += bytes;
+  }
+  // Charges `bytes` in all, no more than before.
+  void Set(size_t bytes) noexcept {
+    if (account_ == nullptr || bytes >= bytes_) return;
+    account_->Release(bytes_ - bytes);
+    bytes_ = bytes;
+  }
+  size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  std::shared_ptr<MemoryAccount> account_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace graphd
