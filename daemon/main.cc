@@ -243,12 +243,12 @@ class Graphd {
         open_connections_--;
       })));
     };
-    auto accepting_tcp = tcp.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
-    auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     if (insecure) {
       LogWarning("--insecure: everyone who reaches ", tcp.text(),
                  " may do everything but stop this server");
     }
+    auto accepting_tcp = tcp.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
+    auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     const std::string serving =
         StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(), " and ", local.text());
     LogInfo(serving);
