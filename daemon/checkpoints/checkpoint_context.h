@@ -30,7 +30,9 @@ struct CheckpointContext {
     return AsKj([&] {
       auto count = requests->calls().Enter();
       return requests->pools()
-          .saves.Run(1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
+          .saves
+          .Run(requests->job(), 1,
+               [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
           .then([context, answer = std::move(answer)]() mutable {
             AsKj([&] { answer(context.getResults()); });
           })

@@ -14,7 +14,8 @@ MakingService::~MakingService() {
   // Abandoning waits for the disk.
   try {
     context_.requests->pools().saves.Run(
-        1, [making = std::move(making_)](size_t, WorkerScratch&) { making->Abandon(); });
+        context_.requests->job(), 1,
+        [making = std::move(making_)](size_t, WorkerScratch&) { making->Abandon(); });
   } catch (...) {
     // The daemon stops, this thread no longer has an event loop, or there is no memory: the last
     // owner abandons the checkpoint.

@@ -109,7 +109,7 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
     job->out.push_back(Pack(*buffers, src, IdBytes(nodes.count(src_type))));
     job->out.push_back(Pack(*buffers, dst, IdBytes(nodes.count(dst_type))));
   };
-  return BuildIndexes(requests_.pools().builds, indexes, missing)
+  return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
       .then([this, job, run] { return requests_.Execute(job->ids.size() * 256, 1, run); })
       .then([this, context, job]() mutable {
         using Results = wire::Session::FindEdgesResults::Builder;
@@ -150,7 +150,7 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
                      found);
     job->out.push_back(Pack(*buffers, found));
   };
-  return BuildSorted(requests_.pools().builds, indexes, etype)
+  return BuildSorted(requests_.pools().builds, requests_.job(), indexes, etype)
       .then([this, job, run] { return requests_.Execute(job->src.size() * 512, 1, run); })
       .then([this, context, job]() mutable {
         using Results = wire::Session::HasEdgesResults::Builder;
@@ -192,7 +192,7 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
     graphd::Degrees(indexes->Rows(etype, out), scratch.rows, counts);
     job->out.push_back(Pack(*buffers, counts, 4));  // a row has fewer than 2^32 edges
   };
-  return BuildIndexes(requests_.pools().builds, indexes, missing)
+  return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
       .then([this, job, run] { return requests_.Execute(job->ids.size() * 64, 1, run); })
       .then([this, context, job]() mutable {
         using Results = wire::Session::DegreesResults::Builder;
@@ -238,7 +238,7 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
     job->out.push_back(Pack(*buffers, edges.positions));
     job->out.push_back(Pack(*buffers, edge_ids, IdBytes(book.edges().count(etype))));
   };
-  return BuildSorted(requests_.pools().builds, indexes, etype)
+  return BuildSorted(requests_.pools().builds, requests_.job(), indexes, etype)
       .then([this, run] { return requests_.Execute(SIZE_MAX, 1, run); })
       .then([this, context, job]() mutable {
         using Results = wire::Session::InducedResults::Builder;
@@ -264,7 +264,7 @@ kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context) {
   context.releaseParams();
   std::vector<EdgeIndexSpec> missing;
   if (!indexes->Has(spec)) missing.push_back(spec);
-  return BuildIndexes(requests_.pools().builds, indexes, missing)
+  return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
       .then([context, indexes, spec]() mutable {
         AsKj([&] {
           auto segment = indexes->Get(spec);

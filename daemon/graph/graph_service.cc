@@ -46,7 +46,7 @@ kj::Promise<void> GraphService::Hop(HopContext context) {
   auto job = std::make_shared<HopJob>(partition, indexes, requests_.buffers(), params);
   auto room = std::make_shared<Outbox::Room>(requests_.outbox()->Reserve(job->row_bytes()));
   context.releaseParams();
-  return BuildIndexes(requests_.pools().builds, indexes, job->MissingIndexes())
+  return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, job->MissingIndexes())
       .then([this, job] {
         return requests_.Execute(
             job->work(), job->num_slices(),

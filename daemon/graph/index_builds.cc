@@ -3,18 +3,19 @@
 
 namespace graphd {
 
-kj::Promise<void> BuildIndexes(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
+kj::Promise<void> BuildIndexes(ComputePool& builds, uint64_t job,
+                               std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs) {
   if (specs.empty()) return kj::READY_NOW;
-  return builds.Run(1, [indexes, specs](size_t, WorkerScratch&) {
+  return builds.Run(job, 1, [indexes, specs](size_t, WorkerScratch&) {
     for (const EdgeIndexSpec& spec : specs) indexes->Get(spec);
   });
 }
 
-kj::Promise<void> BuildSorted(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
-                              EdgeTypeId etype) {
+kj::Promise<void> BuildSorted(ComputePool& builds, uint64_t job,
+                              std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype) {
   if (indexes->KnowsSorted(etype)) return kj::READY_NOW;
-  return builds.Run(1, [indexes, etype](size_t, WorkerScratch&) { indexes->Sorted(etype); });
+  return builds.Run(job, 1, [indexes, etype](size_t, WorkerScratch&) { indexes->Sorted(etype); });
 }
 
 }  // namespace graphd

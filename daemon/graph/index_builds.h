@@ -10,13 +10,14 @@
 
 namespace graphd {
 
-// Builds the derived arrays that `specs` name, on the pool `builds`. If `specs` is empty, the
-// returned promise is already fulfilled.
-kj::Promise<void> BuildIndexes(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
+// Builds the derived arrays that `specs` name, on the pool `builds`, for a job. If `specs` is
+// empty, the returned promise is already fulfilled.
+kj::Promise<void> BuildIndexes(ComputePool& builds, uint64_t job,
+                               std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs);
 // Finds out whether the edges of a type are sorted, on the pool `builds`, unless that is known;
 // builds the array that sorts them if they are not.
-kj::Promise<void> BuildSorted(ComputePool& builds, std::shared_ptr<EdgeIndexes> indexes,
-                              EdgeTypeId etype);
+kj::Promise<void> BuildSorted(ComputePool& builds, uint64_t job,
+                              std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype);
 
 }  // namespace graphd

@@ -2,8 +2,10 @@
 #include "daemon/requests/compute_pool.h"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/failure.h"
 #include "base/strings.h"
 #include "wire/connection.h"
@@ -48,7 +50,7 @@ ComputePool::ComputePool(size_t num_threads, size_t max_queued) : max_queued_(ma
 
 ComputePool::~ComputePool() { Stop(); }
 
-kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
+kj::Promise<void> ComputePool::Run(uint64_t job, size_t num_slices, Slice run) {
   if (num_slices == 0) return kj::READY_NOW;
   auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
   auto request = std::make_shared<Request>();
@@ -58,11 +60,11 @@ kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
   {
     const MutexLock lock(mutex_);
     if (stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
-    if (queue_.size() >= max_queued_) {
-      Throw(ErrorCode::kOverloaded, "this graphd has ", queue_.size(),
+    if (const size_t waiting = queue_.size_of(job); waiting >= max_queued_) {
+      Throw(ErrorCode::kOverloaded, "this job has ", waiting,
             " requests waiting; try again, or raise --num_servers");
     }
-    queue_.push_back(request);
+    queue_.Put(job, request);
   }
   num_slices == 1 ? wake_.NotifyOne() : wake_.NotifyAll();
   // Taking the lock orders the slices' writes before what the caller does next, also for tools that
@@ -72,20 +74,22 @@ kj::Promise<void> ComputePool::Run(size_t num_slices, Slice run) {
 
 void ComputePool::Work() {
   WorkerScratch scratch;
+  std::optional<FairQueue<std::shared_ptr<Request>>::Turn> turn;
+  Clock::time_point start;
   for (;;) {
     std::shared_ptr<Request> request;
     size_t slice;
     {
       const MutexLock lock(mutex_);
+      if (turn) queue_.End(*std::exchange(turn, std::nullopt), SecondsSince(start));
       while (!stopping_ && queue_.empty()) wake_.Wait(mutex_);
       if (stopping_) return;
-      slice = queue_.front()->next;
-      // Requests take turns. Nothing has changed if there is no memory to queue this one again.
-      if (slice + 1 < queue_.front()->num_slices) queue_.push_back(queue_.front());
-      request = std::move(queue_.front());
-      queue_.pop_front();
-      request->next++;
+      const uint64_t job = queue_.Next();
+      request = queue_.Front(job);
+      turn = queue_.Begin(job, request->next + 1 < request->num_slices);
+      slice = request->next++;
     }
+    start = Clock::now();
     kj::Maybe<kj::Exception> failure;
     try {
       request->run(slice, scratch);
@@ -99,11 +103,11 @@ void ComputePool::Work() {
 }
 
 void ComputePool::Stop() {
-  std::deque<std::shared_ptr<Request>> dropped;
+  std::vector<std::shared_ptr<Request>> dropped;
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
-    dropped.swap(queue_);
+    queue_.Drain([&](const auto& request) { dropped.push_back(request); });
   }
   wake_.NotifyAll();
   for (const auto& request : dropped) {

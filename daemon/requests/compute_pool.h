@@ -2,13 +2,13 @@
 #pragma once
 #include <kj/async.h>
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "base/mutex.h"
+#include "daemon/requests/fair_queue.h"
 #include "sampling/hop_sampler.h"
 
 namespace graphd {
@@ -21,23 +21,25 @@ struct WorkerScratch {
 };
 
 // A pool of threads for work that would keep a data thread from its connections for too long. Work
-// comes in slices; requests take turns slice by slice, so that a large one delays a small one by
-// one slice at most. Thread-safe; one mutex, held to take or put a slice.
+// comes in slices. Jobs share the threads' time evenly (FairQueue), however many requests each of
+// them has. The requests of a job take turns slice by slice, so that a large one delays a small one
+// by one slice at most. Thread-safe; one mutex, held to take or put a slice.
 class ComputePool {
  public:
   using Slice = std::function<void(size_t slice, WorkerScratch& scratch)>;
 
-  // At most `max_queued` requests wait; Run refuses further ones with Error(kOverloaded).
+  // At most `max_queued` requests of a job wait; Run refuses further ones with Error(kOverloaded).
   ComputePool(size_t num_threads, size_t max_queued);
   ~ComputePool();
   ComputePool(const ComputePool&) = delete;
   ComputePool& operator=(const ComputePool&) = delete;
 
-  // Calls run(0) .. run(num_slices-1) on the pool's threads. The promise, on the calling thread's
+  // Calls run(0) .. run(num_slices-1) on the pool's threads, for the job with this number
+  // (JobRegistry::Membership::job_number). The promise, on the calling thread's
   // event loop, is fulfilled when the last call has returned, or fails with the first exception
   // that a call has thrown. `run` must own all it touches: the promise may be dropped while slices
   // still run.
-  kj::Promise<void> Run(size_t num_slices, Slice run);
+  kj::Promise<void> Run(uint64_t job, size_t num_slices, Slice run);
 
   // Lets running slices end, fails waiting requests with Error(kUnavailable), joins the threads.
   // Idempotent.
@@ -50,7 +52,7 @@ class ComputePool {
 
   Mutex mutex_;
   CondVar wake_;
-  std::deque<std::shared_ptr<Request>> queue_ GRAPHD_GUARDED_BY(mutex_);
+  FairQueue<std::shared_ptr<Request>> queue_ GRAPHD_GUARDED_BY(mutex_);
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   size_t max_queued_;
   std::vector<std::thread> threads_;

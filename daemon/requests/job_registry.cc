@@ -92,6 +92,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     found = jobs_.try_emplace(member.job_id).first;
     found->second.credentials = {member.secret, peer.uid};
     departed_.erase(member.job_id);
+    found->second.number = next_key_++;
     found->second.world_size = member.world_size;
     found->second.command = member.command;
     if (observer_ != nullptr) observer_->OnJobJoined(member.job_id);
@@ -115,7 +116,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     job.left.erase(member.rank);
   }
   job.members[key] = {member.role, member.rank, peer.pid, peer.text};
-  return std::unique_ptr<Membership>(new Membership(*this, member, key));
+  return std::unique_ptr<Membership>(new Membership(*this, member, job.number, key));
 }
 
 void JobRegistry::FailAll(Waiting waiting, int rank) {

@@ -57,6 +57,8 @@ class JobRegistry {
     kj::Promise<void> Barrier(kj::Timer& timer, std::chrono::milliseconds timeout);
 
     const std::string& job_id() const noexcept { return job_id_; }
+    // Returns a number that the job has while it exists, and no job before or after it.
+    uint64_t job_number() const noexcept { return job_number_; }
     uint64_t key() const noexcept { return key_; }  // unique to this connection
     JobRole role() const noexcept { return role_; }
     int rank() const noexcept { return rank_; }
@@ -64,16 +66,17 @@ class JobRegistry {
 
    private:
     friend class JobRegistry;
-    Membership(JobRegistry& registry, const JobMember& member, uint64_t key)
+    Membership(JobRegistry& registry, const JobMember& member, uint64_t job_number, uint64_t key)
         : registry_(registry),
           job_id_(member.job_id),
+          job_number_(job_number),
           key_(key),
           role_(member.role),
           rank_(member.rank),
           world_size_(member.world_size) {}
     JobRegistry& registry_;
     const std::string job_id_;
-    const uint64_t key_;
+    const uint64_t job_number_, key_;
     const JobRole role_;
     const int rank_, world_size_;
   };
@@ -110,6 +113,7 @@ class JobRegistry {
   struct Job {
     Credentials credentials;
     std::string command;
+    uint64_t number = 0;
     int world_size = 0;
     Clock::time_point since = Clock::now();
     std::map<uint64_t, MemberStatus> members;

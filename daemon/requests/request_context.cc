@@ -14,7 +14,7 @@ constexpr size_t kInlineBytes = size_t{256} << 10;
 
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
                                const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
-                               const AccessRules& access, Peer peer)
+                               const AccessRules& access, Peer peer, uint64_t job)
     : pools_(pools),
       counters_(counters),
       buffers_(stream.buffers()),
@@ -23,7 +23,8 @@ RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
       scratch_(scratch),
       timer_(timer),
       access_(access),
-      peer_(std::move(peer)) {}
+      peer_(std::move(peer)),
+      job_(job) {}
 
 void RequestContext::RequireUnixSocket() const {
   if (!peer_.is_unix) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
@@ -31,7 +32,7 @@ void RequestContext::RequireUnixSocket() const {
 
 kj::Promise<void> RequestContext::Execute(size_t work, size_t num_slices, ComputePool::Slice run) {
   try {
-    if (work > kInlineBytes) return pools_.compute.Run(num_slices, std::move(run));
+    if (work > kInlineBytes) return pools_.compute.Run(job_, num_slices, std::move(run));
     for (size_t slice = 0; slice < num_slices; slice++) run(slice, scratch_);
     return kj::READY_NOW;
   } catch (const Error& error) {

@@ -116,8 +116,9 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     WriteGraph(context_.graph.meta(), results.initGraph());
     WritePartitions(params.getWantSegments(), results);
     stream_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
-    auto requests = std::make_shared<RequestContext>(context_.pools, context_.counters, *stream_,
-                                                     scratch_, timer_, context_.access, peer_);
+    auto requests =
+        std::make_shared<RequestContext>(context_.pools, context_.counters, *stream_, scratch_,
+                                         timer_, context_.access, peer_, membership->job_number());
     results.setSession(
         kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
     attached_ = true;

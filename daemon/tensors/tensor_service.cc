@@ -141,7 +141,7 @@ kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context) {
 
 kj::Promise<void> TensorService::ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
                                                ComputePool::Slice run) {
-  if (host_.memory_is_bounded()) return pool.Run(num_slices, std::move(run));
+  if (host_.memory_is_bounded()) return pool.Run(requests_.job(), num_slices, std::move(run));
   return requests_.Execute(work, num_slices, std::move(run));
 }
 
@@ -262,7 +262,8 @@ kj::Promise<void> TensorService::MapTensor(MapTensorContext context) {
 template <class Context, class Work, class Answer>
 kj::Promise<void> TensorService::RunOnBuilds(Context& context, Work work, Answer answer) {
   return requests_.pools()
-      .builds.Run(1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
+      .builds
+      .Run(requests_.job(), 1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
       .then([context, answer = std::move(answer)]() mutable {
         AsKj([&] { answer(context.getResults()); });
       });

@@ -14,6 +14,8 @@
 namespace graphd {
 namespace {
 
+constexpr uint64_t kJob = 7;
+
 class ComputePoolTest : public ::testing::Test {
  protected:
   // The context is behind a pointer because its destructor may throw, a test's may not.
@@ -33,14 +35,14 @@ class ComputePoolTest : public ::testing::Test {
 TEST_F(ComputePoolTest, RunsEverySliceOnce) {
   ComputePool pool(3, 100);
   std::vector<std::atomic<int>> ran(1000);
-  pool.Run(1000, [&](size_t slice, WorkerScratch&) { ran[slice]++; }).wait(io_->waitScope);
+  pool.Run(kJob, 1000, [&](size_t slice, WorkerScratch&) { ran[slice]++; }).wait(io_->waitScope);
   for (const auto& count : ran) EXPECT_EQ(count, 1);
-  pool.Run(0, [](size_t, WorkerScratch&) { FAIL(); }).wait(io_->waitScope);
+  pool.Run(kJob, 0, [](size_t, WorkerScratch&) { FAIL(); }).wait(io_->waitScope);
 }
 
 TEST_F(ComputePoolTest, AnErrorOfASliceFailsTheRequest) {
   ComputePool pool(2, 100);
-  EXPECT_EQ(CodeOf(pool.Run(10,
+  EXPECT_EQ(CodeOf(pool.Run(kJob, 10,
                             [](size_t slice, WorkerScratch&) {
                               if (slice == 5) throw Error(ErrorCode::kNotFound, "five");
                             })),
@@ -49,18 +51,20 @@ TEST_F(ComputePoolTest, AnErrorOfASliceFailsTheRequest) {
 
 TEST_F(ComputePoolTest, WhateverASliceThrowsFailsItsRequestAlone) {
   ComputePool pool(1, 100);
-  EXPECT_EQ(CodeOf(pool.Run(1, [](size_t, WorkerScratch&) { throw std::bad_alloc(); })),
+  EXPECT_EQ(CodeOf(pool.Run(kJob, 1, [](size_t, WorkerScratch&) { throw std::bad_alloc(); })),
             ErrorCode::kOverloaded);
-  EXPECT_EQ(CodeOf(pool.Run(1, [](size_t, WorkerScratch&) { throw std::logic_error("bug"); })),
+  EXPECT_EQ(
+      CodeOf(pool.Run(kJob, 1, [](size_t, WorkerScratch&) { throw std::logic_error("bug"); })),
+      ErrorCode::kInternal);
+  EXPECT_EQ(CodeOf(pool.Run(kJob, 1, [](size_t, WorkerScratch&) { throw 7; })),
             ErrorCode::kInternal);
-  EXPECT_EQ(CodeOf(pool.Run(1, [](size_t, WorkerScratch&) { throw 7; })), ErrorCode::kInternal);
-  EXPECT_EQ(CodeOf(pool.Run(1,
+  EXPECT_EQ(CodeOf(pool.Run(kJob, 1,
                             [](size_t, WorkerScratch&) {
                               kj::throwFatalException(ToKj(Error(ErrorCode::kDenied, "no")));
                             })),
             ErrorCode::kDenied);
   bool ran = false;
-  pool.Run(1, [&](size_t, WorkerScratch&) { ran = true; }).wait(io_->waitScope);
+  pool.Run(kJob, 1, [&](size_t, WorkerScratch&) { ran = true; }).wait(io_->waitScope);
   EXPECT_TRUE(ran);
 }
 
@@ -69,12 +73,12 @@ TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {
   std::promise<void> go;
   auto gate = go.get_future().share();
   std::atomic<int> large{0};
-  auto first = pool.Run(1000, [&](size_t, WorkerScratch&) {
+  auto first = pool.Run(kJob, 1000, [&](size_t, WorkerScratch&) {
     gate.wait();
     large++;
   });
   int seen = -1;
-  auto second = pool.Run(1, [&](size_t, WorkerScratch&) { seen = large; });
+  auto second = pool.Run(kJob, 1, [&](size_t, WorkerScratch&) { seen = large; });
   go.set_value();
   second.wait(io_->waitScope);
   EXPECT_LE(seen, 3);
@@ -82,26 +86,52 @@ TEST_F(ComputePoolTest, ASmallRequestOvertakesALargeOne) {
   EXPECT_EQ(large, 1000);
 }
 
+TEST_F(ComputePoolTest, AJobWithManyRequestsGetsNoMoreThanAnother) {
+  ComputePool pool(1, 1000);
+  std::promise<void> go;
+  auto gate = go.get_future().share();
+  std::atomic<int> greedy{0};
+  std::vector<kj::Promise<void>> requests;
+  for (int i = 0; i < 100; i++) {
+    requests.push_back(pool.Run(kJob, 10, [&](size_t, WorkerScratch&) {
+      gate.wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      greedy++;
+    }));
+  }
+  int seen = -1;
+  auto modest = pool.Run(kJob + 1, 20, [&](size_t, WorkerScratch&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    seen = greedy;
+  });
+  go.set_value();
+  modest.wait(io_->waitScope);
+  EXPECT_LE(seen, 200);  // about 20 of 1000: the two jobs take turns
+  for (auto& request : requests) request.wait(io_->waitScope);
+}
+
 TEST_F(ComputePoolTest, RefusesRequestsBeyondItsQueue) {
   ComputePool pool(1, 2);
   std::promise<void> go;
   auto gate = go.get_future().share();
   std::promise<void> busy;
-  auto running = pool.Run(1, [&](size_t, WorkerScratch&) {
+  auto running = pool.Run(kJob, 1, [&](size_t, WorkerScratch&) {
     busy.set_value();
     gate.wait();
   });
   busy.get_future().wait();
   const auto nothing = [](size_t, WorkerScratch&) {};
-  auto a = pool.Run(1, nothing), b = pool.Run(1, nothing);
+  auto a = pool.Run(kJob, 1, nothing), b = pool.Run(kJob, 1, nothing);
   try {
-    pool.Run(1, nothing);
+    pool.Run(kJob, 1, nothing);
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
   }
+  auto other = pool.Run(kJob + 1, 1, nothing);
   go.set_value();
   running.wait(io_->waitScope);
+  other.wait(io_->waitScope);
 }
 
 TEST_F(ComputePoolTest, StopFailsWaitingRequestsAndADroppedPromiseIsHarmless) {
@@ -109,18 +139,18 @@ TEST_F(ComputePoolTest, StopFailsWaitingRequestsAndADroppedPromiseIsHarmless) {
   std::promise<void> go, busy;
   auto gate = go.get_future().share();
   {
-    auto dropped = pool.Run(1, [&](size_t, WorkerScratch&) {
+    auto dropped = pool.Run(kJob, 1, [&](size_t, WorkerScratch&) {
       busy.set_value();
       gate.wait();
     });
   }
   busy.get_future().wait();
-  auto waiting = pool.Run(1, [](size_t, WorkerScratch&) {});
+  auto waiting = pool.Run(kJob, 1, [](size_t, WorkerScratch&) {});
   std::thread stopper([&] { pool.Stop(); });
   EXPECT_EQ(CodeOf(kj::mv(waiting)), ErrorCode::kUnavailable);
   go.set_value();
   stopper.join();
-  EXPECT_THROW(pool.Run(1, [](size_t, WorkerScratch&) {}), Error);
+  EXPECT_THROW(pool.Run(kJob, 1, [](size_t, WorkerScratch&) {}), Error);
 }
 
 }  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace graphd {
+
+// Waiting items of several jobs. The next item is that of the job that has been served least, not
+// the one that has waited longest: however much one job asks for, each of n jobs gets an n-th of
+// the service, and a job that asks for little does not wait behind one that asks for much. Items of
+// one job keep their order. (Goyal et al., "Start-time fair queueing", 1996, with equal weights.)
+// Not thread-safe.
+template <class Item>
+class FairQueue {
+ public:
+  // The service of one item. Its cost is known afterwards; the job's average is assumed before.
+  struct Turn {
+    uint64_t job;
+    double assumed_cost;
+  };
+
+  bool empty() const noexcept { return size_ == 0; }
+  size_t size_of(uint64_t job) const {
+    const auto found = jobs_.find(job);
+    return found == jobs_.end() ? 0 : found->second.waiting.size();
+  }
+  // Returns the number of jobs whose items wait or are served.
+  size_t num_active() const noexcept {
+    return static_cast<size_t>(std::count_if(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+      return entry.second.running > 0 || !entry.second.waiting.empty();
+    }));
+  }
+
+  void Put(uint64_t job, Item item) {
+    auto [found, is_new] = jobs_.try_emplace(job);
+    Job& of = found->second;
+    of.waiting.push_back(std::move(item));
+    size_++;
+    // The time in which it asked for nothing gives a job no claim.
+    if (of.running == 0 && of.waiting.size() == 1) of.served = std::max(of.served, now_);
+  }
+
+  // Returns the job whose turn it is, of those for which may_run(job) is true; kNone if there is
+  // none.
+  static constexpr uint64_t kNone = UINT64_MAX;
+  template <class F>
+  uint64_t Next(F&& may_run) const {
+    const std::pair<const uint64_t, Job>* next = nullptr;
+    for (const auto& entry : jobs_) {
+      if (entry.second.waiting.empty() || !may_run(entry.first)) continue;
+      if (next == nullptr || entry.second.served < next->second.served) next = &entry;
+    }
+    return next == nullptr ? kNone : next->first;
+  }
+  uint64_t Next() const {
+    return Next([](uint64_t) { return true; });
+  }
+
+  // Returns the job's first item. Requires: size_of(job) > 0.
+  Item& Front(uint64_t job) { return jobs_.find(job)->second.waiting.front(); }
+  // Begins to serve the job's first item. It goes to the end of the job's queue if `again`, and
+  // leaves it otherwise. Nothing has changed if there is no memory.
+  Turn Begin(uint64_t job, bool again) {
+    Job& of = jobs_.find(job)->second;
+    if (again) of.waiting.push_back(of.waiting.front());
+    of.waiting.pop_front();
+    if (!again) size_--;
+    now_ = std::max(now_, of.served);
+    of.running++;
+    of.served += of.average;
+    return {job, of.average};
+  }
+  void End(const Turn& turn, double cost) {
+    constexpr double kSmoothing = 0.25;
+    const auto found = jobs_.find(turn.job);
+    Job& of = found->second;
+    of.running--;
+    of.served += cost - turn.assumed_cost;
+    of.average += kSmoothing * (cost - of.average);
+    std::erase_if(jobs_, [&](const auto& entry) {
+      const Job& other = entry.second;
+      return other.running == 0 && other.waiting.empty() && other.served <= now_;
+    });
+  }
+  // Removes all waiting items and passes each to f.
+  template <class F>
+  void Drain(F&& f) {
+    for (auto& [job, of] : jobs_) {
+      for (Item& item : of.waiting) f(item);
+      of.waiting.clear();
+    }
+    size_ = 0;
+  }
+
+ private:
+  struct Job {
+    std::deque<Item> waiting;
+    size_t running = 0;
+    double served = 0;  // costs, from the same origin as now_
+    double average = 0;
+  };
+  std::map<uint64_t, Job> jobs_;  // without those that are idle and have had no more than others
+  double now_ = 0;                // what the job had that was served last
+  size_t size_ = 0;
+};
+
+}  // namespace graphd

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/fair_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace graphd {
+namespace {
+
+using Queue = FairQueue<int>;
+
+// Serves one item, and returns its job.
+uint64_t Serve(Queue& queue, const std::map<uint64_t, double>& costs) {
+  const uint64_t job = queue.Next();
+  queue.End(queue.Begin(job, false), costs.at(job));
+  return job;
+}
+
+TEST(FairQueue, JobsGetEqualServiceWhateverTheirItemsCost) {
+  Queue queue;
+  const std::map<uint64_t, double> costs = {{1, 1.0}, {2, 10.0}};
+  for (int i = 0; i < 1000; i++) {
+    queue.Put(1, i);
+    queue.Put(2, i);
+  }
+  std::map<uint64_t, double> served;
+  for (int i = 0; i < 550; i++) {
+    const uint64_t job = Serve(queue, costs);
+    served[job] += costs.at(job);
+  }
+  EXPECT_NEAR(served[1], served[2], 20);
+}
+
+TEST(FairQueue, ItemsOfAJobKeepTheirOrder) {
+  Queue queue;
+  for (int i = 0; i < 5; i++) queue.Put(1, i);
+  for (int i = 0; i < 5; i++) {
+    EXPECT_EQ(queue.Front(1), i);
+    Serve(queue, {{1, 1.0}});
+  }
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.Next(), Queue::kNone);
+}
+
+TEST(FairQueue, AJobThatComesLaterIsServedAtOnceButGetsNoArrears) {
+  Queue queue;
+  const std::map<uint64_t, double> costs = {{1, 1.0}, {2, 1.0}};
+  for (int i = 0; i < 1000; i++) queue.Put(1, i);
+  for (int i = 0; i < 500; i++) Serve(queue, costs);
+  for (int i = 0; i < 500; i++) queue.Put(2, i);
+  int of_second = 0;
+  for (int i = 0; i < 100; i++) of_second += Serve(queue, costs) == 2 ? 1 : 0;
+  EXPECT_NEAR(of_second, 50, 3);
+}
+
+TEST(FairQueue, JobsThatMayNotRunArePassedOver) {
+  Queue queue;
+  queue.Put(1, 0);
+  queue.Put(2, 0);
+  EXPECT_EQ(queue.Next([](uint64_t job) { return job == 2; }), 2U);
+  EXPECT_EQ(queue.Next([](uint64_t) { return false; }), Queue::kNone);
+  const Queue::Turn turn = queue.Begin(2, false);
+  EXPECT_EQ(queue.num_active(), 2U);
+  queue.End(turn, 1);
+  EXPECT_EQ(queue.num_active(), 1U);
+}
+
+}  // namespace
+}  // namespace graphd
