@@ -26,6 +26,7 @@
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "store/rows/memory_dir.h"
+#include "tls/certificate.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -174,7 +175,8 @@ class Graphd {
   ~Graphd() {
     for (auto* handle :
          {reinterpret_cast<uv_handle_t*>(&stop_async_), reinterpret_cast<uv_handle_t*>(&watchdog_),
-          reinterpret_cast<uv_handle_t*>(&first_job_), reinterpret_cast<uv_handle_t*>(&signals_[0]),
+          reinterpret_cast<uv_handle_t*>(&first_job_), reinterpret_cast<uv_handle_t*>(&check_keys_),
+          reinterpret_cast<uv_handle_t*>(&signals_[0]),
           reinterpret_cast<uv_handle_t*>(&signals_[1])}) {
       if (handle->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handle)) uv_close(handle, nullptr);
     }
@@ -185,9 +187,12 @@ class Graphd {
 
   void Run() {
     // Bind both before loading: a clash is reported at once, not after minutes.
-    const AccessRules access(options_.access);
+    if (!options_.keys.empty()) {
+      tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);
+    }
+    const AccessRules access(RulesWithOwnCertificate());
     const bool insecure = options_.access.insecure;
-    Listener tcp = Listener::BindTcp(options_.address, options_.port, insecure);
+    Listener tcp = Listener::BindTcp(options_.address, options_.port, insecure || tls_);
     // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
     Listener local =
         Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()),
@@ -213,8 +218,8 @@ class Graphd {
     RequestCounters counters;
     PeerMemory memory(options_.peer_memory != 0 ? options_.peer_memory
                                                 : PeerMemory::DefaultLimit(TotalMemory()));
-    ServiceContext context{access, graph, tensors,  checkpoints, steps,
-                           jobs,   pools, counters, memory,      BufferPool::Create()};
+    ServiceContext context{access, graph,    tensors, checkpoints,          steps,     jobs,
+                           pools,  counters, memory,  BufferPool::Create(), tls_.get()};
     MemoryTrimmer trimmer(context.buffers);
     const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
@@ -262,6 +267,17 @@ class Graphd {
   }
 
  private:
+  // Returns the options with the name of the client certificate beside the daemon's own keys.
+  AccessRules::Options RulesWithOwnCertificate() const {
+    AccessRules::Options rules = options_.access;
+    if (tls_ && tls_->directory().Has("client.pem")) {
+      const KeyDirectory& keys = tls_->directory();
+      rules.own_certificate =
+          Certificate::FromPem(keys.Read("client.pem"), keys.PathOf("client.pem")).name();
+    }
+    return rules;
+  }
+
   uint64_t reserved_descriptors() const noexcept {
     return std::min(kReservedDescriptors, descriptors_ / 2);
   }
@@ -347,6 +363,17 @@ class Graphd {
       uv_timer_start(
           &watchdog_, [](uv_timer_t*) { sd_notify(0, "WATCHDOG=1"); }, 0, every_ms);
     }
+    if (tls_) {
+      uv_timer_init(&loop_, &check_keys_);
+      check_keys_.data = tls_.get();
+      uv_timer_start(
+          &check_keys_,
+          [](uv_timer_t* handle) {
+            LogFailure("reading keys",
+                       [&] { static_cast<TlsServer*>(handle->data)->CheckFiles(); });
+          },
+          TlsServer::kCheckMs, TlsServer::kCheckMs);
+    }
     if (options_.end_with_jobs) {
       jobs_ = &jobs;
       uv_timer_init(&loop_, &first_job_);
@@ -365,13 +392,14 @@ class Graphd {
   }
 
   const DaemonOptions& options_;
+  std::unique_ptr<TlsServer> tls_;  // null: TCP without TLS
   kj::AsyncIoContext io_;
   kj::PromiseFulfillerPair<void> stop_;
   kj::ForkedPromise<void> stopping_;
   LogErrors task_errors_;
   uv_loop_t loop_{};
   uv_async_t stop_async_{};
-  uv_timer_t watchdog_{}, first_job_{};
+  uv_timer_t watchdog_{}, first_job_{}, check_keys_{};
   uv_signal_t signals_[2]{};
   const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;

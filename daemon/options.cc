@@ -83,6 +83,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "alias:EDGE_TYPE/WEIGHT or order:EDGE_TYPE/FEATURE; repeatable")
       ->allow_extra_args(false);
   app.add_option("--listen", listen, "TCP address, host:port")->capture_default_str();
+  app.add_option(
+      "--keys", options.keys,
+      "Directory of keys (graphctl keys), or 'default' for /etc/graphd/keys/<server_name> "
+      "or ~/.config/graphd/keys/<server_name>: TCP then speaks TLS only, and clients are "
+      "known by their certificates");
   app.add_option(Both("runtime_dir"), options.runtime_dir,
                  "Directory of the Unix sockets: <dir>/<server_name>/<port>.sock")
       ->capture_default_str();
@@ -123,7 +128,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "jobs (default: an eighth of the machine's or cgroup's, at least 2GiB, at most "
                  "half)")
       ->transform(CLI::AsSizeValue(false));
-  const char* const who = "user:NAME, group:NAME or all; repeatable";
+  const char* const who = "user:NAME, group:NAME, cert:NAME or all; repeatable";
   app.add_option(Both("allow_read"), options.access.readers,
                  StrCat("Who may read the graph and tensors: ", who))
       ->allow_extra_args(false);
@@ -161,6 +166,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   }
   CheckServerName(options.server_name);
   std::tie(options.address, options.port) = ParseHostPort(listen);
+  if (options.access.insecure && !options.keys.empty()) {
+    Throw(ErrorCode::kInvalid, "--insecure lets everybody in, and --keys only clients with a ",
+          "certificate; give one of them");
+  }
   std::sort(options.parts.begin(), options.parts.end());
   if (std::adjacent_find(options.parts.begin(), options.parts.end()) != options.parts.end()) {
     Throw(ErrorCode::kInvalid, "--part_id names a partition twice");

@@ -18,6 +18,7 @@ struct DaemonOptions {
   std::vector<PartId> parts;
   std::string address = "127.0.0.1";
   uint16_t port = 0;
+  std::string keys;                  // directory of the keys for TLS; empty: TCP without TLS
   std::vector<std::string> indexes;  // built before serving: "KIND:EDGE_TYPE[/FEATURE]"
   std::string runtime_dir;
   std::string state_dir;  // tensors are stored in <state_dir>/<server_name>/part-<parts>

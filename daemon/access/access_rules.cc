@@ -68,10 +68,12 @@ AccessRules::AccessRules(const Options& options)
       writers_(Resolve("--allow_write", options.writers)),
       operators_(Resolve("--allow_operate", options.operators)),
       insecure_(options.insecure) {
+  // Clients with certificates do not use the Unix socket.
   has_strangers_ =
-      !options.readers.empty() || !options.writers.empty() || !options.operators.empty();
+      readers_.has_strangers() || writers_.has_strangers() || operators_.has_strangers();
   if (!has_strangers_ && OwnGroupIsPrivate()) operators_.groups.insert(::getegid());
   operators_.users.insert({0, ::geteuid()});
+  if (!options.own_certificate.empty()) operators_.certificates.insert(options.own_certificate);
 }
 
 AccessRules::Members AccessRules::Resolve(const char* option,
@@ -91,14 +93,18 @@ AccessRules::Members AccessRules::Resolve(const char* option,
       const auto gid = FindGroup(name);
       if (!gid) Throw(ErrorCode::kInvalid, option, " ", entry, ": there is no such group");
       members.groups.insert(*gid);
+    } else if (kind == "cert" && !name.empty()) {
+      members.certificates.insert(name);
     } else {
-      Throw(ErrorCode::kInvalid, option, " '", entry, "': write user:NAME, group:NAME or all");
+      Throw(ErrorCode::kInvalid, option, " '", entry,
+            "': write user:NAME, group:NAME, cert:NAME or all");
     }
   }
   return members;
 }
 
 bool AccessRules::Members::Has(const Peer& peer) const {
+  if (!peer.certificate.empty()) return certificates.contains(peer.certificate);
   if (!peer.uid) return false;
   return all || users.contains(*peer.uid) ||
          std::any_of(peer.gids.begin(), peer.gids.end(),
@@ -118,6 +124,11 @@ void AccessRules::Require(const Peer& peer, Role least, const char* action) cons
   const char* const option = least == Role::kReader   ? "--allow_read"
                              : least == Role::kWriter ? "--allow_write"
                                                       : "--allow_operate";
+  if (!peer.certificate.empty()) {
+    Throw(ErrorCode::kDenied, "the client with certificate '", peer.certificate, "' may not ",
+          action, " (role: ", RoleName(role), "); whoever runs this graphd can allow it with ",
+          option, " cert:", peer.certificate);
+  }
   if (!peer.uid) {
     Throw(ErrorCode::kDenied, "the client at ", peer.text, " may not ", action,
           ": this graphd can't tell who it is; connect over the Unix socket, or start graphd with ",

@@ -25,15 +25,20 @@ const char* RoleName(Role role);
 class AccessRules {
  public:
   struct Options {
-    // Each entry is "user:NAME", "group:NAME" or "all" (every user of this machine). Numbers are
-    // taken, too.
+    // Each entry is "user:NAME", "group:NAME", "cert:NAME" (clients with this certificate, over
+    // TLS) or "all" (every user of this machine). Numbers of users and groups are taken, too.
     std::vector<std::string> readers, writers, operators;
     // Whether everyone who reaches the TCP port is an operator.
     bool insecure = false;
+    // The name of the client certificate in the daemon's own directory of keys; may be empty.
+    std::string own_certificate{};
   };
 
-  // Root and the daemon's own user are always operators. So is, while no list is given, the
-  // daemon's own group, if it has the name of the daemon's user: such a group is theirs alone.
+  // Root and the daemon's own user are always operators. So is whoever has the client certificate
+  // that is beside the daemon's own keys, which only these users can read: jobs that they launch
+  // on other machines use it. So is, while no list is given, the daemon's own group, if it has the
+  // name of the daemon's user: such a group is theirs alone. A peer with a certificate is judged by
+  // that alone.
   // Throws Error(kInvalid), with the option and the remedy, for an unknown user or group.
   explicit AccessRules(const Options& options);
 
@@ -48,8 +53,10 @@ class AccessRules {
   struct Members {
     std::set<uid_t> users;
     std::set<gid_t> groups;
+    std::set<std::string> certificates;
     bool all = false;
     bool Has(const Peer& peer) const;
+    bool has_strangers() const { return all || !users.empty() || !groups.empty(); }
   };
   static Members Resolve(const char* option, const std::vector<std::string>& entries);
 

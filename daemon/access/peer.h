@@ -17,6 +17,8 @@ struct Peer {
   std::optional<uid_t> uid;
   std::vector<gid_t> gids;  // the groups of that user or, on a Unix socket, of that process
   std::string text;         // "unix" or the address
+  // The name of its certificate, which then is all that identifies it; empty without TLS.
+  std::string certificate{};
 };
 
 // Returns the peer of an accepted socket.

@@ -45,7 +45,8 @@ void JobRegistry::Remember(const std::string& job_id, Credentials credentials) {
   size_t same = 0;
   auto oldest = departed_.end();
   for (auto entry = departed_.begin(); entry != departed_.end(); ++entry) {
-    if (entry->second.uid != credentials.uid) continue;
+    const Credentials& other = entry->second;
+    if (other.uid != credentials.uid || other.certificate != credentials.certificate) continue;
     same++;
     if (oldest == departed_.end() || entry->second.left < oldest->second.left) oldest = entry;
   }
@@ -80,7 +81,8 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   }
   if (const Credentials* const expected = Remembered(member.job_id)) {
     if (!EqualSecrets(expected->secret, member.secret) ||
-        (expected->secret.empty() && expected->uid != peer.uid)) {
+        (expected->secret.empty() &&
+         (expected->uid != peer.uid || expected->certificate != peer.certificate))) {
       Throw(ErrorCode::kDenied, "job ", member.job_id, " has another secret or another user; ",
             "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
     }
@@ -90,7 +92,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
       Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
     }
     found = jobs_.try_emplace(member.job_id).first;
-    found->second.credentials = {member.secret, peer.uid};
+    found->second.credentials = {member.secret, peer.uid, peer.certificate};
     departed_.erase(member.job_id);
     found->second.number = next_key_++;
     found->second.world_size = member.world_size;

@@ -107,8 +107,9 @@ class JobRegistry {
   // The proof that a process needs to join a job.
   struct Credentials {
     std::string secret;
-    std::optional<uid_t> uid;  // compared if there is no secret
-    Clock::time_point left{};  // the end of the job that had them
+    std::optional<uid_t> uid;   // compared if there is no secret
+    std::string certificate{};  // compared, too
+    Clock::time_point left{};   // the end of the job that had them
   };
   struct Job {
     Credentials credentials;

@@ -11,17 +11,20 @@ namespace {
 
 // A connection and the service behind it.
 struct Served {
-  Served(kj::LowLevelAsyncIoProvider& provider, kj::Timer& timer, UniqueFd fd,
-         ServiceContext& context, kj::Own<DaemonService> service, const Peer& peer)
+  Served(kj::Own<kj::AsyncIoStream> stream, kj::Timer& timer, ServiceContext& context,
+         kj::Own<DaemonService> service, const Peer& peer,
+         std::unique_ptr<LivingCertificates::Entry> living)
       : impl(*service),
-        connection(provider, std::move(fd), peer.is_unix, context.buffers,
+        connection(kj::mv(stream), peer.is_unix, context.buffers,
                    capnp::rpc::twoparty::Side::SERVER,
-                   capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))) {
+                   capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
+        entry(std::move(living)) {
     impl.SetStream(connection.stream());
     connection.stream().SetMemory(context.memory.OfStranger(peer.text), timer);
   }
   DaemonService& impl;
   Connection connection;
+  const std::unique_ptr<LivingCertificates::Entry> entry;  // destroyed before the connection
 };
 
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
@@ -48,16 +51,30 @@ kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer
 }  // namespace
 
 kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
-  return loop_.executor().executeAsync([this, fd = std::move(fd),
-                                        peer = std::move(peer)]() mutable -> kj::Promise<void> {
-    kj::Timer& timer = loop_.timer();
-    auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer);
-    auto served =
-        kj::heap<Served>(loop_.provider(), timer, std::move(fd), context_, kj::mv(service), peer);
-    auto gone = served->connection.OnDisconnect().exclusiveJoin(
-        WhenUseless(timer, *served, std::move(peer.text)));
-    return gone.attach(kj::mv(served));
-  });
+  return loop_.executor().executeAsync(
+      [this, fd = std::move(fd), peer = std::move(peer)]() mutable -> kj::Promise<void> {
+        const int number = fd.get();
+        auto socket = WrapSocket(loop_.provider(), std::move(fd), peer.is_unix);
+        if (peer.is_unix || context_.tls == nullptr) {
+          return ServeStream(kj::mv(socket), std::move(peer), nullptr);
+        }
+        return context_.tls->Accept(kj::mv(socket), number, std::move(peer), loop_.timer())
+            .then([this](TlsServer::Accepted accepted) {
+              return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer),
+                                 std::move(accepted.entry));
+            });
+      });
+}
+
+kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
+                                          std::unique_ptr<LivingCertificates::Entry> entry) {
+  kj::Timer& timer = loop_.timer();
+  auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer);
+  auto served =
+      kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
+  auto gone = served->connection.OnDisconnect().exclusiveJoin(
+      WhenUseless(timer, *served, std::move(peer.text)));
+  return gone.attach(kj::mv(served));
 }
 
 }  // namespace graphd

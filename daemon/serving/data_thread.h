@@ -20,6 +20,10 @@ class DataThread {
   kj::Promise<void> Serve(UniqueFd fd, Peer peer);
 
  private:
+  // Serves a connection on the loop's thread. `entry` may be null.
+  kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
+                                std::unique_ptr<LivingCertificates::Entry> entry);
+
   ServiceContext& context_;
   const DaemonInfo& info_;
   WorkerScratch scratch_;  // used on the loop's thread only

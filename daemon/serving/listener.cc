@@ -54,7 +54,7 @@ void SetTcpOptions(int fd) {
 
 }  // namespace
 
-Listener Listener::BindTcp(const std::string& address, uint16_t port, bool insecure) {
+Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyond_loopback) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -63,10 +63,11 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool insec
     Throw(ErrorCode::kInvalid, "--listen: can't resolve ", address, ": ", ::gai_strerror(error));
   }
   const auto free_list = kj::defer([found] { ::freeaddrinfo(found); });
-  if (!insecure && !IsLoopback(found->ai_addr)) {
+  if (!beyond_loopback && !IsLoopback(found->ai_addr)) {
     Throw(ErrorCode::kDenied, "--listen ", HostPort(address, port),
-          ": traffic beyond loopback is neither encrypted nor authenticated; give --insecure if ",
-          "everyone who can reach that address may read the graph");
+          ": traffic beyond loopback is neither encrypted nor authenticated; make keys with ",
+          "`graphctl keys create` and give --keys, or give --insecure if everyone who can reach ",
+          "that address may read the graph");
   }
   Listener listener;
   listener.fd_ =

@@ -15,8 +15,8 @@ namespace graphd {
 class Listener {
  public:
   // Binds to a host's name or address; port 0 takes any free one. Throws Error(kExists) for a port
-  // in use, with the remedy; Error(kDenied) for an address beyond loopback unless `insecure`.
-  static Listener BindTcp(const std::string& address, uint16_t port, bool insecure);
+  // in use, with the remedy; Error(kDenied) for an address beyond loopback unless that is allowed.
+  static Listener BindTcp(const std::string& address, uint16_t port, bool beyond_loopback);
   // Binds to a Unix socket of this mode, and makes its directory. Replaces the socket file of a
   // daemon that no longer runs; throws Error(kExists) if a running one answers there.
   static Listener BindUnix(const std::string& path, mode_t mode);

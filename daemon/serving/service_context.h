@@ -8,6 +8,7 @@
 #include "daemon/requests/peer_memory.h"
 #include "daemon/requests/request_counters.h"
 #include "daemon/requests/worker_pools.h"
+#include "daemon/serving/tls_server.h"
 #include "daemon/tensors/step_gate.h"
 #include "store/checkpoint/catalog.h"
 #include "store/tensor_host.h"
@@ -28,6 +29,7 @@ struct ServiceContext {
   RequestCounters& counters;
   PeerMemory& memory;
   std::shared_ptr<BufferPool> buffers;
+  TlsServer* tls = nullptr;  // null: TCP without TLS
 };
 
 }  // namespace graphd

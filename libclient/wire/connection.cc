@@ -16,6 +16,8 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/strings.h"
+#include "tls/tls_connect.h"
+#include "tls/tls_stream.h"
 #include "wire/ip_config.h"
 #include "wire/trusted_users.h"
 
@@ -24,12 +26,10 @@ namespace {
 
 constexpr const char* kMark = "[graphd:";
 
-kj::Own<kj::AsyncIoStream> Wrap(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix) {
-  constexpr kj::uint kFlags = kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
-                              kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                              kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
-  if (is_unix) return provider.wrapUnixSocketFd(fd.release(), kFlags);
-  return provider.wrapSocketFd(fd.release(), kFlags);
+kj::Own<kj::AsyncIoStream> StreamOf(kj::LowLevelAsyncIoProvider& provider, ClientSocket socket) {
+  auto stream = WrapSocket(provider, std::move(socket.fd), socket.is_unix);
+  if (!socket.tls) return stream;
+  return kj::heap<TlsStream>(kj::mv(stream), std::move(socket.tls));
 }
 
 capnp::ReaderOptions Limits() {
@@ -55,10 +55,24 @@ int FinishConnect(int fd, int timeout_ms) {
 
 }  // namespace
 
-Connection::Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
+kj::Own<kj::AsyncIoStream> WrapSocket(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd,
+                                      bool is_unix) {
+  constexpr kj::uint kFlags = kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                              kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+                              kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
+  if (is_unix) return provider.wrapUnixSocketFd(fd.release(), kFlags);
+  return provider.wrapSocketFd(fd.release(), kFlags);
+}
+
+Connection::Connection(kj::LowLevelAsyncIoProvider& provider, ClientSocket socket,
+                       std::shared_ptr<BufferPool> pool)
+    : Connection(StreamOf(provider, std::move(socket)), socket.is_unix, std::move(pool),
+                 capnp::rpc::twoparty::Side::CLIENT, nullptr) {}
+
+Connection::Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix,
                        std::shared_ptr<BufferPool> pool, capnp::rpc::twoparty::Side side,
                        kj::Maybe<capnp::Capability::Client> bootstrap)
-    : socket_(Wrap(provider, std::move(fd), is_unix)),
+    : socket_(kj::mv(stream)),
       messages_(kj::heap<TensorStream>(
           *socket_, is_unix ? static_cast<kj::AsyncCapabilityStream*>(socket_.get()) : nullptr,
           std::move(pool), kMaxMessageBytes, kMaxUnsentBytes,
@@ -106,7 +120,8 @@ Error FromKj(const kj::Exception& exception, const std::string& peer) {
   return Error(ErrorCode::kInternal, peer + ": " + text);
 }
 
-UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms) {
+ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms, TlsKeys* keys) {
+  const auto start = Clock::now();
   const std::string where = HostPort(address, port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -134,7 +149,19 @@ UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms) {
   }
   const int one = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  return fd;
+  ClientSocket socket{std::move(fd)};
+  if (keys != nullptr) {
+    keys->Refresh();
+    const auto left = std::chrono::milliseconds(
+        std::max(timeout_ms - static_cast<int>(SecondsSince(start) * 1000), 1));
+    socket.tls = ConnectTls(socket.fd.get(), keys->Current(), "the graphd at " + where, left);
+  }
+  return socket;
+}
+
+std::unique_ptr<TlsKeys> ClientKeys(const std::string& keys, const std::string& server_name) {
+  if (keys.empty()) return nullptr;
+  return std::make_unique<TlsKeys>(KeyDirectory(keys, server_name), server_name, TlsSide::kClient);
 }
 
 sockaddr_un UnixAddress(const std::string& path) {

@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 #include "graphd/error.h"
+#include "tls/tls_keys.h"
+#include "tls/tls_session.h"
 #include "wire/graphd.capnp.h"
 #include "wire/tensor_stream.h"
 
@@ -29,14 +31,27 @@ inline constexpr size_t kMaxUnsentBytes = size_t{1} << 30;
 // File descriptors that one message may carry; the kernel's limit is 253.
 inline constexpr size_t kMaxDescriptors = 250;
 
+// A connected, non-blocking socket of a client, and its TLS session after the handshake.
+struct ClientSocket {
+  UniqueFd fd;
+  bool is_unix = false;
+  std::unique_ptr<TlsSession> tls{};  // null: plaintext
+};
+
+// Takes ownership of a socket. `is_unix` sockets can pass descriptors.
+kj::Own<kj::AsyncIoStream> WrapSocket(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd,
+                                      bool is_unix);
+
 class Connection {
  public:
-  // Takes ownership of a connected stream socket. A server's limits are those for strangers until
-  // stream().Admit() is called. `is_unix` sockets can pass descriptors.
+  // Takes ownership of a connected stream, which is that of WrapSocket if `is_unix`. A server's
+  // limits are those for strangers until stream().Admit() is called.
   // `bootstrap` is the capability that the server offers to its peer; null on the client side.
-  Connection(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
-             std::shared_ptr<BufferPool> pool, capnp::rpc::twoparty::Side side,
-             kj::Maybe<capnp::Capability::Client> bootstrap);
+  Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix, std::shared_ptr<BufferPool> pool,
+             capnp::rpc::twoparty::Side side, kj::Maybe<capnp::Capability::Client> bootstrap);
+  // Makes a client's connection.
+  Connection(kj::LowLevelAsyncIoProvider& provider, ClientSocket socket,
+             std::shared_ptr<BufferPool> pool);
   // Returns the peer's bootstrap interface. Client side only.
   wire::Daemon::Client Bootstrap();
   // Returns a promise that is fulfilled when the peer disconnects.
@@ -69,9 +84,14 @@ auto AsKj(F&& f) {
 // Connect to `address:port` or to the socket file within the timeout. The returned socket is
 // non-blocking and, for TCP, has TCP_NODELAY. Throw Error(kUnavailable) with the address and the
 // reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file, or if a
-// user listens there who is not trusted (wire/trusted_users.h).
-UniqueFd ConnectTcp(const std::string& address, uint16_t port, int timeout_ms);
+// user listens there who is not trusted (wire/trusted_users.h). With `keys`, whose changed files
+// are read again, ConnectTcp also makes the TLS handshake, and throws as ConnectTls does.
+ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms,
+                        TlsKeys* keys = nullptr);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);
+// Returns a client's keys in the directory `keys`, as Options::keys names it; null if that is
+// empty.
+std::unique_ptr<TlsKeys> ClientKeys(const std::string& keys, const std::string& server_name);
 // Returns the address of a socket file. Throws Error(kInvalid) if the path is too long for a
 // socket.
 sockaddr_un UnixAddress(const std::string& path);

@@ -17,6 +17,10 @@ namespace {
 
 constexpr uint32_t kMaxSegments = 512;  // Cap'n Proto's own limit
 
+// The first three bytes of a connection in TLS, as a number of segments: a handshake of TLS 1.0,
+// which clients of all versions write there.
+constexpr uint32_t kTlsRecord = 0x010316;
+
 constexpr size_t kUnlimited = SIZE_MAX;
 
 // The words that a server may visit in a message: some, and more the longer the message is. Cap'n
@@ -184,6 +188,8 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
       .then([this, options, fd_space, &in](size_t got) -> kj::Promise<Result> {
         if (got == 0) return Result(nullptr);
         KJ_REQUIRE(got == 8, "connection closed in the middle of a message");
+        KJ_REQUIRE((in.head[0] & 0xffffff) != kTlsRecord,
+                   "the peer speaks TLS, which needs keys here, too (--keys)");
         KJ_REQUIRE(in.head[0] < kMaxSegments, "message with too many segments");
         const uint32_t more = in.head[0];                      // segments after the first
         in.table = kj::heapArray<uint32_t>((more + 1) & ~1u);  // padded to a word

@@ -19,7 +19,7 @@ _graphd() {
       *::--allow-operate | *::--allow-read | *::--allow-write | *::--allow_operate | \
         *::--allow_read | *::--allow_write | *::--config | *::--data-threads | \
         *::--data_threads | *::--durability | *::--embedding-memory | *::--embedding_memory | \
-        *::--index | *::--listen | *::--log-file | *::--log-level | *::--log_file | \
+        *::--index | *::--keys | *::--listen | *::--log-file | *::--log-level | *::--log_file | \
         *::--log_level | *::--max-connections | *::--max_connections | *::--memory-dir | \
         *::--memory_dir | *::--num-servers | *::--num_servers | *::--part-config | \
         *::--part-id | *::--part_config | *::--part_id | *::--peer-memory | *::--peer_memory | \

@@ -29,6 +29,7 @@ Options SessionOptionsFrom(const py::dict& given) {
   take("state_dir", options.state_dir);
   take("job_id", options.job_id);
   take("job_secret", options.job_secret);
+  take("keys", options.keys);
   take("rank", options.rank);
   take("world_size", options.world_size);
   take("local_rank", options.local_rank);

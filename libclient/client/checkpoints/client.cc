@@ -58,15 +58,16 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
     const std::string socket = runtime_dir.empty()
                                    ? FindSocket(options_.server_name, address.port)
                                    : SocketPath(runtime_dir, options_.server_name, address.port);
-    UniqueFd fd = local ? ConnectUnix(socket, timeout_ms)
-                        : ConnectTcp(address.address, address.port, timeout_ms);
+    const auto keys = local ? nullptr : ClientKeys(options_.keys, options_.server_name);
+    ClientSocket connected =
+        local ? ClientSocket{ConnectUnix(socket, timeout_ms), true}
+              : ConnectTcp(address.address, address.port, timeout_ms, keys.get());
     Peer* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
     peer->name = local ? socket : HostPort(address.address, address.port);
     peer->parts = address.parts;
     thread_.Run([&] {
       peer->connection =
-          std::make_unique<Connection>(thread_.provider(), std::move(fd), local, buffers,
-                                       capnp::rpc::twoparty::Side::CLIENT, nullptr);
+          std::make_unique<Connection>(thread_.provider(), std::move(connected), buffers);
       peer->daemon = peer->connection->Bootstrap();
     });
   }

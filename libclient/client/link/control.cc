@@ -11,12 +11,11 @@
 namespace graphd {
 
 struct ControlClient::Impl {
-  Impl(UniqueFd fd, bool is_unix, std::string where, std::chrono::milliseconds limit)
+  Impl(ClientSocket socket, std::string where, std::chrono::milliseconds limit)
       : peer(std::move(where)),
         timeout(limit),
         io(kj::setupAsyncIo()),
-        connection(*io.lowLevelProvider, std::move(fd), is_unix, BufferPool::Create(),
-                   capnp::rpc::twoparty::Side::CLIENT, nullptr),
+        connection(*io.lowLevelProvider, std::move(socket), BufferPool::Create()),
         daemon(connection.Bootstrap()) {}
 
   // Waits for an answer, at most for the timeout; converts errors of the RPC to graphd::Error.
@@ -50,15 +49,16 @@ ControlClient::~ControlClient() = default;
 std::unique_ptr<ControlClient> ControlClient::ConnectUnix(const std::string& socket_path,
                                                           std::chrono::milliseconds timeout) {
   UniqueFd fd = graphd::ConnectUnix(socket_path, static_cast<int>(timeout.count()));
-  return std::unique_ptr<ControlClient>(
-      new ControlClient(std::make_unique<Impl>(std::move(fd), true, socket_path, timeout)));
+  return std::unique_ptr<ControlClient>(new ControlClient(
+      std::make_unique<Impl>(ClientSocket{std::move(fd), true}, socket_path, timeout)));
 }
 
 std::unique_ptr<ControlClient> ControlClient::ConnectTcp(const std::string& address, uint16_t port,
-                                                         std::chrono::milliseconds timeout) {
-  UniqueFd fd = graphd::ConnectTcp(address, port, static_cast<int>(timeout.count()));
+                                                         std::chrono::milliseconds timeout,
+                                                         TlsKeys* keys) {
+  ClientSocket socket = graphd::ConnectTcp(address, port, static_cast<int>(timeout.count()), keys);
   return std::unique_ptr<ControlClient>(new ControlClient(
-      std::make_unique<Impl>(std::move(fd), false, HostPort(address, port), timeout)));
+      std::make_unique<Impl>(std::move(socket), HostPort(address, port), timeout)));
 }
 
 void ControlClient::SetTimeout(std::chrono::milliseconds timeout) { impl_->timeout = timeout; }

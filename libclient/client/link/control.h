@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tls/tls_keys.h"
 #include "wire/status.h"
 
 // The client by which graphctl controls one daemon: asks for its status, joins jobs and shuts it
@@ -21,8 +22,10 @@ class ControlClient {
   // protocol.
   static std::unique_ptr<ControlClient> ConnectUnix(const std::string& socket_path,
                                                     std::chrono::milliseconds timeout);
+  // With `keys`, over TLS.
   static std::unique_ptr<ControlClient> ConnectTcp(const std::string& address, uint16_t port,
-                                                   std::chrono::milliseconds timeout);
+                                                   std::chrono::milliseconds timeout,
+                                                   TlsKeys* keys = nullptr);
   ~ControlClient();
 
   // Sets the timeout of every later call.

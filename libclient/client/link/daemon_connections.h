@@ -19,11 +19,10 @@ struct DaemonConnections {
   static constexpr size_t kMaxRunning = 128;
 
   struct Attached {
-    Attached(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd, bool is_unix,
+    Attached(kj::LowLevelAsyncIoProvider& provider, ClientSocket socket,
              std::shared_ptr<BufferPool> buffers, std::function<void()> lost)
-        : number(fd.get()),
-          connection(provider, std::move(fd), is_unix, std::move(buffers),
-                     capnp::rpc::twoparty::Side::CLIENT, nullptr),
+        : number(socket.fd.get()),
+          connection(provider, std::move(socket), std::move(buffers)),
           closed_in_children(number),
           daemon(connection.Bootstrap()),
           gone(connection.OnDisconnect()

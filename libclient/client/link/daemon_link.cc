@@ -85,6 +85,7 @@ DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<Buffer
   use_unix_ = options_.transport == Transport::kUnix ||
               (options_.transport == Transport::kAuto && IsLocalAddress(address_.address));
   peer_ = use_unix_ ? socket_path_ : HostPort(address_.address, address_.port);
+  if (!use_unix_) keys_ = ClientKeys(options_.keys, options_.server_name);
 }
 
 DaemonLink::~DaemonLink() {
@@ -99,12 +100,12 @@ DaemonLink::~DaemonLink() {
   thread_->Run(drop);
 }
 
-UniqueFd DaemonLink::Connect(std::chrono::milliseconds patience) const {
+ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
   const int timeout_ms = static_cast<int>(patience.count());
-  if (use_unix_) return ConnectUnix(socket_path_, timeout_ms);
-  UniqueFd fd = ConnectTcp(address_.address, address_.port, timeout_ms);
-  NoticeVanishedPeer(fd.get(), options_.timeout);
-  return fd;
+  if (use_unix_) return {ConnectUnix(socket_path_, timeout_ms), true};
+  ClientSocket socket = ConnectTcp(address_.address, address_.port, timeout_ms, keys_.get());
+  NoticeVanishedPeer(socket.fd.get(), options_.timeout);
+  return socket;
 }
 
 AttachInfo DaemonLink::Attach() {
@@ -240,10 +241,11 @@ void DaemonLink::KeepAttached() {
 
 AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
                                   std::chrono::milliseconds to_answer) {
-  UniqueFd small_fd = Connect(to_connect), bulk_fd;
-  if (!shares_memory()) bulk_fd = Connect(to_connect);
+  ClientSocket small = Connect(to_connect);
+  std::optional<ClientSocket> bulk;
+  if (!shares_memory()) bulk = Connect(to_connect);
   try {
-    AttachInfo info = AttachTo(std::move(small_fd), std::move(bulk_fd), to_answer);
+    AttachInfo info = AttachTo(std::move(small), std::move(bulk), to_answer);
     if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
     meta_ = info.meta;
     generation_++;
@@ -257,7 +259,7 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
   }
 }
 
-AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
+AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
                                 std::chrono::milliseconds patience) {
   const bool want_segments = shares_memory();
   AttachInfo info;
@@ -273,14 +275,14 @@ AttachInfo DaemonLink::AttachTo(UniqueFd small_fd, UniqueFd bulk_fd,
         connections_ = std::make_unique<DaemonConnections>();
         const auto lost = [this, connections = connections_.get()] { Lost(connections); };
         connections_->small = std::make_unique<DaemonConnections::Attached>(
-            thread_->provider(), std::move(small_fd), use_unix_, buffers_, lost);
+            thread_->provider(), std::move(small), buffers_, lost);
         kj::Promise<void> bulk_attached = kj::READY_NOW;
-        if (bulk_fd) {
+        if (bulk) {
           connections_->bulk = std::make_unique<DaemonConnections::Attached>(
-              thread_->provider(), std::move(bulk_fd), use_unix_, buffers_, lost);
+              thread_->provider(), std::move(*bulk), buffers_, lost);
           bulk_attached = connections_->bulk->Attach(options_, JobRole::kBulk, false)
-                              .then([bulk = connections_->bulk.get()](auto&& response) {
-                                bulk->session = response.getSession();
+                              .then([attached = connections_->bulk.get()](auto&& response) {
+                                attached->session = response.getSession();
                               });
         }
         auto small_attached = connections_->small->Attach(

@@ -95,8 +95,9 @@ class DaemonLink {
   AttachInfo AttachPatiently(std::chrono::milliseconds patience) GRAPHD_REQUIRES(reconnecting_);
   AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer)
       GRAPHD_REQUIRES(reconnecting_);
-  AttachInfo AttachTo(UniqueFd small_fd, UniqueFd bulk_fd, std::chrono::milliseconds patience);
-  UniqueFd Connect(std::chrono::milliseconds patience) const;
+  AttachInfo AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
+                      std::chrono::milliseconds patience);
+  ClientSocket Connect(std::chrono::milliseconds patience) const;
   // On the RPC thread
   void Lost(DaemonConnections* connections);
   void Ping(Lane lane);
@@ -110,6 +111,7 @@ class DaemonLink {
   const DaemonAddress address_;
   bool use_unix_ = false;
   std::string socket_path_, peer_;
+  std::unique_ptr<TlsKeys> keys_;                   // null: a Unix socket, or TCP without TLS
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};

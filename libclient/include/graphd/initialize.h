@@ -44,6 +44,10 @@ struct Options {
   // job without it. `graphctl launch` makes one. Without one, daemons take only processes of the
   // user who attached first. A session without a job id makes both for itself.
   std::string job_secret;
+  // GRAPHD_KEYS: the directory with the keys by which daemons and this process know each other over
+  // TCP (TLS; see graphctl-keys(1)), or "default" for that of the server's name in the user's
+  // configuration. Empty: TCP without TLS, which a daemon with keys refuses.
+  std::string keys;
   int rank = 0;              // RANK
   int world_size = 1;        // WORLD_SIZE
   int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its ip_config line

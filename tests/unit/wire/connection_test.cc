@@ -61,7 +61,7 @@ class ServerThread {
       auto io = kj::setupAsyncIo();
       auto rows = kj::heap<Rows>(reuse, pool_);
       Rows& impl = *rows;
-      Connection connection(*io.lowLevelProvider, UniqueFd(fd), false, pool_,
+      Connection connection(WrapSocket(*io.lowLevelProvider, UniqueFd(fd), false), false, pool_,
                             capnp::rpc::twoparty::Side::SERVER,
                             capnp::Capability::Client(wire::Session::Client(kj::mv(rows))));
       impl.SetStream(connection.stream());
@@ -82,8 +82,7 @@ class Client {
  public:
   explicit Client(ServerThread& server)
       : io_(kj::setupAsyncIo()),
-        connection_(*io_.lowLevelProvider, server.TakeClientEnd(), false, BufferPool::Create(),
-                    capnp::rpc::twoparty::Side::CLIENT, nullptr),
+        connection_(*io_.lowLevelProvider, {server.TakeClientEnd()}, BufferPool::Create()),
         session_(connection_.Bootstrap().castAs<wire::Session>()) {}
   // Requests `bytes` bytes and returns how many of the answer differ from those sent.
   size_t WrongBytes(size_t bytes) {

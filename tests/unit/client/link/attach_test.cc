@@ -113,8 +113,8 @@ TEST(Attach, MappedMemorySurvivesItsDaemon) {
 TEST(Attach, AnErrorAboutAnotherProtocolNamesBothVersions) {
   ServedGraphFixture served(Daemons{{0, 1}});
   auto io = kj::setupAsyncIo();
-  Connection connection(*io.lowLevelProvider, ConnectUnix(served.socket_path(0), 1000), true,
-                        BufferPool::Create(), capnp::rpc::twoparty::Side::CLIENT, nullptr);
+  Connection connection(*io.lowLevelProvider, {ConnectUnix(served.socket_path(0), 1000), true},
+                        BufferPool::Create());
   auto request = connection.Bootstrap().attachRequest();
   request.initHello().setProtocol(77);
   request.getHello().setVersion("9.9.9");
@@ -132,8 +132,8 @@ TEST(Attach, AnErrorAboutAnotherProtocolNamesBothVersions) {
 TEST(Attach, TheServerChecksEveryRequest) {
   ServedGraphFixture served(Daemons{{0}, {1}});
   auto io = kj::setupAsyncIo();
-  Connection connection(*io.lowLevelProvider, ConnectUnix(served.socket_path(0), 1000), true,
-                        BufferPool::Create(), capnp::rpc::twoparty::Side::CLIENT, nullptr);
+  Connection connection(*io.lowLevelProvider, {ConnectUnix(served.socket_path(0), 1000), true},
+                        BufferPool::Create());
   auto attach = connection.Bootstrap().attachRequest();
   WriteHello(attach.initHello());
   attach.initMember().setWorldSize(1);

@@ -33,8 +33,7 @@ struct RawSession {
   explicit RawSession(const std::string& socket_path)
       : RawSession(ConnectUnix(socket_path, 1000)) {}
   explicit RawSession(UniqueFd socket)
-      : connection(*io.lowLevelProvider, std::move(socket), true, BufferPool::Create(),
-                   capnp::rpc::twoparty::Side::CLIENT, nullptr),
+      : connection(*io.lowLevelProvider, {std::move(socket), true}, BufferPool::Create()),
         daemon(connection.Bootstrap()),
         session(Attach().wait(io.waitScope).getSession()) {}
   capnp::RemotePromise<wire::Daemon::AttachResults> Attach() {

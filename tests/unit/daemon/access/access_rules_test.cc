@@ -61,12 +61,33 @@ TEST(AccessRules, InsecureTrustsTheTcpPortButNotTheSocket) {
   EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone);
 }
 
+TEST(AccessRules, AClientWithACertificateIsJudgedByThatAlone) {
+  AccessRules::Options options;
+  options.readers = {"all", "cert:alice"};
+  options.writers = {"cert:bob"};
+  options.own_certificate = "owner";
+  const AccessRules rules(options);
+  Peer peer = RemotePeer();
+  peer.uid = 0;
+  for (const auto& [name, role] : {std::pair{"alice", Role::kReader},
+                                   {"bob", Role::kWriter},
+                                   {"owner", Role::kOperator},
+                                   {"mallory", Role::kNone},
+                                   {"all", Role::kNone}}) {
+    peer.certificate = name;
+    EXPECT_EQ(rules.RoleOf(peer), role) << name;
+  }
+  options.readers.clear();
+  EXPECT_FALSE(AccessRules(options).has_strangers()) << "certificates do not use the Unix socket";
+}
+
 TEST(AccessRules, NamesAreResolvedAndWrongEntriesAreRefused) {
   EXPECT_EQ(AccessRules({{"user:nobody"}, {}, {}, false}).RoleOf(UnixPeer(65534)), Role::kReader);
   EXPECT_THAT(ErrorOf({{"user:no-such-user"}, {}, {}, false}),
               HasSubstr("--allow_read user:no-such-user: there is no such user"));
   EXPECT_THAT(ErrorOf({{}, {"group:no-such-group"}, {}, false}), HasSubstr("--allow_write"));
-  EXPECT_THAT(ErrorOf({{}, {}, {"alice"}, false}), HasSubstr("write user:NAME, group:NAME or all"));
+  EXPECT_THAT(ErrorOf({{}, {}, {"alice"}, false}),
+              HasSubstr("write user:NAME, group:NAME, cert:NAME or all"));
   EXPECT_THAT(ErrorOf({{}, {}, {"user:"}, false}), HasSubstr("user:NAME"));
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async-io.h>
+#include <kj/timer.h>
+
+#include <memory>
+#include <string>
+
+#include "daemon/access/living_certificates.h"
+#include "daemon/access/peer.h"
+#include "tls/tls_keys.h"
+
+namespace graphd {
+
+// The daemon's side of TLS: makes the handshakes of TCP connections and ends connections whose
+// certificate is revoked. Owned by the main thread; thread-safe.
+class TlsServer {
+ public:
+  // Reads the keys; throws as TlsKeys does.
+  TlsServer(const std::string& keys, const std::string& server_name);
+
+  struct Accepted {
+    kj::Own<kj::AsyncIoStream> stream;
+    Peer peer;
+    std::unique_ptr<LivingCertificates::Entry> entry;  // to be destroyed before the stream
+  };
+  // Makes the handshake on a socket with this descriptor. The peer is then known by its certificate
+  // alone. The promise fails with the reason, after the client was told.
+  kj::Promise<Accepted> Accept(kj::Own<kj::AsyncIoStream> socket, int number, Peer peer,
+                               kj::Timer& timer);
+
+  // Reads changed files, and closes connections whose certificate is revoked now.
+  void CheckFiles();
+  // The time between two calls of CheckFiles that lets a revoked certificate be out within a
+  // second.
+  static constexpr uint64_t kCheckMs = 250;
+
+  const KeyDirectory& directory() const noexcept { return keys_.directory(); }
+
+ private:
+  TlsKeys keys_;
+  LivingCertificates living_;
+};
+
+}  // namespace graphd

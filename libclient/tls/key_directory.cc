@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tls/key_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+constexpr size_t kMaxBytes = size_t{1} << 20;
+
+// Throws unless only this process's user and root can change the file and, if it is private, read
+// it.
+void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbidden) {
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    Throw(ErrorCode::kDenied, path, " belongs to user ", info.st_uid, ", who is neither you (",
+          ::geteuid(), ") nor root; change its owner with chown, or make your own keys");
+  }
+  if ((info.st_mode & forbidden) == 0) return;
+  char mode[8];
+  std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(info.st_mode & 07777));
+  const char* const allowed = S_ISDIR(info.st_mode) ? "0700" : "0600";
+  Throw(ErrorCode::kDenied, path, " has mode ", mode, ", so others can ",
+        (info.st_mode & forbidden & 022) != 0 ? "change" : "read", " it; run: chmod ", allowed, " ",
+        path);
+}
+
+}  // namespace
+
+KeyDirectory::KeyDirectory(const std::string& path, const std::string& server_name)
+    : path_(path == "default" ? DefaultPath(server_name) : path), server_name_(server_name) {
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+}
+
+std::string KeyDirectory::DefaultPath(const std::string& server_name) {
+  if (::geteuid() == 0) return "/etc/graphd/keys/" + server_name;
+  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg) {
+    return StrCat(xdg, "/graphd/keys/", server_name);
+  }
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') {
+    Throw(ErrorCode::kInvalid, "HOME is not set, so there is no default directory of keys; name ",
+          "one with --keys or GRAPHD_KEYS");
+  }
+  return StrCat(home, "/.config/graphd/keys/", server_name);
+}
+
+bool KeyDirectory::Has(const std::string& file) const { return FileExists(PathOf(file)); }
+
+std::string KeyDirectory::Read(const std::string& file) const {
+  const std::string path = PathOf(file);
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd && errno == ENOENT) {
+    Throw(ErrorCode::kNotFound, "there is no ", path,
+          "; make keys with `graphctl keys create --server_name ", server_name_,
+          "`, or name another directory with --keys or GRAPHD_KEYS");
+  }
+  if (!fd) ThrowErrno("can't read", path);
+  struct stat directory {
+  }, info{};
+  if (::stat(path_.c_str(), &directory) != 0) ThrowErrno("can't stat", path_);
+  if (::fstat(fd.get(), &info) != 0) ThrowErrno("can't stat", path);
+  CheckPrivacy(directory, path_, 022);
+  CheckPrivacy(info, path, file.ends_with(".key") ? 077 : 022);
+  if (!S_ISREG(info.st_mode) || info.st_size > static_cast<off_t>(kMaxBytes)) {
+    Throw(ErrorCode::kInvalid, path, " is not a regular file of at most ", HumanBytes(kMaxBytes));
+  }
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  ReadExactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path);
+  return text;
+}
+
+void KeyDirectory::Write(const std::string& file, const std::string& text) const {
+  const std::string path = PathOf(file), directory = DirName(path);
+  MakeDirectories(DirName(directory));
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    ThrowErrno("can't create directory", directory);
+  }
+  const std::string temporary = StrCat(path, ".", ::getpid(), ".tmp");
+  ::unlink(temporary.c_str());
+  const UniqueFd fd =
+      OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  WriteExactly(fd.get(), std::as_bytes(std::span(text)), temporary);
+  Sync(fd.get(), temporary);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't replace", path);
+  SyncDirectory(directory);
+}
+
+std::vector<int64_t> KeyDirectory::Version(const std::vector<std::string>& files) const {
+  std::vector<int64_t> version;
+  for (const std::string& file : files) {
+    struct stat info {};
+    if (::stat(PathOf(file).c_str(), &info) != 0) info = {};
+    for (const int64_t number :
+         {static_cast<int64_t>(info.st_ino), static_cast<int64_t>(info.st_size),
+          static_cast<int64_t>(info.st_mtim.tv_sec), static_cast<int64_t>(info.st_mtim.tv_nsec),
+          static_cast<int64_t>(info.st_ctim.tv_sec), static_cast<int64_t>(info.st_ctim.tv_nsec)}) {
+      version.push_back(number);
+    }
+  }
+  return version;
+}
+
+}  // namespace graphd

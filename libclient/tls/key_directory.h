@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphd {
+
+// A directory with the keys of one server name:
+//   ca.pem                  the authority's certificate
+//   ca.key                  its private key, only where keys are made
+//   server.pem server.key   the certificate and private key of the daemons
+//   client.pem client.key   those of the clients that use this directory
+//   revoked                 the revoked certificates (RevokedList); may be missing
+//   clients/NAME/           the directory to be given to the client NAME
+// Private keys are for their owner alone.
+class KeyDirectory {
+ public:
+  // `path`: a directory, or "default" for DefaultPath(server_name).
+  KeyDirectory(const std::string& path, const std::string& server_name);
+
+  // Returns /etc/graphd/keys/<server_name> for root, ~/.config/graphd/keys/<server_name> for
+  // others. Throws Error(kInvalid) if there is no home directory.
+  static std::string DefaultPath(const std::string& server_name);
+
+  const std::string& path() const noexcept { return path_; }
+  std::string PathOf(const std::string& file) const { return path_ + "/" + file; }
+  bool Has(const std::string& file) const;
+
+  // Returns the text of a file. Throws Error(kNotFound) with the remedy if it is missing, and
+  // Error(kDenied) if the file or the directory belongs to another user than this process's or
+  // root, or if others may change it or, for a private key (".key"), read it.
+  std::string Read(const std::string& file) const;
+  // Writes a file for the owner alone; makes the directory. Readers see the old or the new file.
+  void Write(const std::string& file, const std::string& text) const;
+
+  // Returns numbers that change when one of the files is written or replaced.
+  std::vector<int64_t> Version(const std::vector<std::string>& files) const;
+
+ private:
+  std::string path_, server_name_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <string>
+
+namespace graphd {
+
+// The certificates that nobody may use any more. As text, each line has a serial number in
+// hexadecimal digits and the name of the certificate, for people; empty lines and lines that begin
+// with '#' are skipped.
+class RevokedList {
+ public:
+  // Throws Error(kInvalid) with `where`, the line and the remedy.
+  static RevokedList Parse(const std::string& text, const std::string& where);
+  std::string ToText() const;
+
+  bool Has(const std::string& serial) const { return names_.contains(serial); }
+  void Add(const std::string& serial, const std::string& name) { names_[serial] = name; }
+  // Returns the names by serial number.
+  const std::map<std::string, std::string>& names() const noexcept { return names_; }
+
+ private:
+  std::map<std::string, std::string> names_;
+};
+
+}  // namespace graphd

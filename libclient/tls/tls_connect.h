@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "tls/tls_session.h"
+
+namespace graphd {
+
+// The longest time for a handshake, on either side.
+inline constexpr std::chrono::seconds kTlsHandshakeLimit{10};
+// The byte by which a server says that it has accepted the client's certificate: in TLS 1.3, a
+// client completes its handshake before the server has looked at it.
+inline constexpr std::byte kTlsWelcome{0x47};
+
+// Makes a client's handshake on a connected non-blocking socket, within the timeout and
+// kTlsHandshakeLimit. `peer`: how messages name the server. Throws as TlsSession::Handshake does,
+// Error(kDeadline) if the peer is silent, and Error(kUnavailable) if it closes the connection.
+// Threads can be interrupted while they wait.
+std::unique_ptr<TlsSession> ConnectTls(int fd, std::shared_ptr<const TlsCredentials> credentials,
+                                       const std::string& peer, std::chrono::milliseconds timeout);
+
+}  // namespace graphd

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tls/tls_keys.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace graphd {
+
+TlsKeys::TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side)
+    : directory_(std::move(directory)), server_name_(std::move(server_name)), side_(side) {
+  // The versions are taken first: a change while the files are read is seen by the next Refresh.
+  keys_version_ = KeysVersion();
+  revoked_version_ = directory_.Version({"revoked"});
+  auto credentials =
+      std::make_shared<TlsCredentials>(ReadTlsCredentials(directory_, server_name_, side_));
+  credentials->revoked = ReadRevoked();
+  current_ = std::move(credentials);
+}
+
+TlsKeys::Version TlsKeys::KeysVersion() const {
+  const std::string name = side_ == TlsSide::kServer ? "server" : "client";
+  return directory_.Version({"ca.pem", name + ".pem", name + ".key"});
+}
+
+std::shared_ptr<const RevokedList> TlsKeys::ReadRevoked() const {
+  if (!directory_.Has("revoked")) return std::make_shared<RevokedList>();
+  return std::make_shared<RevokedList>(
+      RevokedList::Parse(directory_.Read("revoked"), directory_.PathOf("revoked")));
+}
+
+std::shared_ptr<const TlsCredentials> TlsKeys::Current() const {
+  const MutexLock lock(mutex_);
+  return current_;
+}
+
+bool TlsKeys::Refresh() {
+  const MutexLock refreshing(refreshing_);
+  Version keys = KeysVersion(), revoked = directory_.Version({"revoked"});
+  if (keys == keys_version_ && revoked == revoked_version_) return false;
+  auto next = std::make_shared<TlsCredentials>(*Current());
+  if (revoked != revoked_version_) {
+    revoked_version_ = std::move(revoked);
+    try {
+      if (directory_.Has("revoked")) {
+        next->revoked = ReadRevoked();
+        LogInfo("read ", directory_.PathOf("revoked"), ": ", next->revoked->names().size(),
+                " certificates are revoked");
+      } else {
+        LogWarning(directory_.PathOf("revoked"),
+                   " has vanished; the certificates that it named stay revoked until a restart");
+      }
+    } catch (const Error& error) {
+      LogError(error.what(), " (the former list stays in force)");
+    }
+  }
+  if (keys != keys_version_) {
+    keys_version_ = std::move(keys);
+    try {
+      TlsCredentials read = ReadTlsCredentials(directory_, server_name_, side_);
+      read.revoked = next->revoked;
+      *next = std::move(read);
+      LogInfo("read new keys in ", directory_.path());
+    } catch (const Error& error) {
+      LogError(error.what(), " (the former keys stay in use)");
+    }
+  }
+  const MutexLock lock(mutex_);
+  current_ = std::move(next);
+  return true;
+}
+
+}  // namespace graphd

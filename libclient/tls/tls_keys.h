@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "tls/tls_credentials.h"
+
+namespace graphd {
+
+// The keys of one side, which are read again when their files change, so that keys are rotated and
+// revoked without a restart. Thread-safe.
+class TlsKeys {
+ public:
+  // Reads the keys. Throws as ReadTlsCredentials and RevokedList::Parse do.
+  TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side);
+  TlsKeys(const TlsKeys&) = delete;
+  TlsKeys& operator=(const TlsKeys&) = delete;
+
+  const KeyDirectory& directory() const noexcept { return directory_; }
+  std::shared_ptr<const TlsCredentials> Current() const;
+  // Reads changed files again, and returns whether there were any. Files that can't be used are
+  // logged, and leave what was read before; a list of revoked certificates that has vanished, too.
+  bool Refresh();
+
+ private:
+  using Version = std::vector<int64_t>;
+  Version KeysVersion() const;
+  std::shared_ptr<const RevokedList> ReadRevoked() const;
+
+  const KeyDirectory directory_;
+  const std::string server_name_;
+  const TlsSide side_;
+  Mutex refreshing_;  // one thread at a time reads files
+  Version keys_version_ GRAPHD_GUARDED_BY(refreshing_);
+  Version revoked_version_ GRAPHD_GUARDED_BY(refreshing_);
+  mutable Mutex mutex_;
+  std::shared_ptr<const TlsCredentials> current_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+}  // namespace graphd

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tls/tls_keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "graphd/error.h"
+#include "tests/unit/tls/test_keys.h"
+
+namespace graphd::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ServerError(const TestKeys& keys, const std::string& folder) {
+  try {
+    keys.Server(folder);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(KeysOfAServer, MustFitTheirUse) {
+  TestKeys keys("products");
+  EXPECT_EQ(ServerError(keys, "server"), "no error");
+  keys.AddServer("other", "papers");
+  EXPECT_THAT(ServerError(keys, "other"), HasSubstr("is that of server 'papers', not 'products'"));
+  keys.AddServer("client", "products", CertificateKind::kClient);
+  EXPECT_THAT(ServerError(keys, "client"), HasSubstr("is not a server's certificate"));
+  keys.Directory("server").Write("server.key", keys.Directory("other").Read("server.key"));
+  EXPECT_THAT(ServerError(keys, "server"), HasSubstr("is not the private key of"));
+}
+
+TEST(KeysOfAServer, AreReadAgainWhenTheyChange) {
+  TestKeys keys("products");
+  TlsKeys server(keys.Directory("server"), "products", TlsSide::kServer);
+  EXPECT_FALSE(server.Refresh());
+  const auto first = server.Current();
+  keys.Revoke("server", "trainer");
+  EXPECT_TRUE(server.Refresh());
+  EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
+  EXPECT_EQ(server.Current()->context, first->context);
+  EXPECT_FALSE(server.Refresh());
+  keys.AddServer("server");
+  EXPECT_TRUE(server.Refresh());
+  EXPECT_NE(server.Current()->context, first->context);
+  EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
+}
+
+TEST(KeysOfAServer, StayAsTheyWereWhileFilesAreDamaged) {
+  TestKeys keys("products");
+  keys.Revoke("server", "trainer");
+  TlsKeys server(keys.Directory("server"), "products", TlsSide::kServer);
+  const auto first = server.Current();
+  // The key is replaced before the certificate: for a moment they do not fit.
+  keys.Directory("server").Write("server.key", PrivateKey::Generate().ToPem());
+  EXPECT_TRUE(server.Refresh());
+  EXPECT_EQ(server.Current()->context, first->context);
+  keys.Directory("server").Write("revoked", "not a list\n");
+  EXPECT_TRUE(server.Refresh());
+  EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
+  ::unlink(keys.Directory("server").PathOf("revoked").c_str());
+  EXPECT_TRUE(server.Refresh());
+  EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
+}
+
+}  // namespace
+}  // namespace graphd::testing
