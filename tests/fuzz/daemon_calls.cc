@@ -37,8 +37,8 @@ struct Answers {
 // A client's end of a connection.
 struct Client {
   Client(DaemonServices& services, UniqueFd fd, bool is_unix)
-      : connection(*services.io().lowLevelProvider, std::move(fd), is_unix, BufferPool::Create(),
-                   capnp::rpc::twoparty::Side::CLIENT, nullptr),
+      : connection(WrapSocket(*services.io().lowLevelProvider, std::move(fd), true), is_unix,
+                   BufferPool::Create(), capnp::rpc::twoparty::Side::CLIENT, nullptr),
         daemon(connection.Bootstrap()) {}
   Connection connection;
   wire::Daemon::Client daemon;

@@ -73,13 +73,15 @@ void Fail(const std::string& text) {
 struct DaemonServices::Input::Served {
   Served(Input& input, UniqueFd fd, const Peer& peer, kj::Own<DaemonService> service)
       : impl(*service),
-        connection(*input.services_.io_.lowLevelProvider, std::move(fd), peer.is_unix,
-                   input.services_.buffers_, capnp::rpc::twoparty::Side::SERVER,
+        connection(WrapSocket(*input.services_.io_.lowLevelProvider, std::move(fd), true),
+                   peer.is_unix, input.services_.buffers_, capnp::rpc::twoparty::Side::SERVER,
                    capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
         gone(connection.OnDisconnect()
                  .then([this] { is_gone = true; }, [this](kj::Exception&&) { is_gone = true; })
                  .eagerlyEvaluate(nullptr)) {
     impl.SetStream(connection.stream());
+    connection.stream().SetMemory(input.memory_.OfStranger(peer.text),
+                                  input.services_.io_.provider->getTimer());
   }
   bool is_gone = false;
   DaemonService& impl;
@@ -110,7 +112,8 @@ DaemonServices::Input::Input(DaemonServices& services)
       watch_(std::make_unique<Watch>(*services.tensors_, steps_)),
       jobs_(
           false, [] {}, watch_.get()),
-      pools_(1, false) {
+      pools_(1, false),
+      memory_(uint64_t{1} << 30) {
   services.input_ = this;
   const Peer root = PeerOfRole(Role::kOperator, true);
   JobMember member;
@@ -121,9 +124,9 @@ DaemonServices::Input::Input(DaemonServices& services)
   info_.part_config = "g.json";
   info_.listening = {"127.0.0.1:30050", "/run/graphd/fuzzed.sock"};
   info_.request_stop = [this] { stops_++; };
-  context_ = std::make_unique<ServiceContext>(
-      ServiceContext{*services.access_, *services.graph_, *services.tensors_,
-                     *services.checkpoints_, steps_, jobs_, pools_, counters_, services.buffers_});
+  context_ = std::make_unique<ServiceContext>(ServiceContext{
+      *services.access_, *services.graph_, *services.tensors_, *services.checkpoints_, steps_,
+      jobs_, pools_, counters_, memory_, services.buffers_, nullptr});
 }
 
 UniqueFd DaemonServices::Input::Connect(const Peer& peer) {

@@ -75,6 +75,7 @@ class DaemonServices {
     JobRegistry jobs_;
     std::unique_ptr<JobRegistry::Membership> victim_;
     WorkerPools pools_;
+    PeerMemory memory_;
     RequestCounters counters_;
     DaemonInfo info_;
     std::unique_ptr<ServiceContext> context_;

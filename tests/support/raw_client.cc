@@ -8,7 +8,7 @@
 namespace graphd::testing {
 
 RawClient::RawClient(const std::string& socket_path, const std::string& job)
-    : connection_(*io_.lowLevelProvider, ConnectUnix(socket_path, 20000), true,
+    : connection_(WrapSocket(*io_.lowLevelProvider, ConnectUnix(socket_path, 20000), true), true,
                   BufferPool::Create(), capnp::rpc::twoparty::Side::CLIENT, nullptr),
       daemon_(connection_.Bootstrap()) {
   if (job.empty()) return;
