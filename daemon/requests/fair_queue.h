@@ -104,7 +104,7 @@ class FairQueue {
     double average = 0;
   };
   std::map<uint64_t, Job> jobs_;  // without those that are idle and have had no more than others
-  double now_ = 0;                // what the job had that was served last
+  double now_ = 0;                // the amount that the last job had had before its turn
   size_t size_ = 0;
 };
 
