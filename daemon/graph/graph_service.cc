@@ -46,11 +46,20 @@ kj::Promise<void> GraphService::Hop(HopContext context) {
   auto job = std::make_shared<HopJob>(partition, indexes, requests_.buffers(), params);
   auto room = std::make_shared<Outbox::Room>(requests_.outbox()->Reserve(job->row_bytes()));
   context.releaseParams();
-  return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, job->MissingIndexes())
+  const auto sample = [this, job] {
+    return requests_.Execute(
+        job->work(), job->num_slices(),
+        [job](size_t slice, WorkerScratch& scratch) { job->RunSlice(slice, scratch); });
+  };
+  std::vector<EdgeIndexSpec> missing = job->MissingIndexes();
+  auto sampled = missing.empty() ? sample()
+                                 : BuildIndexes(requests_.pools().builds, requests_.job(), indexes,
+                                                std::move(missing))
+                                       .then(sample);
+  return sampled
       .then([this, job] {
-        return requests_.Execute(
-            job->work(), job->num_slices(),
-            [job](size_t slice, WorkerScratch& scratch) { job->RunSlice(slice, scratch); });
+        return requests_.Execute(job->sampled_bytes(), job->num_rules(),
+                                 [job](size_t rule, WorkerScratch&) { job->Join(rule); });
       })
       .then([this, context, job, room]() mutable {
         AsKj([&] {

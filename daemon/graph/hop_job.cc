@@ -236,9 +236,14 @@ void HopJob::RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch
   CheckResponse(answer_bytes_.fetch_add(counts) + counts + row_bytes_);
 }
 
+void HopJob::Join(size_t rule) {
+  RuleWork& work = rules_[rule];
+  if (work.narrow) return JoinSlices(work, &Slice::narrow);
+  JoinSlices(work, &Slice::wide);
+}
+
 template <class Id>
-void HopJob::WriteSample(const RuleWork& work, SampledEdges<Id> Slice::*sampled,
-                         wire::Sampled::Builder out, const AnswerWriter::Send& send) {
+void HopJob::JoinSlices(RuleWork& work, SampledEdges<Id> Slice::*sampled) {
   size_t seeds = 0, edges = 0, keys = 0;
   uint32_t largest = 0;
   const std::span<Slice> slices(slices_.data() + work.first_slice, work.num_slices);
@@ -268,15 +273,8 @@ void HopJob::WriteSample(const RuleWork& work, SampledEdges<Id> Slice::*sampled,
     }
   }
   edges_ += edges;
-  out.setCountBytes(width);
-  std::move(counts).Finish([&](kj::uint n) { return out.initCounts(n); },
-                           [&](auto orphan) { out.adoptCounts(kj::mv(orphan)); }, send);
-  std::move(neighbors).Finish([&](kj::uint n) { return out.initNeighbors(n); },
-                              [&](auto orphan) { out.adoptNeighbors(kj::mv(orphan)); }, send);
-  std::move(ids).Finish([&](kj::uint n) { return out.initEdges(n); },
-                        [&](auto orphan) { out.adoptEdges(kj::mv(orphan)); }, send);
-  std::move(arrivals).Finish([&](kj::uint n) { return out.initArrivalKeys(n); },
-                             [&](auto orphan) { out.adoptArrivalKeys(kj::mv(orphan)); }, send);
+  work.joined =
+      Joined{width, std::move(counts), std::move(neighbors), std::move(ids), std::move(arrivals)};
 }
 
 capnp::MessageSize HopJob::message_size() const {
@@ -288,11 +286,21 @@ capnp::MessageSize HopJob::message_size() const {
 void HopJob::Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send) {
   auto samples = results.initSamples(static_cast<kj::uint>(rules_.size()));
   for (kj::uint i = 0; i < samples.size(); i++) {
-    if (rules_[i].narrow) {
-      WriteSample(rules_[i], &Slice::narrow, samples[i], send);
-    } else {
-      WriteSample(rules_[i], &Slice::wide, samples[i], send);
-    }
+    auto out = samples[i];
+    Joined& joined = *rules_[i].joined;
+    out.setCountBytes(joined.count_width);
+    std::move(joined.counts)
+        .Finish([&](kj::uint n) { return out.initCounts(n); },
+                [&](auto orphan) { out.adoptCounts(kj::mv(orphan)); }, send);
+    std::move(joined.neighbors)
+        .Finish([&](kj::uint n) { return out.initNeighbors(n); },
+                [&](auto orphan) { out.adoptNeighbors(kj::mv(orphan)); }, send);
+    std::move(joined.ids)
+        .Finish([&](kj::uint n) { return out.initEdges(n); },
+                [&](auto orphan) { out.adoptEdges(kj::mv(orphan)); }, send);
+    std::move(joined.arrivals)
+        .Finish([&](kj::uint n) { return out.initArrivalKeys(n); },
+                [&](auto orphan) { out.adoptArrivalKeys(kj::mv(orphan)); }, send);
   }
   auto rows = results.initRows(static_cast<kj::uint>(rows_.size()));
   for (kj::uint i = 0; i < rows.size(); i++) {

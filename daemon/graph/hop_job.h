@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,18 @@ class HopJob {
   // Returns the size of the answer's first segment, which has everything that is not sent by
   // reference.
   capnp::MessageSize message_size() const;
-  // Writes the answer. Requires: every slice has run.
+  // Joins what the slices have found for a rule to the arrays of the answer, which takes long if
+  // they are large. Requires: every slice has run. Called once for each rule, by any thread.
+  size_t num_rules() const noexcept { return rules_.size(); }
+  void Join(size_t rule);
+  // Writes the answer. Requires: Join() has been called for every rule.
   void Write(wire::Session::HopResults::Builder results, const AnswerWriter::Send& send);
 
   uint64_t edges() const noexcept { return edges_; }
   uint64_t rows() const noexcept { return num_rows_; }
   size_t row_bytes() const noexcept { return row_bytes_; }
+  // Returns how many bytes Join() copies in all. Requires: every slice has run.
+  size_t sampled_bytes() const noexcept { return answer_bytes_; }
   // Returns an upper bound of the number of bytes that Write() sends. Requires: every slice has
   // run.
   size_t answer_bytes() const noexcept { return answer_bytes_ + row_bytes_; }
@@ -57,11 +64,17 @@ class HopJob {
     std::vector<uint32_t> streams;
     std::vector<uint64_t> times;  // bit patterns of int64 or double
   };
+  // The arrays of a rule's answer.
+  struct Joined {
+    uint8_t count_width;
+    AnswerWriter counts, neighbors, ids, arrivals;
+  };
   struct RuleWork {
     AppliedRule applied;  // its `exclude` is the list below
     std::vector<int64_t> exclude;
     bool narrow;  // neighbours have 32-bit ids
     size_t edge_width, first_slice, num_slices;
+    std::optional<Joined> joined;
   };
   struct RowWork {
     size_t seeds, begin;
@@ -83,8 +96,7 @@ class HopJob {
   void RunRule(Slice& slice, SampledEdges<Id>& out, WorkerScratch& scratch);
   void RunRows(const Slice& slice, WorkerScratch& scratch);
   template <class Id>
-  void WriteSample(const RuleWork& work, SampledEdges<Id> Slice::*sampled,
-                   wire::Sampled::Builder out, const AnswerWriter::Send& send);
+  void JoinSlices(RuleWork& work, SampledEdges<Id> Slice::*sampled);
 
   std::shared_ptr<const Partition> partition_;
   std::shared_ptr<EdgeIndexes> indexes_;
@@ -95,7 +107,7 @@ class HopJob {
   std::vector<RowWork> rows_;
   std::vector<Slice> slices_;
   size_t work_ = 0, row_bytes_ = 0, num_rows_ = 0;
-  uint64_t edges_ = 0;
+  std::atomic<uint64_t> edges_ = 0;
   std::atomic<size_t> answer_bytes_{0};
 };
 
