@@ -209,7 +209,8 @@ class Graphd {
     info.insecure = insecure;
     info.ends_with_jobs = options_.end_with_jobs;
     info.request_stop = [this] { uv_async_send(&stop_async_); };
-    StepGate steps(tensors);
+    const auto pushes = std::make_shared<FairPushes>();
+    StepGate steps(tensors, pushes);
     JobWatch watch(tensors, steps);
     JobRegistry jobs(
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
@@ -218,8 +219,9 @@ class Graphd {
     RequestCounters counters;
     PeerMemory memory(options_.peer_memory != 0 ? options_.peer_memory
                                                 : PeerMemory::DefaultLimit(TotalMemory()));
-    ServiceContext context{access, graph,    tensors, checkpoints,          steps,     jobs,
-                           pools,  counters, memory,  BufferPool::Create(), tls_.get()};
+    ServiceContext context{
+        access, graph,    tensors, checkpoints,          steps,     *pushes, jobs,
+        pools,  counters, memory,  BufferPool::Create(), tls_.get()};
     MemoryTrimmer trimmer(context.buffers);
     const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
@@ -264,6 +266,7 @@ class Graphd {
     jobs.Close();
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
     pools.Stop();
+    pushes->Stop();
   }
 
  private:

@@ -14,7 +14,7 @@ GraphSession::GraphSession(ServiceContext& context, std::shared_ptr<RequestConte
       membership_(std::move(membership)),
       graph_(*requests_, context.graph),
       edges_(*requests_, context.graph),
-      tensors_(*requests_, context.tensors, context.steps, *membership_) {}
+      tensors_(*requests_, context.tensors, context.steps, context.pushes, *membership_) {}
 
 template <class Service, class Context>
 kj::Promise<void> GraphSession::Forward(Service& service,

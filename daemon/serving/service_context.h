@@ -24,6 +24,7 @@ struct ServiceContext {
   store::TensorHost& tensors;
   store::CheckpointCatalog& checkpoints;
   StepGate& steps;
+  FairPushes& pushes;
   JobRegistry& jobs;
   WorkerPools& pools;
   RequestCounters& counters;

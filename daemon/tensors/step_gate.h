@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "daemon/tensors/fair_pushes.h"
 #include "store/tensor_host.h"
 #include "wire/memory_account.h"
 
@@ -29,6 +30,7 @@ class StepGate {
     std::shared_ptr<const void> owner;  // keeps the payload alive
     // The account that the part's memory is charged to, and the joined step's; null: none.
     std::shared_ptr<MemoryAccount> account = nullptr;
+    uint64_t job_number = 0;  // JobRegistry::Membership::job_number
   };
 
   // The limit on a job's parts that wait. Parts beyond it are refused, and those that wait while
@@ -36,7 +38,9 @@ class StepGate {
   // must leave room for those that they wait for.
   static constexpr size_t kMaxWaitingBytes = size_t{512} << 20;
 
-  explicit StepGate(store::TensorHost& host) : host_(host) {}
+  // `host` outlives the gate.
+  StepGate(store::TensorHost& host, std::shared_ptr<FairPushes> pushes)
+      : host_(host), pushes_(std::move(pushes)) {}
 
   // Adds a trainer's part of a step. Calls `done`, as Pipeline::Done, when the whole step has been
   // pushed; at once if the step was pushed before; with Error(kUnavailable) when a trainer leaves.
@@ -85,6 +89,7 @@ class StepGate {
       GRAPHD_REQUIRES(mutex_);
 
   store::TensorHost& host_;
+  const std::shared_ptr<FairPushes> pushes_;
   Mutex mutex_;  // taken before a gate's
   // Attached jobs, with the bytes of their parts that wait; parts of others would never be removed.
   std::map<std::string, std::shared_ptr<std::atomic<size_t>>> jobs_ GRAPHD_GUARDED_BY(mutex_);

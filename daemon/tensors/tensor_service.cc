@@ -166,14 +166,20 @@ kj::Promise<void> TensorService::Push(PushContext context) {
   context.releaseParams();
   Completion completion = NewCompletion();
   const std::string tensor = NameOf(change->share);
-  return ExecuteOnRows(requests_.pools().row_changes, change->ids.size() * kWorkPerRow, 1,
-                       [&host = host_, job = member_.job_id(), change,
-                        done = std::move(completion.done)](size_t, WorkerScratch&) {
-                         change->ToRows();
-                         // The callback keeps the change alive until it is done.
-                         host.Submit(job, change->share, change->push,
-                                     [change, done](const Error* error) { done(error); });
-                       })
+  return ExecuteOnRows(
+             requests_.pools().row_changes, change->ids.size() * kWorkPerRow, 1,
+             [&host = host_, &pushes = pushes_, job = member_.job_id(), number = requests_.job(),
+              change, done = std::move(completion.done)](size_t, WorkerScratch&) {
+               change->ToRows();
+               // The callbacks keep the change alive until it is done.
+               const auto submit = [&host, job, change](const FairPushes::Done& next) {
+                 host.Submit(job, change->share, change->push,
+                             [change, next](const Error* error) { next(error); });
+               };
+               // A push that waits for memory must keep no other one waiting.
+               if (host.memory_is_bounded()) return submit(done);
+               pushes.Run(number, change->push.payload.size(), submit, done);
+             })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));
 }
@@ -193,10 +199,10 @@ kj::Promise<void> TensorService::Stage(StageContext context) {
              change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
              [this_job = member_.job_id(), rank = member_.rank(), world_size = member_.world_size(),
               &steps = steps_, change, step, account = requests_.buffers()->account(),
-              done = std::move(completion.done)](size_t, WorkerScratch&) {
+              number = requests_.job(), done = std::move(completion.done)](size_t, WorkerScratch&) {
                change->ToRows();
                steps.AddPart(change->share, this_job, rank, world_size, change->push.rule, step,
-                             {change->rows, change->push.payload, change, account}, done);
+                             {change->rows, change->push.payload, change, account, number}, done);
              })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));

@@ -47,8 +47,8 @@ class TensorService {
 
   // All outlive the service; `member` is the client.
   TensorService(RequestContext& requests, store::TensorHost& host, StepGate& steps,
-                const JobRegistry::Membership& member)
-      : requests_(requests), host_(host), steps_(steps), member_(member) {}
+                FairPushes& pushes, const JobRegistry::Membership& member)
+      : requests_(requests), host_(host), steps_(steps), pushes_(pushes), member_(member) {}
   TensorService(const TensorService&) = delete;
   TensorService& operator=(const TensorService&) = delete;
   // Informs the host that the client has gone.
@@ -90,6 +90,7 @@ class TensorService {
   RequestContext& requests_;
   store::TensorHost& host_;
   StepGate& steps_;
+  FairPushes& pushes_;
   const JobRegistry::Membership& member_;
   // The memory that the client writes payloads to; null until it asks for it.
   std::shared_ptr<PushMemory> push_memory_;

@@ -29,7 +29,7 @@ class StepGateTest : public ::testing::Test {
     spec.name = "x";
     const uint32_t table = host_->Open({"job", 1}, 0, spec, true, false).share.table;
     share_ = host_->FindToWrite("job", table);
-    gate_ = std::make_unique<StepGate>(*host_);
+    gate_ = std::make_unique<StepGate>(*host_, std::make_shared<FairPushes>());
     gate_->OnJobJoined("job");
     rule_.kind = store::UpdateKind::kSgd;
     rule_.lr = 1;
