@@ -108,7 +108,7 @@ struct DaemonServices::Input::Watch final : JobRegistry::Observer {
 DaemonServices::Input::Input(DaemonServices& services)
     : services_(services),
       unique_(std::to_string(100'000'000 + services.inputs_++)),
-      steps_(*services.tensors_),
+      steps_(*services.tensors_, pushes_),
       watch_(std::make_unique<Watch>(*services.tensors_, steps_)),
       jobs_(
           false, [] {}, watch_.get()),
@@ -126,7 +126,7 @@ DaemonServices::Input::Input(DaemonServices& services)
   info_.request_stop = [this] { stops_++; };
   context_ = std::make_unique<ServiceContext>(ServiceContext{
       *services.access_, *services.graph_, *services.tensors_, *services.checkpoints_, steps_,
-      jobs_, pools_, counters_, memory_, services.buffers_, nullptr});
+      *pushes_, jobs_, pools_, counters_, memory_, services.buffers_, nullptr});
 }
 
 UniqueFd DaemonServices::Input::Connect(const Peer& peer) {
@@ -154,6 +154,7 @@ DaemonServices::Input::~Input() {
     Fail("a session that outlives its connection");
   }
   pools_.Stop();
+  pushes_->Stop();
   services_.RunUntil(0, [] { return false; });
   services_.input_ = nullptr;
   services_.EndPushes();

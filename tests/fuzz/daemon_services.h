@@ -69,6 +69,7 @@ class DaemonServices {
     DaemonServices& services_;
     const std::string unique_;
     int stops_ = 0;
+    const std::shared_ptr<FairPushes> pushes_ = std::make_shared<FairPushes>();
     StepGate steps_;
     struct Watch;
     const std::unique_ptr<Watch> watch_;
