@@ -23,6 +23,7 @@ int Run(int argc, char** argv) {
   AddConvert(app);
   AddCopy(app);
   AddInspect(app);
+  AddKeys(app);
   AddPartition(app);
   AddPs(app);
   AddReceive(app);

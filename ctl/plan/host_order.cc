@@ -20,7 +20,8 @@ namespace graphd::ctl {
 GRAPHD_JSON_FIELDS(UserCommand, words, is_shell)
 GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, among_others,
                    part_config, graphd, runtime_dir, num_servers, state_dir, durability, memory_dir,
-                   embedding_memory, keep_alive, insecure, start_timeout)
+                   embedding_memory, keep_alive, insecure, keys, start_timeout)
+GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, ip_config, ip_config_text, command,
                    master_addr, world_size, num_samplers, num_omp_threads, extra_envs)
@@ -28,9 +29,10 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},
                                           {HostAction::kStatus, "status"},
                                           {HostAction::kStopJobs, "stop_jobs"},
-                                          {HostAction::kStopServer, "stop_server"}})
+                                          {HostAction::kStopServer, "stop_server"},
+                                          {HostAction::kInstallKeys, "install_keys"}})
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
-                   is_master, host_timeout, server_grace, stop_job, force)
+                   is_master, host_timeout, server_grace, stop_job, force, key_files)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {
@@ -80,6 +82,7 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
   if (!order.server.runtime_dir.empty()) {
     variables.emplace_back("GRAPHD_RUNTIME_DIR", order.server.runtime_dir);
   }
+  if (!order.server.keys.empty()) variables.emplace_back("GRAPHD_KEYS", order.server.keys);
   for (const std::string& assignment : job.extra_envs) {
     const size_t equals = assignment.find('=');
     variables.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));

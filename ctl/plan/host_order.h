@@ -30,6 +30,7 @@ struct ServerSpec {
   uint64_t embedding_memory = 0;  // bytes; 0: no limit
   bool keep_alive = false;
   bool insecure = false;
+  std::string keys;  // directory of keys on the host, or "default"; empty: TCP without TLS
   double start_timeout = 600;  // seconds that the daemon may take to load
   bool among_others = false;   // other machines also serve partitions and must reach `address`
 };
@@ -55,7 +56,12 @@ struct JobSpec {
   std::vector<std::string> extra_envs;
 };
 
-enum class HostAction { kRun, kStart, kStatus, kStopJobs, kStopServer };
+// A file of a directory of keys; see tls/key_directory.h.
+struct KeyFile {
+  std::string name, text;
+};
+
+enum class HostAction { kRun, kStart, kStatus, kStopJobs, kStopServer, kInstallKeys };
 
 struct HostOrder {
   HostAction action = HostAction::kRun;
@@ -71,6 +77,8 @@ struct HostOrder {
   // Only for kStopJobs and kStopServer.
   std::string stop_job;  // empty: every job
   bool force = false;
+  // Only for kInstallKeys: the files to be written to server.keys, in this order.
+  std::vector<KeyFile> key_files;
 };
 
 std::string EncodeOrder(const HostOrder& order);

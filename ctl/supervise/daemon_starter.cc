@@ -106,6 +106,7 @@ std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::stri
   add("--memory_dir", spec.memory_dir);
   if (spec.embedding_memory > 0) add("--embedding_memory", StrCat(spec.embedding_memory));
   if (ends_with_jobs) words.push_back("--end_with_jobs");
+  add("--keys", spec.keys);
   if (spec.insecure) words.push_back("--insecure");
   return words;
 }
@@ -274,10 +275,10 @@ void DaemonStarter::Start() {
           " is a loopback address on this host (see /etc/hosts there), and other machines of "
           "ip_config can't reach it; write the host's IP address into ip_config");
   }
-  if (!spec_.insecure && !is_loopback) {
+  if (!spec_.insecure && spec_.keys.empty() && !is_loopback) {
     Throw(ErrorCode::kDenied, "a server at ", HostPort(spec_.address, spec_.port),
-          " would listen beyond loopback to anyone who can reach it; if its network is trusted, "
-          "give --insecure");
+          " would listen beyond loopback to anyone who can reach it; give --keys (see "
+          "graphctl keys) or, if its network is trusted, --insecure");
   }
   log_begin_ = FileSize(log_path_);
   std::tie(notify_socket_, notify_name_) = MakeNotifySocket();

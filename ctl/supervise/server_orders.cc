@@ -14,6 +14,7 @@
 #include "client/link/control.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
+#include "ctl/keys/key_bundle.h"
 #include "ctl/supervise/daemon_starter.h"
 #include "wire/ip_config.h"
 
@@ -176,6 +177,9 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         break;
       case HostAction::kStatus:
         Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
+        break;
+      case HostAction::kInstallKeys:
+        InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);
         break;
       case HostAction::kRun:
         Throw(ErrorCode::kInternal, "a job is not a server order");

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "ctl/plan/part_config_path.h"
 #include "ctl/terminal/progress_line.h"
-#include "ctl/verbs/part_config_path.h"
 #include "ctl/verbs/partition_summary.h"
 #include "ctl/verbs/verbs.h"
 #include "format/convert.h"

@@ -132,6 +132,9 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
       ->transform(CLI::AsSizeValue(false));
   verb.add_option(Flags("graphd"), server.graphd,
                   "Path of graphd on every host (default: beside graphctl)");
+  verb.add_option("--keys", server.keys,
+                  "Directory of keys on every host (graphctl keys), or 'default' for that of the "
+                  "server's name: daemons and trainers speak TLS over TCP");
   verb.add_flag(Flags("insecure"), server.insecure,
                 "Let daemons listen beyond loopback, to anyone who can reach them");
   verb.add_option(Flags("start_timeout"), server.start_timeout,
@@ -162,6 +165,9 @@ void Resolve(HostOptions& options) {
   }
   if (!server.memory_dir.empty()) {
     server.memory_dir = std::filesystem::absolute(server.memory_dir).string();
+  }
+  if (!server.keys.empty() && server.keys != "default") {
+    server.keys = std::filesystem::absolute(server.keys).string();
   }
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "ctl/plan/part_config_path.h"
 #include "ctl/terminal/progress_line.h"
-#include "ctl/verbs/part_config_path.h"
 #include "ctl/verbs/verbs.h"
 #include "format/load.h"
 #include "format/load_part_config.h"

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
-#include "ctl/verbs/part_config_path.h"
+#include "ctl/plan/part_config_path.h"
 #include "ctl/verbs/verbs.h"
 #include "format/gather_partitions.h"
 #include "format/input/chunked.h"

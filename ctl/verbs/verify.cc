@@ -5,8 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "ctl/plan/part_config_path.h"
 #include "ctl/terminal/progress_line.h"
-#include "ctl/verbs/part_config_path.h"
 #include "ctl/verbs/verbs.h"
 #include "format/load_part_config.h"
 #include "graphd/error.h"

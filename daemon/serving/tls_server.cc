@@ -51,6 +51,8 @@ TlsServer::TlsServer(const std::string& keys, const std::string& server_name)
 
 kj::Promise<TlsServer::Accepted> TlsServer::Accept(kj::Own<kj::AsyncIoStream> socket, int number,
                                                    Peer peer, kj::Timer& timer) {
+  // Clients that have read the new files meet a server that has read them, too.
+  CheckFiles();
   const std::string who = "the client at " + peer.text;
   return AcceptTls(kj::mv(socket), keys_.Current(), who, timer,
                    [&timer](kj::AsyncIoStream& stream, const Error& error) {

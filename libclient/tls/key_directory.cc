@@ -19,8 +19,9 @@ constexpr size_t kMaxBytes = size_t{1} << 20;
 
 // Throws unless only this process's user and root can change the file and, if it is private, read
 // it.
-void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbidden) {
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+void CheckPrivacy(const struct stat& info, const std::string& path, mode_t forbidden,
+                  uid_t trusted) {
+  if (info.st_uid != ::geteuid() && info.st_uid != 0 && info.st_uid != trusted) {
     Throw(ErrorCode::kDenied, path, " belongs to user ", info.st_uid, ", who is neither you (",
           ::geteuid(), ") nor root; change its owner with chown, or make your own keys");
   }
@@ -64,12 +65,14 @@ std::string KeyDirectory::Read(const std::string& file) const {
           "`, or name another directory with --keys or GRAPHD_KEYS");
   }
   if (!fd) ThrowErrno("can't read", path);
-  struct stat directory {
-  }, info{};
-  if (::stat(path_.c_str(), &directory) != 0) ThrowErrno("can't stat", path_);
+  const std::string folder = DirName(path);
+  struct stat directory {};
+  struct stat info {};
+  if (::stat(folder.c_str(), &directory) != 0) ThrowErrno("can't stat", folder);
   if (::fstat(fd.get(), &info) != 0) ThrowErrno("can't stat", path);
-  CheckPrivacy(directory, path_, 022);
-  CheckPrivacy(info, path, file.ends_with(".key") ? 077 : 022);
+  const uid_t trusted = ::geteuid() == 0 ? directory.st_uid : 0;
+  CheckPrivacy(directory, folder, 022, trusted);
+  CheckPrivacy(info, path, file.ends_with(".key") ? 077 : 022, trusted);
   if (!S_ISREG(info.st_mode) || info.st_size > static_cast<off_t>(kMaxBytes)) {
     Throw(ErrorCode::kInvalid, path, " is not a regular file of at most ", HumanBytes(kMaxBytes));
   }
@@ -88,6 +91,11 @@ void KeyDirectory::Write(const std::string& file, const std::string& text) const
   ::unlink(temporary.c_str());
   const UniqueFd fd =
       OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  struct stat info {};
+  if (::geteuid() == 0 && ::stat(directory.c_str(), &info) == 0 &&
+      ::fchown(fd.get(), info.st_uid, info.st_gid) != 0) {
+    ThrowErrno("can't change the owner of", temporary);
+  }
   WriteExactly(fd.get(), std::as_bytes(std::span(text)), temporary);
   Sync(fd.get(), temporary);
   if (::rename(temporary.c_str(), path.c_str()) != 0) ThrowErrno("can't replace", path);

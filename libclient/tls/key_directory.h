@@ -28,10 +28,12 @@ class KeyDirectory {
   bool Has(const std::string& file) const;
 
   // Returns the text of a file. Throws Error(kNotFound) with the remedy if it is missing, and
-  // Error(kDenied) if the file or the directory belongs to another user than this process's or
-  // root, or if others may change it or, for a private key (".key"), read it.
+  // Error(kDenied) if the file or its directory belongs to another user than this process's or
+  // root, or if others may change it or, for a private key (".key"), read it. Root may also read
+  // what a directory's owner has there.
   std::string Read(const std::string& file) const;
-  // Writes a file for the owner alone; makes the directory. Readers see the old or the new file.
+  // Writes a file for its owner alone; makes the directory. Root's files get the directory's owner,
+  // who may be the user of a daemon. Readers see the old or the new file.
   void Write(const std::string& file, const std::string& text) const;
 
   // Returns numbers that change when one of the files is written or replaced.

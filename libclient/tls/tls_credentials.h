@@ -16,7 +16,7 @@ enum class TlsSide { kServer, kClient };
 struct TlsCredentials {
   TlsSide side;
   std::string server_name;  // both sides expect the server's certificate to have this name
-  std::string directory;    // where the keys are, for messages
+  std::string directory;    // the directory of keys, for messages
   std::string own_name;     // the name of our certificate
   std::shared_ptr<SSL_CTX> context;
   std::shared_ptr<const RevokedList> revoked;

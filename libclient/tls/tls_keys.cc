@@ -1,20 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tls/tls_keys.h"
 
+#include <chrono>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/strings.h"
 
 namespace graphd {
+namespace {
+
+// The pauses, and their number, while keys are waited for that fit each other.
+constexpr std::chrono::milliseconds kPause{50};
+constexpr int kAttempts = 10;
+
+TlsCredentials ReadWhole(const KeyDirectory& keys, const std::string& server_name, TlsSide side) {
+  for (int attempt = 1;; attempt++) {
+    try {
+      return ReadTlsCredentials(keys, server_name, side);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalid || attempt == kAttempts) throw;
+    }
+    AwaitTime(kPause);
+  }
+}
+
+}  // namespace
 
 TlsKeys::TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side)
     : directory_(std::move(directory)), server_name_(std::move(server_name)), side_(side) {
   // The versions are taken first: a change while the files are read is seen by the next Refresh.
   keys_version_ = KeysVersion();
   revoked_version_ = directory_.Version({"revoked"});
-  auto credentials =
-      std::make_shared<TlsCredentials>(ReadTlsCredentials(directory_, server_name_, side_));
+  auto credentials = std::make_shared<TlsCredentials>(ReadWhole(directory_, server_name_, side_));
   credentials->revoked = ReadRevoked();
   current_ = std::move(credentials);
 }
@@ -56,14 +75,19 @@ bool TlsKeys::Refresh() {
     }
   }
   if (keys != keys_version_) {
-    keys_version_ = std::move(keys);
     try {
       TlsCredentials read = ReadTlsCredentials(directory_, server_name_, side_);
       read.revoked = next->revoked;
       *next = std::move(read);
+      keys_version_ = std::move(keys);
       LogInfo("read new keys in ", directory_.path());
     } catch (const Error& error) {
-      LogError(error.what(), " (the former keys stay in use)");
+      // The files are replaced one after another; the next call reads them again.
+      if (keys == failed_version_) {
+        LogError(error.what(), " (the former keys stay in use)");
+        keys_version_ = keys;
+      }
+      failed_version_ = std::move(keys);
     }
   }
   const MutexLock lock(mutex_);

@@ -13,15 +13,17 @@ namespace graphd {
 // revoked without a restart. Thread-safe.
 class TlsKeys {
  public:
-  // Reads the keys. Throws as ReadTlsCredentials and RevokedList::Parse do.
+  // Reads the keys; waits a moment for files that do not fit each other, because they may just be
+  // replaced. Throws as ReadTlsCredentials and RevokedList::Parse do.
   TlsKeys(KeyDirectory directory, std::string server_name, TlsSide side);
   TlsKeys(const TlsKeys&) = delete;
   TlsKeys& operator=(const TlsKeys&) = delete;
 
   const KeyDirectory& directory() const noexcept { return directory_; }
   std::shared_ptr<const TlsCredentials> Current() const;
-  // Reads changed files again, and returns whether there were any. Files that can't be used are
-  // logged, and leave what was read before; a list of revoked certificates that has vanished, too.
+  // Reads changed files again, and returns whether there were any. Files that can't be used twice
+  // in a row are logged, and leave what was read before; a list of revoked certificates that has
+  // vanished, too.
   bool Refresh();
 
  private:
@@ -35,6 +37,7 @@ class TlsKeys {
   Mutex refreshing_;  // one thread at a time reads files
   Version keys_version_ GRAPHD_GUARDED_BY(refreshing_);
   Version revoked_version_ GRAPHD_GUARDED_BY(refreshing_);
+  Version failed_version_ GRAPHD_GUARDED_BY(refreshing_);  // keys that could not be used once
   mutable Mutex mutex_;
   std::shared_ptr<const TlsCredentials> current_ GRAPHD_GUARDED_BY(mutex_);
 };

@@ -18,6 +18,7 @@ _graphctl() {
       ''::convert) verb='convert' ;;
       ''::copy) verb='copy' ;;
       ''::inspect) verb='inspect' ;;
+      ''::keys) verb='keys' ;;
       ''::partition) verb='partition' ;;
       ''::ps) verb='ps' ;;
       ''::stop) verb='stop' ;;
@@ -34,34 +35,40 @@ _graphctl() {
       'checkpoint'::restore) verb='checkpoint restore' ;;
       'checkpoint'::delete) verb='checkpoint delete' ;;
       'checkpoint'::export) verb='checkpoint export' ;;
+      'keys'::create) verb='keys create' ;;
+      'keys'::list) verb='keys list' ;;
+      'keys'::rotate) verb='keys rotate' ;;
+      'keys'::revoke) verb='keys revoke' ;;
+      'keys'::distribute) verb='keys distribute' ;;
       'server'::start) verb='server start' ;;
       'server'::stop) verb='server stop' ;;
       'server'::status) verb='server status' ;;
       *:yes:=) ;;
       *:yes:*) skip='' ;;
       *::=) skip=yes ;;
-      *::--assignment | *::--balance-ntypes | *::--balance_ntypes | *::--connect-timeout | \
-        *::--connect_timeout | *::--dst-col | *::--dst_col | *::--durability | \
-        *::--edge-weights | *::--edge_weights | *::--edges | *::--embedding-memory | \
-        *::--embedding_memory | *::--extra-envs | *::--extra_envs | *::--feat-cols | \
-        *::--feat_cols | *::--file | *::--format | *::--graph-format | *::--graph-formats | \
-        *::--graph-name | *::--graph_format | *::--graph_formats | *::--graph_name | \
-        *::--graphctl | *::--graphd | *::--header | *::--host-timeout | *::--host_timeout | \
-        *::--input | *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
-        *::--ip_config | *::--job | *::--jobs | *::--master-port | *::--master_port | \
-        *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | \
-        *::--num-omp-threads | *::--num-parts | *::--num-samplers | *::--num-servers | \
-        *::--num-trainers | *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | \
-        *::--num_omp_threads | *::--num_parts | *::--num_samplers | *::--num_servers | \
-        *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | *::--output | \
-        *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
-        *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | *::--runtime_dir | \
-        *::--script-folder | *::--script_folder | *::--seed | *::--separator | \
-        *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
-        *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
-        *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
-        *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
-        *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | *::--workspace)
+      *::--assignment | *::--balance-ntypes | *::--balance_ntypes | *::--client | \
+        *::--connect-timeout | *::--connect_timeout | *::--days | *::--dst-col | *::--dst_col | \
+        *::--durability | *::--edge-weights | *::--edge_weights | *::--edges | \
+        *::--embedding-memory | *::--embedding_memory | *::--extra-envs | *::--extra_envs | \
+        *::--feat-cols | *::--feat_cols | *::--file | *::--format | *::--graph-format | \
+        *::--graph-formats | *::--graph-name | *::--graph_format | *::--graph_formats | \
+        *::--graph_name | *::--graphctl | *::--graphd | *::--header | *::--host-timeout | \
+        *::--host_timeout | *::--input | *::--input-format | *::--input_format | *::--interval | \
+        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--master-port | \
+        *::--master_port | *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | \
+        *::--num-nodes | *::--num-omp-threads | *::--num-parts | *::--num-samplers | \
+        *::--num-servers | *::--num-trainers | *::--num-trainers-per-machine | *::--num_hops | \
+        *::--num_nodes | *::--num_omp_threads | *::--num_parts | *::--num_samplers | \
+        *::--num_servers | *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | \
+        *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
+        *::--part_method | *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | \
+        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--seed | \
+        *::--separator | *::--server-grace | *::--server-name | *::--server_grace | \
+        *::--server_name | *::--split | *::--src-col | *::--src_col | *::--ssh-config | \
+        *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
+        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
+        *::--start_timeout | *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | \
+        *::--workspace)
         skip=yes ;;
     esac
   done
@@ -89,14 +96,14 @@ _graphctl() {
         mapfile -t COMPREPLY < <(compgen -W 'native dgl' -- "$current"); return ;;
     --durability)
         mapfile -t COMPREPLY < <(compgen -W 'none process power' -- "$current"); return ;;
-    --balance-ntypes | --balance_ntypes | --connect-timeout | --connect_timeout | --dst-col | \
-        --dst_col | --edge-weights | --edge_weights | --embedding-memory | --embedding_memory | \
-        --extra-envs | --extra_envs | --feat-cols | --feat_cols | --graph-format | \
-        --graph-name | --graph_format | --graph_name | --host-timeout | --host_timeout | \
-        --interval | --job | --jobs | --master-port | --master_port | --num-hops | --num-nodes | \
-        --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
-        --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
-        --num_parts | --num_samplers | --num_servers | --num_trainers | \
+    --balance-ntypes | --balance_ntypes | --client | --connect-timeout | --connect_timeout | \
+        --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding-memory | \
+        --embedding_memory | --extra-envs | --extra_envs | --feat-cols | --feat_cols | \
+        --graph-format | --graph-name | --graph_format | --graph_name | --host-timeout | \
+        --host_timeout | --interval | --job | --jobs | --keys | --master-port | --master_port | \
+        --num-hops | --num-nodes | --num-omp-threads | --num-parts | --num-samplers | \
+        --num-servers | --num-trainers | --num-trainers-per-machine | --num_hops | --num_nodes | \
+        --num_omp_threads | --num_parts | --num_samplers | --num_servers | --num_trainers | \
         --num_trainers_per_machine | --part | --seed | --server-grace | --server-name | \
         --server_grace | --server_name | --split | --src-col | --src_col | --ssh-port | \
         --ssh-username | --ssh_port | --ssh_username | --stall-timeout | --stall_timeout | \
@@ -110,14 +117,14 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch checkpoint convert copy inspect partition ps stop server top verify'
+      verbs='launch checkpoint convert copy inspect keys partition ps stop server top verify'
       options='-h --help --version'
       ;;
     'launch')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --insecure --start_timeout --num_trainers --num_samplers --num_omp_threads
+        --graphd --keys --insecure --start_timeout --num_trainers --num_samplers --num_omp_threads
         --extra_envs --master_port --keep_alive --server_grace --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
@@ -130,27 +137,28 @@ _graphctl() {
       options='-h --help'
       ;;
     'checkpoint create')
-      options='-h --help --server_name --ip_config --runtime_dir --timeout --json --tensors --file'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors
+        --file'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint list')
-      options='-h --help --server_name --ip_config --runtime_dir --timeout --json'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint show')
-      options='-h --help --server_name --ip_config --runtime_dir --timeout --json'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint restore')
-      options='-h --help --server_name --ip_config --runtime_dir --timeout --json --tensors'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint delete')
-      options='-h --help --server_name --ip_config --runtime_dir --timeout --json'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint export')
-      options='-h --help --server_name --ip_config --runtime_dir --timeout --json --tensors
+      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors
         --output'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
@@ -168,6 +176,36 @@ _graphctl() {
     'inspect')
       paths=f
       options='-h --help --part --json'
+      ;;
+    'keys')
+      verbs='create list rotate revoke distribute'
+      options='-h --help'
+      ;;
+    'keys create')
+      options='-h --help --server_name --keys --json --days --client'
+      aliases='--server-name'
+      ;;
+    'keys list')
+      options='-h --help --server_name --keys --json'
+      aliases='--server-name'
+      ;;
+    'keys rotate')
+      options='-h --help --server_name --keys --json --days --ip_config --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --client'
+      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
+        --connect-timeout --host-timeout'
+      ;;
+    'keys revoke')
+      options='-h --help --server_name --keys --json --ip_config --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
+        --connect-timeout --host-timeout'
+      ;;
+    'keys distribute')
+      options='-h --help --server_name --keys --json --ip_config --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --client'
+      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
+        --connect-timeout --host-timeout'
       ;;
     'partition')
       options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes
@@ -199,7 +237,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --insecure --start_timeout --json'
+        --graphd --keys --insecure --start_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'
@@ -208,7 +246,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --insecure --start_timeout --json --force'
+        --graphd --keys --insecure --start_timeout --json --force'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'
@@ -217,7 +255,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --insecure --start_timeout --json'
+        --graphd --keys --insecure --start_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'

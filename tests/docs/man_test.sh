@@ -31,10 +31,11 @@ for option in $options; do
 done
 
 # check_verb PAGE SUBCOMMAND...: checks that PAGE has every option of the subcommand.
-# graphctl-server(1) refers to graphctl-launch(1) for the options that select hosts.
+# graphctl-server(1) and graphctl-keys(1) refer to graphctl-launch(1) for the options that select
+# hosts.
 check_verb() {
   local page=man/$1.1 pages=("man/$1.1")
-  [ "$1" != graphctl-server ] || pages+=(man/graphctl-launch.1)
+  case $1 in graphctl-server|graphctl-keys) pages+=(man/graphctl-launch.1) ;; esac
   shift
   for option in $("$GRAPHD_BIN_DIR/graphctl" "$@" --help | grep -oE '^ +--[a-z_]+' | tr -d ' -'); do
     grep -q -- "Fl -$option" "${pages[@]}" || { echo "$page: no --$option of graphctl $*"; status=1; }
@@ -46,6 +47,7 @@ check_verb graphctl-convert convert
 for verb in create list show restore delete export; do
   check_verb graphctl-checkpoint checkpoint $verb
 done
+for verb in create list rotate revoke distribute; do check_verb graphctl-keys keys $verb; done
 check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify
 check_verb graphctl-launch launch

@@ -57,6 +57,8 @@ TEST(KeysOfAServer, StayAsTheyWereWhileFilesAreDamaged) {
   // The key is replaced before the certificate: for a moment they do not fit.
   keys.Directory("server").Write("server.key", PrivateKey::Generate().ToPem());
   EXPECT_TRUE(server.Refresh());
+  EXPECT_TRUE(server.Refresh());  // logs an error
+  EXPECT_FALSE(server.Refresh());
   EXPECT_EQ(server.Current()->context, first->context);
   keys.Directory("server").Write("revoked", "not a list\n");
   EXPECT_TRUE(server.Refresh());

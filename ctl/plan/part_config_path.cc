@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/verbs/part_config_path.h"
+#include "ctl/plan/part_config_path.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/keys/key_bundle.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "tls/certificate.h"
+#include "tls/revoked_list.h"
+
+namespace graphd::ctl {
+namespace {
+
+// The certificates come after their keys, and the list after both: see KeyMaker.
+constexpr const char* kFiles[] = {"ca.pem",     "server.key", "server.pem",
+                                  "client.key", "client.pem", "revoked"};
+
+void AddFile(const KeyDirectory& keys, const std::string& from, const std::string& name,
+             std::vector<KeyFile>& files) {
+  files.push_back({name, keys.Read(from)});
+}
+
+void AddRevoked(const KeyDirectory& keys, std::vector<KeyFile>& files) {
+  if (keys.Has("revoked")) AddFile(keys, "revoked", "revoked", files);
+}
+
+}  // namespace
+
+std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
+  std::vector<KeyFile> files;
+  for (const char* name : kFiles) {
+    if (std::string(name) != "revoked") AddFile(keys, name, name, files);
+  }
+  if (with_revoked) AddRevoked(keys, files);
+  return files;
+}
+
+std::vector<KeyFile> KeysOfClient(const KeyDirectory& keys, const std::string& name) {
+  const std::string folder = "clients/" + name + "/";
+  std::vector<KeyFile> files;
+  for (const char* file : {"ca.pem", "client.key", "client.pem"}) {
+    AddFile(keys, folder + file, file, files);
+  }
+  AddRevoked(keys, files);
+  return files;
+}
+
+std::vector<KeyFile> RevokedAlone(const KeyDirectory& keys) {
+  std::vector<KeyFile> files;
+  AddFile(keys, "revoked", "revoked", files);
+  return files;
+}
+
+void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
+  for (const KeyFile& file : files) {
+    if (std::find(std::begin(kFiles), std::end(kFiles), file.name) == std::end(kFiles)) {
+      Throw(ErrorCode::kInvalid, "'", file.name, "' is no file that a machine is sent");
+    }
+    // A damaged list would be refused by the daemon later; it is refused here instead.
+    if (file.name == "revoked") RevokedList::Parse(file.text, file.name);
+    if (file.name.ends_with(".pem")) Certificate::FromPem(file.text, file.name);
+    if (file.name == "ca.pem" && keys.Has("ca.key") && keys.Read("ca.pem") != file.text) {
+      Throw(ErrorCode::kExists, keys.path(), " has keys of its own authority; remove that ",
+            "directory if the server's keys are made elsewhere now");
+    }
+  }
+  for (const KeyFile& file : files) keys.Write(file.name, file.text);
+}
+
+}  // namespace graphd::ctl

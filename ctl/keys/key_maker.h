@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <ctime>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tls/issue.h"
+#include "tls/key_directory.h"
+#include "tls/revoked_list.h"
+
+namespace graphd::ctl {
+
+// The name of the client certificate beside the server's own keys. Jobs that the owner of that
+// directory launches present it, and daemons let it do everything.
+inline constexpr const char* kOwnerName = "owner";
+
+// Makes, renews and revokes the keys of one server name, in the directory that has the private key
+// of its authority (KeyDirectory). Not for use by several processes at once.
+class KeyMaker {
+ public:
+  KeyMaker(KeyDirectory directory, std::string server_name)
+      : directory_(std::move(directory)), server_name_(std::move(server_name)) {}
+
+  // One certificate of the directory; or one that is only known from the list of revoked ones, and
+  // then has no folder, kind and time.
+  struct Entry {
+    std::string name, serial;
+    std::optional<CertificateKind> kind{};
+    std::time_t not_after = 0;
+    bool is_revoked = false;
+    std::string folder{};  // "", or "clients/NAME/"
+  };
+
+  // Makes the authority, the server's key and the owner's unless they exist, and a key for each of
+  // `clients`, in clients/NAME. Returns what was made. Throws Error(kExists) if there is nothing to
+  // make or a client exists, Error(kInvalid) for a name that can't be one.
+  std::vector<Entry> Create(const std::vector<std::string>& clients, int days);
+  // Returns the certificates of the directory, and the other revoked ones.
+  std::vector<Entry> List() const;
+  // Makes new keys for these names, or for all without names, calls `send`, and revokes the former
+  // ones. Returns the new ones. Throws Error(kNotFound) for a name without a certificate; what
+  // `send` throws leaves the former ones valid.
+  std::vector<Entry> Rotate(const std::vector<std::string>& names, int days,
+                            const std::function<void()>& send);
+  // Revokes the certificates with this name or serial number, and returns them. Throws
+  // Error(kNotFound) if there is none.
+  std::vector<Entry> Revoke(const std::string& name_or_serial);
+
+  const KeyDirectory& directory() const noexcept { return directory_; }
+
+ private:
+  KeyPair ReadAuthority() const;
+  RevokedList ReadRevoked() const;
+  void WriteRevoked(const RevokedList& list) const;
+  Entry Issue(const KeyPair& authority, const std::string& folder, CertificateKind kind,
+              const std::string& name, int days) const;
+
+  const KeyDirectory directory_;
+  const std::string server_name_;
+};
+
+}  // namespace graphd::ctl
