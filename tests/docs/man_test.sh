@@ -7,7 +7,9 @@ cd "$(dirname "$0")/../.."
 status=0
 
 # References to graphd's own pages are not errors: they are not installed where mandoc looks.
-said=$(mandoc -Tlint man/*.[1-8] 2>&1 | grep -v 'referenced manual not found\|outdated mandoc.db' || true)
+# Each page is a call of its own: the long output of one call is cut where it is buffered.
+said=$(for page in man/*.[1-8]; do mandoc -Tlint "$page" 2>&1; done |
+  grep -v 'referenced manual not found\|outdated mandoc.db' || true)
 if [ -n "$said" ]; then
   echo "$said"
   status=1

@@ -8,8 +8,7 @@
 #include <kj/vector.h>
 #include <sys/socket.h>
 
-#include <future>
-#include <optional>
+#include <cstring>
 #include <random>
 #include <thread>
 #include <vector>
@@ -303,6 +302,31 @@ TEST(TlsHandshakes, GarbageAndEndsAreErrors) {
     bytes[0] = 0x16;
     EXPECT_THAT(ErrorAgainst({bytes.begin(), bytes.end()}, true, kPatience),
                 AnyOf(StartsWith("denied: "), StartsWith("unavailable: ")));
+  }
+}
+
+TEST(TlsHandshakes, GarbageFromClientsIsAnErrorAtEveryPoint) {
+  TestKeys keys("products");
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    EchoServer echo(keys.Server());
+    const UniqueFd fd = echo.TakeClientEnd();
+    auto bytes = RandomBytes(500, seed);
+    if (seed % 2 == 0) {
+      bytes[0] = 0x16;
+    } else {
+      // A valid first message with a byte changed, followed by garbage.
+      TlsSession session(keys.Client(), "the server");
+      EXPECT_FALSE(session.Handshake());
+      const auto hello = session.Output();
+      std::vector<kj::byte> begin(hello.size());
+      std::memcpy(begin.data(), hello.data(), hello.size());
+      begin[5 + seed * 7 % (begin.size() - 5)] ^= 0x55;
+      bytes.insert(bytes.begin(), begin.begin(), begin.end());
+    }
+    EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    ::shutdown(fd.get(), SHUT_WR);
+    EXPECT_NE(echo.Failure(), "") << seed;
   }
 }
 
