@@ -256,8 +256,8 @@ class Graphd {
     }
     auto accepting_tcp = tcp.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
-    const std::string serving =
-        StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(), " and ", local.text());
+    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(),
+                                       tls_ ? " (TLS)" : "", " and ", local.text());
     LogInfo(serving);
     sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
 

@@ -37,6 +37,8 @@ HostOrder SomeOrder() {
   order.job.extra_envs = {"A=b=c", "OMP_NUM_THREADS=9"};
   order.trainers = {{2, 0, 2, 3, "h:2"}, {3, 1, 2, 3, "h:3"}};
   order.trainers_on_machine = 2;
+  order.server.keys = "/keys";
+  order.key_files = {{"ca.pem", "text\n"}};
   return order;
 }
 
@@ -58,6 +60,7 @@ TEST(HostOrder, IsEncodedAsOneLine) {
   EXPECT_EQ(back.job.command.words, order.job.command.words);
   EXPECT_EQ(back.server.parts, order.server.parts);
   EXPECT_EQ(back.trainers[1].label, "h:3");
+  EXPECT_EQ(back.key_files.at(0).text, "text\n");
 }
 
 TEST(HostOrder, LinesThatAreNotOrdersAreRejected) {

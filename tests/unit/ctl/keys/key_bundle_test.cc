@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/keys/key_bundle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ctl/keys/key_maker.h"
+#include "graphd/error.h"
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd::ctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> NamesOf(const std::vector<KeyFile>& files) {
+  std::vector<std::string> names;
+  for (const KeyFile& file : files) names.push_back(file.name);
+  return names;
+}
+
+class KeyBundles : public ::testing::Test {
+ protected:
+  KeyBundles() { maker_.Create({"alice"}, 30); }
+  KeyDirectory Directory(const std::string& name) const {
+    return KeyDirectory(scratch_ / name, "products");
+  }
+  // Installs files on another machine; returns the error.
+  std::string InstallError(const std::vector<KeyFile>& files, ErrorCode code) const {
+    try {
+      InstallKeys(Directory("host"), files);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.what();
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const testing::ScratchDirectory scratch_;
+  KeyMaker maker_{KeyDirectory(scratch_ / "keys", "products"), "products"};
+};
+
+TEST_F(KeyBundles, HaveWhatAMachineNeedsAndNotTheAuthoritysKey) {
+  EXPECT_THAT(
+      NamesOf(KeysOfHost(maker_.directory())),
+      ElementsAre("ca.pem", "server.key", "server.pem", "client.key", "client.pem", "revoked"));
+  EXPECT_THAT(NamesOf(KeysOfHost(maker_.directory(), false)), Not(::testing::Contains("revoked")));
+  const auto alice = KeysOfClient(maker_.directory(), "alice");
+  EXPECT_THAT(NamesOf(alice), ElementsAre("ca.pem", "client.key", "client.pem", "revoked"));
+  const Certificate certificate = Certificate::FromPem(alice.at(2).text, "client.pem");
+  EXPECT_EQ(certificate.name(), "alice");
+  EXPECT_THROW(KeysOfClient(maker_.directory(), "bob"), Error);
+}
+
+TEST_F(KeyBundles, AreInstalledAsTheyWereSent) {
+  const auto files = KeysOfHost(maker_.directory());
+  InstallKeys(Directory("host"), files);
+  for (const KeyFile& file : files) EXPECT_EQ(Directory("host").Read(file.name), file.text);
+  InstallKeys(Directory("host"), files);
+}
+
+TEST_F(KeyBundles, InstallNoOtherFiles) {
+  for (const char* name : {"ca.key", "../server.pem", "/etc/passwd", "clients/x/client.pem", ""}) {
+    EXPECT_THAT(InstallError({{"ca.pem", maker_.directory().Read("ca.pem")}, {name, "text"}},
+                             ErrorCode::kInvalid),
+                HasSubstr("is no file that a machine is sent"));
+  }
+  InstallError({{"ca.pem", "garbage"}}, ErrorCode::kInvalid);
+  InstallError({{"revoked", "garbage"}}, ErrorCode::kInvalid);
+  EXPECT_FALSE(Directory("host").Has("ca.pem")) << "nothing is written unless all is valid";
+}
+
+TEST_F(KeyBundles, ReplaceNoAuthority) {
+  KeyMaker other(Directory("host"), "products");
+  other.Create({}, 30);
+  EXPECT_THAT(InstallError(KeysOfHost(maker_.directory()), ErrorCode::kExists),
+              HasSubstr("its own authority"));
+}
+
+TEST_F(KeyBundles, ARotationThatIsNotSentRevokesNothing) {
+  EXPECT_THROW(maker_.Rotate({}, 30, [] { throw Error(ErrorCode::kUnavailable, "no machine"); }),
+               Error);
+  for (const KeyMaker::Entry& entry : maker_.List()) EXPECT_FALSE(entry.is_revoked) << entry.name;
+}
+
+}  // namespace
+}  // namespace graphd::ctl
