@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Three hosts in namespaces, each with a daemon and a trainer, and random faults: kill -9 and SIGSTOP
+of daemons and trainers, cut links, full disks and memory, too few descriptors, and clients that send
+nonsense, read nothing, ask for too much or come in crowds. In the end every row has exactly the
+changes that were acknowledged, every process ends in time, and nothing is left.
+
+  GRAPHD_BIN_DIR=build/dev/bin tests/integration/chaos/chaos_test.py --seconds 1800 --seed 7
+
+A seed repeats a run's schedule of faults. Needs root."""
+
+import argparse
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in ("../launch", "../../cluster"):
+    sys.path.insert(0, os.path.join(HERE, folder))
+from daemons import Daemon, descriptors_of, tail  # noqa: E402
+from harness import BIN, GRAPHCTL, SLOW, wait_until, write_raw_graph  # noqa: E402
+from machines import Cluster  # noqa: E402
+
+PORT = 30050
+NODES = 3000
+STUCK = 150  # seconds without a step, after which a trainer counts as hanging
+MORE_MEMORY = 64  # MiB that a daemon may have more at the end than when it began
+MORE_DESCRIPTORS = 16  # RocksDB's files
+CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "greedy": 2}
+
+
+class Host:
+    """A machine with a daemon of one partition, and a trainer that is started again when killed."""
+
+    def __init__(self, machine, part, cluster, insecure_or_keys):
+        self.machine, self.part, self.cluster = machine, part, cluster
+        for name, size in (("state", "192m"), ("memory", "256m")):
+            os.makedirs(f"{machine.folder}/srv/{name}")
+            subprocess.run(machine.enter("mount", "-t", "tmpfs", "-o", f"size={size},mode=755",
+                                         "none", f"/srv/{name}"), check=True)
+        self.daemon = Daemon(
+            [cluster.root + "/bin/graphd", "--server_name", "chaos", "--part_config",
+             cluster.root + "/ring.json", "--part_id", str(part), "--listen",
+             f"{machine.address}:{PORT}", "--state_dir", "/srv/state", "--memory_dir",
+             "/srv/memory", "--write_back_seconds", "2", *insecure_or_keys],
+            machine.folder + "/graphd.log", machine.enter)
+        self.trainer, self.trainer_pid, self.jobs, self.trainer_kills = None, 0, 0, 0
+        self.output = machine.folder + "/trainer.log"
+
+    def path(self, name):
+        """Returns a path on the machine as this process sees it."""
+        return f"/proc/{self.machine.init()}/root{name}"
+
+    def start_trainer(self):
+        self.jobs += 1
+        environment = dict(
+            os.environ, GRAPHD_SERVER_NAME="chaos", GRAPHD_IP_CONFIG=self.cluster.root + "/ip.txt",
+            GRAPHD_MODEL=self.cluster.root + "/ring.json", GRAPHD_TIMEOUT="20",
+            GRAPHD_JOB_ID=f"host{self.part}-{self.jobs}", GRAPHD_PART_ID=str(self.part))
+        with open(self.output, "a") as out:
+            self.trainer = subprocess.Popen(
+                self.machine.enter(self.cluster.root + "/bin/chaos_trainer",
+                                   self.machine.folder + "/journal", f"embedding{self.part}",
+                                   str(self.part + 1)),
+                env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        trainer = Daemon.__new__(Daemon)
+        trainer.process, trainer.enter, trainer.log = self.trainer, True, self.output
+        self.trainer_pid = trainer.find_pid()
+
+    def signal_trainer(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.trainer_pid, number)
+            if number in (signal.SIGCONT, signal.SIGKILL):
+                os.kill(self.trainer.pid, signal.SIGCONT)
+
+    def kill_trainer(self):
+        self.signal_trainer(signal.SIGKILL)
+        self.trainer.wait(60)
+        self.trainer_kills += 1
+        self.start_trainer()
+
+    def steps(self):
+        """Returns how many steps the trainer has made, and when it wrote last."""
+        text = tail(self.output, 200)
+        steps = [line for line in text.splitlines() if line.startswith(("step ", "replayed "))]
+        return int(steps[-1].split()[1]) if steps else 0
+
+
+# Faults: each is a function that begins it and returns a function that ends it.
+
+def kill_daemon(host, rng):
+    host.daemon.kill()
+    return host.daemon.start
+
+
+def stop_daemon(host, rng):
+    host.daemon.signal(signal.SIGSTOP)
+    return lambda: host.daemon.signal(signal.SIGCONT)
+
+
+def kill_trainer(host, rng):
+    host.kill_trainer()
+    return lambda: None
+
+
+def stop_trainer(host, rng):
+    host.signal_trainer(signal.SIGSTOP)
+    return lambda: host.signal_trainer(signal.SIGCONT)
+
+
+def cut_link(host, rng):
+    host.cluster.cable(host.machine, False)
+    return lambda: host.cluster.cable(host.machine, True)
+
+
+def fill(host, folder):
+    """Takes all but a little of a file system's space."""
+    ballast = host.path(f"/srv/{folder}/ballast")
+    system = os.statvfs(host.path(f"/srv/{folder}"))
+    with open(ballast, "wb") as out, contextlib.suppress(OSError):
+        os.posix_fallocate(out.fileno(), 0, max(1, system.f_bavail * system.f_bsize - 65536))
+    return lambda: os.remove(ballast)
+
+
+def fill_disk(host, rng):
+    return fill(host, "state")
+
+
+def fill_memory(host, rng):
+    return fill(host, "memory")
+
+
+def take_descriptors(host, rng):
+    pid, few = host.daemon.pid, descriptors_of(host.daemon.pid) + rng.randrange(4)
+    limits = subprocess.run(["prlimit", "--pid", str(pid), "--nofile", "-o", "SOFT,HARD",
+                             "--noheadings"], capture_output=True, text=True, check=True)
+    soft, hard = limits.stdout.split()
+    subprocess.run(["prlimit", "--pid", str(pid), f"--nofile={few}:{hard}"], check=True)
+    # The daemon may have been killed meanwhile.
+    return lambda: subprocess.run(["prlimit", "--pid", str(pid), f"--nofile={soft}:{hard}"],
+                                  stderr=subprocess.DEVNULL, check=False)
+
+
+def crowd(host, rng):
+    kind = rng.choice(sorted(CROWDS))
+    seconds = rng.uniform(1, 6)
+    process = subprocess.Popen(
+        host.cluster.operator.enter(
+            host.cluster.root + "/bin/chaos_clients", kind, f"{host.machine.address}:{PORT}",
+            str(CROWDS[kind]), f"{seconds:.1f}", str(rng.randrange(1 << 30))),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    host.crowds = [*getattr(host, "crowds", []), process]
+    return lambda: None
+
+
+FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_link: 2,
+          fill_disk: 1, fill_memory: 1, take_descriptors: 1, crowd: 4}
+
+
+def make_schedule(seed, seconds, hosts):
+    """Returns (begin, duration, fault, host's number, seed of the fault), in the order of time."""
+    rng = random.Random(seed)
+    schedule, at = [], 1.0
+    while at < seconds - 4:
+        fault = rng.choices(list(FAULTS), list(FAULTS.values()))[0]
+        schedule.append((at, rng.uniform(0.1, 3), fault, rng.randrange(hosts), rng.randrange(1 << 30)))
+        at += rng.expovariate(1.2)
+    return schedule
+
+
+class Chaos:
+    def __init__(self, options):
+        self.options = options
+        self.counts = {fault.__name__: 0 for fault in FAULTS}
+        self.cluster = Cluster(options.hosts)
+        try:
+            self.prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    def prepare(self):
+        root = self.cluster.root
+        os.mkdir(root + "/bin")
+        for program in ("graphd", "../tests/chaos_trainer", "../tests/chaos_clients"):
+            shutil.copy(os.path.join(BIN, program), root + "/bin")
+        write_raw_graph(root + "/raw_graph", NODES)
+        subprocess.run([GRAPHCTL, "partition", "--input", root + "/raw_graph", "--graph_name", "ring",
+                        "--num_parts", str(self.options.hosts), "--part_method", "random",
+                        "--output", root], check=True, capture_output=True)
+        with open(root + "/ip.txt", "w") as out:
+            out.write("".join(f"{m.address} {PORT}\n" for m in self.cluster.machines))
+        # A directory of keys for --keys takes the place of --insecure here.
+        self.hosts = [Host(machine, part, self.cluster, ["--insecure"])
+                      for part, machine in enumerate(self.cluster.machines)]
+
+    def run(self):
+        for host in self.hosts:
+            host.daemon.start()
+            host.start_trainer()
+        wait_until("the first steps", lambda: self.check() and
+                   all(host.steps() >= 20 for host in self.hosts), 60)
+        before = [(h.daemon.memory(), h.daemon.descriptors()) for h in self.hosts]
+        self.make_faults()
+        self.finish(before)
+
+    def check(self):
+        """Raises if a process has ended by itself or makes no steps."""
+        for host in self.hosts:
+            if host.daemon.ended():
+                raise AssertionError(f"the daemon of host {host.part} has ended, status "
+                                     f"{host.daemon.process.returncode}:\n{tail(host.daemon.log)}")
+            if host.trainer.poll() is not None:
+                raise AssertionError(f"the trainer of host {host.part} has ended, status "
+                                     f"{host.trainer.returncode}:\n{tail(host.output)}")
+            quiet = time.time() - os.stat(host.output).st_mtime
+            if quiet > STUCK * SLOW:
+                raise AssertionError(f"the trainer of host {host.part} has been silent for "
+                                     f"{quiet:.0f} s:\n{tail(host.output)}")
+        return True
+
+    def make_faults(self):
+        schedule = make_schedule(self.options.seed, self.options.seconds, len(self.hosts))
+        begin, ends, busy = time.monotonic(), [], {}
+        while schedule or ends:
+            now = time.monotonic() - begin
+            for end in [each for each in ends if each[0] <= now]:
+                ends.remove(end)
+                end[1]()
+                busy.pop(end[2], None)
+            if schedule and schedule[0][0] <= now:
+                _, duration, fault, number, seed = schedule.pop(0)
+                # A daemon that is away or stopped gets no second fault meanwhile; nor a trainer.
+                key = (number, "trainer" if fault in (kill_trainer, stop_trainer) else
+                       fault.__name__ if fault in (crowd, cut_link) else "daemon")
+                if key not in busy and not (fault is crowd and len(self.crowds()) > 6):
+                    if self.options.verbose:
+                        print(f"{now:7.2f} s: {fault.__name__} of host {number} for {duration:.2f} s")
+                    busy[key] = True
+                    ends.append((now + duration, fault(self.hosts[number], random.Random(seed)), key))
+                    self.counts[fault.__name__] += 1
+            self.check()
+            time.sleep(0.02)
+
+    def crowds(self):
+        return [each for host in self.hosts for each in getattr(host, "crowds", [])
+                if each.poll() is None]
+
+    def finish(self, before):
+        wait_until("the crowds to go", lambda: not self.crowds(), 60)
+        steps = [host.steps() for host in self.hosts]
+        wait_until("every trainer to make steps again", lambda: self.check() and all(
+            host.steps() > step + 3 for host, step in zip(self.hosts, steps, strict=True)), STUCK)
+        for host in self.hosts:
+            host.signal_trainer(signal.SIGTERM)
+        for host in self.hosts:
+            status = host.trainer.wait(STUCK * SLOW)
+            last = tail(host.output, 1).strip()
+            print(f"host {host.part}: {host.daemon.kills} kills of the daemon, "
+                  f"{host.trainer_kills} of the trainer; {last}")
+            if status != 0:
+                raise AssertionError(f"status {status}:\n{tail(host.output)}")
+        self.check_what_is_left(before)
+        print(f"seed {self.options.seed}, {self.options.seconds:.0f} s: " +
+              ", ".join(f"{count} {name}" for name, count in self.counts.items()))
+
+    def check_what_is_left(self, before):
+        for host, (memory, descriptors) in zip(self.hosts, before, strict=True):
+            wait_until("the descriptors to be closed",
+                       lambda h=host, d=descriptors: h.daemon.descriptors() <= d + MORE_DESCRIPTORS)
+            wait_until("the memory to be given back",
+                       lambda h=host, m=memory: h.daemon.memory() <= m + MORE_MEMORY)
+            print(f"host {host.part}: memory {memory:.0f} MiB before, {host.daemon.memory():.0f} "
+                  f"after; descriptors {descriptors} before, {host.daemon.descriptors()} after")
+        for host in self.hosts:
+            status = host.daemon.stop()
+            assert status == 0, f"status {status}:\n{tail(host.daemon.log)}"
+            sockets, left = host.machine.sockets(), host.machine.work()
+            assert sockets == [] and left == [], f"left on host {host.part}: {sockets} {left}"
+
+    def close(self):
+        self.cluster.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hosts", type=int, default=3)
+    parser.add_argument("--verbose", action="store_true", help="print each fault")
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        raise SystemExit("the chaos test makes network namespaces: run it as root")
+    chaos = Chaos(options)
+    try:
+        chaos.run()
+    except BaseException:
+        for host in chaos.hosts:
+            print(f"host {host.part}, daemon:\n{tail(host.daemon.log, 15)}")
+            print(f"host {host.part}, trainer:\n{tail(host.output, 15)}")
+        raise
+    finally:
+        chaos.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""1,000 clients at once connect to a daemon, attach, call and die, for a while. Then the daemon has
+as many descriptors as before, no jobs, and about as much memory.
+
+  GRAPHD_BIN_DIR=build/dev/bin tests/integration/chaos/many_clients_test.py --seconds 300
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "launch"))
+from daemons import Daemon, tail
+from harness import BIN, GRAPHCTL, SLOW, free_ports, partition, wait_until
+
+CLIENTS = os.path.join(BIN, "..", "tests", "chaos_clients")
+MORE_MEMORY = 64  # MiB: buffers that a daemon keeps for the next messages
+
+
+def run_clients(address, count, seconds, seed):
+    return subprocess.Popen([CLIENTS, "short", address, str(count), str(seconds), str(seed)],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=12)
+    parser.add_argument("--clients", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="graphd-clients-") as scratch:
+        partition(scratch, 1)
+        port, = free_ports(1)
+        with open(scratch + "/ip.txt", "w") as out:
+            out.write(f"127.0.0.1 {port}\n")
+        socket = f"{scratch}/run/ring/{port}.sock"
+        daemon = Daemon([os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
+                         scratch + "/ring.json", "--part_id", "0", "--listen",
+                         f"127.0.0.1:{port}", "--runtime_dir", scratch + "/run", "--state_dir",
+                         scratch + "/state"], scratch + "/log")
+        daemon.start()
+        try:
+            check(daemon, scratch, port, socket, options)
+        except BaseException:
+            print(tail(daemon.log))
+            raise
+        finally:
+            if not daemon.ended():
+                daemon.kill()
+
+
+def check(daemon, scratch, port, socket, options):
+    def status():
+        line = [GRAPHCTL, "server", "status", "--server_name", "ring", "--json", "--runtime_dir",
+                scratch + "/run", "--ip_config", scratch + "/ip.txt"]
+        done = subprocess.run(line, capture_output=True, text=True, timeout=30 * SLOW)
+        return json.loads(done.stdout)[0]["status"] if done.returncode == 0 else None
+
+    wait_until("the daemon", lambda: os.path.exists(socket) and status())
+    # The first clients make the daemon take what it keeps for later ones.
+    run_clients(f"127.0.0.1:{port}", 100, 2, options.seed).communicate()
+    wait_until("the first clients to be gone", lambda: status()["jobs"] == [])
+    memory, descriptors = daemon.memory(), daemon.descriptors()
+    half = options.clients // 2
+    crowds = [run_clients(f"127.0.0.1:{port}", options.clients - half, options.seconds, options.seed),
+              run_clients(socket, half, options.seconds, options.seed + 1)]
+    most_memory, most_descriptors = memory, descriptors
+    while any(crowd.poll() is None for crowd in crowds):
+        assert not daemon.ended(), "the daemon has ended"
+        most_memory = max(most_memory, daemon.memory())
+        most_descriptors = max(most_descriptors, daemon.descriptors())
+        time.sleep(0.1)
+    made = sum(int(crowd.communicate()[0].split()[0]) for crowd in crowds)
+    begin = time.monotonic()
+    wait_until("all jobs to have left", lambda: status()["jobs"] == [])
+    wait_until("the descriptors to be closed", lambda: daemon.descriptors() <= descriptors)
+    print(f"{made} connections in {options.seconds:.0f} s, {options.clients} at once: memory "
+          f"{memory:.0f} MiB before, {most_memory:.0f} at most, {daemon.memory():.0f} after; "
+          f"descriptors {descriptors} before, {most_descriptors} at most, "
+          f"{daemon.descriptors()} after ({time.monotonic() - begin:.1f} s)")
+    assert made > options.clients, "too few clients could connect"
+    wait_until("the memory to be given back", lambda: daemon.memory() < memory + MORE_MEMORY)
+    assert daemon.stop() == 0, "the daemon did not end well"
+
+
+if __name__ == "__main__":
+    main()
