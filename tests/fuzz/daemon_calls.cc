@@ -346,7 +346,8 @@ void Calls::CallTensors(S::Client session, int call) {
       spec.setRows(rows == 255   ? data_.ConsumeIntegral<int64_t>() | int64_t{1} << 50
                    : rows >= 200 ? rows
                                  : -1);
-      spec.setDtype(data_.ConsumeBool() ? 0 : data_.ConsumeIntegral<uint8_t>() % 16);
+      spec.setDtype(data_.ConsumeBool() ? static_cast<uint8_t>(DType::kFloat32)
+                                        : data_.ConsumeIntegral<uint8_t>() % 16);
       auto shape = spec.initRowShape(data_.ConsumeIntegral<uint8_t>() % 3);
       for (kj::uint d = 0; d < shape.size(); d++) {
         shape.set(d, data_.ConsumeBool() ? 2 : Some<int64_t>());
