@@ -31,14 +31,19 @@ NODES = 3000
 STUCK = 150  # seconds without a step, after which a trainer counts as hanging
 MORE_MEMORY = 64  # MiB that a daemon may have more at the end than when it began
 MORE_DESCRIPTORS = 16  # RocksDB's files
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "greedy": 2}
 
 
 class Host:
     """A machine with a daemon of one partition, and a trainer that is started again when killed."""
 
-    def __init__(self, machine, part, cluster, insecure_or_keys):
+    def __init__(self, machine, part, cluster, insecure_or_keys, jumps):
         self.machine, self.part, self.cluster = machine, part, cluster
+        self.clock = machine.folder + "/clock"
+        self.set_clock(0)
+        environment = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.clock,
+                       "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
         for name, size in (("state", "192m"), ("memory", "256m")):
             os.makedirs(f"{machine.folder}/srv/{name}")
             subprocess.run(machine.enter("mount", "-t", "tmpfs", "-o", f"size={size},mode=755",
@@ -48,9 +53,14 @@ class Host:
              cluster.root + "/ring.json", "--part_id", str(part), "--listen",
              f"{machine.address}:{PORT}", "--state_dir", "/srv/state", "--memory_dir",
              "/srv/memory", "--write_back_seconds", "2", *insecure_or_keys],
-            machine.folder + "/graphd.log", machine.enter)
+            machine.folder + "/graphd.log", machine.enter, environment if jumps else {})
         self.trainer, self.trainer_pid, self.jobs, self.trainer_kills = None, 0, 0, 0
         self.output = machine.folder + "/trainer.log"
+
+    def set_clock(self, seconds):
+        """Makes the daemon's CLOCK_REALTIME differ from the machine's."""
+        with open(self.clock, "w") as out:
+            out.write(f"{seconds:+d}s\n")
 
     def path(self, name):
         """Returns a path on the machine as this process sees it."""
@@ -146,6 +156,11 @@ def take_descriptors(host, rng):
                                   stderr=subprocess.DEVNULL, check=False)
 
 
+def jump_clock(host, rng):
+    host.set_clock(rng.choice((-86400, -30, 30, 86400)))
+    return lambda: host.set_clock(0)
+
+
 def crowd(host, rng):
     kind = rng.choice(sorted(CROWDS))
     seconds = rng.uniform(1, 6)
@@ -160,14 +175,16 @@ def crowd(host, rng):
 
 FAULTS = {kill_daemon: 3, stop_daemon: 2, kill_trainer: 2, stop_trainer: 1, cut_link: 2,
           fill_disk: 1, fill_memory: 1, take_descriptors: 1, crowd: 4}
+# With --clocks.
+MORE_FAULTS = {jump_clock: 2}
 
 
-def make_schedule(seed, seconds, hosts):
+def make_schedule(faults, seed, seconds, hosts):
     """Returns (begin, duration, fault, host's number, seed of the fault), in the order of time."""
     rng = random.Random(seed)
     schedule, at = [], 1.0
     while at < seconds - 4:
-        fault = rng.choices(list(FAULTS), list(FAULTS.values()))[0]
+        fault = rng.choices(list(faults), list(faults.values()))[0]
         schedule.append((at, rng.uniform(0.1, 3), fault, rng.randrange(hosts), rng.randrange(1 << 30)))
         at += rng.expovariate(1.2)
     return schedule
@@ -176,7 +193,8 @@ def make_schedule(seed, seconds, hosts):
 class Chaos:
     def __init__(self, options):
         self.options = options
-        self.counts = {fault.__name__: 0 for fault in FAULTS}
+        self.faults = {**FAULTS, **(MORE_FAULTS if options.clocks else {})}
+        self.counts = {fault.__name__: 0 for fault in self.faults}
         self.cluster = Cluster(options.hosts)
         try:
             self.prepare()
@@ -196,7 +214,8 @@ class Chaos:
         with open(root + "/ip.txt", "w") as out:
             out.write("".join(f"{m.address} {PORT}\n" for m in self.cluster.machines))
         # A directory of keys for --keys takes the place of --insecure here.
-        self.hosts = [Host(machine, part, self.cluster, ["--insecure"])
+        self.hosts = [Host(machine, part, self.cluster, ["--insecure"],
+                           self.options.clocks)
                       for part, machine in enumerate(self.cluster.machines)]
 
     def run(self):
@@ -225,7 +244,7 @@ class Chaos:
         return True
 
     def make_faults(self):
-        schedule = make_schedule(self.options.seed, self.options.seconds, len(self.hosts))
+        schedule = make_schedule(self.faults, self.options.seed, self.options.seconds, len(self.hosts))
         begin, ends, busy = time.monotonic(), [], {}
         while schedule or ends:
             now = time.monotonic() - begin
@@ -237,7 +256,7 @@ class Chaos:
                 _, duration, fault, number, seed = schedule.pop(0)
                 # A daemon that is away or stopped gets no second fault meanwhile; nor a trainer.
                 key = (number, "trainer" if fault in (kill_trainer, stop_trainer) else
-                       fault.__name__ if fault in (crowd, cut_link) else "daemon")
+                       fault.__name__ if fault in (crowd, cut_link, jump_clock) else "daemon")
                 if key not in busy and not (fault is crowd and len(self.crowds()) > 6):
                     if self.options.verbose:
                         print(f"{now:7.2f} s: {fault.__name__} of host {number} for {duration:.2f} s")
@@ -292,10 +311,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hosts", type=int, default=3)
+    parser.add_argument("--clocks", action="store_true",
+                        help="let the daemons' clocks jump, too; needs Debian's libfaketime")
     parser.add_argument("--verbose", action="store_true", help="print each fault")
     options = parser.parse_args()
     if os.geteuid() != 0:
         raise SystemExit("the chaos test makes network namespaces: run it as root")
+    if options.clocks and not os.path.exists(FAKETIME):
+        raise SystemExit(f"--clocks needs {FAKETIME}: install libfaketime")
     chaos = Chaos(options)
     try:
         chaos.run()

@@ -29,14 +29,16 @@ class Daemon:
     """A daemon that may be killed and started again. `enter` makes a command run elsewhere, for
     example in another machine's namespaces, as a child of the process that it starts."""
 
-    def __init__(self, command, log, enter=None):
+    def __init__(self, command, log, enter=None, environment=None):
         self.command, self.log, self.enter = [*command, "--log_file", log], log, enter
+        self.environment = dict(os.environ, **(environment or {}))
         self.process, self.pid = None, 0
         self.begins = self.kills = 0
 
     def start(self):
         command = self.enter(*self.command) if self.enter else self.command
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                        env=self.environment)
         self.begins += 1
         self.pid = self.find_pid()
 
