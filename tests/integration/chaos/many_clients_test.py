@@ -79,12 +79,12 @@ def check(daemon, scratch, port, socket, options):
     begin = time.monotonic()
     wait_until("all jobs to have left", lambda: status()["jobs"] == [])
     wait_until("the descriptors to be closed", lambda: daemon.descriptors() <= descriptors)
+    assert made > options.clients, "too few clients could connect"
+    wait_until("the memory to be given back", lambda: daemon.memory() < memory + MORE_MEMORY)
     print(f"{made} connections in {options.seconds:.0f} s, {options.clients} at once: memory "
           f"{memory:.0f} MiB before, {most_memory:.0f} at most, {daemon.memory():.0f} after; "
           f"descriptors {descriptors} before, {most_descriptors} at most, "
           f"{daemon.descriptors()} after ({time.monotonic() - begin:.1f} s)")
-    assert made > options.clients, "too few clients could connect"
-    wait_until("the memory to be given back", lambda: daemon.memory() < memory + MORE_MEMORY)
     assert daemon.stop() == 0, "the daemon did not end well"
 
 
