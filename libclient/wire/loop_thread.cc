@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "wire/connection.h"
 
 namespace graphd {
 
@@ -16,6 +17,10 @@ LoopThread::LoopThread(std::function<void()> last) {
     LogFailure("event loop", [&] {
       try {
         Run(ready, is_running, last);
+      } catch (const kj::Exception& exception) {
+        if (is_running) throw;
+        // KJ says "overloaded" if descriptors have run out.
+        ready.set_exception(std::make_exception_ptr(FromKj(exception, "an event loop")));
       } catch (...) {
         if (is_running) throw;
         ready.set_exception(std::make_exception_ptr(CurrentError()));
