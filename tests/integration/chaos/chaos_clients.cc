@@ -116,7 +116,7 @@ UniqueFd Connect(const std::string& address) {
   if (address.starts_with('/')) return ConnectUnix(address, 2000);
   const size_t colon = address.rfind(':');
   const int64_t port = ParseInt(address.substr(colon + 1), "port");
-  return ConnectTcp(address.substr(0, colon), static_cast<uint16_t>(port), 2000);
+  return ConnectTcp(address.substr(0, colon), static_cast<uint16_t>(port), 2000, nullptr).fd;
 }
 
 // One of the connections that a thread keeps open.

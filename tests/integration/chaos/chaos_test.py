@@ -38,7 +38,7 @@ CROWDS = {"garbage": 20, "half": 40, "unread": 4, "short": 50, "idle": 60, "gree
 class Host:
     """A machine with a daemon of one partition, and a trainer that is started again when killed."""
 
-    def __init__(self, machine, part, cluster, insecure_or_keys, jumps):
+    def __init__(self, machine, part, cluster, keys, jumps):
         self.machine, self.part, self.cluster = machine, part, cluster
         self.clock = machine.folder + "/clock"
         self.set_clock(0)
@@ -48,14 +48,20 @@ class Host:
             os.makedirs(f"{machine.folder}/srv/{name}")
             subprocess.run(machine.enter("mount", "-t", "tmpfs", "-o", f"size={size},mode=755",
                                          "none", f"/srv/{name}"), check=True)
+        access = ["--keys", keys] if keys else ["--insecure"]
         self.daemon = Daemon(
             [cluster.root + "/bin/graphd", "--server_name", "chaos", "--part_config",
              cluster.root + "/ring.json", "--part_id", str(part), "--listen",
              f"{machine.address}:{PORT}", "--state_dir", "/srv/state", "--memory_dir",
-             "/srv/memory", "--write_back_seconds", "2", *insecure_or_keys],
+             "/srv/memory", "--write_back_seconds", "2", *access],
             machine.folder + "/graphd.log", machine.enter, environment if jumps else {})
+        self.keys = {"GRAPHD_KEYS": keys} if keys else {}
         self.trainer, self.trainer_pid, self.jobs, self.trainer_kills = None, 0, 0, 0
         self.output = machine.folder + "/trainer.log"
+
+    def is_serving(self):
+        with open(self.daemon.log) as file:
+            return file.read().count(" serving '") == self.daemon.begins
 
     def set_clock(self, seconds):
         """Makes the daemon's CLOCK_REALTIME differ from the machine's."""
@@ -71,7 +77,8 @@ class Host:
         environment = dict(
             os.environ, GRAPHD_SERVER_NAME="chaos", GRAPHD_IP_CONFIG=self.cluster.root + "/ip.txt",
             GRAPHD_MODEL=self.cluster.root + "/ring.json", GRAPHD_TIMEOUT="20",
-            GRAPHD_JOB_ID=f"host{self.part}-{self.jobs}", GRAPHD_PART_ID=str(self.part))
+            GRAPHD_JOB_ID=f"host{self.part}-{self.jobs}", GRAPHD_PART_ID=str(self.part),
+            **self.keys)
         with open(self.output, "a") as out:
             self.trainer = subprocess.Popen(
                 self.machine.enter(self.cluster.root + "/bin/chaos_trainer",
@@ -146,6 +153,8 @@ def fill_memory(host, rng):
 
 
 def take_descriptors(host, rng):
+    if not host.is_serving():  # without descriptors, a daemon doesn't start
+        return lambda: None
     pid, few = host.daemon.pid, descriptors_of(host.daemon.pid) + rng.randrange(4)
     limits = subprocess.run(["prlimit", "--pid", str(pid), "--nofile", "-o", "SOFT,HARD",
                              "--noheadings"], capture_output=True, text=True, check=True)
@@ -213,9 +222,11 @@ class Chaos:
                         "--output", root], check=True, capture_output=True)
         with open(root + "/ip.txt", "w") as out:
             out.write("".join(f"{m.address} {PORT}\n" for m in self.cluster.machines))
-        # A directory of keys for --keys takes the place of --insecure here.
-        self.hosts = [Host(machine, part, self.cluster, ["--insecure"],
-                           self.options.clocks)
+        keys = root + "/keys" if self.options.keys else ""
+        if keys:
+            subprocess.run([GRAPHCTL, "keys", "create", "--server_name", "chaos", "--keys", keys],
+                           check=True, capture_output=True)
+        self.hosts = [Host(machine, part, self.cluster, keys, self.options.clocks)
                       for part, machine in enumerate(self.cluster.machines)]
 
     def run(self):
@@ -311,6 +322,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hosts", type=int, default=3)
+    parser.add_argument("--keys", action="store_true",
+                        help="encrypt connections, with keys that graphctl makes")
     parser.add_argument("--clocks", action="store_true",
                         help="let the daemons' clocks jump, too; needs Debian's libfaketime")
     parser.add_argument("--verbose", action="store_true", help="print each fault")

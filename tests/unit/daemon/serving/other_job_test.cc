@@ -22,8 +22,8 @@ constexpr uint64_t kVeryHigh = uint64_t{1} << 62;
 class RawJob {
  public:
   RawJob(const std::string& socket_path, const std::string& job, const std::string& secret)
-      : connection_(*io_.lowLevelProvider, ConnectUnix(socket_path, 5000), true,
-                    BufferPool::Create(), capnp::rpc::twoparty::Side::CLIENT, nullptr),
+      : connection_(*io_.lowLevelProvider, {ConnectUnix(socket_path, 5000), true},
+                    BufferPool::Create()),
         session_(Attach(job, secret)) {}
 
   wire::Session::Client& session() { return session_; }
