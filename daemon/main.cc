@@ -22,6 +22,7 @@
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/listener.h"
+#include "daemon/serving/loop_watch.h"
 #include "daemon/serving/uv_bridge.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
@@ -225,7 +226,13 @@ class Graphd {
     MemoryTrimmer trimmer(context.buffers);
     const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
-    for (size_t i = 0; i < options_.data_threads; i++) data_threads.emplace_back(context, info);
+    kj::TaskSet beating(task_errors_);
+    for (size_t i = 0; i < options_.data_threads; i++) {
+      DataThread& thread = data_threads.emplace_back(context, info);
+      loops_.Add(StrCat("data thread ", i), thread.beats());
+      beating.add(thread.Beat());
+    }
+    const auto watching = WatchLoops().eagerlyEvaluate(nullptr);
 
     AdviseOnPages(graph);
     StartTimers(jobs);
@@ -283,6 +290,15 @@ class Graphd {
 
   uint64_t reserved_descriptors() const noexcept {
     return std::min(kReservedDescriptors, descriptors_ / 2);
+  }
+
+  kj::Promise<void> WatchLoops() {
+    return io_.provider->getTimer()
+        .afterDelay(LoopWatch::kPeriod.count() * kj::SECONDS)
+        .then([this] {
+          loops_.Check();
+          return WatchLoops();
+        });
   }
 
   kj::Promise<void> TrimMemory(MemoryTrimmer& trimmer) {
@@ -363,8 +379,14 @@ class Graphd {
     if (sd_watchdog_enabled(0, &watchdog_usec) > 0) {
       uv_timer_init(&loop_, &watchdog_);
       const uint64_t every_ms = std::max<uint64_t>(watchdog_usec / 2000, 1);
+      watchdog_.data = this;
+      // Notified only while every loop turns: otherwise systemd starts the daemon again.
       uv_timer_start(
-          &watchdog_, [](uv_timer_t*) { sd_notify(0, "WATCHDOG=1"); }, 0, every_ms);
+          &watchdog_,
+          [](uv_timer_t* handle) {
+            if (static_cast<Graphd*>(handle->data)->loops_.Check()) sd_notify(0, "WATCHDOG=1");
+          },
+          0, every_ms);
     }
     if (tls_) {
       uv_timer_init(&loop_, &check_keys_);
@@ -407,6 +429,7 @@ class Graphd {
   const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;
   size_t open_connections_ = 0;
+  LoopWatch loops_;
   kj::Own<UvBridge> bridge_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/strings.h"
 #include "daemon/graph/hop_job.h"
@@ -46,16 +47,25 @@ kj::Promise<void> GraphService::Hop(HopContext context) {
   auto job = std::make_shared<HopJob>(partition, indexes, requests_.buffers(), params);
   auto room = std::make_shared<Outbox::Room>(requests_.outbox()->Reserve(job->row_bytes()));
   context.releaseParams();
-  const auto sample = [this, job] {
+  auto sample = [this, job] {
     return requests_.Execute(
         job->work(), job->num_slices(),
         [job](size_t slice, WorkerScratch& scratch) { job->RunSlice(slice, scratch); });
   };
   std::vector<EdgeIndexSpec> missing = job->MissingIndexes();
-  auto sampled = missing.empty() ? sample()
-                                 : BuildIndexes(requests_.pools().builds, requests_.job(), indexes,
-                                                std::move(missing))
-                                       .then(sample);
+  kj::Promise<void> sampled = nullptr;
+  if (missing.empty() && job->num_excluded() == 0) {
+    sampled = sample();
+  } else {
+    sampled = BuildIndexes(requests_.pools().builds, requests_.job(), indexes, std::move(missing))
+                  .then([this, job] {
+                    const size_t rules = job->num_excluded() == 0 ? 0 : job->num_rules();
+                    return requests_.Execute(
+                        job->num_excluded() * 64, rules,
+                        [job](size_t rule, WorkerScratch&) { job->PrepareExcluded(rule); });
+                  })
+                  .then(std::move(sample));
+  }
   return sampled
       .then([this, job] {
         return requests_.Execute(job->sampled_bytes(), job->num_rules(),

@@ -90,16 +90,16 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
     const NodeTypeId neighbors = NeighborType(meta.schema, rule);
     work.narrow = IdBytes(meta.book.nodes().count(neighbors)) == 4;
     work.edge_width = IdBytes(meta.book.edges().count(rule.etype));
-    WireIds exclude(received.exclude, meta.book.edges().count(rule.etype), *buffers_);
-    copies_.Add(exclude.size() * sizeof(int64_t));
-    exclude.CopyRows(0, exclude.size(), meta.book.edges(), partition_->id(), rule.etype,
-                     work.exclude);
-    exclude.Copy(0, exclude.size(), meta.book.edges().count(rule.etype), work.exclude);
-    if (!std::is_sorted(work.exclude.begin(), work.exclude.end())) {
-      Throw(ErrorCode::kInvalid, "excluded edges must ascend");
+    if (received.exclude.size() > 0) {
+      work.excluded = WireIds(received.exclude, meta.book.edges().count(rule.etype), *buffers_);
+    }
+    copies_.Add(work.excluded.size() * sizeof(int64_t));
+    num_excluded_ += work.excluded.size();
+    if (num_excluded_ > kMaxIds) {
+      Throw(ErrorCode::kOverloaded, num_excluded_, " excluded edges in one hop, at most ", kMaxIds,
+            " are accepted; split it into several");
     }
     const size_t count = seeds.ids.size();
-    applied.exclude = work.exclude;
     // The answer has a count for each seed, even if no edge is found, so check its size before
     // slices are made.
     counts += count;
@@ -135,6 +135,19 @@ void HopJob::AddRules(wire::Session::HopParams::Reader params) {
     work.num_slices = slices_.size() - work.first_slice;
     rules_.push_back(std::move(work));
   }
+}
+
+void HopJob::PrepareExcluded(size_t rule) {
+  RuleWork& work = rules_[rule];
+  const IdMap& edges = partition_->meta().book.edges();
+  const EdgeTypeId etype = work.applied.rule.etype;
+  // Checks that the partition owns them.
+  work.excluded.CopyRows(0, work.excluded.size(), edges, partition_->id(), etype, work.exclude);
+  work.excluded.Copy(0, work.excluded.size(), edges.count(etype), work.exclude);
+  if (!std::is_sorted(work.exclude.begin(), work.exclude.end())) {
+    Throw(ErrorCode::kInvalid, "excluded edges must ascend");
+  }
+  work.applied.exclude = work.exclude;
 }
 
 void HopJob::AddRows(wire::Session::HopParams::Reader params) {

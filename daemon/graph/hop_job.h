@@ -30,6 +30,12 @@ class HopJob {
   HopJob(std::shared_ptr<const Partition> partition, std::shared_ptr<EdgeIndexes> indexes,
          std::shared_ptr<BufferPool> buffers, wire::Session::HopParams::Reader params);
 
+  // Returns the number of excluded edges, in all rules.
+  size_t num_excluded() const noexcept { return num_excluded_; }
+  // Checks the edges that a rule excludes, and puts them into the form that the kernels use. Called
+  // once for each rule, by any thread, before any slice runs; not needed if num_excluded() is 0.
+  // Throws Error(kInvalid).
+  void PrepareExcluded(size_t rule);
   // Returns the derived arrays that the rules need and that do not exist yet.
   std::vector<EdgeIndexSpec> MissingIndexes() const;
   // Returns roughly how many bytes the job will read and write; SIZE_MAX if that is not known in
@@ -71,6 +77,7 @@ class HopJob {
   };
   struct RuleWork {
     AppliedRule applied;  // its `exclude` is the list below
+    WireIds excluded;     // the ids that the client has sent
     std::vector<int64_t> exclude;
     bool narrow;  // neighbours have 32-bit ids
     size_t edge_width, first_slice, num_slices;
@@ -106,6 +113,7 @@ class HopJob {
   std::vector<RuleWork> rules_;
   std::vector<RowWork> rows_;
   std::vector<Slice> slices_;
+  size_t num_excluded_ = 0;
   size_t work_ = 0, row_bytes_ = 0, num_rows_ = 0;
   std::atomic<uint64_t> edges_ = 0;
   std::atomic<size_t> answer_bytes_{0};

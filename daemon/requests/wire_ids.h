@@ -22,6 +22,7 @@ inline constexpr size_t kMaxIds = size_t{1} << 22;
 // else 8. Immutable, so any thread may read them.
 class WireIds {
  public:
+  WireIds() = default;
   // Throws Error(kInvalid) unless the bytes are whole ids, Error(kOverloaded) for too many.
   WireIds(capnp::Data::Reader data, int64_t type_count, BufferPool& pool);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "daemon/serving/loop_watch.h"
 
 namespace graphd {
 namespace {
@@ -75,6 +76,17 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
   auto gone = served->connection.OnDisconnect().exclusiveJoin(
       WhenUseless(timer, *served, std::move(peer.text)));
   return gone.attach(kj::mv(served));
+}
+
+kj::Promise<void> DataThread::Beat() {
+  return loop_.executor().executeAsync([this] { return BeatOnLoop(); });
+}
+
+kj::Promise<void> DataThread::BeatOnLoop() {
+  return loop_.timer().afterDelay(LoopWatch::kPeriod.count() * kj::SECONDS).then([this] {
+    beats_.fetch_add(1, std::memory_order_relaxed);
+    return BeatOnLoop();
+  });
 }
 
 }  // namespace graphd

@@ -2,6 +2,9 @@
 #pragma once
 #include <kj/async.h>
 
+#include <atomic>
+#include <cstdint>
+
 #include "daemon/serving/daemon_service.h"
 #include "wire/loop_thread.h"
 
@@ -19,13 +22,20 @@ class DataThread {
   // fulfilled when the peer has disconnected. Call on a thread with an event loop.
   kj::Promise<void> Serve(UniqueFd fd, Peer peer);
 
+  // Counts heartbeats of the event loop until the promise is dropped. Call on a thread with an
+  // event loop.
+  kj::Promise<void> Beat();
+  const std::atomic<uint64_t>& beats() const noexcept { return beats_; }
+
  private:
   // Serves a connection on the loop's thread. `entry` may be null.
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
                                 std::unique_ptr<LivingCertificates::Entry> entry);
+  kj::Promise<void> BeatOnLoop();
 
   ServiceContext& context_;
   const DaemonInfo& info_;
+  std::atomic<uint64_t> beats_{0};
   WorkerScratch scratch_;  // used on the loop's thread only
   LoopThread loop_;        // last, because its thread uses the others
 };

@@ -2,6 +2,7 @@
 #include "sampling/index/edge_indexes.h"
 
 #include <chrono>
+#include <optional>
 
 namespace graphd {
 namespace {
@@ -89,14 +90,18 @@ const InverseIndex* EdgeIndexes::Inverse(EdgeTypeId etype) {
 }
 
 const SortedIndex* EdgeIndexes::Sorted(EdgeTypeId etype) {
-  bool sorted;
+  std::optional<bool> sorted;
   {
     const MutexLock lock(mutex_);
-    auto [found, is_new] = sorted_.try_emplace(etype, false);
-    if (is_new) found->second = RowsAreSorted(partition_->csc(etype));
-    sorted = found->second;
+    if (const auto found = sorted_.find(etype); found != sorted_.end()) sorted = found->second;
   }
-  if (sorted) return nullptr;
+  if (!sorted) {
+    // All edges are read, which takes seconds; others use the mutex meanwhile.
+    sorted = RowsAreSorted(partition_->csc(etype));
+    const MutexLock lock(mutex_);
+    sorted_[etype] = *sorted;
+  }
+  if (*sorted) return nullptr;
   return &std::get<SortedIndex>(Open({EdgeIndexKind::kSorted, false, etype, ""})->view);
 }
 
