@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "client/link/control.h"
 #include "tests/support/served_graph_fixture.h"
+#include "tests/unit/tls/test_keys.h"
 #include "wire/ip_config.h"
 
 namespace graphd::testing {
@@ -159,6 +160,24 @@ TEST_F(StartTest, AnAddressBeyondLoopbackNeedsInsecure) {
   GraphdProcess process = Run(arguments);
   process.WaitReady(Socket(port));
   EXPECT_THAT(process.Log(), HasSubstr("everyone who reaches"));
+}
+
+TEST_F(StartTest, AnAddressBeyondLoopbackNeedsNoMoreThanKeys) {
+  const TestKeys keys("s"), others("papers");
+  const uint16_t port = FreePort();
+  auto arguments = Arguments(port);
+  arguments[7] = "0.0.0.0:" + std::to_string(port);
+  arguments.insert(arguments.end(), {"--keys", keys.Path("server")});
+  {
+    GraphdProcess process = Run(arguments);
+    process.WaitReady(Socket(port));
+    EXPECT_THAT(process.Log(), HasSubstr("(TLS)"));
+  }
+  arguments.push_back("--insecure");
+  EXPECT_THAT(Fails(arguments, ErrorCode::kInvalid), HasSubstr("give one of them"));
+  arguments.pop_back();
+  arguments.back() = others.Path("server");
+  EXPECT_THAT(Fails(arguments, ErrorCode::kInvalid), HasSubstr("is that of server 'papers'"));
 }
 
 TEST_F(StartTest, OptionsCanBeGivenInAConfigurationFile) {
