@@ -44,7 +44,7 @@ class Host:
         self.set_clock(0)
         environment = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.clock,
                        "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        for name, size in (("state", "192m"), ("memory", "256m")):
+        for name, size in (("state", "600m"), ("memory", "256m")):
             os.makedirs(f"{machine.folder}/srv/{name}")
             subprocess.run(machine.enter("mount", "-t", "tmpfs", "-o", f"size={size},mode=755",
                                          "none", f"/srv/{name}"), check=True)
