@@ -40,6 +40,8 @@ class Host:
 
     def __init__(self, machine, part, cluster, keys, jumps):
         self.machine, self.part, self.cluster = machine, part, cluster
+        # libfaketime leaves files of killed processes there.
+        subprocess.run(machine.enter("mount", "-t", "tmpfs", "none", "/dev/shm"), check=True)
         self.clock = machine.folder + "/clock"
         self.set_clock(0)
         environment = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.clock,

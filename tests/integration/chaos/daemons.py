@@ -31,14 +31,15 @@ class Daemon:
 
     def __init__(self, command, log, enter=None, environment=None):
         self.command, self.log, self.enter = [*command, "--log_file", log], log, enter
-        self.environment = dict(os.environ, **(environment or {}))
+        if environment:  # of the daemon alone, not of `enter`
+            settings = [f"{name}={value}" for name, value in environment.items()]
+            self.command = ["env", *settings, *self.command]
         self.process, self.pid = None, 0
         self.begins = self.kills = 0
 
     def start(self):
         command = self.enter(*self.command) if self.enter else self.command
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                        env=self.environment)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
         self.begins += 1
         self.pid = self.find_pid()
 
