@@ -39,9 +39,10 @@ _graphd() {
         mapfile -t COMPREPLY < <(compgen -W 'none process power' -- "$current"); return ;;
     --allow-operate | --allow-read | --allow-write | --allow_operate | --allow_read | \
         --allow_write | --data-threads | --data_threads | --embedding-memory | \
-        --embedding_memory | --index | --listen | --max-connections | --max_connections | \
-        --num-servers | --num_servers | --part-id | --part_id | --peer-memory | --peer_memory | \
-        --server-name | --server_name | --write-back-seconds | --write_back_seconds)
+        --embedding_memory | --index | --keys | --listen | --max-connections | \
+        --max_connections | --num-servers | --num_servers | --part-id | --part_id | \
+        --peer-memory | --peer_memory | --server-name | --server_name | --write-back-seconds | \
+        --write_back_seconds)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -52,7 +53,7 @@ _graphd() {
   case $verb in
     '')
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
-        --runtime_dir --state_dir --durability --memory_dir --embedding_memory
+        --keys --runtime_dir --state_dir --durability --memory_dir --embedding_memory
         --write_back_seconds --num_servers --data_threads --max_connections --peer_memory
         --allow_read --allow_write --allow_operate --insecure --end_with_jobs --log_file
         --log_level'

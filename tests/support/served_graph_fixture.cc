@@ -59,8 +59,8 @@ uint16_t FreePort() {
 }
 
 ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
-                                       int num_parts)
-    : ServedGraphFixture(HubGraph(), parts_of_daemon, num_parts) {}
+                                       int num_parts, std::vector<std::string> arguments)
+    : ServedGraphFixture(HubGraph(), parts_of_daemon, num_parts, std::move(arguments)) {}
 
 ServedGraphFixture::ServedGraphFixture(const RawGraph& graph,
                                        const std::vector<std::vector<int>>& parts_of_daemon,

@@ -19,10 +19,10 @@ class ServedGraphFixture {
   static constexpr uint64_t kHubDegree = 50000;
 
   // `parts_of_daemon`: {{0}, {1}} starts two daemons, {{0, 1}} one, {} none, which writes only the
-  // files.
+  // files. All daemons get `arguments`.
   explicit ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,
-                              int num_parts = 2);
-  // Serves another graph under the same name, "hubs". All daemons get `arguments`.
+                              int num_parts = 2, std::vector<std::string> arguments = {});
+  // Serves another graph under the same name, "hubs".
   ServedGraphFixture(const RawGraph& graph, const std::vector<std::vector<int>>& parts_of_daemon,
                      int num_parts = 2, std::vector<std::string> arguments = {});
 

@@ -138,8 +138,12 @@ TEST(Failures, ClientsThatVanishDuringLargeRequestsDoNoHarm) {
   EXPECT_EQ(served.daemon(0).Wait(), 0);
 }
 
+// Gives a connection a share of memory beyond what it may leave unread: otherwise the daemon would
+// not refuse requests but read them later.
+const std::vector<std::string> kMuchMemory = {"--peer_memory", "16GiB"};
+
 TEST(Failures, UnreadAnswersAreBounded) {
-  ServedGraphFixture served(Daemons{{0, 1}});
+  ServedGraphFixture served(Daemons{{0, 1}}, 2, kMuchMemory);
   RawSession client(served.socket_path(0));
   // Each answer has 15 MB. None is read before all calls are sent, because the event loop does not
   // run until then.
@@ -170,7 +174,7 @@ TEST(Failures, UnreadAnswersOfSubgraphRequestsAreBounded) {
   for (uint32_t i = 1; i <= kDegree; i++) edges.push_back({i, 0});
   RawGraph graph = HomogeneousGraph(kDegree + 1, edges);
   graph.nodes[0].features.push_back({"wide", Tensor::Empty(DType::kFloat32, {kDegree + 1, 2048})});
-  ServedGraphFixture served(graph, {{0}}, 1);
+  ServedGraphFixture served(graph, {{0}}, 1, kMuchMemory);
   Relay relay(served.socket_path(0));
   RawSession client(relay.TakeClientEnd());
   std::vector<uint32_t> seeds(kSeeds, 0), members(kDegree + 1);
