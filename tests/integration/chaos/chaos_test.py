@@ -40,7 +40,7 @@ class Host:
 
     def __init__(self, machine, part, cluster, keys, jumps):
         self.machine, self.part, self.cluster = machine, part, cluster
-        # libfaketime leaves files of killed processes there.
+        # Killed processes leave files of libfaketime there.
         subprocess.run(machine.enter("mount", "-t", "tmpfs", "none", "/dev/shm"), check=True)
         self.clock = machine.folder + "/clock"
         self.set_clock(0)

@@ -31,7 +31,7 @@ class Daemon:
 
     def __init__(self, command, log, enter=None, environment=None):
         self.command, self.log, self.enter = [*command, "--log_file", log], log, enter
-        if environment:  # of the daemon alone, not of `enter`
+        if environment:  # only the daemon gets it, and not `enter`
             settings = [f"{name}={value}" for name, value in environment.items()]
             self.command = ["env", *settings, *self.command]
         self.process, self.pid = None, 0
