@@ -8,6 +8,7 @@
 #include <rocksdb/file_checksum.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
@@ -155,7 +156,18 @@ class RocksLog final : public rocksdb::Logger {
   }
 };
 
+// Leaves it to PageDb to resume RocksDB after a shortage of space. RocksDB itself would wait until
+// a whole write buffer (256 MiB) fits on the disk.
+class NoOwnRecovery final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
+                            bool* auto_recovery) override {
+    if (error.IsNoSpace()) *auto_recovery = false;
+  }
+};
+
 constexpr auto kRetryInterval = std::chrono::milliseconds(100);
+constexpr double kResumeSeconds = 1;  // attempts to resume are this far apart
 
 }  // namespace
 
@@ -244,6 +256,7 @@ rocksdb::Options DbOptions(const std::string& directory, uint64_t memory, rocksd
   options.max_open_files = 512;
   options.file_checksum_gen_factory = std::make_shared<ChecksumFactory>();
   options.info_log = std::make_shared<RocksLog>();
+  options.listeners.push_back(std::make_shared<NoOwnRecovery>());
   rocksdb::BlockBasedTableOptions table;
   table.block_size = size_t{64} << 10;  // a page is a block: reading one reads nothing else
   table.no_block_cache = true;          // the arena is the cache
@@ -281,6 +294,23 @@ void PageDb::StopWaiting() { files_->Stop(); }
 
 std::string PageDb::trouble() const { return files_->trouble(); }
 
+// Makes a change. A full disk makes RocksDB refuse all changes until it is resumed.
+void PageDb::Change(const std::function<rocksdb::Status()>& change) {
+  rocksdb::Status status = change();
+  if (status.IsNoSpace() && Resume()) status = change();
+  Check(status, directory_);
+}
+
+// Returns whether RocksDB accepts changes again.
+bool PageDb::Resume() {
+  const MutexLock lock(resume_mutex_);
+  if (SecondsSince(resumed_) < kResumeSeconds) return false;
+  const bool done = db_->Resume().ok();
+  resumed_ = Clock::now();
+  if (done) LogInfo(directory_, ": the disk has room again");
+  return done;
+}
+
 void PageDb::PutPages(std::span<const Page> pages) {
   rocksdb::WriteBatch batch;
   std::string value;
@@ -294,7 +324,7 @@ void PageDb::PutPages(std::span<const Page> pages) {
     std::memcpy(value.data(), &checksum, sizeof checksum);
     Check(batch.Put(key.slice(), value), directory_);
   }
-  Check(db_->Write(Unlogged(), &batch), directory_);
+  Change([&] { return db_->Write(Unlogged(), &batch); });
 }
 
 std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
@@ -338,8 +368,9 @@ void PageDb::EachPage(uint32_t table,
 
 void PageDb::RemoveTable(uint32_t table) {
   const PageKey first(table, 0), last(table, UINT64_MAX);
-  Check(db_->DeleteRange(Unlogged(), db_->DefaultColumnFamily(), first.slice(), last.slice()),
-        directory_);
+  Change([&] {
+    return db_->DeleteRange(Unlogged(), db_->DefaultColumnFamily(), first.slice(), last.slice());
+  });
 }
 
 void PageDb::PutText(const std::string& name, const std::string& text) {
@@ -348,7 +379,7 @@ void PageDb::PutText(const std::string& name, const std::string& text) {
   value += text;
   const uint64_t checksum = ChecksumOf(key, text.data(), text.size());
   std::memcpy(value.data(), &checksum, sizeof checksum);
-  Check(db_->Put(Unlogged(), key, value), directory_);
+  Change([&] { return db_->Put(Unlogged(), key, value); });
 }
 
 std::optional<std::string> PageDb::GetText(const std::string& name) const {
@@ -381,7 +412,7 @@ std::vector<std::string> PageDb::TextNames(const std::string& prefix) const {
 }
 
 void PageDb::RemoveText(const std::string& name) {
-  Check(db_->Delete(Unlogged(), kTextPrefix + name), directory_);
+  Change([&] { return db_->Delete(Unlogged(), kTextPrefix + name); });
 }
 
 std::map<std::string, std::string> PageDb::FileChecksums() const {
@@ -398,7 +429,9 @@ std::map<std::string, std::string> PageDb::FileChecksums() const {
 void PageDb::Flush() {
   rocksdb::FlushOptions options;
   options.wait = true;
-  Check(db_->Flush(options), directory_);
+  Change([&] { return db_->Flush(options); });
+  // A full disk may have stopped compaction alone. Without that, this does nothing.
+  db_->Resume().PermitUncheckedError();
 }
 
 void PageDb::LinkTo(const std::string& directory) {

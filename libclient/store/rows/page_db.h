@@ -9,15 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/mutex.h"
+
 // RocksDB as the store uses it: one value per page of a table, and some named texts. RocksDB's own
 // log is not used, because the push log replaces it and recovers ten times faster. So values are
 // on the disk when Flush returns, all of them atomically: after a crash the database holds
 // everything up to some flush. Every value has a checksum. Thread-safe. All methods throw
-// Error(kIo), and Error(kOverloaded) if the disk is full.
+// Error(kIo), and Error(kOverloaded) while the disk is full.
 
 namespace rocksdb {
 class DB;
 class Env;
+class Status;
 }  // namespace rocksdb
 
 namespace graphd::store {
@@ -76,12 +80,17 @@ class PageDb {
   uint64_t memory() const;  // size of values that are not on the disk yet
 
  private:
+  void Change(const std::function<rocksdb::Status()>& change);
+  bool Resume();
+
   std::string directory_;
   class PatientFiles;
 
   std::shared_ptr<PatientFiles> files_;
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
+  Mutex resume_mutex_;  // held while RocksDB is resumed
+  Clock::time_point resumed_ GRAPHD_GUARDED_BY(resume_mutex_);
 };
 
 }  // namespace graphd::store

@@ -2,12 +2,15 @@
 #include "store/rows/page_db.h"
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "graphd/error.h"
@@ -19,6 +22,16 @@ namespace {
 
 namespace fs = std::filesystem;
 using graphd::testing::ScratchDirectory;
+
+// Returns the code of the error that f throws, if it does.
+std::optional<ErrorCode> Refusal(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return {};
+}
 
 std::vector<std::byte> Bytes(size_t size, int value) {
   return std::vector<std::byte>(size, std::byte(value));
@@ -55,6 +68,42 @@ TEST(PageDb, KeepsWhatWasFlushed) {
   EXPECT_EQ(db.GetPage(1, 300, out), std::nullopt);
   EXPECT_EQ(db.GetPage(2, 1, out), 7U);
   EXPECT_EQ(db.TextNames("table/"), (std::vector<std::string>{"table/2"}));
+}
+
+// The disk never has room for RocksDB's write buffers, but for what is in them.
+TEST(PageDb, GoesOnWhenTheDiskHasALittleRoomAgain) {
+  const ScratchDirectory small;
+  ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=24m"), 0);
+  {
+    PageDb db(small / "pages");
+    db.Flush();
+    const std::string filler = small / "filler";
+    {
+      std::ofstream out(filler, std::ios::binary);
+      const std::string block(size_t{1} << 20, 'x');
+      for (int i = 0; i < 21; i++) out << block;
+    }
+    const auto page = Bytes(size_t{1} << 20, 7);
+    std::vector<PageDb::Page> pages;
+    for (uint64_t i = 0; i < 6; i++) pages.push_back({1, i, i + 1, page});
+    db.PutPages(pages);
+    EXPECT_EQ(Refusal([&] { db.Flush(); }), ErrorCode::kOverloaded);
+    EXPECT_EQ(Refusal([&] { db.PutText("t", "refused"); }), ErrorCode::kOverloaded);
+    fs::remove(filler);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (Refusal([&] { db.Flush(); }) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    db.PutText("t", "accepted");
+    db.Flush();
+  }
+  {
+    PageDb db(small / "pages");
+    auto out = Bytes(size_t{1} << 20, 0);
+    EXPECT_EQ(db.GetPage(1, 5, out), 6U);
+    EXPECT_EQ(db.GetText("t"), "accepted");
+  }
+  EXPECT_EQ(::umount(small.path().c_str()), 0);
 }
 
 TEST(PageDb, CanBeOpenedOnlyOnce) {
