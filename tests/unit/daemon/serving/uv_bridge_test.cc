@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
 namespace graphd {
@@ -77,7 +78,7 @@ TEST_F(UvBridgeTest, TimersStartedOutsideCallbacksFireAfterAKick) {
   uv_timer_start(
       &timer, [](uv_timer_t* t) { ++*static_cast<int*>(t->data); }, 5, 5);
   bridge_->Kick();
-  RunFor(200);
+  for (int i = 0; i < 100 && fired < 10; i++) RunFor(50);
   EXPECT_GE(fired, 10);
   uv_close(reinterpret_cast<uv_handle_t*>(&timer), nullptr);
   uv_run(&loop_, UV_RUN_NOWAIT);
@@ -93,26 +94,29 @@ TEST_F(UvBridgeTest, AnIdleLoopDoesNotSpin) {
 TEST_F(UvBridgeTest, SignalsAndOtherThreadsWakeTheLoop) {
   uv_signal_t signal{};
   uv_async_t async{};
-  int signals = 0, asyncs = 0;
+  std::atomic<int> signals = 0, asyncs = 0;
   signal.data = &signals;
   async.data = &asyncs;
   uv_signal_init(&loop_, &signal);
   uv_signal_start(
-      &signal, [](uv_signal_t* s, int) { ++*static_cast<int*>(s->data); }, SIGHUP);
-  uv_async_init(&loop_, &async, [](uv_async_t* a) { ++*static_cast<int*>(a->data); });
+      &signal, [](uv_signal_t* s, int) { ++*static_cast<std::atomic<int>*>(s->data); }, SIGHUP);
+  uv_async_init(&loop_, &async, [](uv_async_t* a) { ++*static_cast<std::atomic<int>*>(a->data); });
   bridge_->Kick();
   RunFor(10);
+  // Each is sent when the one before has arrived, because pending ones of a kind may be merged.
+  std::atomic<bool> stop = false;
   std::thread other([&] {
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10 && !stop; i++) {
       ::kill(::getpid(), SIGHUP);
       uv_async_send(&async);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      while (!stop && (signals == i || asyncs == i)) ::usleep(1000);
     }
   });
-  RunFor(300);
+  for (int i = 0; i < 1000 && (signals < 10 || asyncs < 10); i++) RunFor(10);
+  stop = true;
   other.join();
   EXPECT_EQ(signals, 10);
-  EXPECT_GE(asyncs, 5);  // libuv may merge them
+  EXPECT_EQ(asyncs, 10);
   uv_close(reinterpret_cast<uv_handle_t*>(&signal), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&async), nullptr);
   uv_run(&loop_, UV_RUN_NOWAIT);
