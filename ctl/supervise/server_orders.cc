@@ -3,12 +3,14 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
 #include <set>
+#include <vector>
 
 #include "base/strings.h"
 #include "client/link/control.h"
@@ -16,6 +18,8 @@
 #include "ctl/hosts/server_status.h"
 #include "ctl/keys/key_bundle.h"
 #include "ctl/supervise/daemon_starter.h"
+#include "ctl/supervise/job_process.h"
+#include "wire/connection.h"
 #include "wire/ip_config.h"
 
 namespace graphd::ctl {
@@ -42,6 +46,17 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
         "); start it with `graphctl server start`, or give the --runtime_dir it was started with");
   }
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
+}
+
+// Returns the user of the process that listens at the socket.
+uid_t UserOf(const std::string& socket) {
+  const UniqueFd fd = ConnectUnix(socket, static_cast<int>(kConnectTimeout.count()));
+  ucred listener{};
+  socklen_t length = sizeof listener;
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0) {
+    ThrowErrno("can't see who listens at", socket);
+  }
+  return listener.uid;
 }
 
 // Waits until `condition` holds, at most for `max_seconds`.
@@ -129,13 +144,19 @@ void StopJobs(const HostOrder& order) {
     if (error.code() != ErrorCode::kUnavailable) throw;
     return Send({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
   }
+  const uid_t server_user = UserOf(SocketOf(order.server));
   std::set<std::string> jobs;
-  std::set<pid_t> signalled;
+  std::vector<JobProcess> signalled;
   for (const JobStatus& job : status.jobs) {
     if (!order.stop_job.empty() && job.job_id != order.stop_job) continue;
     jobs.insert(job.job_id);
-    for (pid_t pid : ProcessesToSignal(job)) {
-      if (::kill(pid, SIGTERM) == 0) signalled.insert(pid);
+    for (const pid_t pid : ProcessesToSignal(job)) {
+      try {
+        signalled.emplace_back(pid, server_user);
+        signalled.back().Signal(SIGTERM);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::kNotFound) throw;  // it has ended by itself
+      }
     }
   }
   const auto left = [&] {
@@ -151,7 +172,8 @@ void StopJobs(const HostOrder& order) {
     return true;
   };
   if (!WaitUntil(5, left)) {
-    for (pid_t pid : signalled) ::kill(pid, SIGKILL);  // their guards end the trainers
+    // Their guards end the trainers.
+    for (const JobProcess& process : signalled) process.Signal(SIGKILL);
     if (!WaitUntil(5, left)) {
       Throw(ErrorCode::kDeadline, "jobs of server '", order.server.server_name,
             "' are still attached 10 seconds after their launchers received SIGTERM");
