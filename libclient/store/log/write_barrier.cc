@@ -145,7 +145,7 @@ void WriteBarrierHold::Watch() {
   std::string why;
   MutexLock lock(barrier_.mutex_);
   while (!released_ && why.empty()) {
-    const auto& first = barrier_.first_wait_;
+    const auto first = barrier_.first_wait_;
     const Clock::time_point next = first ? std::min(end, *first + options_.push_limit) : end;
     if (Clock::now() < next) {
       barrier_.changed_.WaitUntil(barrier_.mutex_, next);
@@ -159,7 +159,7 @@ void WriteBarrierHold::Watch() {
 }
 
 std::string WriteBarrierHold::WhyExpired() const {
-  const auto& first = barrier_.first_wait_;
+  const auto first = barrier_.first_wait_;
   if (!first) {
     return StrCat("a checkpoint by ", options_.holder, " held pushes for ", Seconds(options_.limit),
                   " s and was not finished");
