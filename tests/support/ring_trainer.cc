@@ -5,7 +5,7 @@
 #include "graphd/dist_graph.h"
 #include "graphd/samplers.h"
 
-// A trainer for the cluster tests: reads the complete ring that tests/integration/launch
+// A trainer for tests that launch jobs: reads the complete ring that tests/integration/launch
 // partitions, whichever hosts its partitions are on, and checks it. Exits with 1 on a wrong answer.
 
 namespace {
