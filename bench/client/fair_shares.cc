@@ -40,8 +40,8 @@ class Trainer {
         sums_(DistTensor::Create(graph_, Sums())) {}
 
   void SampleHop(int64_t seeds, int fanout) {
-    SampleNeighbors(graph_, RandomIds(static_cast<size_t>(seeds), kNodes, ++seed_),
-                    {fanout, false, ++seed_, 0, false});
+    const auto ids = RandomIds(static_cast<size_t>(seeds), kNodes, ++seed_);
+    SampleNeighbors(graph_, ids, {fanout, false, ++seed_, 0, false});
   }
   void ReadRows(size_t count) { graph_.ndata("feat").Read(RandomIds(count, kNodes, ++seed_)); }
   void Push(size_t count) {

@@ -210,7 +210,7 @@ std::string JobRegistry::StopWaiting(const std::string& job_id, int rank, uint64
   Job& job = found->second;
   auto waiter = job.waiting.find(rank);
   if (waiter == job.waiting.end() || waiter->second.ticket != ticket) return {};
-  const std::string missing = NameMissing(job.waiting, job.world_size);
+  std::string missing = NameMissing(job.waiting, job.world_size);
   job.waiting.erase(waiter);
   return missing;
 }

@@ -198,9 +198,9 @@ std::vector<TableSpec> Store::WriteCheckpoint(const std::string& directory,
 }
 
 std::string Store::trouble() const {
-  const std::string of_pushes = pipeline_->trouble();
+  std::string of_pushes = pipeline_->trouble();
   if (!of_pushes.empty()) return of_pushes;
-  const std::string of_write_back = write_back_.trouble();
+  std::string of_write_back = write_back_.trouble();
   return of_write_back.empty() ? db_.trouble() : of_write_back;
 }
 

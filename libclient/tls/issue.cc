@@ -11,7 +11,7 @@ namespace graphd {
 namespace {
 
 constexpr long kBackdatedSeconds = 600;
-constexpr long kSecondsPerDay = 24 * 3600;
+constexpr long kSecondsPerDay = 24L * 3600;
 constexpr int kSerialBytes = 16;
 
 // Sets a random serial number, so that certificates of different authorities differ, too.

@@ -137,7 +137,7 @@ std::string SocketPath(const std::string& runtime_dir, const std::string& server
 }
 
 std::string FindSocket(const std::string& server_name, uint16_t port) {
-  const std::string system = SocketPath("/run/graphd", server_name, port);
+  std::string system = SocketPath("/run/graphd", server_name, port);
   std::string own;
   try {
     own = SocketPath(RuntimeDir(), server_name, port);

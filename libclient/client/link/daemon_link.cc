@@ -40,7 +40,7 @@ constexpr size_t kInFlight = 8;
 void NoticeVanishedPeer(int fd, std::chrono::milliseconds timeout) {
   const int one = 1, idle = 15, interval = 5, probes = 4;
   const auto unacknowledged =
-      static_cast<unsigned>(std::clamp<int64_t>(timeout.count(), 60 * 1000, int64_t{3600} * 1000));
+      static_cast<unsigned>(std::clamp<int64_t>(timeout.count(), 60'000, 3'600'000));
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
