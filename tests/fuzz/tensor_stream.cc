@@ -53,7 +53,9 @@ void ReadInput(std::string_view input) {
   auto pipe = kj::newTwoWayPipe();
   TensorStream stream(*pipe.ends[0], nullptr, pool, kMaxMessage, kMaxMessage,
                       /*is_server=*/(input[0] & 1) != 0);
-  if ((input[0] & 2) != 0) stream.Admit();
+  if ((input[0] & 2) != 0) {
+    stream.Admit(std::make_shared<MemoryAccount>("the input", size_t{16} << 30, ""));
+  }
   auto sent = Send(*pipe.ends[1], bytes, step).eagerlyEvaluate(nullptr);
   try {
     ReadMessages(stream, io.waitScope);
