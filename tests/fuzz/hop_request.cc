@@ -51,7 +51,9 @@ void Execute(wire::Session::HopParams::Reader hop) {
   HopJob job(partition, indexes, buffers, hop);
   job.MissingIndexes();
   if (!IsSmall(hop)) return;
+  for (size_t rule = 0; rule < job.num_rules(); rule++) job.PrepareExcluded(rule);
   for (size_t slice = 0; slice < job.num_slices(); slice++) job.RunSlice(slice, scratch);
+  for (size_t rule = 0; rule < job.num_rules(); rule++) job.Join(rule);
   capnp::MallocMessageBuilder answer;
   auto results = answer.initRoot<wire::Session::HopResults>();
   job.Write(results, [&](PooledBuffer buffer, size_t bytes) {
