@@ -8,7 +8,6 @@ import gzip
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,9 @@ import time
 import unittest
 
 import graphd
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from free_ports import free_ports  # noqa: E402
 
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "dgl")
@@ -81,16 +83,6 @@ def _typer(ranges):
 def slowness():
     """Returns how many times as long as on an idle machine something may take."""
     return max(1, os.getloadavg()[0] / os.cpu_count())
-
-
-def free_ports(count):
-    held = [socket.socket() for _ in range(count)]
-    for each in held:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in held]
-    for each in held:
-        each.close()
-    return ports
 
 
 class Daemons:

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <atomic>
+#include <random>
+
 #include "base/file.h"
 #include "base/rng.h"
 #include "format/partitioner.h"
@@ -46,16 +50,22 @@ RawGraph HubGraph() {
 }  // namespace
 
 uint16_t FreePort() {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    ThrowErrno("no free port on", "127.0.0.1");
+  // A port of the range that the system gives to clients can become a client's at any moment
+  // before a server listens there, and while a killed server is started again.
+  constexpr uint16_t kFirst = 10000;
+  static const auto first_of_clients = static_cast<uint16_t>(
+      std::max(20000, std::stoi(ReadTextFile("/proc/sys/net/ipv4/ip_local_port_range"))));
+  static std::atomic<uint32_t> next{std::random_device()()};
+  for (int tries = 0; tries < 10000; tries++) {
+    const auto port = static_cast<uint16_t>(kFirst + next++ % (first_of_clients - kFirst));
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return port;
   }
-  return ntohs(address.sin_port);
+  throw Error(ErrorCode::kUnavailable, "no port is free on 127.0.0.1");
 }
 
 ServedGraphFixture::ServedGraphFixture(const std::vector<std::vector<int>>& parts_of_daemon,

@@ -53,7 +53,8 @@ class ServedGraphFixture {
   std::vector<GraphdProcess> daemons_;
 };
 
-// Returns a TCP port on loopback that nobody is listening on.
+// Returns a TCP port on loopback on which no process listens, and which no client can get.
+// Any thread may call it.
 uint16_t FreePort();
 
 }  // namespace graphd::testing

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of the integration tests: a tiny partitioned graph, free ports, graphctl as a real
-process, and a way to find all of its descendants, whatever session they are in."""
+"""The base of the integration tests: a tiny partitioned graph, graphctl as a real process, and a
+way to find all of its descendants, whatever session they are in."""
 
 import contextlib
 import gzip
 import os
-import random
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "tools"))
+from free_ports import free_ports  # noqa: E402
 
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 GRAPHCTL = os.path.join(BIN, "graphctl")
@@ -70,23 +71,6 @@ def partition(directory, parts, name="ring"):
     subprocess.run([GRAPHCTL, "partition", "--input", raw, "--graph_name", name, "--num_parts",
                     str(parts), "--part_method", "random", "--output", directory],
                    check=True, capture_output=True, timeout=DEADLINE)
-
-
-def free_ports(count):
-    """Returns ports below the system's range for clients, so that no client can take them."""
-    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
-        ports = range(10000, max(20000, int(file.read().split()[0])))
-    found = []
-    while len(found) < count:
-        port = random.choice(ports)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        if port not in found:
-            found.append(port)
-    return found
 
 
 def processes_with(mark):

@@ -28,11 +28,7 @@ bad() { echo "FAIL  $*"; failures=$((failures + 1)); }
 /usr/bin/python3 "$tools/small_graph.py" --nodes 1000 --classes 4 raw
 "$bin/graphctl" partition --graph_name small --input raw --num_parts 2 --output parts \
   >partition.log 2>&1 || { cat partition.log; exit 1; }
-read -ra ports < <(/usr/bin/python3 -c '
-import socket
-held = [socket.socket() for _ in range(3)]
-for one in held: one.bind(("127.0.0.1", 0))
-print(*(one.getsockname()[1] for one in held))')
+read -ra ports < <("$tools/free_ports.py" 3)
 printf '127.0.0.1 %d\n' "${ports[@]:0:2}" >ip_config.txt
 
 # start PART: starts a server with its tensors in $state.

@@ -39,11 +39,7 @@ else
 fi
 
 # A job that resumes from an earlier job's checkpoint ends with the numbers of an uninterrupted one.
-port=$(/usr/bin/python3 -c '
-import socket
-with socket.socket() as probe:
-    probe.bind(("127.0.0.1", 0))
-    print(probe.getsockname()[1])')
+port=$("$(dirname "$0")/../../tools/free_ports.py" 1)
 echo "127.0.0.1 $port" >"$work/ip_config.txt"
 "$bin/graphd" --server_name rgcn_test --part_config "$work/parts/small.json" --part_id 0 \
   --listen "127.0.0.1:$port" --runtime_dir "$work/run" --state_dir "$work/state" \
