@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/statfs.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -18,15 +16,14 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
+#include "daemon/load.h"
 #include "daemon/options.h"
 #include "daemon/requests/memory_trimmer.h"
+#include "daemon/restart/descriptor_store.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/listener.h"
 #include "daemon/serving/loop_watch.h"
 #include "daemon/serving/uv_bridge.h"
-#include "format/load.h"
-#include "format/load_part_config.h"
-#include "store/rows/memory_dir.h"
 #include "tls/certificate.h"
 #include "wire/ip_config.h"
 
@@ -39,75 +36,11 @@ constexpr uint64_t kFirstJobMs = 60000;  // the time --end_with_jobs allows for 
 // of its log, RocksDB's files (512) and new tables.
 constexpr uint64_t kReservedDescriptors = 1024;
 
-std::vector<std::shared_ptr<const Partition>> LoadPartitions(const DaemonOptions& options) {
-  const PartConfig config = LoadPartConfig(options.part_config);
-  const int32_t num_parts = config.meta->book.num_partitions();
-  uint64_t needed = 0;
-  for (PartId part : options.parts) {
-    if (part < 0 || part >= num_parts) {
-      Throw(ErrorCode::kNotFound, "--part_id ", part, ": ", options.part_config,
-            " has partitions 0..", num_parts - 1);
-    }
-    needed += EstimatePartitionBytes(config, part);
-  }
-  CheckMemory(needed, AvailableMemory(), "graph '" + config.meta->graph_name + "'");
-  std::vector<std::shared_ptr<const Partition>> partitions;
-  for (PartId part : options.parts) {
-    const auto start = Clock::now();
-    partitions.push_back(LoadPartition(config, part));
-    LogInfo("partition ", part, " of '", config.meta->graph_name,
-            "': ", HumanBytes(partitions.back()->bytes()), " in ", SecondsSince(start), " s");
-    // A large graph takes longer to load than systemd waits by default.
-    sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
-  }
-  return partitions;
-}
-
 // The data that the daemon serves.
 struct Loaded {
   std::unique_ptr<ServedGraph> graph;
   std::unique_ptr<store::TensorHost> tensors;
 };
-
-bool IsWritableTmpfs(const std::string& directory) {
-  struct statfs status {};
-  return ::statfs(directory.c_str(), &status) == 0 && status.f_type == TMPFS_MAGIC &&
-         ::access(directory.c_str(), W_OK | X_OK) == 0;
-}
-
-// Returns the tmpfs for tensor memory that survives this process; empty if there is none.
-std::string MemoryDirectory(const DaemonOptions& options) {
-  if (options.durability != "process" || options.embedding_memory != 0) return {};
-  const bool given = !options.memory_dir.empty();
-  std::string directory = given ? options.memory_dir : store::kDefaultMemoryDir;
-  if (IsWritableTmpfs(directory)) return directory;
-  if (given) {
-    Throw(ErrorCode::kInvalid, "--memory_dir ", directory,
-          " is not a writable tmpfs; mount one, or leave the option out");
-  }
-  LogWarning(directory,
-             " is not a writable tmpfs: changes of tensors stay in the push log until they are "
-             "written back, which is slower; name another tmpfs with --memory_dir");
-  return {};
-}
-
-std::unique_ptr<store::TensorHost> LoadTensors(const DaemonOptions& options,
-                                               const ServedGraph& graph) {
-  store::TensorHost::Options host;
-  host.store.directory = StoreDirectory(options);
-  host.store.durability = store::DurabilityFromName(options.durability);
-  host.store.memory_dir = MemoryDirectory(options);
-  host.store.threads = options.compute_threads;
-  host.store.memory_bytes = options.embedding_memory;
-  host.store.write_back_seconds = options.write_back_seconds;
-  auto meta = graph.partitions()[0]->shared_meta();
-  auto tensors = std::make_unique<store::TensorHost>(meta, options.parts, std::move(host));
-  if (const auto status = tensors->status()) {
-    LogInfo("opened ", tensors->ListAll().size(), " tensor shares in ", status->directory);
-    for (const std::string& text : status->damage) LogError("tensors: ", text);
-  }
-  return tensors;
-}
 
 // The observer that reports to tensors and steps which jobs attach and leave; used by any thread.
 class JobWatch final : public JobRegistry::Observer {
@@ -139,17 +72,6 @@ uint64_t RaiseDescriptorLimit() {
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
 }
 
-// Loads the partitions and builds the derived arrays that --index names.
-std::unique_ptr<ServedGraph> LoadGraph(const DaemonOptions& options) {
-  auto graph = std::make_unique<ServedGraph>(LoadPartitions(options));
-  for (const std::string& text : options.indexes) {
-    const EdgeIndexSpec spec = ParseIndex(graph->meta().schema, text);
-    for (PartId part : options.parts) graph->indexes(part)->Get(spec);
-    sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
-  }
-  return graph;
-}
-
 void OpenLog(const std::string& path) {
   if (path.empty()) return;
   UniqueFd fd = OpenFile(path, O_WRONLY | O_CREAT | O_APPEND);
@@ -160,8 +82,9 @@ void OpenLog(const std::string& path) {
 // of the daemon.
 class Graphd {
  public:
-  explicit Graphd(const DaemonOptions& options)
+  Graphd(const DaemonOptions& options, DescriptorStore descriptors)
       : options_(options),
+        store_(std::move(descriptors)),
         io_(kj::setupAsyncIo()),
         stop_(kj::newPromiseAndFulfiller<void>()),
         stopping_(stop_.promise.fork()) {
@@ -337,7 +260,7 @@ class Graphd {
     Loaded loaded_parts;
     std::thread loader([this, fulfiller, &loaded_parts] {
       try {
-        loaded_parts.graph = LoadGraph(options_);
+        loaded_parts.graph = LoadGraph(options_, store_);
         loaded_parts.tensors = LoadTensors(options_, *loaded_parts.graph);
         (*fulfiller)->fulfill();
       } catch (...) {
@@ -417,6 +340,7 @@ class Graphd {
   }
 
   const DaemonOptions& options_;
+  DescriptorStore store_;           // the loading thread's while it loads
   std::unique_ptr<TlsServer> tls_;  // null: TCP without TLS
   kj::AsyncIoContext io_;
   kj::PromiseFulfillerPair<void> stop_;
@@ -444,7 +368,7 @@ int main(int argc, char** argv) {
     SetLogLevel(options->log_level);
     OpenLog(options->log_file);
     ::signal(SIGPIPE, SIG_IGN);
-    Graphd(*options).Run();
+    Graphd(*options, DescriptorStore::FromServiceManager()).Run();
     return 0;
   } catch (const Error& error) {
     LogError(error.what());

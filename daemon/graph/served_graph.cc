@@ -24,15 +24,19 @@ EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexS
 
 }  // namespace
 
-ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions)
+ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made)
     : partitions_(std::move(partitions)) {
   GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
   meta_ = partitions_[0]->shared_meta();
+  const auto ready = std::make_shared<const Indexes>(std::move(made));
   for (const auto& partition : partitions_) {
     const PartId id = partition->id();
     indexes_[id] = std::make_shared<EdgeIndexes>(
-        partition, [partition](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
-          return BuildWithinMemory(*partition, spec, by_source);
+        partition,
+        [partition, ready](const EdgeIndexSpec& spec, const EdgeIndexes::Made& by_source) {
+          const auto found = ready->find({partition->id(), spec});
+          return found != ready->end() ? found->second
+                                       : BuildWithinMemory(*partition, spec, by_source);
         });
     // The page kind of the largest segment is reported for all.
     const Segment* largest = partition->segments()[0].get();

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/partition.h"
@@ -15,8 +16,11 @@ namespace graphd {
 // Thread-safe: the partitions are immutable, and EdgeIndexes does its own locking.
 class ServedGraph {
  public:
-  // `partitions` are of one graph, at least one.
-  explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions);
+  // Derived arrays by partition.
+  using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
+
+  // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built.
+  explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {});
 
   const GraphMeta& meta() const noexcept { return *meta_; }
   const std::vector<std::shared_ptr<const Partition>>& partitions() const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/load.h"
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "format/dgl/import.h"
 #include "format/native/reader.h"
@@ -21,6 +22,23 @@ uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part) {
   CheckPart(config, part);
   if (config.format == PartFormat::kNative) return EstimateNativeBytes(config, part);
   return EstimateDglBytes(config, part);
+}
+
+std::vector<std::string> PartitionFiles(const PartConfig& config, PartId part) {
+  CheckPart(config, part);
+  std::vector<std::string> paths = {config.path};
+  paths.insert(paths.end(), config.maps.begin(), config.maps.end());
+  if (config.format == PartFormat::kNative) {
+    const std::string directory = NativeDirectory(config, part);
+    paths.push_back(JoinPath(directory, kNativeHeaderFile));
+    for (const NativeSegmentInfo& segment : ReadNativeHeaderOf(config, part).segments) {
+      paths.push_back(JoinPath(directory, segment.file));
+    }
+  } else {
+    const PartFiles& files = config.parts[static_cast<size_t>(part)];
+    paths.insert(paths.end(), {files.part_graph, files.node_feats, files.edge_feats});
+  }
+  return paths;
 }
 
 std::shared_ptr<const Partition> LoadPartition(const PartConfig& config, PartId part,

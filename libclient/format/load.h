@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "format/config/load_options.h"
 #include "format/config/part_config.h"
@@ -14,6 +16,10 @@ namespace graphd {
 // Returns the bytes of the segments that LoadPartition will create, from headers and file sizes
 // alone. A daemon compares them with the available memory before it loads.
 uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part);
+
+// Returns the paths of all files that LoadPartConfig and LoadPartition read for a partition, the
+// part config first. Throws as EstimatePartitionBytes does.
+std::vector<std::string> PartitionFiles(const PartConfig& config, PartId part);
 
 // Loads a partition into sealed segments and validates it (Partition::Validate). Throws
 // Error(kCorrupt) naming file, offset and expectation for truncated or damaged files. Allocations

@@ -241,6 +241,9 @@ PartConfig LoadPartConfig(const std::string& path) {
   const std::vector<std::string> etypes = TypeNames(root, "etypes", "_N:_E:_N");
   IdMap nodes = ReadMap("node", root, ntypes, num_parts);
   IdMap edges = ReadMap("edge", root, etypes, num_parts);
+  for (const char* key : {"node_map", "edge_map"}) {
+    if (root[key].is_string()) config.maps.push_back(FindMapFile(path, root[key].String()));
+  }
   meta->book = PartitionBook(std::move(nodes), std::move(edges));
   try {
     meta->schema = Schema(ntypes, ReadEdgeTypes(config, root, meta->book, ntypes, etypes));

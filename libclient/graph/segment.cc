@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -19,7 +20,8 @@
 namespace graphd {
 namespace {
 
-constexpr int kMaxSealTries = 5000;  // one per millisecond
+constexpr int kMaxSealTries = 5000;   // one per millisecond
+constexpr size_t kSampledPages = 64;  // to find out which kind of pages a segment is on
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
 
 uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -120,11 +122,17 @@ Tensor Segment::array(const std::string& name) const {
 
 PageKind Segment::pages() const {
   if (!base_) return PageKind::kSmall;
+  // The kernel tells about pages that this process has touched, and only about these.
+  const size_t step = RoundUp(std::max(mapped_ / kSampledPages, size_t{1}), kHugePage);
+  for (size_t at = 0; at < mapped_; at += step) {
+    static_cast<void>(*static_cast<const volatile std::byte*>(base_ + at));
+  }
   std::ifstream smaps("/proc/self/smaps");
   char start[32];
   std::snprintf(start, sizeof start, "%lx-", reinterpret_cast<unsigned long>(base_));
   std::string line;
   bool ours = false;
+  unsigned long resident_kib = 0;
   while (std::getline(smaps, line)) {
     if (line.rfind(start, 0) == 0) {
       ours = true;
@@ -133,8 +141,9 @@ PageKind Segment::pages() const {
       if (std::sscanf(line.c_str(), "KernelPageSize: %lu", &kib) == 1 && kib >= 2048) {
         return PageKind::kHugetlb;
       }
+      if (std::sscanf(line.c_str(), "Rss: %lu", &kib) == 1) resident_kib = kib;
       if (std::sscanf(line.c_str(), "ShmemPmdMapped: %lu", &kib) == 1) {
-        return kib > 0 ? PageKind::kTransparentHuge : PageKind::kSmall;
+        return kib > resident_kib / 2 ? PageKind::kTransparentHuge : PageKind::kSmall;
       }
     }
   }

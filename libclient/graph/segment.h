@@ -68,7 +68,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Returns a tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
   // Error(kNotFound).
   Tensor array(const std::string& name) const;
-  // Asks the kernel at each call (/proc/self/smaps); returns kSmall if it can't tell.
+  // Returns the kind of the most pages among some that are spread over the segment. Asks the kernel
+  // at each call (/proc/self/smaps); returns kSmall if it can't tell.
   PageKind pages() const;
 
  private:

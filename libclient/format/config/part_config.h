@@ -18,7 +18,8 @@ struct PartConfig {
   std::string path;
   PartFormat format = PartFormat::kDgl;
   std::shared_ptr<const GraphMeta> meta;
-  std::vector<PartFiles> parts;  // by PartId
+  std::vector<PartFiles> parts;   // by PartId
+  std::vector<std::string> maps;  // .npy files of a mapped book, which are read with the config
 };
 
 }  // namespace graphd

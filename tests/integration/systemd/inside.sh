@@ -63,12 +63,27 @@ for round in first second; do
 done
 check "the server outlives its jobs" [ "$(property MainPID)" = "$main" ]
 
+# Prints how many milliseconds the service took until it was ready, after its process had started.
+ready_ms() {
+  local from to
+  from=$(systemctl show --property ExecMainStartTimestampMonotonic --value graphd@debian.service)
+  to=$(systemctl show --property ActiveEnterTimestampMonotonic --value graphd@debian.service)
+  echo $(((to - from) / 1000))
+}
+# Prints how often a daemon has taken over a graph, as the journal says.
+taken_over() { journalctl --no-pager -u graphd@debian | grep -c 'took over the graph'; }
+
 kill -9 "$main"
 for _ in $(seq 200); do
   [ "$(property MainPID)" != "$main" ] && [ "$(property ActiveState)" = active ] && break
   sleep 0.05
 done
 check "it is restarted after kill -9" [ "$(property ActiveState)" = active ]
+check "it has taken over the graph" [ "$(taken_over)" = 1 ]
+ok "it was ready $(ready_ms) ms after its start"
+systemctl restart graphd@debian
+check "after systemctl restart, too" [ "$(taken_over)" = 2 ]
+ok "it was ready $(ready_ms) ms after its start"
 if job; then ok "it serves a third job"; else bad "the third job"; cat job.log; fi
 
 main=$(property MainPID)

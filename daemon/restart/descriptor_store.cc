@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/restart/descriptor_store.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+constexpr uint64_t kFlushUsec = 5'000'000;
+
+}  // namespace
+
+DescriptorStore DescriptorStore::FromServiceManager() {
+  DescriptorStore store;
+  char** names = nullptr;
+  const int number = sd_listen_fds_with_names(1, &names);
+  if (number < 0) {
+    LogWarning("can't take over descriptors of the service manager: ", std::strerror(-number));
+    return store;
+  }
+  for (int i = 0; i < number; i++) {
+    store.names_.insert(names[i]);
+    store.passed_[names[i]] = UniqueFd(SD_LISTEN_FDS_START + i);
+    std::free(names[i]);
+  }
+  std::free(names);
+  return store;
+}
+
+bool DescriptorStore::available() noexcept { return std::getenv("NOTIFY_SOCKET") != nullptr; }
+
+UniqueFd DescriptorStore::Take(const std::string& name) {
+  const auto found = passed_.find(name);
+  if (found == passed_.end()) return {};
+  UniqueFd fd = std::move(found->second);
+  passed_.erase(found);
+  return fd;
+}
+
+void DescriptorStore::Keep(const std::string& name, int fd) {
+  if (names_.contains(name)) return;
+  // The manager would otherwise forget a descriptor on which poll(2) reports an error.
+  const std::string message = StrCat("FDSTORE=1\nFDPOLL=0\nFDNAME=", name);
+  const int result = sd_pid_notify_with_fds(0, 0, message.c_str(), &fd, 1);
+  if (result < 0) {
+    Throw(ErrorCode::kIo, "the service manager can't keep '", name, "': ", std::strerror(-result));
+  }
+  names_.insert(name);
+}
+
+void DescriptorStore::Remove(const std::string& name) noexcept {
+  passed_.erase(name);
+  if (names_.erase(name) == 0) return;
+  const int result = sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name.c_str());
+  if (result < 0) {
+    LogWarning("the service manager can't close '", name, "': ", std::strerror(-result));
+  }
+}
+
+bool DescriptorStore::Flush() noexcept { return sd_notify_barrier(0, kFlushUsec) > 0; }
+
+}  // namespace graphd

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/file.h"
+
+namespace graphd {
+
+// The descriptors that the service manager keeps for this service between two of its processes
+// (systemd's file descriptor store, see sd_pid_notify_with_fds(3)): after a crash, a kill by the
+// watchdog, `systemctl restart` or an upgrade of the package, the next process gets them. Nothing
+// is kept where no service manager runs, or where its unit does not set FileDescriptorStoreMax=.
+//
+// A name has at most 255 printable ASCII characters without ':'. Used by one thread at a time.
+class DescriptorStore {
+ public:
+  // Takes over what the service manager passed to this process. Call it once, before threads start,
+  // because it changes the environment. If a name occurs twice, one of its descriptors is closed.
+  static DescriptorStore FromServiceManager();
+
+  // Returns whether a service manager listens, which may keep descriptors.
+  static bool available() noexcept;
+
+  // Moves the kept descriptor of a name out; empty if there is none. The service manager keeps its
+  // own copy until Remove is called for it.
+  UniqueFd Take(const std::string& name);
+  // Returns the names of all descriptors that the service manager has.
+  const std::set<std::string>& names() const noexcept { return names_; }
+
+  // Lets the service manager keep a copy of a descriptor, unless it has one of this name. Throws
+  // Error(kIo) if it can't be sent.
+  void Keep(const std::string& name, int fd);
+  // Lets the service manager close its copy. A failure is logged.
+  void Remove(const std::string& name) noexcept;
+  // Waits until the service manager has read all messages, at most 5 s. Returns whether it has.
+  bool Flush() noexcept;
+
+ private:
+  std::set<std::string> names_;
+  std::map<std::string, UniqueFd> passed_;  // those that nobody took
+};
+
+}  // namespace graphd

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/restart/kept_graph.h"
+
+#include <capnp/serialize.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "restart/kept_graph.capnp.h"
+#include "wire/graph_messages.h"
+
+namespace graphd {
+namespace {
+
+constexpr const char* kManifest = "graph-manifest";
+constexpr const char* kSegmentPrefix = "graph-segment-";
+constexpr const char* kSource = "the manifest of the kept graph";
+// The array of the manifest's segment that contains the message.
+constexpr const char* kMessage = "manifest";
+
+// Returns the name under which a segment is kept. No other memory file has the same number.
+std::string KeptName(const Segment& segment) {
+  struct stat info {};
+  if (::fstat(segment.fd(), &info) != 0) ThrowErrno("can't stat", "a segment");
+  return StrCat(kSegmentPrefix, info.st_ino);
+}
+
+// Lets the service manager close what it keeps of graphs, except for the segments in `wanted`.
+// Returns how many descriptors that are.
+int RemoveOthers(DescriptorStore& store, const std::set<std::string>& wanted) {
+  int removed = 0;
+  for (const std::string& name : std::set<std::string>(store.names())) {
+    const bool is_of_graph = name == kManifest || name.rfind(kSegmentPrefix, 0) == 0;
+    if (!is_of_graph || wanted.contains(name)) continue;
+    store.Remove(name);
+    removed++;
+  }
+  return removed;
+}
+
+void WriteSegment(const Segment& segment, kept::Segment::Builder out) {
+  out.setDescriptor(KeptName(segment));
+  WriteLayout(segment.layout(), out.initLayout());
+}
+
+std::shared_ptr<const Segment> TakeSegment(DescriptorStore& store, kept::Segment::Reader in) {
+  const std::string name = in.getDescriptor().cStr();
+  UniqueFd fd = store.Take(name);
+  if (!fd) Throw(ErrorCode::kNotFound, "the descriptor ", name, " was not passed");
+  return Segment::Map(std::move(fd), ReadLayout(in.getLayout(), kSource));
+}
+
+EdgeIndexSpec ReadIndex(wire::EdgeIndex::Reader in) {
+  return {static_cast<EdgeIndexKind>(in.getKind()), in.getOutward(), in.getEtype(),
+          in.getColumn().cStr()};
+}
+
+// The bytes of a manifest, in a sealed memory file.
+std::shared_ptr<const Segment> MakeManifest(const KeptGraph& graph) {
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<kept::Graph>();
+  root.setVersion(kept::KEPT_VERSION);
+  root.setPartConfig(graph.part_config);
+  auto files = root.initFiles(static_cast<kj::uint>(graph.files.size()));
+  for (kj::uint i = 0; i < files.size(); i++) {
+    const FileStamp& stamp = graph.files[i];
+    files[i].setPath(stamp.path);
+    files[i].setDevice(stamp.device);
+    files[i].setInode(stamp.inode);
+    files[i].setBytes(stamp.bytes);
+    files[i].setModified(stamp.modified);
+  }
+  WriteGraph(graph.partitions.at(0)->meta(), root.initGraph());
+  auto partitions = root.initPartitions(static_cast<kj::uint>(graph.partitions.size()));
+  for (kj::uint p = 0; p < partitions.size(); p++) {
+    const Partition& partition = *graph.partitions[p];
+    partitions[p].setPart(partition.id());
+    auto segments = partitions[p].initSegments(static_cast<kj::uint>(partition.segments().size()));
+    for (kj::uint s = 0; s < segments.size(); s++) {
+      WriteSegment(*partition.segments()[s], segments[s]);
+    }
+    const auto is_of_partition = [&](const auto& entry) {
+      return entry.first.first == partition.id();
+    };
+    auto indexes = partitions[p].initIndexes(static_cast<kj::uint>(
+        std::count_if(graph.indexes.begin(), graph.indexes.end(), is_of_partition)));
+    kj::uint i = 0;
+    for (const auto& entry : graph.indexes) {
+      if (!is_of_partition(entry)) continue;
+      const EdgeIndexSpec& spec = entry.first.second;
+      auto index = indexes[i].initIndex();
+      index.setKind(static_cast<uint8_t>(spec.kind));
+      index.setOutward(spec.out);
+      index.setEtype(spec.etype);
+      index.setColumn(spec.column);
+      WriteSegment(*entry.second, indexes[i++].initSegment());
+    }
+  }
+  const kj::Array<capnp::word> words = capnp::messageToFlatArray(message);
+  const auto bytes = words.asBytes();
+  SegmentLayout layout;
+  layout.Add(kMessage, DType::kUInt8, {static_cast<int64_t>(bytes.size())});
+  SegmentWriter writer(kManifest, std::move(layout));
+  std::memcpy(writer.bytes().data(), bytes.begin(), bytes.size());
+  return std::move(writer).Seal();
+}
+
+// Takes the graph that the manifest describes. Throws Error for each reason not to use it.
+KeptGraph TakeAll(DescriptorStore& store, UniqueFd manifest, const std::string& part_config,
+                  const std::vector<PartId>& parts) {
+  struct stat info {};
+  if (::fstat(manifest.get(), &info) != 0) ThrowErrno("can't stat", kSource);
+  SegmentLayout layout;
+  layout.Add(kMessage, DType::kUInt8, {info.st_size});
+  const auto segment = Segment::Map(std::move(manifest), std::move(layout));
+  const Tensor bytes = segment->array(kMessage);
+  capnp::ReaderOptions limits;
+  limits.traversalLimitInWords = uint64_t{1} << 40;
+  capnp::FlatArrayMessageReader message(
+      kj::arrayPtr(reinterpret_cast<const capnp::word*>(bytes.data()),
+                   static_cast<size_t>(info.st_size) / sizeof(capnp::word)),
+      limits);
+  const auto root = message.getRoot<kept::Graph>();
+  if (root.getVersion() != kept::KEPT_VERSION) {
+    Throw(ErrorCode::kVersion, "it has version ", root.getVersion(), ", expected ",
+          kept::KEPT_VERSION);
+  }
+  KeptGraph graph;
+  graph.part_config = root.getPartConfig().cStr();
+  if (graph.part_config != part_config) {
+    Throw(ErrorCode::kInvalid, "it is ", graph.part_config, ", expected ", part_config);
+  }
+  std::vector<PartId> kept_parts;
+  for (auto partition : root.getPartitions()) kept_parts.push_back(partition.getPart());
+  if (kept_parts != parts) Throw(ErrorCode::kInvalid, "it has other partitions");
+  for (auto file : root.getFiles()) {
+    graph.files.push_back({file.getPath().cStr(), file.getDevice(), file.getInode(),
+                           file.getBytes(), file.getModified()});
+    const FileStamp& stamp = graph.files.back();
+    if (FileStamp::Of(stamp.path) != stamp) {
+      Throw(ErrorCode::kInvalid, stamp.path, " has changed since it was loaded");
+    }
+  }
+  const auto meta = ReadGraph(root.getGraph(), kSource);
+  for (auto partition : root.getPartitions()) {
+    std::vector<std::shared_ptr<const Segment>> segments;
+    for (auto each : partition.getSegments()) segments.push_back(TakeSegment(store, each));
+    graph.partitions.push_back(
+        std::make_shared<const Partition>(meta, partition.getPart(), std::move(segments)));
+    for (auto each : partition.getIndexes()) {
+      graph.indexes[{partition.getPart(), ReadIndex(each.getIndex())}] =
+          TakeSegment(store, each.getSegment());
+    }
+  }
+  return graph;
+}
+
+}  // namespace
+
+FileStamp FileStamp::Of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) ThrowErrno("can't find", path);
+  return {path, info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size),
+          info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec};
+}
+
+std::optional<KeptGraph> KeptGraph::Take(DescriptorStore& store, const std::string& part_config,
+                                         const std::vector<PartId>& parts) {
+  std::string reason = "it has no manifest";
+  if (UniqueFd manifest = store.Take(kManifest)) {
+    try {
+      return TakeAll(store, std::move(manifest), part_config, parts);
+    } catch (const kj::Exception& exception) {
+      reason = exception.getDescription().cStr();
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+  }
+  if (RemoveOthers(store, {}) > 0) {
+    LogInfo("the service manager has a graph of an earlier process, which is loaded again: ",
+            reason);
+  }
+  return std::nullopt;
+}
+
+void KeptGraph::Keep(DescriptorStore& store) const {
+  store.Remove(kManifest);
+  std::set<std::string> names;
+  const auto keep = [&](const Segment& segment) {
+    const std::string name = KeptName(segment);
+    names.insert(name);
+    store.Keep(name, segment.fd());
+  };
+  for (const auto& partition : partitions) {
+    for (const auto& segment : partition->segments()) keep(*segment);
+  }
+  for (const auto& [key, segment] : indexes) keep(*segment);
+  RemoveOthers(store, names);
+  store.Keep(kManifest, MakeManifest(*this)->fd());
+}
+
+}  // namespace graphd

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/restart/descriptor_store.h"
+#include "graph/partition.h"
+#include "sampling/index/edge_index.h"
+
+namespace graphd {
+
+// A file as it was when a graph was read from it. Two stamps that differ mean that the file was
+// replaced or written meanwhile.
+struct FileStamp {
+  std::string path;
+  uint64_t device = 0, inode = 0, bytes = 0;
+  int64_t modified = 0;  // nanoseconds since 1970
+  bool operator==(const FileStamp&) const = default;
+
+  // Throws Error(kNotFound) or another error of stat(2).
+  static FileStamp Of(const std::string& path);
+};
+
+// The partitions that a daemon serves, as it gives them to its successor through the service
+// manager. Their segments are sealed, so the successor need neither read nor check their contents:
+// it is ready after a few milliseconds, whatever the graph's size. A manifest, which is kept as a
+// descriptor as well, says what the segments hold and from which files they were loaded.
+//
+// A value; used by one thread at a time.
+struct KeptGraph {
+  using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, std::shared_ptr<const Segment>>;
+
+  std::string part_config;
+  std::vector<FileStamp> files;  // all files that the partitions were loaded from
+  std::vector<std::shared_ptr<const Partition>> partitions;
+  Indexes indexes;  // derived arrays, by partition
+
+  // Returns the graph that an earlier process of this service kept, if it consists of these
+  // partitions of this part config, none of its files has changed, and its manifest has this
+  // version. Otherwise returns none, logs the reason and lets the service manager close what it
+  // has, so that the memory is free before the graph is loaded again.
+  static std::optional<KeptGraph> Take(DescriptorStore& store, const std::string& part_config,
+                                       const std::vector<PartId>& parts);
+
+  // Lets the service manager keep everything, the manifest last: a process that ends in between
+  // leaves a graph that Take refuses. Throws Error(kIo) if a descriptor can't be sent.
+  void Keep(DescriptorStore& store) const;
+};
+
+}  // namespace graphd

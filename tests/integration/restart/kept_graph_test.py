@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that a daemon takes over the graph that an earlier process left with its service manager,
+and that it loads the graph again if the files or the descriptors are not the same any more."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
+from harness import BIN, DEADLINE, GRAPHCTL, SLOW, free_ports, partition  # noqa: E402
+from service_manager import ServiceManager  # noqa: E402
+
+
+class KeptGraphTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="graphd-restart-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        partition(self.folder, 2)
+        self.manager = ServiceManager(self.folder)
+        self.addCleanup(self.manager.close)
+        self.port, = free_ports(1)
+        self.process = None
+        self.addCleanup(self.kill)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def start(self, *options, parts="0,1"):
+        """Starts the daemon and returns its log once it is ready."""
+        log = self.path("log")
+        with open(log, "w") as out:
+            self.process = self.manager.start(
+                os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
+                self.path("ring.json"), "--part_id", parts, "--listen", f"127.0.0.1:{self.port}",
+                "--runtime_dir", self.path("run"), "--state_dir", self.path("state"), *options,
+                stdout=out, stderr=subprocess.STDOUT)
+        ready = self.manager.ready.wait(DEADLINE * SLOW)
+        with open(log) as file:
+            text = file.read()
+        self.assertTrue(ready, text)
+        return text
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def mapped(self):
+        """Returns the numbers of the memory files that the daemon has mapped."""
+        with open(f"/proc/{self.process.pid}/maps") as file:
+            lines = [line.split(maxsplit=5) for line in file]
+        return {line[4] for line in lines if len(line) == 6 and line[5].startswith("/memfd:")}
+
+    def segments(self):
+        return sorted(name for name in self.manager.kept if name != "graph-manifest")
+
+    def assert_loaded(self, log, reason):
+        self.assertRegex(log, reason)
+        self.assertEqual(len(re.findall(r"partition \d of 'ring'", log)), 2, log)
+        self.assertNotIn("took over", log)
+        # The store has exactly the memory that the daemon uses.
+        self.assertEqual({name.rsplit("-", 1)[1] for name in self.segments()}, self.mapped(), log)
+        self.kill()
+        self.assertIn("took over the graph", self.start())
+
+    def test_a_killed_daemon_leaves_its_graph_to_the_next_process(self):
+        first = self.start()
+        self.assertIn("partition 1 of 'ring'", first)
+        kept, mapped = self.segments(), self.mapped()
+        self.assertGreaterEqual(len(kept), 4)
+        for _ in range(3):
+            self.kill()
+            log = self.start()
+            self.assertIn("took over the graph", log)
+            self.assertNotIn("partition 1 of 'ring'", log)
+            self.assertEqual((self.segments(), self.mapped()), (kept, mapped))
+
+    def test_derived_arrays_are_kept_with_the_graph(self):
+        first = self.start("--index", "out:_E")
+        self.assertIn("made the out index", first)
+        with_index = self.segments()
+        self.kill()
+        log = self.start("--index", "out:_E")
+        self.assertIn("took over the graph", log)
+        self.assertNotIn("made the out index", log)
+        self.assertEqual(self.segments(), with_index)
+        self.kill()
+        self.assertIn("took over the graph", self.start())
+        self.assertEqual(len(self.segments()), len(with_index) - 2, "one index of each partition")
+
+    def test_changed_files_are_loaded_again(self):
+        self.start()
+        self.kill()
+        os.utime(self.path("part1", "graph.seg"))
+        self.assert_loaded(self.start(), "graph.seg has changed since it was loaded")
+
+    def test_a_missing_descriptor_makes_the_daemon_load_again(self):
+        self.start()
+        self.kill()
+        os.close(self.manager.kept.pop(self.segments()[1]))
+        self.assert_loaded(self.start(), "was not passed")
+
+    def test_a_graph_without_its_manifest_is_loaded_again(self):
+        self.start()
+        self.kill()
+        os.close(self.manager.kept.pop("graph-manifest"))
+        self.assert_loaded(self.start(), "it has no manifest")
+
+    def test_other_memory_in_place_of_a_segment_is_refused(self):
+        self.start()
+        self.kill()
+        name = self.segments()[0]
+        os.close(self.manager.kept[name])
+        self.manager.kept[name] = os.memfd_create("foreign")
+        os.ftruncate(self.manager.kept[name], 1 << 20)
+        self.assert_loaded(self.start(), "is not sealed")
+
+    def test_a_damaged_manifest_is_refused(self):
+        self.start()
+        self.kill()
+        for content in (b"", b"\xff" * 64, bytes(4096)):
+            os.close(self.manager.kept["graph-manifest"])
+            self.manager.kept["graph-manifest"] = manifest = os.memfd_create(
+                "manifest", os.MFD_ALLOW_SEALING)
+            os.write(manifest, content)
+            seal(manifest)
+            self.assert_loaded(self.start(), "which is loaded again")
+            self.kill()
+
+    def test_other_partitions_are_loaded(self):
+        self.start()
+        self.kill()
+        log = self.start(parts="1")
+        self.assertIn("it has other partitions", log)
+        self.assertIn("partition 1 of 'ring'", log)
+        self.assertNotIn("partition 0 of 'ring'", log)
+
+    def test_a_graph_of_two_gigabytes_is_ready_at_once(self):
+        partition_wide(self.folder, 2 << 30)
+        self.start(parts="0")
+        self.kill()
+        times = []
+        for _ in range(3):
+            begin = time.monotonic()
+            log = self.start(parts="0")
+            times.append(time.monotonic() - begin)
+            self.assertIn("took over the graph", log)
+            self.kill()
+        print(f"a graph of 2 GiB was ready after {min(times) * 1000:.0f} ms")
+        self.assertLess(min(times), 0.2 * SLOW, times)
+
+    def test_a_clean_end_keeps_the_graph_too(self):
+        self.start()
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(DEADLINE * SLOW), 0)
+        self.assertIn("took over the graph", self.start())
+
+
+def partition_wide(folder, feature_bytes):
+    """Partitions a graph whose features take so many bytes into `folder`, as ring.json."""
+    columns = 512
+    nodes = feature_bytes // (4 * columns)
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({nodes}, {columns}), }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    with open(os.path.join(folder, "wide.npy"), "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        out.truncate(out.tell() + feature_bytes)
+    with open(os.path.join(folder, "edges.txt"), "w") as out:
+        out.writelines(f"{i} {i + 1}\n" for i in range(1000))
+    text = {"format": {"name": "csv", "delimiter": " "}, "data": ["edges.txt"]}
+    wide = {"format": {"name": "numpy"}, "data": ["wide.npy"]}
+    with open(os.path.join(folder, "metadata.json"), "w") as out:
+        json.dump({"graph_name": "ring", "node_type": ["n"], "num_nodes_per_chunk": [[nodes]],
+                   "edge_type": ["n:e:n"], "num_edges_per_chunk": [[1000]],
+                   "edges": {"n:e:n": text}, "node_data": {"n": {"wide": wide}},
+                   "edge_data": {}}, out)
+    subprocess.run([GRAPHCTL, "partition", "--input", os.path.join(folder, "metadata.json"),
+                    "--graph_name", "ring", "--num_parts", "1", "--part_method", "random",
+                    "--output", folder, "--force"],
+                   check=True, capture_output=True, timeout=10 * DEADLINE)
+
+
+def seal(descriptor):
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS,
+                fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+
+
+if __name__ == "__main__":
+    unittest.main()
