@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <random>
 
 #include "base/file.h"
@@ -53,8 +54,11 @@ uint16_t FreePort() {
   // A port of the range that the system gives to clients can become a client's at any moment
   // before a server listens there, and while a killed server is started again.
   constexpr uint16_t kFirst = 10000;
-  static const auto first_of_clients = static_cast<uint16_t>(
-      std::max(20000, std::stoi(ReadTextFile("/proc/sys/net/ipv4/ip_local_port_range"))));
+  static const auto first_of_clients = [] {
+    int first = 0;  // a file of /proc has no size, by which ReadTextFile would read it
+    std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first;
+    return static_cast<uint16_t>(std::max(20000, first));
+  }();
   static std::atomic<uint32_t> next{std::random_device()()};
   for (int tries = 0; tries < 10000; tries++) {
     const auto port = static_cast<uint16_t>(kFirst + next++ % (first_of_clients - kFirst));
