@@ -21,6 +21,7 @@
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
 #include "daemon/serving/data_thread.h"
+#include "daemon/serving/drain.h"
 #include "daemon/serving/listener.h"
 #include "daemon/serving/loop_watch.h"
 #include "daemon/serving/uv_bridge.h"
@@ -132,7 +133,12 @@ class Graphd {
     info.listening = {tcp.text(), local.text()};
     info.insecure = insecure;
     info.ends_with_jobs = options_.end_with_jobs;
-    info.request_stop = [this] { uv_async_send(&stop_async_); };
+    Drain drain(tensors, io_.provider->getTimer());
+    drain_ = &drain;
+    info.request_stop = [this, &drain](double seconds) {
+      drain.EndWithin(seconds);
+      uv_async_send(&stop_async_);
+    };
     const auto pushes = std::make_shared<FairPushes>();
     StepGate steps(tensors, pushes);
     JobWatch watch(tensors, steps);
@@ -197,6 +203,10 @@ class Graphd {
     sd_notify(0, "STOPPING=1\nSTATUS=stopping");
     pools.Stop();
     pushes->Stop();
+    if (drain.Run().wait(io_.waitScope)) return;
+    LogWarning("stopping before all is done: ", drain.WhatIsLeft());
+    { const Listener gone = std::move(tcp), also_gone = std::move(local); }
+    std::_Exit(0);
   }
 
  private:
@@ -289,12 +299,16 @@ class Graphd {
       signals_[i].data = this;
       uv_signal_start(
           &signals_[i],
-          [](uv_signal_t* handle, int) {
-            static_cast<Graphd*>(handle->data)->stop_.fulfiller->fulfill();
-          },
+          [](uv_signal_t* handle, int) { static_cast<Graphd*>(handle->data)->OnSignal(); },
           numbers[i]);
     }
     bridge_->Kick();
+  }
+
+  // The first signal asks the daemon to stop, another one to stop at once.
+  void OnSignal() {
+    if (!stop_.fulfiller->isWaiting() && drain_ != nullptr) drain_->EndWithin(0);
+    stop_.fulfiller->fulfill();
   }
 
   void StartTimers(const JobRegistry& jobs) {
@@ -353,6 +367,7 @@ class Graphd {
   const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;
   size_t open_connections_ = 0;
+  Drain* drain_ = nullptr;  // exists while the daemon serves
   LoopWatch loops_;
   kj::Own<UvBridge> bridge_;
 };

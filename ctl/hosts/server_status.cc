@@ -53,6 +53,8 @@ json StoreToJson(const StoreStatus& store) {
           {"page_bytes", store.page_bytes},
           {"log_bytes", store.log_bytes},
           {"pushes", store.pushes},
+          {"changed_bytes", store.changed_bytes},
+          {"written_bytes", store.written_bytes},
           {"trouble", store.trouble},
           {"damage", store.damage}};
 }

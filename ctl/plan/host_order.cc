@@ -32,7 +32,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStopServer, "stop_server"},
                                           {HostAction::kInstallKeys, "install_keys"}})
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
-                   is_master, host_timeout, server_grace, stop_job, force, key_files)
+                   is_master, host_timeout, server_grace, stop_job, force, stop_timeout, key_files)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {

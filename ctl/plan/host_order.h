@@ -77,6 +77,7 @@ struct HostOrder {
   // Only for kStopJobs and kStopServer.
   std::string stop_job;  // empty: every job
   bool force = false;
+  double stop_timeout = -1;  // seconds until a server ends without writing all rows back; < 0: none
   // Only for kInstallKeys: the files to be written to server.keys, in this order.
   std::vector<KeyFile> key_files;
 };

@@ -26,6 +26,10 @@ namespace graphd::ctl {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{5000};
+// For servers that stop: the pause between reports, and the time without progress until an error.
+constexpr std::chrono::milliseconds kStatusTimeout{2000};
+constexpr double kReportSeconds = 0.25;
+constexpr int kSilentSeconds = 60;
 
 void Send(const nlohmann::json& header) {
   const std::string frame = EncodeFrame(header);
@@ -106,20 +110,42 @@ void StartServer(const HostOrder& order, GuardState& guard) {
         {"port", 0}});
 }
 
+// Reads how far a server has come that stops, and sends it on. Resets `client` if it has ended.
+void ReadStore(std::unique_ptr<ControlClient>& client, StoreStatus& store,
+               Clock::time_point& moved) {
+  try {
+    const StoreStatus now = client->Status().store.value_or(StoreStatus());
+    if (now.written_bytes != store.written_bytes) moved = Clock::now();
+    store = now;
+    Send({{"t", "progress"}, {"done", store.written_bytes}, {"total", store.changed_bytes}});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDeadline) client.reset();
+  }
+}
+
 void StopServer(const HostOrder& order) {
   auto client = Connect(order.server);
   const auto pid = static_cast<pid_t>(client->Status().pid);
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  client->Shutdown(order.force);
-  client.reset();
+  client->Shutdown(order.force, order.stop_timeout);
+  client->SetTimeout(kStatusTimeout);
   const std::string socket = SocketOf(order.server);
   const auto gone = [&] {
     pollfd ended{process.get(), POLLIN, 0};  // readable after its end, reaped or not
     return !FileExists(socket) && (!process || ::poll(&ended, 1, 0) == 1);
   };
-  if (!WaitUntil(20, gone)) {
+  StoreStatus store;  // the last that is known
+  Clock::time_point moved = Clock::now();
+  while (!WaitUntil(kReportSeconds, gone)) {
+    if (client) ReadStore(client, store, moved);
+    if (SecondsSince(moved) < kSilentSeconds) continue;
     Throw(ErrorCode::kDeadline, "the server '", order.server.server_name, "' (pid ", pid,
-          ") has not ended within 20 seconds; see its log, or kill it");
+          ") has not ended, and has not written changed rows back for ", kSilentSeconds, " seconds",
+          store.trouble.empty() ? "" : ": ", store.trouble,
+          "; see its log, or stop it with --timeout 0");
+  }
+  if (store.written_bytes < store.changed_bytes && order.stop_timeout >= 0) {
+    Send({{"t", "notice"}, {"text", "it has ended: " + WhatIsNotWritten(store)}});
   }
 }
 

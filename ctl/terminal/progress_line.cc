@@ -28,7 +28,8 @@ StepProgress ProgressLine::Callback() {
       [this](const std::string& step, uint64_t done, uint64_t total) { Show(step, done, total); };
 }
 
-void ProgressLine::Show(const std::string& step, uint64_t done, uint64_t total) {
+void ProgressLine::Show(const std::string& step, uint64_t done, uint64_t total,
+                        const std::string& detail) {
   const bool fresh = step != step_;
   const auto seconds = static_cast<unsigned long long>(done);
   if (!terminal_) {
@@ -51,10 +52,11 @@ void ProgressLine::Show(const std::string& step, uint64_t done, uint64_t total) 
   }
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const int filled = static_cast<int>(share * kBarWidth);
-  std::fprintf(stderr, "\r[%s%s] %3d %%  %s\x1b[K",
+  std::fprintf(stderr, "\r[%s%s] %3d %%  %s%s%s\x1b[K",
                std::string(static_cast<size_t>(filled), '#').c_str(),
                std::string(static_cast<size_t>(kBarWidth - filled), '.').c_str(),
-               static_cast<int>(share * 100), step.c_str());
+               static_cast<int>(share * 100), step.c_str(), detail.empty() ? "" : ": ",
+               detail.c_str());
   std::fflush(stderr);
   open_ = true;
 }

@@ -20,7 +20,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void Show(const std::string& step, uint64_t done, uint64_t total);
+  // `detail` is shown after the step on a terminal.
+  void Show(const std::string& step, uint64_t done, uint64_t total, const std::string& detail = {});
   // Ends the bar before other output is written.
   void Finish();
   // Returns a callback for functions that report progress; this object must outlive it.

@@ -182,7 +182,9 @@ void Resolve(HostOptions& options) {
   options.ip_config = found;
 }
 
-std::vector<HostAnswer> AskHosts(const std::vector<HostPlan>& hosts, const HostOptions& options) {
+std::vector<HostAnswer> AskHosts(
+    const std::vector<HostPlan>& hosts, const HostOptions& options,
+    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress) {
   ::signal(SIGPIPE, SIG_IGN);
   EventQueue queue;
   std::vector<std::unique_ptr<HostLink>> links;
@@ -200,6 +202,10 @@ std::vector<HostAnswer> AskHosts(const std::vector<HostPlan>& hosts, const HostO
     pollfd ready{queue.fd(), POLLIN, 0};
     ::poll(&ready, 1, 1000);
     for (const HostEvent& event : queue.TakeAll()) {
+      if (event.kind == HostEvent::Kind::kFrame && event.header.value("t", "") == "progress") {
+        if (on_progress) on_progress(event.host, event.header);
+        continue;
+      }
       bool closed = false;
       OnEvent(event, hosts[event.host], answers[event.host], closed);
       open -= closed ? 1 : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ struct HostAnswer {
 };
 
 // Sends all hosts their orders concurrently and waits for all answers. Returns one answer per host.
-std::vector<HostAnswer> AskHosts(const std::vector<HostPlan>& hosts, const HostOptions& options);
+// Calls `on_progress`, if given, for each frame of the kind "progress".
+std::vector<HostAnswer> AskHosts(
+    const std::vector<HostPlan>& hosts, const HostOptions& options,
+    const std::function<void(size_t host, const nlohmann::json& frame)>& on_progress = {});
 
 }  // namespace graphd::ctl

@@ -2,9 +2,11 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <numeric>
 
 #include "base/strings.h"
 #include "ctl/hosts/server_status.h"
+#include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/verbs.h"
 
@@ -24,6 +26,7 @@ Examples:
 struct ServerArguments {
   HostOptions hosts;
   bool force = false, json = false;
+  double timeout = -1;  // seconds; negative: none
 };
 
 std::vector<HostPlan> Plan(HostOptions& options, HostAction action) {
@@ -33,11 +36,36 @@ std::vector<HostPlan> Plan(HostOptions& options, HostAction action) {
   return PlanHosts(options.server, options.lines, IsLocalAddress, action);
 }
 
+// The progress of all hosts' servers that write changed rows back before they end.
+class WriteBackBar {
+ public:
+  explicit WriteBackBar(size_t hosts) : done_(hosts), total_(hosts) {}
+  std::function<void(size_t host, const nlohmann::json& frame)> Callback() {
+    return [this](size_t host, const nlohmann::json& frame) {
+      done_[host] = frame.value("done", uint64_t{0});
+      total_[host] = frame.value("total", uint64_t{0});
+      const uint64_t done = std::accumulate(done_.begin(), done_.end(), uint64_t{0});
+      const uint64_t total = std::accumulate(total_.begin(), total_.end(), uint64_t{0});
+      if (total == 0) return;
+      line_.Show("writing changed rows back", done, total,
+                 TransferText(done, total, SecondsSince(start_)));
+    };
+  }
+  void Finish() { line_.Finish(); }
+
+ private:
+  std::vector<uint64_t> done_, total_;  // bytes, by host
+  const Clock::time_point start_ = Clock::now();
+  ProgressLine line_;
+};
+
 // Asks all hosts and prints each answer; the first failure determines graphctl's exit code.
 void AskAndShow(
     const std::vector<HostPlan>& plan, const ServerArguments& arguments,
     const std::function<std::string(const std::string& host, const HostAnswer&)>& show) {
-  const std::vector<HostAnswer> answers = AskHosts(plan, arguments.hosts);
+  WriteBackBar bar(plan.size());
+  const std::vector<HostAnswer> answers = AskHosts(plan, arguments.hosts, bar.Callback());
+  bar.Finish();
   nlohmann::json list = nlohmann::json::array();
   int code = 0;
   for (size_t i = 0; i < plan.size(); i++) {
@@ -80,7 +108,10 @@ void Start(ServerArguments& arguments) {
 
 void Stop(ServerArguments& arguments) {
   auto plan = Plan(arguments.hosts, HostAction::kStopServer);
-  for (HostPlan& host : plan) host.order.force = arguments.force;
+  for (HostPlan& host : plan) {
+    host.order.force = arguments.force;
+    host.order.stop_timeout = arguments.timeout;
+  }
   AskAndShow(plan, arguments,
              [](const std::string& host, const HostAnswer&) { return host + ": stopped\n"; });
 }
@@ -119,6 +150,10 @@ void AddServer(CLI::App& app) {
     sub->add_flag("--json", arguments->json, "Print JSON");
     if (action.run == Stop) {
       sub->add_flag("--force", arguments->force, "Stop them even while jobs are attached");
+      sub->add_option("--timeout", arguments->timeout,
+                      "Seconds until they end even if changed rows are not written back; these "
+                      "stay in memory files or in the push log, for the next start on the machine")
+          ->check(CLI::NonNegativeNumber);
     }
     sub->callback([arguments, run = action.run] { run(*arguments); });
   }

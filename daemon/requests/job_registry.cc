@@ -70,7 +70,10 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   }
   if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
   const MutexLock lock(mutex_);
-  if (closed_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
+  if (closed_)
+    Throw(ErrorCode::kUnavailable,
+          "this graphd takes no jobs, because it is stopping; start it again, or wait for its "
+          "restart");
   const uint64_t key = next_key_++;
   if (member.job_id.empty()) member.job_id = StrCat("anonymous-", key);
   auto found = jobs_.find(member.job_id);

@@ -175,8 +175,10 @@ kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
       Throw(ErrorCode::kExists, jobs, jobs == 1 ? " job is" : " jobs are",
             " attached; stop them first (graphctl stop), or use --force");
     }
-    LogInfo("asked to stop by pid ", peer_.pid);
-    info_.request_stop();
+    const double timeout = context.getParams().getTimeoutSeconds();
+    LogInfo("asked to stop by pid ", peer_.pid,
+            timeout < 0 ? std::string() : StrCat(" within ", timeout, " s"));
+    info_.request_stop(timeout);
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);

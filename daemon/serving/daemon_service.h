@@ -15,13 +15,14 @@
 namespace graphd {
 
 // The daemon's description of itself; constant while it serves. `request_stop` may be called from
-// any thread.
+// any thread; it gets the seconds after which the daemon ends even if changed rows are not written
+// back, or a negative number.
 struct DaemonInfo {
   std::string server_name, part_config;
   std::vector<std::string> listening;
   bool insecure = false, ends_with_jobs = false;
   Clock::time_point started = Clock::now();
-  std::function<void()> request_stop;
+  std::function<void(double seconds)> request_stop;
 };
 
 // The bootstrap interface of one connection: attaching, status and shutdown. Lives on the

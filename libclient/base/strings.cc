@@ -89,4 +89,14 @@ std::string HumanBytes(uint64_t bytes) {
   return text;
 }
 
+std::string TransferText(uint64_t done, uint64_t total, double seconds) {
+  std::string text = StrCat(HumanBytes(done), " of ", HumanBytes(total));
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  if (rate < 1) return text;
+  text += StrCat(", ", HumanBytes(static_cast<uint64_t>(rate)), "/s");
+  if (done >= total) return text;
+  const double left = static_cast<double>(total - done) / rate;
+  return StrCat(text, ", ", static_cast<uint64_t>(left + 0.5), " s left");
+}
+
 }  // namespace graphd

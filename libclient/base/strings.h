@@ -44,4 +44,7 @@ bool IsUtf8(std::string_view text) noexcept;
 // Returns a size for people: "1.5 GiB", "312 MiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
 
+// Returns how far a transfer has come, for people: "1.2 GiB of 4.0 GiB, 310 MiB/s, 9 s left".
+std::string TransferText(uint64_t done, uint64_t total, double seconds);
+
 }  // namespace graphd

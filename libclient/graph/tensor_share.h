@@ -25,6 +25,8 @@ struct StoreStatus {
   std::string memory;         // directory of the PersistentArena; empty if there is none
   uint64_t memory_bytes = 0;  // limit of resident_bytes; 0: unlimited
   uint64_t resident_bytes = 0, page_bytes = 0, log_bytes = 0, pushes = 0;
+  // The changed bytes that the present or last cycle of write-back found, and those it has written.
+  uint64_t changed_bytes = 0, written_bytes = 0;
   std::string trouble;
   std::vector<std::string> damage;
 };

@@ -436,6 +436,14 @@ std::string TensorHost::trouble() const {
   return store_ ? store_->trouble() : "";
 }
 
+void TensorHost::WriteBackNow() {
+  {
+    const MutexLock lock(mutex_);
+    if (!store_) return;
+  }
+  opened_store().WriteBackNow();
+}
+
 std::optional<StoreStatus> TensorHost::status() const {
   const MutexLock lock(mutex_);
   if (!store_) return std::nullopt;
@@ -449,6 +457,9 @@ std::optional<StoreStatus> TensorHost::status() const {
   result.page_bytes = status.page_bytes;
   result.log_bytes = status.log_bytes;
   result.pushes = status.last_lsn;
+  const WriteBack::Progress progress = store_->write_back_progress();
+  result.changed_bytes = progress.total;
+  result.written_bytes = progress.written;
   result.trouble = status.trouble;
   result.damage = store_->damage();
   return result;

@@ -112,6 +112,9 @@ class TensorHost {
   std::vector<TensorShare> ListAll() const;
   // Returns why pushes wait or fail or write-back fails; empty if all is well.
   std::string trouble() const;
+  // Writes all changed rows back at full speed; status() shows the progress. Throws as
+  // Store::WriteBackNow.
+  void WriteBackNow();
   // Returns nothing before the first tensor was created.
   std::optional<StoreStatus> status() const;
 

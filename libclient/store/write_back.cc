@@ -64,6 +64,11 @@ void WriteBack::WriteAll() {
   // again, and applied twice.
   const bool had_failed = pipeline_->failed();
   StoreState state = pipeline_->WaitForState();
+  uint64_t changed = 0;
+  for (const std::shared_ptr<Table>& table : catalog_.All()) changed += table->ChangedBytes();
+  flushed_ = false;
+  written_ = 0;
+  total_ = changed;
   // After a failure, pages may have parts of pushes that were not acknowledged. A client sends
   // those again, and RocksDB must not have any of them.
   const bool rescues = arena_ != nullptr && had_failed;
@@ -75,6 +80,7 @@ void WriteBack::WriteAll() {
   }
   catalog_.WriteState(state);
   db_.Flush();
+  flushed_ = true;
   if (arena_ == nullptr) return pipeline_->TruncateLog(state.lsn);
   if (rescues) return LeaveMemory(left_out);
   try {
@@ -188,6 +194,7 @@ bool WriteBack::WriteTable(Table& table, uint64_t last_lsn) {
     for (const PageDb::Page& each : pages) table.Written(each.page);
     memory_.Changed();
     written += size;
+    written_ += size;
     if (full_speed_calls_ > 0 || clean_requested_ ||
         pipeline_->log_bytes() > options_.max_log_bytes / 2) {
       continue;
@@ -286,6 +293,12 @@ void WriteBack::Clean() {
     SetTrouble(error.what());
     memory_.CleanDone(&error);
   }
+}
+
+WriteBack::Progress WriteBack::progress() const noexcept {
+  const uint64_t total = total_;
+  if (flushed_ || total == 0) return {total, total};
+  return {std::min<uint64_t>(written_, total - 1), total};
 }
 
 std::string WriteBack::trouble() const {

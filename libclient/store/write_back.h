@@ -68,6 +68,13 @@ class WriteBack {
   // reports the end. Returns at once, except while the store is being recovered.
   void RequestClean();
 
+  // The changed bytes that the present cycle found when it began, and how many of them it has
+  // written: all only once they are on the disk. After a cycle, those of the last one.
+  struct Progress {
+    uint64_t written = 0, total = 0;
+  };
+  Progress progress() const noexcept;
+
   // Returns why the last cycle failed, or what has happened to the memory of tables, or an empty
   // text.
   std::string trouble() const;
@@ -100,9 +107,11 @@ class WriteBack {
   // It is held when a condition of wake_ becomes true, also an atomic one.
   mutable Mutex mutex_;
   CondVar wake_;
-  std::atomic<int> full_speed_calls_ = 0;      // calls that wait for cycles at full speed
-  std::atomic<bool> clean_requested_ = false;  // pages must be written back to be evicted
-  std::atomic<bool> log_half_full_ = false;    // a cycle should begin, to truncate the log
+  std::atomic<uint64_t> written_ = 0, total_ = 0;  // see progress()
+  std::atomic<bool> flushed_ = true;               // the present cycle's pages are on the disk
+  std::atomic<int> full_speed_calls_ = 0;          // calls that wait for cycles at full speed
+  std::atomic<bool> clean_requested_ = false;      // pages must be written back to be evicted
+  std::atomic<bool> log_half_full_ = false;        // a cycle should begin, to truncate the log
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
   std::string trouble_ GRAPHD_GUARDED_BY(mutex_);
   bool rescued_ = false;  // all is written back since the pipeline failed; the thread only

@@ -126,6 +126,8 @@ struct StoreStatus {
   trouble @7 :Text;        # the reason why pushes wait or fail, or pages can't be written
   damage @8 :List(Text);   # damage found when the daemon started
   memory @9 :Text;         # directory of the PersistentArena; empty if there is none
+  changedBytes @10 :UInt64;  # found by the present or last cycle of write-back
+  writtenBytes @11 :UInt64;  # those of them that it has written
 }
 
 struct Status {
@@ -175,7 +177,8 @@ interface Daemon {
   attach @0 (hello :Hello, serverName :Text, member :Member, wantSegments :Bool)
       -> (hello :Hello, graph :Graph, partitions :List(PartitionInfo), session :Session);
   status @1 (hello :Hello) -> (status :Status);
-  shutdown @2 (force :Bool) -> ();
+  # `timeoutSeconds`: end by then, even if changed rows are not written back. Negative: no limit.
+  shutdown @2 (force :Bool, timeoutSeconds :Float64 = -1) -> ();
 }
 
 # The seeds of a hop that are nodes of one type.

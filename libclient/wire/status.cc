@@ -60,6 +60,19 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
 
 }  // namespace
 
+std::string WhatIsNotWritten(const StoreStatus& store) {
+  if (store.written_bytes >= store.changed_bytes) return {};
+  const std::string rows =
+      StrCat("not all ", HumanBytes(store.changed_bytes), " of changed rows are written back");
+  if (!store.memory.empty()) {
+    return StrCat(rows, "; they stay in ", store.memory,
+                  ", from which the next start on this machine continues, unless the machine is "
+                  "restarted before");
+  }
+  if (store.durability == "none") return rows + ", and are lost, since --durability is none";
+  return rows + "; the next start reads them from the push log";
+}
+
 void WriteMember(const JobMember& member, wire::Member::Builder out) {
   out.setJobId(member.job_id);
   out.setRole(ToWire(member.role));

@@ -69,6 +69,8 @@ void WriteStoreStatus(const StoreStatus& status, wire::StoreStatus::Builder out)
   out.setPageBytes(status.page_bytes);
   out.setLogBytes(status.log_bytes);
   out.setPushes(status.pushes);
+  out.setChangedBytes(status.changed_bytes);
+  out.setWrittenBytes(status.written_bytes);
   out.setTrouble(status.trouble);
   auto damage = out.initDamage(static_cast<kj::uint>(status.damage.size()));
   for (kj::uint i = 0; i < damage.size(); i++) damage.set(i, status.damage[i]);
@@ -84,6 +86,8 @@ StoreStatus ReadStoreStatus(wire::StoreStatus::Reader in) {
   status.page_bytes = in.getPageBytes();
   status.log_bytes = in.getLogBytes();
   status.pushes = in.getPushes();
+  status.changed_bytes = in.getChangedBytes();
+  status.written_bytes = in.getWrittenBytes();
   status.trouble = in.getTrouble().cStr();
   for (const auto text : in.getDamage()) status.damage.emplace_back(text.cStr());
   return status;

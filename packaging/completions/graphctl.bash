@@ -246,7 +246,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --insecure --start_timeout --json --force'
+        --graphd --keys --insecure --start_timeout --json --force --timeout'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'

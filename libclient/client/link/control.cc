@@ -82,9 +82,10 @@ void ControlClient::JoinJob(const JobMember& member) {
       }));
 }
 
-void ControlClient::Shutdown(bool force) {
+void ControlClient::Shutdown(bool force, double timeout_seconds) {
   auto request = impl_->daemon.shutdownRequest();
   request.setForce(force);
+  request.setTimeoutSeconds(timeout_seconds);
   try {
     impl_->Wait(request.send().ignoreResult());
   } catch (const Error& error) {

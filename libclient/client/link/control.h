@@ -34,10 +34,11 @@ class ControlClient {
   ServerStatus Status();
   // Registers this process as a member of a job until this object is destroyed.
   void JoinJob(const JobMember& member);
-  // Asks the daemon to end: it stops accepting, ends its connections, and exits 0. Only over the
-  // Unix socket (Error(kDenied) otherwise). Throws Error(kExists) if jobs are attached and `force`
-  // is false.
-  void Shutdown(bool force);
+  // Asks the daemon to end: it refuses new jobs, writes changed rows back, ends its connections,
+  // and exits 0. After `timeout_seconds`, if that is not negative, it ends even if rows are not
+  // written back. Only over the Unix socket (Error(kDenied) otherwise). Throws Error(kExists) if
+  // jobs are attached and `force` is false.
+  void Shutdown(bool force, double timeout_seconds = -1);
 
  private:
   struct Impl;

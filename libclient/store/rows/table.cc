@@ -490,6 +490,13 @@ const float* Table::Gradient(const Push& push, std::span<const uint32_t> same,
   return scratch.gradient.data();
 }
 
+uint64_t Table::ChangedBytes() const noexcept {
+  const auto changed = std::count_if(dirty_.begin(), dirty_.end(), [](const auto& state) {
+    return state.load(std::memory_order_relaxed) == kChanged;
+  });
+  return static_cast<uint64_t>(changed) * page_bytes();
+}
+
 uint64_t Table::NextDirty(uint64_t page) const noexcept {
   while (page < dirty_.size() && dirty_[page].load(std::memory_order_relaxed) != kChanged) page++;
   return page;

@@ -121,6 +121,8 @@ class Table : public Evictable {
   // has it, or PutBack, when it could not be written. TakePage throws Error(kCorrupt) if the table
   // is damaged.
   uint64_t NextDirty(uint64_t page) const noexcept;
+  // Returns the bytes of all pages that NextDirty would return.
+  uint64_t ChangedBytes() const noexcept;
   uint64_t TakePage(uint64_t page, std::vector<std::byte>& bytes);
   void Written(uint64_t page) noexcept;
   void PutBack(uint64_t page) noexcept { dirty_[page].store(kChanged, std::memory_order_relaxed); }

@@ -2,6 +2,7 @@
 // Tests a daemon whose disk is full: a small tmpfs, mounted only for this process and its daemons,
 // and filled by another file. Needs root.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,9 @@
 
 namespace graphd::testing {
 namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
 
 constexpr int64_t kNodes = 1000;
 constexpr int64_t kDim = 256;  // a row is 1 KiB
@@ -200,6 +204,34 @@ TEST_P(FullDisk, GraphdStillStopsCleanly) {
   served_.StartAgain(0);
   served_.daemon(0).WaitReady(served_.socket_path(0));
   ExpectAll(tensor, 0, 100, 1);
+}
+
+// While nothing can be written back, each way of stopping at once is taken, and loses nothing.
+TEST_P(FullDisk, GraphdStopsAtOnceIfItIsTold) {
+  const DistTensor tensor = Make(Connect("writer"));
+  for (const bool by_signal : {true, false}) {
+    AddOne(tensor, 0, 100);
+    Fill();
+    GraphdProcess& daemon = served_.daemon(0);
+    daemon.Signal(SIGTERM);
+    auto control = ControlClient::ConnectUnix(served_.socket_path(0), std::chrono::seconds(5));
+    while (control->Status().state != "draining") ::usleep(10'000);
+    const ServerStatus status = control->Status();
+    EXPECT_LE(status.store.value().written_bytes, status.store.value().changed_bytes);
+    const auto start = Clock::now();
+    by_signal ? daemon.Signal(SIGTERM) : control->Shutdown(true, 0);
+    control.reset();
+    EXPECT_EQ(daemon.Wait(), 0) << daemon.Log();
+    EXPECT_LT(SecondsSince(start), 4);
+    // On a busy machine, the daemon may have found out before that the disk is full.
+    EXPECT_THAT(daemon.Log(), AnyOf(HasSubstr("are written back; the next start reads them"),
+                                    HasSubstr("writing changed rows back: ")));
+    EXPECT_FALSE(FileExists(served_.socket_path(0)));
+    MakeRoom();
+    served_.StartAgain(0);
+    served_.daemon(0).WaitReady(served_.socket_path(0));
+    ExpectAll(tensor, 0, 100, by_signal ? 1 : 2);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Memory, FullDisk, ::testing::Values("1GiB", "256KiB"),

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/serving/drain.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <chrono>
+#include <memory>
+
+#include "base/failure.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "wire/status.h"
+
+namespace graphd {
+namespace {
+
+constexpr auto kCheck = 100 * kj::MILLISECONDS;
+constexpr double kReportSeconds = 0.25;
+constexpr double kLogSeconds = 5;
+constexpr double kTroubleSeconds = 5;  // without progress
+
+int64_t NowMs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+}  // namespace
+
+Drain::~Drain() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Drain::EndWithin(double seconds) noexcept {
+  constexpr double kLongest = 1e9;
+  const bool limited = seconds >= 0 && seconds < kLongest;
+  end_at_ms_ = limited ? NowMs() + static_cast<int64_t>(seconds * 1000) : INT64_MAX;
+}
+
+kj::Promise<bool> Drain::Run() {
+  start_ = logged_ = moved_ = Clock::now();
+  auto written = kj::newPromiseAndCrossThreadFulfiller<void>();
+  // The fulfiller is behind a pointer, because its destructor may throw.
+  auto fulfiller = std::make_shared<decltype(written.fulfiller)>(kj::mv(written.fulfiller));
+  thread_ = std::thread([this, fulfiller] {
+    LogFailure("writing changed rows back", [this] { tensors_.WriteBackNow(); });
+    (*fulfiller)->fulfill();
+  });
+  auto late = Watch().then([] { return false; });
+  return written.promise.then([] { return true; }).exclusiveJoin(kj::mv(late));
+}
+
+kj::Promise<void> Drain::Watch() {
+  if (NowMs() >= end_at_ms_) return kj::READY_NOW;
+  if (SecondsSince(reported_) >= kReportSeconds && !Report()) return kj::READY_NOW;
+  return timer_.afterDelay(kCheck).then([this] { return Watch(); });
+}
+
+bool Drain::Report() {
+  const auto status = tensors_.status();
+  if (!status || status->written_bytes == status->changed_bytes) return true;
+  reported_ = Clock::now();
+  const std::string text =
+      StrCat("writing changed rows back: ",
+             TransferText(status->written_bytes, status->changed_bytes, SecondsSince(start_)),
+             status->trouble.empty() ? "" : "; ", status->trouble);
+  sd_notifyf(0, "STATUS=stopping: %s", text.c_str());
+  // The service manager kills a service that neither ends nor writes.
+  if (status->written_bytes != written_) {
+    sd_notify(0, "EXTEND_TIMEOUT_USEC=30000000");
+    moved_ = reported_;
+  }
+  written_ = status->written_bytes;
+  if (SecondsSince(logged_) >= kLogSeconds) {
+    logged_ = reported_;
+    LogInfo(text);
+  }
+  return status->trouble.empty() || SecondsSince(moved_) < kTroubleSeconds;
+}
+
+std::string Drain::WhatIsLeft() const {
+  const auto status = tensors_.status();
+  return status ? WhatIsNotWritten(*status) : std::string();
+}
+
+}  // namespace graphd
