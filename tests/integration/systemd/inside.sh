@@ -47,11 +47,19 @@ if [ -n "$status" ]; then ok "status: $status"; else bad "no status text"; fi
 check "runs as graphd" [ "$(stat -c %U "/proc/$main")" = graphd ]
 check "its socket is in /run/graphd/debian" [ -S /run/graphd/debian/30050.sock ]
 
+# job [EPOCHS [LOG]]: trains with two trainers.
 job() {
   timeout 120 graphctl launch --server_name debian --workspace /srv --num_trainers 2 \
     --part_config parts/small.json --ip_config ip_config.txt \
-    "train_sage --graph_name small --num_epochs 10 --batch_size 50 --fan_out 5,5 --lr 0.02 --num_hidden 16" \
-    >job.log 2>&1
+    "train_sage --graph_name small --num_epochs ${1:-10} --batch_size 50 --fan_out 5,5 --lr 0.02 --num_hidden 16 --log_every 0 --seed 3" \
+    >"${2:-job.log}" 2>&1
+}
+# Prints the losses and accuracies of a job.
+numbers() { grep -oE 'epoch [0-9]+: loss [0-9.]+, train accuracy [0-9.]+|test accuracy.*' "$1"; }
+# Waits until a job has ended an epoch.
+await_epoch() {
+  for _ in $(seq 600); do grep -q "epoch $1:" disturbed.log && return; sleep 0.05; done
+  bad "the job does not end epoch $1"
 }
 for round in first second; do
   if job && grep -q 'test accuracy: 0\.[0-9]' job.log; then
@@ -86,6 +94,35 @@ check "after systemctl restart, too" [ "$(taken_over)" = 2 ]
 ok "it was ready $(ready_ms) ms after its start"
 if job; then ok "it serves a third job"; else bad "the third job"; cat job.log; fi
 
+# replace SIGNAL: kills the daemon, and waits until the next process is ready.
+replace() {
+  local pid
+  pid=$(property MainPID)
+  systemctl reset-failed graphd@debian  # systemd gives up after five starts in ten seconds
+  systemctl kill --kill-who=main --signal="$1" graphd@debian
+  for _ in $(seq 200); do
+    [ "$(property MainPID)" != "$pid" ] && [ "$(property ActiveState)" = active ] && break
+    sleep 0.02
+  done
+  ok "it was ready $(ready_ms) ms after its start"
+}
+
+# A job's daemon is replaced three times: by systemctl, after kill -9, and as the watchdog does it.
+job 60 undisturbed.log || bad "a job of 60 epochs"
+before=$(taken_over)
+job 60 disturbed.log &
+disturbed=$!
+await_epoch 5; systemctl restart graphd@debian || bad "systemctl restart"
+await_epoch 15; replace KILL
+await_epoch 25; replace ABRT
+if wait $disturbed; then ok "a job goes on while its daemon is replaced"; else
+  bad "a job whose daemon is replaced"; cat disturbed.log
+fi
+check "each process has taken over the graph" [ "$(taken_over)" = $((before + 3)) ]
+check "its losses are those of an undisturbed job, in $(numbers disturbed.log | wc -l) lines" \
+  diff <(numbers undisturbed.log) <(numbers disturbed.log)
+check "these are all losses" [ "$(numbers disturbed.log | wc -l)" = 61 ]
+
 main=$(property MainPID)
 begin=$(milliseconds)
 check "systemctl stop" systemctl stop graphd@debian
@@ -103,5 +140,5 @@ else
   why=$(property StatusText)
   check "systemctl status says why: $why" grep -q none.json <<<"$why"
 fi
-[ $failures -eq 0 ] || { echo "$failures failed"; journalctl --no-pager -u graphd@debian -n 60; }
+[ $failures -eq 0 ] || { echo "$failures failed"; journalctl --no-pager -u graphd@debian -n 90; }
 exit $((failures > 0))
