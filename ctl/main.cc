@@ -20,6 +20,7 @@ int Run(int argc, char** argv) {
   UserCommand command;
   AddLaunch(app, command);
   AddCheckpoint(app);
+  AddConfig(app);
   AddConvert(app);
   AddCopy(app);
   AddInspect(app);

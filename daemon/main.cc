@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
+#include "daemon/check_config.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
 #include "daemon/requests/memory_trimmer.h"
@@ -380,6 +381,7 @@ int main(int argc, char** argv) {
   try {
     const std::optional<DaemonOptions> options = ParseOptions(argc, argv);
     if (!options) return 0;
+    if (options->check_config) return CheckConfig(*options);
     SetLogLevel(options->log_level);
     OpenLog(options->log_file);
     ::signal(SIGPIPE, SIG_IGN);

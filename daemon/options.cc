@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "daemon/config_error.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -143,6 +144,9 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.add_flag("--insecure", options.access.insecure,
                "Allow a --listen address beyond loopback, without encryption or authentication; "
                "everyone who reaches the port may do everything but stop graphd");
+  app.add_flag(Both("check_config"), options.check_config,
+               "Check these options and the headers of the files they name, without loading or "
+               "serving; exit with 0 if all is well");
   app.add_flag(Both("end_with_jobs"), options.end_with_jobs,
                "End when the last job has left, or no job has attached for a minute");
   app.add_option(Both("log_file"), options.log_file, "Append the log here (default: stderr)");
@@ -155,7 +159,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
     app.exit(asked);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    Throw(ErrorCode::kInvalid, error.what(), " (graphd --help lists the options)");
+    Throw(ErrorCode::kInvalid, ExplainParseError(app, error));
+  }
+  if (const CLI::Option* config = app.get_config_ptr(); config->count() > 0) {
+    options.config = config->results().back();
   }
   if (level == "debug") options.log_level = LogLevel::kDebug;
   if (level == "warning") options.log_level = LogLevel::kWarning;

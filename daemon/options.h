@@ -13,6 +13,7 @@ namespace graphd {
 
 // The options of graphd, from its command line or its configuration file; see graphd(8).
 struct DaemonOptions {
+  std::string config;  // path of the configuration file; empty: none was given
   std::string server_name;
   std::string part_config;
   std::vector<PartId> parts;
@@ -34,6 +35,7 @@ struct DaemonOptions {
   uint64_t peer_memory = 0;     // bytes; 0: PeerMemory::DefaultLimit
   AccessRules::Options access;  // its `insecure` also allows addresses beyond loopback
   bool end_with_jobs = false;
+  bool check_config = false;
 };
 
 // Returns the directory of this server's tensors.

@@ -21,6 +21,7 @@ void SetExitCode(int code);
 // when the callback runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);
 void AddCheckpoint(CLI::App& app);
+void AddConfig(CLI::App& app);
 void AddConvert(CLI::App& app);
 void AddCopy(CLI::App& app);
 void AddInspect(CLI::App& app);

@@ -15,6 +15,7 @@ _graphctl() {
     case $verb:$skip:$word in
       ''::launch) verb='launch' ;;
       ''::checkpoint) verb='checkpoint' ;;
+      ''::config) verb='config' ;;
       ''::convert) verb='convert' ;;
       ''::copy) verb='copy' ;;
       ''::inspect) verb='inspect' ;;
@@ -35,6 +36,7 @@ _graphctl() {
       'checkpoint'::restore) verb='checkpoint restore' ;;
       'checkpoint'::delete) verb='checkpoint delete' ;;
       'checkpoint'::export) verb='checkpoint export' ;;
+      'config'::check) verb='config check' ;;
       'keys'::create) verb='keys create' ;;
       'keys'::list) verb='keys list' ;;
       'keys'::rotate) verb='keys rotate' ;;
@@ -117,7 +119,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch checkpoint convert copy inspect keys partition ps stop server top verify'
+      verbs='launch checkpoint config convert copy inspect keys partition ps stop server top verify'
       options='-h --help --version'
       ;;
     'launch')
@@ -161,6 +163,13 @@ _graphctl() {
       options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors
         --output'
       aliases='--server-name --ip-config --runtime-dir'
+      ;;
+    'config')
+      verbs='check'
+      options='-h --help'
+      ;;
+    'config check')
+      options='-h --help --graphd'
       ;;
     'convert')
       options='-h --help --part_config --output --force --json'

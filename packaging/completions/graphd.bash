@@ -55,12 +55,12 @@ _graphd() {
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
         --keys --runtime_dir --state_dir --durability --memory_dir --embedding_memory
         --write_back_seconds --num_servers --data_threads --max_connections --peer_memory
-        --allow_read --allow_write --allow_operate --insecure --end_with_jobs --log_file
-        --log_level'
+        --allow_read --allow_write --allow_operate --insecure --check_config --end_with_jobs
+        --log_file --log_level'
       aliases='--server-name --part-config --part-id --runtime-dir --state-dir --memory-dir
         --embedding-memory --write-back-seconds --num-servers --data-threads --max-connections
-        --peer-memory --allow-read --allow-write --allow-operate --end-with-jobs --log-file
-        --log-level'
+        --peer-memory --allow-read --allow-write --allow-operate --check-config --end-with-jobs
+        --log-file --log-level'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then

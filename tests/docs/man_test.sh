@@ -20,7 +20,7 @@ options=$("${GRAPHD_BIN_DIR:?is set by ctest}/graphd" --help | grep -oE '^ +(-h,
 for option in $options; do
   case $option in help|version) continue ;; esac
   grep -q -- "Fl -$option" man/graphd.8 || { echo "man/graphd.8: no --$option"; status=1; }
-  [ "$option" != config ] || continue
+  case $option in config|check_config) continue ;; esac
   grep -q "It Cm $option" man/graphd.conf.5 || { echo "man/graphd.conf.5: no $option"; status=1; }
   grep -qE "^#?$option = " conf/graphd.conf.example || { echo "conf/graphd.conf.example: no $option"; status=1; }
 done
@@ -46,6 +46,7 @@ check_verb() {
 check_verb graphctl-copy copy
 check_verb graphctl-partition partition
 check_verb graphctl-convert convert
+check_verb graphctl-config config check
 for verb in create list show restore delete export; do
   check_verb graphctl-checkpoint checkpoint $verb
 done

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/check_config.h"
+
+#include <cstdio>
+#include <functional>
+#include <optional>
+
+#include "base/failure.h"
+#include "base/memory_limit.h"
+#include "base/strings.h"
+#include "daemon/access/access_rules.h"
+#include "daemon/config_error.h"
+#include "daemon/graph/served_graph.h"
+#include "daemon/serving/tls_server.h"
+#include "format/load.h"
+#include "format/load_part_config.h"
+
+namespace graphd {
+namespace {
+
+// Runs checks, and prints and counts what they find.
+class Checks {
+ public:
+  explicit Checks(const DaemonOptions& options) : options_(options) {}
+
+  // Runs `check`, which reads the option `name`. Returns whether it found no problem.
+  bool Run(const char* name, const std::function<void()>& check) {
+    try {
+      check();
+      return true;
+    } catch (...) {
+      const Error error = CurrentError();
+      if (code_ == 0) code_ = ExitCode(error.code());
+      std::fprintf(stderr, "%s%s: %s\n", PlaceOf(options_.config, name).c_str(), name,
+                   error.what());
+      return false;
+    }
+  }
+  int code() const noexcept { return code_; }
+
+ private:
+  const DaemonOptions& options_;
+  int code_ = 0;
+};
+
+}  // namespace
+
+int CheckConfig(const DaemonOptions& options) {
+  Checks checks(options);
+  std::optional<PartConfig> graph;
+  uint64_t needed = 0;
+  checks.Run("part_config", [&] { graph = LoadPartConfig(options.part_config); });
+  if (graph) {
+    checks.Run("part_id", [&] {
+      for (const PartId part : options.parts) needed += EstimatePartitionBytes(*graph, part);
+      if (needed <= TotalMemory()) return;
+      Throw(ErrorCode::kOverloaded, "the partitions need ", HumanBytes(needed), ", and there are ",
+            HumanBytes(TotalMemory()), "; serve fewer partitions here");
+    });
+    checks.Run("index", [&] {
+      for (const std::string& index : options.indexes) ParseIndex(graph->meta->schema, index);
+    });
+  }
+  if (!options.keys.empty()) {
+    checks.Run("keys", [&] { TlsServer(options.keys, options.server_name); });
+  }
+  checks.Run("allow_read", [&] {
+    AccessRules::Options rules;
+    rules.readers = options.access.readers;
+    AccessRules{rules};
+  });
+  checks.Run("allow_write", [&] {
+    AccessRules::Options rules;
+    rules.writers = options.access.writers;
+    AccessRules{rules};
+  });
+  checks.Run("allow_operate", [&] {
+    AccessRules::Options rules;
+    rules.operators = options.access.operators;
+    AccessRules{rules};
+  });
+  if (checks.code() != 0) return checks.code();
+  std::printf("%s: ok, '%s' serves %zu of %zu partitions of '%s', %s\n",
+              options.config.empty() ? "command line" : options.config.c_str(),
+              options.server_name.c_str(), options.parts.size(), graph->parts.size(),
+              graph->meta->graph_name.c_str(), HumanBytes(needed).c_str());
+  return 0;
+}
+
+}  // namespace graphd
