@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -118,11 +119,14 @@ class Graphd {
     }
     const AccessRules access(RulesWithOwnCertificate());
     const bool insecure = options_.access.insecure;
-    Listener tcp = Listener::BindTcp(options_.address, options_.port, insecure || tls_);
+    std::optional<Listener> tcp;
+    if (!options_.address.empty()) {
+      tcp.emplace(Listener::BindTcp(options_.address, options_.port, insecure || tls_));
+    }
     // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
-    Listener local =
-        Listener::BindUnix(SocketPath(options_.runtime_dir, options_.server_name, tcp.port()),
-                           access.has_strangers() ? 0666 : 0660);
+    Listener local = Listener::BindUnix(
+        SocketPath(options_.runtime_dir, options_.server_name, tcp ? tcp->port() : options_.port),
+        access.has_strangers() ? 0666 : 0660);
     WatchSignals();
     const Loaded loaded = Load(local);
     ServedGraph& graph = *loaded.graph;
@@ -131,7 +135,8 @@ class Graphd {
     DaemonInfo info;
     info.server_name = options_.server_name;
     info.part_config = options_.part_config;
-    info.listening = {tcp.text(), local.text()};
+    if (tcp) info.listening.push_back(tcp->text());
+    info.listening.push_back(local.text());
     info.insecure = insecure;
     info.ends_with_jobs = options_.end_with_jobs;
     Drain drain(tensors, io_.provider->getTimer());
@@ -187,14 +192,17 @@ class Graphd {
         open_connections_--;
       })));
     };
-    if (insecure) {
-      LogWarning("--insecure: everyone who reaches ", tcp.text(),
+    if (tcp && insecure) {
+      LogWarning("--insecure: everyone who reaches ", tcp->text(),
                  " may do everything but stop this server");
     }
-    auto accepting_tcp = tcp.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
+    kj::Promise<void> accepting_tcp = kj::NEVER_DONE;
+    if (tcp) accepting_tcp = tcp->Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
-    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", tcp.text(),
-                                       tls_ ? " (TLS)" : "", " and ", local.text());
+    const std::string endpoints =
+        tcp ? StrCat(tcp->text(), tls_ ? " (TLS)" : "", " and ", local.text())
+            : StrCat(local.text(), ", and not over TCP (--listen)");
+    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", endpoints);
     LogInfo(serving);
     sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
 

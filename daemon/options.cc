@@ -40,6 +40,20 @@ std::string DefaultStateDir() {
   return StrCat(home && *home ? home : "/tmp", "/.local/state/graphd");
 }
 
+// Throws unless the options that protect TCP fit together.
+void CheckGuardOfTcp(const DaemonOptions& options) {
+  const bool keys = !options.keys.empty(), insecure = options.access.insecure;
+  if (insecure && keys) {
+    Throw(ErrorCode::kInvalid, "--insecure lets everybody in, and --keys only clients with a ",
+          "certificate; give one of them");
+  }
+  if (options.address.empty() && (insecure || keys)) {
+    Throw(ErrorCode::kInvalid, keys ? "--keys" : "--insecure", " says who may come over TCP, and ",
+          "without --listen this graphd serves its Unix socket only; give --listen host:port, or ",
+          "leave it out");
+  }
+}
+
 }  // namespace
 
 std::string StoreName(const DaemonOptions& options) {
@@ -64,7 +78,8 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   options.runtime_dir = RuntimeDir();
   options.state_dir = DefaultStateDir();
   if (const char* given = std::getenv("GRAPHD_MEMORY_DIR")) options.memory_dir = given;
-  std::string listen = "127.0.0.1:" + std::to_string(kDefaultPort), level = "info";
+  std::string listen, level = "info";
+  options.port = kDefaultPort;
 
   CLI::App app("graphd: serves partitions of a graph to training jobs, and outlives them");
   app.footer(kFooter);
@@ -83,7 +98,15 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "Build a derived array before serving: out:EDGE_TYPE, "
                  "alias:EDGE_TYPE/WEIGHT or order:EDGE_TYPE/FEATURE; repeatable")
       ->allow_extra_args(false);
-  app.add_option("--listen", listen, "TCP address, host:port")->capture_default_str();
+  CLI::Option* const to_listen = app.add_option(
+      "--listen", listen,
+      "Serve clients over TCP, too, at this host:port (default: over the Unix socket only)");
+  app.add_option("--port", options.port,
+                 "Port by which ip_config names this graphd, without TCP: the name of its Unix "
+                 "socket")
+      ->check(CLI::Range(1, 65535))
+      ->excludes(to_listen)
+      ->capture_default_str();
   app.add_option(
       "--keys", options.keys,
       "Directory of keys (graphctl keys), or 'default' for /etc/graphd/keys/<server_name> "
@@ -172,11 +195,8 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
           " is too small to answer clients; give at least ", HumanBytes(kLeastPeerMemory));
   }
   CheckServerName(options.server_name);
-  std::tie(options.address, options.port) = ParseHostPort(listen);
-  if (options.access.insecure && !options.keys.empty()) {
-    Throw(ErrorCode::kInvalid, "--insecure lets everybody in, and --keys only clients with a ",
-          "certificate; give one of them");
-  }
+  if (!listen.empty()) std::tie(options.address, options.port) = ParseHostPort(listen);
+  CheckGuardOfTcp(options);
   std::sort(options.parts.begin(), options.parts.end());
   if (std::adjacent_find(options.parts.begin(), options.parts.end()) != options.parts.end()) {
     Throw(ErrorCode::kInvalid, "--part_id names a partition twice");

@@ -17,8 +17,8 @@ struct DaemonOptions {
   std::string server_name;
   std::string part_config;
   std::vector<PartId> parts;
-  std::string address = "127.0.0.1";
-  uint16_t port = 0;
+  std::string address;               // host of the TCP listener; empty: the Unix socket only
+  uint16_t port = 0;                 // the TCP listener's; the Unix socket is named after it
   std::string keys;                  // directory of the keys for TLS; empty: TCP without TLS
   std::vector<std::string> indexes;  // built before serving: "KIND:EDGE_TYPE[/FEATURE]"
   std::string runtime_dir;

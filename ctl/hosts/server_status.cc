@@ -162,6 +162,13 @@ std::string StatusToText(const std::string& host, const json& status) {
       ", up ", Duration(status.value("uptime_seconds", 0.0)), ", ",
       HumanBytes(status.value("rss_bytes", uint64_t{0})), " resident",
       status.value("ends_with_jobs", false) ? ", ends with its last job" : "", "\n");
+  std::vector<std::string> listening;
+  for (const json& each : status.value("listening", json::array())) {
+    listening.push_back(each.get<std::string>());
+  }
+  text += StrCat("  serves ", Join(listening, " and "),
+                 status.value("insecure", false) ? " (INSECURE: anyone who reaches the port)" : "",
+                 "\n");
   for (const json& part : status.value("partitions", json::array())) {
     text += StrCat(
         "  partition ", part.value("part", 0), " of ", status.value("num_parts", 0), ": ",

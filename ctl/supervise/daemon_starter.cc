@@ -88,18 +88,27 @@ void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& dir
   MakeDirectories(directory);
 }
 
+// Returns whether trainers reach the daemon over its Unix socket alone: they are on its machine,
+// and no option says who may come over TCP.
+bool NeedsNoTcp(const ServerSpec& spec) {
+  return !spec.insecure && spec.keys.empty() && IsLoopback(spec.address);
+}
+
 std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::string& runtime_dir,
                                          bool ends_with_jobs) {
   std::vector<std::string> parts;
   for (PartId part : spec.parts) parts.push_back(StrCat(part));
-  std::vector<std::string> words = {
-      spec.graphd,      "--server_name",  spec.server_name,
-      "--part_config",  spec.part_config, "--part_id",
-      Join(parts, ","), "--listen",       HostPort(spec.address, spec.port),
-      "--runtime_dir",  runtime_dir};
+  std::vector<std::string> words = {spec.graphd,      "--server_name",  spec.server_name,
+                                    "--part_config",  spec.part_config, "--part_id",
+                                    Join(parts, ","), "--runtime_dir",  runtime_dir};
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
+  if (NeedsNoTcp(spec)) {
+    add("--port", StrCat(spec.port));
+  } else {
+    add("--listen", HostPort(spec.address, spec.port));
+  }
   if (spec.num_servers > 0) add("--num_servers", StrCat(spec.num_servers));
   add("--state_dir", spec.state_dir);
   add("--durability", spec.durability);

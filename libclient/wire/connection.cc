@@ -145,7 +145,7 @@ ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_m
   }
   if (!fd) {
     Throw(ErrorCode::kUnavailable, "nothing answers at ", where, ": ", std::strerror(error),
-          "; is graphd running there? (graphctl server status)");
+          "; is graphd running there, and with --listen? (graphctl server status)");
   }
   const int one = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

@@ -71,6 +71,15 @@ kj::Promise<void> Pipelined(size_t count, std::function<kj::Promise<void>(size_t
   return kj::joinPromises(lanes.finish()).attach(kj::mv(state));
 }
 
+// Returns whether a daemon accepts connections at this Unix socket.
+bool AnswersAt(const std::string& socket_path, int timeout_ms) {
+  try {
+    return static_cast<bool>(ConnectUnix(socket_path, timeout_ms));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<BufferPool> buffers,
@@ -103,9 +112,33 @@ DaemonLink::~DaemonLink() {
 ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
   const int timeout_ms = static_cast<int>(patience.count());
   if (use_unix_) return {ConnectUnix(socket_path_, timeout_ms), true};
-  ClientSocket socket = ConnectTcp(address_.address, address_.port, timeout_ms, keys_.get());
+  ClientSocket socket = ConnectOverTcp(timeout_ms);
   NoticeVanishedPeer(socket.fd.get(), options_.timeout);
   return socket;
+}
+
+ClientSocket DaemonLink::ConnectOverTcp(int timeout_ms) const {
+  const auto connect = [&] {
+    return ConnectTcp(address_.address, address_.port, timeout_ms, keys_.get());
+  };
+  try {
+    return connect();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnavailable || !IsLocalAddress(address_.address) ||
+        !AnswersAt(socket_path_, timeout_ms)) {
+      throw;
+    }
+  }
+  // A daemon binds its TCP port before its Unix socket. If it has started between the two attempts,
+  // this one succeeds.
+  try {
+    return connect();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnavailable) throw;
+    Throw(ErrorCode::kInvalid, "the graphd at ", socket_path_, " does not listen at ",
+          HostPort(address_.address, address_.port), ": use its Unix socket ",
+          "(GRAPHD_TRANSPORT=auto), or start it with --listen");
+  }
 }
 
 AttachInfo DaemonLink::Attach() {

@@ -98,6 +98,8 @@ class DaemonLink {
   AttachInfo AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
                       std::chrono::milliseconds patience);
   ClientSocket Connect(std::chrono::milliseconds patience) const;
+  // Connects to the TCP port; throws Error(kInvalid) if the daemon is on this machine and has none.
+  ClientSocket ConnectOverTcp(int timeout_ms) const;
   // On the RPC thread
   void Lost(DaemonConnections* connections);
   void Ping(Lane lane);

@@ -23,7 +23,7 @@ WITHIN = 1.0 * SLOW
 LOADING = f"""#!/usr/bin/python3
 import os, socket, sys, time
 path = sys.argv[sys.argv.index("--runtime_dir") + 1] + "/ring/" + \\
-    sys.argv[sys.argv.index("--listen") + 1].split(":")[1] + ".sock"
+    sys.argv[sys.argv.index("--port") + 1] + ".sock"
 listening = socket.socket(socket.AF_UNIX)
 listening.bind(path)
 listening.listen()
@@ -289,7 +289,7 @@ class JobEnd(GraphctlTest):
         self.write("ip.txt", f"127.0.0.1 {self.ports[0]}\n127.0.0.1 {self.ports[1]} 0\n")
         job = self.start_launch("--server_grace", "0", "echo up; exec sleep 3600", trainers=1)
         self.up(job, 1)
-        server = [pid for pid, c in self.left() if f"--listen 127.0.0.1:{self.ports[1]}" in c]
+        server = [pid for pid, c in self.left() if f"--port {self.ports[1]}" in c]
         self.assertEqual(len(server), 1)
         begin = time.monotonic()
         os.kill(server[0], signal.SIGKILL)

@@ -38,6 +38,27 @@ class Server(GraphctlTest):
         self.assertEqual((self.daemons(), self.sockets()), ([], []))
         self.assertEqual(self.graphctl("server", "stop", *HERE).returncode, 5)
 
+    def test_servers_on_loopback_use_no_tcp_unless_asked(self):
+        for arguments, count in (((), 0), (("--insecure",), 1)):
+            done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json", *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([self.tcp_sockets(pid) for pid in self.daemons()], [count, count])
+            shown = self.graphctl("server", "status", *HERE).stdout
+            self.assertEqual(shown.count(f"{self.ports[0]}.sock"), 1, shown)
+            self.assertEqual(shown.count(f"serves 127.0.0.1:{self.ports[0]} and "), count, shown)
+            self.assertEqual(shown.count("INSECURE"), 2 * count, shown)
+            self.stop_server()
+
+    def tcp_sockets(self, pid):
+        """Returns the number of a process's TCP sockets."""
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        inodes = {link[8:-1] for link in links if link.startswith("socket:[")}
+        count = 0
+        for table in ("tcp", "tcp6"):
+            with open(f"/proc/{pid}/net/{table}") as lines:
+                count += sum(line.split()[9] in inodes for line in list(lines)[1:])
+        return count
+
     def test_status_fails_if_only_some_daemons_are_running(self):
         self.start_server()
         os.kill(self.daemons()[0], signal.SIGTERM)
@@ -98,7 +119,8 @@ class Server(GraphctlTest):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", self.ports[0]))
             taken.listen()
-            done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json")
+            done = self.graphctl("server", "start", *HERE, "--part_config", "ring.json",
+                                 "--insecure")
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn(str(self.ports[0]), done.stderr)
         self.graphctl("server", "stop", *HERE)
