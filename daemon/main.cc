@@ -117,11 +117,14 @@ class Graphd {
     if (!options_.keys.empty()) {
       tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);
     }
+    if (!options_.secret.empty()) {
+      secret_ = std::make_unique<SecretServer>(options_.secret, options_.server_name);
+    }
     const AccessRules access(RulesWithOwnCertificate());
     const bool insecure = options_.access.insecure;
     std::optional<Listener> tcp;
     if (!options_.address.empty()) {
-      tcp.emplace(Listener::BindTcp(options_.address, options_.port, insecure || tls_));
+      tcp.emplace(Listener::BindTcp(options_.address, options_.port, insecure || tls_ || secret_));
     }
     // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
     Listener local = Listener::BindUnix(
@@ -156,8 +159,8 @@ class Graphd {
     PeerMemory memory(options_.peer_memory != 0 ? options_.peer_memory
                                                 : PeerMemory::DefaultLimit(TotalMemory()));
     ServiceContext context{
-        access, graph,    tensors, checkpoints,          steps,     *pushes, jobs,
-        pools,  counters, memory,  BufferPool::Create(), tls_.get()};
+        access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs,
+        pools,  counters, memory,  BufferPool::Create(), tls_.get(), secret_.get()};
     MemoryTrimmer trimmer(context.buffers);
     const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
@@ -196,14 +199,17 @@ class Graphd {
       LogWarning("--insecure: everyone who reaches ", tcp->text(),
                  " may do everything but stop this server");
     }
+    const std::string endpoints = tcp ? StrCat(tcp->text(),
+                                               tls_      ? " (TLS)"
+                                               : secret_ ? " (shared secret)"
+                                                         : "",
+                                               " and ", local.text())
+                                      : StrCat(local.text(), ", and not over TCP (--listen)");
+    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", endpoints);
+    LogInfo(serving);
     kj::Promise<void> accepting_tcp = kj::NEVER_DONE;
     if (tcp) accepting_tcp = tcp->Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
     auto accepting_unix = local.Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
-    const std::string endpoints =
-        tcp ? StrCat(tcp->text(), tls_ ? " (TLS)" : "", " and ", local.text())
-            : StrCat(local.text(), ", and not over TCP (--listen)");
-    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", endpoints);
-    LogInfo(serving);
     sd_notifyf(0, "READY=1\nSTATUS=%s", serving.c_str());
 
     stopping_.addBranch().wait(io_.waitScope);
@@ -334,14 +340,17 @@ class Graphd {
           },
           0, every_ms);
     }
-    if (tls_) {
+    if (tls_ || secret_) {
       uv_timer_init(&loop_, &check_keys_);
-      check_keys_.data = tls_.get();
+      check_keys_.data = this;
       uv_timer_start(
           &check_keys_,
           [](uv_timer_t* handle) {
-            LogFailure("reading keys",
-                       [&] { static_cast<TlsServer*>(handle->data)->CheckFiles(); });
+            const auto* self = static_cast<Graphd*>(handle->data);
+            LogFailure("reading keys", [&] {
+              if (self->tls_) self->tls_->CheckFiles();
+              if (self->secret_) self->secret_->CheckFile();
+            });
           },
           TlsServer::kCheckMs, TlsServer::kCheckMs);
     }
@@ -363,8 +372,9 @@ class Graphd {
   }
 
   const DaemonOptions& options_;
-  DescriptorStore store_;           // the loading thread's while it loads
-  std::unique_ptr<TlsServer> tls_;  // null: TCP without TLS
+  DescriptorStore store_;                 // the loading thread's while it loads
+  std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS
+  std::unique_ptr<SecretServer> secret_;  // null: TCP without a shared secret
   kj::AsyncIoContext io_;
   kj::PromiseFulfillerPair<void> stop_;
   kj::ForkedPromise<void> stopping_;

@@ -42,15 +42,19 @@ std::string DefaultStateDir() {
 
 // Throws unless the options that protect TCP fit together.
 void CheckGuardOfTcp(const DaemonOptions& options) {
-  const bool keys = !options.keys.empty(), insecure = options.access.insecure;
-  if (insecure && keys) {
-    Throw(ErrorCode::kInvalid, "--insecure lets everybody in, and --keys only clients with a ",
-          "certificate; give one of them");
+  std::vector<const char*> given;
+  if (!options.keys.empty()) given.push_back("--keys");
+  if (!options.secret.empty()) given.push_back("--secret");
+  if (options.access.insecure) given.push_back("--insecure");
+  if (given.size() > 1) {
+    Throw(ErrorCode::kInvalid, given[0], " and ", given[1], " exclude each other: --keys admits ",
+          "clients with a certificate over TCP, --secret those with the shared secret, and ",
+          "--insecure everybody; give one of them");
   }
-  if (options.address.empty() && (insecure || keys)) {
-    Throw(ErrorCode::kInvalid, keys ? "--keys" : "--insecure", " says who may come over TCP, and ",
-          "without --listen this graphd serves its Unix socket only; give --listen host:port, or ",
-          "leave it out");
+  if (options.address.empty() && !given.empty()) {
+    Throw(ErrorCode::kInvalid, given[0], " says who may come over TCP, and without --listen this ",
+          "graphd serves its Unix socket only; give --listen host:port, or leave ", given[0],
+          " out");
   }
 }
 
@@ -112,6 +116,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       "Directory of keys (graphctl keys), or 'default' for /etc/graphd/keys/<server_name> "
       "or ~/.config/graphd/keys/<server_name>: TCP then speaks TLS only, and clients are "
       "known by their certificates");
+  app.add_option("--secret", options.secret,
+                 "File with a secret that clients over TCP must know, too (graphctl keys create "
+                 "--secret), or 'default' for secret.key in the default directory of keys; "
+                 "connections are not encrypted");
   app.add_option(Both("runtime_dir"), options.runtime_dir,
                  "Directory of the Unix sockets: <dir>/<server_name>/<port>.sock")
       ->capture_default_str();
@@ -152,7 +160,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "jobs (default: an eighth of the machine's or cgroup's, at least 2GiB, at most "
                  "half)")
       ->transform(CLI::AsSizeValue(false));
-  const char* const who = "user:NAME, group:NAME, cert:NAME or all; repeatable";
+  const char* const who = "user:NAME, group:NAME, cert:NAME, secret or all; repeatable";
   app.add_option(Both("allow_read"), options.access.readers,
                  StrCat("Who may read the graph and tensors: ", who))
       ->allow_extra_args(false);

@@ -20,6 +20,7 @@ struct DaemonOptions {
   std::string address;               // host of the TCP listener; empty: the Unix socket only
   uint16_t port = 0;                 // the TCP listener's; the Unix socket is named after it
   std::string keys;                  // directory of the keys for TLS; empty: TCP without TLS
+  std::string secret;                // file of the shared secret; empty: none
   std::vector<std::string> indexes;  // built before serving: "KIND:EDGE_TYPE[/FEATURE]"
   std::string runtime_dir;
   std::string state_dir;  // tensors are stored in <state_dir>/<server_name>/part-<parts>

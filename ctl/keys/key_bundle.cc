@@ -6,13 +6,19 @@
 #include "base/strings.h"
 #include "tls/certificate.h"
 #include "tls/revoked_list.h"
+#include "tls/shared_secret.h"
 
 namespace graphd::ctl {
 namespace {
 
 // The certificates come after their keys, and the list after both: see KeyMaker.
-constexpr const char* kFiles[] = {"ca.pem",     "server.key", "server.pem",
-                                  "client.key", "client.pem", "revoked"};
+constexpr const char* kCertified[] = {"ca.pem", "server.key", "server.pem", "client.key",
+                                      "client.pem"};
+
+bool MayBeSent(const std::string& name) {
+  return name == "revoked" || name == SecretFile::kName ||
+         std::find(std::begin(kCertified), std::end(kCertified), name) != std::end(kCertified);
+}
 
 void AddFile(const KeyDirectory& keys, const std::string& from, const std::string& name,
              std::vector<KeyFile>& files) {
@@ -27,9 +33,10 @@ void AddRevoked(const KeyDirectory& keys, std::vector<KeyFile>& files) {
 
 std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
   std::vector<KeyFile> files;
-  for (const char* name : kFiles) {
-    if (std::string(name) != "revoked") AddFile(keys, name, name, files);
-  }
+  const bool has_secret = keys.Has(SecretFile::kName);
+  if (has_secret) AddFile(keys, SecretFile::kName, SecretFile::kName, files);
+  if (has_secret && !keys.Has("server.pem")) return files;
+  for (const char* name : kCertified) AddFile(keys, name, name, files);
   if (with_revoked) AddRevoked(keys, files);
   return files;
 }
@@ -52,11 +59,12 @@ std::vector<KeyFile> RevokedAlone(const KeyDirectory& keys) {
 
 void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
   for (const KeyFile& file : files) {
-    if (std::find(std::begin(kFiles), std::end(kFiles), file.name) == std::end(kFiles)) {
+    if (!MayBeSent(file.name)) {
       Throw(ErrorCode::kInvalid, "'", file.name, "' is no file that a machine is sent");
     }
     // A damaged list would be refused by the daemon later; it is refused here instead.
     if (file.name == "revoked") RevokedList::Parse(file.text, file.name);
+    if (file.name == SecretFile::kName) SharedSecret::Parse(file.text, file.name);
     if (file.name.ends_with(".pem")) Certificate::FromPem(file.text, file.name);
     if (file.name == "ca.pem" && keys.Has("ca.key") && keys.Read("ca.pem") != file.text) {
       Throw(ErrorCode::kExists, keys.path(), " has keys of its own authority; remove that ",

@@ -11,6 +11,7 @@ namespace graphd::ctl {
 // Return the files that a machine gets, in the order in which they must be written: those of a
 // daemon and its owner's jobs, and of the client `name`, with the list of revoked certificates
 // unless it comes later; and that list alone.
+// A machine of daemons also gets the shared secret, and nothing else if there are no certificates.
 // The authority's private key is in none of them. Throw Error(kNotFound) for missing keys.
 std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked = true);
 std::vector<KeyFile> KeysOfClient(const KeyDirectory& keys, const std::string& name);

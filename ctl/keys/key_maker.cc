@@ -5,6 +5,7 @@
 
 #include "base/directory.h"
 #include "base/strings.h"
+#include "tls/shared_secret.h"
 
 namespace graphd::ctl {
 namespace {
@@ -109,6 +110,17 @@ std::vector<KeyMaker::Entry> KeyMaker::Create(const std::vector<std::string>& cl
   return made;
 }
 
+void KeyMaker::CreateSecret() const {
+  if (HasSecret()) {
+    Throw(ErrorCode::kExists, directory_.PathOf(SecretFile::kName), " exists already; to make ",
+          "another one, remove it first, then send the new one and wait a second: daemons and ",
+          "clients read it again");
+  }
+  directory_.Write(SecretFile::kName, SharedSecret::NewText());
+}
+
+bool KeyMaker::HasSecret() const { return directory_.Has(SecretFile::kName); }
+
 std::vector<KeyMaker::Entry> KeyMaker::List() const {
   RevokedList revoked = ReadRevoked();
   std::vector<std::string> files = {"ca.pem", "server.pem", "client.pem"};
@@ -130,7 +142,7 @@ std::vector<KeyMaker::Entry> KeyMaker::List() const {
                        slash == std::string::npos ? "" : file.substr(0, slash + 1)});
     others.erase(serial);
   }
-  if (entries.empty() && others.empty()) {
+  if (entries.empty() && others.empty() && !HasSecret()) {
     Throw(ErrorCode::kNotFound, directory_.path(), " has no keys; make them with ",
           "`graphctl keys create --server_name ", server_name_,
           "`, or name another directory with ", "--keys");

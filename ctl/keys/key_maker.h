@@ -37,7 +37,11 @@ class KeyMaker {
   // `clients`, in clients/NAME. Returns what was made. Throws Error(kExists) if there is nothing to
   // make or a client exists, Error(kInvalid) for a name that can't be one.
   std::vector<Entry> Create(const std::vector<std::string>& clients, int days);
-  // Returns the certificates of the directory, and the other revoked ones.
+  // Makes a shared secret. Throws Error(kExists) if the directory has one.
+  void CreateSecret() const;
+  bool HasSecret() const;
+  // Returns the certificates of the directory, and the other revoked ones. Throws Error(kNotFound)
+  // if there are none, nor a shared secret.
   std::vector<Entry> List() const;
   // Makes new keys for these names, or for all without names, calls `send`, and revokes the former
   // ones. Returns the new ones. Throws Error(kNotFound) for a name without a certificate; what

@@ -20,7 +20,7 @@ namespace graphd::ctl {
 GRAPHD_JSON_FIELDS(UserCommand, words, is_shell)
 GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, among_others,
                    part_config, graphd, runtime_dir, num_servers, state_dir, durability, memory_dir,
-                   embedding_memory, keep_alive, insecure, keys, start_timeout)
+                   embedding_memory, keep_alive, insecure, keys, secret, start_timeout)
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, ip_config, ip_config_text, command,
@@ -83,6 +83,7 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
     variables.emplace_back("GRAPHD_RUNTIME_DIR", order.server.runtime_dir);
   }
   if (!order.server.keys.empty()) variables.emplace_back("GRAPHD_KEYS", order.server.keys);
+  if (!order.server.secret.empty()) variables.emplace_back("GRAPHD_SECRET", order.server.secret);
   for (const std::string& assignment : job.extra_envs) {
     const size_t equals = assignment.find('=');
     variables.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));

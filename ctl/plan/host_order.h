@@ -30,7 +30,8 @@ struct ServerSpec {
   uint64_t embedding_memory = 0;  // bytes; 0: no limit
   bool keep_alive = false;
   bool insecure = false;
-  std::string keys;  // directory of keys on the host, or "default"; empty: TCP without TLS
+  std::string keys;    // directory of keys on the host, or "default"; empty: TCP without TLS
+  std::string secret;  // file of the shared secret on the host, or "default"; empty: none
   double start_timeout = 600;  // seconds that the daemon may take to load
   bool among_others = false;   // other machines also serve partitions and must reach `address`
 };

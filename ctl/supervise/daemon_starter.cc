@@ -91,7 +91,7 @@ void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& dir
 // Returns whether trainers reach the daemon over its Unix socket alone: they are on its machine,
 // and no option says who may come over TCP.
 bool NeedsNoTcp(const ServerSpec& spec) {
-  return !spec.insecure && spec.keys.empty() && IsLoopback(spec.address);
+  return !spec.insecure && spec.keys.empty() && spec.secret.empty() && IsLoopback(spec.address);
 }
 
 std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::string& runtime_dir,
@@ -116,6 +116,7 @@ std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::stri
   if (spec.embedding_memory > 0) add("--embedding_memory", StrCat(spec.embedding_memory));
   if (ends_with_jobs) words.push_back("--end_with_jobs");
   add("--keys", spec.keys);
+  add("--secret", spec.secret);
   if (spec.insecure) words.push_back("--insecure");
   return words;
 }
@@ -284,10 +285,10 @@ void DaemonStarter::Start() {
           " is a loopback address on this host (see /etc/hosts there), and other machines of "
           "ip_config can't reach it; write the host's IP address into ip_config");
   }
-  if (!spec_.insecure && spec_.keys.empty() && !is_loopback) {
+  if (!spec_.insecure && spec_.keys.empty() && spec_.secret.empty() && !is_loopback) {
     Throw(ErrorCode::kDenied, "a server at ", HostPort(spec_.address, spec_.port),
-          " would listen beyond loopback to anyone who can reach it; give --keys (see "
-          "graphctl keys) or, if its network is trusted, --insecure");
+          " would listen beyond loopback to anyone who can reach it; give --keys or "
+          "--secret (see graphctl keys) or, if its network is trusted, --insecure");
   }
   log_begin_ = FileSize(log_path_);
   std::tie(notify_socket_, notify_name_) = MakeNotifySocket();

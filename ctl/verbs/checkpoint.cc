@@ -27,7 +27,7 @@ Examples:
 )";
 
 struct CheckpointArgs {
-  std::string server_name = "default", ip_config, runtime_dir, keys, name, output;
+  std::string server_name = "default", ip_config, runtime_dir, keys, secret, name, output;
   std::vector<std::string> tensors, files;
   double timeout = 30;
   bool json = false;
@@ -40,6 +40,7 @@ std::unique_ptr<CheckpointClient> ConnectTo(const CheckpointArgs& args) {
   options.job_id = StrCat("graphctl-checkpoint-", ::getpid());
   options.job_secret = NewSecret();
   options.keys = args.keys;
+  options.secret_file = args.secret;
   options.timeout = std::chrono::milliseconds(static_cast<int64_t>(args.timeout * 1000));
   return std::make_unique<CheckpointClient>(options, args.runtime_dir);
 }
@@ -165,6 +166,11 @@ CLI::App* AddAction(CLI::App& verb, const std::shared_ptr<CheckpointArgs>& args,
                    "Directory of keys for TLS (graphctl keys), or 'default' for that of the "
                    "server's name (default: $GRAPHD_KEYS)")
       ->envname("GRAPHD_KEYS");
+  added
+      ->add_option("--secret", args->secret,
+                   "File of the shared secret (graphctl keys create --secret), or 'default' for "
+                   "that of the server's name (default: $GRAPHD_SECRET)")
+      ->envname("GRAPHD_SECRET");
   added->add_option("--timeout", args->timeout, "Seconds to wait for an answer")
       ->default_val(30)
       ->check(CLI::Range(1.0, 86400.0));

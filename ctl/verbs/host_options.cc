@@ -135,6 +135,11 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
   verb.add_option("--keys", server.keys,
                   "Directory of keys on every host (graphctl keys), or 'default' for that of the "
                   "server's name: daemons and trainers speak TLS over TCP");
+  verb.add_option("--secret", server.secret,
+                  "File of a shared secret on every host (graphctl keys create --secret), or "
+                  "'default' for secret.key of the server's name: daemons and trainers prove over "
+                  "TCP that they know it, without encryption")
+      ->excludes("--keys");
   verb.add_flag(Flags("insecure"), server.insecure,
                 "Let daemons listen beyond loopback, to anyone who can reach them");
   verb.add_option(Flags("start_timeout"), server.start_timeout,
@@ -168,6 +173,9 @@ void Resolve(HostOptions& options) {
   }
   if (!server.keys.empty() && server.keys != "default") {
     server.keys = std::filesystem::absolute(server.keys).string();
+  }
+  if (!server.secret.empty() && server.secret != "default") {
+    server.secret = std::filesystem::absolute(server.secret).string();
   }
   if (!server.part_config.empty()) {
     const std::string in_workspace = JoinPath(options.workspace, server.part_config);

@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kKeysDistributeExamples = R"(
 Each machine of ip_config, except this one, gets the server's key, the owner's, the authority's
 certificate and the list of revoked certificates, for their owner alone and over ssh. The
-authority's private key stays here.
+authority's private key stays here. A shared secret is sent, too, or alone if there are no
+certificates.
 
 Examples:
   graphctl keys distribute --server_name products --ip_config ip_config.txt

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "ctl/keys/key_bundle.h"
 #include "ctl/verbs/verbs.h"
+#include "tls/shared_secret.h"
 
 namespace graphd::ctl {
 namespace {
@@ -60,9 +61,13 @@ KeyMaker KeysOf(const KeysOptions& options) {
 
 void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& options,
               const nlohmann::json& more) {
+  const KeyMaker maker = KeysOf(options);
+  const std::string secret =
+      maker.HasSecret() ? maker.directory().PathOf(SecretFile::kName) : std::string();
   if (options.json) {
     nlohmann::json root = more.is_object() ? more : nlohmann::json::object();
-    root["directory"] = KeysOf(options).directory().path();
+    root["directory"] = maker.directory().path();
+    if (!secret.empty()) root["secret"] = secret;
     root["keys"] = nlohmann::json::array();
     for (const KeyMaker::Entry& entry : entries) {
       nlohmann::json each = {
@@ -83,6 +88,7 @@ void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& op
     std::printf("%-24s %-10s %s  %-8s %s\n", entry.name.c_str(), kind.c_str(), entry.serial.c_str(),
                 entry.kind ? StateOf(entry) : "revoked", until.c_str());
   }
+  if (!secret.empty()) std::printf("shared secret: %s\n", secret.c_str());
 }
 
 SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files) {
@@ -113,7 +119,9 @@ SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files) {
       if (code == 0) code = ExitCode(results[i].code);
     } else if (!options.json) {
       std::printf("%s: has %s\n", plan[i].name.c_str(),
-                  files.size() == 1 ? "the list of revoked certificates" : "the keys");
+                  files[0].name == "revoked" ? "the list of revoked certificates"
+                  : files.size() == 1        ? "the shared secret"
+                                             : "the keys");
     }
     sent.answers["hosts"].push_back(std::move(each));
   }

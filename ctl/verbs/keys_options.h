@@ -18,6 +18,7 @@ struct KeysOptions {
   std::vector<std::string> clients;
   std::string name;
   int days = kCertificateDays;
+  bool secret = false;
   bool json = false;
 };
 
@@ -31,7 +32,8 @@ void AddDays(CLI::App& verb, KeysOptions& options);
 // Returns the keys that the options name. Throws Error(kInvalid) for a name that is none.
 KeyMaker KeysOf(const KeysOptions& options);
 
-// Prints the certificates; as JSON, together with `more`.
+// Prints the certificates, and the path of the shared secret if there is one; as JSON, together
+// with `more`.
 void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& options,
               const nlohmann::json& more);
 

@@ -73,6 +73,7 @@ AccessRules::AccessRules(const Options& options)
       readers_.has_strangers() || writers_.has_strangers() || operators_.has_strangers();
   if (!has_strangers_ && OwnGroupIsPrivate()) operators_.groups.insert(::getegid());
   operators_.users.insert({0, ::geteuid()});
+  if (!readers_.secret && !writers_.secret) operators_.secret = true;
   if (!options.own_certificate.empty()) operators_.certificates.insert(options.own_certificate);
 }
 
@@ -85,6 +86,8 @@ AccessRules::Members AccessRules::Resolve(const char* option,
     const std::string name = colon == std::string::npos ? "" : entry.substr(colon + 1);
     if (entry == "all") {
       members.all = true;
+    } else if (entry == "secret") {
+      members.secret = true;
     } else if (kind == "user" && !name.empty()) {
       const auto uid = FindUser(name);
       if (!uid) Throw(ErrorCode::kInvalid, option, " ", entry, ": there is no such user");
@@ -97,7 +100,7 @@ AccessRules::Members AccessRules::Resolve(const char* option,
       members.certificates.insert(name);
     } else {
       Throw(ErrorCode::kInvalid, option, " '", entry,
-            "': write user:NAME, group:NAME, cert:NAME or all");
+            "': write user:NAME, group:NAME, cert:NAME, secret or all");
     }
   }
   return members;
@@ -105,6 +108,7 @@ AccessRules::Members AccessRules::Resolve(const char* option,
 
 bool AccessRules::Members::Has(const Peer& peer) const {
   if (!peer.certificate.empty()) return certificates.contains(peer.certificate);
+  if (peer.has_secret) return secret;
   if (!peer.uid) return false;
   return all || users.contains(*peer.uid) ||
          std::any_of(peer.gids.begin(), peer.gids.end(),
@@ -128,6 +132,11 @@ void AccessRules::Require(const Peer& peer, Role least, const char* action) cons
     Throw(ErrorCode::kDenied, "the client with certificate '", peer.certificate, "' may not ",
           action, " (role: ", RoleName(role), "); whoever runs this graphd can allow it with ",
           option, " cert:", peer.certificate);
+  }
+  if (peer.has_secret) {
+    Throw(ErrorCode::kDenied, "a client with the shared secret may not ", action,
+          " (role: ", RoleName(role), "); whoever runs this graphd can allow it with ", option,
+          " secret");
   }
   if (!peer.uid) {
     Throw(ErrorCode::kDenied, "the client at ", peer.text, " may not ", action,

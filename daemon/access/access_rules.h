@@ -26,7 +26,8 @@ class AccessRules {
  public:
   struct Options {
     // Each entry is "user:NAME", "group:NAME", "cert:NAME" (clients with this certificate, over
-    // TLS) or "all" (every user of this machine). Numbers of users and groups are taken, too.
+    // TLS), "secret" (clients with the shared secret, over TCP) or "all" (every user of this
+    // machine). Numbers of users and groups are taken, too.
     std::vector<std::string> readers, writers, operators;
     // Whether everyone who reaches the TCP port is an operator.
     bool insecure = false;
@@ -37,9 +38,10 @@ class AccessRules {
   // Root and the daemon's own user are always operators. So is whoever has the client certificate
   // that is beside the daemon's own keys, which only these users can read: jobs that they launch
   // on other machines use it. So is, while no list is given, the daemon's own group, if it has the
-  // name of the daemon's user: such a group is theirs alone. A peer with a certificate is judged by
-  // that alone.
-  // Throws Error(kInvalid), with the option and the remedy, for an unknown user or group.
+  // name of the daemon's user: such a group is theirs alone. So are, while no list has "secret",
+  // the peers that know the shared secret. A peer with a certificate or the secret is judged by
+  // that alone. Throws Error(kInvalid), with the option and the remedy, for an unknown user or
+  // group.
   explicit AccessRules(const Options& options);
 
   Role RoleOf(const Peer& peer) const;
@@ -54,7 +56,7 @@ class AccessRules {
     std::set<uid_t> users;
     std::set<gid_t> groups;
     std::set<std::string> certificates;
-    bool all = false;
+    bool all = false, secret = false;
     bool Has(const Peer& peer) const;
     bool has_strangers() const { return all || !users.empty() || !groups.empty(); }
   };

@@ -19,6 +19,8 @@ struct Peer {
   std::string text;         // "unix" or the address
   // The name of its certificate, which then is all that identifies it; empty without TLS.
   std::string certificate{};
+  // Whether it has proved to know the server's shared secret, which then is all that identifies it.
+  bool has_secret = false;
 };
 
 // Returns the peer of an accepted socket.

@@ -46,7 +46,10 @@ void JobRegistry::Remember(const std::string& job_id, Credentials credentials) {
   auto oldest = departed_.end();
   for (auto entry = departed_.begin(); entry != departed_.end(); ++entry) {
     const Credentials& other = entry->second;
-    if (other.uid != credentials.uid || other.certificate != credentials.certificate) continue;
+    if (other.uid != credentials.uid || other.certificate != credentials.certificate ||
+        other.has_secret != credentials.has_secret) {
+      continue;
+    }
     same++;
     if (oldest == departed_.end() || entry->second.left < oldest->second.left) oldest = entry;
   }
@@ -85,7 +88,8 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   if (const Credentials* const expected = Remembered(member.job_id)) {
     if (!EqualSecrets(expected->secret, member.secret) ||
         (expected->secret.empty() &&
-         (expected->uid != peer.uid || expected->certificate != peer.certificate))) {
+         (expected->uid != peer.uid || expected->certificate != peer.certificate ||
+          expected->has_secret != peer.has_secret))) {
       Throw(ErrorCode::kDenied, "job ", member.job_id, " has another secret or another user; ",
             "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
     }
@@ -95,7 +99,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
       Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
     }
     found = jobs_.try_emplace(member.job_id).first;
-    found->second.credentials = {member.secret, peer.uid, peer.certificate};
+    found->second.credentials = {member.secret, peer.uid, peer.certificate, peer.has_secret};
     departed_.erase(member.job_id);
     found->second.number = next_key_++;
     found->second.world_size = member.world_size;

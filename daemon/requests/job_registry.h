@@ -109,6 +109,7 @@ class JobRegistry {
     std::string secret;
     std::optional<uid_t> uid;   // compared if there is no secret
     std::string certificate{};  // compared, too
+    bool has_secret = false;    // the server's shared one; compared, too
     Clock::time_point left{};   // the end of the job that had them
   };
   struct Job {

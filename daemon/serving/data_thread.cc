@@ -56,6 +56,12 @@ kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
       [this, fd = std::move(fd), peer = std::move(peer)]() mutable -> kj::Promise<void> {
         const int number = fd.get();
         auto socket = WrapSocket(loop_.provider(), std::move(fd), peer.is_unix);
+        if (!peer.is_unix && context_.secret != nullptr) {
+          return context_.secret->Accept(kj::mv(socket), std::move(peer), loop_.timer())
+              .then([this](SecretServer::Accepted accepted) {
+                return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer), nullptr);
+              });
+        }
         if (peer.is_unix || context_.tls == nullptr) {
           return ServeStream(kj::mv(socket), std::move(peer), nullptr);
         }

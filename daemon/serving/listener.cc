@@ -66,8 +66,8 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyon
   if (!beyond_loopback && !IsLoopback(found->ai_addr)) {
     Throw(ErrorCode::kDenied, "--listen ", HostPort(address, port),
           ": traffic beyond loopback is neither encrypted nor authenticated; make keys with ",
-          "`graphctl keys create` and give --keys, or give --insecure if everyone who can reach ",
-          "that address may read the graph");
+          "`graphctl keys create` and give --keys, or --secret in a network where nobody else ",
+          "listens, or --insecure if everyone who can reach that address may read the graph");
   }
   Listener listener;
   listener.fd_ =

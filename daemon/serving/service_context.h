@@ -8,6 +8,7 @@
 #include "daemon/requests/peer_memory.h"
 #include "daemon/requests/request_counters.h"
 #include "daemon/requests/worker_pools.h"
+#include "daemon/serving/secret_server.h"
 #include "daemon/serving/tls_server.h"
 #include "daemon/tensors/step_gate.h"
 #include "store/checkpoint/catalog.h"
@@ -30,7 +31,8 @@ struct ServiceContext {
   RequestCounters& counters;
   PeerMemory& memory;
   std::shared_ptr<BufferPool> buffers;
-  TlsServer* tls = nullptr;  // null: TCP without TLS
+  TlsServer* tls = nullptr;        // null: TCP without TLS
+  SecretServer* secret = nullptr;  // null: TCP without a shared secret
 };
 
 }  // namespace graphd

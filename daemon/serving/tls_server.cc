@@ -1,51 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/tls_server.h"
 
-#include <capnp/message.h>
-#include <capnp/rpc.capnp.h>
-#include <capnp/serialize-async.h>
-
 #include <utility>
 
 #include "base/strings.h"
+#include "daemon/serving/abort_plaintext.h"
 #include "tls/tls_stream.h"
-#include "wire/connection.h"
 
 namespace graphd {
-namespace {
-
-constexpr auto kDrain = 1 * kj::SECONDS;
-
-// Reads what still comes, until the peer closes: a socket that is closed with unread bytes would
-// take back our last ones.
-kj::Promise<void> Drain(kj::AsyncIoStream& stream, kj::ArrayPtr<kj::byte> scratch) {
-  return stream.tryRead(scratch.begin(), 1, scratch.size())
-      .then([&stream, scratch](size_t count) -> kj::Promise<void> {
-        if (count == 0) return kj::READY_NOW;
-        return Drain(stream, scratch);
-      });
-}
-
-// Ends the RPC of a client that speaks no TLS with an error that it understands.
-kj::Promise<void> AbortPlaintext(kj::AsyncIoStream& stream, const Error& error, kj::Timer& timer) {
-  auto message = kj::heap<capnp::MallocMessageBuilder>();
-  auto abort = message->initRoot<capnp::rpc::Message>().initAbort();
-  const kj::Exception exception = ToKj(error);
-  abort.setReason(exception.getDescription());
-  abort.setType(capnp::rpc::Exception::Type::FAILED);
-  auto scratch = kj::heapArray<kj::byte>(4096);
-  const kj::ArrayPtr<kj::byte> space = scratch;
-  return capnp::writeMessage(stream, *message)
-      .then([&stream, space] {
-        stream.shutdownWrite();
-        return Drain(stream, space);
-      })
-      .exclusiveJoin(timer.afterDelay(kDrain))
-      .attach(kj::mv(message), kj::mv(scratch));
-}
-
-}  // namespace
-
 TlsServer::TlsServer(const std::string& keys, const std::string& server_name)
     : keys_(KeyDirectory(keys, server_name), server_name, TlsSide::kServer) {}
 

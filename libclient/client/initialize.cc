@@ -206,6 +206,7 @@ Options Options::FromEnvironment() {
   options.job_id = Env("GRAPHD_JOB_ID");
   options.job_secret = Env("GRAPHD_JOB_SECRET");
   options.keys = Env("GRAPHD_KEYS");
+  options.secret_file = Env("GRAPHD_SECRET");
   options.world_size = EnvInt("WORLD_SIZE", 1, 1, 1 << 20);
   options.rank = EnvInt("RANK", 0, 0, options.world_size - 1);
   options.local_rank = EnvInt("LOCAL_RANK", 0, 0, 1 << 20);

@@ -57,12 +57,15 @@ std::string KeyDirectory::DefaultPath(const std::string& server_name) {
 bool KeyDirectory::Has(const std::string& file) const { return FileExists(PathOf(file)); }
 
 std::string KeyDirectory::Read(const std::string& file) const {
-  const std::string path = PathOf(file);
+  return ReadGuarded(PathOf(file), file.ends_with(".key"),
+                     StrCat("; make keys with `graphctl keys create --server_name ", server_name_,
+                            "`, or name another directory with --keys or GRAPHD_KEYS"));
+}
+
+std::string ReadGuarded(const std::string& path, bool is_private, const std::string& remedy) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd && errno == ENOENT) {
-    Throw(ErrorCode::kNotFound, "there is no ", path,
-          "; make keys with `graphctl keys create --server_name ", server_name_,
-          "`, or name another directory with --keys or GRAPHD_KEYS");
+    Throw(ErrorCode::kNotFound, "there is no ", path, remedy);
   }
   if (!fd) ThrowErrno("can't read", path);
   const std::string folder = DirName(path);
@@ -72,7 +75,7 @@ std::string KeyDirectory::Read(const std::string& file) const {
   if (::fstat(fd.get(), &info) != 0) ThrowErrno("can't stat", path);
   const uid_t trusted = ::geteuid() == 0 ? directory.st_uid : 0;
   CheckPrivacy(directory, folder, 022, trusted);
-  CheckPrivacy(info, path, file.ends_with(".key") ? 077 : 022, trusted);
+  CheckPrivacy(info, path, is_private ? 077 : 022, trusted);
   if (!S_ISREG(info.st_mode) || info.st_size > static_cast<off_t>(kMaxBytes)) {
     Throw(ErrorCode::kInvalid, path, " is not a regular file of at most ", HumanBytes(kMaxBytes));
   }
@@ -105,16 +108,18 @@ void KeyDirectory::Write(const std::string& file, const std::string& text) const
 std::vector<int64_t> KeyDirectory::Version(const std::vector<std::string>& files) const {
   std::vector<int64_t> version;
   for (const std::string& file : files) {
-    struct stat info {};
-    if (::stat(PathOf(file).c_str(), &info) != 0) info = {};
-    for (const int64_t number :
-         {static_cast<int64_t>(info.st_ino), static_cast<int64_t>(info.st_size),
-          static_cast<int64_t>(info.st_mtim.tv_sec), static_cast<int64_t>(info.st_mtim.tv_nsec),
-          static_cast<int64_t>(info.st_ctim.tv_sec), static_cast<int64_t>(info.st_ctim.tv_nsec)}) {
-      version.push_back(number);
-    }
+    const std::vector<int64_t> numbers = VersionOf(PathOf(file));
+    version.insert(version.end(), numbers.begin(), numbers.end());
   }
   return version;
+}
+
+std::vector<int64_t> VersionOf(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) info = {};
+  return {static_cast<int64_t>(info.st_ino),         static_cast<int64_t>(info.st_size),
+          static_cast<int64_t>(info.st_mtim.tv_sec), static_cast<int64_t>(info.st_mtim.tv_nsec),
+          static_cast<int64_t>(info.st_ctim.tv_sec), static_cast<int64_t>(info.st_ctim.tv_nsec)};
 }
 
 }  // namespace graphd

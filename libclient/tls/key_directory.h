@@ -13,6 +13,7 @@ namespace graphd {
 //   client.pem client.key   those of the clients that use this directory
 //   revoked                 the revoked certificates (RevokedList); may be missing
 //   clients/NAME/           the directory to be given to the client NAME
+//   secret.key              a shared secret, in place of certificates (SecretFile)
 // Private keys are for their owner alone.
 class KeyDirectory {
  public:
@@ -42,5 +43,11 @@ class KeyDirectory {
  private:
   std::string path_, server_name_;
 };
+
+// Returns the text of a file with the checks of KeyDirectory::Read. `remedy` ends the error for a
+// missing file.
+std::string ReadGuarded(const std::string& path, bool is_private, const std::string& remedy);
+// Returns numbers that change when the file is written or replaced.
+std::vector<int64_t> VersionOf(const std::string& path);
 
 }  // namespace graphd

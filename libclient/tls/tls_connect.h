@@ -8,14 +8,12 @@
 
 namespace graphd {
 
-// The longest time for a handshake, on either side.
-inline constexpr std::chrono::seconds kTlsHandshakeLimit{10};
 // The byte by which a server says that it has accepted the client's certificate: in TLS 1.3, a
 // client completes its handshake before the server has looked at it.
 inline constexpr std::byte kTlsWelcome{0x47};
 
 // Makes a client's handshake on a connected non-blocking socket, within the timeout and
-// kTlsHandshakeLimit. `peer`: how messages name the server. Throws as TlsSession::Handshake does,
+// kHandshakeLimit. `peer`: how messages name the server. Throws as TlsSession::Handshake does,
 // Error(kDeadline) if the peer is silent, and Error(kUnavailable) if it closes the connection.
 // Threads can be interrupted while they wait.
 std::unique_ptr<TlsSession> ConnectTls(int fd, std::shared_ptr<const TlsCredentials> credentials,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "tls/handshake_socket.h"
 #include "tls/tls_connect.h"
 
 namespace graphd {
@@ -187,12 +188,12 @@ kj::Promise<kj::Own<TlsStream>> AcceptTls(
   accepting->session = std::make_unique<TlsSession>(std::move(credentials), peer);
   accepting->refuse = kj::mv(refuse);
   Accepting& a = *accepting;
-  auto late = timer.afterDelay(kTlsHandshakeLimit.count() * kj::SECONDS)
-                  .then([peer]() -> kj::Promise<void> {
-                    return Failed(Error(ErrorCode::kDeadline,
-                                        StrCat(peer, " did not complete the TLS handshake within ",
-                                               kTlsHandshakeLimit.count(), " s")));
-                  });
+  auto late =
+      timer.afterDelay(kHandshakeLimit.count() * kj::SECONDS).then([peer]() -> kj::Promise<void> {
+        return Failed(
+            Error(ErrorCode::kDeadline, StrCat(peer, " did not complete the TLS handshake within ",
+                                               kHandshakeLimit.count(), " s")));
+      });
   return Continue(a).exclusiveJoin(kj::mv(late)).then([accepting = kj::mv(accepting)]() mutable {
     return kj::heap<TlsStream>(kj::mv(accepting->socket), std::move(accepting->session));
   });

@@ -50,7 +50,7 @@ class TlsStream final : public kj::AsyncIoStream {
   kj::Promise<void> closing_ = nullptr;
 };
 
-// Makes a server's handshake, within kTlsHandshakeLimit. The promise fails with the reason, after
+// Makes a server's handshake, within kHandshakeLimit. The promise fails with the reason, after
 // the client was told; a client that does not speak TLS is passed to `refuse`, which may answer it.
 kj::Promise<kj::Own<TlsStream>> AcceptTls(
     kj::Own<kj::AsyncIoStream> socket, std::shared_ptr<const TlsCredentials> credentials,

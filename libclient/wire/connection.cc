@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/strings.h"
+#include "tls/secret_handshake.h"
 #include "tls/tls_connect.h"
 #include "tls/tls_stream.h"
 #include "wire/ip_config.h"
@@ -120,7 +121,8 @@ Error FromKj(const kj::Exception& exception, const std::string& peer) {
   return Error(ErrorCode::kInternal, peer + ": " + text);
 }
 
-ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms, TlsKeys* keys) {
+ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms, TlsKeys* keys,
+                        SecretFile* secret) {
   const auto start = Clock::now();
   const std::string where = HostPort(address, port);
   addrinfo hints{};
@@ -150,18 +152,33 @@ ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_m
   const int one = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   ClientSocket socket{std::move(fd)};
+  const std::string peer = "the graphd at " + where;
+  const auto left = std::chrono::milliseconds(
+      std::max(timeout_ms - static_cast<int>(SecondsSince(start) * 1000), 1));
   if (keys != nullptr) {
     keys->Refresh();
-    const auto left = std::chrono::milliseconds(
-        std::max(timeout_ms - static_cast<int>(SecondsSince(start) * 1000), 1));
-    socket.tls = ConnectTls(socket.fd.get(), keys->Current(), "the graphd at " + where, left);
+    socket.tls = ConnectTls(socket.fd.get(), keys->Current(), peer, left);
+  } else if (secret != nullptr) {
+    secret->Refresh();
+    ConnectWithSecret(socket.fd.get(), *secret->Current(), secret->server_name(), peer, left);
   }
   return socket;
 }
 
-std::unique_ptr<TlsKeys> ClientKeys(const std::string& keys, const std::string& server_name) {
-  if (keys.empty()) return nullptr;
-  return std::make_unique<TlsKeys>(KeyDirectory(keys, server_name), server_name, TlsSide::kClient);
+ClientCredentials ReadCredentials(const std::string& keys, const std::string& secret_file,
+                                  const std::string& server_name) {
+  ClientCredentials read;
+  if (!keys.empty() && !secret_file.empty()) {
+    Throw(ErrorCode::kInvalid, "both keys (GRAPHD_KEYS, --keys) and a shared secret ",
+          "(GRAPHD_SECRET, --secret) are given; give the one that the servers have");
+  }
+  if (!keys.empty()) {
+    read.keys =
+        std::make_unique<TlsKeys>(KeyDirectory(keys, server_name), server_name, TlsSide::kClient);
+  } else if (!secret_file.empty()) {
+    read.secret = std::make_unique<SecretFile>(secret_file, server_name);
+  }
+  return read;
 }
 
 sockaddr_un UnixAddress(const std::string& path) {

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "graphd/error.h"
+#include "tls/shared_secret.h"
 #include "tls/tls_keys.h"
 #include "tls/tls_session.h"
 #include "wire/graphd.capnp.h"
@@ -84,14 +85,22 @@ auto AsKj(F&& f) {
 // Connect to `address:port` or to the socket file within the timeout. The returned socket is
 // non-blocking and, for TCP, has TCP_NODELAY. Throw Error(kUnavailable) with the address and the
 // reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file, or if a
-// user listens there who is not trusted (wire/trusted_users.h). With `keys`, whose changed files
-// are read again, ConnectTcp also makes the TLS handshake, and throws as ConnectTls does.
+// user listens there who is not trusted (wire/trusted_users.h). With `keys` or with `secret`, whose
+// changed files are read again, ConnectTcp also makes the handshake of TLS or of the shared secret,
+// and throws as ConnectTls or ConnectWithSecret does.
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms,
-                        TlsKeys* keys = nullptr);
+                        TlsKeys* keys = nullptr, SecretFile* secret = nullptr);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);
-// Returns a client's keys in the directory `keys`, as Options::keys names it; null if that is
-// empty.
-std::unique_ptr<TlsKeys> ClientKeys(const std::string& keys, const std::string& server_name);
+// The keys or the secret that a client shows to daemons over TCP; at most one of both.
+struct ClientCredentials {
+  std::unique_ptr<TlsKeys> keys{};
+  std::unique_ptr<SecretFile> secret{};
+};
+// Reads the keys in the directory `keys`, as Options::keys names it, or the secret in the file
+// `secret_file`, as Options::secret_file does; neither if both are empty. Throws Error(kInvalid) if
+// both are given.
+ClientCredentials ReadCredentials(const std::string& keys, const std::string& secret_file,
+                                  const std::string& server_name);
 // Returns the address of a socket file. Throws Error(kInvalid) if the path is too long for a
 // socket.
 sockaddr_un UnixAddress(const std::string& path);

@@ -7,9 +7,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/strings.h"
+#include "tls/secret_handshake.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -190,6 +192,8 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> TensorStream::tryReadMessage(
         KJ_REQUIRE(got == 8, "connection closed in the middle of a message");
         KJ_REQUIRE((in.head[0] & 0xffffff) != kTlsRecord,
                    "the peer speaks TLS, which needs keys here, too (--keys)");
+        KJ_REQUIRE(std::memcmp(in.head, kSecretMagic.data(), sizeof in.head) != 0,
+                   "the peer has a shared secret, which is needed here, too (--secret)");
         KJ_REQUIRE(in.head[0] < kMaxSegments, "message with too many segments");
         const uint32_t more = in.head[0];                      // segments after the first
         in.table = kj::heapArray<uint32_t>((more + 1) & ~1u);  // padded to a word

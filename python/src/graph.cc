@@ -30,6 +30,7 @@ Options SessionOptionsFrom(const py::dict& given) {
   take("job_id", options.job_id);
   take("job_secret", options.job_secret);
   take("keys", options.keys);
+  take("secret_file", options.secret_file);
   take("rank", options.rank);
   take("world_size", options.world_size);
   take("local_rank", options.local_rank);

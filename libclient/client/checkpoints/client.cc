@@ -58,10 +58,11 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
     const std::string socket = runtime_dir.empty()
                                    ? FindSocket(options_.server_name, address.port)
                                    : SocketPath(runtime_dir, options_.server_name, address.port);
-    const auto keys = local ? nullptr : ClientKeys(options_.keys, options_.server_name);
-    ClientSocket connected =
-        local ? ClientSocket{ConnectUnix(socket, timeout_ms), true}
-              : ConnectTcp(address.address, address.port, timeout_ms, keys.get());
+    ClientCredentials mine;
+    if (!local) mine = ReadCredentials(options_.keys, options_.secret_file, options_.server_name);
+    ClientSocket connected = local ? ClientSocket{ConnectUnix(socket, timeout_ms), true}
+                                   : ConnectTcp(address.address, address.port, timeout_ms,
+                                                mine.keys.get(), mine.secret.get());
     Peer* const peer = peers_.emplace_back(std::make_unique<Peer>()).get();
     peer->name = local ? socket : HostPort(address.address, address.port);
     peer->parts = address.parts;

@@ -55,8 +55,9 @@ std::unique_ptr<ControlClient> ControlClient::ConnectUnix(const std::string& soc
 
 std::unique_ptr<ControlClient> ControlClient::ConnectTcp(const std::string& address, uint16_t port,
                                                          std::chrono::milliseconds timeout,
-                                                         TlsKeys* keys) {
-  ClientSocket socket = graphd::ConnectTcp(address, port, static_cast<int>(timeout.count()), keys);
+                                                         TlsKeys* keys, SecretFile* secret) {
+  ClientSocket socket =
+      graphd::ConnectTcp(address, port, static_cast<int>(timeout.count()), keys, secret);
   return std::unique_ptr<ControlClient>(new ControlClient(
       std::make_unique<Impl>(std::move(socket), HostPort(address, port), timeout)));
 }

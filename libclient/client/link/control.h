@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tls/shared_secret.h"
 #include "tls/tls_keys.h"
 #include "wire/status.h"
 
@@ -22,10 +23,11 @@ class ControlClient {
   // protocol.
   static std::unique_ptr<ControlClient> ConnectUnix(const std::string& socket_path,
                                                     std::chrono::milliseconds timeout);
-  // With `keys`, over TLS.
+  // With `keys`, over TLS; with `secret`, after its handshake.
   static std::unique_ptr<ControlClient> ConnectTcp(const std::string& address, uint16_t port,
                                                    std::chrono::milliseconds timeout,
-                                                   TlsKeys* keys = nullptr);
+                                                   TlsKeys* keys = nullptr,
+                                                   SecretFile* secret = nullptr);
   ~ControlClient();
 
   // Sets the timeout of every later call.

@@ -94,7 +94,9 @@ DaemonLink::DaemonLink(std::shared_ptr<RpcThread> thread, std::shared_ptr<Buffer
   use_unix_ = options_.transport == Transport::kUnix ||
               (options_.transport == Transport::kAuto && IsLocalAddress(address_.address));
   peer_ = use_unix_ ? socket_path_ : HostPort(address_.address, address_.port);
-  if (!use_unix_) keys_ = ClientKeys(options_.keys, options_.server_name);
+  if (!use_unix_) {
+    credentials_ = ReadCredentials(options_.keys, options_.secret_file, options_.server_name);
+  }
 }
 
 DaemonLink::~DaemonLink() {
@@ -119,7 +121,8 @@ ClientSocket DaemonLink::Connect(std::chrono::milliseconds patience) const {
 
 ClientSocket DaemonLink::ConnectOverTcp(int timeout_ms) const {
   const auto connect = [&] {
-    return ConnectTcp(address_.address, address_.port, timeout_ms, keys_.get());
+    return ConnectTcp(address_.address, address_.port, timeout_ms, credentials_.keys.get(),
+                      credentials_.secret.get());
   };
   try {
     return connect();

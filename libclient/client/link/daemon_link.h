@@ -113,7 +113,7 @@ class DaemonLink {
   const DaemonAddress address_;
   bool use_unix_ = false;
   std::string socket_path_, peer_;
-  std::unique_ptr<TlsKeys> keys_;                   // null: a Unix socket, or TCP without TLS
+  ClientCredentials credentials_;                   // none for a Unix socket
   std::unique_ptr<DaemonConnections> connections_;  // touched on the RPC thread only
   std::atomic<bool> broken_{true};                  // before attaching, and when the peer has gone
   std::atomic<uint64_t> generation_{0};

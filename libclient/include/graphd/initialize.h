@@ -48,6 +48,10 @@ struct Options {
   // TCP (TLS; see graphctl-keys(1)), or "default" for that of the server's name in the user's
   // configuration. Empty: TCP without TLS, which a daemon with keys refuses.
   std::string keys;
+  // GRAPHD_SECRET: in place of keys, the file with the secret that daemons and clients of the
+  // server share (graphd(8), --secret), or "default" for that of the server's name. Connections are
+  // not encrypted. Empty: no secret, and a daemon with one refuses TCP connections of this process.
+  std::string secret_file;
   int rank = 0;              // RANK
   int world_size = 1;        // WORLD_SIZE
   int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its ip_config line

@@ -23,7 +23,7 @@ class Variables {
     for (const char* name :
          {"GRAPHD_SERVER_NAME", "GRAPHD_IP_CONFIG", "GRAPHD_PART_CONFIG", "GRAPHD_JOB_ID", "RANK",
           "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GRAPHD_PART_ID", "GRAPHD_NUM_SAMPLERS",
-          "GRAPHD_TRANSPORT", "GRAPHD_TIMEOUT", "GRAPHD_STATE_DIR"}) {
+          "GRAPHD_TRANSPORT", "GRAPHD_TIMEOUT", "GRAPHD_STATE_DIR", "GRAPHD_SECRET"}) {
       ::unsetenv(name);
     }
     for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
@@ -44,6 +44,7 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
                              {"GRAPHD_PART_CONFIG", "/w/g.json"},
                              {"GRAPHD_STATE_DIR", "/w/state"},
                              {"GRAPHD_JOB_ID", "j1"},
+                             {"GRAPHD_SECRET", "/w/secret.key"},
                              {"RANK", "5"},
                              {"WORLD_SIZE", "8"},
                              {"LOCAL_RANK", "1"},
@@ -58,6 +59,7 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
   EXPECT_EQ(options.part_config, "/w/g.json");
   EXPECT_EQ(options.state_dir, "/w/state");
   EXPECT_EQ(options.job_id, "j1");
+  EXPECT_EQ(options.secret_file, "/w/secret.key");
   EXPECT_EQ(options.rank, 5);
   EXPECT_EQ(options.world_size, 8);
   EXPECT_EQ(options.local_rank, 1);

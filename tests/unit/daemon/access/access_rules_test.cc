@@ -61,6 +61,22 @@ TEST(AccessRules, InsecureTrustsTheTcpPortButNotTheSocket) {
   EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone);
 }
 
+TEST(AccessRules, ClientsWithTheSharedSecretAreJudgedByThatAlone) {
+  Peer peer = RemotePeer();
+  peer.has_secret = true;
+  peer.uid = kStranger;
+  AccessRules::Options options;
+  EXPECT_EQ(AccessRules(options).RoleOf(peer), Role::kOperator);
+  options.readers = {"all"};
+  EXPECT_EQ(AccessRules(options).RoleOf(peer), Role::kOperator);
+  options.readers = {"all", "secret"};
+  options.operators = {"user:64001"};
+  EXPECT_EQ(AccessRules(options).RoleOf(peer), Role::kReader);
+  options.writers = {"secret"};
+  EXPECT_EQ(AccessRules(options).RoleOf(peer), Role::kWriter);
+  EXPECT_EQ(AccessRules(options).RoleOf(RemotePeer()), Role::kNone);
+}
+
 TEST(AccessRules, AClientWithACertificateIsJudgedByThatAlone) {
   AccessRules::Options options;
   options.readers = {"all", "cert:alice"};
@@ -87,7 +103,7 @@ TEST(AccessRules, NamesAreResolvedAndWrongEntriesAreRefused) {
               HasSubstr("--allow_read user:no-such-user: there is no such user"));
   EXPECT_THAT(ErrorOf({{}, {"group:no-such-group"}, {}, false}), HasSubstr("--allow_write"));
   EXPECT_THAT(ErrorOf({{}, {}, {"alice"}, false}),
-              HasSubstr("write user:NAME, group:NAME, cert:NAME or all"));
+              HasSubstr("write user:NAME, group:NAME, cert:NAME, secret or all"));
   EXPECT_THAT(ErrorOf({{}, {}, {"user:"}, false}), HasSubstr("user:NAME"));
 }
 
