@@ -31,6 +31,7 @@ FILES = set(
         "log_file",
         "nodes",
         "part_config",
+        "secret",
         "ssh_config",
     ]
 )

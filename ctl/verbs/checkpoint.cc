@@ -167,9 +167,10 @@ CLI::App* AddAction(CLI::App& verb, const std::shared_ptr<CheckpointArgs>& args,
                    "server's name (default: $GRAPHD_KEYS)")
       ->envname("GRAPHD_KEYS");
   added
-      ->add_option("--secret", args->secret,
-                   "File of the shared secret (graphctl keys create --secret), or 'default' for "
-                   "that of the server's name (default: $GRAPHD_SECRET)")
+      ->add_option(
+          "--secret", args->secret,
+          "File of the shared secret (graphctl keys create --shared_secret), or 'default' for "
+          "that of the server's name (default: $GRAPHD_SECRET)")
       ->envname("GRAPHD_SECRET");
   added->add_option("--timeout", args->timeout, "Seconds to wait for an answer")
       ->default_val(30)

@@ -135,10 +135,11 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options) {
   verb.add_option("--keys", server.keys,
                   "Directory of keys on every host (graphctl keys), or 'default' for that of the "
                   "server's name: daemons and trainers speak TLS over TCP");
-  verb.add_option("--secret", server.secret,
-                  "File of a shared secret on every host (graphctl keys create --secret), or "
-                  "'default' for secret.key of the server's name: daemons and trainers prove over "
-                  "TCP that they know it, without encryption")
+  verb.add_option(
+          "--secret", server.secret,
+          "File of a shared secret on every host (graphctl keys create --shared_secret), or "
+          "'default' for secret.key of the server's name: daemons and trainers prove over "
+          "TCP that they know it, without encryption")
       ->excludes("--keys");
   verb.add_flag(Flags("insecure"), server.insecure,
                 "Let daemons listen beyond loopback, to anyone who can reach them");

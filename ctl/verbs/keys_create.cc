@@ -10,12 +10,12 @@ namespace {
 constexpr const char* kKeysCreateExamples = R"(
 Makes the authority of a server name, the server's key, and the owner's: the key that jobs present
 which the same user launches. A directory that has them gets keys of further clients.
-With --secret, makes a shared secret instead, for networks where nobody else can listen.
+With --shared_secret, makes a shared secret instead, for networks where nobody else can listen.
 
 Examples:
   graphctl keys create --server_name products
   graphctl keys create --server_name products --client alice --client bob --days 90
-  graphctl keys create --server_name products --secret
+  graphctl keys create --server_name products --shared_secret
 )";
 
 }  // namespace
@@ -29,7 +29,7 @@ void AddKeysCreate(CLI::App& keys) {
   verb->add_option("--client", options->clients,
                    "Name of a client that gets a key in <keys>/clients/<name>; repeatable")
       ->allow_extra_args(false);
-  verb->add_flag("--secret", options->secret,
+  verb->add_flag(Flags("shared_secret"), options->secret,
                  "Make a shared secret, secret.key, and no certificates")
       ->excludes("--client");
   verb->callback([options] {

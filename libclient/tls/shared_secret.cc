@@ -46,7 +46,7 @@ SharedSecret SharedSecret::Parse(const std::string& text, const std::string& whe
   }
   if (!good || seen.count() < kLeastDifferent) {
     Throw(ErrorCode::kInvalid, where, " has no secret of at least ", kLeastDigits,
-          " random hexadecimal digits; make one with `graphctl keys create --secret`");
+          " random hexadecimal digits; make one with `graphctl keys create --shared_secret`");
   }
   std::vector<unsigned char> bytes(end / 2);
   for (size_t i = 0; i < bytes.size(); i++) {
@@ -98,7 +98,7 @@ SecretFile::SecretFile(const std::string& path, std::string server_name)
 SharedSecret SecretFile::Read() const {
   std::string text = ReadGuarded(
       path_, /*is_private=*/true,
-      StrCat("; make a shared secret with `graphctl keys create --secret --server_name ",
+      StrCat("; make a shared secret with `graphctl keys create --shared_secret --server_name ",
              server_name_, "`, or name another file with --secret or GRAPHD_SECRET"));
   SharedSecret secret = SharedSecret::Parse(text, path_);
   OPENSSL_cleanse(text.data(), text.size());

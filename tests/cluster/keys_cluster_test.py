@@ -51,9 +51,9 @@ class KeysOnThreeHosts(ClusterCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def launch(self, *arguments):
+    def launch(self, *arguments, guard=("--keys", KEYS)):
         return self.graphctl("launch", "--server_name", "ring", "--workspace", "/srv/ws",
-                             "--ip_config", "ip.txt", "--part_config", "ring.json", "--keys", KEYS,
+                             "--ip_config", "ip.txt", "--part_config", "ring.json", *guard,
                              *arguments)
 
     def test_each_host_gets_what_it_needs_and_not_the_authoritys_key(self):
@@ -87,6 +87,19 @@ class KeysOnThreeHosts(ClusterCase):
         stopped = self.graphctl("server", "stop", "--server_name", "ring", "--ip_config",
                                 "/srv/ws/ip.txt", "--force")
         self.assertEqual(stopped.returncode, 0, stopped.stderr)
+
+    def test_a_shared_secret_is_sent_and_admits_jobs(self):
+        self.keys("create", "--shared_secret")
+        sent = self.keys("distribute")
+        self.assertEqual([host["ok"] for host in sent["hosts"]], [True] * 3)
+        for machine in cluster.machines:
+            self.assertEqual(os.listdir(machine.folder + KEYS), ["secret.key"])
+            mode = os.stat(machine.folder + KEYS + "/secret.key").st_mode
+            self.assertEqual(stat.S_IMODE(mode), 0o600)
+        done = self.launch("--", cluster.root + "/bin/ring_trainer",
+                           guard=("--secret", KEYS + "/secret.key"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("checked 60 nodes, 1 of 3 partitions mapped"), 3)
 
     def test_a_host_that_has_made_keys_itself_keeps_them(self):
         self.keys("create")

@@ -45,6 +45,16 @@ class Keys(KeysCase):
         for name in ("owner", "ring", "../x", "a b", ""):
             self.assertIn("--client", self.keys("create", "--client", name, fails=2))
 
+    def test_create_makes_a_shared_secret_that_it_never_shows(self):
+        self.assertIn("exclude", self.keys("create", "--shared_secret", "--client", "alice", fails=2))
+        self.assertEqual(self.keys("create", "--shared_secret"), [])
+        path = self.path("keys/secret.key")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertEqual(os.listdir(self.path("keys")), ["secret.key"])
+        self.assertIn("exists already", self.keys("create", "--shared_secret", fails=4))
+        shown = self.graphctl("keys", "list", "--server_name", "ring", "--keys", self.path("keys"))
+        self.assertEqual((shown.returncode, shown.stdout), (0, f"shared secret: {path}\n"))
+
     def test_rotate_makes_new_keys_and_revokes_the_former_ones(self):
         before = {each["name"]: each["serial"] for each in self.keys("create", "--client", "alice")}
         after = {each["name"]: each["serial"] for each in self.keys("rotate")}
@@ -97,6 +107,35 @@ class Jobs(KeysCase):
         done = self.launch("--keys", "keys", "--", TRAINER)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count("checked 60 nodes"), 4)
+
+    def test_trainers_of_a_launch_use_the_shared_secret(self):
+        self.keys("create", "--shared_secret")
+        done = self.launch("--secret", "keys/secret.key", "--", TRAINER)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("checked 60 nodes"), 4)
+        with open(self.path("keys/secret.key")) as file:
+            secret = file.read().strip()
+        dry = self.launch("--secret", "keys/secret.key", "--dry_run", "--", TRAINER)
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertNotIn(secret, done.stdout + done.stderr + dry.stdout + dry.stderr)
+        job = self.start_launch("--secret", "keys/secret.key", "echo up; exec sleep 3600")
+        read_line(job.stdout)
+        self.assertEqual([each for each in self.left() if secret in each[1]], [])
+        self.assertEqual(self.graphctl(
+            "checkpoint", "list", "--server_name", "ring", "--ip_config", self.path("ip.txt"),
+            "--secret", self.path("keys/secret.key")).returncode, 0)
+        job.terminate()
+        job.communicate()
+
+    def test_a_trainer_without_the_shared_secret_is_told_to_give_it(self):
+        self.keys("create", "--shared_secret")
+        done = self.launch("--secret", "keys/secret.key", "--extra_envs", "GRAPHD_SECRET=", "--",
+                           TRAINER)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("GRAPHD_SECRET", done.stdout + done.stderr)
+        both = self.launch("--secret", "keys/secret.key", "--keys", "keys", "--", TRAINER)
+        self.assertEqual(both.returncode, 2, both.stderr)
+        self.assertIn("excludes", both.stderr)
 
     def test_a_trainer_without_keys_is_told_to_give_them(self):
         self.keys("create")

@@ -42,7 +42,7 @@ TEST(SharedSecret, AnythingButEnoughHexadecimalDigitsIsRefusedWithoutShowingIt) 
         digits + std::string(2000, 'a')}) {
     const std::string said = SecretErrorOf([&] { SharedSecret::Parse(text, "f"); });
     EXPECT_THAT(said, AllOf(StartsWith("invalid: f has no secret"),
-                            HasSubstr("graphctl keys create --secret")));
+                            HasSubstr("graphctl keys create --shared_secret")));
     EXPECT_TRUE(text.empty() || said.find(text) == std::string::npos);
   }
 }
@@ -80,8 +80,9 @@ TEST(SharedSecret, AProofIsHmacSha256) {
 TEST(SharedSecret, AFileIsForItsOwnerAlone) {
   ScratchDirectory scratch;
   const std::string path = scratch / "any_name";
-  EXPECT_THAT(SecretErrorOf([&] { SecretFile(path, "s"); }),
-              AllOf(StartsWith("not_found: "), HasSubstr("keys create --secret --server_name s")));
+  EXPECT_THAT(
+      SecretErrorOf([&] { SecretFile(path, "s"); }),
+      AllOf(StartsWith("not_found: "), HasSubstr("keys create --shared_secret --server_name s")));
   WriteFileAtomically(path, SharedSecret::NewText());
   for (const mode_t mode : {0640, 0604, 0620, 0602}) {
     ::chmod(path.c_str(), mode);

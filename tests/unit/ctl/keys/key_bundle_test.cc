@@ -72,6 +72,25 @@ TEST_F(KeyBundles, InstallNoOtherFiles) {
   EXPECT_FALSE(Directory("host").Has("ca.pem")) << "nothing is written unless all is valid";
 }
 
+TEST_F(KeyBundles, CarryASharedSecretWithCertificatesOrAlone) {
+  const KeyMaker alone(Directory("alone"), "products");
+  for (const KeyMaker* maker : {&std::as_const(maker_), &alone}) {
+    EXPECT_FALSE(maker->HasSecret());
+    maker->CreateSecret();
+    EXPECT_TRUE(maker->HasSecret());
+    EXPECT_THROW(maker->CreateSecret(), Error);
+    EXPECT_EQ(NamesOf(KeysOfHost(maker->directory())).front(), "secret.key");
+  }
+  const auto files = KeysOfHost(alone.directory());
+  EXPECT_THAT(NamesOf(files), ElementsAre("secret.key"));
+  EXPECT_THAT(alone.List(), ::testing::IsEmpty());
+  InstallKeys(Directory("host"), files);
+  EXPECT_EQ(Directory("host").Read("secret.key"), files[0].text);
+  EXPECT_THAT(NamesOf(KeysOfClient(maker_.directory(), "alice")),
+              Not(::testing::Contains("secret.key")));
+  InstallError({{"secret.key", "0000"}}, ErrorCode::kInvalid);
+}
+
 TEST_F(KeyBundles, ReplaceNoAuthority) {
   KeyMaker other(Directory("host"), "products");
   other.Create({}, 30);
