@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
+#include "daemon/access/user_directory.h"
 #include "daemon/check_config.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
@@ -174,6 +175,7 @@ class Graphd {
 
     AdviseOnPages(graph);
     StartTimers(jobs);
+    UserDirectory users;
     size_t next_thread = 0;
     kj::TaskSet connections(task_errors_);
     const auto serve = [&](UniqueFd fd, Peer peer) {
@@ -191,9 +193,19 @@ class Graphd {
       }
       open_connections_++;
       DataThread& thread = data_threads[next_thread++ % data_threads.size()];
-      connections.add(thread.Serve(std::move(fd), std::move(peer)).attach(kj::defer([this] {
-        open_connections_--;
-      })));
+      // Over TCP without a handshake, it is the user who counts.
+      kj::Promise<void> served = kj::READY_NOW;
+      if (!peer.is_unix && peer.uid && !tls_ && !secret_) {
+        served = users.Find(*peer.uid, io_.provider->getTimer())
+                     .then([&thread, fd = std::move(fd),
+                            peer = std::move(peer)](std::vector<gid_t> gids) mutable {
+                       peer.gids = std::move(gids);
+                       return thread.Serve(std::move(fd), std::move(peer));
+                     });
+      } else {
+        served = thread.Serve(std::move(fd), std::move(peer));
+      }
+      connections.add(served.attach(kj::defer([this] { open_connections_--; })));
     };
     if (tcp && insecure) {
       LogWarning("--insecure: everyone who reaches ", tcp->text(),

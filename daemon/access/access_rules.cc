@@ -37,16 +37,6 @@ std::optional<gid_t> FindGroup(const std::string& name) {
   return found->gr_gid;
 }
 
-// Returns how an error names a user: "user bob", or "uid 1001" without an entry.
-std::string UserName(uid_t uid) {
-  passwd user{}, *found = nullptr;
-  std::vector<char> text(16384);
-  if (::getpwuid_r(uid, &user, text.data(), text.size(), &found) != 0 || found == nullptr) {
-    return StrCat("user ", uid);
-  }
-  return StrCat("user ", user.pw_name);
-}
-
 // Returns whether the daemon's group has the name of the daemon's user.
 bool OwnGroupIsPrivate() {
   const passwd* const user = ::getpwuid(::geteuid());
@@ -143,7 +133,7 @@ void AccessRules::Require(const Peer& peer, Role least, const char* action) cons
           ": this graphd can't tell who it is; connect over the Unix socket, or start graphd with ",
           "--insecure if everyone who reaches its port may use it");
   }
-  Throw(ErrorCode::kDenied, UserName(*peer.uid), " may not ", action, " (role: ", RoleName(role),
+  Throw(ErrorCode::kDenied, "user ", *peer.uid, " may not ", action, " (role: ", RoleName(role),
         "); whoever runs this graphd can allow it with ", option, " user:", *peer.uid);
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/access/peer.h"
 
-#include <grp.h>
 #include <netdb.h>
-#include <pwd.h>
 #include <sys/socket.h>
 
 #include <cstdlib>
@@ -24,22 +22,6 @@ std::vector<gid_t> PeerGroups(int fd) {
     gids.resize(length / sizeof(gid_t));
   }
   gids.resize(length / sizeof(gid_t));
-  return gids;
-}
-
-// Returns the groups of a user in the system's database.
-std::vector<gid_t> GroupsOf(uid_t uid) {
-  passwd user{}, *found = nullptr;
-  std::vector<char> text(16384);
-  if (::getpwuid_r(uid, &user, text.data(), text.size(), &found) != 0 || found == nullptr) {
-    return {};
-  }
-  std::vector<gid_t> gids(64);
-  int count = static_cast<int>(gids.size());
-  while (::getgrouplist(user.pw_name, user.pw_gid, gids.data(), &count) < 0) {
-    gids.resize(static_cast<size_t>(count));
-  }
-  gids.resize(static_cast<size_t>(count));
   return gids;
 }
 
@@ -73,7 +55,6 @@ Peer PeerOf(int fd, bool is_unix) {
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   if (::getpeername(fd, generic, &length) == 0) peer.text = NumericAddress(generic, length);
   peer.uid = LocalTcpUser(fd);
-  if (peer.uid) peer.gids = GroupsOf(*peer.uid);
   return peer;
 }
 

@@ -23,7 +23,8 @@ struct Peer {
   bool has_secret = false;
 };
 
-// Returns the peer of an accepted socket.
+// Returns the peer of an accepted socket; over TCP, without the groups of its user, which
+// UserDirectory finds. Does not block.
 Peer PeerOf(int fd, bool is_unix);
 
 }  // namespace graphd

@@ -23,7 +23,7 @@ _graphd() {
         *::--log_level | *::--max-connections | *::--max_connections | *::--memory-dir | \
         *::--memory_dir | *::--num-servers | *::--num_servers | *::--part-config | \
         *::--part-id | *::--part_config | *::--part_id | *::--peer-memory | *::--peer_memory | \
-        *::--port | *::--runtime-dir | *::--runtime_dir | *::--server-name | *::--server_name | \
+        *::--runtime-dir | *::--runtime_dir | *::--server-name | *::--server_name | \
         *::--state-dir | *::--state_dir | *::--write-back-seconds | *::--write_back_seconds)
         skip=yes ;;
     esac
@@ -41,8 +41,8 @@ _graphd() {
         --allow_write | --data-threads | --data_threads | --embedding-memory | \
         --embedding_memory | --index | --keys | --listen | --max-connections | \
         --max_connections | --num-servers | --num_servers | --part-id | --part_id | \
-        --peer-memory | --peer_memory | --port | --server-name | --server_name | \
-        --write-back-seconds | --write_back_seconds)
+        --peer-memory | --peer_memory | --server-name | --server_name | --write-back-seconds | \
+        --write_back_seconds)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -53,7 +53,7 @@ _graphd() {
   case $verb in
     '')
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
-        --port --keys --runtime_dir --state_dir --durability --memory_dir --embedding_memory
+        --keys --runtime_dir --state_dir --durability --memory_dir --embedding_memory
         --write_back_seconds --num_servers --data_threads --max_connections --peer_memory
         --allow_read --allow_write --allow_operate --insecure --check_config --end_with_jobs
         --log_file --log_level'

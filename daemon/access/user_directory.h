@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+#include <kj/timer.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace graphd {
+
+// The groups of this machine's users. A directory service may be slow or not answer at all, so
+// another thread asks it. Owned and used by the main thread.
+class UserDirectory {
+ public:
+  using LookUp = std::function<std::vector<gid_t>(uid_t)>;
+
+  // Starts the thread.
+  explicit UserDirectory(LookUp look_up = GroupsOf);
+  // Does not wait for the thread, which ends with its present question or with the process.
+  ~UserDirectory();
+  UserDirectory(const UserDirectory&) = delete;
+  UserDirectory& operator=(const UserDirectory&) = delete;
+
+  // Returns the groups of a user: those that were found in the last kFresh seconds, or else what
+  // the thread finds within kPatience seconds, or else those that were found before that, or else
+  // none. Call on a thread with an event loop, which the timer belongs to.
+  kj::Promise<std::vector<gid_t>> Find(uid_t uid, kj::Timer& timer);
+
+  // Returns the groups of a user in the system's databases; none for an unknown user. May block.
+  static std::vector<gid_t> GroupsOf(uid_t uid);
+
+  static constexpr int64_t kFresh = 60, kPatience = 2;
+  // Users whose groups are remembered, and those about whom the thread is to be asked; more have no
+  // groups until there is room.
+  static constexpr size_t kMaxUsers = 1024;
+
+ private:
+  struct State;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace graphd
