@@ -21,6 +21,7 @@
 #include "daemon/check_config.h"
 #include "daemon/load.h"
 #include "daemon/options.h"
+#include "daemon/requests/job_file.h"
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
 #include "daemon/serving/data_thread.h"
@@ -154,6 +155,8 @@ class Graphd {
     JobWatch watch(tensors, steps);
     JobRegistry jobs(
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
+    JobFile job_file(JobsPath(options_));
+    job_file.Keep(jobs);
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;

@@ -70,6 +70,8 @@ std::string StoreDirectory(const DaemonOptions& options) {
   return StrCat(options.state_dir, "/", options.server_name, "/", StoreName(options));
 }
 
+std::string JobsPath(const DaemonOptions& options) { return StoreDirectory(options) + ".jobs"; }
+
 std::string CheckpointsDirectory(const DaemonOptions& options) {
   return StrCat(options.state_dir, "/", options.server_name, "/checkpoints");
 }

@@ -41,6 +41,8 @@ struct DaemonOptions {
 
 // Returns the directory of this server's tensors.
 std::string StoreDirectory(const DaemonOptions& options);
+// Returns the file with the credentials of this server's jobs.
+std::string JobsPath(const DaemonOptions& options);
 // Returns the directory of the checkpoints of all servers of this name.
 std::string CheckpointsDirectory(const DaemonOptions& options);
 // Returns the name of this server's own directory there, after its partitions.

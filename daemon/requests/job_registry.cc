@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "base/secret.h"
 #include "base/strings.h"
 #include "wire/connection.h"
 
@@ -28,16 +27,16 @@ std::string NameMissing(const ByRank& here, int world_size) {
 
 }  // namespace
 
-const JobRegistry::Credentials* JobRegistry::Remembered(const std::string& job_id) {
+const JobCredentials* JobRegistry::Remembered(const std::string& job_id) {
   if (const auto job = jobs_.find(job_id); job != jobs_.end()) return &job->second.credentials;
   const auto departed = departed_.find(job_id);
   if (departed == departed_.end()) return nullptr;
-  if (SecondsSince(departed->second.left) < kRememberSeconds) return &departed->second;
+  if (SecondsSince(departed->second.left) < kRememberSeconds) return &departed->second.credentials;
   departed_.erase(departed);
   return nullptr;
 }
 
-void JobRegistry::Remember(const std::string& job_id, Credentials credentials) {
+void JobRegistry::Remember(const std::string& job_id, JobCredentials credentials) {
   std::erase_if(departed_, [](const auto& entry) {
     return SecondsSince(entry.second.left) >= kRememberSeconds;
   });
@@ -45,17 +44,33 @@ void JobRegistry::Remember(const std::string& job_id, Credentials credentials) {
   size_t same = 0;
   auto oldest = departed_.end();
   for (auto entry = departed_.begin(); entry != departed_.end(); ++entry) {
-    const Credentials& other = entry->second;
-    if (other.uid != credentials.uid || other.certificate != credentials.certificate ||
-        other.has_secret != credentials.has_secret) {
-      continue;
-    }
+    if (!entry->second.credentials.IsSamePeer(credentials)) continue;
     same++;
     if (oldest == departed_.end() || entry->second.left < oldest->second.left) oldest = entry;
   }
   if (same >= kMaxRemembered) departed_.erase(oldest);
-  credentials.left = Clock::now();
-  departed_[job_id] = std::move(credentials);
+  departed_[job_id] = {std::move(credentials), Clock::now()};
+  NoteChange();
+}
+
+void JobRegistry::Expect(CredentialsOfJobs jobs) {
+  const MutexLock lock(mutex_);
+  for (auto& [job_id, credentials] : jobs) Remember(job_id, std::move(credentials));
+}
+
+CredentialsOfJobs JobRegistry::Credentials() const {
+  const MutexLock lock(mutex_);
+  CredentialsOfJobs all;
+  for (const auto& [job_id, job] : jobs_) all[job_id] = job.credentials;
+  for (const auto& [job_id, departed] : departed_) {
+    if (SecondsSince(departed.left) < kRememberSeconds) all[job_id] = departed.credentials;
+  }
+  return all;
+}
+
+void JobRegistry::SetOnChange(std::function<void()> on_change) {
+  const MutexLock lock(mutex_);
+  on_change_ = std::move(on_change);
 }
 
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer) {
@@ -85,11 +100,9 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     Throw(ErrorCode::kInvalid, "rank ", member.rank, " is outside the world of ", member.world_size,
           " trainers");
   }
-  if (const Credentials* const expected = Remembered(member.job_id)) {
-    if (!EqualSecrets(expected->secret, member.secret) ||
-        (expected->secret.empty() &&
-         (expected->uid != peer.uid || expected->certificate != peer.certificate ||
-          expected->has_secret != peer.has_secret))) {
+  JobCredentials credentials = JobCredentials::Of(member.job_id, member.secret, peer);
+  if (const JobCredentials* const expected = Remembered(member.job_id)) {
+    if (!expected->Admit(credentials)) {
       Throw(ErrorCode::kDenied, "job ", member.job_id, " has another secret or another user; ",
             "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
     }
@@ -99,11 +112,12 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
       Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
     }
     found = jobs_.try_emplace(member.job_id).first;
-    found->second.credentials = {member.secret, peer.uid, peer.certificate, peer.has_secret};
+    found->second.credentials = std::move(credentials);
     departed_.erase(member.job_id);
     found->second.number = next_key_++;
     found->second.world_size = member.world_size;
     found->second.command = member.command;
+    NoteChange();
     if (observer_ != nullptr) observer_->OnJobJoined(member.job_id);
   }
   Job& job = found->second;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "daemon/access/peer.h"
+#include "daemon/requests/job_credentials.h"
 #include "wire/status.h"
 
 namespace graphd {
@@ -89,6 +90,13 @@ class JobRegistry {
   // Error(kUnavailable) once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer);
 
+  // Takes the credentials of jobs of a former process, as if they had left just now.
+  void Expect(CredentialsOfJobs jobs);
+  // Returns the credentials of all jobs that are attached or remembered.
+  CredentialsOfJobs Credentials() const;
+  // Sets a function that is called, with the lock held, after each change of Credentials().
+  void SetOnChange(std::function<void()> on_change);
+
   // Refuses all later calls of Join.
   void Close();
   bool is_closed() const;
@@ -104,16 +112,13 @@ class JobRegistry {
   static constexpr double kRememberSeconds = 120;
 
  private:
-  // The proof that a process needs to join a job.
-  struct Credentials {
-    std::string secret;
-    std::optional<uid_t> uid;   // compared if there is no secret
-    std::string certificate{};  // compared, too
-    bool has_secret = false;    // the server's shared one; compared, too
-    Clock::time_point left{};   // the end of the job that had them
+  // The credentials of a job that has left.
+  struct Departed {
+    JobCredentials credentials;
+    Clock::time_point left{};
   };
   struct Job {
-    Credentials credentials;
+    JobCredentials credentials;
     std::string command;
     uint64_t number = 0;
     int world_size = 0;
@@ -136,17 +141,21 @@ class JobRegistry {
   static void FailAll(Waiting waiting, int rank);
 
   // Returns the credentials of a job that is attached or that has left a short while ago.
-  const Credentials* Remembered(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
+  const JobCredentials* Remembered(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
   // Keeps the credentials of a job that has left.
-  void Remember(const std::string& job_id, Credentials credentials) GRAPHD_REQUIRES(mutex_);
+  void Remember(const std::string& job_id, JobCredentials credentials) GRAPHD_REQUIRES(mutex_);
+  void NoteChange() GRAPHD_REQUIRES(mutex_) {
+    if (on_change_) on_change_();
+  }
 
   mutable Mutex mutex_;
   std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
-  std::map<std::string, Credentials> departed_ GRAPHD_GUARDED_BY(mutex_);
+  std::map<std::string, Departed> departed_ GRAPHD_GUARDED_BY(mutex_);
   uint64_t next_key_ GRAPHD_GUARDED_BY(mutex_) = 1;
   bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
   const bool end_with_jobs_;
   std::function<void()> on_empty_;
+  std::function<void()> on_change_ GRAPHD_GUARDED_BY(mutex_);
   Observer* const observer_;
 };
 

@@ -2,11 +2,15 @@
 // Tests of what a job can do to another one of the same user, with calls that the library would
 // not make.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
 #include <thread>
 
+#include "base/clock.h"
+#include "base/file.h"
+#include "daemon/requests/job_file.h"
 #include "graphd/tensor_spec.h"
 #include "store/rows/update_rule.h"
 #include "tests/support/served_graph_fixture.h"
@@ -119,6 +123,29 @@ void InThread(F&& f) {
 
 class OtherJob : public ::testing::Test {
  protected:
+  // Tries to attach as the victim, with wrong secrets.
+  void ExpectRefused() const {
+    InThread([&] {
+      for (const char* guess : {"", "wrong", "secret2", "secre"}) {
+        try {
+          RawJob(served_.socket_path(0), "victim", guess);
+          ADD_FAILURE() << guess;
+        } catch (const kj::Exception& exception) {
+          EXPECT_EQ(FromKj(exception, "the daemon").code(), ErrorCode::kDenied);
+        }
+      }
+    });
+  }
+  // Waits until the daemon has stored the job's credentials.
+  void AwaitJobFile(const std::string& job) const {
+    const std::string path = DirName(served_.runtime_dir()) + "/state/hubs/part-0.jobs";
+    const auto start = Clock::now();
+    while (!FileExists(path) || !JobFile::FromText(ReadTextFile(path)).contains(job)) {
+      ASSERT_LT(SecondsSince(start), 20) << "no " << path;
+      ::usleep(1000);
+    }
+  }
+
   ServedGraphFixture served_{HomogeneousGraph(1000, RandomMultigraph(1000, 5000, 1)),
                              std::vector<std::vector<int>>{{0}}, 1};
 };
@@ -161,15 +188,27 @@ TEST_F(OtherJob, CanNotMakeThePushesOfTheVictimVanish) {
 
 TEST_F(OtherJob, CanNotAttachAsTheVictim) {
   RawJob victim(served_.socket_path(0), "victim", "secret");
+  ExpectRefused();
+}
+
+TEST_F(OtherJob, CanNotAttachAsTheVictimAfterTheDaemonWasKilled) {
+  uint32_t leased = 0;
   InThread([&] {
-    for (const char* guess : {"", "wrong", "secret2", "secre"}) {
-      try {
-        RawJob(served_.socket_path(0), "victim", guess);
-        ADD_FAILURE() << guess;
-      } catch (const kj::Exception& exception) {
-        EXPECT_EQ(FromKj(exception, "the daemon").code(), ErrorCode::kDenied);
-      }
-    }
+    RawJob victim(served_.socket_path(0), "victim", "secret");
+    leased = victim.Create("leased", true, TensorWriters::kExclusive);
+    EXPECT_EQ(victim.Lease(leased), "no error");
+    EXPECT_EQ(victim.AddOne(leased, 1), "no error");
+    AwaitJobFile("victim");
+    served_.Kill(0);
+  });
+  for (int restart = 0; restart < 2; restart++) {
+    served_.Restart(0);  // kills a daemon that runs
+    ExpectRefused();
+  }
+  InThread([&] {
+    RawJob victim(served_.socket_path(0), "victim", "secret");
+    EXPECT_EQ(victim.AddOne(leased, 2), "no error");
+    EXPECT_EQ(victim.Row(leased), 2);
   });
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/job_credentials.h"
+
+#include <openssl/evp.h>
+
+#include "base/secret.h"
+#include "base/strings.h"
+
+namespace graphd {
+
+JobCredentials JobCredentials::Of(const std::string& job_id, const std::string& secret,
+                                  const Peer& peer) {
+  JobCredentials credentials{"", peer.uid, peer.certificate, peer.has_secret};
+  if (secret.empty()) return credentials;
+  // The length keeps the job id and the secret apart.
+  const std::string text = StrCat("graphd job 1 ", job_id.size(), ":", job_id, secret);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned length = 0;
+  if (EVP_Digest(text.data(), text.size(), digest, &length, EVP_sha256(), nullptr) != 1) {
+    Throw(ErrorCode::kInternal, "this machine's OpenSSL can't compute SHA-256");
+  }
+  credentials.secret_hash.assign(reinterpret_cast<const char*>(digest), length);
+  return credentials;
+}
+
+bool JobCredentials::Admit(const JobCredentials& newcomer) const {
+  if (!EqualSecrets(secret_hash, newcomer.secret_hash)) return false;
+  return !secret_hash.empty() || IsSamePeer(newcomer);
+}
+
+}  // namespace graphd

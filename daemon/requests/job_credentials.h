@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "daemon/access/peer.h"
+
+namespace graphd {
+
+// The proof that a process needs to join a job: the secret of the job or, without one, the identity
+// of its first member. The secret itself is not kept.
+struct JobCredentials {
+  std::string secret_hash;   // SHA-256 of the job id and the secret; empty: no secret
+  std::optional<uid_t> uid;  // compared if there is no secret, as the others
+  std::string certificate{};
+  bool has_secret = false;  // whether the peer knows the server's shared secret
+
+  // Returns the credentials of a job whose first member has this secret.
+  static JobCredentials Of(const std::string& job_id, const std::string& secret, const Peer& peer);
+  // Returns whether a process with these may join the job.
+  bool Admit(const JobCredentials& newcomer) const;
+  // Returns whether both are of the same identity, whatever the secrets.
+  bool IsSamePeer(const JobCredentials& other) const {
+    return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;
+  }
+};
+
+using CredentialsOfJobs = std::map<std::string, JobCredentials>;  // by job id
+
+}  // namespace graphd
