@@ -235,7 +235,8 @@ class Graphd {
     pushes->Stop();
     if (drain.Run().wait(io_.waitScope)) return;
     LogWarning("stopping before all is done: ", drain.WhatIsLeft());
-    { const Listener gone = std::move(tcp), also_gone = std::move(local); }
+    tcp.reset();
+    { const Listener gone = std::move(local); }  // removes its socket file
     std::_Exit(0);
   }
 

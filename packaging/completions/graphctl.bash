@@ -64,7 +64,7 @@ _graphctl() {
         *::--num_servers | *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | \
         *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
         *::--part_method | *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | \
-        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--seed | \
+        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--secret | *::--seed | \
         *::--separator | *::--server-grace | *::--server-name | *::--server_grace | \
         *::--server_name | *::--split | *::--src-col | *::--src_col | *::--ssh-config | \
         *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
@@ -76,7 +76,8 @@ _graphctl() {
   done
   case $previous in
     --assignment | --edges | --file | --graphctl | --graphd | --input | --ip-config | \
-        --ip_config | --nodes | --part-config | --part_config | --ssh-config | --ssh_config)
+        --ip_config | --nodes | --part-config | --part_config | --secret | --ssh-config | \
+        --ssh_config)
         paths=f ;;
     --memory-dir | --memory_dir | --output | --rel-data-path | --rel_data_path | --runtime-dir | \
         --runtime_dir | --script-folder | --script_folder | --state-dir | --state_dir | \
@@ -126,8 +127,9 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --insecure --start_timeout --num_trainers --num_samplers --num_omp_threads
-        --extra_envs --master_port --keep_alive --server_grace --graph_format --dry_run --json'
+        --graphd --keys --secret --insecure --start_timeout --num_trainers --num_samplers
+        --num_omp_threads --extra_envs --master_port --keep_alive --server_grace --graph_format
+        --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
@@ -139,29 +141,30 @@ _graphctl() {
       options='-h --help'
       ;;
     'checkpoint create')
-      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors
-        --file'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json
+        --tensors --file'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint list')
-      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint show')
-      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint restore')
-      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json
+        --tensors'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint delete')
-      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'checkpoint export')
-      options='-h --help --server_name --ip_config --runtime_dir --keys --timeout --json --tensors
-        --output'
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json
+        --tensors --output'
       aliases='--server-name --ip-config --runtime-dir'
       ;;
     'config')
@@ -191,8 +194,8 @@ _graphctl() {
       options='-h --help'
       ;;
     'keys create')
-      options='-h --help --server_name --keys --json --days --client'
-      aliases='--server-name'
+      options='-h --help --server_name --keys --json --days --client --shared_secret'
+      aliases='--server-name --shared-secret'
       ;;
     'keys list')
       options='-h --help --server_name --keys --json'
@@ -246,7 +249,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --insecure --start_timeout --json'
+        --graphd --keys --secret --insecure --start_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'
@@ -255,7 +258,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --insecure --start_timeout --json --force --timeout'
+        --graphd --keys --secret --insecure --start_timeout --json --force --timeout'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'
@@ -264,7 +267,7 @@ _graphctl() {
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --insecure --start_timeout --json'
+        --graphd --keys --secret --insecure --start_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'

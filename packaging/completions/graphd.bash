@@ -23,13 +23,14 @@ _graphd() {
         *::--log_level | *::--max-connections | *::--max_connections | *::--memory-dir | \
         *::--memory_dir | *::--num-servers | *::--num_servers | *::--part-config | \
         *::--part-id | *::--part_config | *::--part_id | *::--peer-memory | *::--peer_memory | \
-        *::--runtime-dir | *::--runtime_dir | *::--server-name | *::--server_name | \
-        *::--state-dir | *::--state_dir | *::--write-back-seconds | *::--write_back_seconds)
+        *::--port | *::--runtime-dir | *::--runtime_dir | *::--secret | *::--server-name | \
+        *::--server_name | *::--state-dir | *::--state_dir | *::--write-back-seconds | \
+        *::--write_back_seconds)
         skip=yes ;;
     esac
   done
   case $previous in
-    --config | --log-file | --log_file | --part-config | --part_config)
+    --config | --log-file | --log_file | --part-config | --part_config | --secret)
         paths=f ;;
     --memory-dir | --memory_dir | --runtime-dir | --runtime_dir | --state-dir | --state_dir)
         paths=d ;;
@@ -41,8 +42,8 @@ _graphd() {
         --allow_write | --data-threads | --data_threads | --embedding-memory | \
         --embedding_memory | --index | --keys | --listen | --max-connections | \
         --max_connections | --num-servers | --num_servers | --part-id | --part_id | \
-        --peer-memory | --peer_memory | --server-name | --server_name | --write-back-seconds | \
-        --write_back_seconds)
+        --peer-memory | --peer_memory | --port | --server-name | --server_name | \
+        --write-back-seconds | --write_back_seconds)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -53,10 +54,10 @@ _graphd() {
   case $verb in
     '')
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
-        --keys --runtime_dir --state_dir --durability --memory_dir --embedding_memory
-        --write_back_seconds --num_servers --data_threads --max_connections --peer_memory
-        --allow_read --allow_write --allow_operate --insecure --check_config --end_with_jobs
-        --log_file --log_level'
+        --port --keys --secret --runtime_dir --state_dir --durability --memory_dir
+        --embedding_memory --write_back_seconds --num_servers --data_threads --max_connections
+        --peer_memory --allow_read --allow_write --allow_operate --insecure --check_config
+        --end_with_jobs --log_file --log_level'
       aliases='--server-name --part-config --part-id --runtime-dir --state-dir --memory-dir
         --embedding-memory --write-back-seconds --num-servers --data-threads --max-connections
         --peer-memory --allow-read --allow-write --allow-operate --check-config --end-with-jobs
