@@ -9,6 +9,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -159,10 +160,46 @@ PersistentArena::PersistentArena(std::string directory, std::string store_direct
     Throw(ErrorCode::kExists, directory_, " is in use by another process; is a server of ",
           store_directory_, " still running?");
   }
-  // Open all that an earlier process left, which may have had more threads.
-  for (size_t i = 0; i < threads || FileExists(StrCat(directory_, "/undo-", i)); i++) {
-    undo_logs_.push_back(std::make_unique<UndoLog>(StrCat(directory_, "/undo-", i)));
+  OpenUndoLogs(threads);
+}
+
+// Opens all undo logs that an earlier process left, which may have had more threads. The first one
+// says how many there are; a log beyond that was never used.
+void PersistentArena::OpenUndoLogs(size_t threads) {
+  const auto path_of = [this](size_t i) { return StrCat(directory_, "/undo-", i); };
+  undo_logs_.push_back(std::make_unique<UndoLog>(path_of(0), kept_));
+  UndoLog& first = *undo_logs_[0];
+  size_t used = kept_ ? first.group() : 0;
+  if (!first.found_damage().empty()) {
+    for (used = 1; FileExists(path_of(used));) used++;
   }
+  const size_t count = std::max(threads, used);
+  while (undo_logs_.size() < count) {
+    const size_t i = undo_logs_.size();
+    undo_logs_.push_back(std::make_unique<UndoLog>(path_of(i), i < used));
+  }
+  if (first.found_damage().empty()) first.SetGroup(count);
+}
+
+std::string PersistentArena::UndoDamage() const {
+  std::vector<std::string> all;
+  for (const auto& undo : undo_logs_) {
+    if (!undo->found_damage().empty()) all.push_back(undo->found_damage());
+  }
+  return Join(all, ", ");
+}
+
+void PersistentArena::ReplaceDamagedUndoLogs() {
+  for (size_t i = 0; i < undo_logs_.size(); i++) {
+    std::unique_ptr<UndoLog>& undo = undo_logs_[i];
+    if (undo->found_damage().empty()) continue;
+    const std::string path = undo->path();
+    RenameFile(path, StrCat(directory_, "/damaged-undo-", i));
+    auto made = std::make_unique<UndoLog>(path, /*kept=*/false);
+    made->Reserve(undo->reserved_page_bytes());
+    undo = std::move(made);
+  }
+  undo_logs_[0]->SetGroup(undo_logs_.size());
 }
 
 std::unique_ptr<PersistentArena> PersistentArena::Make(const std::string& parent,

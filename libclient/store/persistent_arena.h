@@ -63,6 +63,12 @@ class PersistentArena {
   void ReserveUndo(uint64_t page_bytes);
   UndoLog& undo_log(size_t thread) { return *undo_logs_[thread % undo_logs_.size()]; }
   const std::vector<std::unique_ptr<UndoLog>>& undo_logs() const noexcept { return undo_logs_; }
+  // Returns what has happened to undo logs of the earlier process, so that its unfinished changes
+  // can't all be rolled back; or an empty text.
+  std::string UndoDamage() const;
+  // Renames the damaged undo logs to "damaged-...", and makes new ones. Call it when the damage is
+  // stored elsewhere, before anything changes. Throws Error: kIo, kOverloaded.
+  void ReplaceDamagedUndoLogs();
 
   StoreState ReadState() const;
   // Stores that the rows here have all pushes up to state.lsn. A state older than the last one is
@@ -86,6 +92,7 @@ class PersistentArena {
   PersistentArena(std::string directory, std::string store_directory, std::string nonce,
                   size_t threads, bool kept);
   void ThrowIf(const std::string& what) const;
+  void OpenUndoLogs(size_t threads);
 
   const std::string directory_, store_directory_, nonce_;
   const bool kept_;

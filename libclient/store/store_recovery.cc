@@ -106,9 +106,35 @@ void StoreRecovery::ReportLost(const std::string& what, std::map<uint32_t, std::
   for (const auto& table : catalog_.All()) lost.emplace(table->id(), what);
 }
 
+// Tables that were being changed when the earlier process ended get trouble if an undo log is
+// damaged. It is on the disk before the pages' locks, which tell of the changes, are released.
+void StoreRecovery::ReportUndoDamage(const std::map<uint32_t, std::string>& lost) {
+  const std::string damage = arena_->UndoDamage();
+  if (damage.empty()) return;
+  std::map<uint32_t, std::string> torn;
+  for (const std::shared_ptr<Table>& table : catalog_.All()) {
+    if (lost.contains(table->id())) continue;
+    const std::vector<uint64_t> pages = table->PagesWithoutUndo(arena_->undo_logs());
+    if (pages.empty()) continue;
+    const auto first = static_cast<int64_t>(pages[0]) * kPageRows;
+    torn[table->id()] = StrCat(
+        damage, ", so that a change which the last server had begun can't be rolled back: ", "of ",
+        NamedTable(table->spec().name), ", rows ", first, " to ",
+        std::min(first + kPageRows, table->spec().rows) - 1,
+        pages.size() > 1 ? StrCat(" and ", pages.size() - 1, " more pages") : "",
+        " may have a part of a push, or have it twice");
+  }
+  if (torn.empty()) {
+    damage_.push_back(damage + ", while no row was being changed; nothing is lost");
+  }
+  for (const auto& [table, what] : torn) damage_.push_back(what);
+  catalog_.SetTroubles(torn);
+}
+
 // Takes over the pages of the earlier process, and rolls back its unfinished changes.
 void StoreRecovery::TakeOverArena(const StoreState& written,
                                   std::map<uint32_t, std::string>& lost) {
+  ReportUndoDamage(lost);
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
     if (lost.contains(table->id())) continue;
     try {
@@ -124,7 +150,10 @@ void StoreRecovery::TakeOverArena(const StoreState& written,
       LoadPages(*catalog_.Add(table->id(), spec, /*kept=*/false), ignored);
     }
   }
-  for (const auto& undo : arena_->undo_logs()) undo->End();
+  for (const auto& undo : arena_->undo_logs()) {
+    if (undo->found_damage().empty()) undo->End();
+  }
+  arena_->ReplaceDamagedUndoLogs();
 }
 
 // Replays the log over tables that have all pushes up to `state_lsn`. `pages_lsn`: see

@@ -50,6 +50,7 @@ class StoreRecovery {
   std::unique_ptr<PushLog> OpenLog(bool in_memory) const;
   uint64_t RecoverTables(const StoreState& written);
   void LoadPages(Table& table, uint64_t& last_lsn);
+  void ReportUndoDamage(const std::map<uint32_t, std::string>& lost);
   void TakeOverArena(const StoreState& written, std::map<uint32_t, std::string>& lost);
   void ReplayLog(uint64_t state_lsn, uint64_t pages_lsn);
   void ReportLost(const std::string& what, std::map<uint32_t, std::string>& lost);

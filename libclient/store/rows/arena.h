@@ -68,6 +68,7 @@ class Arena {
   uint64_t AdoptStates(size_t state_floats, States states);
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
+  const std::atomic<uint64_t>& word(uint64_t page) const noexcept { return words_[page]; }
   // Counts the begins and ends of restores from a checkpoint. The count is odd during a restore,
   // when readers must not use rows that they have read.
   uint64_t restores() const noexcept { return words_[num_pages()].load(std::memory_order_acquire); }

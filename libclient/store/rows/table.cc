@@ -222,9 +222,23 @@ void Table::RollBack(const UndoLog& undo) {
   undo.EachRow(row_bytes_, bytes, [&](int64_t row, const std::byte* value, const std::byte* state) {
     if (PageOf(row) != page || row >= first_spec_.rows) return;
     arena_.Write(row, value);
-    if (bytes != 0) std::memcpy(arena_.state(row), state, bytes);
+    if (state != nullptr && bytes != 0) std::memcpy(arena_.state(row), state, bytes);
   });
   arena_.SetLsn(page, undo.lsn());
+}
+
+std::vector<uint64_t> Table::PagesWithoutUndo(
+    std::span<const std::unique_ptr<UndoLog>> undo_logs) const {
+  std::vector<uint64_t> pages;
+  for (uint64_t page = 0; page < arena_.num_pages(); page++) {
+    constexpr uint64_t kBeingChanged = kPageLocked | kPageResident;
+    if ((arena_.word(page).load() & kBeingChanged) != kBeingChanged) continue;
+    const bool has_undo = std::any_of(undo_logs.begin(), undo_logs.end(), [&](const auto& undo) {
+      return undo->any() && undo->table() == id_ && undo->page() == page;
+    });
+    if (!has_undo) pages.push_back(page);
+  }
+  return pages;
 }
 
 uint64_t Table::TakeOver(uint64_t written_lsn,

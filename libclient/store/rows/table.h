@@ -109,6 +109,9 @@ class Table : public Evictable {
   // largest sequence number of a page. Pages that have seen a push after `written_lsn` are marked
   // as changed, because RocksDB does not have them as they are. Throws what Arena::TakeOver throws.
   uint64_t TakeOver(uint64_t written_lsn, std::span<const std::unique_ptr<UndoLog>> undo_logs);
+  // Only before TakeOver. Returns the pages that an earlier process was changing when it ended, and
+  // that no undo log can roll back.
+  std::vector<uint64_t> PagesWithoutUndo(std::span<const std::unique_ptr<UndoLog>> undo_logs) const;
 
   // See Arena::WhatHappened and Arena::damaged. The rows of a damaged table are read from RocksDB
   // where they were lost, as of the last write-back.

@@ -12,8 +12,10 @@
 
 namespace graphd::store {
 
-UndoLog::UndoLog(const std::string& path) : path_(path), fd_(OpenOwnFile(path, O_RDWR | O_CREAT)) {
-  Reserve(0);
+UndoLog::UndoLog(const std::string& path, bool kept) : path_(path) {
+  const bool missing = !FileExists(path);
+  fd_ = OpenOwnFile(path, O_RDWR | O_CREAT);
+  const uint64_t found_bytes = FileSize(path);
   // Map the maximum, so that the mapping never moves; Reserve allocates the memory.
   void* base = ::mmap(nullptr, kHeaderBytes + kMaxBytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_NORESERVE, fd_.get(), 0);
@@ -25,6 +27,48 @@ UndoLog::UndoLog(const std::string& path) : path_(path), fd_(OpenOwnFile(path, O
     ::munmap(base_, kHeaderBytes + kMaxBytes);
     throw;
   }
+  try {
+    if (kept && missing) {
+      found_damage_ = path + " was removed";
+    } else if (kept) {
+      found_damage_ = FindDamage(found_bytes);
+    }
+    Reserve(0);
+    if (!found_damage_.empty()) header().magic = 0;
+    if (kept) return;
+    header().rows = 0;
+    header().group = 0;
+    header().magic = kMagic;
+  } catch (...) {
+    guard_ = {};
+    ::munmap(base_, kHeaderBytes + kMaxBytes);
+    throw;
+  }
+}
+
+// A process that is killed at any point leaves a file in which this finds nothing.
+std::string UndoLog::FindDamage(uint64_t file_bytes) const {
+  const Header& h = header();
+  if (file_bytes < kHeaderBytes) return StrCat(path_, " was truncated to ", file_bytes, " bytes");
+  if (h.magic != kMagic || h.group > kMaxGroup) return path_ + " was truncated or overwritten";
+  if (file_bytes < h.reserved) {
+    return StrCat(path_, " was truncated to ", file_bytes, " bytes from ", h.reserved);
+  }
+  const uint64_t rows = h.rows.load(std::memory_order_acquire);
+  if (rows == 0) return {};
+  const uint64_t room = file_bytes - kHeaderBytes;
+  if (rows > kPageRows || h.value_bytes > room || h.state_bytes > room ||
+      rows * (h.value_bytes + h.state_bytes + kRowExtra) > room) {
+    return path_ + " was overwritten";
+  }
+  const std::byte* at = begin();
+  for (uint64_t i = 0; i < rows; i++) {
+    at += h.value_bytes + h.state_bytes + kRowExtra;
+    if (std::memcmp(at - sizeof kRowMark, &kRowMark, sizeof kRowMark) != 0) {
+      return path_ + " was truncated or overwritten";
+    }
+  }
+  return {};
 }
 
 UndoLog::~UndoLog() {
@@ -40,7 +84,7 @@ std::string UndoLog::Damage() const {
 }
 
 void UndoLog::Reserve(uint64_t page_bytes) {
-  const uint64_t bytes = page_bytes + kPageRows * sizeof(int64_t);
+  const uint64_t bytes = page_bytes + kPageRows * kRowExtra;
   GRAPHD_CHECK(bytes <= kMaxBytes, "a page fits");
   const MutexLock lock(mutex_);
   if (kHeaderBytes + bytes <= reserved_) return;
@@ -49,6 +93,7 @@ void UndoLog::Reserve(uint64_t page_bytes) {
   struct stat info {};
   if (::fstat(fd_.get(), &info) != 0) ThrowErrno("can't stat", path_);
   reserved_ = static_cast<uint64_t>(info.st_size);
+  header().reserved = reserved_;
 }
 
 }  // namespace graphd::store

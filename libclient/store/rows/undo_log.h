@@ -15,7 +15,9 @@
 // them. With a PersistentArena, the next process rolls back the change that this one was making
 // when it was killed, and replays the push. Stores are only kept in program order, which is enough:
 // the stores of a killed process reach memory in their order, unlike those of a machine that loses
-// power. One thread.
+// power. The header ends with a magic number, and each row with a mark, so that a file that
+// somebody else has truncated, and perhaps extended again, is not mistaken for one without a
+// change. One thread.
 
 namespace graphd::store {
 
@@ -24,14 +26,26 @@ class UndoLog {
   // An upper bound of the rows of a page with their state (TableSpec::Check bounds a row).
   static constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
 
-  // Opens the file, or creates an empty one. Throws Error: kIo, kOverloaded.
-  explicit UndoLog(const std::string& path);
+  // Opens the file, or creates it. If an earlier process is known to have used it (`kept`), and it
+  // is missing or was truncated, found_damage() says so, and the file stays recognisable as damaged
+  // until it is replaced. Throws Error: kIo, kOverloaded.
+  UndoLog(const std::string& path, bool kept);
   ~UndoLog();
   UndoLog(const UndoLog&) = delete;
   UndoLog& operator=(const UndoLog&) = delete;
 
   // Allocates memory for the rows of a page of `page_bytes`. Any thread. Throws Error(kOverloaded).
   void Reserve(uint64_t page_bytes);
+
+  // Returns why changes of the earlier process can't be rolled back, or an empty text.
+  const std::string& found_damage() const noexcept { return found_damage_; }
+  // The number of logs that are used together; stored in the first one.
+  uint64_t group() const noexcept { return header().group; }
+  void SetGroup(uint64_t logs) noexcept { header().group = logs; }
+  const std::string& path() const noexcept { return path_; }
+  uint64_t reserved_page_bytes() const noexcept {
+    return reserved_ - kHeaderBytes - kPageRows * kRowExtra;
+  }
 
   // Returns whether changes may not have been saved, because the file was truncated.
   bool damaged() const noexcept { return guard_.damaged(); }
@@ -56,6 +70,8 @@ class UndoLog {
     std::memcpy(at_ + sizeof row, value, h.value_bytes);
     if (h.state_bytes != 0) std::memcpy(at_ + sizeof row + h.value_bytes, state, h.state_bytes);
     at_ += sizeof row + h.value_bytes + h.state_bytes;
+    std::memcpy(at_, &kRowMark, sizeof kRowMark);
+    at_ += sizeof kRowMark;
     h.rows.store(h.rows.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps the row's own stores after these
   }
@@ -66,23 +82,29 @@ class UndoLog {
         std::memory_order_seq_cst);  // keeps the stores of Begin after this one
   }
 
-  // The change that an earlier process had not finished. The other methods need any().
-  bool any() const noexcept { return header().rows.load(std::memory_order_acquire) != 0; }
+  // The change that an earlier process had not finished, if nothing of it was lost. The other
+  // methods need any().
+  bool any() const noexcept {
+    return found_damage_.empty() && header().rows.load(std::memory_order_acquire) != 0;
+  }
   uint32_t table() const noexcept { return header().table; }
   uint64_t page() const noexcept { return header().page; }
   uint64_t lsn() const noexcept { return header().lsn; }
-  // Calls f(row, value, state) for each saved row, unless rows have other sizes than these.
+  // Calls f(row, value, state) for each saved row, unless rows have other sizes than these. `state`
+  // is null if the table had no state yet.
   template <class F>
   void EachRow(size_t value_bytes, size_t state_bytes, const F& f) const {
     const Header& h = header();
-    if (h.value_bytes != value_bytes || h.state_bytes != state_bytes) return;
+    if (h.value_bytes != value_bytes) return;
+    if (h.state_bytes != state_bytes && h.state_bytes != 0) return;
+    const bool has_state = h.state_bytes != 0;
     const std::byte* at = begin();
     const uint64_t rows = h.rows.load(std::memory_order_acquire);
     for (uint64_t i = 0; i < rows && i < kPageRows; i++) {
       int64_t row;
       std::memcpy(&row, at, sizeof row);
-      f(row, at + sizeof row, at + sizeof row + value_bytes);
-      at += sizeof row + value_bytes + state_bytes;
+      f(row, at + sizeof row, has_state ? at + sizeof row + value_bytes : nullptr);
+      at += h.value_bytes + h.state_bytes + kRowExtra;
     }
   }
 
@@ -90,13 +112,23 @@ class UndoLog {
   struct Header {
     std::atomic<uint64_t> rows;  // number of saved rows; 0 if nothing is being changed
     uint64_t page, lsn, value_bytes, state_bytes;
+    uint64_t group;
+    uint64_t reserved;  // the file has at least as many bytes
     uint32_t table;
+    uint32_t unused;
+    uint64_t magic;  // last, because a truncated file loses its end
   };
+  static constexpr uint64_t kMaxGroup = 4096;
+  static constexpr uint64_t kMagic = 0x31676f6c6f646e75;                    // "undolog1"
+  static constexpr uint64_t kRowMark = 0x646e655f776f725f;                  // "_row_end"
+  static constexpr uint64_t kRowExtra = sizeof(int64_t) + sizeof kRowMark;  // id and mark
   Header& header() const noexcept { return *reinterpret_cast<Header*>(base_); }
   std::byte* begin() const noexcept { return base_ + kHeaderBytes; }
+  std::string FindDamage(uint64_t file_bytes) const;
 
   static constexpr uint64_t kHeaderBytes = 4096;
   const std::string path_;
+  std::string found_damage_;
   UniqueFd fd_;
   mutable Mutex mutex_;                 // held while the file grows
   std::atomic<uint64_t> reserved_ = 0;  // size of the file

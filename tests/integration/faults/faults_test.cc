@@ -158,6 +158,33 @@ TEST_F(Faults, TruncatedMemoryIsReportedAndItsRowsAreNeitherServedNorStored) {
   EXPECT_THAT(Failure([&] { AddOne(tensor); }), AllOf(HasSubstr("corrupt: "), HasSubstr("sums")));
 }
 
+// The daemon is killed while it changes the first page, of which its lock tells, and the undo log
+// that should restore the page is truncated.
+TEST_F(Faults, ATruncatedUndoLogMakesTheTableReadOnlyAfterAKill) {
+  Serve();
+  const DistTensor tensor = Make(Connect("writer"));
+  for (int i = 0; i < 3; i++) AddOne(tensor);
+  const std::string memory = Status().memory;
+  served_->daemon(0).Signal(SIGKILL);
+  served_->daemon(0).Wait();
+  {
+    const UniqueFd rows = OpenFile(memory + "/table-1.rows", O_RDWR);
+    uint64_t word = 0;
+    ASSERT_EQ(::pread(rows.get(), &word, sizeof word, 0), ssize_t{sizeof word});
+    word |= 1;
+    ASSERT_EQ(::pwrite(rows.get(), &word, sizeof word, 0), ssize_t{sizeof word});
+  }
+  fs::resize_file(memory + "/undo-0", 0);
+  served_->StartAgain(0);
+  served_->daemon(0).WaitReady(served_->socket_path(0));
+  EXPECT_THAT(Failure([&] { AddOne(tensor); }),
+              AllOf(HasSubstr("corrupt: "), HasSubstr("sums"), HasSubstr("/undo-0 was truncated"),
+                    HasSubstr("restore a checkpoint, or drop it")));
+  ExpectAll(tensor, 3);
+  EXPECT_THAT(served_->daemon(0).Log(), HasSubstr("/undo-0 was truncated"));
+  EXPECT_TRUE(fs::exists(Status().memory + "/damaged-undo-0"));
+}
+
 TEST_F(Faults, MemoryThatIsTruncatedDuringPushesDoesNotEndTheDaemon) {
   Serve();
   const DistTensor tensor = Make(Connect("writer"));

@@ -212,6 +212,84 @@ TEST_F(PersistentArenaTest, UnfinishedChangesAreRolledBack) {
   EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(30));
 }
 
+// A process is killed while it changes page 3, and somebody truncates its undo log.
+TEST_F(PersistentArenaTest, ADamagedUndoLogMakesTheTableThatWasChangedReadOnly) {
+  struct Case {
+    std::string what;
+    std::function<void(const std::string&)> damage;
+  };
+  const auto cut = [](uint64_t to, bool resized) {
+    return [=](const std::string& path) {
+      const uint64_t size = fs::file_size(path);
+      fs::resize_file(path, to);
+      if (resized) fs::resize_file(path, size);
+    };
+  };
+  const std::vector<Case> cases = {
+      {"truncated to nothing", cut(0, false)},
+      {"truncated and extended", cut(0, true)},
+      {"truncated in the header", cut(40, true)},
+      {"truncated in the rows", cut(4096 + 70, false)},
+      {"truncated in the rows and extended", cut(4096 + 70, true)},
+      {"removed", [](const std::string& path) { fs::remove(path); }},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.what);
+    fs::remove_all(options_.directory);
+    InKilledProcess([&] {
+      Store store(options_);
+      ApplyRandom(store, store.OpenTable(Spec()), 1, 20);
+      store.OpenTable(Spec("other"));
+      Kill();
+    });
+    {
+      const auto left = PersistentArena::Find(options_.directory, 1, nullptr);
+      EXPECT_EQ(left->UndoDamage(), "");
+      const Arena::Files files = left->FilesOf(1, /*kept=*/true);
+      Arena arena("again", {kRows, kElements * sizeof(float), kElements}, &files);
+      arena.Lock(3);
+      UndoLog& undo = left->undo_log(0);
+      undo.Begin(1, 3, arena.lsn(3), kElements * sizeof(float), kElements * sizeof(float));
+      for (const int64_t row : {200, 207}) {
+        undo.Save(row, arena.value(row), reinterpret_cast<const std::byte*>(arena.state(row)));
+      }
+    }
+    const std::string path = DirectoryLeft() + "/undo-0";
+    each.damage(path);
+    {
+      Store store(options_);
+      EXPECT_THAT(store.damage(),
+                  ElementsAre(AllOf(HasSubstr(path), HasSubstr("rows 192 to 255"))));
+      EXPECT_TRUE(FileExists(DirectoryLeft() + "/damaged-undo-0"));
+      EXPECT_THAT(Failure([&] { ApplyRandom(store, store.FindTable("emb"), 21, 21); }),
+                  AllOf(HasSubstr("corrupt: table 'emb' can't be written"), HasSubstr(path),
+                        HasSubstr("restore a checkpoint, or drop it")));
+      EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(20));
+      EXPECT_EQ(store.TroubleOf(*store.FindTable("other")), "");
+      ApplyRandom(store, store.FindTable("other"), 22, 23);
+    }
+    Store store(options_);
+    EXPECT_TRUE(store.damage().empty());
+    EXPECT_THAT(store.TroubleOf(*store.FindTable("emb")), HasSubstr(path));
+  }
+}
+
+// No row was being changed, so that nothing is lost; but the damage is reported.
+TEST_F(PersistentArenaTest, ADamagedUndoLogWithoutAChangeIsReportedAndSetAside) {
+  for (const char* const name : {"/undo-0", "/undo-1"}) {
+    fs::remove_all(options_.directory);
+    PushAndKill(20);
+    const std::string path = DirectoryLeft() + name;
+    fs::resize_file(path, 0);
+    Store store(options_);
+    EXPECT_THAT(store.damage(), ElementsAre(AllOf(HasSubstr(path + " was truncated to 0 bytes"),
+                                                  HasSubstr("nothing is lost"))));
+    EXPECT_TRUE(FileExists(StrCat(DirectoryLeft(), "/damaged-", name + 1)));
+    ApplyRandom(store, store.FindTable("emb"), 21, 30);
+    EXPECT_EQ(AllRows(*store.FindTable("emb")), RowsAt(30));
+  }
+}
+
 TEST_F(PersistentArenaTest, AfterAMachineRestartRowsAreAsLastWrittenBack) {
   InKilledProcess([&] {
     Store store(options_);
