@@ -15,8 +15,8 @@ check "the user graphd exists" id graphd
 
 verify=$(systemd-analyze verify graphd@debian.service 2>&1)
 if [ -z "$verify" ]; then ok "systemd-analyze verify is silent"; else bad "verify says: $verify"; fi
-check "systemd-analyze security reports an exposure below 2.0" \
-  systemd-analyze security --no-pager --offline=true --threshold=20 graphd@debian.service >/dev/null
+check "systemd-analyze security reports an exposure of at most 1.5" \
+  systemd-analyze security --no-pager --offline=true --threshold=15 graphd@debian.service >/dev/null
 
 if systemctl start graphd@debian 2>/dev/null; then
   bad "started without a configuration"
