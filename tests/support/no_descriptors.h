@@ -22,6 +22,17 @@ class NoDescriptors {
     for (const int fd : taken_) ::close(fd);
     ::setrlimit(RLIMIT_NOFILE, &before_);
   }
+  // Lets the process open one file.
+  void GiveOne() {
+    ::close(taken_.back());
+    taken_.pop_back();
+  }
+  // Takes a descriptor if there is one.
+  bool TakeOne() {
+    const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) taken_.push_back(fd);
+    return fd >= 0;
+  }
   NoDescriptors(const NoDescriptors&) = delete;
   NoDescriptors& operator=(const NoDescriptors&) = delete;
 

@@ -172,7 +172,9 @@ constexpr double kResumeSeconds = 1;  // attempts to resume are this far apart
 }  // namespace
 
 // The system's files. RocksDB's threads wait while there are no descriptors for a file that they
-// write: after a flush that fails, RocksDB would refuse all changes until it is opened again.
+// write, or read in order to write (the inputs of a compaction, and a new file that is checked):
+// after a flush or a compaction that fails, RocksDB would refuse all changes until it is opened
+// again. A caller who only reads gets the error.
 class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
  public:
   PatientFiles() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -188,6 +190,33 @@ class PageDb::PatientFiles final : public rocksdb::FileSystemWrapper {
                                  rocksdb::IODebugContext* debug) override {
     return Wait([&] { return target()->NewDirectory(name, options, result, debug); });
   }
+
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& name,
+                                        const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
+                                        rocksdb::IODebugContext* debug) override {
+    const auto open = [&] { return target()->NewRandomAccessFile(name, options, result, debug); };
+    return Reading::now() ? open() : Wait(open);
+  }
+  rocksdb::IOStatus NewSequentialFile(const std::string& name, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* result,
+                                      rocksdb::IODebugContext* debug) override {
+    const auto open = [&] { return target()->NewSequentialFile(name, options, result, debug); };
+    return Reading::now() ? open() : Wait(open);
+  }
+
+  // While it lives, files that this thread opens for reading are not waited for.
+  class Reading {
+   public:
+    Reading() noexcept { depth_++; }
+    ~Reading() { depth_--; }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    static bool now() noexcept { return depth_ != 0; }
+
+   private:
+    static inline thread_local int depth_ = 0;
+  };
 
   // Makes calls that wait fail, and later ones that would wait.
   void Stop() {
@@ -273,6 +302,7 @@ PageDb::PageDb(std::string directory, Mode mode, uint64_t memory)
       files_(std::make_shared<PatientFiles>()),
       env_(rocksdb::NewCompositeEnv(files_)) {
   rocksdb::DB* db = nullptr;
+  const PatientFiles::Reading reading;
   if (mode == Mode::kReadOnly) {
     if (!FileExists(directory_ + "/CURRENT")) {
       Throw(ErrorCode::kNotFound, directory_, " does not exist, or is incomplete");
@@ -330,6 +360,7 @@ void PageDb::PutPages(std::span<const Page> pages) {
 std::optional<uint64_t> PageDb::GetPage(uint32_t table, uint64_t page, std::span<std::byte> out,
                                         size_t shorter) const {
   const PageKey key(table, page);
+  const PatientFiles::Reading reading;
   rocksdb::PinnableSlice value;
   const rocksdb::Status status =
       db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), key.slice(), &value);
@@ -351,6 +382,7 @@ void PageDb::EachPage(uint32_t table,
                       const std::function<void(uint64_t, const std::string&)>& bad) const {
   const PageKey first(table, 0), last(table, UINT64_MAX);
   const rocksdb::Slice end = last.slice();
+  const PatientFiles::Reading reading;
   rocksdb::ReadOptions options;
   options.readahead_size = size_t{8} << 20;
   options.iterate_upper_bound = &end;
@@ -384,6 +416,7 @@ void PageDb::PutText(const std::string& name, const std::string& text) {
 
 std::optional<std::string> PageDb::GetText(const std::string& name) const {
   const std::string key = kTextPrefix + name;
+  const PatientFiles::Reading reading;
   std::string value;
   const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), key, &value);
   if (status.IsNotFound()) return {};
@@ -403,6 +436,7 @@ std::optional<std::string> PageDb::GetText(const std::string& name) const {
 std::vector<std::string> PageDb::TextNames(const std::string& prefix) const {
   const std::string first = kTextPrefix + prefix;
   std::vector<std::string> names;
+  const PatientFiles::Reading reading;
   std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
   for (it->Seek(first); it->Valid() && it->key().starts_with(first); it->Next()) {
     names.push_back(it->key().ToString().substr(1));

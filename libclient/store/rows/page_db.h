@@ -72,8 +72,9 @@ class PageDb {
   // Creates `directory` as a copy of the database as of the last flush. Its files are hard links if
   // it is on the same file system. Throws Error(kExists) if it exists.
   void LinkTo(const std::string& directory);
-  // Flush, and changes of many pages, wait while descriptors have run out. Returns why, or an empty
-  // text. StopWaiting makes them fail instead.
+  // Flush, changes of many pages, and RocksDB's own threads wait while descriptors have run out;
+  // methods that read fail with Error(kOverloaded). Returns why, or an empty text. StopWaiting
+  // makes them fail instead.
   std::string trouble() const;
   void StopWaiting();
   uint64_t bytes() const;   // approximate size of its files

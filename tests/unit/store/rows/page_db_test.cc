@@ -149,6 +149,41 @@ TEST(PageDb, AFlushWaitsWhileThereAreNoDescriptors) {
   EXPECT_EQ(out, one);
 }
 
+// RocksDB has one descriptor, with which it writes a file; it is taken away when the file has been
+// written and is to be opened again for reading, by a flush or a compaction.
+TEST(PageDb, AFlushWaitsWhileThereIsNoDescriptorToReadWhatItWrote) {
+  const ScratchDirectory scratch;
+  PageDb db(scratch / "pages");
+  int waits = 0;
+  uint64_t round = 0;
+  for (; round < 400 && waits < 3; round++) {
+    const auto bytes = Bytes(5000, static_cast<int>(round));
+    const PageDb::Page page[] = {{1, round, round + 1, bytes}};
+    db.PutPages(page);
+    std::thread flush;
+    {
+      graphd::testing::NoDescriptors shortage;
+      flush = std::thread([&] { db.Flush(); });
+      WaitForTrouble(db);  // for a descriptor to write with
+      shortage.GiveOne();
+      while (!db.trouble().empty()) ::usleep(100);
+      // The flush has the descriptor now. Who is faster when it closes the file?
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+      while (!shortage.TakeOne() && std::chrono::steady_clock::now() < end) {
+      }
+      ::usleep(2000);
+      const std::string trouble = db.trouble();
+      waits += trouble.find("random") != std::string::npos;
+    }
+    flush.join();
+    auto out = Bytes(5000, 0);
+    EXPECT_EQ(db.GetPage(1, round, out), round + 1);
+    EXPECT_EQ(out, bytes);
+  }
+  EXPECT_EQ(db.trouble(), "");
+  std::cout << waits << " of " << round << " flushes waited to read\n";
+}
+
 TEST(PageDb, AFlushThatWaitsCanBeStopped) {
   const ScratchDirectory scratch;
   PageDb db(scratch / "pages");
