@@ -10,6 +10,7 @@
 #include "daemon/graph/index_builds.h"
 #include "daemon/requests/wire_ids.h"
 #include "sampling/gather.h"
+#include "wire/graph_messages.h"
 
 namespace graphd {
 namespace {
@@ -122,28 +123,49 @@ kj::Promise<void> GraphService::Slice(SliceContext context) {
     Throw(ErrorCode::kInvalid, "rows ", begin, " to ", begin, "+", count, " are outside 0..",
           table.num_rows() - 1);
   }
-  const size_t bytes = static_cast<size_t>(count) * table.row_bytes();
-  CheckResponse(bytes);
+  requests_.counters().rows_served.fetch_add(static_cast<uint64_t>(count),
+                                             std::memory_order_relaxed);
+  return AnswerCopy(context, partition,
+                    {table.data() + static_cast<size_t>(begin) * table.row_bytes(),
+                     static_cast<size_t>(count) * table.row_bytes()},
+                    [](auto results, auto rows) { results.adoptRows(kj::mv(rows)); });
+}
+
+kj::Promise<void> GraphService::Owners(OwnersContext context) {
+  auto params = context.getParams();
+  const auto all = graph_.meta().book.map(params.getIsEdge()).owners();
+  const int64_t begin = params.getBegin(), count = params.getCount();
+  const auto size = static_cast<int64_t>(all.size());
+  if (count < 0 || count > kMaxOwnersPerCall || begin < 0 || begin > size || count > size - begin) {
+    Throw(ErrorCode::kInvalid, "owners ", begin, " to ", begin, "+", count, " are not ",
+          kMaxOwnersPerCall, " at most of the ", size, " that this partition book has");
+  }
+  return AnswerCopy(
+      context, nullptr,
+      std::as_bytes(all.subspan(static_cast<size_t>(begin), static_cast<size_t>(count))),
+      [](auto results, auto owners) { results.adoptOwners(kj::mv(owners)); });
+}
+
+template <class Context, class Set>
+kj::Promise<void> GraphService::AnswerCopy(Context context, std::shared_ptr<const void> keep,
+                                           std::span<const std::byte> bytes, Set adopt) {
+  CheckResponse(bytes.size());
   struct Answer {
     Outbox::Room room;
     PooledBuffer out;
   };
-  auto answer = std::make_shared<Answer>(
-      Answer{requests_.outbox()->Reserve(bytes), requests_.buffers()->Get(bytes + 8)});
-  const std::byte* from = table.data() + static_cast<size_t>(begin) * table.row_bytes();
-  requests_.counters().rows_served.fetch_add(static_cast<uint64_t>(count),
-                                             std::memory_order_relaxed);
+  auto answer = std::make_shared<Answer>(Answer{requests_.outbox()->Reserve(bytes.size()),
+                                                requests_.buffers()->Get(bytes.size() + 8)});
   return requests_
-      .Execute(bytes, 1,
-               [partition, answer, from, bytes](size_t, WorkerScratch&) {
-                 if (bytes > 0) std::memcpy(answer->out.data(), from, bytes);
+      .Execute(bytes.size(), 1,
+               [keep, answer, bytes](size_t, WorkerScratch&) {
+                 if (!bytes.empty()) std::memcpy(answer->out.data(), bytes.data(), bytes.size());
                })
-      .then([this, context, answer, bytes]() mutable {
+      .then([this, context, answer, size = bytes.size(), adopt]() mutable {
         AsKj([&] {
           auto results = context.getResults(capnp::MessageSize{16, 0});
-          results.adoptRows(requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),
-                                            std::move(answer->out), bytes,
-                                            std::move(answer->room)));
+          adopt(results, requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),
+                                         std::move(answer->out), size, std::move(answer->room)));
         });
       });
 }

@@ -2,6 +2,10 @@
 #pragma once
 #include <kj/async.h>
 
+#include <cstddef>
+#include <memory>
+#include <span>
+
 #include "daemon/graph/served_graph.h"
 #include "daemon/requests/request_context.h"
 #include "wire/graphd.capnp.h"
@@ -19,6 +23,8 @@ class GraphService {
   using HopContext = capnp::CallContext<wire::Session::HopParams, wire::Session::HopResults>;
   using GatherContext =
       capnp::CallContext<wire::Session::GatherParams, wire::Session::GatherResults>;
+  using OwnersContext =
+      capnp::CallContext<wire::Session::OwnersParams, wire::Session::OwnersResults>;
   using SliceContext = capnp::CallContext<wire::Session::SliceParams, wire::Session::SliceResults>;
 
   // Both outlive the service.
@@ -29,8 +35,15 @@ class GraphService {
   kj::Promise<void> Hop(HopContext context);
   kj::Promise<void> Gather(GatherContext context);
   kj::Promise<void> Slice(SliceContext context);
+  kj::Promise<void> Owners(OwnersContext context);
 
  private:
+  // Answers with a copy of `bytes`, made on the compute pool; `keep` keeps them alive. Sets the
+  // answer by adopt(results, orphan).
+  template <class Context, class Set>
+  kj::Promise<void> AnswerCopy(Context context, std::shared_ptr<const void> keep,
+                               std::span<const std::byte> bytes, Set adopt);
+
   RequestContext& requests_;
   ServedGraph& graph_;
 };

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/graph/served_graph.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "daemon/requests/wire_ids.h"
+#include "wire/graph_messages.h"
 
 namespace graphd {
 namespace {
@@ -22,6 +26,15 @@ EdgeIndexes::Made BuildWithinMemory(const Partition& partition, const EdgeIndexS
   return made;
 }
 
+ServedGraph::Owners ShareOwners(const IdMap& map, const char* what) {
+  if (!HasSeparateOwners(map)) return {};
+  CheckMemory(map.owners().size_bytes(), AvailableMemory(),
+              StrCat("sharing the partition book of ", map.total(), " ", what, "s"));
+  SegmentWriter writer(StrCat("graphd-", what, "-owners"), LayoutOfOwners(map.total()));
+  std::copy(map.owners().begin(), map.owners().end(), writer.array<int32_t>("owners").begin());
+  return {std::move(writer).Seal(), ChecksumOfOwners(map.owners())};
+}
+
 }  // namespace
 
 ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made)
@@ -29,6 +42,8 @@ ServedGraph::ServedGraph(std::vector<std::shared_ptr<const Partition>> partition
   GRAPHD_CHECK(!partitions_.empty(), "a daemon serves at least one partition");
   meta_ = partitions_[0]->shared_meta();
   const auto ready = std::make_shared<const Indexes>(std::move(made));
+  node_owners_ = ShareOwners(meta_->book.nodes(), "node");
+  edge_owners_ = ShareOwners(meta_->book.edges(), "edge");
   for (const auto& partition : partitions_) {
     const PartId id = partition->id();
     indexes_[id] = std::make_shared<EdgeIndexes>(

@@ -19,10 +19,19 @@ class ServedGraph {
   // Derived arrays by partition.
   using Indexes = std::map<std::pair<PartId, EdgeIndexSpec>, EdgeIndexes::Made>;
 
-  // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built.
+  // `partitions` are of one graph, at least one. Derived arrays in `made` need not be built. Throws
+  // Error(kOverloaded) if there is no memory to share a mapped book.
   explicit ServedGraph(std::vector<std::shared_ptr<const Partition>> partitions, Indexes made = {});
 
   const GraphMeta& meta() const noexcept { return *meta_; }
+  // The owners of a large mapped book, for clients on this machine, and their checksum.
+  struct Owners {
+    std::shared_ptr<const Segment> segment;  // null if the graph's message has the map
+    uint64_t checksum = 0;
+  };
+  const Owners& owners(bool is_edge) const noexcept {
+    return is_edge ? edge_owners_ : node_owners_;
+  }
   const std::vector<std::shared_ptr<const Partition>>& partitions() const noexcept {
     return partitions_;
   }
@@ -44,6 +53,7 @@ class ServedGraph {
   std::vector<std::shared_ptr<const Partition>> partitions_;
   std::map<PartId, std::shared_ptr<EdgeIndexes>> indexes_;
   std::shared_ptr<const GraphMeta> meta_;
+  Owners node_owners_, edge_owners_;
   std::vector<PartitionStatus> status_;
 };
 

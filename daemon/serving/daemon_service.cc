@@ -57,6 +57,18 @@ DaemonService::DaemonService(ServiceContext& context, const DaemonInfo& info, Pe
                              WorkerScratch& scratch, kj::Timer& timer)
     : context_(context), info_(info), peer_(std::move(peer)), scratch_(scratch), timer_(timer) {}
 
+// Describes the owners of large mapped books, which are not in the message.
+void DaemonService::WriteOwners(bool want_segments, wire::Graph::Builder graph) {
+  for (const bool is_edge : {false, true}) {
+    const ServedGraph::Owners& owners = context_.graph.owners(is_edge);
+    if (owners.segment == nullptr) continue;
+    auto map = is_edge ? graph.getEdges() : graph.getNodes();
+    map.setChecksum(owners.checksum);
+    if (!want_segments) continue;
+    map.setHandle(kj::heap<SegmentHandleImpl>(owners.segment, owners.segment->fd()));
+  }
+}
+
 void DaemonService::WritePartitions(bool want_segments,
                                     wire::Daemon::AttachResults::Builder results) {
   const auto& partitions = context_.graph.partitions();
@@ -75,7 +87,7 @@ void DaemonService::WritePartitions(bool want_segments,
 }
 
 void DaemonService::CheckDescriptors() const {
-  size_t segments = 0;
+  size_t segments = 2;  // the owners of nodes and edges
   for (const auto& partition : context_.graph.partitions())
     segments += partition->segments().size();
   if (segments > kMaxDescriptors) {
@@ -113,7 +125,9 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_);
     auto results = context.getResults();
     WriteHello(results.initHello());
-    WriteGraph(context_.graph.meta(), results.initGraph());
+    auto graph = results.initGraph();
+    WriteGraph(context_.graph.meta(), graph);
+    WriteOwners(params.getWantSegments(), graph);
     WritePartitions(params.getWantSegments(), results);
     stream_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
     auto requests =

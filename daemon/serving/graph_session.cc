@@ -57,6 +57,10 @@ kj::Promise<void> GraphSession::slice(SliceContext context) {
   return Forward(graph_, &GraphService::Slice, context);
 }
 
+kj::Promise<void> GraphSession::owners(OwnersContext context) {
+  return Forward(graph_, &GraphService::Owners, context);
+}
+
 kj::Promise<void> GraphSession::findEdges(FindEdgesContext context) {
   return Forward(edges_, &EdgeQueries::FindEdges, context);
 }

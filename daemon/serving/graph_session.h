@@ -24,6 +24,7 @@ class GraphSession final : public wire::Session::Server {
   kj::Promise<void> hop(HopContext context) override;
   kj::Promise<void> gather(GatherContext context) override;
   kj::Promise<void> slice(SliceContext context) override;
+  kj::Promise<void> owners(OwnersContext context) override;
   kj::Promise<void> barrier(BarrierContext context) override;
   kj::Promise<void> findEdges(FindEdgesContext context) override;
   kj::Promise<void> hasEdges(HasEdgesContext context) override;

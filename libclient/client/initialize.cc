@@ -162,7 +162,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   for (const DaemonAddress& address : DaemonsOf(hosts)) {
     auto link = MakeAbandonedInChildren<DaemonLink>(thread, buffers, traffic, options, address);
     const auto port = MakeLinkPort(link);
-    AttachInfo info = link->Attach();
+    AttachInfo info = link->Attach(meta);
     if (static_cast<size_t>(info.meta->book.num_partitions()) != hosts.size()) {
       Throw(ErrorCode::kInvalid, "graph '", info.meta->graph_name, "' has ",
             info.meta->book.num_partitions(), " partitions, ", options.ip_config, " ", hosts.size(),

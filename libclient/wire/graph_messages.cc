@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/graph_messages.h"
 
-#include <cstring>
-
 #include "base/strings.h"
 #include "wire/bounded_list.h"
 
@@ -16,6 +14,10 @@ std::vector<int64_t> ReadShape(capnp::List<int64_t>::Reader in) {
 }
 
 void WriteIdMap(const IdMap& map, wire::IdMap::Builder out) {
+  if (HasSeparateOwners(map)) {
+    out.setSize(map.total());
+    return;
+  }
   if (!map.is_range()) {
     const auto owners = map.owners();
     out.setOwners(
@@ -31,29 +33,6 @@ void WriteIdMap(const IdMap& map, wire::IdMap::Builder out) {
       flat.set(i++, range.end);
     }
   }
-}
-
-IdMap ReadIdMap(const char* what, wire::IdMap::Reader in, size_t types, int32_t parts) {
-  if (in.hasOwners()) {
-    const auto data = in.getOwners();
-    std::vector<int32_t> owners(data.size() / sizeof(int32_t));
-    if (!owners.empty()) {
-      std::memcpy(owners.data(), data.begin(), owners.size() * sizeof(int32_t));
-    }
-    return IdMap::FromOwners(what, std::move(owners), parts);
-  }
-  const auto flat = in.getRanges();
-  const auto num_parts = static_cast<size_t>(parts);
-  if (flat.size() != types * num_parts * 2) {
-    Throw(ErrorCode::kCorrupt, what, "_map has ", flat.size(), " numbers, expected ",
-          types * num_parts * 2);
-  }
-  std::vector<std::vector<IdMap::Range>> ranges(types);
-  kj::uint i = 0;
-  for (auto& of_type : ranges) {
-    for (size_t p = 0; p < num_parts; p++, i += 2) of_type.push_back({flat[i], flat[i + 1]});
-  }
-  return IdMap::FromRanges(what, std::move(ranges));
 }
 
 }  // namespace
@@ -92,30 +71,9 @@ void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out) {
 }
 
 std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::string& peer) {
-  try {
-    auto meta = std::make_shared<GraphMeta>();
-    meta->graph_name = in.getName().cStr();
-    std::vector<std::string> ntypes;
-    for (auto name : in.getNtypes()) ntypes.emplace_back(name.cStr());
-    std::vector<CanonicalEdgeType> etypes;
-    for (auto e : BoundedList(in.getEtypes(), "edge types")) {
-      etypes.push_back({e.getSrc().cStr(), e.getRel().cStr(), e.getDst().cStr()});
-    }
-    meta->schema = Schema(std::move(ntypes), std::move(etypes));
-    const int32_t parts = in.getNumParts();
-    if (parts < 1 || parts > kMaxPartitions) {
-      Throw(ErrorCode::kCorrupt, parts, " partitions, expected 1 to ", kMaxPartitions);
-    }
-    const auto types = [&](int32_t n) { return static_cast<size_t>(n); };
-    meta->book =
-        PartitionBook(ReadIdMap("node", in.getNodes(), types(meta->schema.num_ntypes()), parts),
-                      ReadIdMap("edge", in.getEdges(), types(meta->schema.num_etypes()), parts));
-    meta->part_method = in.getPartMethod().cStr();
-    meta->halo_hops = in.getHaloHops();
-    return meta;
-  } catch (const Error& error) {
-    Throw(ErrorCode::kCorrupt, peer, " describes an impossible graph: ", error.what());
-  }
+  return ReceivedGraph(in, peer).Complete([](const ReceivedGraph::Missing&, std::span<int32_t>) {
+    Throw(ErrorCode::kCorrupt, "the owners of its partition book are missing");
+  });
 }
 
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out) {

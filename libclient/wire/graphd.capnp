@@ -36,7 +36,12 @@ struct Member {
 
 struct IdMap {
   ranges @0 :List(Int64);  # [type][part] {begin, end}, flattened; empty for a mapped book
-  owners @1 :Data;         # owner of each id (int32); only for a mapped book
+  owners @1 :Data;         # owner of each id (int32); only for a small mapped book
+  # For a larger mapped book, the owners are in the memory of `handle`, if wantSegments was set, or
+  # are read by Session.owners. `checksum` is their XXH3.
+  size @2 :Int64;          # number of ids; 0: the map is in this message
+  checksum @3 :UInt64;
+  handle @4 :SegmentHandle;
 }
 
 struct EdgeType { src @0 :Text; rel @1 :Text; dst @2 :Text; }
@@ -311,6 +316,9 @@ interface Session {
   # Returns memory for payloads that are not sent in messages. Each session has one. Only over the
   # Unix socket.
   pushMemory @21 () -> (handle :SegmentHandle, id :UInt64);
+
+  # Returns the owners (int32) of ids [begin, begin + count) of a mapped book, 2^20 at most.
+  owners @22 (isEdge :Bool, begin :Int64, count :Int64) -> (owners :Data);
 }
 
 # A payload in the session's pushMemory, instead of in the message. It must not change until the

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 #include <random>
 #include <set>
 
 #include "base/log.h"
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
+#include "client/link/book_calls.h"
 #include "store/checkpoint/set.h"
 #include "store/rows/update_rule.h"
 #include "wire/bounded_list.h"
@@ -72,7 +74,8 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
       peer->daemon = peer->connection->Bootstrap();
     });
   }
-  OnAll("attaching", options_.timeout, [this](Peer& peer) {
+  std::optional<ReceivedGraph> graph;  // of any daemon
+  OnAll("attaching", options_.timeout, [this, &graph](Peer& peer) {
     auto request = KJ_ASSERT_NONNULL(peer.daemon).attachRequest();
     WriteHello(request.initHello());
     request.setServerName(options_.server_name);
@@ -84,15 +87,23 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
     member.world_size = options_.world_size;
     member.command = "checkpoint";
     WriteMember(member, request.initMember());
-    return request.send().then([this, &peer](auto&& response) {
+    return request.send().then([&graph, &peer](auto&& response) {
       AsKj([&] {
         CheckHello(response.getHello(), "the graphd at " + peer.name);
-        meta_ = ReadGraph(response.getGraph(), "the graphd at " + peer.name);
+        graph.emplace(response.getGraph(), "the graphd at " + peer.name);
       });
       peer.session = response.getSession();
       return peer.graph().checkpointsRequest().send().then(
           [&peer](auto&& answer) { peer.service = answer.getService(); });
     });
+  });
+  if (!graph) Throw(ErrorCode::kInvalid, options_.ip_config, " names no daemon");
+  meta_ = graph->Complete([this](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
+    for (size_t piece = 0; piece < OwnersPieces(owners); piece++) {
+      On(*peers_.front(), "reading the partition book", options_.timeout, [&](Peer& peer) {
+        return ReadOwnersPiece(peer.graph(), missing, piece, owners, peer.name);
+      });
+    }
   });
 }
 

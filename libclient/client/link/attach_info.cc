@@ -38,6 +38,7 @@ PartitionFeatures ReadFeatures(wire::PartitionInfo::Reader in, const Schema& sch
 
 void CheckSameGraph(const GraphMeta& a, const GraphMeta& b, const std::string& peer_a,
                     const std::string& peer_b) {
+  if (&a == &b) return;
   if (a.graph_name == b.graph_name && a.schema == b.schema &&
       a.book.num_partitions() == b.book.num_partitions() &&
       SameMap(a.book.nodes(), b.book.nodes()) && SameMap(a.book.edges(), b.book.edges())) {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/strings.h"
+#include "client/link/book_calls.h"
 #include "client/link/daemon_connections.h"
 #include "client/link/retry.h"
 #include "client/link/take_descriptor.h"
@@ -144,8 +145,9 @@ ClientSocket DaemonLink::ConnectOverTcp(int timeout_ms) const {
   }
 }
 
-AttachInfo DaemonLink::Attach() {
+AttachInfo DaemonLink::Attach(std::shared_ptr<const GraphMeta> known) {
   const MutexLock lock(reconnecting_);
+  known_ = std::move(known);
   AttachInfo info = AttachPatiently(options_.timeout);
   keeper_ = std::thread([this] { KeepAttached(); });
   return info;
@@ -281,9 +283,11 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
   std::optional<ClientSocket> bulk;
   if (!shares_memory()) bulk = Connect(to_connect);
   try {
-    AttachInfo info = AttachTo(std::move(small), std::move(bulk), to_answer);
+    AttachInfo info =
+        AttachTo(std::move(small), std::move(bulk), to_answer, meta_ ? meta_ : known_);
     if (meta_) CheckSameGraph(*meta_, *info.meta, peer_ + " (before)", peer_);
     meta_ = info.meta;
+    known_ = nullptr;
     generation_++;
     // This must come last: memory mapped from the lost daemon would be read as if it were this
     // one's.
@@ -296,7 +300,8 @@ AttachInfo DaemonLink::AttachOnce(std::chrono::milliseconds to_connect,
 }
 
 AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
-                                std::chrono::milliseconds patience) {
+                                std::chrono::milliseconds patience,
+                                const std::shared_ptr<const GraphMeta>& known) {
   const bool want_segments = shares_memory();
   AttachInfo info;
   struct Mapping {
@@ -305,6 +310,8 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
     std::vector<UniqueFd> fds;
   };
   std::vector<Mapping> mappings;
+  std::optional<ReceivedGraph> graph;
+  UniqueFd node_owners, edge_owners;
   auto pending = thread_->Start(
       [&]() -> kj::Promise<void> {
         if (closing_) AsKj([] { Throw(ErrorCode::kUnavailable, "the graph is being closed"); });
@@ -329,9 +336,9 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
           kj::Vector<kj::Promise<void>> descriptors;
           AsKj([&] {
             CheckHello(response.getHello(), "the graphd at " + peer_);
-            info.meta = ReadGraph(response.getGraph(), "the graphd at " + peer_);
+            graph.emplace(response.getGraph(), "the graphd at " + peer_);
             for (auto partition : BoundedList(response.getPartitions(), "partitions")) {
-              info.partitions.push_back(ReadFeatures(partition, info.meta->schema));
+              info.partitions.push_back(ReadFeatures(partition, graph->schema()));
               if (!want_segments) continue;
               Mapping& mapping = mappings.emplace_back();
               mapping.part = partition.getPart();
@@ -341,6 +348,11 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
               mapping.fds.resize(mapping.layouts.size());
             }
           });
+          const auto take_owners = [&](wire::IdMap::Reader map, UniqueFd& to) {
+            if (map.hasHandle()) descriptors.add(TakeDescriptor(map.getHandle(), to));
+          };
+          take_owners(response.getGraph().getNodes(), node_owners);
+          take_owners(response.getGraph().getEdges(), edge_owners);
           // Take descriptors in a second pass, when `mappings` no longer moves.
           for (kj::uint p = 0; want_segments && p < response.getPartitions().size(); p++) {
             auto segments = response.getPartitions()[p].getSegments();
@@ -354,6 +366,16 @@ AttachInfo DaemonLink::AttachTo(ClientSocket small, std::optional<ClientSocket> 
       },
       patience, "the graphd at " + peer_);
   pending.Wait();
+  if (known != nullptr && !graph->missing().empty() && graph->IsSameAs(*known)) {
+    info.meta = known;
+  } else {
+    info.meta =
+        graph->Complete([&](const ReceivedGraph::Missing& missing, std::span<int32_t> owners) {
+          UniqueFd& fd = missing.is_edge ? edge_owners : node_owners;
+          if (fd) return CopyOwners(std::move(fd), owners);
+          ReadOwners(*this, missing, owners, patience);
+        });
+  }
   for (Mapping& mapping : mappings) {
     std::vector<std::shared_ptr<const Segment>> segments;
     for (size_t s = 0; s < mapping.fds.size(); s++) {

@@ -61,8 +61,9 @@ class DaemonLink {
   const std::string& peer() const noexcept { return peer_; }
 
   // Connects and attaches, once and for the first time; waits up to the timeout for a daemon that
-  // does not answer yet.
-  AttachInfo Attach();
+  // does not answer yet. If the daemon serves the graph `known`, a large partition book is not read
+  // again.
+  AttachInfo Attach(std::shared_ptr<const GraphMeta> known = nullptr);
 
   // Attaches again if the connection is still broken, within the timeout of the options. Throws as
   // Attach does, and Error(kInvalid) if the daemon serves another graph now. Threads that call this
@@ -96,7 +97,8 @@ class DaemonLink {
   AttachInfo AttachOnce(std::chrono::milliseconds to_connect, std::chrono::milliseconds to_answer)
       GRAPHD_REQUIRES(reconnecting_);
   AttachInfo AttachTo(ClientSocket small, std::optional<ClientSocket> bulk,
-                      std::chrono::milliseconds patience);
+                      std::chrono::milliseconds patience,
+                      const std::shared_ptr<const GraphMeta>& known);
   ClientSocket Connect(std::chrono::milliseconds patience) const;
   // Connects to the TCP port; throws Error(kInvalid) if the daemon is on this machine and has none.
   ClientSocket ConnectOverTcp(int timeout_ms) const;
@@ -120,6 +122,7 @@ class DaemonLink {
   Mutex reconnecting_;  // one thread at a time attaches
   // The graph of the first attach.
   std::shared_ptr<const GraphMeta> meta_ GRAPHD_GUARDED_BY(reconnecting_);
+  std::shared_ptr<const GraphMeta> known_ GRAPHD_GUARDED_BY(reconnecting_);  // until then
   // The error of the last failed attempt, and when it ended.
   std::optional<Error> failure_ GRAPHD_GUARDED_BY(reconnecting_);
   Clock::time_point failed_ GRAPHD_GUARDED_BY(reconnecting_);

@@ -4,7 +4,9 @@
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/strings.h"
@@ -40,6 +42,64 @@ const std::string kCorrupt = "corrupt: peer describes an impossible graph: ";
 TEST(ReadGraph, RefusesAnEmptyListOfOwners) {
   EXPECT_EQ(ErrorOf([](wire::Graph::Builder graph) { graph.initNodes().initOwners(0); }),
             kCorrupt + "node_map: it contains no node");
+}
+
+// A graph with a mapped book of this many nodes, and a message that describes it.
+struct MappedNodes {
+  explicit MappedNodes(size_t count) {
+    meta.graph_name = "g";
+    meta.schema = Schema::Homogeneous();
+    owners.resize(count);
+    for (size_t i = 0; i < count; i++) owners[i] = i % 7 == 0;
+    meta.book = PartitionBook(IdMap::FromOwners("node", owners, 2),
+                              IdMap::FromRanges("edge", {{{0, 3}, {3, 5}}}));
+    graph = message.initRoot<wire::Graph>();
+    WriteGraph(meta, graph);
+  }
+  GraphMeta meta;
+  std::vector<int32_t> owners;
+  capnp::MallocMessageBuilder message;
+  wire::Graph::Builder graph = nullptr;
+};
+
+TEST(ReceivedGraph, OwnersOfASmallMappedBookAreInTheMessage) {
+  MappedNodes sent(16384);
+  EXPECT_TRUE(ReceivedGraph(sent.graph.asReader(), "peer").missing().empty());
+  const auto meta = ReadGraph(sent.graph.asReader(), "peer");
+  EXPECT_EQ(meta->book.nodes().Owner(NodeTypeId(0), 14), 1);
+}
+
+TEST(ReceivedGraph, OwnersOfALargeMappedBookAreNot) {
+  MappedNodes sent(2'000'000);
+  EXPECT_LT(sent.message.sizeInWords(), 200U);  // it is written on a data thread
+  sent.graph.getNodes().setChecksum(ChecksumOfOwners(sent.owners));
+  const ReceivedGraph received(sent.graph.asReader(), "peer");
+  ASSERT_EQ(received.missing().size(), 1U);
+  EXPECT_EQ(received.missing()[0].size, 2'000'000);
+  const auto read = [&](const ReceivedGraph::Missing&, std::span<int32_t> owners) {
+    std::copy(sent.owners.begin(), sent.owners.end(), owners.begin());
+  };
+  EXPECT_TRUE(received.IsSameAs(*received.Complete(read)));
+  MappedNodes other(2'000'000);
+  other.owners[5] = 1;
+  other.meta.book = PartitionBook(IdMap::FromOwners("node", other.owners, 2),
+                                  IdMap::FromRanges("edge", {{{0, 3}, {3, 5}}}));
+  EXPECT_FALSE(received.IsSameAs(other.meta));
+  EXPECT_THROW(received.Complete([&](const auto&, std::span<int32_t> owners) {
+    std::copy(other.owners.begin(), other.owners.end(), owners.begin());
+  }),
+               Error);
+}
+
+TEST(ReceivedGraph, RefusesASizeThatCanNotBe) {
+  for (const int64_t size : {int64_t{-1}, INT64_MAX}) {
+    EXPECT_EQ(ErrorOf([&](wire::Graph::Builder graph) { graph.initNodes().setSize(size); }),
+              StrCat(kCorrupt, "node_map has ", size, " ids"));
+  }
+  // There is not so much memory.
+  EXPECT_TRUE(ErrorOf([](wire::Graph::Builder graph) {
+                graph.initNodes().setSize(int64_t{1} << 50);
+              }).starts_with("overloaded: the partition book of 1125899906842624 nodes"));
 }
 
 TEST(ReadGraph, RefusesAnImpossibleNumberOfPartitionsBeforeItAllocates) {

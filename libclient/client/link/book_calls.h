@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <kj/async.h>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/file.h"
+#include "client/link/daemon_link.h"
+#include "wire/graph_messages.h"
+
+// The owners of a large mapped partition book, which are not in the answer to an attach.
+
+namespace graphd {
+
+// Returns how many calls read the owners.
+size_t OwnersPieces(std::span<const int32_t> owners);
+// Reads one piece of the owners. `owners` must live until the promise is done. Fails with
+// Error(kCorrupt) if the daemon, `peer`, sends another number of owners.
+kj::Promise<void> ReadOwnersPiece(wire::Session::Client& session,
+                                  const ReceivedGraph::Missing& missing, size_t piece,
+                                  std::span<int32_t> owners, std::string peer);
+// Reads all owners by calls of the link, and waits. Takes `patience`, and longer for large books.
+void ReadOwners(DaemonLink& link, const ReceivedGraph::Missing& missing, std::span<int32_t> owners,
+                std::chrono::milliseconds patience);
+// Copies the owners from memory that the daemon shares. Throws Error(kCorrupt) if it is not sealed,
+// or has another size.
+void CopyOwners(UniqueFd fd, std::span<int32_t> owners);
+
+}  // namespace graphd
