@@ -68,7 +68,7 @@ bool Replace(MappingGuard::Slot& slot, uintptr_t address) noexcept {
   return false;
 }
 
-void OnBusError(int, siginfo_t* info, void*) {
+void OnBusError(int number, siginfo_t* info, void* context) {
   const int saved = errno;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   bool replaced = false;
@@ -79,8 +79,15 @@ void OnBusError(int, siginfo_t* info, void*) {
     // Without the lock, most slots are excluded.
     if (address < slot.end) replaced = Replace(slot, address);
   }
-  // The access is repeated, and raises the signal again, which then has its usual effect.
-  if (!replaced) ::sigaction(SIGBUS, &g_guards.before, nullptr);
+  const struct sigaction& before = g_guards.before;
+  if (!replaced && (before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(number, info, context);
+  } else if (!replaced && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(number);
+  } else if (!replaced) {
+    // The access is repeated, and raises the signal again, which then has its usual effect.
+    ::sigaction(SIGBUS, &before, nullptr);
+  }
   errno = saved;
 }
 

@@ -9,12 +9,13 @@ namespace graphd {
 // itself is defective. The kernel then raises SIGBUS in the thread that uses the memory. A handler
 // finds the guard, maps zeroed memory of this process over the mapping, from the page used to its
 // end, and lets the thread go on; whoever used the memory then asks whether it is damaged, before
-// it trusts what it has read or reports that it has written. A SIGBUS elsewhere ends the process as
-// before. The handler is installed with the first guard. The methods can be called by any thread.
+// it trusts what it has read or reports that it has written. A SIGBUS elsewhere goes to the handler
+// that was installed before, or ends the process if there was none. The handler is installed with
+// the first guard. The methods can be called by any thread.
 class MappingGuard {
  public:
   MappingGuard() = default;
-  // Guards a writable mapping, which is unmapped after the guard is destroyed. Throws
+  // Guards a mapping, which is unmapped after the guard is destroyed. Throws
   // Error(kOverloaded) if there are too many guards (65,536).
   MappingGuard(void* begin, size_t bytes);
   MappingGuard(MappingGuard&& o) noexcept : slot_(std::exchange(o.slot_, nullptr)) {}

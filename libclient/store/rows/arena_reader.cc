@@ -35,14 +35,23 @@ ArenaReader::ArenaReader(UniqueFd fd, int64_t rows, size_t row_bytes)
   if (base == nullptr) {
     Throw(ErrorCode::kOverloaded, "can't map a table's ", HumanBytes(mapped_));
   }
+  try {
+    guard_ = MappingGuard(base, mapped_);
+  } catch (...) {
+    ::munmap(base, mapped_);
+    throw;
+  }
   words_ = reinterpret_cast<const std::atomic<uint64_t>*>(base);
   values_ = base + ArenaValuesOffset(rows);
 }
 
-ArenaReader::~ArenaReader() { ::munmap(const_cast<std::atomic<uint64_t>*>(words_), mapped_); }
+ArenaReader::~ArenaReader() {
+  guard_ = {};
+  ::munmap(const_cast<std::atomic<uint64_t>*>(words_), mapped_);
+}
 
 bool ArenaReader::TryRead(int64_t row, std::byte* out) const noexcept {
-  return ReadRow(word(row), value(row), row_bytes_, out, kMostWaits);
+  return ReadRow(word(row), value(row), row_bytes_, out, kMostWaits) && !guard_.damaged();
 }
 
 template <size_t kLines>
@@ -74,7 +83,8 @@ void ArenaReader::Read(std::span<const int64_t> rows, std::span<const int64_t> t
   if (restores % 2 == 0) {
     WithLines(row_bytes_, [&](auto lines) { ReadEach<lines>(rows, to, out, missing); });
   }
-  if (restores % 2 == 0 && words_[ArenaPages(rows_)].load(std::memory_order_acquire) == restores) {
+  if (restores % 2 == 0 && words_[ArenaPages(rows_)].load(std::memory_order_acquire) == restores &&
+      !guard_.damaged()) {
     return;
   }
   missing.resize(rows.size());

@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/mapping_guard.h"
 #include "store/rows/arena_layout.h"
 
 // A trainer's view of a table's rows in its daemon's memory: Arena::reader_fd, mapped read-only.
 // Rows are never torn; rows whose pages are not in memory must be requested from the daemon.
 // Thread-safe. The daemon does not see these reads, so with a memory budget only its own reads and
 // pushes keep pages from being evicted.
+//
+// Somebody may truncate the file that has the rows. Then no row can be read here any more, and the
+// daemon must be asked, which knows whether rows are lost.
 
 namespace graphd::store {
 
@@ -29,13 +33,14 @@ class ArenaReader {
   size_t row_bytes() const noexcept { return row_bytes_; }
 
   // Copies a row, which is in range. Returns false if the row's page is not in memory, or has been
-  // locked for some ten milliseconds, as after the daemon was killed.
+  // locked for some ten milliseconds, as after the daemon was killed, or if the memory was
+  // truncated.
   bool TryRead(int64_t row, std::byte* out) const noexcept;
 
   // Copies row rows[i] to row i of `out`, or to row to[i] if `to` is not empty. Sets `missing` to
   // the positions in `rows` that could not be read as with TryRead, or to all if a checkpoint is
-  // restored meanwhile; their rows in `out` are undefined. Throws Error(kInvalid), before any read,
-  // if a row is out of range.
+  // restored meanwhile or the memory was truncated; their rows in `out` are undefined. Throws
+  // Error(kInvalid), before any read, if a row is out of range.
   void Read(std::span<const int64_t> rows, std::span<const int64_t> to, std::byte* out,
             std::vector<uint32_t>& missing) const;
 
@@ -53,6 +58,7 @@ class ArenaReader {
   uint64_t mapped_ = 0;
   const std::atomic<uint64_t>* words_ = nullptr;
   const std::byte* values_ = nullptr;
+  MappingGuard guard_;
 };
 
 }  // namespace graphd::store

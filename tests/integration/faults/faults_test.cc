@@ -60,8 +60,8 @@ std::string Failure(const std::function<void()>& f) {
 class Faults : public ::testing::Test {
  protected:
   void Serve() { served_.emplace(Ring(), std::vector<std::vector<int>>{{0}}, 1); }
-  DistGraph Connect(const std::string& job) const {
-    Options options = served_->TrainerOptions(Transport::kTcp);
+  DistGraph Connect(const std::string& job, Transport transport = Transport::kTcp) const {
+    Options options = served_->TrainerOptions(transport);
     options.job_id = job;
     options.timeout = std::chrono::seconds(8);
     return DistGraph(Initialize(options));
@@ -160,6 +160,27 @@ TEST_F(Faults, TruncatedMemoryIsReportedAndItsRowsAreNeitherServedNorStored) {
 
 // The daemon is killed while it changes the first page, of which its lock tells, and the undo log
 // that should restore the page is truncated.
+TEST_F(Faults, MemoryThatATrainerHasMappedIsTruncatedAndTheTrainerAsksTheDaemon) {
+  Serve();
+  const DistTensor tensor = Make(Connect("writer"));
+  AddOne(tensor);
+  const DistTensor mapped = Make(Connect("reader", Transport::kAuto));
+  ExpectAll(mapped, 1);
+  const std::string rows = Status().memory + "/table-1.rows";
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    while (!done) {
+      const Tensor all = mapped.Slice(0, kNodes);
+      for (const float each : all.as<float>()) ASSERT_TRUE(each == 1 || each == 0);
+    }
+  });
+  fs::resize_file(rows, 0);
+  ExpectAll(mapped, 0);  // nothing was written back yet
+  done = true;
+  reader.join();
+  EXPECT_THAT(Failure([&] { AddOne(mapped); }), HasSubstr(rows));
+}
+
 TEST_F(Faults, ATruncatedUndoLogMakesTheTableReadOnlyAfterAKill) {
   Serve();
   const DistTensor tensor = Make(Connect("writer"));

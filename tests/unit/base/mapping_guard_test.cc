@@ -109,5 +109,26 @@ TEST(MappingGuardDeathTest, AnotherBusErrorEndsTheProcessAsBefore) {
       ::testing::KilledBySignal(SIGBUS), "");
 }
 
+TEST(MappingGuardDeathTest, AnotherBusErrorGoesToTheHandlerThatWasThereBefore) {
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        struct sigaction action {};
+        action.sa_sigaction = [](int, siginfo_t* info, void*) {
+          ::_exit(info->si_code == BUS_ADRERR ? 42 : 1);
+        };
+        action.sa_flags = SA_SIGINFO;
+        ::sigaction(SIGBUS, &action, nullptr);
+        MappedPages guarded;
+        MappedPages unguarded;
+        const MappingGuard guard(guarded.begin(), kBytes);
+        guarded.Truncate(0);
+        guarded.Read(0);
+        unguarded.Truncate(0);
+        unguarded.Read(0);
+      },
+      ::testing::ExitedWithCode(42), "");
+}
+
 }  // namespace
 }  // namespace graphd
