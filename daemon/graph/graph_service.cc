@@ -10,7 +10,7 @@
 #include "daemon/graph/index_builds.h"
 #include "daemon/requests/wire_ids.h"
 #include "sampling/gather.h"
-#include "wire/graph_messages.h"
+#include "wire/received_graph.h"
 
 namespace graphd {
 namespace {

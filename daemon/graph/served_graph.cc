@@ -10,7 +10,7 @@
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "daemon/requests/wire_ids.h"
-#include "wire/graph_messages.h"
+#include "wire/received_graph.h"
 
 namespace graphd {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "base/strings.h"
 #include "wire/bounded_list.h"
+#include "wire/received_graph.h"
 
 namespace graphd {
 namespace {

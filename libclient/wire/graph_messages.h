@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "graph/partition.h"
 #include "wire/graphd.capnp.h"
@@ -19,54 +16,6 @@ inline constexpr uint64_t kFeatures = 0;  // optional abilities of this version
 void WriteHello(wire::Hello::Builder hello);
 // Throws Error(kVersion), with both versions and what to upgrade, unless the protocols agree.
 void CheckHello(wire::Hello::Reader hello, const std::string& peer);
-
-// The owners of a mapped book with more bytes than this are not in the graph's message: copying
-// them would block a data thread, and a message has a limit.
-inline constexpr size_t kMaxOwnersInMessage = size_t{64} << 10;
-// The most owners that one call of Session.owners returns.
-inline constexpr int64_t kMaxOwnersPerCall = int64_t{1} << 20;
-
-// Returns whether the map's owners are not part of the graph's message.
-bool HasSeparateOwners(const IdMap& map);
-// The checksum of owners, as in the message.
-uint64_t ChecksumOfOwners(std::span<const int32_t> owners);
-// Returns the layout of a segment with the owners of `count` ids.
-SegmentLayout LayoutOfOwners(int64_t count);
-
-// A graph as it is described by a message, which lacks the owners of large mapped books.
-class ReceivedGraph {
- public:
-  // Throws Error(kCorrupt).
-  ReceivedGraph(wire::Graph::Reader in, const std::string& peer);
-
-  // A map of which the owners are missing.
-  struct Missing {
-    bool is_edge = false;
-    int64_t size = 0;
-    uint64_t checksum = 0;
-  };
-  std::vector<Missing> missing() const;
-  const Schema& schema() const noexcept { return meta_.schema; }
-  // Returns whether `known` is this graph. Reads all owners of `known`, to compare their checksum.
-  bool IsSameAs(const GraphMeta& known) const;
-  // Returns the graph. Calls read(missing, owners) for each map of which the owners are missing.
-  // Throws Error: kCorrupt; kOverloaded if there is no memory for the book; and what `read` throws.
-  using Read = std::function<void(const Missing&, std::span<int32_t>)>;
-  std::shared_ptr<const GraphMeta> Complete(const Read& read) const;
-
- private:
-  struct Map {
-    IdMap map;
-    Missing missing;  // its size is 0 if `map` is complete
-  };
-  Map ReadMap(bool is_edge, wire::IdMap::Reader in, int32_t types) const;
-  IdMap CompleteMap(const Map& map, const Read& read) const;
-
-  std::string peer_;
-  GraphMeta meta_;  // without its book
-  int32_t parts_ = 0;
-  Map nodes_, edges_;
-};
 
 // Writes the graph, except for separate owners, of which the size is written.
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);

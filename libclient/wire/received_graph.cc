@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "wire/received_graph.h"
+
 #include <xxhash.h>
 
 #include <algorithm>
@@ -8,12 +10,11 @@
 #include "base/memory_limit.h"
 #include "base/strings.h"
 #include "wire/bounded_list.h"
-#include "wire/graph_messages.h"
 
 namespace graphd {
 namespace {
 
-// What a trainer's IdMap takes per id of a mapped book, with the copy that it is made of.
+// The memory of an IdMap per id of a mapped book, with the copy that it is made of.
 constexpr uint64_t kBytesPerId = 24;
 
 const char* KindOf(bool is_edge) { return is_edge ? "edge" : "node"; }

@@ -74,7 +74,7 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
       peer->daemon = peer->connection->Bootstrap();
     });
   }
-  std::optional<ReceivedGraph> graph;  // of any daemon
+  std::optional<ReceivedGraph> graph;  // all daemons describe the same one
   OnAll("attaching", options_.timeout, [this, &graph](Peer& peer) {
     auto request = KJ_ASSERT_NONNULL(peer.daemon).attachRequest();
     WriteHello(request.initHello());

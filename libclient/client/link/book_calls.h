@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "client/link/daemon_link.h"
-#include "wire/graph_messages.h"
+#include "wire/received_graph.h"
 
 // The owners of a large mapped partition book, which are not in the answer to an attach.
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "wire/received_graph.h"
 
 namespace graphd {
 namespace {
