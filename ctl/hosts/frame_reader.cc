@@ -2,6 +2,7 @@
 #include "ctl/hosts/frame_reader.h"
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 
 namespace graphd::ctl {
 
@@ -32,7 +33,7 @@ bool FrameReader::TakeOne() {
   const size_t end = buffer_.find('\n', used_);
   if (end == std::string::npos) return false;
   const std::string_view line(buffer_.data() + used_, end - used_);
-  auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  auto header = ParseJson(line);
   if (!header.is_object() || !header.contains("t") || !header["t"].is_string()) {
     noise_(std::string(line));
     used_ = end + 1;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/hosts/server_status.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 #include "graph/id_json.h"
 
 namespace graphd::ctl {
@@ -61,41 +63,43 @@ json StoreToJson(const StoreStatus& store) {
 
 std::string TensorToText(const json& tensor) {
   std::vector<std::string> extents;
-  for (const json& extent : tensor.value("shape", json::array())) extents.push_back(extent.dump());
-  const std::string job = tensor.value("job", ""), holder = tensor.value("holder", "");
-  const std::string state = tensor.value("optimizer_state", "none");
-  const std::string trouble = tensor.value("trouble", "");
-  std::string text =
-      StrCat("  tensor '", tensor.value("name", "?"), "', partition ", tensor.value("part", 0),
-             ": ", tensor.value("dtype", "?"), " [", Join(extents, ", "), "]");
+  for (const json& extent : ValueOr(tensor, "shape", json::array()))
+    extents.push_back(extent.dump());
+  const std::string job = ValueOr(tensor, "job", ""), holder = ValueOr(tensor, "holder", "");
+  const std::string state = ValueOr(tensor, "optimizer_state", "none");
+  const std::string trouble = ValueOr(tensor, "trouble", "");
+  std::string text = StrCat("  tensor '", ValueOr(tensor, "name", "?"), "', partition ",
+                            ValueOr(tensor, "part", 0), ": ", ValueOr(tensor, "dtype", "?"), " [",
+                            Join(extents, ", "), "]");
   if (state != "none") text += ", state of " + state;
-  text += StrCat(", ", HumanBytes(tensor.value("resident_bytes", uint64_t{0})), " in memory");
+  text += StrCat(", ", HumanBytes(ValueOr(tensor, "resident_bytes", uint64_t{0})), " in memory");
   if (!job.empty()) text += ", of job " + job;
   if (!holder.empty()) text += ", written by job " + holder;
-  if (tensor.value("writers", "") == "many") text += ", written by all jobs";
+  if (ValueOr(tensor, "writers", "") == "many") text += ", written by all jobs";
   if (!trouble.empty()) text += "\n    TROUBLE: " + trouble;
   return text + "\n";
 }
 
 std::string StoreToText(const json& store) {
-  std::string text = StrCat("  store ", store.value("directory", "?"), ", durability ",
-                            store.value("durability", "?"), ": ",
-                            HumanBytes(store.value("page_bytes", uint64_t{0})), " of pages, ",
-                            HumanBytes(store.value("log_bytes", uint64_t{0})), " of log");
-  if (const std::string memory = store.value("memory", ""); !memory.empty()) {
+  std::string text = StrCat("  store ", ValueOr(store, "directory", "?"), ", durability ",
+                            ValueOr(store, "durability", "?"), ": ",
+                            HumanBytes(ValueOr(store, "page_bytes", uint64_t{0})), " of pages, ",
+                            HumanBytes(ValueOr(store, "log_bytes", uint64_t{0})), " of log");
+  if (const std::string memory = ValueOr(store, "memory", ""); !memory.empty()) {
     text += ", memory in " + memory;
   }
   text += "\n";
-  if (const std::string trouble = store.value("trouble", ""); !trouble.empty()) {
+  if (const std::string trouble = ValueOr(store, "trouble", ""); !trouble.empty()) {
     text += "    TROUBLE: " + trouble + "\n";
   }
-  for (const json& damage : store.value("damage", json::array())) {
-    text += "    DAMAGE: " + damage.get<std::string>() + "\n";
+  for (const json& damage : ValueOr(store, "damage", json::array())) {
+    if (damage.is_string()) text += "    DAMAGE: " + damage.get<std::string>() + "\n";
   }
   return text;
 }
 
 std::string Duration(double seconds) {
+  seconds = std::max(seconds, 0.0);
   char text[48];
   const auto whole = static_cast<long long>(seconds);
   if (seconds < 120) {
@@ -110,12 +114,12 @@ std::string Duration(double seconds) {
 
 std::string JobToText(const json& job) {
   int trainers = 0;
-  for (const json& member : job.value("members", json::array())) {
-    trainers += member.value("role", "") == "trainer" ? 1 : 0;
+  for (const json& member : ValueOr(job, "members", json::array())) {
+    trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
   }
-  return StrCat("  job ", job.value("job", "?"), ", ", Duration(job.value("seconds", 0.0)), ", ",
-                trainers, " of ", job.value("world_size", 0),
-                " trainers attached here: ", job.value("command", "?"), "\n");
+  return StrCat("  job ", ValueOr(job, "job", "?"), ", ", Duration(ValueOr(job, "seconds", 0.0)),
+                ", ", trainers, " of ", ValueOr(job, "world_size", 0),
+                " trainers attached here: ", ValueOr(job, "command", "?"), "\n");
 }
 
 }  // namespace
@@ -157,31 +161,33 @@ json StatusToJson(const ServerStatus& status) {
 
 std::string StatusToText(const std::string& host, const json& status) {
   std::string text = StrCat(
-      host, ": server '", status.value("server_name", "?"), "' ", status.value("state", "?"),
-      ", graph '", status.value("graph_name", "?"), "', pid ", status.value("pid", int64_t{0}),
-      ", up ", Duration(status.value("uptime_seconds", 0.0)), ", ",
-      HumanBytes(status.value("rss_bytes", uint64_t{0})), " resident",
-      status.value("ends_with_jobs", false) ? ", ends with its last job" : "", "\n");
+      host, ": server '", ValueOr(status, "server_name", "?"), "' ", ValueOr(status, "state", "?"),
+      ", graph '", ValueOr(status, "graph_name", "?"), "', pid ",
+      ValueOr(status, "pid", int64_t{0}), ", up ", Duration(ValueOr(status, "uptime_seconds", 0.0)),
+      ", ", HumanBytes(ValueOr(status, "rss_bytes", uint64_t{0})), " resident",
+      ValueOr(status, "ends_with_jobs", false) ? ", ends with its last job" : "", "\n");
   std::vector<std::string> listening;
-  for (const json& each : status.value("listening", json::array())) {
-    listening.push_back(each.get<std::string>());
+  for (const json& each : ValueOr(status, "listening", json::array())) {
+    if (each.is_string()) listening.push_back(each.get<std::string>());
   }
   text += StrCat("  serves ", Join(listening, " and "),
-                 status.value("insecure", false) ? " (INSECURE: anyone who reaches the port)" : "",
+                 ValueOr(status, "insecure", false) ? " (INSECURE: anyone who reaches the port)"
+                                                    : "",
                  "\n");
-  for (const json& part : status.value("partitions", json::array())) {
-    text += StrCat(
-        "  partition ", part.value("part", 0), " of ", status.value("num_parts", 0), ": ",
-        part.value("nodes", int64_t{0}), " nodes, ", part.value("edges", int64_t{0}), " edges, ",
-        HumanBytes(part.value("bytes", uint64_t{0})), " in ", part.value("pages", "?"), " pages");
-    const auto indexes = part.value("index_bytes", uint64_t{0});
+  for (const json& part : ValueOr(status, "partitions", json::array())) {
+    text += StrCat("  partition ", ValueOr(part, "part", 0), " of ",
+                   ValueOr(status, "num_parts", 0), ": ", ValueOr(part, "nodes", int64_t{0}),
+                   " nodes, ", ValueOr(part, "edges", int64_t{0}), " edges, ",
+                   HumanBytes(ValueOr(part, "bytes", uint64_t{0})), " in ",
+                   ValueOr(part, "pages", "?"), " pages");
+    const auto indexes = ValueOr(part, "index_bytes", uint64_t{0});
     text += indexes ? StrCat(", indexes ", HumanBytes(indexes), "\n") : "\n";
   }
-  for (const json& tensor : status.value("tensors", json::array())) text += TensorToText(tensor);
-  if (const json store = status.value("store", json()); store.is_object()) {
+  for (const json& tensor : ValueOr(status, "tensors", json::array())) text += TensorToText(tensor);
+  if (const json store = ValueOr(status, "store", json()); store.is_object()) {
     text += StoreToText(store);
   }
-  const json jobs = status.value("jobs", json::array());
+  const json jobs = ValueOr(status, "jobs", json::array());
   for (const json& job : jobs) text += JobToText(job);
   if (jobs.empty()) text += "  no job\n";
   return text;

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/plan/relative_path.h"
 #include "graph/id_json.h"
 
@@ -160,7 +161,7 @@ CopyPlan MakeCopyPlan(const std::string& workspace, const std::string& rel_data_
 
 std::string RewritePartConfig(const std::string& text, const std::string& path,
                               const std::string& directory) {
-  auto root = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto root = ParseJson<nlohmann::ordered_json>(text);
   if (!root.is_object())
     Throw(ErrorCode::kCorrupt, path, " is not a JSON object; is it a part config?");
   const nlohmann::ordered_json before = root;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 
 namespace graphd::ctl {
 namespace {
@@ -19,10 +20,10 @@ constexpr std::array<std::pair<const char*, const char*>, 4> kCounters{
      {"edges", "edges_sampled"},
      {"bytes_sent", "bytes_sent"}}};
 
-double Number(const json& status, const char* name) { return status.value(name, 0.0); }
+double Number(const json& status, const char* name) { return ValueOr(status, name, 0.0); }
 
 double Pushes(const json& status) {
-  const json store = status.value("store", json());
+  const json store = ValueOr(status, "store", json());
   return store.is_object() ? Number(store, "pushes") : 0;
 }
 
@@ -50,21 +51,21 @@ std::string Printable(std::string text) {
 using Row = std::vector<std::string>;
 
 Row MachineRow(const json& machine) {
-  const std::string host = Printable(machine.value("host", "?"));
-  if (machine.contains("error")) return {host, Printable(machine.value("error", "?"))};
+  const std::string host = Printable(ValueOr(machine, "host", "?"));
+  if (machine.contains("error")) return {host, Printable(ValueOr(machine, "error", "?"))};
   return {host,
-          Printable(machine.value("server_name", "?")),
-          std::to_string(machine.value("jobs", 0)),
-          std::to_string(machine.value("trainers", 0)),
+          Printable(ValueOr(machine, "server_name", "?")),
+          std::to_string(ValueOr(machine, "jobs", 0)),
+          std::to_string(ValueOr(machine, "trainers", 0)),
           Rate(machine, "requests"),
           Rate(machine, "rows"),
           Rate(machine, "edges"),
           Rate(machine, "pushes"),
           machine.contains("bytes_sent")
-              ? HumanBytes(static_cast<uint64_t>(Number(machine, "bytes_sent")))
+              ? HumanBytes(static_cast<uint64_t>(std::max(0.0, Number(machine, "bytes_sent"))))
               : "-",
-          HumanBytes(machine.value("rss_bytes", uint64_t{0})),
-          HumanBytes(machine.value("tensor_bytes", uint64_t{0}))};
+          HumanBytes(ValueOr(machine, "rss_bytes", uint64_t{0})),
+          HumanBytes(ValueOr(machine, "tensor_bytes", uint64_t{0}))};
 }
 
 constexpr size_t kFirstNumber = 2;  // columns from this one on are right-aligned
@@ -85,26 +86,26 @@ std::string Aligned(const Row& row, const std::vector<size_t>& widths) {
 json MachineRates(const std::string& host, const json& before, const json& after) {
   size_t trainers = 0;
   uint64_t tensor_bytes = 0;
-  const json jobs = after.value("jobs", json::array());
+  const json jobs = ValueOr(after, "jobs", json::array());
   for (const json& job : jobs) {
-    for (const json& member : job.value("members", json::array())) {
-      trainers += member.value("role", "") == "trainer" ? 1 : 0;
+    for (const json& member : ValueOr(job, "members", json::array())) {
+      trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
     }
   }
-  for (const json& tensor : after.value("tensors", json::array())) {
-    tensor_bytes += tensor.value("resident_bytes", uint64_t{0});
+  for (const json& tensor : ValueOr(after, "tensors", json::array())) {
+    tensor_bytes += ValueOr(tensor, "resident_bytes", uint64_t{0});
   }
   json machine = {{"host", host},
-                  {"server_name", after.value("server_name", "?")},
-                  {"pid", after.value("pid", int64_t{0})},
+                  {"server_name", ValueOr(after, "server_name", "?")},
+                  {"pid", ValueOr(after, "pid", int64_t{0})},
                   {"uptime_seconds", Number(after, "uptime_seconds")},
-                  {"rss_bytes", after.value("rss_bytes", uint64_t{0})},
+                  {"rss_bytes", ValueOr(after, "rss_bytes", uint64_t{0})},
                   {"tensor_bytes", tensor_bytes},
                   {"jobs", jobs.size()},
                   {"trainers", trainers}};
   const double seconds =
       Number(after, "uptime_seconds") - (before.is_object() ? Number(before, "uptime_seconds") : 0);
-  if (!before.is_object() || before.value("pid", int64_t{0}) != machine["pid"] || seconds <= 0) {
+  if (!before.is_object() || ValueOr(before, "pid", int64_t{0}) != machine["pid"] || seconds <= 0) {
     return machine;
   }
   machine["seconds"] = seconds;

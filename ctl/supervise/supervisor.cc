@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/supervise/free_port.h"
 
 namespace graphd::ctl {
@@ -191,10 +192,10 @@ void Supervisor::TakeLines() {
 }
 
 void Supervisor::OnLine(const std::string& line) {
-  const auto message = nlohmann::json::parse(line, nullptr, false);
-  const std::string kind = message.is_object() ? message.value("t", "") : "";
+  const auto message = ParseJson(line);
+  const std::string kind = message.is_object() ? ValueOr(message, "t", "") : "";
   if (kind == "go" && ready_ && !ending_ && !started_) {
-    StartTrainers(message.value("port", 0));
+    StartTrainers(ValueOr(message, "port", 0));
   } else if (kind == "end") {
     End(/*input_over=*/true);
   } else if (kind == "kill") {

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "client/link/control.h"
 #include "ctl/hosts/server_status.h"
+#include "ctl/plan/json_value.h"
 
 namespace graphd::ctl {
 namespace {
@@ -48,7 +49,7 @@ std::vector<FoundServer> FindServers(const HostOptions& options, const std::stri
   for (size_t i = 0; i < hosts.size(); i++) {
     FoundServer found{HostPort(hosts[i].order.server.address, hosts[i].order.server.port), {}, ""};
     if (answers[i].ok && !answers[i].frames.empty()) {
-      found.status = answers[i].frames[0].value("status", nlohmann::json::object());
+      found.status = ValueOr(answers[i].frames[0], "status", nlohmann::json::object());
     } else {
       found.error = answers[i].error;
     }

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/ssh/ssh_link.h"
 #include "ctl/verbs/verbs.h"
 
@@ -38,20 +39,20 @@ void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, b
       answer.error = event.text.empty() ? "its graphctl ended without an answer" : event.text;
     }
   } else {
-    const std::string kind = event.header.value("t", "");
+    const std::string kind = ValueOr(event.header, "t", "");
     if (kind == "done") {
       answer.ok = answer.error.empty();
     } else if (kind == "error") {
-      answer.code = ErrorCodeFromName(event.header.value("code", ""));
-      answer.error = event.header.value("text", "it failed");
+      answer.code = ErrorCodeFromName(ValueOr(event.header, "code", ""));
+      answer.error = ValueOr(event.header, "text", "it failed");
     } else if (kind == "notice") {
       std::fprintf(stderr, "graphctl: %s: %s\n", host.name.c_str(),
-                   event.header.value("text", "").c_str());
+                   ValueOr(event.header, "text", "").c_str());
     } else if (kind == "hello") {
-      if (event.header.value("version", "?") == GRAPHD_VERSION) return;
+      if (ValueOr(event.header, "version", "?") == GRAPHD_VERSION) return;
       answer.code = ErrorCode::kVersion;
-      answer.error = StrCat("it has graphctl ", event.header.value("version", "?"), " and this is ",
-                            GRAPHD_VERSION, "; install the same version on both");
+      answer.error = StrCat("it has graphctl ", ValueOr(event.header, "version", "?"),
+                            " and this is ", GRAPHD_VERSION, "; install the same version on both");
     } else {
       answer.frames.push_back(event.header);
     }
@@ -211,7 +212,7 @@ std::vector<HostAnswer> AskHosts(
     pollfd ready{queue.fd(), POLLIN, 0};
     ::poll(&ready, 1, 1000);
     for (const HostEvent& event : queue.TakeAll()) {
-      if (event.kind == HostEvent::Kind::kFrame && event.header.value("t", "") == "progress") {
+      if (event.kind == HostEvent::Kind::kFrame && ValueOr(event.header, "t", std::string()) == "progress") {
         if (on_progress) on_progress(event.host, event.header);
         continue;
       }

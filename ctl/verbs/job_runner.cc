@@ -11,6 +11,8 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "ctl/hosts/frame_contents.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/ssh/ssh_link.h"
 #include "ctl/terminal/signals.h"
 
@@ -117,28 +119,27 @@ void JobRunner::Handle(const HostEvent& event) {
 
 void JobRunner::OnFrame(size_t index, const HostEvent& event) {
   const std::string& name = plan_.hosts[index].name;
-  const std::string kind = event.header.value("t", "");
+  const std::string kind = ValueOr(event.header, "t", "");
   if (kind == "out") {
     PrintLines(event.header, event.text);
   } else if (kind == "hello") {
-    const std::string version = event.header.value("version", "?");
+    const std::string version = ValueOr(event.header, "version", "?");
     if (version != GRAPHD_VERSION) {
       End(ExitCode(ErrorCode::kVersion),
           StrCat(name, " has graphctl ", version, " and this is ", GRAPHD_VERSION,
                  "; install the same version on both, or name another with --graphctl"));
     }
   } else if (kind == "notice") {
-    PrintMessage(StrCat(name, ": ", event.header.value("text", "")));
+    PrintMessage(StrCat(name, ": ", ValueOr(event.header, "text", "")));
   } else if (kind == "ready") {
     OnReady(index, event.header);
   } else if (kind == "exit") {
     OnExit(index, event.header);
   } else if (kind == "stopped") {
-    const int signal = event.header.value("signal", SIGTERM);
-    End(128 + signal, StrCat("the job was stopped on ", name));
+    End(128 + ReadStopped(event.header), StrCat("the job was stopped on ", name));
   } else if (kind == "error") {
-    End(ExitCode(ErrorCodeFromName(event.header.value("code", ""))),
-        StrCat(name, ": ", event.header.value("text", "it failed")));
+    End(ExitCode(ErrorCodeFromName(ValueOr(event.header, "code", ""))),
+        StrCat(name, ": ", ValueOr(event.header, "text", "it failed")));
   }
 }
 
@@ -146,12 +147,12 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
   Host& host = hosts_[index];
   const HostPlan& plan = plan_.hosts[index];
   host.ready = true;
-  const int port = header.value("port", 0);
-  if (plan.order.is_master && master_port_ == 0) master_port_ = port;
+  const ReadyFrame ready = ReadReady(header);
+  if (plan.order.is_master && master_port_ == 0) master_port_ = ready.port;
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.3f s", header.value("seconds", 0.0));
-  PrintMessage(StrCat(plan.name, ": ", header.value("started", false) ? "started" : "attached to",
-                      " server '", plan.order.server.server_name, "' in ", seconds));
+  std::snprintf(seconds, sizeof seconds, "%.3f s", ready.seconds);
+  PrintMessage(StrCat(plan.name, ": ", ready.started ? "started" : "attached to", " server '",
+                      plan.order.server.server_name, "' in ", seconds));
   const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.ready; });
   if (!all || started_ || ending_) return;
   started_ = true;
@@ -161,11 +162,9 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
 
 void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
   hosts_[index].trainers_left--;
-  const int rank = header.value("rank", -1);
-  const int code = header.value("code", 0);
-  const int signal = header.value("signal", 0);
+  const auto [rank, code, signal, ending] = ReadExit(header);
   if (ending_) return;
-  if (code != 0 && !header.value("ending", false)) {
+  if (code != 0 && !ending) {
     const std::string how =
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
     End(code,
@@ -206,8 +205,9 @@ void JobRunner::PrintLines(const nlohmann::json& header, std::string_view lines)
     dropped_ = true;
     return;
   }
-  const int fd = header.value("fd", 1) == 2 ? STDERR_FILENO : STDOUT_FILENO;
-  const std::string& label = LabelOf(header.value("rank", -1));
+  const OutFrame out = ReadOut(header);
+  const int fd = out.is_error ? STDERR_FILENO : STDOUT_FILENO;
+  const std::string& label = LabelOf(out.rank);
   std::string labelled;
   while (!lines.empty()) {
     const size_t end = std::min(lines.find('\n'), lines.size() - 1);

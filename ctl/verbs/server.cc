@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "ctl/hosts/server_status.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/verbs.h"
@@ -42,8 +43,8 @@ class WriteBackBar {
   explicit WriteBackBar(size_t hosts) : done_(hosts), total_(hosts) {}
   std::function<void(size_t host, const nlohmann::json& frame)> Callback() {
     return [this](size_t host, const nlohmann::json& frame) {
-      done_[host] = frame.value("done", uint64_t{0});
-      total_[host] = frame.value("total", uint64_t{0});
+      done_[host] = ValueOr(frame, "done", uint64_t{0});
+      total_[host] = ValueOr(frame, "total", uint64_t{0});
       const uint64_t done = std::accumulate(done_.begin(), done_.end(), uint64_t{0});
       const uint64_t total = std::accumulate(total_.begin(), total_.end(), uint64_t{0});
       if (total == 0) return;
@@ -97,8 +98,8 @@ void Start(ServerArguments& arguments) {
     bool started = false;
     double seconds = 0;
     for (const nlohmann::json& frame : answer.frames) {
-      started = frame.value("started", started);
-      seconds = frame.value("seconds", seconds);
+      started = ValueOr(frame, "started", started);
+      seconds = ValueOr(frame, "seconds", seconds);
     }
     char text[64];
     std::snprintf(text, sizeof text, "ready in %.3f s", seconds);
@@ -121,7 +122,7 @@ void Status(ServerArguments& arguments) {
   AskAndShow(plan, arguments, [](const std::string& host, const HostAnswer& answer) {
     std::string text;
     for (const nlohmann::json& frame : answer.frames) {
-      text += StatusToText(host, frame.value("status", nlohmann::json::object()));
+      text += StatusToText(host, ValueOr(frame, "status", nlohmann::json::object()));
     }
     return text;
   });

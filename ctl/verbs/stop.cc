@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/verbs.h"
 
@@ -39,8 +40,8 @@ void Stop(StopArguments& arguments) {
       if (code == 0) code = ExitCode(answers[i].code);
     }
     for (const nlohmann::json& frame : answers[i].frames) {
-      if (frame.value("t", "") == "stopped_job") stopped.insert(frame.value("job", "?"));
-      if (frame.value("t", "") == "no_server") absent = frame.value("text", "no server");
+      if (ValueOr(frame, "t", "") == "stopped_job") stopped.insert(ValueOr(frame, "job", "?"));
+      if (ValueOr(frame, "t", "") == "no_server") absent = ValueOr(frame, "text", "no server");
     }
   }
   for (const std::string& job : stopped) std::printf("stopped job %s\n", job.c_str());

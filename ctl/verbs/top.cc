@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/strings.h"
+#include "ctl/plan/json_value.h"
 #include "ctl/plan/server_rates.h"
 #include "ctl/terminal/signals.h"
 #include "ctl/verbs/find_servers.h"
@@ -48,7 +49,7 @@ json StatusIn(const Sample& sample, const FoundServer& server) {
   for (const FoundServer& found : sample) {
     // On one machine, servers with different names may have the same port at different addresses.
     if (found.error.empty() && found.host == server.host &&
-        found.status.value("server_name", "") == server.status.value("server_name", "")) {
+        ValueOr(found.status, "server_name", "") == ValueOr(server.status, "server_name", "")) {
       return found.status;
     }
   }
@@ -70,11 +71,11 @@ std::vector<std::string> JobLines(const Sample& sample) {
   std::map<std::string, std::string> jobs;
   for (const FoundServer& found : sample) {
     if (!found.error.empty()) continue;
-    for (const json& job : found.status.value("jobs", json::array())) {
-      const std::string id = job.value("job", "?");
-      jobs[id] = StrCat("job ", id, ", ", job.value("world_size", 0), " trainers, ",
-                        static_cast<int64_t>(job.value("seconds", 0.0)),
-                        " s: ", job.value("command", "?"));
+    for (const json& job : ValueOr(found.status, "jobs", json::array())) {
+      const std::string id = ValueOr(job, "job", "?");
+      jobs[id] = StrCat("job ", id, ", ", ValueOr(job, "world_size", 0), " trainers, ",
+                        static_cast<int64_t>(ValueOr(job, "seconds", 0.0)),
+                        " s: ", ValueOr(job, "command", "?"));
     }
   }
   std::vector<std::string> lines;

@@ -37,6 +37,16 @@ TEST(FrameReader, LinesThatAreNotFramesAreNoise) {
               ElementsAre("noise:Welcome to host 3!", "noise:[1,2]", "noise:{\"a\":1}", "hello:"));
 }
 
+// Functions that copy and print JSON call themselves for each level.
+TEST(FrameReader, LinesThatAreNestedDeeplyAreNoise) {
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  std::string seen;
+  FrameReader reader([&](const nlohmann::json& header, const std::string&) { seen = header.dump(); },
+                     [&](const std::string&) { seen += "noise"; });
+  reader.Feed("{\"t\":\"status\",\"status\":" + deep + "}\n");
+  EXPECT_EQ(seen, "noise");
+}
+
 TEST(FrameReader, InvalidSizesAreAnErrorWithoutAnAllocation) {
   for (const char* size : {"99999999999999", "-1", "\"x\"", "1.5"}) {
     Collector all;
