@@ -142,6 +142,7 @@ class Calls {
 
   void MakeCall();
   void CallDaemon(Client& client, int call);
+  void CallOwners(S::Client session);
   void CallSession(S::Client session, int call);
   void CallTensors(S::Client session, int call);
   void CallCheckpoints(Client& client, int call);
@@ -157,7 +158,7 @@ class Calls {
 
 void Calls::MakeCall() {
   auto& client = clients_[data_.ConsumeIntegral<uint8_t>() % 8 % kConnections];
-  const int call = data_.ConsumeIntegral<uint8_t>() % 48;
+  const int call = data_.ConsumeIntegral<uint8_t>() % 49;
   if (client.get() == nullptr) {
     static constexpr Role kRoles[] = {Role::kOperator, Role::kOperator, Role::kWriter,
                                       Role::kReader, Role::kNone};
@@ -177,8 +178,9 @@ void Calls::MakeCall() {
     promises_.erase(promises_.begin() + Some<uint8_t>() % promises_.size());
   if (call == 10) services_.RunUntil(0, [] { return false; });
   if (call <= 10) return;
-  if (call >= 34) return CallCheckpoints(*client, call - 34);
+  if (call >= 34 && call < 48) return CallCheckpoints(*client, call - 34);
   KJ_IF_MAYBE (session, client->session) {
+    if (call == 48) return CallOwners(*session);
     if (call < 21) return CallSession(*session, call - 11);
     return CallTensors(*session, call - 21);
   }
@@ -214,6 +216,14 @@ void Calls::CallDaemon(Client& client, int call) {
     client.session = pipeline.getSession();
     client.checkpoints = nullptr;
   }
+}
+
+void Calls::CallOwners(S::Client session) {
+  auto request = session.ownersRequest();
+  request.setIsEdge(data_.ConsumeBool());
+  request.setBegin(Some<int64_t>());
+  request.setCount(Some<int64_t>());
+  Send(kj::mv(request));
 }
 
 void Calls::CallSession(S::Client session, int call) {
