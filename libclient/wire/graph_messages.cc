@@ -72,9 +72,12 @@ void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out) {
 }
 
 std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::string& peer) {
-  return ReceivedGraph(in, peer).Complete([](const ReceivedGraph::Missing&, std::span<int32_t>) {
-    Throw(ErrorCode::kCorrupt, "the owners of its partition book are missing");
-  });
+  const ReceivedGraph graph(in, peer);
+  if (!graph.missing().empty()) {
+    Throw(ErrorCode::kCorrupt, peer,
+          " describes an impossible graph: ", "the owners of its partition book are missing");
+  }
+  return graph.Complete([](const ReceivedGraph::Missing&, std::span<int32_t>) {});
 }
 
 void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out) {

@@ -97,10 +97,23 @@ TEST(ReceivedGraph, RefusesASizeThatCanNotBe) {
     EXPECT_EQ(ErrorOf([&](wire::Graph::Builder graph) { graph.initNodes().setSize(size); }),
               StrCat(kCorrupt, "node_map has ", size, " ids"));
   }
-  // There is not so much memory.
-  EXPECT_TRUE(ErrorOf([](wire::Graph::Builder graph) {
-                graph.initNodes().setSize(int64_t{1} << 50);
-              }).starts_with("overloaded: the partition book of 1125899906842624 nodes"));
+  EXPECT_EQ(ErrorOf([](wire::Graph::Builder graph) { graph.initNodes().setSize(7); }),
+            kCorrupt + "the owners of its partition book are missing");
+}
+
+TEST(ReceivedGraph, RefusesABookForWhichThereIsNoMemory) {
+  MappedNodes sent(20'000);
+  sent.graph.getNodes().setSize(int64_t{1} << 50);
+  const ReceivedGraph received(sent.graph.asReader(), "peer");
+  try {
+    received.Complete([](const auto&, std::span<int32_t>) { FAIL() << "it was allocated"; });
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverloaded);
+    EXPECT_NE(std::string(error.what()).find("partition book of 1125899906842624 nodes"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(ReadGraph, RefusesAnImpossibleNumberOfPartitionsBeforeItAllocates) {
