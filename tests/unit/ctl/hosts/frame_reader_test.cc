@@ -41,8 +41,9 @@ TEST(FrameReader, LinesThatAreNotFramesAreNoise) {
 TEST(FrameReader, LinesThatAreNestedDeeplyAreNoise) {
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   std::string seen;
-  FrameReader reader([&](const nlohmann::json& header, const std::string&) { seen = header.dump(); },
-                     [&](const std::string&) { seen += "noise"; });
+  FrameReader reader(
+      [&](const nlohmann::json& header, const std::string&) { seen = header.dump(); },
+      [&](const std::string&) { seen += "noise"; });
   reader.Feed("{\"t\":\"status\",\"status\":" + deep + "}\n");
   EXPECT_EQ(seen, "noise");
 }
