@@ -87,7 +87,10 @@ void DaemonService::WritePartitions(bool want_segments,
 }
 
 void DaemonService::CheckDescriptors() const {
-  size_t segments = 2;  // the owners of nodes and edges
+  size_t segments = 0;
+  for (const bool is_edge : {false, true}) {
+    if (context_.graph.owners(is_edge).segment != nullptr) segments++;
+  }
   for (const auto& partition : context_.graph.partitions())
     segments += partition->segments().size();
   if (segments > kMaxDescriptors) {
