@@ -11,6 +11,7 @@
 #include "daemon/access/access_rules.h"
 #include "daemon/config_error.h"
 #include "daemon/graph/served_graph.h"
+#include "daemon/serving/secret_server.h"
 #include "daemon/serving/tls_server.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
@@ -63,6 +64,9 @@ int CheckConfig(const DaemonOptions& options) {
   }
   if (!options.keys.empty()) {
     checks.Run("keys", [&] { TlsServer(options.keys, options.server_name); });
+  }
+  if (!options.secret.empty()) {
+    checks.Run("secret", [&] { SecretServer(options.secret, options.server_name); });
   }
   checks.Run("allow_read", [&] {
     AccessRules::Options rules;

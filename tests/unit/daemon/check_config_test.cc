@@ -64,7 +64,7 @@ TEST_F(CheckConfigTest, WrongValuesAreNamedWithTheirLine) {
 TEST_F(CheckConfigTest, EveryProblemOfTheContentIsFound) {
   const std::string said = Check(
       "part_config = \"/none.json\"\npart_id = 0\nallow_read = [\"user:no-such-user\"]\n"
-      "keys = \"/no/keys\"\n",
+      "keys = \"/no/keys\"\nlisten = \"127.0.0.1:30050\"\n",
       3);
   EXPECT_THAT(said, HasSubstr(Line(1) + "part_config: "));
   EXPECT_THAT(said, HasSubstr(Line(3) + "allow_read: "));
