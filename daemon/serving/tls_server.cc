@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/tls_server.h"
 
+#include <kj/debug.h>
+
 #include <utility>
 
 #include "base/strings.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "graphd/error.h"
 #include "tls/shared_secret.h"
 
 // The mutual proof of a shared secret at the start of a TCP connection, before any other byte:
