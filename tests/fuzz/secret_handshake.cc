@@ -70,7 +70,7 @@ void FaceClient(std::string_view bytes, const SharedSecret& secret) {
     ThrowErrno("can't make", "a socket pair");
   }
   const UniqueFd mine(ends[0]), theirs(ends[1]);
-  bytes = bytes.substr(0, size_t{1} << 14);  // which fits into the socket
+  bytes = bytes.substr(0, size_t{1} << 14);  // the socket has room for it
   if (::send(mine.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return;
   ::shutdown(mine.get(), SHUT_WR);
   try {
