@@ -3,7 +3,7 @@
 
 namespace graphd {
 
-kj::Promise<void> BuildIndexes(ComputePool& builds, uint64_t job,
+kj::Promise<void> BuildIndexes(ComputePool& builds, const JobShare& job,
                                std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs) {
   if (specs.empty()) return kj::READY_NOW;
@@ -12,7 +12,7 @@ kj::Promise<void> BuildIndexes(ComputePool& builds, uint64_t job,
   });
 }
 
-kj::Promise<void> BuildSorted(ComputePool& builds, uint64_t job,
+kj::Promise<void> BuildSorted(ComputePool& builds, const JobShare& job,
                               std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype) {
   if (indexes->KnowsSorted(etype)) return kj::READY_NOW;
   return builds.Run(job, 1, [indexes, etype](size_t, WorkerScratch&) { indexes->Sorted(etype); });

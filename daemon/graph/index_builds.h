@@ -12,12 +12,12 @@ namespace graphd {
 
 // Builds the derived arrays that `specs` name, on the pool `builds`, for a job. If `specs` is
 // empty, the returned promise is already fulfilled.
-kj::Promise<void> BuildIndexes(ComputePool& builds, uint64_t job,
+kj::Promise<void> BuildIndexes(ComputePool& builds, const JobShare& job,
                                std::shared_ptr<EdgeIndexes> indexes,
                                std::vector<EdgeIndexSpec> specs);
 // Finds out whether the edges of a type are sorted, on the pool `builds`, unless that is known;
 // builds the array that sorts them if they are not.
-kj::Promise<void> BuildSorted(ComputePool& builds, uint64_t job,
+kj::Promise<void> BuildSorted(ComputePool& builds, const JobShare& job,
                               std::shared_ptr<EdgeIndexes> indexes, EdgeTypeId etype);
 
 }  // namespace graphd

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
+#include "base/run_threads.h"
 #include "base/strings.h"
 #include "wire/connection.h"
 
@@ -50,7 +51,7 @@ ComputePool::ComputePool(size_t num_threads, size_t max_queued) : max_queued_(ma
 
 ComputePool::~ComputePool() { Stop(); }
 
-kj::Promise<void> ComputePool::Run(uint64_t job, size_t num_slices, Slice run) {
+kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice run) {
   if (num_slices == 0) return kj::READY_NOW;
   auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
   auto request = std::make_shared<Request>();
@@ -60,7 +61,7 @@ kj::Promise<void> ComputePool::Run(uint64_t job, size_t num_slices, Slice run) {
   {
     const MutexLock lock(mutex_);
     if (stopping_) Throw(ErrorCode::kUnavailable, "this graphd is shutting down");
-    if (const size_t waiting = queue_.size_of(job); waiting >= max_queued_) {
+    if (const size_t waiting = queue_.size_of(job.job); waiting >= max_queued_) {
       Throw(ErrorCode::kOverloaded, "this job has ", waiting,
             " requests waiting; try again, or raise --num_servers");
     }
@@ -73,6 +74,7 @@ kj::Promise<void> ComputePool::Run(uint64_t job, size_t num_slices, Slice run) {
 }
 
 void ComputePool::Work() {
+  RequestShortSlices();
   WorkerScratch scratch;
   std::optional<FairQueue<std::shared_ptr<Request>>::Turn> turn;
   Clock::time_point start;

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/fair_queue.h"
 #include "base/mutex.h"
-#include "daemon/requests/fair_queue.h"
 #include "sampling/hop_sampler.h"
 
 namespace graphd {
@@ -39,7 +39,7 @@ class ComputePool {
   // event loop, is fulfilled when the last call has returned, or fails with the first exception
   // that a call has thrown. `run` must own all it touches: the promise may be dropped while slices
   // still run.
-  kj::Promise<void> Run(uint64_t job, size_t num_slices, Slice run);
+  kj::Promise<void> Run(const JobShare& job, size_t num_slices, Slice run);
 
   // Lets running slices end, fails waiting requests with Error(kUnavailable), joins the threads.
   // Idempotent.

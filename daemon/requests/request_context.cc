@@ -14,7 +14,7 @@ constexpr size_t kInlineBytes = size_t{256} << 10;
 
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
                                const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
-                               const AccessRules& access, Peer peer, uint64_t job)
+                               const AccessRules& access, Peer peer, const JobShare& job)
     : pools_(pools),
       counters_(counters),
       buffers_(stream.buffers()),

@@ -22,10 +22,10 @@ namespace graphd {
 class RequestContext {
  public:
   // `pools`, `counters` and `access` outlive every connection. `scratch` and `timer` belong to the
-  // data thread. `job` is the number of the client's job.
+  // data thread. `job` is the client's.
   RequestContext(WorkerPools& pools, RequestCounters& counters, const TensorStream& stream,
                  WorkerScratch& scratch, kj::Timer& timer, const AccessRules& access, Peer peer,
-                 uint64_t job);
+                 const JobShare& job);
   RequestContext(const RequestContext&) = delete;
   RequestContext& operator=(const RequestContext&) = delete;
 
@@ -41,8 +41,8 @@ class RequestContext {
   kj::Timer& timer() const noexcept { return timer_; }
   const AccessRules& access() const noexcept { return access_; }
   const Peer& peer() const noexcept { return peer_; }
-  // Returns the number of the client's job, for the pools.
-  uint64_t job() const noexcept { return job_; }
+  // Returns the client's job and its weight, for the pools.
+  const JobShare& job() const noexcept { return job_; }
 
   // Throws Error(kDenied) unless the client is connected by the Unix socket, which memory can be
   // shared over.
@@ -77,7 +77,7 @@ class RequestContext {
   kj::Timer& timer_;
   const AccessRules& access_;
   const Peer peer_;
-  const uint64_t job_;
+  const JobShare job_;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
 };
 

@@ -9,12 +9,12 @@
 
 namespace graphd {
 
-void FairPushes::Run(uint64_t job, size_t bytes, Submit submit, Done done) {
+void FairPushes::Run(const JobShare& job, size_t bytes, Submit submit, Done done) {
   auto push = std::make_shared<Waiting>(Waiting{bytes, std::move(submit), std::move(done)});
   {
     const MutexLock lock(mutex_);
     if (stopped_) throw Error(ErrorCode::kUnavailable, "this graphd is shutting down");
-    recent_[job].last = Clock::now();
+    recent_[job.job].last = Clock::now();
     waiting_.Put(job, std::move(push));
   }
   SubmitNext();

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/fair_queue.h"
 #include "base/mutex.h"
-#include "daemon/requests/fair_queue.h"
 #include "store/log/pipeline.h"
 
 namespace graphd {
@@ -38,7 +38,7 @@ class FairPushes : public std::enable_shared_from_this<FairPushes> {
 
   // Calls submit(done) at once or later, from this thread or one that has done another push. Passes
   // the errors that it throws to `done`.
-  void Run(uint64_t job, size_t bytes, Submit submit, Done done);
+  void Run(const JobShare& job, size_t bytes, Submit submit, Done done);
 
   // Fails the pushes that wait, and all later ones, with Error(kUnavailable).
   void Stop();

@@ -13,7 +13,6 @@ struct StepGate::JoinedStep {
   std::vector<std::byte> payload;
   MemoryCharge charge;  // for both
   std::string job;
-  uint64_t job_number = 0;
   store::TensorHost::SharePtr share;
   store::Push push;
   Mutex mutex;
@@ -90,8 +89,7 @@ void StepGate::AddPart(const store::TensorHost::SharePtr& share, const std::stri
   if (number <= last) {
     // The step was pushed before but may not be done: an empty push of its number waits for it.
     Step repeated{share, rule, {}};
-    repeated.parts[rank] = {Part{{}, {}, nullptr, part.account, part.job_number}, std::move(done),
-                            0};
+    repeated.parts[rank] = {Part{{}, {}, nullptr, part.account, part.share}, std::move(done), 0};
     lock.Unlock();
     return Push(Join(*gate, job, number, repeated));
   }
@@ -131,11 +129,11 @@ std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::stri
                                                      uint64_t number, Step& step) {
   std::vector<store::Pipeline::Done> callbacks;
   std::shared_ptr<MemoryAccount> account;
-  uint64_t job_number = 0;
+  JobShare share;
   size_t rows = 0, bytes = 0;
   for (auto& [rank, waiting] : step.parts) {
     account = waiting.part.account;
-    job_number = waiting.part.job_number;
+    share = waiting.part.share;
     rows += waiting.part.rows.size();
     bytes += waiting.part.payload.size();
     callbacks.push_back(std::move(waiting.done));
@@ -153,12 +151,12 @@ std::shared_ptr<StepGate::JoinedStep> StepGate::Join(Gate& gate, const std::stri
     *gate.waiting_bytes -= waiting.bytes;
   }
   joined->job = job;
-  joined->job_number = job_number;
   joined->share = step.share;
   store::Push& push = joined->push;
   push.rule = step.rule;
   push.client = ClientOfSteps(job, step.share->table->id());
   push.sequence = number;
+  push.share = share;
   push.rows = joined->rows;
   push.payload = joined->payload;
   return joined;
@@ -173,7 +171,7 @@ void StepGate::Push(const std::shared_ptr<JoinedStep>& joined) {
     // Reading and writing rows may wait for memory if it is bounded, and then no other push may
     // wait behind this one.
     if (host_.memory_is_bounded()) return submit(done);
-    pushes_->Run(joined->job_number, joined->payload.size(), submit, done);
+    pushes_->Run(joined->push.share, joined->payload.size(), submit, done);
   } catch (const Error& error) {
     joined->Done(&error);
   }

@@ -30,7 +30,7 @@ class StepGate {
     std::shared_ptr<const void> owner;  // keeps the payload alive
     // The account that the part's memory is charged to, and the joined step's; null: none.
     std::shared_ptr<MemoryAccount> account = nullptr;
-    uint64_t job_number = 0;  // JobRegistry::Membership::job_number
+    JobShare share{};
   };
 
   // The limit on a job's parts that wait. Parts beyond it are refused, and those that wait while

@@ -163,12 +163,13 @@ kj::Promise<void> TensorService::Push(PushContext context) {
   change->push.client = ClientOfPushes(member_.job_id(), params.getTable(),
                                        {params.getClient().getHigh(), params.getClient().getLow()});
   change->push.sequence = params.getSequence();
+  change->push.share = requests_.job();
   context.releaseParams();
   Completion completion = NewCompletion();
   const std::string tensor = NameOf(change->share);
   return ExecuteOnRows(
              requests_.pools().row_changes, change->ids.size() * kWorkPerRow, 1,
-             [&host = host_, &pushes = pushes_, job = member_.job_id(), number = requests_.job(),
+             [&host = host_, &pushes = pushes_, job = member_.job_id(), share = requests_.job(),
               change, done = std::move(completion.done)](size_t, WorkerScratch&) {
                change->ToRows();
                // The callbacks keep the change alive until it is done.
@@ -178,7 +179,7 @@ kj::Promise<void> TensorService::Push(PushContext context) {
                };
                // A push that waits for memory must keep no other one waiting.
                if (host.memory_is_bounded()) return submit(done);
-               pushes.Run(number, change->push.payload.size(), submit, done);
+               pushes.Run(share, change->push.payload.size(), submit, done);
              })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));
@@ -199,10 +200,10 @@ kj::Promise<void> TensorService::Stage(StageContext context) {
              change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
              [this_job = member_.job_id(), rank = member_.rank(), world_size = member_.world_size(),
               &steps = steps_, change, step, account = requests_.buffers()->account(),
-              number = requests_.job(), done = std::move(completion.done)](size_t, WorkerScratch&) {
+              share = requests_.job(), done = std::move(completion.done)](size_t, WorkerScratch&) {
                change->ToRows();
                steps.AddPart(change->share, this_job, rank, world_size, change->push.rule, step,
-                             {change->rows, change->push.payload, change, account, number}, done);
+                             {change->rows, change->push.payload, change, account, share}, done);
              })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));

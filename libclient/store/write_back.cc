@@ -74,7 +74,9 @@ void WriteBack::WriteAll() {
   const bool rescues = arena_ != nullptr && had_failed;
   std::map<uint32_t, std::string> left_out;
   for (const std::shared_ptr<Table>& table : catalog_.All()) {
-    if (!IsUndamaged(*table) || WriteTable(*table, rescues ? state.lsn : UINT64_MAX)) continue;
+    if (!IsUndamaged(*table) ||
+        WriteTable(*table, rescues ? pipeline_->LastGood(table->id()) : UINT64_MAX))
+      continue;
     left_out[table->id()] =
         "a push failed while it was applied; some rows are as of the last write-back";
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "base/run_threads.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -13,6 +14,7 @@ LoopThread::LoopThread(std::function<void()> last) {
   std::promise<void> ready;
   auto is_ready = ready.get_future();
   thread_ = std::thread([this, &ready, last = std::move(last)] {
+    RequestShortSlices();
     bool is_running = false;
     LogFailure("event loop", [&] {
       try {

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/log.h"
+#include "base/run_threads.h"
 #include "base/strings.h"
 
 namespace graphd::store {
@@ -12,6 +13,9 @@ namespace {
 
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);  // while the disk is full
 constexpr uint64_t kLogBatchBytes = uint64_t{32} << 20;          // written and synced together
+// Bytes that a thread applies before it looks whether it is another job's turn: about 0.1 ms.
+constexpr size_t kAppliedPieceBytes = size_t{192} << 10;
+constexpr size_t kMaxIdleTables = 1024;  // tables without pushes that are remembered
 
 uint64_t BytesOf(const Push& push) { return push.payload.size() + push.rows.size_bytes() + 256; }
 
@@ -108,91 +112,154 @@ void Pipeline::Submit(std::shared_ptr<Table> table, Push push, Done done) {
   }
   CheckAccepts(push);
   pending->push.lsn = last_lsn_ + 1;
-  pending_.push_back(pending);
+  pending->work = WorkOf(push.table);
+  TableWork& work = *pending->work;
+  work.pending.push_back(pending);
+  try {
+    pending_.push_back(pending);
+  } catch (...) {
+    work.pending.pop_back();
+    throw;
+  }
   last_lsn_++;
   try {
     pending_bytes_ += BytesOf(push);
     pending->logged = log_ == nullptr;
     clients_.Remember(push.client, {push.sequence, last_lsn_});
     if (log_ != nullptr) to_log_.push_back(pending);
-    to_dispatch_.push_back(pending);
+    work.to_dispatch.push_back(pending);
+    recent_.Note(push.share.job);
     logging_.NotifyOne();
     if (!pending->ordered) {
       const MutexUnlock unlocked(mutex_);
       pending->order.Sort(push.rows, num_rows);
     }
     pending->ordered = true;
-    DispatchInOrder();
-    if (pending->lanes_left == 0) Finish();
+    DispatchInOrder(work);
+    if (pending->lanes_left == 0) Answer(pending->work);
   } catch (...) {
     pending->ordered = true;  // nothing sorts it any more
     GiveUp(CurrentError());   // tells `done`
   }
 }
 
-// Dispatches pushes that are ready, in the order of sequence numbers.
-void Pipeline::DispatchInOrder() {
-  while (!to_dispatch_.empty()) {
-    PendingPush& next = *to_dispatch_.front();
+std::shared_ptr<Pipeline::TableWork> Pipeline::WorkOf(uint32_t table) {
+  if (tables_.size() > kMaxIdleTables) {
+    std::erase_if(tables_, [](const auto& entry) { return entry.second->pending.empty(); });
+  }
+  auto& work = tables_[table];
+  if (work == nullptr) work = std::make_shared<TableWork>();
+  return work;
+}
+
+// Dispatches the table's pushes that are ready, in the order of sequence numbers.
+void Pipeline::DispatchInOrder(TableWork& work) {
+  while (!work.to_dispatch.empty()) {
+    PendingPush& next = *work.to_dispatch.front();
     if (!next.ordered || (log_first() && !next.logged)) return;
-    if (!next.failed) Dispatch(to_dispatch_.front());
+    if (!next.failed) Dispatch(work.to_dispatch.front());
     next.dispatched = true;
-    to_dispatch_.pop_front();
+    work.to_dispatch.pop_front();
   }
 }
 
 // Adds the push to the lanes of its pages.
 void Pipeline::Dispatch(const std::shared_ptr<PendingPush>& pending) {
-  for (size_t lane = 0; lane < kLanes; lane++) {
-    if (pending->order.lane(lane).empty()) continue;
-    lanes_[lane].pushes.push_back(pending);
+  for (size_t i = 0; i < kLanes; i++) {
+    if (pending->order.lane(i).empty()) continue;
+    Lane& lane = pending->work->lanes[i];
+    lane.pushes.push_back(pending);
     pending->lanes_left++;
+    if (lane.pushes.size() == 1) lanes_.Put(pending->push.share, &lane);
   }
   work_.NotifyAll();
 }
 
+// Returns the positions of the first push in the lane with this number that are applied next: whole
+// pages, because a page changes once per push.
+std::span<const uint32_t> Pipeline::NextPiece(const Lane& lane, size_t number) {
+  const PendingPush& pending = *lane.pushes.front();
+  const Push& push = pending.push;
+  const auto left = pending.order.lane(number).subspan(lane.applied);
+  size_t end =
+      std::max<size_t>(kAppliedPieceBytes / (push.payload.size() / push.rows.size() + 1), 1);
+  if (end >= left.size()) return left;
+  const int64_t page = push.rows[left[end - 1]] / kPageRows;
+  while (end < left.size() && push.rows[left[end]] / kPageRows == page) end++;
+  return left.first(end);
+}
+
+// Returns the job for which a lane is applied next; kNone if there is none. While several jobs
+// push, each leaves one thread to the others: a push has to pass several threads, which would
+// otherwise wait for a processor each time.
+uint64_t Pipeline::NextJob() {
+  if (lanes_.empty()) return lanes_.kNone;
+  if (recent_.is_alone()) return lanes_.Next();
+  const size_t most = std::max<size_t>(options_.threads, 2) - 1;
+  return lanes_.Next([&](uint64_t job) {
+    mutex_.AssumeHeld();
+    return lanes_.running(job) < most;
+  });
+}
+
 void Pipeline::Work(size_t thread) {
+  RequestShortSlices();
   Table::Scratch scratch;
   scratch.undo_log = options_.undo_log(thread);
   MutexLock lock(mutex_);
   for (;;) {
-    size_t lane = 0;
-    uint64_t oldest = UINT64_MAX;
-    for (size_t i = 0; i < kLanes; i++) {
-      if (lanes_[i].pushes.empty()) continue;
-      const uint64_t lsn = lanes_[i].pushes.front()->push.lsn;
-      if (!lanes_[i].busy && lsn < oldest) {
-        oldest = lsn;
-        lane = i;
-      }
-    }
-    if (oldest == UINT64_MAX) {
+    const uint64_t job = NextJob();
+    if (job == lanes_.kNone) {
       if (RunPiece()) continue;
       if (stopping_ && pending_.empty()) return;
       work_.Wait(mutex_);
       continue;
     }
-    const std::shared_ptr<PendingPush> pending = lanes_[lane].pushes.front();
-    lanes_[lane].pushes.pop_front();
-    lanes_[lane].busy = true;
+    Lane& lane = *lanes_.Front(job);
+    const auto turn = lanes_.Begin(job, /*again=*/false);
+    lane.busy = true;
+    const std::shared_ptr<PendingPush> pending = lane.pushes.front();
+    const auto piece = NextPiece(lane, static_cast<size_t>(&lane - lane.work->lanes));
+    const double bytes = static_cast<double>(BytesOf(pending->push));
     lock.Unlock();
-    ApplyOrWait(*pending, lane, scratch);
+    ApplyOrWait(*pending, piece, scratch);
     lock.Lock();
-    lanes_[lane].busy = false;
-    if (!lanes_[lane].pushes.empty()) work_.NotifyOne();
-    if (--pending->lanes_left == 0) {
-      pending->pins.Release();
-      Finish();
-    }
+    lanes_.End(turn, bytes * static_cast<double>(piece.size()) /
+                         static_cast<double>(pending->push.rows.size()));
+    EndPiece(lane, piece.size());
   }
 }
 
-// Applies a push to the pages of a lane. Waits while there is no memory for it; nothing has changed
-// then. Any other error leaves a page without the push, so no more pushes are applied.
-void Pipeline::ApplyOrWait(PendingPush& pending, size_t lane, Table::Scratch& scratch) {
+void Pipeline::EndPiece(Lane& lane, size_t rows) {
+  const std::shared_ptr<PendingPush> pending = lane.pushes.front();
+  lane.busy = false;
+  lane.applied += rows;
+  const bool is_last =
+      pending->failed ||
+      lane.applied == pending->order.lane(static_cast<size_t>(&lane - lane.work->lanes)).size();
+  if (is_last) {
+    lane.pushes.pop_front();
+    lane.applied = 0;
+    pending->lanes_left--;
+  }
+  if (!lane.pushes.empty()) {
+    lanes_.Put(lane.pushes.front()->push.share, &lane);
+  }
+  if (is_last && pending->lanes_left == 0) {
+    pending->pins.Release();
+    // This thread takes the next piece, but first it calls callbacks.
+    if (!lanes_.empty()) work_.NotifyOne();
+    Answer(pending->work);
+  }
+}
+
+// Applies a push to the rows at `positions`. Waits while there is no memory for it; nothing has
+// changed then. Any other error leaves a page without the push, so no more pushes are applied.
+void Pipeline::ApplyOrWait(PendingPush& pending, std::span<const uint32_t> positions,
+                           Table::Scratch& scratch) {
   for (;;) {
     try {
-      return pending.table->Apply(pending.push, pending.order.lane(lane), scratch);
+      return pending.table->Apply(pending.push, positions, scratch);
     } catch (...) {
       const Error error = CurrentError();
       const MutexLock lock(mutex_);
@@ -209,6 +276,7 @@ void Pipeline::ApplyOrWait(PendingPush& pending, size_t lane, Table::Scratch& sc
 }
 
 void Pipeline::WriteLog() {
+  RequestShortSlices();
   MutexLock lock(mutex_);
   std::vector<std::shared_ptr<PendingPush>> pushes;
   std::vector<const Push*> batch;
@@ -237,9 +305,9 @@ void Pipeline::WriteLog() {
       pending->being_logged = false;
       pending->logged = true;
       if (!written) pending->failed = true;
+      DispatchInOrder(*pending->work);
+      Answer(pending->work);
     }
-    DispatchInOrder();
-    Finish();
     if (log_first() && log_bytes_ > options_.trim_bytes) {
       lock.Unlock();
       TrimLog();
@@ -366,41 +434,70 @@ void Pipeline::SetFailure(const Error& why) noexcept {
 // the next process. A push that another thread still reads is done when that thread has finished.
 void Pipeline::GiveUp(const Error& why) {
   SetFailure(why);
-  for (Lane& lane : lanes_) {
-    for (const auto& pending : lane.pushes) pending->lanes_left--;
-    lane.pushes.clear();
+  lanes_.Drain([](Lane*) {});
+  for (const auto& [table, work] : tables_) {
+    for (Lane& lane : work->lanes) {
+      while (lane.pushes.size() > (lane.busy ? 1 : 0)) {
+        lane.pushes.back()->lanes_left--;
+        lane.pushes.pop_back();
+      }
+      if (!lane.busy) lane.applied = 0;
+    }
+    work->to_dispatch.clear();
   }
   to_log_.clear();
-  to_dispatch_.clear();
   for (const auto& pending : pending_) {
+    if (pending->answered) continue;
     pending->failed = pending->dispatched = true;
     if (!pending->being_logged) pending->logged = true;
   }
-  Finish();
+  // No other pushes come, so no tables do.
+  for (const auto& [table, work] : tables_) Answer(work);
 }
 
-// Calls Done of the pushes that are done, in order, with the lock released.
-void Pipeline::Finish() {
-  const auto call = [this](const Done& done, bool failed) GRAPHD_REQUIRES(mutex_) {
-    const std::optional<Error> lost = failed ? lost_ : std::nullopt;
-    const MutexUnlock unlocked(mutex_);
-    LogFailure("the end of a push", [&] { done(lost ? &*lost : nullptr); });
-  };
-  while (!pending_.empty() && IsDone(*pending_.front())) {
-    const std::shared_ptr<PendingPush> pending = std::move(pending_.front());
-    pending_.pop_front();
+// Calls a callback with the lock released.
+void Pipeline::Call(const Done& done, bool failed) {
+  const std::optional<Error> lost = failed ? lost_ : std::nullopt;
+  const MutexUnlock unlocked(mutex_);
+  LogFailure("the end of a push", [&] { done(lost ? &*lost : nullptr); });
+}
+
+// Calls Done of the table's pushes that are done, in order, with the lock released. Earlier pushes
+// of other tables need not be done: they are in the log, because this one is.
+void Pipeline::Answer(const std::shared_ptr<TableWork>& of) {
+  const std::shared_ptr<TableWork> owner = of;
+  TableWork& work = *owner;
+  while (!work.pending.empty() && IsDone(*work.pending.front())) {
+    const std::shared_ptr<PendingPush> pending = std::move(work.pending.front());
+    work.pending.pop_front();
     const Push& push = pending->push;
-    done_lsn_ = push.lsn;
-    pending_bytes_ -= BytesOf(push);
-    broken_ = broken_ || pending->failed;
-    if (!broken_) {
-      // The clients are remembered first: they decide whether a push is applied again.
-      if (log_first()) done_clients_.Remember(push.client, {push.sequence, push.lsn});
-      good_lsn_ = push.lsn;
+    pending->answered = true;
+    if (pending->failed && work.first_failed == 0) work.first_failed = push.lsn;
+    // The clients are remembered first: they decide whether a push is applied again.
+    if (log_first() && work.first_failed == 0) {
+      const auto* known = done_clients_.Find(push.client);
+      if (known == nullptr || known->sequence < push.sequence) {
+        done_clients_.Remember(push.client, {push.sequence, push.lsn});
+      }
     }
-    done_.NotifyAll();
-    call(pending->done, pending->failed);
+    pending_bytes_ -= BytesOf(push);
+    Finish();
+    Call(pending->done, pending->failed);
   }
+}
+
+// Notes up to where all pushes are done, and calls Done of those that were sent again.
+void Pipeline::Finish() {
+  bool progress = false;
+  while (!pending_.empty() && pending_.front()->answered) {
+    const PendingPush& pending = *pending_.front();
+    done_lsn_ = pending.push.lsn;
+    broken_ = broken_ || pending.failed;
+    if (!broken_) good_lsn_ = done_lsn_;
+    pending_.pop_front();
+    progress = true;
+  }
+  if (progress) done_.NotifyAll();
   for (;;) {
     const auto waiter =
         std::find_if(waiters_.begin(), waiters_.end(),
@@ -408,9 +505,16 @@ void Pipeline::Finish() {
     if (waiter == waiters_.end()) break;
     const Done done = std::move(waiter->done);
     waiters_.erase(waiter);
-    call(done, failure_.has_value());
+    Call(done, failure_.has_value());
   }
   if (stopping_ && pending_.empty()) work_.NotifyAll();
+}
+
+uint64_t Pipeline::LastGood(uint32_t table) const {
+  const MutexLock lock(mutex_);
+  const auto found = tables_.find(table);
+  if (found == tables_.end() || found->second->first_failed == 0) return UINT64_MAX;
+  return found->second->first_failed - 1;
 }
 
 uint64_t Pipeline::LastSequence(const ClientId& client) const {

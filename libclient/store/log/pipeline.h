@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/fair_queue.h"
 #include "base/mutex.h"
+#include "base/recent_jobs.h"
 #include "store/log/client_table.h"
 #include "store/log/push_log.h"
 #include "store/log/store_state.h"
@@ -17,13 +20,15 @@
 #include "store/rows/table.h"
 
 // The processing of pushes. Each push gets the next sequence number, is written to the log and
-// applied to its table at the same time, and is done when both have ended and all earlier pushes
-// are done. With a PersistentArena a push is logged first; otherwise a killed process could leave
-// rows with a push that is not in the log. Meanwhile its rows are sorted, and threads that have
-// nothing to apply help to write the log.
+// applied to its table at the same time, and is done when both have ended and all earlier pushes of
+// the table are done. With a PersistentArena a push is logged first; otherwise a killed process
+// could leave rows with a push that is not in the log. Meanwhile its rows are sorted, and threads
+// that have nothing to apply help to write the log.
 //
-// Pages are distributed over lanes. One thread at a time works on a lane, in the order of sequence
-// numbers, so each row sees its pushes in that order with any number of threads. Thread-safe.
+// The pages of each table are distributed over lanes. One thread at a time works on a lane, in the
+// order of sequence numbers, so each row sees its pushes in that order with any number of threads.
+// Threads work on pieces of a lane, and jobs share the bytes that are applied by their weights
+// (FairQueue): a large push of one job does not delay those of others. Thread-safe.
 //
 // The pushes of a client have increasing sequence numbers of its own. A push that was accepted
 // before (sent again after a lost connection) is not applied again: it is done when all pushes
@@ -76,6 +81,9 @@ class Pipeline {
   // Returns the sequence number of the last accepted push, and sets `clients`, unless it is null,
   // to the clients as of that push.
   uint64_t Snapshot(ClientTable::Entries* clients) const;
+  // Returns the last push of the table before the first one that failed; UINT64_MAX if none has.
+  // Call after WaitForState.
+  uint64_t LastGood(uint32_t table) const;
   // Waits until pushes up to `lsn` are logged and applied. Throws Error: that of the pipeline if it
   // has failed and they may not be; kOverloaded, without waiting, while the disk is full, since
   // that may last.
@@ -97,6 +105,7 @@ class Pipeline {
   std::string trouble() const;
 
  private:
+  struct TableWork;
   struct PendingPush {
     std::shared_ptr<Table> table;
     Push push;
@@ -107,7 +116,9 @@ class Pipeline {
     bool being_logged = false;  // the log's thread reads it
     bool dispatched = false;    // passed to the lanes, or failed before
     uint32_t lanes_left = 0;
-    bool failed = false;  // it may not be logged, or not be applied
+    bool failed = false;    // it may not be logged, or not be applied
+    bool answered = false;  // its callback was called, or is about to be
+    std::shared_ptr<TableWork> work;
   };
   // Work on which several threads help, in pieces.
   struct SharedWork {
@@ -115,8 +126,23 @@ class Pipeline {
     size_t count = 0, next = 0, left = 0;
   };
   struct Lane {
+    TableWork* work = nullptr;
     std::deque<std::shared_ptr<PendingPush>> pushes;
-    bool busy = false;
+    size_t applied = 0;  // rows of the first push
+    bool busy = false;   // a thread applies a piece of the first push
+  };
+  // The pushes of a table.
+  struct TableWork {
+    std::deque<std::shared_ptr<PendingPush>> pending;      // not answered
+    std::deque<std::shared_ptr<PendingPush>> to_dispatch;  // not in lanes yet
+    Lane lanes[kLanes];
+    uint64_t first_failed = 0;  // sequence number; 0: no push has failed
+
+    TableWork() {
+      for (Lane& lane : lanes) lane.work = this;
+    }
+    TableWork(const TableWork&) = delete;
+    TableWork& operator=(const TableWork&) = delete;
   };
   // A repeated push, which is done when pushes up to `lsn` are.
   struct Waiter {
@@ -128,17 +154,24 @@ class Pipeline {
     return pending.ordered && pending.logged && pending.dispatched && pending.lanes_left == 0;
   }
   bool log_first() const noexcept { return options_.save_state != nullptr; }
-  void DispatchInOrder() GRAPHD_REQUIRES(mutex_);
+  static std::span<const uint32_t> NextPiece(const Lane& lane, size_t number);
+  std::shared_ptr<TableWork> WorkOf(uint32_t table) GRAPHD_REQUIRES(mutex_);
+  void DispatchInOrder(TableWork& work) GRAPHD_REQUIRES(mutex_);
   void Dispatch(const std::shared_ptr<PendingPush>& pending) GRAPHD_REQUIRES(mutex_);
   void RunShared(size_t count, const std::function<void(size_t)>& run);
   bool RunPiece() GRAPHD_REQUIRES(mutex_);
   void RunUntilStopped(const std::function<void()>& loop) noexcept;
   void Work(size_t thread);
-  void ApplyOrWait(PendingPush& pending, size_t lane, Table::Scratch& scratch);
+  void ApplyOrWait(PendingPush& pending, std::span<const uint32_t> positions,
+                   Table::Scratch& scratch);
+  uint64_t NextJob() GRAPHD_REQUIRES(mutex_);
+  void EndPiece(Lane& lane, size_t rows) GRAPHD_REQUIRES(mutex_);
   void TrimLog();
   void WriteLog();
   bool AppendOrWait(std::vector<const Push*>& batch) GRAPHD_REQUIRES(mutex_);
+  void Answer(const std::shared_ptr<TableWork>& of) GRAPHD_REQUIRES(mutex_);
   void Finish() GRAPHD_REQUIRES(mutex_);
+  void Call(const Done& done, bool failed) GRAPHD_REQUIRES(mutex_);
   void CheckAccepts(const Push& push) const GRAPHD_REQUIRES(mutex_);
   void SetFailure(const Error& why) noexcept GRAPHD_REQUIRES(mutex_);
   void GiveUp(const Error& why) GRAPHD_REQUIRES(mutex_);
@@ -151,10 +184,13 @@ class Pipeline {
   // Pushes done_lsn_ + 1 ... last_lsn_.
   std::deque<std::shared_ptr<PendingPush>> pending_ GRAPHD_GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<PendingPush>> to_log_ GRAPHD_GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<PendingPush>> to_dispatch_ GRAPHD_GUARDED_BY(mutex_);
   SharedWork shared_work_ GRAPHD_GUARDED_BY(mutex_);  // the record that is being written
   std::deque<Waiter> waiters_ GRAPHD_GUARDED_BY(mutex_);
-  Lane lanes_[kLanes] GRAPHD_GUARDED_BY(mutex_);
+  // Tables that were pushed to.
+  std::map<uint32_t, std::shared_ptr<TableWork>> tables_ GRAPHD_GUARDED_BY(mutex_);
+  // Lanes that have pushes and no thread, by the job of their first push.
+  FairQueue<Lane*> lanes_ GRAPHD_GUARDED_BY(mutex_);
+  RecentJobs recent_ GRAPHD_GUARDED_BY(mutex_);
   ClientTable clients_ GRAPHD_GUARDED_BY(mutex_);  // state after last_lsn_
   // State after good_lsn_, with a PersistentArena.
   ClientTable done_clients_ GRAPHD_GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/fair_queue.h"
 #include "store/rows/update_rule.h"
 
 namespace graphd::store {
@@ -27,6 +28,7 @@ struct Push {
   uint64_t sequence = 0;               // increases per client
   std::span<const int64_t> rows;       // row numbers in this partition, 0 .. num_rows - 1
   std::span<const std::byte> payload;  // for each row the same bytes: row_bytes, or more for kLoad
+  JobShare share;                      // the job that pushes; not logged
 };
 
 }  // namespace graphd::store

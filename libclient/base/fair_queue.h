@@ -9,10 +9,18 @@
 
 namespace graphd {
 
+// A job among others that share a resource, and its weight: a job of weight 2 gets twice as much as
+// one of weight 1 while both want more than they get.
+struct JobShare {
+  JobShare(uint64_t number = 0, double its_weight = 1) : job(number), weight(its_weight) {}
+  uint64_t job;
+  double weight;
+};
+
 // Waiting items of several jobs. The next item is that of the job that has been served least, not
-// the one that has waited longest: however much one job asks for, each of n jobs gets an n-th of
-// the service, and a job that asks for little does not wait behind one that asks for much. Items of
-// one job keep their order. (Goyal et al., "Start-time fair queueing", 1996, with equal weights.)
+// the one that has waited longest: however much one job asks for, each gets its share of the
+// service, and a job that asks for little does not wait behind one that asks for much. Items of one
+// job keep their order. (Goyal et al., "Start-time fair queueing", 1996.)
 // Not thread-safe.
 template <class Item>
 class FairQueue {
@@ -20,13 +28,18 @@ class FairQueue {
   // The service of one item. Its cost is known afterwards; the job's average is assumed before.
   struct Turn {
     uint64_t job;
-    double assumed_cost;
+    double charged;  // the assumed cost, divided by the weight
   };
 
   bool empty() const noexcept { return size_ == 0; }
   size_t size_of(uint64_t job) const {
     const auto found = jobs_.find(job);
     return found == jobs_.end() ? 0 : found->second.waiting.size();
+  }
+  // Returns the number of the job's items that are served.
+  size_t running(uint64_t job) const {
+    const auto found = jobs_.find(job);
+    return found == jobs_.end() ? 0 : found->second.running;
   }
   // Returns the number of jobs whose items wait or are served.
   size_t num_active() const noexcept {
@@ -35,9 +48,9 @@ class FairQueue {
     }));
   }
 
-  void Put(uint64_t job, Item item) {
-    auto [found, is_new] = jobs_.try_emplace(job);
-    Job& of = found->second;
+  void Put(const JobShare& share, Item item) {
+    Job& of = jobs_.try_emplace(share.job).first->second;
+    of.weight = share.weight;
     of.waiting.push_back(std::move(item));
     size_++;
     // The time in which it asked for nothing gives a job no claim.
@@ -71,15 +84,16 @@ class FairQueue {
     if (!again) size_--;
     now_ = std::max(now_, of.served);
     of.running++;
-    of.served += of.average;
-    return {job, of.average};
+    const double charged = of.average / of.weight;
+    of.served += charged;
+    return {job, charged};
   }
   void End(const Turn& turn, double cost) {
     constexpr double kSmoothing = 0.25;
     const auto found = jobs_.find(turn.job);
     Job& of = found->second;
     of.running--;
-    of.served += cost - turn.assumed_cost;
+    of.served += cost / of.weight - turn.charged;
     of.average += kSmoothing * (cost - of.average);
     std::erase_if(jobs_, [&](const auto& entry) {
       const Job& other = entry.second;
@@ -100,7 +114,8 @@ class FairQueue {
   struct Job {
     std::deque<Item> waiting;
     size_t running = 0;
-    double served = 0;  // costs, from the same origin as now_
+    double weight = 1;
+    double served = 0;  // costs divided by the weight, from the same origin as now_
     double average = 0;
   };
   std::map<uint64_t, Job> jobs_;  // without those that are idle and have had no more than others

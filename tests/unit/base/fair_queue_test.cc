@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/requests/fair_queue.h"
+#include "base/fair_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -31,6 +31,34 @@ TEST(FairQueue, JobsGetEqualServiceWhateverTheirItemsCost) {
     served[job] += costs.at(job);
   }
   EXPECT_NEAR(served[1], served[2], 20);
+}
+
+TEST(FairQueue, JobsGetServiceByTheirWeights) {
+  Queue queue;
+  const std::map<uint64_t, double> costs = {{1, 2.0}, {2, 3.0}, {3, 1.0}};
+  for (int i = 0; i < 1000; i++) {
+    queue.Put({1, 1}, i);
+    queue.Put({2, 2}, i);
+    queue.Put({3, 0.5}, i);
+  }
+  std::map<uint64_t, double> served;
+  for (int i = 0; i < 500; i++) {
+    const uint64_t job = Serve(queue, costs);
+    served[job] += costs.at(job);
+  }
+  EXPECT_NEAR(served[2] / served[1], 2, 0.05);
+  EXPECT_NEAR(served[1] / served[3], 2, 0.05);
+}
+
+TEST(FairQueue, ANewWeightHoldsFromTheNextItemOn) {
+  Queue queue;
+  const std::map<uint64_t, double> costs = {{1, 1.0}, {2, 1.0}};
+  for (int i = 0; i < 100; i++) queue.Put({1, 1}, i);
+  for (int i = 0; i < 100; i++) queue.Put({2, 1}, i);
+  queue.Put({2, 3}, 100);
+  int of_second = 0;
+  for (int i = 0; i < 80; i++) of_second += Serve(queue, costs) == 2 ? 1 : 0;
+  EXPECT_NEAR(of_second, 60, 2);
 }
 
 TEST(FairQueue, ItemsOfAJobKeepTheirOrder) {
