@@ -174,6 +174,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                         " (graphd's own user always, and its group of the same name "
                         "without any of these options)"))
       ->allow_extra_args(false);
+  app.add_option(Both("weight"), options.access.weights,
+                 "The share of somebody's jobs while several are served: user:NAME=WEIGHT, "
+                 "group:NAME=WEIGHT, cert:NAME=WEIGHT or all=WEIGHT; repeatable, the first that "
+                 "fits counts (default: 1)")
+      ->allow_extra_args(false);
   app.add_flag("--insecure", options.access.insecure,
                "Allow a --listen address beyond loopback, without encryption or authentication; "
                "everyone who reaches the port may do everything but stop graphd");

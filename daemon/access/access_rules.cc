@@ -58,6 +58,19 @@ AccessRules::AccessRules(const Options& options)
       writers_(Resolve("--allow_write", options.writers)),
       operators_(Resolve("--allow_operate", options.operators)),
       insecure_(options.insecure) {
+  for (const std::string& entry : options.weights) {
+    const size_t equals = entry.rfind('=');
+    double weight = 0;
+    const char* const end = entry.data() + entry.size();
+    if (equals == std::string::npos ||
+        std::from_chars(entry.data() + equals + 1, end, weight).ptr != end ||
+        !(weight >= kLeastWeight && weight <= kMostWeight)) {
+      Throw(ErrorCode::kInvalid, "--weight '", entry,
+            "': write user:NAME=WEIGHT, group:NAME=WEIGHT, cert:NAME=WEIGHT or all=WEIGHT, with a ",
+            "weight from ", kLeastWeight, " to ", kMostWeight);
+    }
+    weights_.push_back({Resolve("--weight", {entry.substr(0, equals)}), weight});
+  }
   // Clients with certificates do not use the Unix socket.
   has_strangers_ =
       readers_.has_strangers() || writers_.has_strangers() || operators_.has_strangers();
@@ -110,6 +123,13 @@ Role AccessRules::RoleOf(const Peer& peer) const {
   if (writers_.Has(peer)) return Role::kWriter;
   if (readers_.Has(peer)) return Role::kReader;
   return Role::kNone;
+}
+
+double AccessRules::WeightOf(const Peer& peer) const {
+  for (const auto& [members, weight] : weights_) {
+    if (members.Has(peer)) return weight;
+  }
+  return 1;
 }
 
 void AccessRules::Require(const Peer& peer, Role least, const char* action) const {

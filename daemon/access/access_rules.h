@@ -33,6 +33,9 @@ class AccessRules {
     bool insecure = false;
     // The name of the client certificate in the daemon's own directory of keys; may be empty.
     std::string own_certificate{};
+    // The shares of jobs: an entry as above, "=" and a number, e.g. "user:alice=4". The first entry
+    // that a peer matches counts.
+    std::vector<std::string> weights{};
   };
 
   // Root and the daemon's own user are always operators. So is whoever has the client certificate
@@ -45,6 +48,9 @@ class AccessRules {
   explicit AccessRules(const Options& options);
 
   Role RoleOf(const Peer& peer) const;
+  // Returns the weight of the peer's jobs among others: 1, unless Options::weights says otherwise.
+  double WeightOf(const Peer& peer) const;
+  static constexpr double kLeastWeight = 0.01, kMostWeight = 100;
   // Throws Error(kDenied), which names the peer and the options that change it, if the peer's role
   // is below `least`. `action` completes "may not".
   void Require(const Peer& peer, Role least, const char* action) const;
@@ -62,7 +68,12 @@ class AccessRules {
   };
   static Members Resolve(const char* option, const std::vector<std::string>& entries);
 
+  struct Weight {
+    Members members;
+    double weight;
+  };
   Members readers_, writers_, operators_;
+  std::vector<Weight> weights_;
   bool insecure_ = false, has_strangers_ = false;
 };
 

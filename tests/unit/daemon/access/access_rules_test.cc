@@ -53,6 +53,29 @@ TEST(AccessRules, OptionsGiveUsersAndGroupsTheirRoles) {
   EXPECT_TRUE(rules.has_strangers());
 }
 
+TEST(AccessRules, TheFirstWeightThatFitsCounts) {
+  AccessRules::Options options;
+  options.weights = {"user:64011=4", "group:64010=0.5", "all=2", "cert:alice=8"};
+  const AccessRules rules(options);
+  EXPECT_EQ(rules.WeightOf(UnixPeer(64011, {64010})), 4);
+  EXPECT_EQ(rules.WeightOf(UnixPeer(kStranger, {64010})), 0.5);
+  EXPECT_EQ(rules.WeightOf(UnixPeer(kStranger)), 2);
+  EXPECT_EQ(rules.WeightOf(RemotePeer()), 1);
+  Peer alice = RemotePeer();
+  alice.certificate = "alice";
+  EXPECT_EQ(rules.WeightOf(alice), 8);
+  EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone) << "a weight is no right";
+}
+
+TEST(AccessRules, WeightsThatMakeNoSenseAreRefused) {
+  for (const char* entry : {"all", "all=", "all=0", "all=-1", "all=1e9", "all=nan", "all=2x",
+                            "alice=2", "user:=2", "=2"}) {
+    AccessRules::Options options;
+    options.weights = {entry};
+    EXPECT_THAT(ErrorOf(options), HasSubstr("--weight")) << entry;
+  }
+}
+
 TEST(AccessRules, InsecureTrustsTheTcpPortButNotTheSocket) {
   AccessRules::Options options;
   options.insecure = true;
