@@ -150,6 +150,7 @@ class Graphd {
       drain.EndWithin(seconds);
       uv_async_send(&stop_async_);
     };
+    info.write_timeout = std::chrono::seconds(options_.write_timeout);
     const auto pushes = std::make_shared<FairPushes>();
     StepGate steps(tensors, pushes);
     JobWatch watch(tensors, steps);

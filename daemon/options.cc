@@ -157,6 +157,10 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
                  "Connections beyond this many are refused")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  app.add_option(Both("write_timeout"), options.write_timeout,
+                 "Seconds after which a connection is closed whose client does not read an answer")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
   app.add_option(Both("peer_memory"), options.peer_memory,
                  "Memory for requests and answers of all clients, e.g. 8GiB; shared fairly between "
                  "jobs (default: an eighth of the machine's or cgroup's, at least 2GiB, at most "

@@ -33,8 +33,9 @@ struct DaemonOptions {
   size_t compute_threads = 1;
   size_t data_threads = 1;
   size_t max_connections = 4096;
-  uint64_t peer_memory = 0;     // bytes; 0: PeerMemory::DefaultLimit
-  AccessRules::Options access;  // its `insecure` also allows addresses beyond loopback
+  unsigned write_timeout = 600;  // seconds
+  uint64_t peer_memory = 0;      // bytes; 0: PeerMemory::DefaultLimit
+  AccessRules::Options access;   // its `insecure` also allows addresses beyond loopback
   bool end_with_jobs = false;
   bool check_config = false;
 };

@@ -78,7 +78,8 @@ kj::Promise<void> CheckpointService::prepare(PrepareContext context) {
       [making, names, &catalog = context_.catalog, name = std::string(params.getName().cStr()),
        id = std::string(params.getId().cStr())] { making->Prepare(catalog, name, id, names); },
       [this, making](PrepareResults::Builder results) {
-        results.setMaking(kj::heap<MakingService>(context_, making));
+        auto count = context_.requests->CountCapability();
+        results.setMaking(kj::heap<MakingService>(context_, making).attach(std::move(count)));
       });
 }
 

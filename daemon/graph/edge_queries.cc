@@ -265,13 +265,15 @@ kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context) {
   std::vector<EdgeIndexSpec> missing;
   if (!indexes->Has(spec)) missing.push_back(spec);
   return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
-      .then([context, indexes, spec]() mutable {
+      .then([this, context, indexes, spec]() mutable {
         AsKj([&] {
+          auto count = requests_.CountCapability();
           auto segment = indexes->Get(spec);
           auto out = context.getResults().initSegment();
           WriteLayout(segment->layout(), out);
           const int fd = segment->fd();
-          out.setHandle(kj::heap<SegmentHandleImpl>(std::move(segment), fd));
+          out.setHandle(
+              kj::heap<SegmentHandleImpl>(std::move(segment), fd).attach(std::move(count)));
         });
       });
 }

@@ -29,4 +29,29 @@ class CallLimit : public std::enable_shared_from_this<CallLimit> {
   int running_ = 0;
 };
 
+// A limit on the capabilities that one client holds, such as handles of tensors' memory: each keeps
+// an entry in the connection's tables, and what it stands for. Used on the connection's data thread
+// only.
+class CapabilityLimit : public std::enable_shared_from_this<CapabilityLimit> {
+ public:
+  // More than a store has tables.
+  static constexpr int kMost = 8192;
+
+  // Counts a capability until the returned object is destroyed. Throws Error(kOverloaded) at the
+  // limit.
+  std::shared_ptr<const void> Enter() {
+    if (held_ >= kMost) {
+      Throw(ErrorCode::kOverloaded, "this client holds ", held_,
+            " handles of tensors, indexes and checkpoints already; release those that are no "
+            "longer used");
+    }
+    const auto leave = [self = shared_from_this()](const void*) { self->held_--; };
+    held_++;
+    return std::shared_ptr<const void>(this, leave);
+  }
+
+ private:
+  int held_ = 0;
+};
+
 }  // namespace graphd

@@ -38,6 +38,8 @@ class RequestContext {
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }
   const std::shared_ptr<Inbox>& inbox() const noexcept { return inbox_; }
   CallLimit& calls() const noexcept { return *calls_; }
+  // Counts a capability that the client gets; see CapabilityLimit::Enter.
+  std::shared_ptr<const void> CountCapability() const { return capabilities_->Enter(); }
   kj::Timer& timer() const noexcept { return timer_; }
   const AccessRules& access() const noexcept { return access_; }
   const Peer& peer() const noexcept { return peer_; }
@@ -79,6 +81,7 @@ class RequestContext {
   const Peer peer_;
   const JobShare job_;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
+  const std::shared_ptr<CapabilityLimit> capabilities_ = std::make_shared<CapabilityLimit>();
 };
 
 template <class CallContext, class Call>

@@ -2,6 +2,7 @@
 #pragma once
 #include <kj/timer.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct DaemonInfo {
   std::vector<std::string> listening;
   bool insecure = false, ends_with_jobs = false;
   Clock::time_point started = Clock::now();
+  // A peer that does not read all of an answer in this time keeps memory for nothing.
+  std::chrono::seconds write_timeout{600};
   std::function<void(double seconds)> request_stop;
 };
 
@@ -31,8 +34,8 @@ class DaemonService final : public wire::Daemon::Server {
  public:
   DaemonService(ServiceContext& context, const DaemonInfo& info, Peer peer, WorkerScratch& scratch,
                 kj::Timer& timer);
-  // Sets the connection's stream. Call once, before the first call can arrive.
-  void SetStream(TensorStream& stream) { stream_ = &stream; }
+  // Sets the connection. Call once, before the first call can arrive.
+  void SetConnection(Connection& connection) { connection_ = &connection; }
   bool is_attached() const noexcept { return attached_; }
   // Returns whether the connection should be closed: it has not attached, and makes no calls.
   bool is_idle() const;
@@ -54,7 +57,7 @@ class DaemonService final : public wire::Daemon::Server {
   Peer peer_;
   WorkerScratch& scratch_;
   kj::Timer& timer_;
-  TensorStream* stream_ = nullptr;
+  Connection* connection_ = nullptr;
   Clock::time_point last_call_ = Clock::now();  // set when the connection is made, too
   bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/data_thread.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -20,7 +21,7 @@ struct Served {
                    capnp::rpc::twoparty::Side::SERVER,
                    capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
         entry(std::move(living)) {
-    impl.SetStream(connection.stream());
+    impl.SetConnection(connection);
     connection.stream().SetMemory(context.memory.OfStranger(peer.text), timer);
   }
   DaemonService& impl;
@@ -29,23 +30,23 @@ struct Served {
 };
 
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
-constexpr auto kStallCheck = 30 * kj::SECONDS;
-// A peer that does not read all of an answer in this time keeps memory for nothing.
-constexpr auto kMaxStall = std::chrono::minutes(10);
 
 // Returns a promise that is fulfilled when the connection should be closed, because it is idle or
 // reads nothing.
-kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer) {
-  const auto pause = served.impl.is_attached() ? kStallCheck : kIdleCheck;
+kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer,
+                              std::chrono::seconds write_timeout) {
+  // A twentieth of the timeout, so that the limit is exact enough.
+  const auto stall_check = std::max<int64_t>(write_timeout.count() * 50, 50) * kj::MILLISECONDS;
+  const auto pause = served.impl.is_attached() ? stall_check : std::min(stall_check, kIdleCheck);
   return timer.afterDelay(pause).then(
-      [&timer, &served, peer = std::move(peer)]() mutable -> kj::Promise<void> {
+      [&timer, &served, peer = std::move(peer), write_timeout]() mutable -> kj::Promise<void> {
         if (served.impl.is_idle()) return kj::READY_NOW;
-        if (served.connection.stream().StalledFor() > kMaxStall) {
-          LogWarning("client ", peer, " has not read an answer for ", kMaxStall.count(),
-                     " minutes; its connection is closed");
+        if (served.connection.stream().StalledFor() > write_timeout) {
+          LogWarning("client ", peer, " has not read an answer for ", write_timeout.count(),
+                     " s (--write_timeout); its connection is closed");
           return kj::READY_NOW;
         }
-        return WhenUseless(timer, served, std::move(peer));
+        return WhenUseless(timer, served, std::move(peer), write_timeout);
       });
 }
 
@@ -80,7 +81,7 @@ kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Pee
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
   auto gone = served->connection.OnDisconnect().exclusiveJoin(
-      WhenUseless(timer, *served, std::move(peer.text)));
+      WhenUseless(timer, *served, std::move(peer.text), info_.write_timeout));
   return gone.attach(kj::mv(served));
 }
 

@@ -40,9 +40,13 @@ kj::Promise<void> GraphSession::barrier(BarrierContext context) {
 }
 
 kj::Promise<void> GraphSession::checkpoints(CheckpointsContext context) {
-  context.getResults().setService(kj::heap<CheckpointService>(CheckpointContext{
-      context_.graph, context_.tensors, context_.checkpoints, requests_, membership_->job_id()}));
-  return kj::READY_NOW;
+  return requests_->RunCall(context, thisCap(), [&]() -> kj::Promise<void> {
+    auto count = requests_->CountCapability();
+    auto service = kj::heap<CheckpointService>(CheckpointContext{
+        context_.graph, context_.tensors, context_.checkpoints, requests_, membership_->job_id()});
+    context.getResults().setService(service.attach(std::move(count)));
+    return kj::READY_NOW;
+  });
 }
 
 kj::Promise<void> GraphSession::hop(HopContext context) {

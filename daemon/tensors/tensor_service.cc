@@ -21,6 +21,9 @@ constexpr size_t kReadSliceBytes = size_t{1} << 20;
 // The cost of a row beyond its bytes, in the unit of RequestContext::Execute: a random memory
 // access.
 constexpr size_t kWorkPerRow = 64;
+// The part of a job's share of memory that memory for pushes may take; clients that get none send
+// payloads in messages.
+constexpr double kPushMemoryPart = 0.5;
 // A push that waits this long makes the session check the store for trouble.
 constexpr auto kStallCheckInterval = 5 * kj::SECONDS;
 
@@ -126,7 +129,18 @@ void TensorService::ReadPayload(capnp::Data::Reader payload, wire::SharedPayload
 
 kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context) {
   requests_.RequireUnixSocket();
+  auto count = requests_.CountCapability();
   if (push_memory_ == nullptr) {
+    // An account of its own: a connection with nothing charged can always send short messages.
+    const auto& account = requests_.buffers()->account();
+    MemoryCharge charge;
+    if (account != nullptr) {
+      const auto memory = account->Sibling("its memory for pushes");
+      if (!memory->CanTake(PushMemory::kBytes, kPushMemoryPart)) memory->Refuse(PushMemory::kBytes);
+      charge = MemoryCharge(memory);
+      charge.AddAnyway(PushMemory::kBytes);
+    }
+    push_memory_charge_ = std::move(charge);
     push_memory_ = std::make_shared<PushMemory>();
     while (push_memory_id_ == 0) {
       std::random_device random;
@@ -134,7 +148,8 @@ kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context) {
     }
   }
   auto results = context.getResults();
-  results.setHandle(kj::heap<SegmentHandleImpl>(push_memory_, push_memory_->fd()));
+  results.setHandle(
+      kj::heap<SegmentHandleImpl>(push_memory_, push_memory_->fd()).attach(std::move(count)));
   results.setId(push_memory_id_);
   return kj::READY_NOW;
 }
@@ -260,9 +275,11 @@ kj::Promise<void> TensorService::ReadRows(ReadRowsContext context) {
 
 kj::Promise<void> TensorService::MapTensor(MapTensorContext context) {
   requests_.RequireUnixSocket();
+  auto count = requests_.CountCapability();
   const auto share = host_.FindToRead(member_.job_id(), context.getParams().getTable());
   const int fd = share->table->arena().reader_fd();
-  context.getResults().setHandle(kj::heap<SegmentHandleImpl>(share->table, fd));
+  context.getResults().setHandle(
+      kj::heap<SegmentHandleImpl>(share->table, fd).attach(std::move(count)));
   return kj::READY_NOW;
 }
 

@@ -65,7 +65,8 @@ class TensorService {
   kj::Promise<void> PrepareState(PrepareStateContext context);
   kj::Promise<void> ListTensors(ListTensorsContext context);
   kj::Promise<void> DropTensor(DropTensorContext context);
-  // Shares the memory that the client writes payloads to. The first call creates it.
+  // Shares the memory that the client writes payloads to. The first call creates it, and charges it
+  // to the client's job.
   kj::Promise<void> SharePushMemory(PushMemoryContext context);
 
  private:
@@ -94,6 +95,7 @@ class TensorService {
   const JobRegistry::Membership& member_;
   // The memory that the client writes payloads to; null until it asks for it.
   std::shared_ptr<PushMemory> push_memory_;
+  MemoryCharge push_memory_charge_;
   uint64_t push_memory_id_ = 0;
 };
 

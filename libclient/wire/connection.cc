@@ -81,7 +81,16 @@ Connection::Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix,
       network_(*messages_, is_unix ? kMaxDescriptors : 0, side, Limits()),
       rpc_(bootstrap == nullptr
                ? capnp::makeRpcClient(network_)
-               : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {}
+               : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {
+  if (side == capnp::rpc::twoparty::Side::SERVER) {
+    rpc_.setFlowLimit(kStrangersUnanswered / sizeof(capnp::word));
+  }
+}
+
+void Connection::Admit(std::shared_ptr<MemoryAccount> account) {
+  messages_->Admit(std::move(account));
+  rpc_.setFlowLimit(kMaxUnanswered / sizeof(capnp::word));
+}
 
 wire::Daemon::Client Connection::Bootstrap() {
   capnp::MallocMessageBuilder message;

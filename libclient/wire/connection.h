@@ -27,6 +27,14 @@ inline constexpr size_t kMaxMessageBytes = size_t{400} << 20;
 // The largest answer to one request. Clients split larger reads; servers refuse them.
 inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
 
+// The bytes of calls that are not answered, beyond which a server reads nothing more from a client
+// (RpcSystem::setFlowLimit), before and after Admit(). The answers of some calls depend on other
+// messages, such as the parts of steps of several tensors; those are refused before they reach this
+// limit (StepGate::kMaxWaitingBytes), so that it never holds back a message which another waits
+// for.
+inline constexpr size_t kStrangersUnanswered = size_t{1} << 20;
+inline constexpr size_t kMaxUnanswered = size_t{1} << 30;
+
 // The bytes of answers that a client may leave unread; the server refuses requests beyond that.
 inline constexpr size_t kMaxUnsentBytes = size_t{1} << 30;
 // File descriptors that one message may carry; the kernel's limit is 253.
@@ -46,7 +54,7 @@ kj::Own<kj::AsyncIoStream> WrapSocket(kj::LowLevelAsyncIoProvider& provider, Uni
 class Connection {
  public:
   // Takes ownership of a connected stream, which is that of WrapSocket if `is_unix`. A server's
-  // limits are those for strangers until stream().Admit() is called.
+  // limits are those for strangers until Admit() is called.
   // `bootstrap` is the capability that the server offers to its peer; null on the client side.
   Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix, std::shared_ptr<BufferPool> pool,
              capnp::rpc::twoparty::Side side, kj::Maybe<capnp::Capability::Client> bootstrap);
@@ -58,6 +66,8 @@ class Connection {
   // Returns a promise that is fulfilled when the peer disconnects.
   kj::Promise<void> OnDisconnect() { return network_.onDisconnect(); }
   TensorStream& stream() noexcept { return *messages_; }
+  // Replaces a server's limits for strangers by those for clients; see TensorStream::Admit.
+  void Admit(std::shared_ptr<MemoryAccount> account);
 
  private:
   kj::Own<kj::AsyncIoStream> socket_;

@@ -23,6 +23,10 @@ class MemoryAccount {
   // Creates an account below another one.
   MemoryAccount(std::string owner, std::shared_ptr<MemoryAccount> parent)
       : owner_(std::move(owner)), limit_(parent->limit_), parent_(std::move(parent)) {}
+  // Returns a new account beside this one.
+  std::shared_ptr<MemoryAccount> Sibling(std::string owner) const {
+    return std::make_shared<MemoryAccount>(std::move(owner), parent_);
+  }
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 

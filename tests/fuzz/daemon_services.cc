@@ -79,7 +79,7 @@ struct DaemonServices::Input::Served {
         gone(connection.OnDisconnect()
                  .then([this] { is_gone = true; }, [this](kj::Exception&&) { is_gone = true; })
                  .eagerlyEvaluate(nullptr)) {
-    impl.SetStream(connection.stream());
+    impl.SetConnection(connection);
     connection.stream().SetMemory(input.memory_.OfStranger(peer.text),
                                   input.services_.io_.provider->getTimer());
   }

@@ -40,7 +40,7 @@ constexpr uint64_t kMostGrowth = 128 * kMiB;
 constexpr uint64_t kMostGrowth = 128 * kMiB;
 #endif
 constexpr int64_t kNodes = 60000;
-constexpr uint16_t kSliceMethod = 2;
+constexpr uint16_t kSliceMethod = 2, kCheckpointsMethod = 20;
 
 // A client that writes messages of the protocol, and reads answers only when it wants to.
 class SilentClient {
@@ -115,6 +115,11 @@ class SilentClient {
     bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
     return bytes;
   }
+  // Returns whether the daemon closes the connection within `seconds`; reads nothing.
+  bool IsClosedWithin(int seconds) const {
+    pollfd wait{fd_.get(), 0, 0};
+    return ::poll(&wait, 1, seconds * 1000) == 1 && (wait.revents & POLLHUP) != 0;
+  }
   // Reads until the daemon closes the connection.
   std::string ReadToEnd() {
     std::string all;
@@ -131,6 +136,19 @@ class SilentClient {
 
 class ClientMemory : public ::testing::Test {
  protected:
+  explicit ClientMemory(std::vector<std::string> options = {})
+      : served_(
+            [] {
+              EdgeList edges;
+              for (uint32_t v = 0; v < kNodes; v++)
+                edges.push_back({v, (v + 1) % uint32_t{kNodes}});
+              return HomogeneousGraph(kNodes, edges);
+            }(),
+            {{0}}, 1,
+            [&] {
+              options.insert(options.end(), {"--peer_memory", "128MiB"});
+              return options;
+            }()) {}
   uint64_t ResidentBytes() {
     std::ifstream statm(StrCat("/proc/", served_.daemon(0).pid(), "/statm"));
     uint64_t total = 0, resident = 0;
@@ -154,16 +172,7 @@ class ClientMemory : public ::testing::Test {
     EXPECT_LE(ResidentBytes() / kMiB, bytes / kMiB);
   }
 
-  ServedGraphFixture served_{[] {
-                               EdgeList edges;
-                               for (uint32_t v = 0; v < kNodes; v++)
-                                 edges.push_back({v, (v + 1) % uint32_t{kNodes}});
-                               RawGraph graph = HomogeneousGraph(kNodes, edges);
-                               return graph;
-                             }(),
-                             {{0}},
-                             1,
-                             {"--peer_memory", "128MiB"}};
+  ServedGraphFixture served_;
 };
 
 TEST_F(ClientMemory, MessagesThatNeverEndAreBoundedAndTheirMemoryIsGivenBack) {
@@ -219,6 +228,41 @@ TEST_F(ClientMemory, CallsThatAreNeverFinishedCloseTheConnection) {
     answers = answers.substr(answers.size() > 4096 ? answers.size() - 4096 : 0) + some;
   }
   EXPECT_THAT(answers, ::testing::HasSubstr("calls that it has not finished"));
+}
+
+TEST_F(ClientMemory, HandlesThatAreNeverReleasedAreLimitedByANamedError) {
+  const auto client = Attach("greedy");
+  std::string answers;
+  for (int round = 0; round < 1000 && answers.find("handles of") == std::string::npos; round++) {
+    bool open = true;
+    for (int i = 0; open && i < 100; i++) {
+      open = client->Call<wire::Session::CheckpointsParams>(kCheckpointsMethod, [](auto) {});
+    }
+    const std::string some = client->ReadSome();
+    ASSERT_FALSE(some.empty()) << "the connection stays open";
+    answers = answers.substr(answers.size() > 4096 ? answers.size() - 4096 : 0) + some;
+  }
+  EXPECT_THAT(answers, ::testing::HasSubstr("overloaded] this client holds 8192 handles"));
+  ReadAsATrainer();
+}
+
+class WriteTimeout : public ClientMemory {
+ protected:
+  WriteTimeout() : ClientMemory({"--write_timeout", "2"}) {}
+};
+
+TEST_F(WriteTimeout, AClientThatReadsNoAnswerIsDisconnectedAndItsMemoryIsGivenBack) {
+  ReadAsATrainer();
+  const uint64_t before = ResidentBytes();
+  const auto idle = Attach("idle");
+  const auto client = Attach("greedy");
+  for (int call = 0; call < 500 && client->AskForRows(kNodes); call++) {
+  }
+  EXPECT_GT(ResidentBytes(), before + 8 * kMiB) << "answers wait";
+  EXPECT_TRUE(client->IsClosedWithin(30));
+  EXPECT_FALSE(idle->IsClosedWithin(4)) << "no answer waits for this client";
+  ReadAsATrainer();
+  ExpectSoonAtMost(before + 24 * kMiB);
 }
 
 }  // namespace
