@@ -129,6 +129,54 @@ TEST(MessageLimit, AnAnswerAboveTheLimitFailsItsCall) {
   EXPECT_THROW(client.WrongBytes(kMaxMessageBytes + (size_t{8} << 20)), kj::Exception);
 }
 
+// A server whose calls are answered only when the test says so.
+class Waiting final : public wire::Session::Server {
+ public:
+  explicit Waiting(int& received, kj::ForkedPromise<void>& go_on)
+      : received_(received), go_on_(go_on) {}
+  kj::Promise<void> readRows(ReadRowsContext) override {
+    received_++;
+    return go_on_.addBranch();
+  }
+
+ private:
+  int& received_;
+  kj::ForkedPromise<void>& go_on_;
+};
+
+TEST(UnansweredCalls, AreReadUpToALimitWhichIsLargerForClientsThatAreAdmitted) {
+  constexpr int kCalls = 100;
+  constexpr size_t kCallBytes = size_t{32} << 10;
+  auto io = kj::setupAsyncIo();
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const auto pool = BufferPool::Create();
+  int received = 0;
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  auto go_on = pair.promise.fork();
+  Connection server(
+      WrapSocket(*io.lowLevelProvider, UniqueFd(ends[0]), false), false, pool,
+      capnp::rpc::twoparty::Side::SERVER,
+      capnp::Capability::Client(wire::Session::Client(kj::heap<Waiting>(received, go_on))));
+  Connection client(*io.lowLevelProvider, {UniqueFd(ends[1])}, pool);
+  auto session = client.Bootstrap().castAs<wire::Session>();
+  kj::Vector<kj::Promise<void>> calls;
+  for (int i = 0; i < kCalls; i++) {
+    auto request = session.readRowsRequest();
+    request.initIds(kCallBytes);
+    calls.add(request.send().ignoreResult());
+  }
+  auto& timer = io.provider->getTimer();
+  constexpr int kFit = static_cast<int>(kStrangersUnanswered / kCallBytes);
+  while (received < kFit - 1) timer.afterDelay(kj::MILLISECONDS).wait(io.waitScope);
+  timer.afterDelay(300 * kj::MILLISECONDS).wait(io.waitScope);
+  EXPECT_LE(received, kFit + 1);
+  server.Admit(nullptr);
+  while (received < kCalls) timer.afterDelay(kj::MILLISECONDS).wait(io.waitScope);
+  pair.fulfiller->fulfill();
+  for (auto& call : calls) call.wait(io.waitScope);
+}
+
 TEST(ErrorMapping, CodeAndMessageArePreserved) {
   for (ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kOverloaded, ErrorCode::kVersion}) {
     const Error error = FromKj(ToKj(Error(code, "id 7 is odd")), "peer");
