@@ -118,7 +118,7 @@ class Pipeline {
     uint32_t lanes_left = 0;
     bool failed = false;    // it may not be logged, or not be applied
     bool answered = false;  // its callback was called, or is about to be
-    std::shared_ptr<TableWork> work;
+    std::shared_ptr<TableWork> work{};
   };
   // Work on which several threads help, in pieces.
   struct SharedWork {

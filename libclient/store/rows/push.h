@@ -28,7 +28,7 @@ struct Push {
   uint64_t sequence = 0;               // increases per client
   std::span<const int64_t> rows;       // row numbers in this partition, 0 .. num_rows - 1
   std::span<const std::byte> payload;  // for each row the same bytes: row_bytes, or more for kLoad
-  JobShare share;                      // the job that pushes; not logged
+  JobShare share{};                    // the job that pushes; not logged
 };
 
 }  // namespace graphd::store

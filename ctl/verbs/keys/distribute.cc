@@ -3,7 +3,7 @@
 
 #include "base/strings.h"
 #include "ctl/keys/key_bundle.h"
-#include "ctl/verbs/keys_options.h"
+#include "ctl/verbs/keys/options.h"
 #include "ctl/verbs/verbs.h"
 
 namespace graphd::ctl {

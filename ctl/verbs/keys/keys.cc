@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ctl/verbs/keys_options.h"
+#include "ctl/verbs/keys/options.h"
 #include "ctl/verbs/verbs.h"
 
 namespace graphd::ctl {

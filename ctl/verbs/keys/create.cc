@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "ctl/verbs/keys_options.h"
+#include "ctl/verbs/keys/options.h"
 #include "ctl/verbs/verbs.h"
 
 namespace graphd::ctl {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ctl/keys/key_bundle.h"
-#include "ctl/verbs/keys_options.h"
+#include "ctl/verbs/keys/options.h"
 #include "ctl/verbs/verbs.h"
 
 namespace graphd::ctl {
