@@ -24,8 +24,9 @@ _graphd() {
         *::--memory_dir | *::--num-servers | *::--num_servers | *::--part-config | \
         *::--part-id | *::--part_config | *::--part_id | *::--peer-memory | *::--peer_memory | \
         *::--port | *::--runtime-dir | *::--runtime_dir | *::--secret | *::--server-name | \
-        *::--server_name | *::--state-dir | *::--state_dir | *::--write-back-seconds | \
-        *::--write_back_seconds)
+        *::--server_name | *::--state-dir | *::--state_dir | *::--weight | \
+        *::--write-back-seconds | *::--write-timeout | *::--write_back_seconds | \
+        *::--write_timeout)
         skip=yes ;;
     esac
   done
@@ -42,8 +43,8 @@ _graphd() {
         --allow_write | --data-threads | --data_threads | --embedding-memory | \
         --embedding_memory | --index | --keys | --listen | --max-connections | \
         --max_connections | --num-servers | --num_servers | --part-id | --part_id | \
-        --peer-memory | --peer_memory | --port | --server-name | --server_name | \
-        --write-back-seconds | --write_back_seconds)
+        --peer-memory | --peer_memory | --port | --server-name | --server_name | --weight | \
+        --write-back-seconds | --write-timeout | --write_back_seconds | --write_timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -56,12 +57,12 @@ _graphd() {
       options='-h --help --version --config --server_name --part_config --part_id --index --listen
         --port --keys --secret --runtime_dir --state_dir --durability --memory_dir
         --embedding_memory --write_back_seconds --num_servers --data_threads --max_connections
-        --peer_memory --allow_read --allow_write --allow_operate --insecure --check_config
-        --end_with_jobs --log_file --log_level'
+        --write_timeout --peer_memory --allow_read --allow_write --allow_operate --weight
+        --insecure --check_config --end_with_jobs --log_file --log_level'
       aliases='--server-name --part-config --part-id --runtime-dir --state-dir --memory-dir
         --embedding-memory --write-back-seconds --num-servers --data-threads --max-connections
-        --peer-memory --allow-read --allow-write --allow-operate --check-config --end-with-jobs
-        --log-file --log-level'
+        --write-timeout --peer-memory --allow-read --allow-write --allow-operate --check-config
+        --end-with-jobs --log-file --log-level'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then
