@@ -191,7 +191,7 @@ class Ends(ClusterTest):
         job = self.start_launch("--keep_alive", STUBBORN)
         self.up(job)
         shown = self.graphctl("ps")
-        self.assertEqual(shown.stdout.count("ring"), 6, shown.stdout)
+        self.assertEqual(shown.stdout.count("server 'ring'"), 3, shown.stdout)
         begin = time.monotonic()
         done = self.graphctl("stop")
         print(f"    stopped in {time.monotonic() - begin:.3f} s")
