@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
-#include "base/run_threads.h"
 #include "base/strings.h"
 #include "wire/connection.h"
 
@@ -74,7 +73,6 @@ kj::Promise<void> ComputePool::Run(const JobShare& job, size_t num_slices, Slice
 }
 
 void ComputePool::Work() {
-  RequestShortSlices();
   WorkerScratch scratch;
   std::optional<FairQueue<std::shared_ptr<Request>>::Turn> turn;
   Clock::time_point start;
