@@ -16,7 +16,7 @@ import unittest
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "tools"))
-from free_ports import free_ports  # noqa: E402
+from free_ports import free_ports
 
 BIN = os.environ.get("GRAPHD_BIN_DIR") or sys.exit("set GRAPHD_BIN_DIR to build/<preset>/bin")
 GRAPHCTL = os.path.join(BIN, "graphctl")

@@ -16,8 +16,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
-from harness import BIN, DEADLINE, GRAPHCTL, SLOW, free_ports, partition  # noqa: E402
-from service_manager import ServiceManager  # noqa: E402
+from harness import BIN, DEADLINE, GRAPHCTL, SLOW, free_ports, partition
+from service_manager import ServiceManager
 
 
 class KeptGraphTest(unittest.TestCase):
