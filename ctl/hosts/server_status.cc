@@ -170,10 +170,9 @@ std::string StatusToText(const std::string& host, const json& status) {
   for (const json& each : ValueOr(status, "listening", json::array())) {
     if (each.is_string()) listening.push_back(each.get<std::string>());
   }
-  text += StrCat("  serves ", Join(listening, " and "),
-                 ValueOr(status, "insecure", false) ? " (INSECURE: anyone who reaches the port)"
-                                                    : "",
-                 "\n");
+  text += StrCat(
+      "  serves ", Join(listening, " and "),
+      ValueOr(status, "insecure", false) ? " (INSECURE: anyone who reaches the port)" : "", "\n");
   for (const json& part : ValueOr(status, "partitions", json::array())) {
     text += StrCat("  partition ", ValueOr(part, "part", 0), " of ",
                    ValueOr(status, "num_parts", 0), ": ", ValueOr(part, "nodes", int64_t{0}),
