@@ -212,7 +212,8 @@ std::vector<HostAnswer> AskHosts(
     pollfd ready{queue.fd(), POLLIN, 0};
     ::poll(&ready, 1, 1000);
     for (const HostEvent& event : queue.TakeAll()) {
-      if (event.kind == HostEvent::Kind::kFrame && ValueOr(event.header, "t", std::string()) == "progress") {
+      if (event.kind == HostEvent::Kind::kFrame &&
+          ValueOr(event.header, "t", std::string()) == "progress") {
         if (on_progress) on_progress(event.host, event.header);
         continue;
       }
