@@ -14,7 +14,7 @@
 namespace graphd {
 namespace {
 
-constexpr auto kCheck = 100 * kj::MILLISECONDS;
+constexpr auto kCheck = 20 * kj::MILLISECONDS;
 constexpr double kReportSeconds = 0.25;
 constexpr double kLogSeconds = 5;
 constexpr double kTroubleSeconds = 5;  // without progress

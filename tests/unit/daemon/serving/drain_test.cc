@@ -137,7 +137,7 @@ TEST(Drain, WritesChangedRowsBackAndReportsHowFarItIs) {
   EXPECT_THAT(messages.lines(), Contains(StartsWith("EXTEND_TIMEOUT_USEC=")));
   EXPECT_THAT(messages.lines(),
               Contains(::testing::ContainsRegex("STATUS=stopping: writing changed rows back: "
-                                                ".* of 19[0-9] MiB, .* MiB/s, .* s left")));
+                                                ".* of 19[0-9] MiB, .*iB/s, .* s left")));
 
   served.StartAgain(0);
   served.daemon(0).WaitReady(served.socket_path(0));
