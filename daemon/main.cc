@@ -200,7 +200,8 @@ class Graphd {
       // Over TCP without a handshake, it is the user who counts.
       kj::Promise<void> served = kj::READY_NOW;
       if (!peer.is_unix && peer.uid && !tls_ && !secret_) {
-        served = users.Find(*peer.uid, io_.provider->getTimer())
+        const uid_t user = *peer.uid;
+        served = users.Find(user, io_.provider->getTimer())
                      .then([&thread, fd = std::move(fd),
                             peer = std::move(peer)](std::vector<gid_t> gids) mutable {
                        peer.gids = std::move(gids);

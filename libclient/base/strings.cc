@@ -2,6 +2,7 @@
 #include "base/strings.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace graphd {
@@ -96,7 +97,7 @@ std::string TransferText(uint64_t done, uint64_t total, double seconds) {
   text += StrCat(", ", HumanBytes(static_cast<uint64_t>(rate)), "/s");
   if (done >= total) return text;
   const double left = static_cast<double>(total - done) / rate;
-  return StrCat(text, ", ", static_cast<uint64_t>(left + 0.5), " s left");
+  return StrCat(text, ", ", std::llround(left), " s left");
 }
 
 }  // namespace graphd

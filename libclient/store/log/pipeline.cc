@@ -464,9 +464,8 @@ void Pipeline::Call(const Done& done, bool failed) {
 
 // Calls Done of the table's pushes that are done, in order, with the lock released. Earlier pushes
 // of other tables need not be done: they are in the log, because this one is.
-void Pipeline::Answer(const std::shared_ptr<TableWork>& of) {
-  const std::shared_ptr<TableWork> owner = of;
-  TableWork& work = *owner;
+void Pipeline::Answer(std::shared_ptr<TableWork> of) {
+  TableWork& work = *of;
   while (!work.pending.empty() && IsDone(*work.pending.front())) {
     const std::shared_ptr<PendingPush> pending = std::move(work.pending.front());
     work.pending.pop_front();

@@ -169,7 +169,7 @@ class Pipeline {
   void TrimLog();
   void WriteLog();
   bool AppendOrWait(std::vector<const Push*>& batch) GRAPHD_REQUIRES(mutex_);
-  void Answer(const std::shared_ptr<TableWork>& of) GRAPHD_REQUIRES(mutex_);
+  void Answer(std::shared_ptr<TableWork> of) GRAPHD_REQUIRES(mutex_);
   void Finish() GRAPHD_REQUIRES(mutex_);
   void Call(const Done& done, bool failed) GRAPHD_REQUIRES(mutex_);
   void CheckAccepts(const Push& push) const GRAPHD_REQUIRES(mutex_);
