@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "graphd/dist_graph.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
@@ -26,19 +27,8 @@ namespace graphd::testing {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-// The growth of the daemon that the tests allow for the 128 MiB of --peer_memory. Sanitizers keep
-// several bytes for each byte of the daemon's.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kMostGrowth = 6 * 128 * kMiB;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-constexpr uint64_t kMostGrowth = 6 * 128 * kMiB;
-#else
-constexpr uint64_t kMostGrowth = 128 * kMiB;
-#endif
-#else
-constexpr uint64_t kMostGrowth = 128 * kMiB;
-#endif
+// The growth of the daemon that the tests allow for the 128 MiB of --peer_memory.
+constexpr uint64_t kMostGrowth = (kSanitized ? 6 : 1) * 128 * kMiB;
 constexpr int64_t kNodes = 60000;
 constexpr uint16_t kSliceMethod = 2, kCheckpointsMethod = 20;
 
