@@ -61,9 +61,11 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
 }  // namespace
 
 std::string WhatIsNotWritten(const StoreStatus& store) {
-  if (store.written_bytes >= store.changed_bytes) return {};
+  // Without a number, write-back had not begun yet.
   const std::string rows =
-      StrCat("not all ", HumanBytes(store.changed_bytes), " of changed rows are written back");
+      store.written_bytes < store.changed_bytes
+          ? StrCat("not all ", HumanBytes(store.changed_bytes), " of changed rows are written back")
+          : "not all changed rows are written back";
   if (!store.memory.empty()) {
     return StrCat(rows, "; they stay in ", store.memory,
                   ", from which the next start on this machine continues, unless the machine is "

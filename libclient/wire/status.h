@@ -74,8 +74,7 @@ struct ServerStatus {
 // The longest command that is sent and kept, in bytes; longer ones are truncated.
 inline constexpr size_t kMaxCommand = 4096;
 
-// Returns what becomes of the changed rows that a server has not written back when it ends, or an
-// empty text if there are none.
+// Returns what becomes of the changed rows of a server that ends before write-back has ended.
 std::string WhatIsNotWritten(const StoreStatus& store);
 
 void WriteMember(const JobMember& member, wire::Member::Builder out);
