@@ -21,6 +21,8 @@ from ..typing import Path
 
 _session: _graphd.Session | None = None
 _part_config: str | None = None  # the part config of standalone mode
+_stamp: tuple[int, ...] = ()  # the result of _stamp_of when the part config was opened
+_is_implicit = False  # whether DistGraph has made the session, and may replace it
 _forked = False  # whether this process was forked from one with a session
 
 
@@ -70,7 +72,7 @@ def initialize(
     graphd.errors.UnavailableError
         If a server does not answer; the message names its address.
     """
-    global _session, _part_config, _forked
+    global _session, _forked
     if _session is not None:
         raise InvalidError(
             "initialize: this process is connected already; call exit_client() first"
@@ -104,8 +106,7 @@ def initialize(
         _session = _graphd.Session(options)
         _name_trainer(_session)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
-        _session = _graphd.Session(options)
-        _part_config = _opened(part_config)
+        _open(options, is_implicit=False)
     # Otherwise the process is in standalone mode, and DistGraph gets the part config.
 
 
@@ -136,7 +137,6 @@ def _abandon() -> None:
 
 def current(part_config: Path | None = None) -> _graphd.Session:
     """Returns the process's session; in standalone mode the first graph makes it."""
-    global _session, _part_config
     if _session is None:
         if _forked:
             raise InvalidError(
@@ -155,20 +155,48 @@ def current(part_config: Path | None = None) -> _graphd.Session:
             )
         if part_config:
             part_config = part_config_file(part_config)
-        _session = _graphd.Session({"part_config": part_config})
-        _part_config = _opened(part_config)
+        _open({"part_config": part_config}, is_implicit=True)
     elif part_config and _part_config and os.path.realpath(part_config) != _part_config:
         raise InvalidError(
             f"part_config {part_config}: this process has {_part_config} open; call "
             "graphd.distributed.exit_client() first"
         )
+    assert _session is not None
     return _session
 
 
-def _opened(part_config: Path | None) -> str:
-    """Returns the absolute path of standalone mode's part config, since the process may change its
-    working directory."""
-    return os.path.realpath(part_config or os.environ["GRAPHD_PART_CONFIG"])
+def with_new_files(part_config: Path | None) -> _graphd.Session:
+    """Returns the process's session for a new DistGraph. If the graph was partitioned again since
+    the session was opened, it opens another session; graphs that exist keep theirs."""
+    here = current(part_config)
+    if not _part_config or _stamp_of(_part_config) in ((), _stamp):
+        return here
+    if not _is_implicit:
+        raise InvalidError(
+            f"part_config {_part_config}: the graph was partitioned again after initialize(); "
+            "call graphd.distributed.exit_client() and initialize() to use the new one"
+        )
+    _open({"part_config": _part_config}, is_implicit=True)
+    return current()
+
+
+def _open(options: dict[str, Any], is_implicit: bool) -> None:
+    """Opens a graph in standalone mode, and remembers which. The path is absolute, since the process
+    may change its working directory."""
+    global _session, _part_config, _stamp, _is_implicit
+    file = os.path.realpath(options["part_config"] or os.environ["GRAPHD_PART_CONFIG"])
+    stamp = _stamp_of(file)  # taken before the file is read, so that a later change is noticed
+    _session = _graphd.Session(options)
+    _part_config, _stamp, _is_implicit = file, stamp, is_implicit
+
+
+def _stamp_of(file: str) -> tuple[int, ...]:
+    """Returns numbers that change when a file is replaced; () if it is gone."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def peek() -> _graphd.Session | None:
