@@ -96,3 +96,25 @@ def from_numpy(array: Any) -> Tensor:
 
         return torch.from_numpy(array)
     return array
+
+
+def converted(tensor: Tensor) -> Tensor:
+    """Returns a tensor of the chosen library that shares the memory of one of either library."""
+    if chosen() == "torch":
+        import torch
+
+        return torch.as_tensor(tensor)
+    return to_numpy(tensor)
+
+
+def concatenate(tensors: list[Tensor]) -> Tensor:
+    """Joins tensors of the chosen library, one at least, along their first dimension."""
+    if len(tensors) == 1:
+        return tensors[0]
+    if chosen() == "torch":
+        import torch
+
+        return torch.cat(tensors)
+    import numpy
+
+    return numpy.concatenate(tensors)

@@ -38,6 +38,10 @@ class InvalidError(GraphdError, ValueError):
     code = "invalid"
 
 
+class OutOfRangeError(InvalidError, IndexError):
+    """The number of a row that a tensor does not have."""
+
+
 class NotFoundError(GraphdError, KeyError):
     """A name, file or partition that does not exist."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from .errors import InvalidError
 from .typing import Tensor
 
 Maker = Callable[[Any], Tensor]
@@ -94,7 +95,7 @@ class Frame(MutableMapping[str, Any]):
 class TypedFrame(MutableMapping[str, Any]):
     """The data of several types: ``frame[name]`` is a dict by type."""
 
-    def __init__(self, types: Sequence[Any], frames: Sequence[Frame]) -> None:
+    def __init__(self, types: Sequence[Any], frames: Sequence[MutableMapping[str, Any]]) -> None:
         self._types = types
         self._frames = frames
 
@@ -105,6 +106,12 @@ class TypedFrame(MutableMapping[str, Any]):
         return found
 
     def __setitem__(self, name: str, values: Mapping[Any, Tensor]) -> None:
+        if not isinstance(values, Mapping) or not set(values) <= set(self._types):
+            given = list(values) if isinstance(values, Mapping) else type(values)
+            raise InvalidError(
+                f"data {name!r}: expected a dict by type, got {given}; there are "
+                f"{list(self._types)}"
+            )
         for of, frame in zip(self._types, self._frames):
             if of in values:
                 frame[name] = values[of]
@@ -121,7 +128,13 @@ class TypedFrame(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len({name for frame in self._frames for name in frame})
 
+    def __repr__(self) -> str:
+        by_type = {of: sorted(frame) for of, frame in zip(self._types, self._frames)}
+        return f"{type(self).__name__}({by_type})"
 
-def frame_of(types: Sequence[Any], frames: Sequence[Frame]) -> MutableMapping[str, Any]:
+
+def frame_of(
+    types: Sequence[Any], frames: Sequence[MutableMapping[str, Any]]
+) -> MutableMapping[str, Any]:
     """Returns the only frame, or for several types a `TypedFrame`."""
     return frames[0] if len(frames) == 1 else TypedFrame(types, frames)

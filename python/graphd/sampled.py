@@ -171,7 +171,8 @@ def to_block(
         The result of `graphd.distributed.sample_neighbors` or a similar function, along in-edges.
     dst_nodes : tensor, or dict of node type to tensor, optional
         Destinations, without duplicates; every edge must end in one of them. Default: the ends of
-        the edges, in ascending order.
+        the edges in ascending order, where DGL has them in order of appearance. Seeds without an
+        edge are not among them; give the seeds to have a row for each, in their order.
     include_dst_in_src : bool
         Only True is supported.
     src_nodes

@@ -31,8 +31,6 @@ class Graph(support.GraphTest):
         g = self.standalone()
         with self.assertRaises(graphd.errors.InvalidError):
             g.num_edges("likes")  # two canonical types have this relation
-        with self.assertRaises(graphd.errors.InvalidError):
-            _ = g.ndata
         with self.assertRaises(graphd.errors.NotFoundError):
             g.num_nodes("users")
 

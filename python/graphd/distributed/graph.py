@@ -9,6 +9,7 @@ from typing import Any
 from .. import backend
 from ..arguments import part_config_path
 from ..errors import InvalidError
+from ..frame import frame_of
 from ..graph_base import GraphBase
 from ..names import ALL
 from ..sampled import SampledGraph
@@ -19,7 +20,6 @@ from .book import GraphPartitionBook
 from .graph_data import Data, Scheme, View
 from .partition import Partition
 from .policy import PartitionPolicy
-from .tensor import DistTensor
 
 
 class DistGraph(GraphBase):
@@ -55,7 +55,7 @@ class DistGraph(GraphBase):
             )
         if part_config:
             part_config = part_config_path(part_config)
-        super().__init__(session.current(part_config), graph_name)
+        super().__init__(session.with_new_files(part_config), graph_name)
         current_graph.remember(self)
 
     @property
@@ -93,14 +93,17 @@ class DistGraph(GraphBase):
 
     # Data.
     @property
-    def ndata(self) -> MutableMapping[str, DistTensor]:
-        """Tensors of the nodes by name, for a graph with one node type."""
-        return Data(self, False, self.types.ntype_id(None))
+    def ndata(self) -> MutableMapping[str, Any]:
+        """Tensors of the nodes by name; with several node types, dicts of type to tensor by name,
+        as those of a DGLGraph."""
+        return frame_of(self.ntypes, [Data(self, False, i) for i in range(len(self.ntypes))])
 
     @property
-    def edata(self) -> MutableMapping[str, DistTensor]:
-        """Tensors of the edges by name, for a graph with one edge type."""
-        return Data(self, True, self.types.etype_id(None))
+    def edata(self) -> MutableMapping[str, Any]:
+        """Tensors of the edges by name; with several edge types, dicts of canonical edge type to
+        tensor by name, as those of a DGLGraph."""
+        etypes = self.canonical_etypes
+        return frame_of(etypes, [Data(self, True, i) for i in range(len(etypes))])
 
     @property
     def nodes(self) -> View:

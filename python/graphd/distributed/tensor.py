@@ -6,18 +6,20 @@ from __future__ import annotations
 import builtins
 import collections.abc
 import itertools
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Union
 
 from .. import _graphd, backend
 from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
-from ..schema import checked_ids
 from ..typing import Ids, Tensor
 from . import current_graph
+from .elementwise import compare, pieces
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
+from .rows import from_the_end, is_list_of_rows, row_ids
 
 InitFunction = Union[Callable[[Any, Any], Tensor], Initializer, None]
 
@@ -192,28 +194,120 @@ class DistTensor:
     def __len__(self) -> int:
         return self.handle.shape[0]
 
-    def __getitem__(self, rows: Ids | slice) -> Tensor:
-        """Returns rows by id, in the order of the ids: an int64 tensor, a list, a slice, or an int
-        (which gives one row, and keeps the first dimension, as in DGL)."""
+    def __getitem__(self, rows: Any) -> Tensor:
+        """Returns rows, in the order of the ids.
+
+        ``t[rows]`` takes an int64 tensor or a list of ids, a slice, ``...``, a mask (bool, with an
+        element for each row; a DistTensor can be one), or an int, which gives one row and keeps the
+        first dimension, as in DGL. Negative ids count from the end. ``t[rows, columns]`` reads the
+        rows and then takes columns of them; two lists are taken in pairs, as in PyTorch and NumPy.
+
+        Raises
+        ------
+        graphd.errors.OutOfRangeError
+            If an id is outside -len .. len-1. It is an IndexError.
+        """
         backend.chosen()
+        if isinstance(rows, tuple):
+            return self._columns(*rows)
+        if rows is Ellipsis:
+            rows = slice(None)
         if isinstance(rows, slice):
             begin, end, step = rows.indices(len(self))
             if step == 1:
                 return self.handle.slice(begin, max(begin, end))
-        return self.handle.read(self._ids(rows))
+        return self._with_ids(rows, self.handle.read)
 
-    def __setitem__(self, rows: Ids | slice, values: Tensor) -> None:
+    def _columns(self, rows: Any = Ellipsis, *columns: Any) -> Tensor:
+        found = self[rows]
+        if rows is Ellipsis:
+            return found[(Ellipsis, *columns)]
+        if is_list_of_rows(rows) and any(is_list_of_rows(each) for each in columns):
+            import numpy
+
+            return found[(backend.from_numpy(numpy.arange(len(found))), *columns)]
+        return found[(slice(None), *columns)]
+
+    def __setitem__(self, rows: Any, values: Tensor) -> None:
         """Sets rows, with the last of duplicates; returns when they are as durable as the servers
-        are configured. `values` has the tensor's dtype and a row for each id."""
+        are configured. `rows` is what reading takes, without columns. `values` has the tensor's
+        dtype and a row for each id."""
         self._check_writable()
-        self.handle.write(self._ids(rows), values)
+        self._check_whole_rows(rows)
+        self._with_ids(rows, lambda ids: self.handle.write(ids, values))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """Yields the rows in the order of their ids, read from the servers in large pieces. As in
+        PyTorch, the rows have no first dimension."""
+        for rows in pieces(self):
+            yield from self[rows]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Returns all rows as a NumPy array, for ``numpy.asarray(t)``. It is always a copy."""
+        if copy is False:
+            raise InvalidError(f"{self!r}: its rows are on servers; an array of them is a copy")
+        array = backend.to_numpy(self[:])
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """Returns all rows, copied, as a DLPack capsule, for ``torch.from_dlpack(t)``."""
+        return self[:].__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # the CPU
+
+    def to(self, *arguments: Any, **options: Any) -> Tensor:
+        """Copies all rows into this process, and calls ``to`` of PyTorch's tensors on them.
+
+        Parameters
+        ----------
+        *arguments, **options
+            Those of ``torch.Tensor.to``: a device, a dtype. With NumPy in place of PyTorch: "cpu".
+
+        Returns
+        -------
+        tensor
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If NumPy is in use and something else than "cpu" is given.
+        """
+        rows = self[:]
+        if backend.chosen() == "torch":
+            return rows.to(*arguments, **options)
+        if arguments != ("cpu",) or options:
+            raise InvalidError("to: expected 'cpu', because graphd.use('numpy') is in effect")
+        return rows
+
+    def __eq__(self, other: object) -> Any:
+        """Compares elements with a number, or with a tensor of the same shape or that of a row.
+        Returns a bool tensor of all rows in this process's memory; so do ``!= < <= > >=``."""
+        return compare(self, other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return compare(self, other, operator.ne)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return compare(self, other, operator.lt)
+
+    def __le__(self, other: Any) -> Tensor:
+        return compare(self, other, operator.le)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return compare(self, other, operator.gt)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return compare(self, other, operator.ge)
+
+    __hash__ = object.__hash__  # by identity, as PyTorch's tensors have it
 
     def add(self, rows: Ids | slice, values: Tensor) -> None:
         """Adds to rows, once for each of duplicates. No addition is lost, even if others add too.
 
         Parameters
         ----------
-        rows : int, slice, int64 tensor or list
+        rows : int, slice, int64 tensor, list or mask
         values : tensor
             It has the tensor's dtype, and a row for each id.
 
@@ -223,7 +317,8 @@ class DistTensor:
             If it is a feature of the graph.
         """
         self._check_writable()
-        self.handle.add(self._ids(rows), values)
+        self._check_whole_rows(rows)
+        self._with_ids(rows, lambda ids: self.handle.add(ids, values))
 
     def _check_writable(self) -> None:
         if self.handle.is_feature:
@@ -232,12 +327,23 @@ class DistTensor:
                 "make a DistTensor of its shape and dtype, and assign to its rows"
             )
 
-    def _ids(self, rows: Ids | slice) -> Ids:
-        if isinstance(rows, slice):
-            import numpy
+    def _check_whole_rows(self, rows: Any) -> None:
+        if isinstance(rows, tuple):
+            raise InvalidError(
+                f"{self.name!r}[rows, columns]: only whole rows can be changed; read the rows, "
+                "change their columns, and assign the rows"
+            )
 
-            return numpy.arange(*rows.indices(len(self)), dtype=numpy.int64)
-        return whole_number(rows, "row") if isinstance(rows, int) else checked_ids(rows, "rows")
+    def _with_ids(self, rows: Any, call: Callable[[Ids], Any]) -> Any:
+        """Calls a function with the ids of rows; again, if it has refused negative ones."""
+        ids = row_ids(rows, len(self))
+        try:
+            return call(ids)
+        except InvalidError:
+            ids = from_the_end(ids, len(self))
+            if ids is None:  # the ids were not what was wrong
+                raise
+        return call(ids)
 
     @property
     def local_partition(self) -> Tensor:
@@ -264,8 +370,7 @@ class DistTensor:
                 "expected bool or integers"
             )
         union = DistTensor(self.shape, self.handle.dtype, part_policy=self.part_policy)
-        for begin in range(0, len(self), 1 << 20):
-            rows = slice(begin, min(begin + (1 << 20), len(self)))
+        for rows in pieces(self):
             union[rows] = self[rows] | other[rows]
         return union
 
@@ -276,10 +381,7 @@ class DistTensor:
         -------
         int
         """
-        count = 0
-        for begin in range(0, len(self), 1 << 20):
-            count += int((backend.to_numpy(self[begin : begin + (1 << 20)]) != 0).sum())
-        return count
+        return sum(int((backend.to_numpy(self[rows]) != 0).sum()) for rows in pieces(self))
 
     def __repr__(self) -> str:
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"

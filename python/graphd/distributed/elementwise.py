@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elementwise comparison of distributed tensors, piece by piece."""
+
+from __future__ import annotations
+
+import collections.abc
+import numbers
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from .. import backend
+from ..errors import InvalidError
+from ..typing import Tensor
+
+_PIECE_ELEMENTS = 1 << 24
+
+
+class Rows(Protocol):
+    """The part of a `DistTensor` that is needed here."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of all rows together."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: Any) -> Tensor: ...
+
+
+def pieces(tensor: Rows) -> Iterator[slice]:
+    """Yields slices that cover the rows of a tensor, one at least, each of a bounded size."""
+    row_elements = 1
+    for extent in tensor.shape[1:]:
+        row_elements *= max(extent, 1)
+    step = max(1, _PIECE_ELEMENTS // row_elements)
+    for begin in range(0, max(len(tensor), 1), step):
+        yield slice(begin, min(begin + step, len(tensor)))
+
+
+def compare(tensor: Rows, other: Any, operation: Callable[[Any, Any], Any]) -> Tensor:
+    """Returns ``operation(tensor, other)`` as a bool tensor in this process's memory.
+
+    Returns NotImplemented if `other` is neither a number nor a tensor, so that Python asks `other`.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If the shape of `other` can't be broadcast to the tensor's.
+    """
+    backend.chosen()
+    operand = _operand(tensor, other)
+    if operand is None:
+        return NotImplemented
+    return backend.concatenate([operation(tensor[rows], operand(rows)) for rows in pieces(tensor)])
+
+
+def _operand(tensor: Rows, other: Any) -> Callable[[slice], Any] | None:
+    """Returns a function that gives the part of `other` which belongs to some rows of `tensor`."""
+    if isinstance(other, numbers.Number):
+        return lambda rows: other
+    has_shape = hasattr(other, "shape") and hasattr(other, "__getitem__")
+    if isinstance(other, (str, bytes)) or not (
+        has_shape or isinstance(other, collections.abc.Sequence)
+    ):
+        return None
+    if not has_shape:
+        import numpy
+
+        other = numpy.asarray(other)
+    shape = tuple(other.shape)
+    missing = len(tensor.shape) - len(shape)
+    padded = (1,) * missing + shape
+    if missing < 0 or any(theirs not in (1, ours) for theirs, ours in zip(padded, tensor.shape)):
+        raise InvalidError(
+            f"a comparison of shapes {tensor.shape} and {shape}: expected a number, a tensor of "
+            "the same shape, or one of the shape of a row"
+        )
+    has_rows = missing == 0 and shape[0] == len(tensor)
+    if hasattr(other, "part_policy"):  # another DistTensor, which is read piece by piece, too
+        return (lambda rows: other[rows]) if has_rows else (lambda rows: other[:])
+    local = backend.converted(other)
+    return (lambda rows: local[rows]) if has_rows else (lambda rows: local)

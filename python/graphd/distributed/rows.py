@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpretation of what stands in the brackets of a DistTensor, as PyTorch and NumPy do it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arguments import whole_number
+from ..errors import InvalidError, OutOfRangeError
+from ..schema import checked_ids
+from ..typing import Ids
+
+
+def row_ids(rows: Any, count: int) -> Ids:
+    """Returns the ids of rows: given as an int, ids, a slice, ``...``, or a mask with an element
+    for each of the tensor's `count` rows. Ids may be negative or too large: see `from_the_end`."""
+    if rows is Ellipsis:
+        rows = slice(None)
+    if isinstance(rows, slice):
+        import numpy
+
+        return numpy.arange(*rows.indices(count), dtype=numpy.int64)
+    if isinstance(rows, int):
+        return whole_number(rows, "row")
+    if rows is None:
+        raise InvalidError("row None: expected ids, a slice or a mask; [:] reads all rows")
+    if _is_mask(rows):
+        import numpy
+
+        mask = numpy.asarray(rows)
+        if mask.shape != (count,):
+            raise InvalidError(
+                f"a mask of shape {mask.shape}: expected one bool for each of the {count} rows"
+            )
+        return numpy.flatnonzero(mask)
+    return checked_ids(rows, "rows")
+
+
+def from_the_end(ids: Ids, count: int) -> Ids | None:
+    """Returns ids in which -1 stands no longer for the last row, but its number does; None if no id
+    is negative.
+
+    Servers and the client's library refuse negative ids. Looking for them only then keeps the time
+    that a search takes out of every read.
+
+    Raises
+    ------
+    graphd.errors.OutOfRangeError
+        If an id is outside -count .. count-1.
+    """
+    import numpy
+
+    numbers = numpy.asarray(ids)
+    if numbers.dtype.kind not in "iu" or numbers.size == 0:
+        return None
+    for id in (int(numbers.min()), int(numbers.max())):
+        if not -count <= id < count:
+            raise OutOfRangeError(
+                f"row {id} is outside -{count}..{count - 1}; the tensor has {count} rows"
+            )
+    if numbers.min() >= 0:
+        return None
+    found = numpy.where(numbers < 0, numbers + count, numbers).astype(numpy.int64)
+    return int(found) if isinstance(ids, int) else found
+
+
+def is_list_of_rows(rows: Any) -> bool:
+    """Returns whether rows are named one by one, so that ``[rows, columns]`` pairs the two."""
+    return not isinstance(rows, (int, slice)) and rows is not Ellipsis
+
+
+def _is_mask(rows: Any) -> bool:
+    if isinstance(rows, (list, tuple)):
+        return len(rows) > 0 and all(isinstance(each, bool) for each in rows)
+    return str(getattr(rows, "dtype", "")) in ("bool", "torch.bool")

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares a DistTensor with the PyTorch tensor of its rows: brackets, iteration, conversion to
+arrays, and comparison, in this process, from mapped memory, and over TCP."""
+
+import itertools
+import shutil
+import tempfile
+
+import numpy as np
+import torch
+
+import graphd
+import support
+from graphd.distributed import DistGraph, DistTensor, partition_graph
+
+_names = (f"p{i}" for i in itertools.count())
+MASK = torch.arange(300) % 7 == 3
+
+
+class Protocol(support.GraphTest):
+    def each_tensor(self):
+        """Yields a graph, and a tensor [300, 4] beside a copy of its rows, each way."""
+        for g in self.each_way():
+            rows = torch.arange(1200, dtype=torch.float32).reshape(300, 4)
+            tensor = DistTensor((300, 4), torch.float32, name=next(_names))
+            tensor[:] = rows
+            yield g, tensor, rows
+
+    def test_brackets_read_what_pytorch_reads(self):
+        for _, tensor, rows in self.each_tensor():
+            ids = [5, -1, 0, -300, 299]
+            for index in (
+                slice(250, 290, 3),
+                slice(-10, None),
+                slice(4, 2),
+                Ellipsis,
+                ids,
+                MASK,
+                MASK.tolist(),
+                (ids, 2),
+                (ids, slice(1, 3)),
+                (ids, [0, 1, 2, 3, 0]),
+                (MASK, [1] * int(MASK.sum())),
+                (slice(10, 20), [3, 0]),
+                (Ellipsis, 1),
+                (slice(None), -1),
+            ):
+                with self.subTest(index=index):
+                    self.assertTrue(torch.equal(tensor[index], rows[index]))
+            self.assertTrue(torch.equal(tensor[torch.tensor(ids)], rows[ids]))
+            self.assertTrue(torch.equal(tensor[np.array(ids)], rows[ids]))
+            self.assertTrue(torch.equal(tensor[MASK.numpy()], rows[MASK]))
+            # An int keeps the first dimension, as in DGL.
+            self.assertTrue(torch.equal(tensor[-1], rows[-1:]))
+            self.assertTrue(torch.equal(tensor[7, 3], rows[7:8, 3]))
+
+    def test_a_distributed_mask_selects_rows(self):
+        for _, tensor, rows in self.each_tensor():
+            mask = DistTensor((300,), torch.bool, name=next(_names))
+            mask[:] = MASK
+            self.assertTrue(torch.equal(tensor[mask], rows[MASK]))
+
+    def test_rows_outside_are_an_index_error_that_names_the_row(self):
+        for _, tensor, _ in self.each_tensor():
+            for index, named in ((300, 300), (-301, -301), ([0, 1000], 1000), ([-1, -999], -999)):
+                with self.assertRaisesRegex(IndexError, f"row {named} .*-300..299"):
+                    tensor[index]
+                with self.assertRaises(graphd.errors.InvalidError):
+                    tensor[index] = torch.zeros(np.size(index), 4)
+            for mask in (MASK[:299], torch.ones(300, 4, dtype=torch.bool), [True]):
+                with self.assertRaisesRegex(graphd.errors.InvalidError, "one bool for each"):
+                    tensor[mask]
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "reads all rows"):
+                tensor[None]
+
+    def test_brackets_change_what_pytorch_changes(self):
+        for _, tensor, rows in self.each_tensor():
+            for index in ([-1, 3], MASK, slice(5, 50, 7), Ellipsis):
+                values = torch.randn(rows[index].shape)
+                tensor[index], rows[index] = values, values
+                self.assertTrue(torch.equal(tensor[:], rows))
+            tensor.add([-1, -1, 0], torch.ones(3, 4))
+            rows[-1] += 2
+            rows[0] += 1
+            self.assertTrue(torch.allclose(tensor[:], rows))
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "whole rows"):
+                tensor[[0], 1] = torch.ones(1)
+
+    def test_iteration_ends_and_yields_the_rows(self):
+        for g, tensor, rows in self.each_tensor():
+            self.assertTrue(torch.equal(torch.stack(list(tensor)), rows))
+            self.assertEqual(len(tensor), len(list(tensor)))
+            age = g.nodes["user"].data["age"]
+            self.assertEqual([int(each) for each in age], age[:].tolist())
+
+    def test_libraries_convert_all_rows(self):
+        for g, tensor, rows in self.each_tensor():
+            self.assertTrue(np.array_equal(np.asarray(tensor), rows.numpy()))
+            self.assertEqual(np.asarray(tensor, dtype="float64").dtype, np.float64)
+            self.assertTrue(torch.equal(torch.from_dlpack(tensor), rows))
+            self.assertTrue(torch.equal(tensor.to("cpu"), rows))
+            self.assertEqual(tensor.to(torch.float64).dtype, torch.float64)
+            age = g.nodes["user"].data["age"]
+            self.assertTrue(torch.equal(torch.as_tensor(age), age[:]))
+
+    def test_comparisons_compute_elements(self):
+        for g, tensor, rows in self.each_tensor():
+            other = DistTensor((300, 4), torch.float32, name=next(_names))
+            other[:] = rows.flip(0)
+            for operand, local in (
+                (600, 600),
+                (rows.flip(0), rows.flip(0)),
+                (rows.flip(0).numpy(), rows.flip(0)),
+                (other, rows.flip(0)),
+                (rows[150], rows[150]),
+                (rows[:, :1], rows[:, :1]),
+                ([600, 601, 0, 1], torch.tensor([600, 601, 0, 1])),
+            ):
+                self.assertTrue(torch.equal(tensor == operand, rows == local))
+                self.assertTrue(torch.equal(tensor != operand, rows != local))
+                self.assertTrue(torch.equal(tensor < operand, rows < local))
+                self.assertTrue(torch.equal(tensor <= operand, rows <= local))
+                self.assertTrue(torch.equal(tensor > operand, rows > local))
+                self.assertTrue(torch.equal(tensor >= operand, rows >= local))
+            age = g.nodes["user"].data["age"]
+            self.assertTrue(torch.equal(age == 1, age[:] == 1))
+            self.assertGreater(int((age == age[0]).sum()), 0)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, r"\(300, 4\) and \(3,\)"):
+                _ = tensor == torch.ones(3)
+            self.assertFalse(tensor == None)  # noqa: E711
+            self.assertFalse(tensor == "a")
+            with self.assertRaises(TypeError):
+                _ = tensor < "a"
+            self.assertEqual(len({tensor, tensor, other}), 2)
+
+    def test_numpy_arrays_behave_alike(self):
+        graphd.use("numpy")
+        self.addCleanup(graphd.use, "torch")
+        for g in self.each_way():
+            age = g.nodes["user"].data["age"]
+            rows = age[:]
+            self.assertIsInstance(rows, np.ndarray)
+            self.assertTrue(np.array_equal(age == rows[4], rows == rows[4]))
+            self.assertTrue(np.array_equal(age == torch.from_numpy(rows), rows == rows))
+            self.assertTrue(np.array_equal(age[rows == rows[4]], rows[rows == rows[4]]))
+            self.assertTrue(np.array_equal(age[[-1]], rows[[-1]]))
+            self.assertTrue(np.array_equal(age.to("cpu"), rows))
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "cpu"):
+                age.to("cuda")
+
+
+class GraphData(support.GraphTest):
+    def test_a_typed_graph_has_dicts_by_type(self):
+        for g in self.each_way():
+            users = g.nodes["user"].data["feat"]
+            self.assertTrue(torch.equal(g.ndata["feat"]["user"][:], users[:]))
+            self.assertIn("'user': [", repr(g.ndata))
+            self.assertIn("follows", repr(g.edata))
+            with self.assertRaises(KeyError):
+                g.ndata["no such name"]
+            made = DistTensor((300, 1), torch.float32, name=next(_names))
+            g.ndata["made"] = {"user": made}
+            self.assertEqual(g.nodes["user"].data["made"].name, made.name)
+            for wrong in (made, {"usre": made}):
+                with self.assertRaisesRegex(graphd.errors.InvalidError, "by type.*user"):
+                    g.ndata["made"] = wrong
+
+
+class PartitionedAgain(support.GraphTest):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="graphd-again-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def partition(self, nodes):
+        ends = np.arange(nodes)
+        return partition_graph((ends, np.roll(ends, 1)), "ring", 2, self.folder, force=True)
+
+    def test_a_new_graph_is_opened_and_the_old_one_stays_as_it_was(self):
+        old = DistGraph(part_config=self.partition(10))
+        config = self.partition(20)
+        new = DistGraph(part_config=config)
+        self.assertEqual((old.num_nodes(), new.num_nodes()), (10, 20))
+        self.assertEqual(DistGraph(part_config=config).num_nodes(), 20)
+        self.assertEqual(old.in_degrees(3), 1)
+
+    def test_an_explicit_session_is_not_replaced_in_silence(self):
+        config = self.partition(10)
+        graphd.distributed.initialize(part_config=config)
+        self.assertEqual(DistGraph("ring").num_nodes(), 10)
+        self.partition(20)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "partitioned again.*exit_client"):
+            DistGraph("ring")
+        graphd.distributed.exit_client()
+        graphd.distributed.initialize(part_config=config)
+        self.assertEqual(DistGraph("ring").num_nodes(), 20)
+
+
+if __name__ == "__main__":
+    support.main()
