@@ -136,7 +136,9 @@ IdMap ReadMap(const char* what, const JsonField& root, const std::vector<std::st
 PartFiles ReadFiles(const JsonField& root, size_t part, PartFormat format) {
   const JsonField field = root[StrCat("part-", part)];
   if (!field.Has("part_graph") && field.Has("part_graph_graphbolt")) {
-    field.Fail("part_graph: GraphBolt partitions can't be read; partition to DGL's own format");
+    Throw(ErrorCode::kInvalid, root.file(), ": ", field.name(),
+          ": GraphBolt's partitions are not supported; partition the graph with DGL's "
+          "use_graphbolt=False, or with graphctl partition");
   }
   const auto resolve = [&](const char* key) {
     const std::string named = field[key].String();

@@ -196,7 +196,8 @@ TEST_F(PartConfigForms, FalseClaimsAreErrorsWithKeyValueAndExpectation) {
   EXPECT_THAT(after([](json& r) {
                 r["part-0"] = {{"part_graph_graphbolt", "x.pt"}};
               }),
-              HasSubstr("GraphBolt"));
+              AllOf(HasSubstr("part-0: GraphBolt's partitions are not supported"),
+                    HasSubstr("use_graphbolt=False")));
   const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
   WriteAll(folder_ / "bad.json", "{\"num_parts\": " + deep + "}");
   EXPECT_THROW(LoadPartConfig(folder_ / "bad.json"), Error);
