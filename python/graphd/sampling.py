@@ -16,6 +16,7 @@ from .arguments import column_of, fanout_number, needed_column, whole_number
 from .block_sampler import BlockSampler, BoundSampler, Sample, check_times
 from .distributed.loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .distributed.queries import fanouts_of
+from .edge_prediction import as_edge_prediction_sampler
 from .errors import InvalidError
 from .graph_base import GraphBase
 from .native_sampler import NativeSampler
@@ -41,6 +42,7 @@ __all__ = [
     "ShadowSampler",
     "TemporalSampler",
     "TopKSampler",
+    "as_edge_prediction_sampler",
     "negative_sampler",
     "node2vec_random_walk",
     "random_walk",

@@ -8,7 +8,7 @@ from .graph import DistGraph
 from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
 from .optim import SparseAdagrad, SparseAdam, SparseSGD
 from .partition import Partition, load_partition, load_partition_feats, partition_graph
-from .policy import PartitionPolicy
+from .policy import EdgePartitionPolicy, NodePartitionPolicy, PartitionPolicy
 from .queries import (
     edge_subgraph,
     find_edges,
@@ -29,7 +29,9 @@ __all__ = [
     "DistGraph",
     "DistNodeDataLoader",
     "DistTensor",
+    "EdgePartitionPolicy",
     "GraphPartitionBook",
+    "NodePartitionPolicy",
     "Partition",
     "PartitionPolicy",
     "SparseAdagrad",

@@ -15,6 +15,7 @@ from ..arguments import whole_number, whole_number_in
 from ..batch_data import LayerData, layers_of
 from ..block import Block
 from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of_node_types
+from ..edge_prediction import EXCLUDES, EdgePredictionSampler
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..native_sampler import NativeSampler
@@ -319,8 +320,9 @@ class DistEdgeDataLoader(_Loader):
     ----------
     g : DistGraph
     eids : int64 tensor, or dict of edge type to tensor
-    graph_sampler : BlockSampler
-        A sampler of `graphd.sampling`.
+    graph_sampler : BlockSampler or EdgePredictionSampler
+        A sampler of `graphd.sampling`, or one that `graphd.sampling.as_edge_prediction_sampler` has
+        made of it; the latter has the arguments from `exclude` to `negative_sampler`.
     device : optional
         Only the CPU is supported.
     batch_size, shuffle, drop_last, num_workers, queue_size, seed
@@ -351,7 +353,7 @@ class DistEdgeDataLoader(_Loader):
         self,
         g: GraphBase,
         eids: EdgeIds,
-        graph_sampler: BlockSampler,
+        graph_sampler: BlockSampler | EdgePredictionSampler,
         device: Any = None,
         *,
         batch_size: int,
@@ -370,8 +372,20 @@ class DistEdgeDataLoader(_Loader):
         gb_padding: int = 1,
         use_ddp: bool = False,
     ) -> None:
+        if isinstance(graph_sampler, EdgePredictionSampler):
+            if not all(
+                each is None for each in (exclude, reverse_eids, reverse_etypes, negative_sampler)
+            ):
+                raise InvalidError(
+                    "exclude, reverse_eids, reverse_etypes and negative_sampler belong to the "
+                    "EdgePredictionSampler; give them to as_edge_prediction_sampler alone"
+                )
+            exclude, negative_sampler = graph_sampler.exclude, graph_sampler.negative_sampler
+            reverse_eids = graph_sampler.reverse_eids
+            reverse_etypes = graph_sampler.reverse_etypes
+            graph_sampler = graph_sampler.sampler
         super().__init__(g, graph_sampler, device)
-        if exclude not in (None, "self", "reverse_id", "reverse_types"):
+        if exclude not in (None, *EXCLUDES):
             raise InvalidError(
                 f"exclude {exclude!r}: use None, 'self', 'reverse_id' or 'reverse_types'"
             )

@@ -9,8 +9,9 @@ from .. import backend
 from ..arguments import one_of, whole_number_in
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
-from ..typing import Ids, Tensor
-from .book import GraphPartitionBook
+from ..typing import EdgeType, Ids, Tensor
+from . import current_graph
+from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
 
 
 class PartitionPolicy:
@@ -206,3 +207,63 @@ class PartitionPolicy:
 
     def __repr__(self) -> str:
         return f"PartitionPolicy('{self.policy_str}')"
+
+
+class NodePartitionPolicy(PartitionPolicy):
+    """The policy of rows that are stored with nodes, made from a book, as in DGL.
+
+    Parameters
+    ----------
+    partition_book : GraphPartitionBook
+        That of the most recent DistGraph, which the policy belongs to.
+    ntype : str
+        Default: the only type.
+    """
+
+    def __init__(
+        self, partition_book: GraphPartitionBook, ntype: str | None = DEFAULT_NTYPE
+    ) -> None:
+        g = _graph_of_book(partition_book)
+        super().__init__("node", g, g.types.ntype_id(_only(ntype, g.ntypes, DEFAULT_NTYPE)))
+
+
+class EdgePartitionPolicy(PartitionPolicy):
+    """The policy of rows that are stored with edges, made from a book, as in DGL.
+
+    Parameters
+    ----------
+    partition_book : GraphPartitionBook
+        That of the most recent DistGraph, which the policy belongs to.
+    etype : str or (str, str, str)
+        Default: the only type.
+    """
+
+    def __init__(
+        self, partition_book: GraphPartitionBook, etype: EdgeType | None = DEFAULT_ETYPE
+    ) -> None:
+        g = _graph_of_book(partition_book)
+        super().__init__(
+            "edge", g, g.types.etype_id(_only(etype, g.canonical_etypes, DEFAULT_ETYPE))
+        )
+
+
+def _graph_of_book(book: GraphPartitionBook) -> GraphBase:
+    """Returns the most recent graph if it can be the one of a book."""
+    if not isinstance(book, GraphPartitionBook):
+        raise InvalidError(
+            f"partition_book {book!r}: expected a GraphPartitionBook, as g.get_partition_book() "
+            "gives it"
+        )
+    g = current_graph.latest()
+    sizes = [(each.ntypes, each.num_nodes(), each.num_edges()) for each in (book, g)]
+    if sizes[0] != sizes[1]:
+        raise InvalidError(
+            "partition_book: it is not that of the most recent DistGraph; use "
+            "g.get_node_partition_policy(ntype) of the graph that is meant"
+        )
+    return g
+
+
+def _only(name: Any, types: list[Any], default: Any) -> Any:
+    """Returns None, which stands for the only type, for DGL's default name of another one."""
+    return None if name == default and default not in types else name

@@ -30,7 +30,8 @@ def node_split(
     Parameters
     ----------
     nodes : DistTensor or tensor
-        The mask, bool or uint8, one element per node of the type.
+        The mask, bool or uint8, one element per node of the type. ``arange(g.num_nodes())``, as in
+        DGL's examples, stands for all nodes (of which DGL leaves out the first).
     partition_book : GraphPartitionBook, optional
         Needed with a mask that is not a DistTensor.
     ntype : str
@@ -62,7 +63,7 @@ def edge_split(
     Parameters
     ----------
     edges : DistTensor or tensor
-        The mask, bool or uint8, one element per edge of the type.
+        The mask, bool or uint8, one element per edge of the type, or ``arange`` of their number.
     partition_book, rank, force_even
         Those of `node_split`.
     etype : str or (str, str, str)
@@ -121,7 +122,27 @@ def _split(
     here = session.current()
     number = book.etype_id(type_name) if is_edge else book.ntype_id(type_name)
     rank = here.rank if rank is None else _rank(rank, here)
+    mask = _mask_of(mask, f"{kind}s")
     return book.handle.split(is_edge, number, mask, rank, here.world_size, bool(force_even))
+
+
+def _mask_of(given: Tensor, what: str) -> Tensor:
+    """Returns a mask for ``arange``, and for a mask of integers; masks of bool and uint8 as they
+    are. DGL takes every element that is not 0 as a yes, so that other integers can only be a
+    misunderstanding."""
+    import numpy
+
+    numbers = backend.to_numpy(given)
+    if numbers.dtype.kind not in "iu" or numbers.dtype == numpy.uint8:
+        return given
+    if numbers.ndim == 1 and numpy.array_equal(numbers, numpy.arange(len(numbers))):
+        return numpy.ones(len(numbers), dtype=bool)
+    if ((numbers == 0) | (numbers == 1)).all():
+        return numbers.astype(bool)
+    raise InvalidError(
+        f"{what}: expected a mask, got other integers than 0 and 1; to divide chosen ids, set "
+        "these elements of a mask of zeros to True"
+    )
 
 
 def _rank(rank: int, here: _graphd.Session) -> int:

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samplers for batches of edges, as DGL describes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arguments import one_of
+from .block_sampler import BlockSampler
+from .errors import InvalidError
+from .negative import NegativeSampler
+from .typing import EdgeIds, EdgeType
+
+EXCLUDES = ("self", "reverse_id", "reverse_types")
+
+
+class EdgePredictionSampler:
+    """A sampler of nodes' neighbourhoods with what a `DistEdgeDataLoader` needs to know about edges.
+
+    `as_edge_prediction_sampler` makes it, and documents the attributes.
+    """
+
+    def __init__(
+        self,
+        sampler: BlockSampler,
+        exclude: str | None,
+        reverse_eids: EdgeIds,
+        reverse_etypes: dict[EdgeType, EdgeType] | None,
+        negative_sampler: NegativeSampler | None,
+    ) -> None:
+        self.sampler, self.exclude = sampler, exclude
+        self.reverse_eids, self.reverse_etypes = reverse_eids, reverse_etypes
+        self.negative_sampler = negative_sampler
+
+
+def as_edge_prediction_sampler(
+    sampler: BlockSampler,
+    exclude: str | None = None,
+    reverse_eids: EdgeIds = None,
+    reverse_etypes: dict[EdgeType, EdgeType] | None = None,
+    negative_sampler: NegativeSampler | None = None,
+    prefetch_labels: Any = None,
+) -> EdgePredictionSampler:
+    """Makes a sampler for edges out of one for nodes. Matches
+    ``dgl.dataloading.as_edge_prediction_sampler``.
+
+    Parameters
+    ----------
+    sampler : BlockSampler
+        A sampler of `graphd.sampling`.
+    exclude : {None, "self", "reverse_id", "reverse_types"}
+        Which edges the blocks must not have.
+    reverse_eids : int64 tensor, or dict, optional
+        For "reverse_id": the reverse of each edge of the type.
+    reverse_etypes : dict of edge type to edge type, optional
+        For "reverse_types": the reverse of each edge type.
+    negative_sampler : optional
+        A sampler of `graphd.sampling.negative_sampler`.
+    prefetch_labels
+        DGL's; refused. Read labels of edges by ``pair_graph.edata[graphd.EID]``.
+
+    Returns
+    -------
+    EdgePredictionSampler
+        The `graph_sampler` of a `DistEdgeDataLoader`.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument is not valid.
+    """
+    if not isinstance(sampler, BlockSampler):
+        raise InvalidError(
+            f"sampler {sampler!r}: expected a BlockSampler, as "
+            "graphd.sampling.NeighborSampler([10, 25])"
+        )
+    if exclude is not None:
+        one_of(exclude, "exclude", EXCLUDES)
+    if prefetch_labels:
+        raise InvalidError(
+            "prefetch_labels: labels of a batch's edges do not come with it; read them, as "
+            'g.edata["label"][pair_graph.edata[graphd.EID]]'
+        )
+    return EdgePredictionSampler(sampler, exclude, reverse_eids, reverse_etypes, negative_sampler)
