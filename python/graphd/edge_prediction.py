@@ -8,7 +8,7 @@ from typing import Any
 from .arguments import one_of
 from .block_sampler import BlockSampler
 from .errors import InvalidError
-from .negative import NegativeSampler
+from .negative import Function, NegativeSampler
 from .typing import EdgeIds, EdgeType
 
 EXCLUDES = ("self", "reverse_id", "reverse_types")
@@ -26,7 +26,7 @@ class EdgePredictionSampler:
         exclude: str | None,
         reverse_eids: EdgeIds,
         reverse_etypes: dict[EdgeType, EdgeType] | None,
-        negative_sampler: NegativeSampler | None,
+        negative_sampler: NegativeSampler | Function | None,
     ) -> None:
         self.sampler, self.exclude = sampler, exclude
         self.reverse_eids, self.reverse_etypes = reverse_eids, reverse_etypes
@@ -38,7 +38,7 @@ def as_edge_prediction_sampler(
     exclude: str | None = None,
     reverse_eids: EdgeIds = None,
     reverse_etypes: dict[EdgeType, EdgeType] | None = None,
-    negative_sampler: NegativeSampler | None = None,
+    negative_sampler: NegativeSampler | Function | None = None,
     prefetch_labels: Any = None,
 ) -> EdgePredictionSampler:
     """Makes a sampler for edges out of one for nodes. Matches
@@ -55,7 +55,7 @@ def as_edge_prediction_sampler(
     reverse_etypes : dict of edge type to edge type, optional
         For "reverse_types": the reverse of each edge type.
     negative_sampler : optional
-        A sampler of `graphd.sampling.negative_sampler`.
+        A sampler of `graphd.sampling.negative_sampler`, or a function of (graph, edge ids).
     prefetch_labels
         DGL's; refused. Read labels of edges by ``pair_graph.edata[graphd.EID]``.
 

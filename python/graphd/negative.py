@@ -3,14 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import atexit
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Union
 
 from . import _graphd, backend, seeds
 from .arguments import not_negative, whole_number
+from .errors import InvalidError
 from .graph_base import GraphBase, graph_of
 from .typing import EdgeIds, Ids, Tensor, Triple
 
 Pair = tuple[Tensor, Tensor]  # sources and destinations
+
+
+# A sampler of users: a function of a graph and of positive edges, as DGL describes it.
+Function = Callable[[Any, Any], Union[Pair, Mapping[Any, Pair]]]
 
 
 class NegativeSampler:
@@ -98,3 +106,33 @@ class negative_sampler:  # a namespace, as in DGL
                     whole_number(k, "k"), bool(exclude_self_loops), bool(replace), redundancy
                 )
             )
+
+
+def negative_handle(g: GraphBase, sampler: NegativeSampler | Function) -> _graphd.NegativeSampler:
+    """Returns the extension module's sampler for one of graphd, or for a function of users."""
+    if isinstance(sampler, NegativeSampler):
+        return sampler.handle
+    if isinstance(sampler, type) or not callable(sampler):
+        raise InvalidError(
+            f"negative_sampler {sampler!r}: expected one of graphd.sampling.negative_sampler, as "
+            "negative_sampler.Uniform(5), or a function of (graph, edge ids)"
+        )
+
+    def sample(etype_id: int, eids: Tensor) -> Pair:
+        etype = g.types.canonical_etypes[etype_id]
+        is_only_type = len(g.types.canonical_etypes) == 1
+        found: Any = sampler(g, eids if is_only_type else {etype: eids})
+        if isinstance(found, Mapping):
+            found = {g.types.etype_id(name): pair for name, pair in found.items()}.get(etype_id)
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise InvalidError(
+                f"negative_sampler {sampler!r}: it returned {type(found)} for edges of {etype}; "
+                "expected (sources, destinations), or a dict of edge type to that"
+            )
+        return found[0], found[1]
+
+    return _graphd.python_negatives(sample)
+
+
+atexit.register(_graphd.end_python_negatives)
+os.register_at_fork(after_in_child=_graphd.forget_python_negatives)

@@ -14,6 +14,7 @@
 #include "graphd/temporal_sampler.h"
 #include "ids.h"
 #include "module.h"
+#include "python_negatives.h"
 #include "tensor.h"
 
 namespace graphd::python {
@@ -196,6 +197,12 @@ void DefineSamplers(py::module_& m) {
     return NegativeHandle{std::make_shared<negative_sampler::GlobalUniform>(k, exclude_self_loops,
                                                                             replace, redundancy)};
   });
+
+  m.def("python_negatives", [](py::function sample) {
+    return NegativeHandle{std::make_shared<PythonNegatives>(std::move(sample))};
+  });
+  m.def("end_python_negatives", &EndPythonNegatives);
+  m.def("forget_python_negatives", &ForgetPythonNegatives);
 
   m.def("sample_edges", &SampleEdges);
   m.def("select_topk", &SelectTopK);

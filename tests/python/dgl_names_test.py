@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests names and arguments of DGL that scripts use beside those of its tutorials."""
 
+import subprocess
+import sys
+import threading
+
 import numpy as np
 import torch
 
@@ -13,6 +17,7 @@ from graphd.distributed import (
     edge_split,
     node_split,
 )
+from graphd.sampling import NeighborSampler
 
 FOLLOWS = ("user", "follows", "user")
 
@@ -105,10 +110,99 @@ class Loaders(support.GraphTest):
         with self.assertRaisesRegex(graphd.errors.InvalidError, "BlockSampler"):
             loading.as_edge_prediction_sampler([10, 25])
 
+    def test_a_negative_sampler_can_be_written_in_python(self):
+        class Backwards:  # as DGL's guide writes samplers
+            def __init__(self, g, k):
+                self.nodes, self.k, self.threads = g.num_nodes("user"), k, set()
+
+            def __call__(self, g, eids):
+                ((etype, ids),) = eids.items()
+                self.threads.add(threading.get_ident())
+                src, _ = g.find_edges(ids, etype)
+                src = src.repeat_interleave(self.k)
+                return {etype: (src, self.nodes - 1 - src)}
+
+        for g in self.each_way():
+            for workers in (0, 2):
+                sampler = Backwards(g, 2)
+                loader = graphd.dataloading.EdgeDataLoader(
+                    g,
+                    {FOLLOWS: torch.arange(100)},
+                    NeighborSampler([2]),
+                    batch_size=30,
+                    num_workers=workers,
+                    exclude="self",
+                    negative_sampler=sampler,
+                )
+                count = 0
+                for _, positive, negative, (block,) in loader:
+                    nodes = negative.ndata[graphd.NID]["user"]
+                    u, v = (nodes[ends] for ends in negative.edges(etype=FOLLOWS))
+                    eids = positive.edata[graphd.EID][FOLLOWS]
+                    src, _ = g.find_edges(eids, "follows")
+                    self.assertTrue(torch.equal(u, src.repeat_interleave(2)))
+                    self.assertTrue(torch.equal(v, 299 - u))
+                    found = block.edges[FOLLOWS].data[graphd.EID]
+                    self.assertFalse(set(eids.tolist()) & set(found.tolist()))
+                    count += len(u)
+                self.assertEqual(count, 200)
+                is_here = threading.get_ident() in sampler.threads
+                self.assertEqual(is_here, workers == 0)
+
+    def test_a_graph_with_one_edge_type_gives_a_tensor_of_ids(self):
+        g = graphd.distributed.DistGraph(part_config=support.fixture("sbm_2p_metis").config)
+        loader = graphd.distributed.DistEdgeDataLoader(
+            g,
+            torch.arange(10),
+            NeighborSampler([2]),
+            batch_size=10,
+            negative_sampler=lambda g, eids: g.find_edges(eids)[::-1],
+        )
+        ((_, positive, negative, _),) = loader
+        self.assertTrue(torch.equal(positive.edges()[0], negative.edges()[1]))
+
+    def test_errors_of_a_negative_sampler_reach_the_loop(self):
+        def fails(g, eids):
+            raise ZeroDivisionError("no such negatives")
+
+        g = self.standalone()
+        for sampler, error, message in (
+            (fails, ZeroDivisionError, "no such negatives"),
+            (lambda g, eids: None, graphd.errors.InvalidError, "returned .*NoneType.*sources"),
+            (lambda g, eids: ([0], [10**6]), graphd.errors.InvalidError, "1000000"),
+            (lambda g, eids: ([0.5], [1]), graphd.errors.InvalidError, "negative sources"),
+        ):
+            for workers in (0, 2):
+                with self.subTest(message, workers=workers):
+                    options = {"num_workers": workers, "negative_sampler": sampler}
+                    self.assertRaisesRegex(
+                        error, message, self.batches, g, NeighborSampler([1]), **options
+                    )
+
+    def test_a_process_ends_while_its_loader_calls_a_negative_sampler(self):
+        script = f"""
+import time, torch, graphd
+def slow(g, eids):
+    time.sleep(0.05)
+    return [0], [1]
+g = graphd.distributed.DistGraph(part_config={support.fixture("hetero_2p").config!r})
+loader = graphd.distributed.DistEdgeDataLoader(
+    g, {{{FOLLOWS!r}: torch.arange(1000)}}, graphd.sampling.NeighborSampler([1]),
+    batch_size=1, num_workers=3, negative_sampler=slow)
+batches = iter(loader)
+next(batches)
+print("batch")
+"""
+        for _ in range(3):
+            run = subprocess.run(
+                [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+            )
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "batch\n", ""))
+
     def test_loaders_have_their_earlier_names(self):
         g = self.standalone()
         loader = graphd.dataloading.NodeDataLoader(
-            g, {"user": torch.arange(10)}, graphd.dataloading.NeighborSampler([2]), batch_size=5
+            g, {"user": torch.arange(10)}, NeighborSampler([2]), batch_size=5
         )
         self.assertEqual(len(list(loader)), 2)
 

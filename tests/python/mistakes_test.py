@@ -381,15 +381,16 @@ class Mistakes(support.GraphTest):
         self.refused("redundancy 'a'", negative_sampler.GlobalUniform, 2, redundancy="a")
         self.refused("seed 'a'", negative_sampler.Uniform(2), g, {"follows": [1]}, seed="a")
         self.refused("expected a DistGraph", negative_sampler.Uniform(2), None, {"follows": [1]})
-        self.refused(
-            r"as graphd.sampling.negative_sampler.Uniform\(5\)",
-            DistEdgeDataLoader,
-            g,
-            {"follows": [1]},
-            NeighborSampler([2]),
-            batch_size=1,
-            negative_sampler=lambda g, eids: eids,
-        )
+        for wrong in (5, negative_sampler.Uniform):
+            self.refused(
+                r"as negative_sampler.Uniform\(5\), or a function",
+                DistEdgeDataLoader,
+                g,
+                {"follows": [1]},
+                NeighborSampler([2]),
+                batch_size=1,
+                negative_sampler=wrong,
+            )
         for name, value in (
             ("dataset", None),
             ("queue_size", "a"),

@@ -168,8 +168,8 @@ struct DistEdgeDataLoader::Impl {
       if (eids.ids[Index(e)].empty()) continue;
       ends[Index(e)] = graph.FindEdges(eids.ids[Index(e)], e);
       if (!edges.negative_sampler) continue;
-      NegativeEdges drawn = edges.negative_sampler->Sample(
-          graph, e, ends[Index(e)].src, ends[Index(e)].dst,
+      NegativeEdges drawn = edges.negative_sampler->SampleFor(
+          graph, e, eids.ids[Index(e)], ends[Index(e)].src, ends[Index(e)].dst,
           CombineKeys(CombineKeys(info.seed, 0x6e6567), static_cast<uint64_t>(e)));
       CheckNegatives(graph, e, drawn);
       negative[Index(e)] = {std::move(drawn.src), std::move(drawn.dst)};

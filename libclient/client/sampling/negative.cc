@@ -125,6 +125,12 @@ double DrawsPerMissing(const DistGraph& graph, const GlobalNegativeOptions& opti
 
 }  // namespace
 
+NegativeEdges NegativeSampler::SampleFor(const DistGraph& graph, EdgeTypeId etype,
+                                         std::span<const int64_t>, std::span<const int64_t> src,
+                                         std::span<const int64_t> dst, uint64_t seed) const {
+  return Sample(graph, etype, src, dst, seed);
+}
+
 NegativeEdges GlobalUniformNegatives(const DistGraph& graph, int64_t num_samples,
                                      const GlobalNegativeOptions& options) {
   CheckType(graph, options.etype);

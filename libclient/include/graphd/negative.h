@@ -28,6 +28,11 @@ class NegativeSampler {
   virtual NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype,
                                std::span<const int64_t> src, std::span<const int64_t> dst,
                                uint64_t seed) const = 0;
+  // What loaders call: the same with the ids of the positive edges, for rules that depend on more
+  // than their ends. Calls Sample unless it is overridden.
+  virtual NegativeEdges SampleFor(const DistGraph& graph, EdgeTypeId etype,
+                                  std::span<const int64_t> eids, std::span<const int64_t> src,
+                                  std::span<const int64_t> dst, uint64_t seed) const;
 };
 
 // The settings of GlobalUniformNegatives.

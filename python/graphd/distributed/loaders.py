@@ -19,7 +19,7 @@ from ..edge_prediction import EXCLUDES, EdgePredictionSampler
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..native_sampler import NativeSampler
-from ..negative import NegativeSampler
+from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, Ids, NodeIds, Tensor
 from . import session
@@ -336,7 +336,10 @@ class DistEdgeDataLoader(_Loader):
     reverse_etypes : dict of edge type to edge type, optional
         For "reverse_types": the reverse of each edge type.
     negative_sampler : optional
-        A sampler of `graphd.sampling.negative_sampler`.
+        A sampler of `graphd.sampling.negative_sampler`, or a function as in DGL: called with the
+        graph and the batch's edge ids, it returns sources and destinations. In a graph with several
+        edge types, ids are a dict with one type, and the result may be a dict. The loader's threads
+        call it, one at a time; only if it draws from no common state are batches reproducible.
     seed_times : int64 or float64 tensor, or dict of edge type to tensor, optional
         The time of each of `eids`, for a `TemporalSampler`. The ends of an edge, and of its
         negatives, have its time, and a node is in the batch once for each of its times.
@@ -366,7 +369,7 @@ class DistEdgeDataLoader(_Loader):
         exclude: str | None = None,
         reverse_eids: EdgeIds = None,
         reverse_etypes: dict[EdgeType, EdgeType] | None = None,
-        negative_sampler: NegativeSampler | None = None,
+        negative_sampler: NegativeSampler | Function | None = None,
         seed_times: Tensor | dict[EdgeType, Tensor] | None = None,
         pin_memory: bool = False,
         gb_padding: int = 1,
@@ -392,9 +395,11 @@ class DistEdgeDataLoader(_Loader):
         if eids is None:
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
         if not isinstance(graph_sampler, NativeSampler):
-            raise _not_native("graph_sampler", graph_sampler, "NeighborSampler([10, 25])")
-        if not isinstance(negative_sampler, (NegativeSampler, type(None))):
-            raise _not_native("negative_sampler", negative_sampler, "negative_sampler.Uniform(5)")
+            raise InvalidError(
+                f"graph_sampler {graph_sampler!r}: expected one of graphd.sampling, as "
+                "graphd.sampling.NeighborSampler([10, 25]); batches of edges are made without the "
+                "interpreter"
+            )
         if not isinstance(reverse_etypes, (dict, type(None))):
             raise InvalidError(
                 f"reverse_etypes {reverse_etypes!r}: expected a dict of edge type to its reverse"
@@ -409,7 +414,9 @@ class DistEdgeDataLoader(_Loader):
             exclude=exclude or "",
             reverse_eids=reverses,
             reverse_etypes=[(number(a), number(b)) for a, b in (reverse_etypes or {}).items()],
-            negative_sampler=None if negative_sampler is None else negative_sampler.handle,
+            negative_sampler=None
+            if negative_sampler is None
+            else negative_handle(self.g, negative_sampler),
             g_sampling=None if g_sampling is None else graph_of(g_sampling).handle,
         )
         self._has_negatives = negative_sampler is not None
@@ -430,10 +437,3 @@ class DistEdgeDataLoader(_Loader):
             for is_negative in ((False, True) if self._has_negatives else (False,))
         ]
         return (input_nodes, *pair_graphs, self._blocks(batch))
-
-
-def _not_native(what: str, given: Any, example: str) -> InvalidError:
-    return InvalidError(
-        f"{what} {given!r}: expected one of graphd.sampling, as graphd.sampling.{example}; "
-        "batches of edges are made without the interpreter"
-    )

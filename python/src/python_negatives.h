@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <pybind11/pybind11.h>
+
+#include <memory>
+
+#include "graphd/negative.h"
+
+namespace graphd::python {
+
+namespace py = pybind11;
+
+// A sampler of negative edges that is written in Python: a function of (edge type, ids of positive
+// edges) that returns (sources, destinations). Loaders call it from their threads, one call at a
+// time, because each takes the GIL. An exception of the function reaches the caller of the loader.
+class PythonNegatives final : public NegativeSampler {
+ public:
+  // Requires the GIL.
+  explicit PythonNegatives(py::function sample);
+  // Calls the function with no ids.
+  NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> src,
+                       std::span<const int64_t> dst, uint64_t seed) const override;
+  NegativeEdges SampleFor(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> eids,
+                          std::span<const int64_t> src, std::span<const int64_t> dst,
+                          uint64_t seed) const override;
+
+ private:
+  std::shared_ptr<py::function> sample_;
+};
+
+// Waits until no call of a PythonNegatives runs, and refuses later ones. Python calls it before it
+// ends, because a thread that then asks for the GIL would not get it any more. Requires the GIL.
+void EndPythonNegatives();
+// Forgets the calls that the threads of the parent process had under way.
+void ForgetPythonNegatives();
+
+}  // namespace graphd::python
