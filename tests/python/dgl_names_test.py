@@ -111,7 +111,7 @@ class Loaders(support.GraphTest):
             loading.as_edge_prediction_sampler([10, 25])
 
     def test_a_negative_sampler_can_be_written_in_python(self):
-        class Backwards:  # as DGL's guide writes samplers
+        class Backwards:  # This is how DGL's guide writes samplers.
             def __init__(self, g, k):
                 self.nodes, self.k, self.threads = g.num_nodes("user"), k, set()
 

@@ -95,7 +95,6 @@ class In(support.GraphTest):
         for ids in (
             np.array([5, 3, 3]),
             [5, 3, 3],
-            (5, 3, 3),
             torch.tensor([5, 0, 3, 0, 3])[::2],
             np.array([5, 0, 3, 0, 3])[::2],
             np.array([5, 3, 3]).astype(">i8").astype("i8"),

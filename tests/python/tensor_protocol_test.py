@@ -72,6 +72,14 @@ class Protocol(support.GraphTest):
                     tensor[mask]
             with self.assertRaisesRegex(graphd.errors.InvalidError, "reads all rows"):
                 tensor[None]
+            # Other faults of ids are reported as they are.
+            for ids, fault in (
+                (torch.tensor([-1], dtype=torch.int32), "int32"),
+                (torch.tensor([1], device="meta"), "device meta"),
+                (torch.tensor([[-1]]), r"shape \[1, 1\]"),
+            ):
+                with self.assertRaisesRegex(graphd.errors.InvalidError, fault):
+                    tensor[ids]
 
     def test_brackets_change_what_pytorch_changes(self):
         for _, tensor, rows in self.each_tensor():

@@ -28,8 +28,8 @@ class NegativeSampler {
   virtual NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype,
                                std::span<const int64_t> src, std::span<const int64_t> dst,
                                uint64_t seed) const = 0;
-  // What loaders call: the same with the ids of the positive edges, for rules that depend on more
-  // than their ends. Calls Sample unless it is overridden.
+  // Does the same for loaders, which also know the ids of the positive edges. Rules that depend on
+  // more than the edges' ends override it; otherwise it calls Sample.
   virtual NegativeEdges SampleFor(const DistGraph& graph, EdgeTypeId etype,
                                   std::span<const int64_t> eids, std::span<const int64_t> src,
                                   std::span<const int64_t> dst, uint64_t seed) const;

@@ -37,11 +37,11 @@ def row_ids(rows: Any, count: int) -> Ids:
 
 
 def from_the_end(ids: Ids, count: int) -> Ids | None:
-    """Returns ids in which -1 stands no longer for the last row, but its number does; None if no id
-    is negative.
+    """Returns ids with each negative one replaced by the row that it counts from the end; None if
+    no id is negative, or if they are no int64 ids.
 
-    Servers and the client's library refuse negative ids. Looking for them only then keeps the time
-    that a search takes out of every read.
+    A call that has been refused comes here. Reads with valid ids are not searched for negative ones,
+    which would cost them time.
 
     Raises
     ------
@@ -50,8 +50,11 @@ def from_the_end(ids: Ids, count: int) -> Ids | None:
     """
     import numpy
 
-    numbers = numpy.asarray(ids)
-    if numbers.dtype.kind not in "iu" or numbers.size == 0:
+    try:
+        numbers = numpy.asarray(ids)
+    except TypeError:  # a tensor on another device
+        return None
+    if numbers.dtype != numpy.int64 or numbers.size == 0:
         return None
     for id in (int(numbers.min()), int(numbers.max())):
         if not -count <= id < count:
