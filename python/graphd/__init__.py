@@ -51,3 +51,8 @@ __all__ = [
     "to_pyg",
     "use",
 ]
+
+
+def __dir__() -> list[str]:
+    """Lists what users need, for completion: neither modules nor imports of the package's own."""
+    return sorted([*__all__, "__version__", "nn"])

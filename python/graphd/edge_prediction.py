@@ -32,6 +32,9 @@ class EdgePredictionSampler:
         self.reverse_eids, self.reverse_etypes = reverse_eids, reverse_etypes
         self.negative_sampler = negative_sampler
 
+    def __repr__(self) -> str:
+        return f"EdgePredictionSampler({self.sampler!r}, exclude={self.exclude!r})"
+
 
 def as_edge_prediction_sampler(
     sampler: BlockSampler,

@@ -31,6 +31,9 @@ class NativeSampler(BlockSampler):
         super().__init__(prefetch_node_feats, prefetch_labels, prefetch_edge_feats, output_device)
         self._handles: dict[tuple[Triple, ...], _graphd.Sampler] = {}
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self.fanouts)})"
+
     def _make(self, types: Types) -> _graphd.Sampler:
         """Makes the extension module's sampler for a graph with these types."""
         raise NotImplementedError

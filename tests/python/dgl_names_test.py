@@ -199,6 +199,32 @@ print("batch")
             )
             self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "batch\n", ""))
 
+    def test_samplers_and_loaders_show_what_they_are(self):
+        g = self.standalone()
+        sampling = graphd.sampling
+        loader = sampling.DistNodeDataLoader(
+            g, {"user": torch.arange(10)}, NeighborSampler([2, 3]), batch_size=4
+        )
+        self.assertEqual(repr(loader), "DistNodeDataLoader(3 batches, NeighborSampler([2, 3]))")
+        self.assertEqual(
+            repr(sampling.as_edge_prediction_sampler(NeighborSampler([1]), exclude="self")),
+            "EdgePredictionSampler(NeighborSampler([1]), exclude='self')",
+        )
+        for made in (
+            sampling.LaborSampler([4]),
+            sampling.LayerSampler([4]),
+            sampling.ShadowSampler([4]),
+            sampling.TopKSampler([4], "weight"),
+        ):
+            self.assertEqual(repr(made), f"{type(made).__name__}([4])")
+        full = sampling.MultiLayerFullNeighborSampler(2)
+        self.assertEqual(repr(full), "MultiLayerFullNeighborSampler([-1, -1])")
+
+    def test_completion_shows_what_users_need(self):
+        self.assertEqual(sorted(dir(graphd)), sorted({*graphd.__all__, "__version__", "nn"}))
+        for name in dir(graphd):
+            self.assertTrue(hasattr(graphd, name), name)
+
     def test_loaders_have_their_earlier_names(self):
         g = self.standalone()
         loader = graphd.dataloading.NodeDataLoader(

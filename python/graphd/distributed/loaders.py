@@ -183,6 +183,9 @@ class _Loader:
         # A generator's variables would keep a batch while the next is made, so this is a map.
         return map(self._unpack, iter(functools.partial(self._loader.next, self._epoch), None))
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} batches, {self.sampler!r})"
+
     def _unpack(self, batch: Any) -> tuple[Any, ...]:
         """Returns the parts of a batch that a step yields."""
         raise NotImplementedError
