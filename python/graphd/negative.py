@@ -121,10 +121,19 @@ def negative_handle(g: GraphBase, sampler: NegativeSampler | Function) -> _graph
     def sample(etype_id: int, eids: Tensor) -> Pair:
         etype = g.types.canonical_etypes[etype_id]
         is_only_type = len(g.types.canonical_etypes) == 1
-        found: Any = sampler(g, eids if is_only_type else {etype: eids})
+        try:
+            found: Any = sampler(g, eids if is_only_type else {etype: eids})
+        except StopIteration as error:  # a loader's caller would take it for the end of the epoch
+            raise RuntimeError(f"negative_sampler {sampler!r} raised StopIteration") from error
         if isinstance(found, Mapping):
-            found = {g.types.etype_id(name): pair for name, pair in found.items()}.get(etype_id)
-        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            by_type = {g.types.etype_id(name): pair for name, pair in found.items()}
+            found = by_type.pop(etype_id, ([], []))
+            if by_type:
+                raise InvalidError(
+                    f"negative_sampler {sampler!r}: it was asked about {etype} and returned edges "
+                    "of other types, too; return those of the ids' type"
+                )
+        if isinstance(found, str) or not hasattr(found, "__len__") or len(found) != 2:
             raise InvalidError(
                 f"negative_sampler {sampler!r}: it returned {type(found)} for edges of {etype}; "
                 "expected (sources, destinations), or a dict of edge type to that"

@@ -58,9 +58,14 @@ NegativeEdges PythonNegatives::SampleFor(const DistGraph&, EdgeTypeId etype,
 }
 
 void EndPythonNegatives() {
-  const py::gil_scoped_release release;
   ended = true;
-  while (running > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (running > 0) {
+    {
+      const py::gil_scoped_release release;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
 }
 
 void ForgetPythonNegatives() { running = 0; }

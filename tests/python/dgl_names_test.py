@@ -168,7 +168,9 @@ class Loaders(support.GraphTest):
         g = self.standalone()
         for sampler, error, message in (
             (fails, ZeroDivisionError, "no such negatives"),
+            (lambda g, eids: next(iter(())), RuntimeError, "raised StopIteration"),
             (lambda g, eids: None, graphd.errors.InvalidError, "returned .*NoneType.*sources"),
+            (lambda g, eids: {"in": ([], [])}, graphd.errors.InvalidError, "other types, too"),
             (lambda g, eids: ([0], [10**6]), graphd.errors.InvalidError, "1000000"),
             (lambda g, eids: ([0.5], [1]), graphd.errors.InvalidError, "negative sources"),
         ):

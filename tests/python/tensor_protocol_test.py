@@ -50,6 +50,7 @@ class Protocol(support.GraphTest):
             self.assertTrue(torch.equal(tensor[torch.tensor(ids)], rows[ids]))
             self.assertTrue(torch.equal(tensor[np.array(ids)], rows[ids]))
             self.assertTrue(torch.equal(tensor[MASK.numpy()], rows[MASK]))
+            self.assertTrue(torch.equal(tensor[MASK.to(torch.uint8)], rows[MASK]))
             # An int keeps the first dimension, as in DGL.
             self.assertTrue(torch.equal(tensor[-1], rows[-1:]))
             self.assertTrue(torch.equal(tensor[7, 3], rows[7:8, 3]))
@@ -140,6 +141,8 @@ class Protocol(support.GraphTest):
             with self.assertRaises(TypeError):
                 _ = tensor < "a"
             self.assertEqual(len({tensor, tensor, other}), 2)
+            self.assertTrue(1199.0 in tensor)
+            self.assertFalse(0.5 in tensor)
 
     def test_numpy_arrays_behave_alike(self):
         graphd.use("numpy")
@@ -172,6 +175,10 @@ class GraphData(support.GraphTest):
             for wrong in (made, {"usre": made}):
                 with self.assertRaisesRegex(graphd.errors.InvalidError, "by type.*user"):
                     g.ndata["made"] = wrong
+            with self.assertRaisesRegex(
+                graphd.errors.InvalidError, "node~user.*not this node type"
+            ):
+                g.ndata["made"] = {"post": made}
 
 
 class PartitionedAgain(support.GraphTest):

@@ -35,6 +35,12 @@ class Data(MutableMapping[str, DistTensor]):
                 f"data {name!r}: expected a DistTensor, got {type(tensor)}; make "
                 "one of the tensor's shape and dtype, and assign to its rows"
             )
+        kind = "edge" if self._is_edge else "node"
+        if (tensor.handle.policy, tensor.handle.type) != (kind, self._type):
+            raise InvalidError(
+                f"data {name!r}: {tensor!r} is stored as {tensor.part_policy.policy_str!r}, which is "
+                f"not this {kind} type; make one with the part_policy of this type"
+            )
         self._g.handle.attach(text(name, "name"), tensor.handle)
 
     def __delitem__(self, name: str) -> None:

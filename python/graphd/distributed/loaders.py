@@ -342,7 +342,8 @@ class DistEdgeDataLoader(_Loader):
         A sampler of `graphd.sampling.negative_sampler`, or a function as in DGL: called with the
         graph and the batch's edge ids, it returns sources and destinations. In a graph with several
         edge types, ids are a dict with one type, and the result may be a dict. The loader's threads
-        call it, one at a time; only if it draws from no common state are batches reproducible.
+        call it, several at once, so that a function with a state of its own needs a lock, or
+        ``num_workers=0``. It must not refer to the loader, which would then never be freed.
     seed_times : int64 or float64 tensor, or dict of edge type to tensor, optional
         The time of each of `eids`, for a `TemporalSampler`. The ends of an edge, and of its
         negatives, have its time, and a node is in the batch once for each of its times.

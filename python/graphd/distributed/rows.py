@@ -12,8 +12,11 @@ from ..typing import Ids
 
 
 def row_ids(rows: Any, count: int) -> Ids:
-    """Returns the ids of rows: given as an int, ids, a slice, ``...``, or a mask with an element
-    for each of the tensor's `count` rows. Ids may be negative or too large: see `from_the_end`."""
+    """Returns the ids of rows, given as an int, ids, a slice, ``...``, or a mask.
+
+    A mask (bool or uint8) has an element for each of the tensor's `count` rows. Ids may be negative
+    or too large: see `from_the_end`.
+    """
     if rows is Ellipsis:
         rows = slice(None)
     if isinstance(rows, slice):
@@ -60,6 +63,8 @@ def from_the_end(ids: Ids, count: int) -> Ids | None:
         if not -count <= id < count:
             raise OutOfRangeError(
                 f"row {id} is outside -{count}..{count - 1}; the tensor has {count} rows"
+                if count
+                else f"row {id}: the tensor has no rows"
             )
     if numbers.min() >= 0:
         return None
@@ -75,4 +80,4 @@ def is_list_of_rows(rows: Any) -> bool:
 def _is_mask(rows: Any) -> bool:
     if isinstance(rows, (list, tuple)):
         return len(rows) > 0 and all(isinstance(each, bool) for each in rows)
-    return str(getattr(rows, "dtype", "")) in ("bool", "torch.bool")
+    return str(getattr(rows, "dtype", "")) in ("bool", "torch.bool", "uint8", "torch.uint8")

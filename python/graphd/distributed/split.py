@@ -135,10 +135,10 @@ def _mask_of(given: Tensor, what: str) -> Tensor:
     numbers = backend.to_numpy(given)
     if numbers.dtype.kind not in "iu" or numbers.dtype == numpy.uint8:
         return given
-    if numbers.ndim == 1 and numpy.array_equal(numbers, numpy.arange(len(numbers))):
-        return numpy.ones(len(numbers), dtype=bool)
     if ((numbers == 0) | (numbers == 1)).all():
         return numbers.astype(bool)
+    if numbers.ndim == 1 and numpy.array_equal(numbers, numpy.arange(len(numbers))):
+        return numpy.ones(len(numbers), dtype=bool)
     raise InvalidError(
         f"{what}: expected a mask, got other integers than 0 and 1; to divide chosen ids, set "
         "these elements of a mask of zeros to True"

@@ -197,10 +197,11 @@ class DistTensor:
     def __getitem__(self, rows: Any) -> Tensor:
         """Returns rows, in the order of the ids.
 
-        ``t[rows]`` takes an int64 tensor or a list of ids, a slice, ``...``, a mask (bool, with an
-        element for each row; a DistTensor can be one), or an int, which gives one row and keeps the
-        first dimension, as in DGL. Negative ids count from the end. ``t[rows, columns]`` reads the
-        rows and then takes columns of them; two lists are taken in pairs, as in PyTorch and NumPy.
+        ``t[rows]`` takes an int64 tensor or a list of ids, a slice, ``...``, a mask (bool or uint8,
+        with an element for each row; a DistTensor can be one), or an int, which gives one row and
+        keeps the first dimension, as in DGL. Negative ids count from the end. ``t[rows, columns]``
+        reads the rows and then takes columns of them; two lists are taken in pairs, as in PyTorch
+        and NumPy.
 
         Raises
         ------
@@ -241,6 +242,10 @@ class DistTensor:
         PyTorch, the rows have no first dimension."""
         for rows in pieces(self):
             yield from self[rows]
+
+    def __contains__(self, value: Any) -> bool:
+        """Returns whether an element equals a value, as PyTorch's tensors do."""
+        return any(bool((self[rows] == value).any()) for rows in pieces(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Returns all rows as a NumPy array, for ``numpy.asarray(t)``. It is always a copy."""
@@ -339,10 +344,11 @@ class DistTensor:
         ids = row_ids(rows, len(self))
         try:
             return call(ids)
-        except InvalidError:
-            ids = from_the_end(ids, len(self))
-            if ids is None:  # the ids were not what was wrong
-                raise
+        except InvalidError as error:
+            refusal = error
+        ids = from_the_end(ids, len(self))
+        if ids is None:  # the ids were not what was wrong
+            raise refusal
         return call(ids)
 
     @property
