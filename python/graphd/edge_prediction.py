@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import one_of
 from .block_sampler import BlockSampler
 from .errors import InvalidError
 from .negative import Function, NegativeSampler
 from .typing import EdgeIds, EdgeType
 
-EXCLUDES = ("self", "reverse_id", "reverse_types")
+
+def check_exclude(exclude: str | None) -> None:
+    """Raises InvalidError if `exclude` does not say which edges the blocks must not have."""
+    if exclude not in (None, "self", "reverse_id", "reverse_types"):
+        raise InvalidError(
+            f"exclude {exclude!r}: use None, 'self', 'reverse_id' or 'reverse_types'"
+        )
 
 
 class EdgePredictionSampler:
@@ -51,14 +56,8 @@ def as_edge_prediction_sampler(
     ----------
     sampler : BlockSampler
         A sampler of `graphd.sampling`.
-    exclude : {None, "self", "reverse_id", "reverse_types"}
-        Which edges the blocks must not have.
-    reverse_eids : int64 tensor, or dict, optional
-        For "reverse_id": the reverse of each edge of the type.
-    reverse_etypes : dict of edge type to edge type, optional
-        For "reverse_types": the reverse of each edge type.
-    negative_sampler : optional
-        A sampler of `graphd.sampling.negative_sampler`, or a function of (graph, edge ids).
+    exclude, reverse_eids, reverse_etypes, negative_sampler
+        Those of `graphd.distributed.DistEdgeDataLoader`.
     prefetch_labels
         DGL's; refused. Read labels of edges by ``pair_graph.edata[graphd.EID]``.
 
@@ -77,8 +76,7 @@ def as_edge_prediction_sampler(
             f"sampler {sampler!r}: expected a BlockSampler, as "
             "graphd.sampling.NeighborSampler([10, 25])"
         )
-    if exclude is not None:
-        one_of(exclude, "exclude", EXCLUDES)
+    check_exclude(exclude)
     if prefetch_labels:
         raise InvalidError(
             "prefetch_labels: labels of a batch's edges do not come with it; read them, as "

@@ -15,9 +15,7 @@ from .graph_base import GraphBase, graph_of
 from .typing import EdgeIds, Ids, Tensor, Triple
 
 Pair = tuple[Tensor, Tensor]  # sources and destinations
-
-
-# A sampler of users: a function of a graph and of positive edges, as DGL describes it.
+# A negative sampler that a user has written: a function of a graph and of the ids of edges.
 Function = Callable[[Any, Any], Union[Pair, Mapping[Any, Pair]]]
 
 

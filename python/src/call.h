@@ -2,6 +2,7 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <utility>
 
 #include "graphd/interrupt.h"
@@ -30,6 +31,15 @@ auto Call(F&& f) {
   } catch (const Interrupted&) {
     throw py::error_already_set();
   }
+}
+
+// Returns a pointer that keeps a Python object alive, and that any thread may release.
+inline std::shared_ptr<void> Keep(py::object object) {
+  return {object.release().ptr(), [](void* kept) {
+            if (!Py_IsInitialized()) return;  // the interpreter has ended, and its memory with it
+            const py::gil_scoped_acquire gil;
+            Py_DECREF(static_cast<PyObject*>(kept));
+          }};
 }
 
 // A deleter for classes whose destructor waits for daemons, or joins threads that may need the GIL.

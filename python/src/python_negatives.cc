@@ -6,12 +6,14 @@
 #include <thread>
 
 #include "base/strings.h"
+#include "call.h"
 #include "ids.h"
 #include "tensor.h"
 
 namespace graphd::python {
 namespace {
 
+// All threads share these two; they are atomic, so that no mutex guards them.
 std::atomic<int> running = 0;
 std::atomic<bool> ended = false;
 
@@ -29,21 +31,14 @@ class RunningCall {
   RunningCall& operator=(const RunningCall&) = delete;
 };
 
-void DeleteWithGil(py::function* function) {
-  if (!Py_IsInitialized()) return;  // the interpreter has ended, and its memory with it
-  const py::gil_scoped_acquire gil;
-  delete function;
-}
-
 }  // namespace
 
-PythonNegatives::PythonNegatives(py::function sample)
-    : sample_(new py::function(std::move(sample)), DeleteWithGil) {}
+PythonNegatives::PythonNegatives(py::function sample) : sample_(Keep(std::move(sample))) {}
 
-NegativeEdges PythonNegatives::Sample(const DistGraph& graph, EdgeTypeId etype,
-                                      std::span<const int64_t> src, std::span<const int64_t> dst,
-                                      uint64_t seed) const {
-  return SampleFor(graph, etype, {}, src, dst, seed);
+NegativeEdges PythonNegatives::Sample(const DistGraph&, EdgeTypeId, std::span<const int64_t>,
+                                      std::span<const int64_t>, uint64_t) const {
+  Throw(ErrorCode::kInvalid,
+        "a negative sampler of Python needs the ids of the positive edges; use a loader of edges");
 }
 
 NegativeEdges PythonNegatives::SampleFor(const DistGraph&, EdgeTypeId etype,
@@ -51,8 +46,8 @@ NegativeEdges PythonNegatives::SampleFor(const DistGraph&, EdgeTypeId etype,
                                          std::span<const int64_t>, uint64_t) const {
   const RunningCall call;
   const py::gil_scoped_acquire gil;
-  const py::tuple ends =
-      (*sample_)(etype, ToPython(std::vector<int64_t>(eids.begin(), eids.end())));
+  const py::handle sample(static_cast<PyObject*>(sample_.get()));
+  const py::tuple ends = sample(etype, ToPython(std::vector<int64_t>(eids.begin(), eids.end())));
   return {Ids(ends[0], "negative sources").vector(),
           Ids(ends[1], "negative destinations").vector()};
 }

@@ -18,7 +18,7 @@ class PythonNegatives final : public NegativeSampler {
  public:
   // Requires the GIL.
   explicit PythonNegatives(py::function sample);
-  // Calls the function with no ids.
+  // Throws Error(kInvalid): the function needs ids.
   NegativeEdges Sample(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> src,
                        std::span<const int64_t> dst, uint64_t seed) const override;
   NegativeEdges SampleFor(const DistGraph& graph, EdgeTypeId etype, std::span<const int64_t> eids,
@@ -26,7 +26,7 @@ class PythonNegatives final : public NegativeSampler {
                           uint64_t seed) const override;
 
  private:
-  std::shared_ptr<py::function> sample_;
+  std::shared_ptr<void> sample_;  // the function
 };
 
 // Waits until no call of a PythonNegatives runs, and refuses later ones. Python calls it before it

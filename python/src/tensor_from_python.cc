@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "call.h"
 #include "dlpack.h"
 #include "tensor.h"
 
@@ -11,15 +12,6 @@ namespace graphd::python {
 namespace {
 
 std::string Text(py::handle object) { return py::str(object).cast<std::string>(); }
-
-// Returns a pointer that keeps a Python object alive, and that any thread may release.
-std::shared_ptr<void> Keep(py::object object) {
-  return {object.release().ptr(), [](void* kept) {
-            if (!Py_IsInitialized()) return;  // the interpreter has ended, and its memory with it
-            py::gil_scoped_acquire gil;
-            Py_DECREF(static_cast<PyObject*>(kept));
-          }};
-}
 
 std::optional<DType> FromDl(DLDataType type) {
   if (type.lanes != 1) return std::nullopt;

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests names and arguments of DGL that scripts use beside those of its tutorials."""
 
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import torch
@@ -64,17 +66,20 @@ class Policies(support.GraphTest):
             with self.assertRaisesRegex(graphd.errors.InvalidError, "name one of them"):
                 NodePartitionPolicy(book)
 
-    def test_another_graphs_book_is_refused(self):
-        book = self.standalone().get_partition_book()
+    def test_a_policy_belongs_to_the_graph_of_its_book(self):
+        g = self.standalone()
         graphd.distributed.exit_client()
-        with self.assertRaisesRegex(graphd.errors.InvalidError, "get_partition_book"):
-            NodePartitionPolicy("node~user", "user")
-        other = graphd.distributed.DistGraph(part_config=support.fixture("sbm_2p_metis").config)
-        self.assertEqual(
-            NodePartitionPolicy(other.get_partition_book()).get_size(), len(other.ndata["feat"])
-        )
-        with self.assertRaisesRegex(graphd.errors.InvalidError, "most recent DistGraph"):
-            NodePartitionPolicy(book, "user")
+        config = support.fixture("sbm_2p_metis").config
+        other = graphd.distributed.DistGraph(part_config=config)
+        policy = NodePartitionPolicy(other.get_partition_book())
+        self.assertEqual(policy.get_size(), len(other.ndata["feat"]))
+        self.assertIs(NodePartitionPolicy(g.get_partition_book(), "user").g, g)
+        of_policy = NodePartitionPolicy(policy.partition_book)
+        self.assertIs(of_policy.g, other)
+        of_file = graphd.distributed.load_partition_book(config)[0]
+        for book in ("node~user", of_file):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "g.get_partition_book"):
+                NodePartitionPolicy(book, "user")
 
 
 class Loaders(support.GraphTest):
@@ -200,6 +205,33 @@ print("batch")
                 [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
             )
             self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "batch\n", ""))
+
+    def test_ctrl_c_ends_a_process_whose_negative_sampler_is_blocked(self):
+        script = f"""
+import threading, torch, graphd
+entered = threading.Event()
+def blocked(g, eids):
+    entered.set()
+    threading.Event().wait()
+g = graphd.distributed.DistGraph(part_config={support.fixture("hetero_2p").config!r})
+loader = graphd.distributed.DistEdgeDataLoader(
+    g, {{{FOLLOWS!r}: torch.arange(9)}}, graphd.sampling.NeighborSampler([1]),
+    batch_size=1, num_workers=1, negative_sampler=blocked)
+batches = iter(loader)
+entered.wait()
+print("entered", flush=True)
+"""
+        run = subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.addCleanup(run.stdout.close)
+        self.addCleanup(run.kill)
+        self.assertEqual(run.stdout.readline(), b"entered\n")
+        deadline = time.monotonic() + 30 * support.slowness()
+        while run.poll() is None and time.monotonic() < deadline:
+            run.send_signal(signal.SIGINT)  # the first one may come before the process ends
+            time.sleep(0.3)
+        self.assertIsNotNone(run.returncode)
 
     def test_samplers_and_loaders_show_what_they_are(self):
         g = self.standalone()

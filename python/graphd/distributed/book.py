@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from .. import _graphd, backend
 from ..arguments import part_config_file, whole_number_in
+from ..graph_base import GraphBase
 from ..schema import Types
 from ..typed_graph import SizedGraph
 from ..typing import EdgeType, Ids, Path, Tensor, Triple
@@ -20,13 +21,19 @@ class GraphPartitionBook(SizedGraph):
     Matches DGL's class of this name. Without a type, ids are homogeneous: numbers over all types.
     In a graph with one type these are the same as the type's own. Ids out of range raise
     `graphd.errors.InvalidError`.
+
+    Attributes
+    ----------
+    g : DistGraph or None
+        The graph that gave it; None for the book of a file.
     """
 
-    def __init__(self, handle: _graphd.Book, partid: int = 0) -> None:
+    def __init__(self, handle: _graphd.Book, partid: int = 0, g: GraphBase | None = None) -> None:
         backend.chosen()
         self.handle = handle
         self.types = Types(handle.schema)
         self._partid = partid
+        self.g = g
 
     def _count_nodes(self, ntype_id: int) -> int:
         return self.handle.count(False, ntype_id)

@@ -245,7 +245,7 @@ class DistGraph(GraphBase):
         -------
         GraphPartitionBook
         """
-        return GraphPartitionBook(self.handle.book, self.handle.local_partition)
+        return GraphPartitionBook(self.handle.book, self.handle.local_partition, self)
 
     def get_node_partition_policy(self, ntype: str | None = None) -> PartitionPolicy:
         """Returns the policy of tensors whose rows are stored with the nodes of a type.

@@ -15,7 +15,7 @@ from ..arguments import whole_number, whole_number_in
 from ..batch_data import LayerData, layers_of
 from ..block import Block
 from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of_node_types
-from ..edge_prediction import EXCLUDES, EdgePredictionSampler
+from ..edge_prediction import EdgePredictionSampler, check_exclude
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..native_sampler import NativeSampler
@@ -392,10 +392,7 @@ class DistEdgeDataLoader(_Loader):
             reverse_etypes = graph_sampler.reverse_etypes
             graph_sampler = graph_sampler.sampler
         super().__init__(g, graph_sampler, device)
-        if exclude not in (None, *EXCLUDES):
-            raise InvalidError(
-                f"exclude {exclude!r}: use None, 'self', 'reverse_id' or 'reverse_types'"
-            )
+        check_exclude(exclude)
         if eids is None:
             raise InvalidError("eids: expected edge ids: a tensor, or a dict by edge type")
         if not isinstance(graph_sampler, NativeSampler):

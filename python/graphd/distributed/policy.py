@@ -10,7 +10,6 @@ from ..arguments import one_of, whole_number_in
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..typing import EdgeType, Ids, Tensor
-from . import current_graph
 from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
 
 
@@ -136,7 +135,7 @@ class PartitionPolicy:
     @property
     def partition_book(self) -> GraphPartitionBook:
         """The graph's `GraphPartitionBook`."""
-        return GraphPartitionBook(self.g.handle.book, self.part_id)
+        return GraphPartitionBook(self.g.handle.book, self.part_id, self.g)
 
     def get_size(self) -> int:
         """Returns the number of objects in all partitions.
@@ -215,7 +214,7 @@ class NodePartitionPolicy(PartitionPolicy):
     Parameters
     ----------
     partition_book : GraphPartitionBook
-        That of the most recent DistGraph, which the policy belongs to.
+        The book of a DistGraph, to which the policy belongs.
     ntype : str
         Default: the only type.
     """
@@ -223,8 +222,8 @@ class NodePartitionPolicy(PartitionPolicy):
     def __init__(
         self, partition_book: GraphPartitionBook, ntype: str | None = DEFAULT_NTYPE
     ) -> None:
-        g = _graph_of_book(partition_book)
-        super().__init__("node", g, g.types.ntype_id(_only(ntype, g.ntypes, DEFAULT_NTYPE)))
+        g, number = _graph_of(partition_book), partition_book.ntype_id(ntype)
+        super().__init__("node", g, g.types.ntype_id(None) if number < 0 else number)
 
 
 class EdgePartitionPolicy(PartitionPolicy):
@@ -233,7 +232,7 @@ class EdgePartitionPolicy(PartitionPolicy):
     Parameters
     ----------
     partition_book : GraphPartitionBook
-        That of the most recent DistGraph, which the policy belongs to.
+        The book of a DistGraph, to which the policy belongs.
     etype : str or (str, str, str)
         Default: the only type.
     """
@@ -241,29 +240,15 @@ class EdgePartitionPolicy(PartitionPolicy):
     def __init__(
         self, partition_book: GraphPartitionBook, etype: EdgeType | None = DEFAULT_ETYPE
     ) -> None:
-        g = _graph_of_book(partition_book)
-        super().__init__(
-            "edge", g, g.types.etype_id(_only(etype, g.canonical_etypes, DEFAULT_ETYPE))
-        )
+        g, number = _graph_of(partition_book), partition_book.etype_id(etype)
+        super().__init__("edge", g, g.types.etype_id(None) if number < 0 else number)
 
 
-def _graph_of_book(book: GraphPartitionBook) -> GraphBase:
-    """Returns the most recent graph if it can be the one of a book."""
-    if not isinstance(book, GraphPartitionBook):
+def _graph_of(book: GraphPartitionBook) -> GraphBase:
+    """Returns the graph whose book it is."""
+    if not isinstance(book, GraphPartitionBook) or book.g is None:
         raise InvalidError(
-            f"partition_book {book!r}: expected a GraphPartitionBook, as g.get_partition_book() "
-            "gives it"
+            f"partition_book {book!r}: expected the book of a DistGraph, as "
+            "g.get_partition_book() gives it"
         )
-    g = current_graph.latest()
-    sizes = [(each.ntypes, each.num_nodes(), each.num_edges()) for each in (book, g)]
-    if sizes[0] != sizes[1]:
-        raise InvalidError(
-            "partition_book: it is not that of the most recent DistGraph; use "
-            "g.get_node_partition_policy(ntype) of the graph that is meant"
-        )
-    return g
-
-
-def _only(name: Any, types: list[Any], default: Any) -> Any:
-    """Returns None, which stands for the only type, for DGL's default name of another one."""
-    return None if name == default and default not in types else name
+    return book.g

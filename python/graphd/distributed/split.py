@@ -132,8 +132,12 @@ def _mask_of(given: Tensor, what: str) -> Tensor:
     misunderstanding."""
     import numpy
 
-    numbers = backend.to_numpy(given)
-    if numbers.dtype.kind not in "iu" or numbers.dtype == numpy.uint8:
+    dtype = backend.name_of(given.dtype)
+    if dtype == "uint8" or not dtype.startswith(("int", "uint")):
+        return given
+    try:
+        numbers = numpy.asarray(given)
+    except TypeError:  # a tensor on another device, which the extension module refuses
         return given
     if ((numbers == 0) | (numbers == 1)).all():
         return numbers.astype(bool)
