@@ -26,8 +26,8 @@ void ThrowOpenSsl(const std::string& what) {
   Throw(ErrorCode::kInternal, what, ": ", TakeOpenSslError());
 }
 
-void RequireDone(bool done) {
-  if (!done) ThrowOpenSsl("OpenSSL failed");
+void RequireDone(bool done, const char* what) {
+  if (!done) ThrowOpenSsl(what);
 }
 
 }  // namespace graphd

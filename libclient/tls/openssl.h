@@ -33,7 +33,7 @@ void InitializeOpenSsl();
 std::string TakeOpenSslError();
 // Throws Error(kInternal) "<what>: <OpenSSL's error>".
 [[noreturn]] void ThrowOpenSsl(const std::string& what);
-// Throws Error(kInternal) with OpenSSL's error unless a call has `done` what it should.
-void RequireDone(bool done);
+// Throws Error(kInternal) "<what>: <OpenSSL's error>" unless a call has `done` what it should.
+void RequireDone(bool done, const char* what);
 
 }  // namespace graphd

@@ -72,7 +72,8 @@ SecretProof SharedSecret::Prove(SecretSide side, const std::string& server_name,
   RequireDone(HMAC(EVP_sha256(), bytes_.data(), static_cast<int>(bytes_.size()),
                    reinterpret_cast<const unsigned char*>(text.data()), text.size(),
                    reinterpret_cast<unsigned char*>(proof.data()), &length) != nullptr &&
-              length == proof.size());
+                  length == proof.size(),
+              "can't compute an HMAC");
   return proof;
 }
 
@@ -84,7 +85,8 @@ SecretNonce NewNonce() {
   InitializeOpenSsl();
   SecretNonce nonce;
   RequireDone(RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()),
-                         static_cast<int>(nonce.size())) == 1);
+                         static_cast<int>(nonce.size())) == 1,
+              "can't get random bytes");
   return nonce;
 }
 
@@ -125,7 +127,7 @@ void SecretFile::Refresh() {
     const MutexLock lock(mutex_);
     current_ = std::move(read);
   } catch (const Error& error) {
-    LogError(error.what(), " (the former secret stays in use)");
+    LogError(error.what(), " (the old secret stays in use)");
   }
 }
 

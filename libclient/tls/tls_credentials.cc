@@ -41,18 +41,19 @@ TlsCredentials ReadTlsCredentials(const KeyDirectory& keys, const std::string& s
 
   std::shared_ptr<SSL_CTX> context(
       SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method()), SSL_CTX_free);
-  RequireDone(context != nullptr);
+  RequireDone(context != nullptr, "can't set up TLS");
   SSL_CTX* const ssl = context.get();
-  RequireDone(SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) == 1);
-  RequireDone(SSL_CTX_set_ciphersuites(ssl, kCiphers) == 1);
+  RequireDone(SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) == 1, "can't set up TLS");
+  RequireDone(SSL_CTX_set_ciphersuites(ssl, kCiphers) == 1, "can't set up TLS");
   SSL_CTX_set_options(ssl,
                       SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_RENEGOTIATION);
-  RequireDone(SSL_CTX_set_num_tickets(ssl, 0) == 1);
+  RequireDone(SSL_CTX_set_num_tickets(ssl, 0) == 1, "can't set up TLS");
   SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  RequireDone(X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), authority.get()) == 1);
-  RequireDone(SSL_CTX_use_certificate(ssl, own.get()) == 1);
-  RequireDone(SSL_CTX_use_PrivateKey(ssl, key.get()) == 1);
+  RequireDone(X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), authority.get()) == 1,
+              "can't set up TLS");
+  RequireDone(SSL_CTX_use_certificate(ssl, own.get()) == 1, "can't set up TLS");
+  RequireDone(SSL_CTX_use_PrivateKey(ssl, key.get()) == 1, "can't set up TLS");
   SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                      TlsSession::CheckCertificate);
   return {side, server_name, keys.path(), own.name(), std::move(context), nullptr};
