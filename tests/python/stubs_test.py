@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the stub of the compiled module with its names and their numbers of parameters."""
+"""Compares the stub of the compiled module with the module.
+
+mypy's stubtest compares names and kinds. It can't see the parameters of pybind11's functions, so
+their numbers are compared here.
+"""
 
 import ast
+import os
 import pathlib
 import re
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import graphd
@@ -46,8 +54,40 @@ def in_stub(body):
     return found
 
 
+def stubtest(package_path):
+    """Runs stubtest on graphd._graphd with the package at a path; returns its status and output."""
+    with tempfile.TemporaryDirectory() as folder:  # where stubtest makes its cache
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy.stubtest", "--concise", "graphd._graphd"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(package_path), "MYPYPATH": str(package_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return done.returncode, done.stdout + done.stderr
+
+
 class Stubs(unittest.TestCase):
     maxDiff = None
+
+    def test_stubtest_finds_nothing(self):
+        self.assertEqual(stubtest(FOLDER.parent), (0, ""))
+
+    def test_stubtest_finds_a_function_that_the_module_does_not_have(self):
+        with tempfile.TemporaryDirectory() as path:
+            package = pathlib.Path(path) / "graphd"
+            package.mkdir()
+            for each in FOLDER.iterdir():
+                if each.name not in ("_graphd.pyi", "__pycache__"):
+                    (package / each.name).symlink_to(each.resolve())
+            text = (FOLDER / "_graphd.pyi").read_text(encoding="utf-8")
+            (package / "_graphd.pyi").write_text(
+                text + "\ndef no_such_function() -> int: ...\n", encoding="utf-8"
+            )
+            status, output = stubtest(path)
+        self.assertEqual(status, 1, output)
+        self.assertIn("no_such_function", output)
 
     def test_the_stub_matches_the_module(self):
         stub = in_stub(ast.parse((FOLDER / "_graphd.pyi").read_text(encoding="utf-8")).body)
