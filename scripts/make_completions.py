@@ -70,6 +70,8 @@ OPTION = re.compile(
 def parse_option(line, following):
     names, value, text = OPTION.fullmatch(line).groups()
     names = names.split(",")
+    if re.match(r"(Excludes|Needs): ", text or ""):  # CLI11 prints the description on the next line
+        text = None
     text = (text or following).strip()
     name = names[-1 if names[0] == "-h" else 0].lstrip("-")
     value = value or ("FILE" if name == "config" else None)  # CLI11 prints no type for --config

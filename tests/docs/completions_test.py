@@ -55,6 +55,12 @@ class Completions(unittest.TestCase):
             self.assertEqual(completed(*words, ""), sorted(verbs), words)
         return len(options) + sum(self.check(*words, verb) for verb in verbs)
 
+    def test_options_that_exclude_others_have_their_description(self):
+        with open(os.path.join(COMPLETIONS, "_graphctl"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("[Make a shared secret, secret.key, and no certificates]", text)
+        self.assertNotIn("[Excludes", text)
+
     def test_every_verb_and_option_of_help_is_offered(self):
         self.assertGreater(self.check("graphd"), 15)
         self.assertGreater(self.check("graphctl"), 150)
