@@ -131,7 +131,7 @@ class Graphd {
     // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
     Listener local = Listener::BindUnix(
         SocketPath(options_.runtime_dir, options_.server_name, tcp ? tcp->port() : options_.port),
-        access.has_strangers() ? 0666 : 0660);
+        access.has_outsiders() ? 0666 : 0660);
     WatchSignals();
     const Loaded loaded = Load(local);
     ServedGraph& graph = *loaded.graph;

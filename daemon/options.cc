@@ -31,7 +31,8 @@ std::string Both(std::string name) {
   return "--" + name == flag ? flag : flag + ",--" + name;
 }
 
-// Returns systemd's state directory, or that of the user's programs.
+// Returns $GRAPHD_STATE_DIR if it is set, /var/lib/graphd if this process is root's or may write
+// there, and otherwise the user's XDG state directory.
 std::string DefaultStateDir() {
   if (const char* given = std::getenv("GRAPHD_STATE_DIR"); given && *given) return given;
   if (::geteuid() == 0 || ::access("/var/lib/graphd", W_OK) == 0) return "/var/lib/graphd";
@@ -120,7 +121,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
       "known by their certificates");
   app.add_option("--secret", options.secret,
                  "File with a secret that clients over TCP must know, too (graphctl keys create "
-                 "--secret), or 'default' for secret.key in the default directory of keys; "
+                 "--shared_secret), or 'default' for secret.key in the default directory of keys; "
                  "connections are not encrypted");
   app.add_option(Both("runtime_dir"), options.runtime_dir,
                  "Directory of the Unix sockets: <dir>/<server_name>/<port>.sock")

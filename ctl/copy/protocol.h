@@ -28,9 +28,9 @@
 //   finished                             from the receiver: all files are on the disk
 // At any time, the sender may send `ping`, and the receiver `error code, text`, after which it
 // ends. At the end of its input the receiver ends as well; it keeps the incomplete part of the
-// current file beside its place, under PartialName(). The sender gives a receiver up that accepts
-// no bytes and reports no progress for a while, and immediately one that sends far more than the
-// protocol needs.
+// current file beside its place, under PartialName(). The sender gives up on a receiver that
+// neither accepts bytes nor reports progress for a while. It gives up immediately on a receiver
+// that sends far more than the protocol needs.
 
 namespace graphd::ctl {
 

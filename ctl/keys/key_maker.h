@@ -23,8 +23,8 @@ class KeyMaker {
   KeyMaker(KeyDirectory directory, std::string server_name)
       : directory_(std::move(directory)), server_name_(std::move(server_name)) {}
 
-  // One certificate of the directory; or one that is only known from the list of revoked ones, and
-  // then has no folder, kind and time.
+  // A certificate of the directory, or one that only the list of revoked certificates names. In
+  // the latter case `folder`, `kind` and `not_after` are not set.
   struct Entry {
     std::string name, serial;
     std::optional<CertificateKind> kind{};
@@ -43,9 +43,9 @@ class KeyMaker {
   // Returns the certificates of the directory, and the other revoked ones. Throws Error(kNotFound)
   // if there are none, nor a shared secret.
   std::vector<Entry> List() const;
-  // Makes new keys for these names, or for all without names, calls `send`, and revokes the former
-  // ones. Returns the new ones. Throws Error(kNotFound) for a name without a certificate; what
-  // `send` throws leaves the former ones valid.
+  // Makes new keys for these names, or for all without names, calls `send`, and revokes the old
+  // ones. Returns the new ones. Throws Error(kNotFound) for a name without a certificate; if `send`
+  // throws, the old ones stay valid.
   std::vector<Entry> Rotate(const std::vector<std::string>& names, int days,
                             const std::function<void()>& send);
   // Revokes the certificates with this name or serial number, and returns them. Throws

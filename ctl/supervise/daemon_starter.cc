@@ -34,7 +34,7 @@ constexpr std::chrono::milliseconds kAttachTimeout{250};
 // A daemon that has reported readiness may be slow, but we must not leave: a daemon that ends with
 // its jobs would regard a member that gives up as its last one, and end.
 constexpr std::chrono::seconds kJoinTimeout{30};
-// Time after which a daemon that we started, but that has not notified, is asked.
+// If a daemon that we started has not sent READY=1 within this time, we try to attach to it.
 constexpr std::chrono::seconds kWithoutNotice{5};
 
 bool IsLoopback(const std::string& address) {

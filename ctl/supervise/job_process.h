@@ -11,7 +11,7 @@ namespace graphd::ctl {
 class JobProcess {
  public:
   // Opens the process with this number. `server_user` is the user of the daemon. Throws Error:
-  // kNotFound if it has ended; kDenied if it belongs to another user than this process's, or, for
+  // kNotFound if it has ended; kDenied if it belongs to a user other than this process's, or, for
   // root, to root while the daemon does not.
   JobProcess(pid_t pid, uid_t server_user);
 

@@ -52,13 +52,13 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   return ControlClient::ConnectUnix(socket, kConnectTimeout);
 }
 
-// Returns the user of the process that listens at the socket.
+// Returns the user of the process that listens on the socket.
 uid_t UserOf(const std::string& socket) {
   const UniqueFd fd = ConnectUnix(socket, static_cast<int>(kConnectTimeout.count()));
   ucred listener{};
   socklen_t length = sizeof listener;
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0) {
-    ThrowErrno("can't see who listens at", socket);
+    ThrowErrno("can't see who listens on", socket);
   }
   return listener.uid;
 }

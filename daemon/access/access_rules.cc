@@ -72,9 +72,9 @@ AccessRules::AccessRules(const Options& options)
     weights_.push_back({Resolve("--weight", {entry.substr(0, equals)}), weight});
   }
   // Clients with certificates do not use the Unix socket.
-  has_strangers_ =
-      readers_.has_strangers() || writers_.has_strangers() || operators_.has_strangers();
-  if (!has_strangers_ && OwnGroupIsPrivate()) operators_.groups.insert(::getegid());
+  has_outsiders_ =
+      readers_.has_outsiders() || writers_.has_outsiders() || operators_.has_outsiders();
+  if (!has_outsiders_ && OwnGroupIsPrivate()) operators_.groups.insert(::getegid());
   operators_.users.insert({0, ::geteuid()});
   if (!readers_.secret && !writers_.secret) operators_.secret = true;
   if (!options.own_certificate.empty()) operators_.certificates.insert(options.own_certificate);

@@ -55,7 +55,7 @@ class AccessRules {
   // is below `least`. `action` completes "may not".
   void Require(const Peer& peer, Role least, const char* action) const;
   // Returns whether users outside the daemon's own group have a role.
-  bool has_strangers() const noexcept { return has_strangers_; }
+  bool has_outsiders() const noexcept { return has_outsiders_; }
 
  private:
   struct Members {
@@ -64,7 +64,7 @@ class AccessRules {
     std::set<std::string> certificates;
     bool all = false, secret = false;
     bool Has(const Peer& peer) const;
-    bool has_strangers() const { return all || !users.empty() || !groups.empty(); }
+    bool has_outsiders() const { return all || !users.empty() || !groups.empty(); }
   };
   static Members Resolve(const char* option, const std::vector<std::string>& entries);
 
@@ -74,7 +74,7 @@ class AccessRules {
   };
   Members readers_, writers_, operators_;
   std::vector<Weight> weights_;
-  bool insecure_ = false, has_strangers_ = false;
+  bool insecure_ = false, has_outsiders_ = false;
 };
 
 }  // namespace graphd

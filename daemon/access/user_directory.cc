@@ -116,7 +116,7 @@ kj::Promise<std::vector<gid_t>> UserDirectory::Find(uid_t uid, kj::Timer& timer)
     State::Entry& entry = known->second;
     if (entry.found && SecondsSince(*entry.found) < kFresh) return std::vector<gid_t>(entry.gids);
     const bool is_asked = !entry.waiting.empty();
-    // Those that no longer wait have got the former groups.
+    // Those that no longer wait have got the groups that were known before.
     std::erase_if(entry.waiting, [](const auto& each) { return !each->isWaiting(); });
     entry.waiting.push_back(kj::mv(answer.fulfiller));
     if (!is_asked) {
@@ -125,8 +125,9 @@ kj::Promise<std::vector<gid_t>> UserDirectory::Find(uid_t uid, kj::Timer& timer)
     }
   }
   auto late = timer.afterDelay(kPatience * kj::SECONDS).then([uid] {
-    LogWarning("the groups of user ", uid, " are not found within ", kPatience,
-               " s; is the directory service (nsswitch.conf) slow? The former ones are used");
+    LogWarning(
+        "the groups of user ", uid, " are not found within ", kPatience,
+        " s; is the directory service (nsswitch.conf) slow? The groups found before are used");
   });
   return answer.promise.exclusiveJoin(kj::mv(late)).then([known = state_, uid] {
     return known->GroupsOf(uid);

@@ -32,8 +32,8 @@ class UserDirectory {
   static std::vector<gid_t> GroupsOf(uid_t uid);
 
   static constexpr int64_t kFresh = 60, kPatience = 2;
-  // Users whose groups are remembered, and those about whom the thread is to be asked; more have no
-  // groups until there is room.
+  // The maximum number of users whose groups are remembered, and of users in the thread's queue.
+  // Users beyond it have no groups until there is room.
   static constexpr size_t kMaxUsers = 1024;
 
  private:

@@ -98,7 +98,7 @@ CredentialsOfJobs JobFile::FromText(std::string_view text) {
 }
 
 JobFile::JobFile(std::string path) : path_(std::move(path)) {
-  LogFailure("the jobs of the former graphd are not known", [&] {
+  LogFailure("can't read the saved credentials of jobs, so others may take their names", [&] {
     const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd && errno == ENOENT) return;
     if (!fd) ThrowErrno("can't read", path_);
@@ -158,7 +158,10 @@ void JobFile::Run() {
       failed = false;
     } catch (...) {
       // A full disk is reported once; the next change is written again.
-      if (!failed) LogCurrentError("jobs will not be known after a restart");
+      if (!failed)
+        LogCurrentError(
+            "can't save the credentials of jobs; after a restart of graphd, "
+            "others may take their names");
       failed = true;
     }
     const auto next = Clock::now() + kPause;

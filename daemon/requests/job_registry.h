@@ -90,7 +90,7 @@ class JobRegistry {
   // Error(kUnavailable) once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer);
 
-  // Takes the credentials of jobs of a former process, as if they had left just now.
+  // Takes the credentials of the jobs of the process before this one, as if they had left just now.
   void Expect(CredentialsOfJobs jobs);
   // Returns the credentials of all jobs that are attached or remembered.
   CredentialsOfJobs Credentials() const;

@@ -12,7 +12,7 @@ namespace graphd {
 // Gives memory that a load has left unused back to the system. Used by the main thread.
 class MemoryTrimmer {
  public:
-  // The period with which Run() is called.
+  // Run() is called once per period.
   static constexpr std::chrono::seconds kPeriod{5};
   // Buffers that were idle for this time are unmapped: longer than the pause between two epochs of
   // a training job, in which the next one would need them again.

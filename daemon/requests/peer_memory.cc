@@ -12,10 +12,10 @@ PeerMemory::PeerMemory(uint64_t limit)
           "all clients", limit,
           "Read answers, ask for less at once or with fewer connections, or start graphd with a "
           "larger --peer_memory")),
-      strangers_(std::make_shared<MemoryAccount>("clients without a job", all_)) {}
+      unattached_(std::make_shared<MemoryAccount>("clients without a job", all_)) {}
 
-std::shared_ptr<MemoryAccount> PeerMemory::OfStranger(const std::string& peer) {
-  return std::make_shared<MemoryAccount>(StrCat("this client (", peer, ")"), strangers_);
+std::shared_ptr<MemoryAccount> PeerMemory::OfUnattached(const std::string& peer) {
+  return std::make_shared<MemoryAccount>(StrCat("this client (", peer, ")"), unattached_);
 }
 
 std::shared_ptr<MemoryAccount> PeerMemory::OfMember(const std::string& job,

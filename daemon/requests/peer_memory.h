@@ -19,7 +19,7 @@ class PeerMemory {
   PeerMemory& operator=(const PeerMemory&) = delete;
 
   // Returns a new account for a connection that has not attached.
-  std::shared_ptr<MemoryAccount> OfStranger(const std::string& peer);
+  std::shared_ptr<MemoryAccount> OfUnattached(const std::string& peer);
   // Returns a new account for a connection of a job.
   std::shared_ptr<MemoryAccount> OfMember(const std::string& job, const std::string& peer);
   // Returns the bytes that are charged in all.
@@ -30,7 +30,7 @@ class PeerMemory {
   static uint64_t DefaultLimit(uint64_t memory);
 
  private:
-  const std::shared_ptr<MemoryAccount> all_, strangers_;
+  const std::shared_ptr<MemoryAccount> all_, unattached_;
   Mutex mutex_;
   // The accounts of jobs; they end with their last connection and request.
   std::map<std::string, std::weak_ptr<MemoryAccount>> jobs_ GRAPHD_GUARDED_BY(mutex_);

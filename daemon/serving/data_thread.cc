@@ -22,7 +22,7 @@ struct Served {
                    capnp::Capability::Client(wire::Daemon::Client(kj::mv(service)))),
         entry(std::move(living)) {
     impl.SetConnection(connection);
-    connection.stream().SetMemory(context.memory.OfStranger(peer.text), timer);
+    connection.stream().SetMemory(context.memory.OfUnattached(peer.text), timer);
   }
   DaemonService& impl;
   Connection connection;

@@ -14,7 +14,7 @@ namespace graphd {
 // serves none of its connections, and nobody else would notice. Used by the main thread.
 class LoopWatch {
  public:
-  // The period with which loops count, and with which Check() is called.
+  // Loops count their heartbeats, and Check() is called, once per period.
   static constexpr std::chrono::seconds kPeriod{1};
   // A loop that counts nothing for this time is stuck: far longer than any request takes there.
   static constexpr std::chrono::seconds kLongest{10};

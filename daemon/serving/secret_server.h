@@ -26,7 +26,7 @@ class SecretServer {
   // with the reason, after the client was told.
   kj::Promise<Accepted> Accept(kj::Own<kj::AsyncIoStream> socket, Peer peer, kj::Timer& timer);
 
-  // Reads a changed file. Connections made with the former secret stay.
+  // Reads a changed file. Connections made with the old secret stay.
   void CheckFile() { secret_.Refresh(); }
 
  private:

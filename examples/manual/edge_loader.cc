@@ -23,7 +23,7 @@ int main() {
     // The model's output has a row for each seed of the batch. The score
     // of edge i uses rows positive.src[i] of users and positive.dst[i]
     // of posts.
-    std::cout << positive.src.size() << " likes, " << negative.src.size()
-              << " that are none\n";
+    std::cout << positive.src.size() << " positive, "
+              << negative.src.size() << " negative edges\n";
   }
 }

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 
-// Directories, and files that nobody else may own or change. Failures throw Error as those of
-// base/file.h do, never std::filesystem::filesystem_error.
+// Functions for directories, and for opening files and directories that only this process's user
+// can change. Like those of base/file.h, they throw Error, never std::filesystem::filesystem_error.
 
 namespace graphd {
 
@@ -31,7 +31,7 @@ UniqueFd OpenOwnFile(const std::string& path, int flags, unsigned mode = 0600);
 UniqueFd OpenOwnDirectory(const std::string& path);
 
 // Returns what has happened to a file or a directory that this process has open as `fd` and expects
-// at `path`: it was removed or replaced, or has another size than `bytes`. Returns an empty text if
+// at `path`: it was removed or replaced, or its size differs from `bytes`. Returns an empty text if
 // it is as expected.
 std::string WhatHappenedTo(int fd, const std::string& path, std::optional<uint64_t> bytes = {});
 

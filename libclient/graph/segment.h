@@ -68,7 +68,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Returns a tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
   // Error(kNotFound).
   Tensor array(const std::string& name) const;
-  // Returns the kind of the most pages among some that are spread over the segment. Asks the kernel
+  // Returns the most common kind of page among a sample of the segment's pages. Asks the kernel
   // at each call (/proc/self/smaps); returns kSmall if it can't tell.
   PageKind pages() const;
 

@@ -97,7 +97,7 @@ void WriteBack::WriteAll() {
 }
 
 // Decides whether the next process continues with the memory or with RocksDB, after the pipeline
-// has failed. `left_out`: the tables of which RocksDB lacks pages, and their trouble.
+// has failed. `left_out`: the tables whose pages RocksDB does not have in full, and why.
 void WriteBack::LeaveMemory(const std::map<uint32_t, std::string>& left_out) {
   if (!left_out.empty()) {
     std::string what;

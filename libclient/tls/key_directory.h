@@ -29,7 +29,7 @@ class KeyDirectory {
   bool Has(const std::string& file) const;
 
   // Returns the text of a file. Throws Error(kNotFound) with the remedy if it is missing, and
-  // Error(kDenied) if the file or its directory belongs to another user than this process's or
+  // Error(kDenied) if the file or its directory belongs to a user other than this process's or
   // root, or if others may change it or, for a private key (".key"), read it. Root may also read
   // what a directory's owner has there.
   std::string Read(const std::string& file) const;

@@ -59,7 +59,7 @@ class SecretFile {
   const std::string& path() const noexcept { return path_; }
   const std::string& server_name() const noexcept { return server_name_; }
   std::shared_ptr<const SharedSecret> Current() const;
-  // Reads the file if it has changed. A file that can't be used is logged once, and the former
+  // Reads the file if it has changed. A file that can't be used is logged once, and the old
   // secret stays in use.
   void Refresh();
 

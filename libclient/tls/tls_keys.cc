@@ -71,7 +71,7 @@ bool TlsKeys::Refresh() {
                    " has vanished; the certificates that it named stay revoked until a restart");
       }
     } catch (const Error& error) {
-      LogError(error.what(), " (the former list stays in force)");
+      LogError(error.what(), " (the list read before stays in force)");
     }
   }
   if (keys != keys_version_) {
@@ -84,7 +84,7 @@ bool TlsKeys::Refresh() {
     } catch (const Error& error) {
       // The files are replaced one after another; the next call reads them again.
       if (keys == failed_version_) {
-        LogError(error.what(), " (the former keys stay in use)");
+        LogError(error.what(), " (the old keys stay in use)");
         keys_version_ = keys;
       }
       failed_version_ = std::move(keys);

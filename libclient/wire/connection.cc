@@ -83,7 +83,7 @@ Connection::Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix,
                ? capnp::makeRpcClient(network_)
                : capnp::makeRpcServer(network_, kj::mv(KJ_ASSERT_NONNULL(bootstrap)))) {
   if (side == capnp::rpc::twoparty::Side::SERVER) {
-    rpc_.setFlowLimit(kStrangersUnanswered / sizeof(capnp::word));
+    rpc_.setFlowLimit(kUnattachedUnanswered / sizeof(capnp::word));
   }
 }
 

@@ -32,7 +32,7 @@ inline constexpr size_t kMaxResponseBytes = size_t{256} << 20;
 // messages, such as the parts of steps of several tensors; those are refused before they reach this
 // limit (StepGate::kMaxWaitingBytes), so that it never holds back a message which another waits
 // for.
-inline constexpr size_t kStrangersUnanswered = size_t{1} << 20;
+inline constexpr size_t kUnattachedUnanswered = size_t{1} << 20;
 inline constexpr size_t kMaxUnanswered = size_t{1} << 30;
 
 // The bytes of answers that a client may leave unread; the server refuses requests beyond that.
@@ -54,7 +54,7 @@ kj::Own<kj::AsyncIoStream> WrapSocket(kj::LowLevelAsyncIoProvider& provider, Uni
 class Connection {
  public:
   // Takes ownership of a connected stream, which is that of WrapSocket if `is_unix`. A server's
-  // limits are those for strangers until Admit() is called.
+  // limits are those for unattached clients until Admit() is called.
   // `bootstrap` is the capability that the server offers to its peer; null on the client side.
   Connection(kj::Own<kj::AsyncIoStream> stream, bool is_unix, std::shared_ptr<BufferPool> pool,
              capnp::rpc::twoparty::Side side, kj::Maybe<capnp::Capability::Client> bootstrap);
@@ -66,7 +66,8 @@ class Connection {
   // Returns a promise that is fulfilled when the peer disconnects.
   kj::Promise<void> OnDisconnect() { return network_.onDisconnect(); }
   TensorStream& stream() noexcept { return *messages_; }
-  // Replaces a server's limits for strangers by those for clients; see TensorStream::Admit.
+  // Replaces a server's limits for unattached clients by those for attached ones; see
+  // TensorStream::Admit.
   void Admit(std::shared_ptr<MemoryAccount> account);
 
  private:

@@ -17,7 +17,7 @@ void WriteHello(wire::Hello::Builder hello);
 // Throws Error(kVersion), with both versions and what to upgrade, unless the protocols agree.
 void CheckHello(wire::Hello::Reader hello, const std::string& peer);
 
-// Writes the graph, except for separate owners, of which the size is written.
+// Writes the graph. Of owners that are sent separately, it writes the number only.
 void WriteGraph(const GraphMeta& meta, wire::Graph::Builder out);
 // Reads a graph that has no separate owners. Throws Error(kCorrupt).
 std::shared_ptr<const GraphMeta> ReadGraph(wire::Graph::Reader in, const std::string& peer);

@@ -29,8 +29,9 @@ struct DaemonAddress {
   std::vector<PartId> parts;
 };
 
-// Read the hosts from a file and from text; `where` names the source of the text. Throw
-// Error(kInvalid) with file, line, value and remedy, and Error(kNotFound) if there is no such file.
+// ReadIpConfig parses a file, and ParseIpConfig a text whose source is called `where`. Both throw
+// Error(kInvalid) with file, line, value and remedy; ReadIpConfig throws Error(kNotFound) if there
+// is no such file.
 std::vector<HostLine> ReadIpConfig(const std::string& path);
 std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& where);
 // Returns the daemons in order of first appearance.

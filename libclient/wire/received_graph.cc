@@ -131,7 +131,7 @@ IdMap ReceivedGraph::CompleteMap(const Map& map, const Read& read) const {
   read(map.missing, owners);
   return Impossible(peer_, [&] {
     if (ChecksumOfOwners(owners) != map.missing.checksum) {
-      Throw(ErrorCode::kCorrupt, what, "_map has another checksum than it should");
+      Throw(ErrorCode::kCorrupt, what, "_map's checksum does not match its contents");
     }
     return IdMap::FromOwners(what, std::move(owners), parts_);
   });

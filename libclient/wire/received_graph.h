@@ -13,10 +13,10 @@
 
 namespace graphd {
 
-// The owners of a mapped book with more bytes than this are not in the graph's message: copying
-// them would block a data thread, and a message has a limit.
+// If the owners of a mapped book take more bytes than this, they are not part of the graph's
+// message: copying them would block a data thread, and a message has a limit.
 inline constexpr size_t kMaxOwnersInMessage = size_t{64} << 10;
-// The most owners that one call of Session.owners returns.
+// The maximum number of owners that one call of Session.owners returns.
 inline constexpr int64_t kMaxOwnersPerCall = int64_t{1} << 20;
 
 // Returns whether the map's owners are not part of the graph's message.
@@ -32,7 +32,7 @@ class ReceivedGraph {
   // Throws Error(kCorrupt).
   ReceivedGraph(wire::Graph::Reader in, const std::string& peer);
 
-  // A map of which the owners are missing.
+  // A map whose owners are missing.
   struct Missing {
     bool is_edge = false;
     int64_t size = 0;
@@ -42,7 +42,7 @@ class ReceivedGraph {
   const Schema& schema() const noexcept { return meta_.schema; }
   // Returns whether `known` is this graph. Reads all owners of `known`, to compare their checksum.
   bool IsSameAs(const GraphMeta& known) const;
-  // Returns the graph. Calls read(missing, owners) for each map of which the owners are missing.
+  // Returns the graph. Calls read(missing, owners) for each map whose owners are missing.
   // Throws Error: kCorrupt; kOverloaded if there is no memory for the book; and what `read` throws.
   using Read = std::function<void(const Missing&, std::span<int32_t>)>;
   std::shared_ptr<const GraphMeta> Complete(const Read& read) const;

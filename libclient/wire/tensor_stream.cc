@@ -90,9 +90,9 @@ TensorStream::TensorStream(kj::AsyncIoStream& stream, kj::AsyncCapabilityStream*
       capability_stream_(capability_stream),
       pool_(std::move(pool)),
       max_message_bytes_(max_message_bytes),
-      admitted_message_bytes_(is_server ? kMaxStrangersMessage : max_message_bytes),
-      read_ahead_(is_server ? kStrangersReadAhead : kUnlimited),
-      max_unfinished_(is_server ? kStrangersUnfinished : INT64_MAX),
+      admitted_message_bytes_(is_server ? kMaxUnattachedMessage : max_message_bytes),
+      read_ahead_(is_server ? kUnattachedReadAhead : kUnlimited),
+      max_unfinished_(is_server ? kUnattachedUnfinished : INT64_MAX),
       outbox_(std::make_shared<Outbox>(max_unsent_bytes)),
       inbox_(std::make_shared<Inbox>()) {}
 

@@ -116,9 +116,11 @@ class TensorStream final : public capnp::MessageStream {
   // read: what would fit in a fair share is left for the answers to requests that run. Call before
   // anything is read. `timer` belongs to the thread of the event loop.
   void SetMemory(std::shared_ptr<MemoryAccount> account, kj::Timer& timer);
-  // Replaces a server's limits for strangers by those for clients, and the account if there is one.
+  // Replaces a server's limits for unattached clients by those for attached ones, and the account
+  // if there is one.
   void Admit(std::shared_ptr<MemoryAccount> account);
-  // Returns the pool of which the stream reads messages, and which is charged to its account.
+  // Returns the pool into whose buffers the stream reads messages. Its memory is charged to the
+  // stream's account.
   const std::shared_ptr<BufferPool>& buffers() const noexcept { return pool_; }
   // Returns for how long an answer has been waiting to be written; zero if none is.
   Clock::duration StalledFor() const noexcept {
@@ -126,16 +128,16 @@ class TensorStream final : public capnp::MessageStream {
   }
 
   // The longest message of a peer that is not admitted yet.
-  static constexpr size_t kMaxStrangersMessage = size_t{64} << 10;
+  static constexpr size_t kMaxUnattachedMessage = size_t{64} << 10;
   // The messages that are read while an answer waits to be written, before and after admission.
-  static constexpr size_t kStrangersReadAhead = 16;
+  static constexpr size_t kUnattachedReadAhead = 16;
   static constexpr size_t kReadAhead = 256;
   // The longest message that is read from a peer with nothing charged to its account, even if
   // others have used up the memory: what they wait for may depend on it.
   static constexpr size_t kAlwaysRead = size_t{256} << 10;
   // Calls that a server has received and the peer has not finished, before and after admission. An
   // answer's entry in the table of answers is kept until the peer has finished the call.
-  static constexpr int64_t kStrangersUnfinished = 1024;
+  static constexpr int64_t kUnattachedUnfinished = 1024;
   static constexpr int64_t kMaxUnfinished = 65536;
 
   const std::shared_ptr<Outbox>& outbox() const noexcept { return outbox_; }

@@ -30,7 +30,7 @@ void CheckListener(int fd, const std::string& path) {
   ucred listener{};
   socklen_t length = sizeof listener;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0) {
-    ThrowErrno("can't see who listens at", path);
+    ThrowErrno("can't see who listens on", path);
   }
   if (listener.uid == 0 || listener.uid == ::geteuid() || IsUser(listener.uid, kServiceUser)) {
     return;

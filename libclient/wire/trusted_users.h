@@ -4,7 +4,7 @@
 
 namespace graphd {
 
-// Throws Error(kDenied), with the remedy, unless the user who listens at the other end of a
+// Throws Error(kDenied), with the remedy, unless the user of the process that listens on a
 // connected Unix socket is root, this process's user, the user `graphd` of the system's service, or
 // the user that $GRAPHD_SERVER_USER names. A daemon of anybody else could give wrong answers, and
 // would learn the job's secret. `path` is the socket's, for the error.

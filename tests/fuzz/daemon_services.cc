@@ -80,7 +80,7 @@ struct DaemonServices::Input::Served {
                  .then([this] { is_gone = true; }, [this](kj::Exception&&) { is_gone = true; })
                  .eagerlyEvaluate(nullptr)) {
     impl.SetConnection(connection);
-    connection.stream().SetMemory(input.memory_.OfStranger(peer.text),
+    connection.stream().SetMemory(input.memory_.OfUnattached(peer.text),
                                   input.services_.io_.provider->getTimer());
   }
   bool is_gone = false;

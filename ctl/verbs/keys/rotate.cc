@@ -10,7 +10,7 @@ namespace graphd::ctl {
 namespace {
 
 constexpr const char* kKeysRotateExamples = R"(
-Makes new keys under the same names and revokes the former ones. Daemons and jobs take the new keys
+Makes new keys under the same names and revokes the old ones. Daemons and jobs take the new keys
 without a restart. With --ip_config, the machines get them at once; clients of --client get theirs
 from you, as after `create`.
 
@@ -23,7 +23,7 @@ Examples:
 
 void AddKeysRotate(CLI::App& keys) {
   auto options = std::make_shared<KeysOptions>();
-  CLI::App* verb = keys.add_subcommand("rotate", "Make new keys and revoke the former ones");
+  CLI::App* verb = keys.add_subcommand("rotate", "Make new keys and revoke the old ones");
   verb->footer(kKeysRotateExamples);
   AddKeysOptions(*verb, *options);
   AddDays(*verb, *options);
@@ -36,7 +36,7 @@ void AddKeysRotate(CLI::App& keys) {
     KeyMaker maker = KeysOf(*options);
     const auto made = maker.Rotate(options->clients, options->days, [&] {
       if (!SendKeys(*options, KeysOfHost(maker.directory(), false)).all_have_them) {
-        Throw(ErrorCode::kUnavailable, "not all machines have the new keys, so the former ones ",
+        Throw(ErrorCode::kUnavailable, "not all machines have the new keys, so the old ones ",
               "stay valid; send the new ones with `graphctl keys distribute`, and rotate again");
       }
     });

@@ -9,8 +9,8 @@
 #include "tls/tls_keys.h"
 #include "wire/status.h"
 
-// The client by which graphctl controls one daemon: asks for its status, joins jobs and shuts it
-// down. Calls are blocking; a call that takes longer than the timeout given to Connect or
+// The client that graphctl uses to control one daemon: it asks for its status, joins jobs and shuts
+// it down. Calls are blocking; a call that takes longer than the timeout given to Connect or
 // SetTimeout throws Error(kDeadline). Not thread-safe, and at most one ControlClient may live per
 // thread (it owns the thread's event loop). A ControlClient that joined a job is a member until it
 // is destroyed or its process ends for any reason.

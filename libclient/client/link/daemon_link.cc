@@ -139,7 +139,7 @@ ClientSocket DaemonLink::ConnectOverTcp(int timeout_ms) const {
     return connect();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
-    Throw(ErrorCode::kInvalid, "the graphd at ", socket_path_, " does not listen at ",
+    Throw(ErrorCode::kInvalid, "the graphd at ", socket_path_, " does not listen on ",
           HostPort(address_.address, address_.port), ": use its Unix socket ",
           "(GRAPHD_TRANSPORT=auto), or start it with --listen");
   }

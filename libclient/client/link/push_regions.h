@@ -32,8 +32,9 @@ class PushRegions {
   std::optional<Region> Take(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/false});
   }
-  // Prepare does the same for a push that is sent later, in the first half of the memory, so that
-  // pushes that are sent now find room. TakePrepared returns the prepared region, once.
+  // Prepare takes a region for a push that will be sent later. It uses only the first half of the
+  // memory, which leaves room for pushes that are sent now. TakePrepared returns the prepared
+  // region, once.
   std::optional<Region> Prepare(uint64_t bytes, const store::ClientId& sender, uint64_t number) {
     return Find(bytes, {0, sender, number, /*prepared=*/true});
   }

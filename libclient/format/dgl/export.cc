@@ -73,7 +73,7 @@ class FeatureFile {
     out_.Put(uint64_t{count});
   }
 
-  // Writes `count` rows, of which row i is row(i) of `values`.
+  // Writes `count` rows; row i is row(i) of `values`.
   template <class F>
   void PutRows(const std::string& key, const Tensor& values, int64_t count, F&& row) {
     std::vector<int64_t> shape = values.shape();

@@ -21,7 +21,7 @@ struct DglWriteOptions {
   int64_t formats = 0;  // bits of dgl::kCoo, kCsr, kCsc; 0: coo, DGL's default
 };
 
-// Converts names to bits: "coo,csc"; "" -> 0. Throws Error(kInvalid) for other names than coo, csc,
+// Converts names to bits: "coo,csc"; "" -> 0. Throws Error(kInvalid) for names other than coo, csc,
 // csr.
 int64_t DglFormatsFromNames(const std::string& names);
 

@@ -62,10 +62,10 @@ struct GraphFilesOptions {
 };
 
 // Reads the graph. Types are numbered in the order in which `edges`, then `nodes` name them. Throws
-// Error(kInvalid) for options that contradict each other or the files, for numeric ids of which
-// fewer than a quarter occur, and for a number of nodes of a type that no file has; Error(kCorrupt)
-// with file and line or offset for bad contents, and if the input has no edges and does not tell
-// the number of nodes.
+// Error(kInvalid) for options that contradict each other or the files, for numeric ids if
+// fewer than a quarter of them occur, and for a number of nodes of a type that no file has;
+// Error(kCorrupt) with file and line or offset for bad contents, and if the input has no edges and
+// does not tell the number of nodes.
 RawGraph ReadGraphFiles(const GraphFilesOptions& options);
 
 }  // namespace graphd

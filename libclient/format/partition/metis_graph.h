@@ -22,9 +22,9 @@ struct MetisGraph {
 // Builds METIS's graph. Weights are those of the edge feature `edge_weights`, unless that is "":
 // numbers of at least 0, one per edge. Edges of types without the feature weigh 1; repeated edges
 // weigh the sum. If all weights are whole and METIS can sum them, they are used as they are;
-// otherwise they are scaled so that the average is 1000 or the most that METIS can sum, and rounded
-// to at least 1. Throws Error(kInvalid) for a feature that breaks these rules, and for more than
-// `max_index` nodes or pairs.
+// otherwise they are scaled so that the average is 1000, or the largest that METIS can sum, and
+// rounded to at least 1. Throws Error(kInvalid) for a feature that breaks these rules, and for more
+// than `max_index` nodes or pairs.
 MetisGraph MakeMetisGraph(const RawGraph& graph, const NodeSequence& sequence,
                           const std::string& edge_weights, int64_t max_index);
 

@@ -47,7 +47,7 @@ struct CheckpointOptions {
 // 0-9 . _ - and does not begin with '.'.
 //
 // The checkpoint is a consistent cut over all machines: if it contains a change, it also contains
-// every change that was acknowledged to a trainer before this trainer sent the former (Chandy and
+// every change that was acknowledged to the same trainer before it sent the first one (Chandy and
 // Lamport, "Distributed snapshots", 1985). A change that is in flight to several machines may be
 // contained for some of them only. To have every step contained completely or not at all, call this
 // function in one trainer of the job, between two barriers. Pushes wait while the cut is taken: for

@@ -44,7 +44,7 @@ struct TrafficCounts {
 class DistGraph {
  public:
   // Opens the graph that the session's daemons serve. An empty name accepts any graph. Throws
-  // Error(kNotFound) if they serve another graph than `graph_name`, Error(kInvalid) on a null
+  // Error(kNotFound) if they serve a graph with a different name, Error(kInvalid) on a null
   // session.
   explicit DistGraph(std::shared_ptr<Session> session, const std::string& graph_name = "");
 

@@ -55,10 +55,10 @@ struct SplitOptions {
   std::string trainer_ids = {};
 };
 
-// Divides nodes by a node feature as mask, which determines the node type.
+// Divides the nodes that `mask`, a node feature, selects. The node type is that of the feature.
 std::vector<int64_t> NodeSplit(const DistGraph& graph, const DistTensor& mask,
                                const SplitOptions& options = {});
-// Divides edges by an edge feature as mask, which determines the edge type.
+// Divides the edges that `mask`, an edge feature, selects. The edge type is that of the feature.
 std::vector<int64_t> EdgeSplit(const DistGraph& graph, const DistTensor& mask,
                                const SplitOptions& options = {});
 

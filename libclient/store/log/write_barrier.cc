@@ -155,7 +155,7 @@ void WriteBarrierHold::Watch() {
     }
   }
   lock.Unlock();
-  if (!why.empty()) LogError(why, "; they continue without it");
+  if (!why.empty()) LogError(why, "; the pushes continue, and the checkpoint fails");
 }
 
 std::string WriteBarrierHold::WhyExpired() const {

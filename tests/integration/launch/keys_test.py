@@ -55,7 +55,7 @@ class Keys(KeysCase):
         shown = self.graphctl("keys", "list", "--server_name", "ring", "--keys", self.path("keys"))
         self.assertEqual((shown.returncode, shown.stdout), (0, f"shared secret: {path}\n"))
 
-    def test_rotate_makes_new_keys_and_revokes_the_former_ones(self):
+    def test_rotate_makes_new_keys_and_revokes_the_old_ones(self):
         before = {each["name"]: each["serial"] for each in self.keys("create", "--client", "alice")}
         after = {each["name"]: each["serial"] for each in self.keys("rotate")}
         self.assertEqual(set(after), {"ring", "owner", "alice"})

@@ -29,7 +29,7 @@ std::string Failure(const std::function<void()>& f) {
   return "no error";
 }
 
-TEST(Directory, WhatIsMissingIsAnErrorThatNamesIt) {
+TEST(Directory, AMissingPathIsAnErrorThatNamesIt) {
   const ScratchDirectory scratch;
   const std::string missing = scratch / "missing";
   for (const auto& f : std::initializer_list<std::function<void()>>{

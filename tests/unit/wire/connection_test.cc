@@ -167,7 +167,7 @@ TEST(UnansweredCalls, AreReadUpToALimitWhichIsLargerForClientsThatAreAdmitted) {
     calls.add(request.send().ignoreResult());
   }
   auto& timer = io.provider->getTimer();
-  constexpr int kFit = static_cast<int>(kStrangersUnanswered / kCallBytes);
+  constexpr int kFit = static_cast<int>(kUnattachedUnanswered / kCallBytes);
   while (received < kFit - 1) timer.afterDelay(kj::MILLISECONDS).wait(io.waitScope);
   timer.afterDelay(300 * kj::MILLISECONDS).wait(io.waitScope);
   EXPECT_LE(received, kFit + 1);

@@ -11,7 +11,7 @@
 namespace graphd::testing {
 namespace {
 
-class TensorWays : public TensorFixture {
+class TensorAccessPaths : public TensorFixture {
  protected:
   // Returns graphs of four sessions that reach the same or equal tensors.
   std::vector<DistGraph> FourWays() const {
@@ -30,7 +30,7 @@ TensorSpec Spec(const std::string& name, DType dtype, std::vector<int64_t> row_s
   return spec;
 }
 
-TEST_F(TensorWays, RowsReadEqualRowsWrittenBitForBit) {
+TEST_F(TensorAccessPaths, RowsReadEqualRowsWrittenBitForBit) {
   const auto ways = FourWays();
   const std::pair<DType, std::vector<int64_t>> kinds[] = {
       {DType::kFloat32, {16}}, {DType::kFloat64, {3, 5}}, {DType::kFloat16, {7}},
@@ -62,7 +62,7 @@ TEST_F(TensorWays, RowsReadEqualRowsWrittenBitForBit) {
   }
 }
 
-TEST_F(TensorWays, EveryOccurrenceIsAdded) {
+TEST_F(TensorAccessPaths, EveryOccurrenceIsAdded) {
   for (const DistGraph& graph : FourWays()) {
     const DistTensor tensor = DistTensor::Create(graph, Spec("sums", DType::kInt64, {2}));
     const auto ids = RandomIds(3000, 50, 3);
@@ -76,7 +76,7 @@ TEST_F(TensorWays, EveryOccurrenceIsAdded) {
   }
 }
 
-TEST_F(TensorWays, InitialValuesDependOnTheIdAlone) {
+TEST_F(TensorAccessPaths, InitialValuesDependOnTheIdAlone) {
   std::vector<Tensor> seen;
   for (const DistGraph& graph : FourWays()) {
     TensorSpec spec = Spec("random", DType::kFloat32, {4}, TensorPolicy::kRange);
@@ -89,7 +89,7 @@ TEST_F(TensorWays, InitialValuesDependOnTheIdAlone) {
   EXPECT_NE(seen[0].as<float>()[0], seen[0].as<float>()[4]);
 }
 
-TEST_F(TensorWays, EdgeTensorsCanBeAttachedToTheGraphAsData) {
+TEST_F(TensorAccessPaths, EdgeTensorsCanBeAttachedToTheGraphAsData) {
   for (const DistGraph& graph : FourWays()) {
     const DistTensor edges =
         DistTensor::Create(graph, Spec("e", DType::kInt32, {}, TensorPolicy::kEdge));
@@ -117,7 +117,7 @@ TEST_F(TensorWays, EdgeTensorsCanBeAttachedToTheGraphAsData) {
   }
 }
 
-TEST_F(TensorWays, InvalidCallsAreReportedAndChangeNothing) {
+TEST_F(TensorAccessPaths, InvalidCallsAreReportedAndChangeNothing) {
   for (const DistGraph& graph : FourWays()) {
     const DistTensor tensor = DistTensor::Create(graph, Spec("rows", DType::kFloat32, {2}));
     const std::vector<int64_t> two = {1, 2};
@@ -151,7 +151,7 @@ TEST_F(TensorWays, InvalidCallsAreReportedAndChangeNothing) {
   }
 }
 
-TEST_F(TensorWays, LargeWritesAreDividedIntoPieces) {
+TEST_F(TensorAccessPaths, LargeWritesAreDividedIntoPieces) {
   // Writes 96 MB to each partition, each row several times.
   constexpr int64_t kWide = 4096, kCount = 12000;
   const auto ids = RandomIds(kCount, kNodes, 6);
@@ -177,7 +177,7 @@ TEST_F(TensorWays, LargeWritesAreDividedIntoPieces) {
   }
 }
 
-TEST_F(TensorWays, DividedStepsKeepDuplicateRowsTogether) {
+TEST_F(TensorAccessPaths, DividedStepsKeepDuplicateRowsTogether) {
   // Writes 48 MB to each partition; means over single pieces would differ.
   constexpr int64_t kWide = 4096, kCount = 6000;
   const auto ids = RandomIds(kCount, kNodes, 8);
@@ -202,7 +202,7 @@ TEST_F(TensorWays, DividedStepsKeepDuplicateRowsTogether) {
   }
 }
 
-TEST_F(TensorWays, RowsAreNeverReadHalfWritten) {
+TEST_F(TensorAccessPaths, RowsAreNeverReadHalfWritten) {
   constexpr int64_t kWide = 64;
   const DistGraph writer = Connect(Transport::kTcp, "test", 0, 2);
   const DistGraph reader = Connect(Transport::kAuto, "test", 1, 2);

@@ -38,7 +38,7 @@ TEST(FrameReader, LinesThatAreNotFramesAreNoise) {
 }
 
 // Functions that copy and print JSON call themselves for each level.
-TEST(FrameReader, LinesThatAreNestedDeeplyAreNoise) {
+TEST(FrameReader, DeeplyNestedJsonIsPassedOnAsNoise) {
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   std::string seen;
   FrameReader reader(

@@ -36,7 +36,7 @@ TEST(AccessRules, WithoutOptionsOnlyRootAndTheDaemonsUserHaveARole) {
   EXPECT_EQ(rules.RoleOf(UnixPeer(::geteuid())), Role::kOperator);
   EXPECT_EQ(rules.RoleOf(UnixPeer(kStranger)), Role::kNone);
   EXPECT_EQ(rules.RoleOf(RemotePeer()), Role::kNone);
-  EXPECT_FALSE(rules.has_strangers());
+  EXPECT_FALSE(rules.has_outsiders());
 }
 
 TEST(AccessRules, OptionsGiveUsersAndGroupsTheirRoles) {
@@ -50,7 +50,7 @@ TEST(AccessRules, OptionsGiveUsersAndGroupsTheirRoles) {
   EXPECT_EQ(rules.RoleOf(UnixPeer(64011)), Role::kWriter);
   EXPECT_EQ(rules.RoleOf(UnixPeer(64012)), Role::kOperator);
   EXPECT_EQ(rules.RoleOf(RemotePeer()), Role::kNone) << "'all' are the users of this machine";
-  EXPECT_TRUE(rules.has_strangers());
+  EXPECT_TRUE(rules.has_outsiders());
 }
 
 TEST(AccessRules, TheFirstWeightThatFitsCounts) {
@@ -117,7 +117,7 @@ TEST(AccessRules, AClientWithACertificateIsJudgedByThatAlone) {
     EXPECT_EQ(rules.RoleOf(peer), role) << name;
   }
   options.readers.clear();
-  EXPECT_FALSE(AccessRules(options).has_strangers()) << "certificates do not use the Unix socket";
+  EXPECT_FALSE(AccessRules(options).has_outsiders()) << "certificates do not use the Unix socket";
 }
 
 TEST(AccessRules, NamesAreResolvedAndWrongEntriesAreRefused) {

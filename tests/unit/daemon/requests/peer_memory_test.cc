@@ -11,7 +11,7 @@ constexpr uint64_t kGiB = uint64_t{1} << 30;
 TEST(PeerMemory, ConnectionsOfAJobShareTheJobsPart) {
   PeerMemory memory(600);
   const auto first = memory.OfMember("a", "unix"), second = memory.OfMember("a", "unix");
-  const auto other = memory.OfMember("b", "unix"), stranger = memory.OfStranger("unix");
+  const auto other = memory.OfMember("b", "unix"), stranger = memory.OfUnattached("unix");
   EXPECT_TRUE(first->TryCharge(200));
   EXPECT_FALSE(first->TryCharge(1));
   EXPECT_TRUE(second->TryCharge(66));  // a third of 600 - 200 - 200

@@ -106,7 +106,7 @@ TEST_F(ForeignUser, GetsNothingButAnError) {
   EXPECT_THAT(TrainerError(Transport::kTcp, DoNothing), StartsWith("denied: "));
 }
 
-TEST_F(ForeignUser, WhoIsAReaderReadsAndChangesNothing) {
+TEST_F(ForeignUser, ReadersReadAndChangeNothing) {
   Serve({"--allow_read", "user:nobody"});
   {
     const DistGraph graph(Initialize(served_->TrainerOptions(Transport::kUnix)));
@@ -150,7 +150,7 @@ TEST_F(ForeignUser, WhoIsAReaderReadsAndChangesNothing) {
               AllOf(StartsWith("denied: "), HasSubstr("stop this server (role: reader)")));
 }
 
-TEST_F(ForeignUser, WhoIsAWriterMakesCheckpointsButDeletesNone) {
+TEST_F(ForeignUser, WritersMakeCheckpointsButDeleteNone) {
   Serve({"--allow_write", "group:65534"});
   EXPECT_EQ(TrainerError(Transport::kUnix,
                          [](const DistGraph& graph) {

@@ -40,7 +40,7 @@ bool WriteMessage(int fd, capnp::MessageBuilder& message) {
   return true;
 }
 
-class StrangersLimits : public ::testing::Test {
+class UnattachedLimits : public ::testing::Test {
  protected:
   uint64_t ResidentBytes() {
     std::ifstream statm(StrCat("/proc/", served_.daemon(0).pid(), "/statm"));
@@ -65,7 +65,7 @@ class StrangersLimits : public ::testing::Test {
                              1};
 };
 
-TEST_F(StrangersLimits, ALongMessageBeforeAttachingClosesTheConnection) {
+TEST_F(UnattachedLimits, ALongMessageBeforeAttachingClosesTheConnection) {
   const UniqueFd fd = Connect();
   const uint32_t head[2] = {0, 400 << 17};  // one segment of 400 MiB
   ASSERT_EQ(::write(fd.get(), head, sizeof head), static_cast<ssize_t>(sizeof head));
@@ -73,7 +73,7 @@ TEST_F(StrangersLimits, ALongMessageBeforeAttachingClosesTheConnection) {
 }
 
 // A list of empty elements takes no space in a message, but reading it takes time and memory.
-TEST_F(StrangersLimits, AShortMessageThatClaimsALongListClosesTheConnection) {
+TEST_F(UnattachedLimits, AShortMessageThatClaimsALongListClosesTheConnection) {
   const UniqueFd fd = Connect();
   capnp::MallocMessageBuilder message;
   auto call = message.initRoot<capnp::rpc::Message>().initCall();
@@ -84,14 +84,14 @@ TEST_F(StrangersLimits, AShortMessageThatClaimsALongListClosesTheConnection) {
   EXPECT_TRUE(IsClosed(fd.get(), 10));
 }
 
-TEST_F(StrangersLimits, AConnectionWithoutACallIsClosed) {
+TEST_F(UnattachedLimits, AConnectionWithoutACallIsClosed) {
   const UniqueFd fd = Connect();
   EXPECT_FALSE(IsClosed(fd.get(), 5));
   EXPECT_TRUE(IsClosed(fd.get(), 30));
 }
 
 // Asks for the status again and again, and reads no answer.
-TEST_F(StrangersLimits, AnswersThatNobodyReadsTakeLittleMemory) {
+TEST_F(UnattachedLimits, UnreadAnswersTakeLittleMemory) {
   constexpr uint32_t kCalls = 200'000;
   const uint64_t before = ResidentBytes();
   const UniqueFd fd = Connect();

@@ -141,7 +141,7 @@ TEST_F(DamagedFiles, MapsAndOldPartConfigs) {
   DamageFile("sbm.json", "sbm.json", {11, 500, 7});
 }
 
-TEST_F(DamagedFiles, BareRelations) {
+TEST_F(DamagedFiles, GraphsWithBareRelationNamesAreCheckedToo) {
   CopyUnpacked(SourceFixtureRoot() + "/legacy091_hetero_2p", folder_.path());
   DamageFile("hetero.json", "part0/graph.dgl", {12, 600, 499, kRubbishBegin, kRubbishEnd});
 }
