@@ -190,6 +190,14 @@ class Block(Layer):
         """
         return block_to_dgl(self)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or hasattr(type(self), name):
+            return super().__getattribute__(name)  # raises the error that led here
+        raise AttributeError(
+            f"Block has no {name!r}. DGL's layers and message functions need DGL's own block: pass "
+            "block.to_dgl() to them"
+        )
+
     def to_pyg(self) -> Any:
         """Returns this layer alone in the form of `graphd.to_pyg`.
 

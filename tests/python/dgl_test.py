@@ -2,6 +2,7 @@
 """Tests graphd together with DGL: it partitions DGL's graphs, converts blocks to DGL's, and DGL's
 layers compute on these. Run it with the environment that scripts/setup makes."""
 
+import copy
 import inspect
 import os
 import shutil
@@ -221,6 +222,14 @@ class WithDgl(support.GraphTest):
         for layer, block in zip(layers, blocks):
             h = layer(block.to_dgl(), h)
         torch.testing.assert_close(h, whole[g.ndata["orig_id"][seeds]])
+
+    def test_a_layer_of_dgl_that_gets_a_block_of_ours_says_what_to_pass(self):
+        g = self.cut(homogeneous())
+        _, _, (block,) = NeighborSampler([3], prefetch_node_feats=["feat"]).sample(g, [1, 2])
+        with self.assertRaisesRegex(AttributeError, r"no 'local_scope'.* block\.to_dgl\(\)"):
+            dgl.nn.SAGEConv(5, 8, "mean")(block, block.srcdata["feat"])
+        self.assertFalse(hasattr(block, "update_all"))
+        self.assertEqual(copy.copy(block).num_edges(), block.num_edges())
 
 
 if __name__ == "__main__":
