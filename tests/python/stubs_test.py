@@ -56,7 +56,7 @@ def in_stub(body):
 
 def stubtest(package_path):
     """Runs stubtest on graphd._graphd with the package at a path; returns its status and output."""
-    with tempfile.TemporaryDirectory() as folder:  # where stubtest makes its cache
+    with tempfile.TemporaryDirectory() as folder:  # stubtest makes its cache here
         done = subprocess.run(
             [sys.executable, "-m", "mypy.stubtest", "--concise", "graphd._graphd"],
             cwd=folder,
