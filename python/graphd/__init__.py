@@ -20,6 +20,7 @@ from ._graphd import __version__ as __version__
 from .backend import use
 from .block import Block
 from .convert import to_pyg
+from .distributed.connection import Session, connect
 from .errors import GraphdError
 from .names import ALL, EID, NID
 from .sampled import to_block
@@ -41,7 +42,9 @@ __all__ = [
     "NID",
     "Block",
     "GraphdError",
+    "Session",
     "checkpoint",
+    "connect",
     "dataloading",
     "distributed",
     "errors",

@@ -46,6 +46,8 @@ class Tutorial(unittest.TestCase):
                 elif kind == "python" and not where:
                     session += text  # all code runs in one session
                     output += self.run_in(folder, environment, ["python3", "-c", session])
+                elif kind == "python" and where == "alone":
+                    output += self.run_in(folder, environment, ["python3", "-c", text])
                 elif kind == "sh" and not where:
                     for i, port in enumerate(ports):
                         text = text.replace(f"PORT{i}", str(port))
@@ -72,6 +74,7 @@ class Tutorial(unittest.TestCase):
         self.assertEqual(len(accuracies), 2, output)
         self.assertGreater(float(accuracies[0]), 0.85)
         self.assertIn("no feature 'fear'", output)
+        self.assertIn("DistGraph('mine', num_nodes=1000, ", output)
         self.assertIn("convert it where it is made", output)
         self.assertLess(float(re.search(r"loss (\d\.\d{3})$", output, re.MULTILINE).group(1)), 2)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import Any
 
-from .. import backend
+from .. import _graphd, backend
 from ..arguments import part_config_path
 from ..errors import InvalidError
 from ..frame import frame_of
@@ -57,6 +57,14 @@ class DistGraph(GraphBase):
             part_config = part_config_path(part_config)
         super().__init__(session.with_new_files(part_config), graph_name)
         current_graph.remember(self)
+
+    @classmethod
+    def _of(cls, opened: _graphd.Session, graph_name: str) -> DistGraph:
+        """Returns the graph of a session that `graphd.connect` has opened."""
+        g = cls.__new__(cls)
+        GraphBase.__init__(g, opened, graph_name)
+        current_graph.remember(g)
+        return g
 
     @property
     def graph_name(self) -> str:

@@ -80,26 +80,11 @@ def initialize(
     _forked = False
     if len(legacy) >= 2 and all(isinstance(each, int) for each in legacy[:2]):
         num_workers = legacy[1] if num_workers is None else num_workers
-    if part_config:
-        part_config = part_config_path(part_config)
-    if ip_config:
-        ip_config = path(ip_config, "ip_config", "the path of a file with a line per partition")
-    if state_dir:
-        state_dir = path(state_dir, "state_dir", "the path of a directory")
-    if server_name:
-        server_name = text(server_name, "server_name", "a name, as 'mine'")
     if num_workers is not None:
         num_workers = whole_number_in(num_workers, "num_workers", 0, 1024)
-    if timeout is not None:
-        timeout = not_negative(timeout, "timeout")
-    options = {
-        "server_name": server_name,
-        "state_dir": state_dir,
-        "part_config": part_config,
-        "timeout": timeout,
-    }
-    if not os.environ.get("GRAPHD_IP_CONFIG"):
-        options["ip_config"] = ip_config
+    options = checked_options(server_name, ip_config, part_config, state_dir, timeout)
+    if os.environ.get("GRAPHD_IP_CONFIG"):
+        del options["ip_config"]
     if not os.environ.get("GRAPHD_NUM_SAMPLERS"):
         options["num_samplers"] = num_workers
     if server_name or os.environ.get("GRAPHD_SERVER_NAME"):
@@ -108,6 +93,30 @@ def initialize(
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
         _open(options, is_implicit=False)
     # Otherwise the process is in standalone mode, and DistGraph gets the part config.
+
+
+def checked_options(
+    server_name: str | None,
+    ip_config: Path | None,
+    part_config: Path | None,
+    state_dir: Path | None,
+    timeout: float | None,
+) -> dict[str, Any]:
+    """Returns options of the extension module's Session; None where the environment decides."""
+    options: dict[str, Any] = dict.fromkeys(
+        ("server_name", "ip_config", "part_config", "state_dir")
+    )
+    if server_name:
+        options["server_name"] = text(server_name, "server_name", "a name, as 'mine'")
+    if ip_config:
+        file = "the path of a file with a line per partition"
+        options["ip_config"] = path(ip_config, "ip_config", file)
+    if part_config:
+        options["part_config"] = part_config_path(part_config)
+    if state_dir:
+        options["state_dir"] = path(state_dir, "state_dir", "the path of a directory")
+    options["timeout"] = None if timeout is None else not_negative(timeout, "timeout")
+    return options
 
 
 def exit_client() -> None:

@@ -119,7 +119,7 @@ def _split(
         raise InvalidError(
             f"trainer ids need a mask that is a DistTensor; give g.{kind[0]}data[...]"
         )
-    here = session.current()
+    here = book.g.session if book.g is not None else session.current()
     number = book.etype_id(type_name) if is_edge else book.ntype_id(type_name)
     rank = here.rank if rank is None else _rank(rank, here)
     mask = _mask_of(mask, f"{kind}s")

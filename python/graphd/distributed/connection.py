@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections as objects, for notebooks and for programs that use several servers or graphs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .. import _graphd
+from ..arguments import part_config_file, text, whole_number_in
+from ..errors import InvalidError
+from ..typing import Path
+from .graph import DistGraph
+from .session import checked_options
+
+
+class Session:
+    """A connection to servers, or a graph that is opened in this process. `connect` makes it.
+
+    Sessions are independent of each other and of the process's own, which `initialize` makes and
+    which functions without a graph use (`get_global_rank`, for example). A `with` block closes its
+    session. Every method may be called from any thread.
+
+    Parameters
+    ----------
+    opened
+        The session of the extension module.
+    source : str
+        What it is connected to, for messages.
+    """
+
+    def __init__(self, opened: _graphd.Session, source: str) -> None:
+        self._opened: _graphd.Session | None = opened
+        self._source = source
+
+    @property
+    def handle(self) -> _graphd.Session:
+        """The session of the extension module. Raises InvalidError if it is closed."""
+        if self._opened is None:
+            raise InvalidError(f"the session of {self._source} is closed; call connect again")
+        return self._opened
+
+    def graph(self, graph_name: str = "") -> DistGraph:
+        """Returns the graph.
+
+        Parameters
+        ----------
+        graph_name : str
+            The name that it was partitioned with; "" takes any.
+
+        Returns
+        -------
+        DistGraph
+
+        Raises
+        ------
+        graphd.errors.NotFoundError
+            If the servers serve a graph of a different name.
+        """
+        return DistGraph._of(self.handle, text(graph_name, "graph_name", "a name"))
+
+    @property
+    def rank(self) -> int:
+        """The number of this trainer in its job, from 0."""
+        return self.handle.rank
+
+    @property
+    def world_size(self) -> int:
+        """The number of trainers of the job."""
+        return self.handle.world_size
+
+    @property
+    def is_standalone(self) -> bool:
+        """Whether the graph is opened in this process, without servers."""
+        return self.handle.is_standalone
+
+    def barrier(self) -> None:
+        """Waits for every trainer of the job."""
+        self.handle.barrier()
+
+    def close(self) -> None:
+        """Leaves the job. Graphs and tensors that still exist keep their connections. To close a
+        closed session does nothing."""
+        self._opened = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._opened is None:
+            return f"<graphd.Session of {self._source}, closed>"
+        rank = "" if self.world_size == 1 else f", trainer {self.rank} of {self.world_size}"
+        return f"<graphd.Session of {self._source}{rank}>"
+
+
+def connect(
+    server_name: str | None = None,
+    *,
+    ip_config: Path | None = None,
+    part_config: Path | None = None,
+    state_dir: Path | None = None,
+    job_id: str | None = None,
+    num_samplers: int | None = None,
+    timeout: float | None = None,
+) -> Session:
+    """Connects to servers, or opens a graph in this process, and returns the session.
+
+    Unlike `initialize`, it may be called several times. An argument takes precedence over the
+    environment.
+
+    Parameters
+    ----------
+    server_name : str, optional
+        The servers to connect to. Default: GRAPHD_SERVER_NAME, unless there is a `part_config`.
+    ip_config : str, optional
+        File with a line per partition. Default: GRAPHD_IP_CONFIG.
+    part_config, state_dir : str, optional
+        For a graph without servers: its part config, and the directory of persistent tensors.
+    job_id : str, optional
+        The job to join, as trainer RANK of WORLD_SIZE. Default: a job of its own, with one trainer.
+    num_samplers : int, optional
+        Sampler threads per data loader of its graphs.
+    timeout : float, optional
+        Seconds after which a call without an answer fails (30).
+
+    Returns
+    -------
+    Session
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument is not valid, or it is not said what to connect to.
+    graphd.errors.UnavailableError
+        If a server does not answer; the message names its address.
+
+    Examples
+    --------
+    >>> with graphd.connect("mine", ip_config="ip_config.txt") as session:    # doctest: +SKIP
+    ...     g = session.graph()
+    """
+    if server_name and part_config:
+        raise InvalidError(
+            f"server_name {server_name!r} and part_config {str(part_config)!r} exclude each other: "
+            "the servers have a part config of their own"
+        )
+    options = checked_options(server_name, ip_config, part_config, state_dir, timeout)
+    options["num_samplers"] = (
+        None if num_samplers is None else whole_number_in(num_samplers, "num_samplers", 0, 1024)
+    )
+    options["job_id"] = text(job_id, "job_id") if job_id else ""
+    if not job_id:
+        options.update(rank=0, world_size=1, local_rank=0, local_world_size=1)
+    server = server_name or (not part_config and os.environ.get("GRAPHD_SERVER_NAME"))
+    if server:
+        return Session(_graphd.Session(options), f"server {server!r}")
+    file = part_config or os.environ.get("GRAPHD_PART_CONFIG")
+    if not file:
+        raise InvalidError(
+            "connect: give a server_name (with ip_config), or part_config='parts/mine.json' to "
+            "open a graph without servers"
+        )
+    options.update(server_name="", part_config=os.path.realpath(part_config_file(file)))
+    return Session(_graphd.Session(options), f"{options['part_config']!r}")
