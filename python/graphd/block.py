@@ -10,6 +10,7 @@ from . import backend
 from .arguments import FORMS, one_of
 from .convert import block_to_dgl, to_pyg
 from .frame import Frame, Maker, frame_of
+from .html import table
 from .layer import Layer
 from .typing import EdgeType, Ids, Tensor
 
@@ -217,6 +218,13 @@ class Block(Layer):
         dst = {t: self.num_dst_nodes(t) for t in self.ntypes}
         edges = {c: self.num_edges(c) for c in self.canonical_etypes}
         return f"Block(num_src_nodes={src}, num_dst_nodes={dst}, num_edges={edges})"
+
+    def _repr_html_(self) -> str:
+        nodes = [(t, self.num_src_nodes(t), self.num_dst_nodes(t)) for t in self.ntypes]
+        edges = [(" : ".join(c), self.num_edges(c)) for c in self.canonical_etypes]
+        return table("Block", ("node type", "source nodes", "destination nodes"), nodes) + table(
+            "", ("edge type", "edges"), edges
+        )
 
 
 def _moved(frame: Frame, device: Any) -> Frame:

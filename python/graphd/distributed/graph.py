@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 from .. import _graphd, backend
@@ -11,6 +11,7 @@ from ..arguments import part_config_path
 from ..errors import InvalidError
 from ..frame import frame_of
 from ..graph_base import GraphBase
+from ..html import table
 from ..names import ALL
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
@@ -332,4 +333,23 @@ class DistGraph(GraphBase):
             f"DistGraph('{self.graph_name}', num_nodes={self.num_nodes()}, "
             f"num_edges={self.num_edges()}, "
             f"partitions={self.handle.book.num_partitions})"
+        )
+
+    def _repr_html_(self) -> str:
+        def rows(is_edge: bool, types: Sequence[Any], count: Callable[[int], int]) -> Iterator[Any]:
+            for number, of in enumerate(types):
+                data = ", ".join(
+                    f"{name} {dtype}{list(shape) or ''}"
+                    for name, dtype, shape in self.handle.schemes(is_edge, number)
+                )
+                yield of if isinstance(of, str) else " : ".join(of), count(number), data
+
+        return table(
+            f"DistGraph {self.graph_name!r}, {self.handle.book.num_partitions} partitions",
+            ("node type", "nodes", "data"),
+            rows(False, self.ntypes, self._count_nodes),
+        ) + table(
+            "",
+            ("edge type", "edges", "data"),
+            rows(True, self.canonical_etypes, self._count_edges),
         )

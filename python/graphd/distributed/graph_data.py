@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..arguments import text
 from ..errors import InvalidError
 from ..graph_base import GraphBase
+from ..html import table
 from .tensor import DistTensor
 
 
@@ -54,6 +55,10 @@ class Data(MutableMapping[str, DistTensor]):
 
     def __repr__(self) -> str:
         return f"Data({list(self)})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, each.handle.dtype, str(each.shape)) for name, each in self.items()]
+        return table("", ("name", "dtype", "shape"), rows)
 
 
 class TypeData(NamedTuple):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests what notebooks show of graphs, their data and blocks."""
+
+import html.parser
+
+import support
+from graphd.html import table
+from graphd.sampling import NeighborSampler
+
+
+class Cells(html.parser.HTMLParser):
+    """Collects the texts of cells, row by row, and checks that elements are nested."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.open = [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        if tag in ("tr", "caption"):
+            self.rows.append([])
+        if tag in ("td", "th", "caption"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.rows[-1][-1] += data
+
+
+class Html(support.GraphTest):
+    def test_a_graph_shows_its_types_with_counts_and_data(self):
+        for g in self.each_way():
+            rows = Cells(g._repr_html_()).rows
+            self.assertEqual(rows[:2], [["DistGraph 'hetero', 2 partitions"], rows[1]])
+            self.assertEqual(rows[1], ["node type", "nodes", "data"])
+            shown = {row[0]: row[1:] for row in rows}
+            for ntype in g.ntypes:
+                self.assertEqual(shown[ntype][0], f"{g.num_nodes(ntype):,}")
+                for name in g.nodes[ntype].data:
+                    self.assertIn(name, shown[ntype][1])
+            for etype in g.canonical_etypes:
+                self.assertEqual(shown[" : ".join(etype)][0], f"{g.num_edges(etype):,}")
+
+    def test_data_shows_names_dtypes_and_shapes(self):
+        g = self.standalone()
+        data = g.nodes["user"].data
+        rows = Cells(data._repr_html_()).rows
+        self.assertEqual(rows[0], ["name", "dtype", "shape"])
+        self.assertEqual(
+            rows[1:], [[name, t.handle.dtype, str(t.shape)] for name, t in data.items()]
+        )
+
+    def test_a_block_shows_its_nodes_and_edges(self):
+        g = self.standalone()
+        _, _, (block,) = NeighborSampler([3]).sample(g, {"user": [0, 1, 2]})
+        shown = {row[0]: row[1:] for row in Cells(block._repr_html_()).rows}
+        self.assertEqual(shown["user"], [str(block.num_src_nodes("user")), "3"])
+        for etype in block.canonical_etypes:
+            self.assertEqual(shown[" : ".join(etype)], [str(block.num_edges(etype))])
+
+    def test_texts_are_escaped(self):
+        text = table("<script>", ["a & b"], [("<b>", 1234567)])
+        self.assertNotIn("<script>", text)
+        self.assertEqual(Cells(text).rows, [["<script>"], ["a & b"], ["<b>", "1,234,567"]])
+
+
+if __name__ == "__main__":
+    support.main()
