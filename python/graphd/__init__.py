@@ -6,13 +6,13 @@
 >>> sampler = graphd.sampling.NeighborSampler([10, 25])                       # doctest: +SKIP
 
 ``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` has the samplers and
-the loaders. docs/dgl.md lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch,
-and is imported on first access.
+the loaders. docs/dgl.md lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch
+and ``graphd.pyg`` PyG; they are imported on first access.
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, dataloading, distributed, errors, sampling
@@ -28,11 +28,12 @@ from .seeds import seed
 
 if TYPE_CHECKING:
     from . import nn as nn
+    from . import pyg as pyg
 else:
 
     def __getattr__(name: str) -> Any:
-        if name == "nn":
-            return importlib.import_module("graphd.nn")
+        if name in ("nn", "pyg"):
+            return importlib.import_module(f"graphd.{name}")
         raise AttributeError(f"module 'graphd' has no attribute {name!r}")
 
 
@@ -58,4 +59,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     """Lists what users need, for completion: neither modules nor imports of the package's own."""
-    return sorted([*__all__, "__version__", "nn"])
+    optional = {"nn": "torch", "pyg": "torch_geometric"}
+    found = [name for name, needed in optional.items() if importlib.util.find_spec(needed)]
+    return sorted([*__all__, "__version__", *found])

@@ -83,10 +83,15 @@ def to_pyg(blocks: Sequence[Layer]) -> Any:
         _put_nodes(data, blocks, 0)
         _put_edges(data, blocks, 0)
         return data
-    data = pyg.HeteroData()
-    for t, ntype in enumerate(types.ntypes):
+    return to_hetero_data(blocks)
+
+
+def to_hetero_data(blocks: Sequence[Layer]) -> Any:
+    """Returns the same as a ``HeteroData``, also for one type of nodes and edges."""
+    data = _import("torch_geometric.data", "torch_geometric").HeteroData()
+    for t, ntype in enumerate(blocks[0].types.ntypes):
         _put_nodes(data[ntype], blocks, t)
-    for e, etype in enumerate(types.canonical_etypes):
+    for e, etype in enumerate(blocks[0].types.canonical_etypes):
         _put_edges(data[etype], blocks, e)
     return data
 

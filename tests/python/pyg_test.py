@@ -230,7 +230,7 @@ class Page(unittest.TestCase):
         make_graph = re.search(r"^```python file=make_graph.py\n(.*?)^```$", page, re.M | re.S)
         here = page.partition("## Coming from PyG")[2]
         blocks = re.findall(r"^```python norun\n(.*?)^```$", here, re.M | re.S)
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 3)
         with tempfile.TemporaryDirectory() as folder:
             self.addCleanup(os.chdir, os.getcwd())
             self.addCleanup(graphd.distributed.exit_client)
@@ -252,6 +252,9 @@ class Page(unittest.TestCase):
                 )
             torch.testing.assert_close(trimmed[: data.batch_size], whole)
             exec(blocks[1], names)
+            batch = next(iter(names["stock_loader"]))["_N"]
+            self.assertEqual((batch.batch_size, len(batch.y)), (100, len(batch.x)))
+            exec(blocks[2], names)
             self.assertEqual(names["edge_label_index"].shape[1], len(names["edge_label"]))
 
 

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the stores and the sampler for PyG's own loaders: batches are subgraphs of the graph, and a
+model of PyG learns from them."""
+
+import torch
+from torch_geometric.data import HeteroData
+from torch_geometric.loader import NeighborLoader, NodeLoader
+from torch_geometric.nn import SAGEConv, to_hetero
+
+import graphd
+import support
+from graphd.pyg import FeatureStore, GraphStore, NeighborSampler
+
+SBM = ("_N", "_E", "_N")
+
+
+class Stores(support.GraphTest):
+    def test_features_are_rows_by_either_name(self):
+        for g in self.each_way():
+            store, ids = FeatureStore(g), torch.tensor([5, 0, 299, 5])
+            whole = g.nodes["user"].data["feat"][:]
+            for name in ("x", "feat"):
+                self.assertTrue(torch.equal(store.get_tensor("user", name, ids), whole[ids]))
+                self.assertTrue(torch.equal(store["user", name, None], whole))
+                self.assertEqual(store.get_tensor_size("user", name, None), tuple(whole.shape))
+            self.assertTrue(torch.equal(store["user", "x", slice(2, 9)], whole[2:9]))
+            self.assertTrue(torch.equal(store["user", "x", slice(9, 2, -3)], whole[[9, 6, 3]]))
+            mask = torch.arange(len(whole)) % 2 == 0
+            self.assertTrue(torch.equal(store["user", "x", mask], whole[mask]))
+            score = g.edges["user", "likes", "post"].data["score"]
+            self.assertTrue(torch.equal(store[("user", "likes", "post"), "score", None], score[:]))
+
+    def test_a_wrong_name_is_a_key_error_and_nothing_can_be_changed(self):
+        store = FeatureStore(self.standalone())
+        with self.assertRaisesRegex(KeyError, "fear"):
+            store.get_tensor("user", "fear", None)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "make a DistTensor"):
+            store.put_tensor(torch.ones(3), "user", "new", None)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "can't be removed"):
+            store.remove_tensor("user", "x", None)
+        with self.assertRaisesRegex(graphd.errors.NotFoundError, "fear"):
+            FeatureStore(self.standalone(), ["feat", "fear"])
+
+    def test_edges_are_those_of_the_graph_in_order_of_ids(self):
+        for g in self.each_way():
+            store = GraphStore(g)
+            attrs = {attr.edge_type: attr for attr in store.get_all_edge_attrs()}
+            self.assertEqual(sorted(attrs), sorted(g.canonical_etypes))
+            for etype, attr in attrs.items():
+                u, v = store.get_edge_index(attr)
+                mine = g.find_edges(torch.arange(g.num_edges(etype)), etype)
+                self.assertTrue(torch.equal(u, mine[0]) and torch.equal(v, mine[1]))
+                self.assertEqual(attr.size, (g.num_nodes(etype[0]), g.num_nodes(etype[2])))
+
+    def test_batches_of_a_stock_loader_are_subgraphs(self):
+        for g in self.each_way():
+            data = (FeatureStore(g, ["feat", "label"]), GraphStore(g))
+            fanouts = {etype: [4, 3] for etype in g.canonical_etypes}
+            ids = torch.arange(7, 300, 3)
+            loader = NeighborLoader(
+                data,
+                fanouts,
+                input_nodes=("user", ids),
+                batch_size=16,
+                neighbor_sampler=NeighborSampler(g, fanouts),
+            )
+            feat = g.nodes["user"].data["feat"][:]
+            seen = []
+            for batch in loader:
+                self.assertIsInstance(batch, HeteroData)
+                users = batch["user"]
+                seen.append(users.n_id[: users.batch_size])
+                self.assertTrue(torch.equal(ids[users.input_id], seen[-1]))
+                self.assertTrue(torch.equal(users.x, feat[users.n_id]))
+                for etype in g.canonical_etypes:
+                    store = batch[etype]
+                    u, v = g.find_edges(store.e_id, etype)
+                    self.assertTrue(torch.equal(batch[etype[0]].n_id[store.edge_index[0]], u))
+                    self.assertTrue(torch.equal(batch[etype[2]].n_id[store.edge_index[1]], v))
+                    self.assertEqual(sum(store.num_sampled_edges), store.edge_index.shape[1])
+                    self.assertEqual(len(store.num_sampled_edges), 2)
+                self.assertEqual(sum(users.num_sampled_nodes), len(users.n_id))
+            self.assertTrue(torch.equal(torch.cat(seen), ids))
+
+    def test_the_first_fanout_is_that_of_the_seeds(self):
+        g = self.standalone()
+        loader = NodeLoader(
+            (FeatureStore(g, []), GraphStore(g)),
+            NeighborSampler(g, [1, 50]),
+            input_nodes=("user", torch.arange(20)),
+            batch_size=20,
+        )
+        (batch,) = loader
+        v = batch["user", "follows", "user"].edge_index[1]
+        counts = torch.bincount(v, minlength=21)
+        self.assertLessEqual(counts[:20].max(), 1)
+        self.assertGreater(counts[20:].max(), 1)
+
+    def test_wrong_arguments_are_errors(self):
+        g = self.standalone()
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "lists of one length"):
+            NeighborSampler(g, {etype: [1] * (1 + i) for i, etype in enumerate(g.canonical_etypes)})
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "expected a DistGraph"):
+            GraphStore("g")
+        self.assertIn("pyg", dir(graphd))
+
+
+class Training(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_a_model_learns_from_a_stock_loader(self):
+        torch.manual_seed(3)
+        g = self.served()
+        store = FeatureStore(g, ["x", "y"])
+        ids = torch.arange(g.num_nodes())
+
+        def loader():
+            return NeighborLoader(
+                (store, GraphStore(g)),
+                [5, 5],
+                input_nodes=("_N", ids),
+                batch_size=100,
+                shuffle=True,
+                neighbor_sampler=NeighborSampler(g, [5, 5]),
+            )
+
+        classes = int(g.ndata["label"][:].max()) + 1
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                width = store.get_tensor_size("_N", "x", None)[1]
+                self.first, self.second = SAGEConv(width, 32), SAGEConv(32, classes)
+
+            def forward(self, x, edge_index):
+                return self.second(self.first(x, edge_index).relu(), edge_index)
+
+        model = to_hetero(Model(), (["_N"], [SBM]))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(6):
+            right = 0
+            for batch in loader():
+                count = batch["_N"].batch_size
+                scores = model(batch.x_dict, batch.edge_index_dict)["_N"][:count]
+                labels = batch["_N"].y[:count]
+                loss = torch.nn.functional.cross_entropy(scores, labels)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                right += int((scores.argmax(1) == labels).sum())
+        self.assertGreater(right / len(ids), 0.8)
+
+
+if __name__ == "__main__":
+    support.main()
