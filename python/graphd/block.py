@@ -221,7 +221,7 @@ class Block(Layer):
 
     def _repr_html_(self) -> str:
         nodes = [(t, self.num_src_nodes(t), self.num_dst_nodes(t)) for t in self.ntypes]
-        edges = [(" : ".join(c), self.num_edges(c)) for c in self.canonical_etypes]
+        edges = [(c, self.num_edges(c)) for c in self.canonical_etypes]
         return table("Block", ("node type", "source nodes", "destination nodes"), nodes) + table(
             "", ("edge type", "edges"), edges
         )

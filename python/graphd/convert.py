@@ -76,10 +76,8 @@ def to_pyg(blocks: Sequence[Layer]) -> Any:
             f"blocks {type(blocks)}: expected the list of blocks that a loader "
             "yields last; block.to_pyg() is for a single one"
         )
-    pyg = _import("torch_geometric.data", "torch_geometric")
-    types = blocks[0].types
-    if types.is_homogeneous:
-        data = pyg.Data()
+    if blocks[0].types.is_homogeneous:
+        data = _import("torch_geometric.data", "torch_geometric").Data()
         _put_nodes(data, blocks, 0)
         _put_edges(data, blocks, 0)
         return data

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in HTML, as which notebooks show graphs, blocks and their data."""
+"""HTML tables, which notebooks show for graphs, blocks and data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Returns a table with a caption, unless that is empty. Every text is escaped. Numbers have
-    separators and are aligned to the right."""
+    separators and are aligned to the right. The parts of a canonical edge type are joined."""
 
     def cell(value: Any) -> str:
         if isinstance(value, int):
             return f'<td style="text-align: right">{value:,}</td>'
-        return f'<td style="text-align: left">{html.escape(str(value))}</td>'
+        text = " : ".join(value) if isinstance(value, tuple) else value
+        return f'<td style="text-align: left">{html.escape(text)}</td>'
 
     names = "".join(f'<th style="text-align: left">{html.escape(name)}</th>' for name in head)
     lines = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)

@@ -9,9 +9,9 @@ PyG's loaders take the stores in place of a ``HeteroData``, and the sampler in p
 ...     neighbor_sampler=NeighborSampler(g, [10, 5]))
 
 Batches are ``HeteroData``; a graph with one type of nodes has the types "_N" and ("_N", "_E", "_N").
-`graphd.distributed.DistNodeDataLoader` with `graphd.to_pyg` is faster, since it samples ahead in
-threads of its own. Leave ``num_workers`` at 0: a forked worker can't use its parent's graph. Needs
-PyG and PyTorch.
+They are made one after another, when the loader asks for them;
+`graphd.distributed.DistNodeDataLoader` with `graphd.to_pyg` makes them ahead, in threads. Leave
+``num_workers`` at 0: a forked worker can't use its parent's graph. Needs PyG and PyTorch.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, NodeSample
 
 from . import sampling
 from .convert import to_hetero_data
+from .distributed.graph_data import Data
+from .distributed.tensor import DistTensor
 from .errors import InvalidError, NotFoundError
 from .graph_base import GraphBase, graph_of
 from .typing import EdgeType
@@ -69,36 +71,22 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
         if wanted is not None and wanted - found:
             raise NotFoundError(f"no node type has a feature {sorted(wanted - found)[0]!r}")
 
-    def _tensor(self, attr: Any) -> Any:
-        types, of = self.g.types, attr.group_name
+    def _tensor(self, attr: Any) -> DistTensor | None:
+        types, of, name = self.g.types, attr.group_name, attr.attr_name
         is_edge = not isinstance(of, str)
-        number = types.etype_id(of) if is_edge else types.ntype_id(of)
-        names = {name for name, _, _ in self.g.handle.schemes(is_edge, number)}
-        name = attr.attr_name
-        if name not in names:
-            name = _PYG_NAMES.get(name, name)
-        return self.g.handle.data(is_edge, number, name) if name in names else None
+        data = Data(self.g, is_edge, types.etype_id(of) if is_edge else types.ntype_id(of))
+        tensor = data.get(name)
+        return data.get(_PYG_NAMES[name]) if tensor is None and name in _PYG_NAMES else tensor
 
     def _get_tensor(self, attr: Any) -> Any:
         tensor = self._tensor(attr)
         if tensor is None:
             return None
-        index, rows = attr.index, tensor.shape[0]
-        if index is None:
-            return tensor.slice(0, rows)
-        if isinstance(index, slice):
-            begin, end, step = index.indices(rows)
-            if step == 1:
-                return tensor.slice(begin, max(begin, end))
-            return tensor.read(torch.arange(begin, end, step))
-        index = torch.as_tensor(index)
-        if index.dtype == torch.bool:
-            index = index.nonzero().flatten()
-        return tensor.read(index.to(torch.int64))
+        return tensor[...] if attr.index is None else tensor[attr.index]
 
     def _get_tensor_size(self, attr: Any) -> tuple[int, ...] | None:
         tensor = self._tensor(attr)
-        return None if tensor is None else tuple(tensor.shape)
+        return None if tensor is None else tensor.shape
 
     def _put_tensor(self, tensor: Any, attr: Any) -> bool:
         raise InvalidError(
@@ -200,19 +188,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
         **options: Any,
     ) -> None:
         self.g = graph_of(g)
-        hops: list[Any]
-        if isinstance(num_neighbors, Mapping):
-            lengths = {len(each) for each in num_neighbors.values()}
-            if len(lengths) != 1:
-                raise InvalidError(
-                    f"num_neighbors {num_neighbors!r}: expected lists of one length, that is the "
-                    "number of hops"
-                )
-            columns = zip(*num_neighbors.values())
-            hops = [dict(zip(num_neighbors, column)) for column in columns]
-        else:
-            hops = list(num_neighbors)
-        self.sampler = sampling.NeighborSampler(hops[::-1], **options)
+        self.sampler = sampling.NeighborSampler(_input_layer_first(num_neighbors), **options)
 
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> HeteroSamplerOutput:
         """Samples the neighbours of a mini-batch's seeds.
@@ -247,7 +223,39 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
             metadata=(index.input_id, index.time),
         )
 
+    def sample_from_edges(self, *_: Any, **__: Any) -> HeteroSamplerOutput:
+        """Refuses loaders of edges.
+
+        Returns
+        -------
+        torch_geometric.sampler.HeteroSamplerOutput
+            Never.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError(
+            "only nodes are sampled for PyG's loaders; for edges, use "
+            "graphd.distributed.DistEdgeDataLoader with graphd.to_pyg"
+        )
+
     @property
     def edge_permutation(self) -> dict[Any, None]:
         """The permutation of edges, by edge type: none, since edges have the ids of the graph."""
         return dict.fromkeys(self.g.types.canonical_etypes)
+
+
+def _input_layer_first(num_neighbors: Any) -> list[Any]:
+    """Returns the fanouts of each layer in DGL's order."""
+    by_type = num_neighbors if isinstance(num_neighbors, Mapping) else {None: num_neighbors}
+    lists = list(by_type.values())
+    if not all(isinstance(each, Sequence) for each in lists) or len(set(map(len, lists))) != 1:
+        raise InvalidError(
+            f"num_neighbors {num_neighbors!r}: expected a list with one fanout for each hop, or "
+            "lists of one length by edge type"
+        )
+    if by_type is not num_neighbors:
+        return list(num_neighbors)[::-1]
+    return [dict(zip(by_type, hop)) for hop in zip(*lists)][::-1]

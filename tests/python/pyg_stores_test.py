@@ -24,7 +24,7 @@ class Stores(support.GraphTest):
                 self.assertTrue(torch.equal(store["user", name, None], whole))
                 self.assertEqual(store.get_tensor_size("user", name, None), tuple(whole.shape))
             self.assertTrue(torch.equal(store["user", "x", slice(2, 9)], whole[2:9]))
-            self.assertTrue(torch.equal(store["user", "x", slice(9, 2, -3)], whole[[9, 6, 3]]))
+            self.assertTrue(torch.equal(store["user", "x", slice(2, 9, 3)], whole[[2, 5, 8]]))
             mask = torch.arange(len(whole)) % 2 == 0
             self.assertTrue(torch.equal(store["user", "x", mask], whole[mask]))
             score = g.edges["user", "likes", "post"].data["score"]
@@ -51,6 +51,14 @@ class Stores(support.GraphTest):
                 mine = g.find_edges(torch.arange(g.num_edges(etype)), etype)
                 self.assertTrue(torch.equal(u, mine[0]) and torch.equal(v, mine[1]))
                 self.assertEqual(attr.size, (g.num_nodes(etype[0]), g.num_nodes(etype[2])))
+
+    def test_the_edges_that_a_sampler_of_pyg_copies_are_those_of_the_graph(self):
+        g = self.standalone()
+        rows, colptrs, perms = GraphStore(g).csc()
+        for etype in g.canonical_etypes:
+            v = torch.repeat_interleave(colptrs[etype].diff())
+            mine = g.find_edges(perms[etype], etype)
+            self.assertTrue(torch.equal(rows[etype], mine[0]) and torch.equal(v, mine[1]))
 
     def test_batches_of_a_stock_loader_are_subgraphs(self):
         for g in self.each_way():
@@ -100,6 +108,11 @@ class Stores(support.GraphTest):
         g = self.standalone()
         with self.assertRaisesRegex(graphd.errors.InvalidError, "lists of one length"):
             NeighborSampler(g, {etype: [1] * (1 + i) for i, etype in enumerate(g.canonical_etypes)})
+        for wrong in (5, {etype: 5 for etype in g.canonical_etypes}, {}):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "one fanout for each hop"):
+                NeighborSampler(g, wrong)
+        with self.assertRaisesRegex(NotImplementedError, "DistEdgeDataLoader"):
+            NeighborSampler(g, [1]).sample_from_edges(None)
         with self.assertRaisesRegex(graphd.errors.InvalidError, "expected a DistGraph"):
             GraphStore("g")
         self.assertIn("pyg", dir(graphd))

@@ -47,8 +47,8 @@ struct CheckpointOptions {
 // 0-9 . _ - and does not begin with '.'.
 //
 // The checkpoint is a consistent cut over all machines: if it contains a change, it also contains
-// every change that was acknowledged to the same trainer before it sent the first one (Chandy and
-// Lamport, "Distributed snapshots", 1985). A change that is in flight to several machines may be
+// every change that was acknowledged to its sender before the sender sent it (Chandy and Lamport,
+// "Distributed snapshots", 1985). A change that is in flight to several machines may be
 // contained for some of them only. To have every step contained completely or not at all, call this
 // function in one trainer of the job, between two barriers. Pushes wait while the cut is taken: for
 // the time that it takes to write what changed during the call's first pass (0.2 s for 1 GB of

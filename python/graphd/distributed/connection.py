@@ -36,9 +36,10 @@ class Session:
     @property
     def handle(self) -> _graphd.Session:
         """The session of the extension module. Raises InvalidError if it is closed."""
-        if self._opened is None:
+        opened = self._opened  # close() in another thread may replace it meanwhile
+        if opened is None:
             raise InvalidError(f"the session of {self._source} is closed; call connect again")
-        return self._opened
+        return opened
 
     def graph(self, graph_name: str = "") -> DistGraph:
         """Returns the graph.
@@ -79,7 +80,7 @@ class Session:
         self.handle.barrier()
 
     def close(self) -> None:
-        """Leaves the job. Graphs and tensors that still exist keep their connections. To close a
+        """Leaves the job. Graphs and tensors that still exist keep their connections. Closing a
         closed session does nothing."""
         self._opened = None
 
@@ -90,9 +91,10 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        if self._opened is None:
+        opened = self._opened
+        if opened is None:
             return f"<graphd.Session of {self._source}, closed>"
-        rank = "" if self.world_size == 1 else f", trainer {self.rank} of {self.world_size}"
+        rank = "" if opened.world_size == 1 else f", trainer {opened.rank} of {opened.world_size}"
         return f"<graphd.Session of {self._source}{rank}>"
 
 
@@ -133,7 +135,7 @@ def connect(
     Raises
     ------
     graphd.errors.InvalidError
-        If an argument is not valid, or it is not said what to connect to.
+        If an argument is not valid, or neither arguments nor environment name a server or a graph.
     graphd.errors.UnavailableError
         If a server does not answer; the message names its address.
 

@@ -342,7 +342,7 @@ class DistGraph(GraphBase):
                     f"{name} {dtype}{list(shape) or ''}"
                     for name, dtype, shape in self.handle.schemes(is_edge, number)
                 )
-                yield of if isinstance(of, str) else " : ".join(of), count(number), data
+                yield of, count(number), data
 
         return table(
             f"DistGraph {self.graph_name!r}, {self.handle.book.num_partitions} partitions",

@@ -44,7 +44,8 @@ class DistDataLoader:
     queue_size : int, optional
         Number of batches made ahead. Default: 2 per sampler thread.
     num_workers : int, optional
-        Number of threads. Default: that of ``graphctl launch --num_samplers`` or `initialize`.
+        Number of threads. Default: that of ``graphctl launch --num_samplers``, `initialize` or
+        `graphd.connect`.
     seed : int, optional
         The seed of the orders.
 
@@ -214,7 +215,8 @@ class DistNodeDataLoader(_Loader):
     batch_size : int
     shuffle, drop_last : bool
     num_workers : int, optional
-        Number of threads. Default: that of ``graphctl launch --num_samplers`` or `initialize`.
+        Number of threads. Default: that of ``graphctl launch --num_samplers``, `initialize` or
+        `graphd.connect`.
     queue_size : int, optional
         Number of batches made ahead. Default: 2 per thread.
     seed : int, optional
