@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the tables of docs/dgl.md are complete and correct: no cell is empty, and every
-header, function, option, variable, manual and test that they name exists."""
+header, function, option, variable, manual and test that they name exists. The tests that
+docs/reliability.md names exist, too."""
 import os
 import re
 import unittest
@@ -122,6 +123,14 @@ class Table(unittest.TestCase):
                         yield f"no '{word}' of {name} in the headers that are named"
         if not known:
             yield f"'{cells[1]}' names no header, manual or variable"
+
+
+class Reliability(unittest.TestCase):
+    def test_the_tests_that_the_page_names_exist(self):
+        known = set().union(*tests_of_sources().values())
+        named = re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", read("docs", "reliability.md"))
+        self.assertGreater(len(named), 15)
+        self.assertEqual([name for name in named if name not in known], [])
 
 
 if __name__ == "__main__":
