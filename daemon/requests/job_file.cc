@@ -158,10 +158,11 @@ void JobFile::Run() {
       failed = false;
     } catch (...) {
       // A full disk is reported once; the next change is written again.
-      if (!failed)
+      if (!failed) {
         LogCurrentError(
             "can't save the credentials of jobs; after a restart of graphd, "
             "others may take their names");
+      }
       failed = true;
     }
     const auto next = Clock::now() + kPause;

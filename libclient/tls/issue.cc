@@ -14,24 +14,25 @@ constexpr long kBackdatedSeconds = 600;
 constexpr long kSecondsPerDay = 24L * 3600;
 constexpr int kSerialBytes = 16;
 
+void RequireMade(bool done) { RequireDone(done, "can't make a certificate"); }
+
 // Sets a random serial number, so that certificates of different authorities differ, too.
 void SetSerial(X509* x509) {
   unsigned char bytes[kSerialBytes];
-  RequireDone(RAND_bytes(bytes, sizeof bytes) == 1, "can't make a certificate");
+  RequireMade(RAND_bytes(bytes, sizeof bytes) == 1);
   bytes[0] = static_cast<unsigned char>((bytes[0] & 0x3f) | 0x40);  // positive, of full length
   BIGNUM* const number = BN_bin2bn(bytes, sizeof bytes, nullptr);
   const bool done =
       number != nullptr && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x509)) != nullptr;
   BN_free(number);
-  RequireDone(done, "can't make a certificate");
+  RequireMade(done);
 }
 
 void SetSubject(X509* x509, const std::string& name) {
   X509_NAME* const subject = X509_get_subject_name(x509);
-  RequireDone(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+  RequireMade(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
                                          reinterpret_cast<const unsigned char*>(name.c_str()), -1,
-                                         -1, 0) == 1,
-              "can't make a certificate");
+                                         -1, 0) == 1);
 }
 
 void AddExtension(X509* x509, X509* issuer, int nid, const char* value) {
@@ -41,23 +42,21 @@ void AddExtension(X509* x509, X509* issuer, int nid, const char* value) {
   X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, &context, nid, value);
   const bool done = extension != nullptr && X509_add_ext(x509, extension, -1) == 1;
   X509_EXTENSION_free(extension);
-  RequireDone(done, "can't make a certificate");
+  RequireMade(done);
 }
 
 // Makes a certificate for `key` without extensions and signature.
 X509Ptr NewCertificate(const PrivateKey& key, const std::string& name, int days) {
   X509Ptr x509(X509_new());
-  RequireDone(x509 != nullptr, "can't make a certificate");
-  RequireDone(X509_set_version(x509.get(), X509_VERSION_3) == 1, "can't make a certificate");
+  RequireMade(x509 != nullptr);
+  RequireMade(X509_set_version(x509.get(), X509_VERSION_3) == 1);
   SetSerial(x509.get());
   SetSubject(x509.get(), name);
   const long end = days * kSecondsPerDay;
   const long begin = days < 0 ? end - kSecondsPerDay : -kBackdatedSeconds;
-  RequireDone(X509_gmtime_adj(X509_getm_notBefore(x509.get()), begin) != nullptr,
-              "can't make a certificate");
-  RequireDone(X509_gmtime_adj(X509_getm_notAfter(x509.get()), end) != nullptr,
-              "can't make a certificate");
-  RequireDone(X509_set_pubkey(x509.get(), key.get()) == 1, "can't make a certificate");
+  RequireMade(X509_gmtime_adj(X509_getm_notBefore(x509.get()), begin) != nullptr);
+  RequireMade(X509_gmtime_adj(X509_getm_notAfter(x509.get()), end) != nullptr);
+  RequireMade(X509_set_pubkey(x509.get(), key.get()) == 1);
   return x509;
 }
 
@@ -68,12 +67,11 @@ KeyPair MakeAuthority(const std::string& server_name, int days) {
   // Its name differs from the server's: a certificate that names itself as its issuer is taken for
   // self-signed.
   X509Ptr x509 = NewCertificate(key, server_name + " authority", days);
-  RequireDone(X509_set_issuer_name(x509.get(), X509_get_subject_name(x509.get())) == 1,
-              "can't make a certificate");
+  RequireMade(X509_set_issuer_name(x509.get(), X509_get_subject_name(x509.get())) == 1);
   AddExtension(x509.get(), x509.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
   AddExtension(x509.get(), x509.get(), NID_key_usage, "critical,keyCertSign");
   AddExtension(x509.get(), x509.get(), NID_subject_key_identifier, "hash");
-  RequireDone(X509_sign(x509.get(), key.get(), EVP_sha256()) > 0, "can't make a certificate");
+  RequireMade(X509_sign(x509.get(), key.get(), EVP_sha256()) > 0);
   return {Certificate(std::move(x509)), std::move(key)};
 }
 
@@ -85,15 +83,13 @@ KeyPair Issue(const KeyPair& authority, CertificateKind kind, const std::string&
   PrivateKey key = PrivateKey::Generate();
   X509Ptr x509 = NewCertificate(key, name, days);
   X509* const issuer = authority.certificate.get();
-  RequireDone(X509_set_issuer_name(x509.get(), X509_get_subject_name(issuer)) == 1,
-              "can't make a certificate");
+  RequireMade(X509_set_issuer_name(x509.get(), X509_get_subject_name(issuer)) == 1);
   AddExtension(x509.get(), issuer, NID_basic_constraints, "critical,CA:FALSE");
   AddExtension(x509.get(), issuer, NID_key_usage, "critical,digitalSignature");
   AddExtension(x509.get(), issuer, NID_ext_key_usage,
                kind == CertificateKind::kServer ? "serverAuth" : "clientAuth");
   AddExtension(x509.get(), issuer, NID_authority_key_identifier, "keyid");
-  RequireDone(X509_sign(x509.get(), authority.key.get(), EVP_sha256()) > 0,
-              "can't make a certificate");
+  RequireMade(X509_sign(x509.get(), authority.key.get(), EVP_sha256()) > 0);
   return {Certificate(std::move(x509)), std::move(key)};
 }
 

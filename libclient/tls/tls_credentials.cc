@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kCiphers =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
+void RequireSetUp(bool done) { RequireDone(done, "can't set up TLS"); }
+
 }  // namespace
 
 TlsCredentials ReadTlsCredentials(const KeyDirectory& keys, const std::string& server_name,
@@ -41,19 +43,18 @@ TlsCredentials ReadTlsCredentials(const KeyDirectory& keys, const std::string& s
 
   std::shared_ptr<SSL_CTX> context(
       SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method()), SSL_CTX_free);
-  RequireDone(context != nullptr, "can't set up TLS");
+  RequireSetUp(context != nullptr);
   SSL_CTX* const ssl = context.get();
-  RequireDone(SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) == 1, "can't set up TLS");
-  RequireDone(SSL_CTX_set_ciphersuites(ssl, kCiphers) == 1, "can't set up TLS");
+  RequireSetUp(SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) == 1);
+  RequireSetUp(SSL_CTX_set_ciphersuites(ssl, kCiphers) == 1);
   SSL_CTX_set_options(ssl,
                       SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_RENEGOTIATION);
-  RequireDone(SSL_CTX_set_num_tickets(ssl, 0) == 1, "can't set up TLS");
+  RequireSetUp(SSL_CTX_set_num_tickets(ssl, 0) == 1);
   SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  RequireDone(X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), authority.get()) == 1,
-              "can't set up TLS");
-  RequireDone(SSL_CTX_use_certificate(ssl, own.get()) == 1, "can't set up TLS");
-  RequireDone(SSL_CTX_use_PrivateKey(ssl, key.get()) == 1, "can't set up TLS");
+  RequireSetUp(X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), authority.get()) == 1);
+  RequireSetUp(SSL_CTX_use_certificate(ssl, own.get()) == 1);
+  RequireSetUp(SSL_CTX_use_PrivateKey(ssl, key.get()) == 1);
   SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                      TlsSession::CheckCertificate);
   return {side, server_name, keys.path(), own.name(), std::move(context), nullptr};

@@ -11,13 +11,13 @@ constexpr uint64_t kGiB = uint64_t{1} << 30;
 TEST(PeerMemory, ConnectionsOfAJobShareTheJobsPart) {
   PeerMemory memory(600);
   const auto first = memory.OfMember("a", "unix"), second = memory.OfMember("a", "unix");
-  const auto other = memory.OfMember("b", "unix"), stranger = memory.OfUnattached("unix");
+  const auto other = memory.OfMember("b", "unix"), unattached = memory.OfUnattached("unix");
   EXPECT_TRUE(first->TryCharge(200));
   EXPECT_FALSE(first->TryCharge(1));
   EXPECT_TRUE(second->TryCharge(66));  // a third of 600 - 200 - 200
   EXPECT_FALSE(second->TryCharge(1));
   EXPECT_TRUE(other->TryCharge(100));
-  EXPECT_TRUE(stranger->TryCharge(50));
+  EXPECT_TRUE(unattached->TryCharge(50));
   EXPECT_EQ(memory.used(), 416U);
 }
 
