@@ -11,7 +11,7 @@
 namespace graphd::ctl {
 namespace {
 
-// The certificates come after their keys, and the list after both: see KeyMaker.
+// The list comes after the certificates: see KeyMaker.
 constexpr const char* kCertified[] = {"ca.pem", "server.key", "server.pem", "client.key",
                                       "client.pem"};
 
@@ -23,6 +23,14 @@ bool MayBeSent(const std::string& name) {
 void AddFile(const KeyDirectory& keys, const std::string& from, const std::string& name,
              std::vector<KeyFile>& files) {
   files.push_back({name, keys.Read(from)});
+}
+
+std::string StemOf(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+const KeyFile* Find(const std::vector<KeyFile>& files, const std::string& name) {
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [&](const KeyFile& file) { return file.name == name; });
+  return found == files.end() ? nullptr : &*found;
 }
 
 void AddRevoked(const KeyDirectory& keys, std::vector<KeyFile>& files) {
@@ -71,7 +79,15 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
             "directory if the server's keys are made elsewhere now");
     }
   }
-  for (const KeyFile& file : files) keys.Write(file.name, file.text);
+  for (const KeyFile& file : files) {
+    const KeyFile* const key = Find(files, StemOf(file.name) + ".key");
+    const KeyFile* const certificate = Find(files, StemOf(file.name) + ".pem");
+    if (key == nullptr || certificate == nullptr) {
+      keys.Write(file.name, file.text);
+    } else if (&file == certificate) {
+      keys.WritePair(StemOf(file.name), certificate->text, key->text);
+    }
+  }
 }
 
 }  // namespace graphd::ctl

@@ -63,11 +63,8 @@ KeyMaker::Entry KeyMaker::Issue(const KeyPair& authority, const std::string& fol
                                 CertificateKind kind, const std::string& name, int days) const {
   const KeyPair made = graphd::Issue(authority, kind, name, days);
   const std::string file = folder + (kind == CertificateKind::kServer ? "server" : "client");
-  // The certificate comes last: a daemon that reads meanwhile finds files that do not fit, keeps
-  // the old ones, and reads again.
   if (!folder.empty()) directory_.Write(folder + "ca.pem", authority.certificate.ToPem());
-  directory_.Write(file + ".key", made.key.ToPem());
-  directory_.Write(file + ".pem", made.certificate.ToPem());
+  directory_.WritePair(file, made.certificate.ToPem(), made.key.ToPem());
   return {name, made.certificate.serial(), kind, made.certificate.not_after(), false, folder};
 }
 

@@ -116,6 +116,17 @@ PrivateKey PrivateKey::FromPem(const std::string& pem, const std::string& where)
   return PrivateKey(std::move(key));
 }
 
+std::optional<PrivateKey> PrivateKey::Find(const std::string& pem, const Certificate& certificate) {
+  InitializeOpenSsl();
+  const BioPtr bio = ReadingBio(pem);
+  while (KeyPtr key{PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr)}) {
+    PrivateKey found(std::move(key));
+    if (found.Matches(certificate)) return found;
+  }
+  TakeOpenSslError();  // the end of the text
+  return std::nullopt;
+}
+
 std::string PrivateKey::ToPem() const {
   const BioPtr bio(BIO_new(BIO_s_secmem()));
   if (!bio || PEM_write_bio_PKCS8PrivateKey(bio.get(), key_.get(), nullptr, nullptr, 0, nullptr,

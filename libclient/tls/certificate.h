@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <ctime>
+#include <optional>
 #include <string>
 
 #include "tls/openssl.h"
@@ -47,6 +48,8 @@ class PrivateKey {
   static PrivateKey Generate();
   // Parses a PEM text without a passphrase. Throws Error(kInvalid), which names `where`.
   static PrivateKey FromPem(const std::string& pem, const std::string& where);
+  // Returns the one of the keys in a PEM text that the certificate is for, or nothing.
+  static std::optional<PrivateKey> Find(const std::string& pem, const Certificate& certificate);
   std::string ToPem() const;
   // Returns whether the certificate is for this key.
   bool Matches(const Certificate& certificate) const;

@@ -105,6 +105,14 @@ void KeyDirectory::Write(const std::string& file, const std::string& text) const
   SyncDirectory(directory);
 }
 
+void KeyDirectory::WritePair(const std::string& name, const std::string& certificate,
+                             const std::string& key) const {
+  const std::string key_file = name + ".key";
+  Write(key_file, Has(key_file) ? key + Read(key_file) : key);
+  Write(name + ".pem", certificate);
+  Write(key_file, key);
+}
+
 std::vector<int64_t> KeyDirectory::Version(const std::vector<std::string>& files) const {
   std::vector<int64_t> version;
   for (const std::string& file : files) {

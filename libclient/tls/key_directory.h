@@ -36,6 +36,11 @@ class KeyDirectory {
   // Writes a file for its owner alone; makes the directory. Root's files get the directory's owner,
   // who may be the user of a daemon. Readers see the old or the new file.
   void Write(const std::string& file, const std::string& text) const;
+  // Replaces NAME.pem and NAME.key. At every moment, and if the process is killed, the files have a
+  // certificate and its key: until the certificate is replaced, NAME.key has the new key and the
+  // old one.
+  void WritePair(const std::string& name, const std::string& certificate,
+                 const std::string& key) const;
 
   // Returns numbers that change when one of the files is written or replaced.
   std::vector<int64_t> Version(const std::vector<std::string>& files) const;

@@ -54,6 +54,52 @@ int FinishConnect(int fd, int timeout_ms) {
   return error;
 }
 
+UniqueFd OpenTcp(const std::string& address, uint16_t port, int timeout_ms) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* addresses = nullptr;
+  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &addresses)) {
+    Throw(ErrorCode::kUnavailable, "can't resolve ", address, ": ", ::gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(addresses, ::freeaddrinfo);
+  int error = ECONNREFUSED;
+  UniqueFd fd;
+  for (addrinfo* a = found.get(); a; a = a->ai_next) {
+    fd.reset(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd) {
+      error = errno;
+      continue;
+    }
+    error = ::connect(fd.get(), a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) error = FinishConnect(fd.get(), timeout_ms);
+    if (error == 0) break;
+    fd.reset();
+  }
+  if (!fd) {
+    Throw(ErrorCode::kUnavailable, "nothing answers at ", HostPort(address, port), ": ",
+          std::strerror(error),
+          "; is graphd running there, and with --listen? (graphctl server status)");
+  }
+  const int one = 1;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return fd;
+}
+
+// Makes the handshake of TLS or of the shared secret, with files that are read again.
+std::unique_ptr<TlsSession> ShakeHands(int fd, const std::string& peer,
+                                       std::chrono::milliseconds timeout, TlsKeys* keys,
+                                       SecretFile* secret) {
+  if (keys != nullptr) {
+    keys->Refresh();
+    return ConnectTls(fd, keys->Current(), peer, timeout);
+  }
+  if (secret != nullptr) {
+    secret->Refresh();
+    ConnectWithSecret(fd, *secret->Current(), secret->server_name(), peer, timeout);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 kj::Own<kj::AsyncIoStream> WrapSocket(kj::LowLevelAsyncIoProvider& provider, UniqueFd fd,
@@ -132,46 +178,25 @@ Error FromKj(const kj::Exception& exception, const std::string& peer) {
 
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms, TlsKeys* keys,
                         SecretFile* secret) {
-  const auto start = Clock::now();
-  const std::string where = HostPort(address, port);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* addresses = nullptr;
-  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &addresses)) {
-    Throw(ErrorCode::kUnavailable, "can't resolve ", address, ": ", ::gai_strerror(error));
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const auto left = [end] {
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()),
+                    std::chrono::milliseconds(1));
+  };
+  const auto connect = [&] {
+    ClientSocket socket{OpenTcp(address, port, static_cast<int>(left().count()))};
+    const std::string peer = "the graphd at " + HostPort(address, port);
+    socket.tls = ShakeHands(socket.fd.get(), peer, left(), keys, secret);
+    return socket;
+  };
+  try {
+    return connect();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kDenied) throw;
   }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(addresses, ::freeaddrinfo);
-  int error = ECONNREFUSED;
-  UniqueFd fd;
-  for (addrinfo* a = found.get(); a; a = a->ai_next) {
-    fd.reset(::socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd) {
-      error = errno;
-      continue;
-    }
-    error = ::connect(fd.get(), a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
-    if (error == EINPROGRESS) error = FinishConnect(fd.get(), timeout_ms);
-    if (error == 0) break;
-    fd.reset();
-  }
-  if (!fd) {
-    Throw(ErrorCode::kUnavailable, "nothing answers at ", where, ": ", std::strerror(error),
-          "; is graphd running there, and with --listen? (graphctl server status)");
-  }
-  const int one = 1;
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  ClientSocket socket{std::move(fd)};
-  const std::string peer = "the graphd at " + where;
-  const auto left = std::chrono::milliseconds(
-      std::max(timeout_ms - static_cast<int>(SecondsSince(start) * 1000), 1));
-  if (keys != nullptr) {
-    keys->Refresh();
-    socket.tls = ConnectTls(socket.fd.get(), keys->Current(), peer, left);
-  } else if (secret != nullptr) {
-    secret->Refresh();
-    ConnectWithSecret(socket.fd.get(), *secret->Current(), secret->server_name(), peer, left);
-  }
-  return socket;
+  // While keys are rotated, one side may have read its files just before they changed, and the
+  // other side just after. Both read them again for a new connection.
+  return connect();
 }
 
 ClientCredentials ReadCredentials(const std::string& keys, const std::string& secret_file,

@@ -98,7 +98,8 @@ auto AsKj(F&& f) {
 // reason; ConnectUnix throws Error(kDenied) if the user may not connect to the socket file, or if a
 // user listens there who is not trusted (wire/trusted_users.h). With `keys` or with `secret`, whose
 // changed files are read again, ConnectTcp also makes the handshake of TLS or of the shared secret,
-// and throws as ConnectTls or ConnectWithSecret does.
+// and throws as ConnectTls or ConnectWithSecret does; it connects once more before it throws
+// Error(kDenied).
 ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_ms,
                         TlsKeys* keys = nullptr, SecretFile* secret = nullptr);
 UniqueFd ConnectUnix(const std::string& path, int timeout_ms);

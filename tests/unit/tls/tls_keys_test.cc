@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
 #include "graphd/error.h"
 #include "tests/unit/tls/test_keys.h"
 
@@ -49,12 +52,41 @@ TEST(KeysOfAServer, AreReadAgainWhenTheyChange) {
   EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
 }
 
+// A process that is killed while it replaces the pair leaves one of these.
+TEST(KeysOfAServer, FitAtEveryMomentOfTheirReplacement) {
+  TestKeys keys("products");
+  TestKeys others("products");
+  const KeyDirectory server = keys.Directory("server"), next = others.Directory("server");
+  server.Write("ca.pem", next.Read("ca.pem"));  // the authority is not what this test is about
+  const std::string key = next.Read("server.key");
+  server.Write("server.key", key + server.Read("server.key"));
+  EXPECT_EQ(ServerError(keys, "server"), "no error");
+  server.Write("server.pem", next.Read("server.pem"));
+  EXPECT_EQ(ServerError(keys, "server"), "no error");
+  server.Write("server.key", key);
+  EXPECT_EQ(ServerError(keys, "server"), "no error");
+  server.Write("server.key", "garbage");
+  EXPECT_THAT(ServerError(keys, "server"), HasSubstr("is not a private key in PEM form"));
+}
+
+// Another thread replaces the pair again and again.
+TEST(KeysOfAServer, CanBeReadWhileTheyAreReplaced) {
+  TestKeys keys("products");
+  std::atomic<bool> stop = false;
+  std::thread rotation([&] {
+    while (!stop) keys.AddServer("server");
+  });
+  for (int i = 0; i < 200; i++) EXPECT_EQ(ServerError(keys, "server"), "no error");
+  stop = true;
+  rotation.join();
+}
+
 TEST(KeysOfAServer, StayAsTheyWereWhileFilesAreDamaged) {
   TestKeys keys("products");
   keys.Revoke("server", "trainer");
   TlsKeys server(keys.Directory("server"), "products", TlsSide::kServer);
   const auto first = server.Current();
-  // The key is replaced before the certificate: for a moment they do not fit.
+  // Somebody copies a pair of files by hand; between the two copies they do not fit.
   keys.Directory("server").Write("server.key", PrivateKey::Generate().ToPem());
   EXPECT_TRUE(server.Refresh());
   EXPECT_TRUE(server.Refresh());  // logs an error
