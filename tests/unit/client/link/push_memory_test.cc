@@ -330,8 +330,9 @@ TEST_F(PushMemoryOfDaemons, AnInterruptedCallKeepsItsRegionWhileTheDaemonMayRead
   std::thread writer([&] { EXPECT_NO_THROW(b.Write(UpTo(64), Same(64, 3))); });
   ::usleep(300'000);
   holder->LetGo();
-  writer.join();  // earlier pushes have been applied, too
+  writer.join();
   ExpectSame(b, 0, 64, 3);
+  a.Write(std::vector<int64_t>{64}, Same(1, 4));  // earlier pushes to `a` have been applied, too
   ExpectSame(a, 0, 64, 2);
 }
 
