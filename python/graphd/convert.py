@@ -63,7 +63,8 @@ def to_pyg(blocks: Sequence[Layer]) -> Any:
     torch_geometric.data.Data or HeteroData
         It has ``edge_index``, ``n_id``, ``e_id``, ``batch_size``, ``num_sampled_nodes`` and
         ``num_sampled_edges``; the data of the input nodes by name, "feat" also as ``x``; the labels
-        of the seeds, "label" also as ``y``. With a `TemporalSampler` it also has ``batch``, the
+        of the seeds, "label" also as ``y``, or those of all input nodes if the sampler fetched them
+        as node features. With a `TemporalSampler` it also has ``batch``, the
         seed of each node, and ``seed_time``.
 
     Raises
@@ -110,11 +111,12 @@ def _put_nodes(store: Any, blocks: Sequence[Layer], t: int) -> None:
     for name, rows in blocks[-1].dst_frames[t].items():
         if name != NID and name not in frame:
             store[name] = rows
-    if "feat" in frame:
-        store.x = frame["feat"]
+    for name, theirs in (("feat", "x"), ("label", "y")):
+        if name in frame:
+            store[theirs] = frame[name]
     if "root" in frame:
         store.batch = frame["root"]
-    if "label" in blocks[-1].dst_frames[t]:
+    if "label" in blocks[-1].dst_frames[t] and "label" not in frame:
         store.y = blocks[-1].dst_frames[t]["label"]
 
 

@@ -252,8 +252,11 @@ class Page(unittest.TestCase):
                 )
             torch.testing.assert_close(trimmed[: data.batch_size], whole)
             exec(blocks[1], names)
-            batch = next(iter(names["stock_loader"]))["_N"]
-            self.assertEqual((batch.batch_size, len(batch.y)), (100, len(batch.x)))
+            for batch in (
+                next(iter(names["stock_loader"]))["_N"],
+                next(iter(names["pyg_loader"])),
+            ):
+                self.assertEqual((batch.batch_size, len(batch.y)), (100, len(batch.x)))
             exec(blocks[2], names)
             self.assertEqual(names["edge_label_index"].shape[1], len(names["edge_label"]))
 

@@ -1,36 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `DistGraph` as PyG's remote backend: its stores, and a sampler for its loaders.
-
-PyG's loaders take the stores in place of a ``HeteroData``, and the sampler in place of their own:
-
->>> data = (FeatureStore(g, ["feat", "label"]), GraphStore(g))                # doctest: +SKIP
->>> loader = torch_geometric.loader.NeighborLoader(                           # doctest: +SKIP
-...     data, [10, 5], input_nodes=("paper", ids), batch_size=100,
-...     neighbor_sampler=NeighborSampler(g, [10, 5]))
-
-Batches are ``HeteroData``; a graph with one type of nodes has the types "_N" and ("_N", "_E", "_N").
-They are made one after another, when the loader asks for them;
-`graphd.distributed.DistNodeDataLoader` with `graphd.to_pyg` makes them ahead, in threads. Leave
-``num_workers`` at 0: a forked worker can't use its parent's graph. Needs PyG and PyTorch.
-"""
+"""A graph's features and edges in PyG's interface of a remote backend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch_geometric import data as pyg
 from torch_geometric.data.graph_store import EdgeLayout
-from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, NodeSamplerInput
 
-from . import sampling
-from .convert import to_hetero_data
-from .distributed.graph_data import Data
-from .distributed.tensor import DistTensor
-from .errors import InvalidError, NotFoundError
-from .graph_base import GraphBase, graph_of
-from .typing import EdgeType
+from ..distributed.graph_data import Data
+from ..distributed.tensor import DistTensor
+from ..errors import InvalidError, NotFoundError
+from ..graph_base import GraphBase, graph_of
 
 # Names that PyG's models and examples use, and those of the features that they stand for.
 _PYG_NAMES = {"x": "feat", "y": "label"}
@@ -162,100 +145,3 @@ class GraphStore(pyg.GraphStore):  # type: ignore[misc, unused-ignore]
 
     def __repr__(self) -> str:
         return f"GraphStore({self.g.types.canonical_etypes})"
-
-
-class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
-    """PyG's interface of `graphd.sampling.NeighborSampler`, for PyG's loaders.
-
-    Parameters
-    ----------
-    g : DistGraph
-    num_neighbors : list, or dict of edge type to list
-        The fanout of each hop, from the seeds outwards, as in PyG.
-    **options
-        Other arguments of `graphd.sampling.NeighborSampler`, such as ``prob`` and ``replace``.
-
-    Raises
-    ------
-    graphd.errors.InvalidError
-        If an argument is not valid.
-    """
-
-    def __init__(
-        self,
-        g: GraphBase,
-        num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
-        **options: Any,
-    ) -> None:
-        self.g = graph_of(g)
-        self.sampler = sampling.NeighborSampler(_input_layer_first(num_neighbors), **options)
-
-    def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> HeteroSamplerOutput:
-        """Samples the neighbours of a mini-batch's seeds.
-
-        Parameters
-        ----------
-        index : torch_geometric.sampler.NodeSamplerInput
-
-        Returns
-        -------
-        torch_geometric.sampler.HeteroSamplerOutput
-
-        Raises
-        ------
-        graphd.errors.InvalidError
-            If the seeds have times.
-        """
-        if index.time is not None:
-            raise InvalidError("input_time: use graphd.sampling.TemporalSampler and graphd.to_pyg")
-        ntype = index.input_type or self.g.types.ntypes[self.g.types.ntype_id(None)]
-        _, _, blocks = self.sampler.sample(self.g, {ntype: index.node})
-        data = to_hetero_data(blocks)
-        types = self.g.types
-        edges = {etype: data[etype] for etype in types.canonical_etypes}
-        return HeteroSamplerOutput(
-            node={t: data[t].n_id for t in types.ntypes},
-            row={etype: store.edge_index[0] for etype, store in edges.items()},
-            col={etype: store.edge_index[1] for etype, store in edges.items()},
-            edge={etype: store.get("e_id") for etype, store in edges.items()},
-            num_sampled_nodes={t: data[t].num_sampled_nodes for t in types.ntypes},
-            num_sampled_edges={etype: store.num_sampled_edges for etype, store in edges.items()},
-            metadata=(index.input_id, index.time),
-        )
-
-    def sample_from_edges(self, *_: Any, **__: Any) -> HeteroSamplerOutput:
-        """Refuses loaders of edges.
-
-        Returns
-        -------
-        torch_geometric.sampler.HeteroSamplerOutput
-            Never.
-
-        Raises
-        ------
-        NotImplementedError
-            Always.
-        """
-        raise NotImplementedError(
-            "only nodes are sampled for PyG's loaders; for edges, use "
-            "graphd.distributed.DistEdgeDataLoader with graphd.to_pyg"
-        )
-
-    @property
-    def edge_permutation(self) -> dict[Any, None]:
-        """The permutation of edges, by edge type: none, since edges have the ids of the graph."""
-        return dict.fromkeys(self.g.types.canonical_etypes)
-
-
-def _input_layer_first(num_neighbors: Any) -> list[Any]:
-    """Returns the fanouts of each layer in DGL's order."""
-    by_type = num_neighbors if isinstance(num_neighbors, Mapping) else {None: num_neighbors}
-    lists = list(by_type.values())
-    if not all(isinstance(each, Sequence) for each in lists) or len(set(map(len, lists))) != 1:
-        raise InvalidError(
-            f"num_neighbors {num_neighbors!r}: expected a list with one fanout for each hop, or "
-            "lists of one length by edge type"
-        )
-    if by_type is not num_neighbors:
-        return list(num_neighbors)[::-1]
-    return [dict(zip(by_type, hop)) for hop in zip(*lists)][::-1]

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A loader with the arguments of PyG's ``NeighborLoader``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from .. import sampling
+from ..convert import to_hetero_data, to_pyg
+from ..distributed.loaders import DistNodeDataLoader
+from ..distributed.tensor import DistTensor
+from ..errors import InvalidError
+from ..graph_base import GraphBase, graph_of
+from ..typing import EdgeType
+from .sampler import input_layer_first
+from .stores import FeatureStore, GraphStore
+
+# Arguments of PyG's that are allowed and change nothing.
+_WITHOUT_EFFECT = {
+    "directed",
+    "filter_per_worker",
+    "is_sorted",
+    "persistent_workers",
+    "pin_memory",
+    "prefetch_factor",
+    "temporal_strategy",
+}
+# Arguments that are refused unless they have PyG's default, and what to do instead.
+_REFUSED = {
+    "disjoint": (False, "seeds of a batch share neighbours"),
+    "input_time": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
+    "neighbor_sampler": (None, "give it to torch_geometric.loader.NeighborLoader"),
+    "subgraph_type": ("directional", "only the sampled in-edges are in a batch"),
+    "time_attr": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
+    "transform_sampler_output": (None, "use transform"),
+}
+
+
+class NeighborLoader:
+    """A loader of mini-batches of nodes with the arguments of PyG's ``NeighborLoader``.
+
+    It yields what PyG's yields: a ``Data`` for a `DistGraph` with one type of nodes and edges, and
+    otherwise a ``HeteroData``. Features called "feat" and "label" are ``x`` and ``y``. The batches
+    are those of `graphd.distributed.DistNodeDataLoader`, which makes them ahead, in threads.
+
+    Parameters
+    ----------
+    data : DistGraph, or tuple of FeatureStore and GraphStore
+        With a `FeatureStore`, batches have the features that it names, and otherwise all features
+        of nodes.
+    num_neighbors : list, or dict of edge type to list
+        The fanout of each hop, from the seeds outwards; -1 takes all neighbours.
+    input_nodes : optional
+        The seeds: node ids, a mask, a node type, or a tuple of a node type and ids, a mask or None.
+        Default: all nodes. In a job of several trainers, give each its share
+        (`graphd.distributed.node_split`).
+    replace : bool
+    weight_attr : str, optional
+        The edge feature with the weights by which neighbours are sampled.
+    transform : callable, optional
+        Called with each batch; its result is yielded.
+    edge_attrs : list of str, or dict of edge type to list
+        The edge features that batches have. Default: none.
+    batch_size : int
+    shuffle, drop_last : bool
+    num_workers : int, optional
+        Number of threads. Default: that of `graphd.distributed.DistNodeDataLoader`.
+    seed : int, optional
+    **others
+        ``is_sorted``, ``filter_per_worker``, ``pin_memory``, ``persistent_workers``,
+        ``prefetch_factor``, ``temporal_strategy`` and ``directed`` are without effect.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument is not valid, or is one of PyG's that graphd does not have.
+    """
+
+    def __init__(
+        self,
+        data: GraphBase | tuple[FeatureStore, GraphStore],
+        num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
+        input_nodes: Any = None,
+        *,
+        replace: bool = False,
+        weight_attr: str | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] = (),
+        batch_size: int = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        num_workers: int | None = None,
+        seed: int | None = None,
+        **others: Any,
+    ) -> None:
+        _check_others(others)
+        store = data[0] if isinstance(data, tuple) else FeatureStore(data)
+        if not isinstance(store, FeatureStore):
+            raise InvalidError(f"data {data!r}: expected a DistGraph or (FeatureStore, GraphStore)")
+        self.g, self._transform = graph_of(store.g), transform
+        self._is_hetero = isinstance(data, tuple) or not self.g.types.is_homogeneous
+        self._ntype, self._ids = self._seeds(input_nodes)
+        self._order = torch.argsort(self._ids, stable=True)
+        self._sorted = self._ids[self._order]
+        features: dict[str, list[str]] = {}
+        for ntype, name in store.attrs:
+            features.setdefault(ntype, []).append(name)
+        sampler = sampling.NeighborSampler(
+            input_layer_first(num_neighbors),
+            prob=weight_attr,
+            replace=replace,
+            prefetch_node_feats=features,
+            prefetch_edge_feats=edge_attrs if isinstance(edge_attrs, Mapping) else list(edge_attrs),
+        )
+        self._loader = DistNodeDataLoader(
+            self.g,
+            {self._ntype: self._ids},
+            sampler,
+            batch_size=batch_size,
+            shuffle=shuffle,
+            drop_last=drop_last,
+            num_workers=num_workers,
+            seed=seed,
+        )
+
+    def _seeds(self, input_nodes: Any) -> tuple[str, torch.Tensor]:
+        """Returns the node type and the ids that PyG's `input_nodes` stands for."""
+        types, ntype, nodes = self.g.types, None, input_nodes
+        if isinstance(input_nodes, str):
+            ntype, nodes = input_nodes, None
+        elif isinstance(input_nodes, tuple) and input_nodes and isinstance(input_nodes[0], str):
+            ntype, nodes = input_nodes
+        t = types.ntype_id(ntype)
+        count = self.g.handle.num_nodes(t)
+        if nodes is None:
+            return types.ntypes[t], torch.arange(count)
+        ids = nodes[...] if isinstance(nodes, DistTensor) else torch.as_tensor(nodes)
+        if ids.dtype in (torch.bool, torch.uint8):
+            if ids.shape != (count,):
+                raise InvalidError(
+                    f"input_nodes: the mask has the shape {tuple(ids.shape)}, but there are {count} "
+                    f"nodes of type {types.ntypes[t]!r}"
+                )
+            ids = ids.nonzero().view(-1)
+        return types.ntypes[t], ids.to(torch.int64)
+
+    def __len__(self) -> int:
+        """Returns the number of batches in an epoch."""
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        # A generator's variables would keep a batch while the next is made, so this is a map.
+        return map(self._to_data, self._loader)
+
+    def _to_data(self, step: tuple[Any, ...]) -> Any:
+        data = to_hetero_data(step[2]) if self._is_hetero else to_pyg(step[2])
+        seeds = data[self._ntype] if self._is_hetero else data
+        # The position of each seed in input_nodes: the first one, if a node is listed twice.
+        at = torch.searchsorted(self._sorted, seeds.n_id[: seeds.batch_size])
+        seeds.input_id = self._order[at]
+        return data if self._transform is None else self._transform(data)
+
+    def __repr__(self) -> str:
+        return f"NeighborLoader({len(self)} batches, {self._loader.sampler!r})"
+
+
+def _check_others(others: Mapping[str, Any]) -> None:
+    """Raises InvalidError for an argument that graphd does not have."""
+    for name, value in others.items():
+        if name in _WITHOUT_EFFECT:
+            continue
+        if name not in _REFUSED:
+            raise InvalidError(f"NeighborLoader has no argument {name!r}")
+        default, remedy = _REFUSED[name]
+        if getattr(value, "value", value) != default:
+            raise InvalidError(
+                f"{name}={value!r}: graphd's NeighborLoader does not have it; {remedy}"
+            )

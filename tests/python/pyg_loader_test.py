@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the loader with the arguments of PyG's NeighborLoader."""
+
+import torch
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import GraphSAGE
+from torch_geometric.utils import trim_to_layer
+
+import graphd
+import support
+from graphd.errors import InvalidError
+from graphd.pyg import FeatureStore, GraphStore, NeighborLoader
+
+LIKES = ("user", "likes", "post")
+
+
+class Batches(support.GraphTest):
+    def check(self, g, loader, ids):
+        """Compares each batch with the graph, and the seeds of all batches with `ids`."""
+        seen = []
+        for batch in loader:
+            self.assertIsInstance(batch, HeteroData)
+            seeds = batch["user"].n_id[: batch["user"].batch_size]
+            self.assertTrue(torch.equal(ids[batch["user"].input_id], seeds))
+            seen.append(seeds)
+            for ntype in g.ntypes:
+                self.assertEqual(sum(batch[ntype].num_sampled_nodes), len(batch[ntype].n_id))
+            for etype in g.canonical_etypes:
+                store = batch[etype]
+                u, v = g.find_edges(store.e_id, etype)
+                self.assertTrue(torch.equal(batch[etype[0]].n_id[store.edge_index[0]], u))
+                self.assertTrue(torch.equal(batch[etype[2]].n_id[store.edge_index[1]], v))
+                self.assertEqual(sum(store.num_sampled_edges), len(u))
+        return torch.cat(seen)
+
+    def test_batches_are_subgraphs_with_the_features_of_their_nodes(self):
+        for g in self.each_way():
+            ids = torch.arange(7, 300, 3)
+            feat = g.nodes["user"].data["feat"][:]
+            for data in (g, (FeatureStore(g, ["x"]), GraphStore(g))):
+                loader = NeighborLoader(data, [4, 3], ("user", ids), batch_size=16)
+                self.assertEqual(len(loader), 7)
+                self.assertTrue(torch.equal(self.check(g, loader, ids), ids))
+                for batch in loader:
+                    self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
+
+    def test_shuffled_epochs_differ_and_have_every_seed_once(self):
+        g = self.standalone()
+        ids = torch.arange(50, 0, -1)
+        loader = NeighborLoader(g, [2], ("user", ids), batch_size=7, shuffle=True, seed=5)
+        epochs = [self.check(g, loader, ids) for _ in range(2)]
+        self.assertFalse(torch.equal(epochs[0], epochs[1]))
+        for epoch in epochs:
+            self.assertTrue(torch.equal(epoch.sort().values, ids.flip(0)))
+        again = NeighborLoader(g, [2], ("user", ids), batch_size=7, shuffle=True, seed=5)
+        self.assertTrue(torch.equal(self.check(g, again, ids), epochs[0]))
+
+    def test_seeds_are_ids_masks_types_or_all_nodes(self):
+        g = self.standalone()
+        count = g.num_nodes("user")
+        mask = torch.arange(count) % 3 == 1
+        for nodes, expected in (
+            (("user", mask), mask.nonzero().view(-1)),
+            (("user", mask.to(torch.uint8)), mask.nonzero().view(-1)),
+            (("user", [5, 2]), torch.tensor([5, 2])),
+            (("user", None), torch.arange(count)),
+            ("user", torch.arange(count)),
+        ):
+            loader = NeighborLoader(g, [1], nodes, batch_size=64)
+            self.assertTrue(torch.equal(self.check(g, loader, expected), expected))
+
+    def test_a_node_that_is_listed_twice_has_its_first_position(self):
+        g = self.standalone()
+        ids = torch.tensor([9, 4, 9])
+        batches = list(NeighborLoader(g, [1], ("user", ids), batch_size=1))
+        self.assertEqual([int(b["user"].input_id) for b in batches], [0, 1, 0])
+
+    def test_fanouts_begin_at_the_seeds_and_may_differ_by_type(self):
+        g = self.standalone()
+        for fanouts in ([1, 50], {etype: [1, 50] for etype in g.canonical_etypes}):
+            loader = NeighborLoader(g, fanouts, ("user", torch.arange(20)), batch_size=20)
+            (batch,) = loader
+            counts = torch.bincount(batch["user", "follows", "user"].edge_index[1], minlength=21)
+            self.assertLessEqual(counts[:20].max(), 1)
+            self.assertGreater(counts[20:].max(), 1)
+
+    def test_minus_one_takes_every_neighbour(self):
+        g = self.standalone()
+        ids = torch.arange(10)
+        (batch,) = NeighborLoader(g, [-1], ("user", ids), batch_size=10)
+        for etype in g.canonical_etypes:
+            expected = g.in_degrees(ids, etype).sum() if etype[2] == "user" else 0
+            self.assertEqual(batch[etype].edge_index.shape[1], expected)
+
+    def test_edge_features_come_in_the_order_of_edges(self):
+        g = self.standalone()
+        score = g.edges[LIKES].data["score"][:]
+        posts = torch.arange(g.num_nodes("post"))
+        loader = NeighborLoader(
+            g, [3], ("post", posts), edge_attrs={LIKES: ["score"]}, batch_size=32
+        )
+        for batch in loader:
+            self.assertTrue(torch.equal(batch[LIKES].score, score[batch[LIKES].e_id]))
+
+    def test_a_transform_makes_what_is_yielded(self):
+        loader = NeighborLoader(
+            self.standalone(), [1], ("user", [3, 8]), transform=lambda batch: batch["user"].n_id[0]
+        )
+        self.assertEqual([int(each) for each in loader], [3, 8])
+
+    def test_arguments_of_pyg_are_accepted_or_refused_by_name(self):
+        g = self.standalone()
+        NeighborLoader(
+            g,
+            [1],
+            "user",
+            is_sorted=True,
+            pin_memory=True,
+            persistent_workers=False,
+            prefetch_factor=2,
+            disjoint=False,
+            subgraph_type="directional",
+            time_attr=None,
+        )
+        for wrong, message in (
+            ({"disjoint": True}, "disjoint=True"),
+            ({"subgraph_type": "induced"}, "induced"),
+            ({"time_attr": "time"}, "TemporalSampler"),
+            ({"input_nodse": 1}, "no argument 'input_nodse'"),
+        ):
+            with self.assertRaisesRegex(InvalidError, message):
+                NeighborLoader(g, [1], "user", **wrong)
+        with self.assertRaisesRegex(InvalidError, "the mask has the shape"):
+            NeighborLoader(g, [1], ("user", torch.ones(5, dtype=torch.bool)))
+        with self.assertRaisesRegex(InvalidError, "one fanout for each hop"):
+            NeighborLoader(g, 5, "user")
+        with self.assertRaisesRegex(InvalidError, "FeatureStore"):
+            NeighborLoader((g, g), [1], "user")
+        with self.assertRaises(graphd.errors.GraphdError):
+            NeighborLoader(g, [1], ("usr", [1]))
+
+
+class Training(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_a_model_of_pyg_learns_and_trims_its_layers(self):
+        torch.manual_seed(3)
+        for g in self.each_way():
+            labels = g.ndata["label"][:]
+            model = GraphSAGE(g.ndata["feat"].shape[1], 32, 2, int(labels.max()) + 1)
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+            loader = NeighborLoader(g, [5, 5], batch_size=100, shuffle=True, seed=1)
+            for _ in range(8):
+                for batch in loader:
+                    self.assertIsInstance(batch, Data)
+                    out = model(
+                        batch.x,
+                        batch.edge_index,
+                        num_sampled_nodes_per_hop=batch.num_sampled_nodes,
+                        num_sampled_edges_per_hop=batch.num_sampled_edges,
+                    )
+                    seeds = batch.batch_size
+                    loss = torch.nn.functional.cross_entropy(out[:seeds], batch.y[:seeds])
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+            right = 0
+            for batch in NeighborLoader(g, [-1, -1], batch_size=200):
+                self.assertTrue(torch.equal(batch.y, labels[batch.n_id]))
+                out = model(batch.x, batch.edge_index)[: batch.batch_size]
+                right += int((out.argmax(1) == batch.y[: batch.batch_size]).sum())
+                x, edges, _ = trim_to_layer(
+                    1, batch.num_sampled_nodes, batch.num_sampled_edges, batch.x, batch.edge_index
+                )
+                self.assertLessEqual(int(edges.max()), len(x) - 1)
+            self.assertGreater(right / len(labels), 0.8)
+
+
+if __name__ == "__main__":
+    support.main()
