@@ -111,8 +111,6 @@ class Stores(support.GraphTest):
         for wrong in (5, {etype: 5 for etype in g.canonical_etypes}, {}):
             with self.assertRaisesRegex(graphd.errors.InvalidError, "one fanout for each hop"):
                 NeighborSampler(g, wrong)
-        with self.assertRaisesRegex(NotImplementedError, "DistEdgeDataLoader"):
-            NeighborSampler(g, [1]).sample_from_edges(None)
         with self.assertRaisesRegex(graphd.errors.InvalidError, "expected a DistGraph"):
             GraphStore("g")
         self.assertIn("pyg", dir(graphd))

@@ -75,7 +75,7 @@ class DistDataLoader:
             raise InvalidError(f"collate_fn {collate_fn!r}: expected a function of a list of items")
         self.dataset, self.batch_size, self.shuffle = dataset, batch_size, shuffle
         self.collate_fn, self.drop_last = collate_fn or list, drop_last
-        self.num_workers = _workers(num_workers, session.peek())
+        self.num_workers = number_of_workers(num_workers, session.peek())
         if self.num_workers < 0:
             raise InvalidError(f"num_workers {self.num_workers}: expected 0 or more")
         self.queue_size = whole_number_in(queue_size or 0, "queue_size", 0, 1 << 20) or max(
@@ -116,7 +116,8 @@ class DistDataLoader:
         return items
 
 
-def _workers(num_workers: int | None, here: _graphd.Session | None) -> int:
+def number_of_workers(num_workers: int | None, here: _graphd.Session | None) -> int:
+    """Returns a loader's number of threads, by default that of the session."""
     if num_workers is not None:
         return whole_number(num_workers, "num_workers")
     return here.num_samplers if here else 0
@@ -165,7 +166,7 @@ class _Loader:
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
             "seed": seeds.given_or_next(seed),
-            "num_workers": _workers(num_workers, self.g.session),
+            "num_workers": number_of_workers(num_workers, self.g.session),
             "queue_size": whole_number(queue_size or 0, "queue_size"),
             "input_features": inputs,
             "seed_features": labels,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A `DistGraph` for scripts that are written for PyG.
 
-`NeighborLoader` has the arguments of PyG's, and yields what PyG's yields; its batches are made ahead,
-by threads of libgraphclient:
+`NeighborLoader` and `LinkNeighborLoader` have the arguments of PyG's, and yield what PyG's yield; their
+batches are made ahead, in threads:
 
 >>> loader = graphd.pyg.NeighborLoader(                                       # doctest: +SKIP
 ...     g, [10, 5], input_nodes=("paper", ids), batch_size=100, shuffle=True)
@@ -19,8 +19,9 @@ Their batches are made one after another, when the loader asks for them. Leave t
 at 0: a forked worker can't use its parent's graph. Needs PyG and PyTorch.
 """
 
+from .link_loader import LinkNeighborLoader
 from .loader import NeighborLoader
 from .sampler import NeighborSampler
 from .stores import FeatureStore, GraphStore
 
-__all__ = ["FeatureStore", "GraphStore", "NeighborLoader", "NeighborSampler"]
+__all__ = ["FeatureStore", "GraphStore", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler"]

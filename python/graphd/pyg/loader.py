@@ -31,8 +31,9 @@ _WITHOUT_EFFECT = {
 # Arguments that are refused unless they have PyG's default, and what to do instead.
 _REFUSED = {
     "disjoint": (False, "seeds of a batch share neighbours"),
+    "edge_label_time": (None, "use graphd.sampling.TemporalSampler, DistEdgeDataLoader and to_pyg"),
     "input_time": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
-    "neighbor_sampler": (None, "give it to torch_geometric.loader.NeighborLoader"),
+    "neighbor_sampler": (None, "give it to the loader in torch_geometric.loader"),
     "subgraph_type": ("directional", "only the sampled in-edges are in a batch"),
     "time_attr": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
     "transform_sampler_output": (None, "use transform"),
@@ -96,10 +97,8 @@ class NeighborLoader:
         seed: int | None = None,
         **others: Any,
     ) -> None:
-        _check_others(others)
-        store = data[0] if isinstance(data, tuple) else FeatureStore(data)
-        if not isinstance(store, FeatureStore):
-            raise InvalidError(f"data {data!r}: expected a DistGraph or (FeatureStore, GraphStore)")
+        check_others("NeighborLoader", others)
+        store, _ = stores_of(data)
         self.g, self._transform = graph_of(store.g), transform
         self._is_hetero = isinstance(data, tuple) or not self.g.types.is_homogeneous
         self._ntype, self._ids = self._seeds(input_nodes)
@@ -167,15 +166,21 @@ class NeighborLoader:
         return f"NeighborLoader({len(self)} batches, {self._loader.sampler!r})"
 
 
-def _check_others(others: Mapping[str, Any]) -> None:
-    """Raises InvalidError for an argument that graphd does not have."""
+def stores_of(data: Any) -> tuple[FeatureStore, GraphStore]:
+    """Returns the stores of a loader's `data`."""
+    stores = data if isinstance(data, tuple) else (FeatureStore(data), GraphStore(data))
+    if [type(each) for each in stores] != [FeatureStore, GraphStore]:
+        raise InvalidError(f"data {data!r}: expected a DistGraph or (FeatureStore, GraphStore)")
+    return stores
+
+
+def check_others(loader: str, others: Mapping[str, Any]) -> None:
+    """Raises InvalidError for an argument of PyG's loader that graphd does not have."""
     for name, value in others.items():
         if name in _WITHOUT_EFFECT:
             continue
         if name not in _REFUSED:
-            raise InvalidError(f"NeighborLoader has no argument {name!r}")
+            raise InvalidError(f"{loader} has no argument {name!r}")
         default, remedy = _REFUSED[name]
         if getattr(value, "value", value) != default:
-            raise InvalidError(
-                f"{name}={value!r}: graphd's NeighborLoader does not have it; {remedy}"
-            )
+            raise InvalidError(f"{name}={value!r}: graphd's {loader} does not have it; {remedy}")

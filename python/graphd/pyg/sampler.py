@@ -6,7 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torch_geometric.sampler import BaseSampler, HeteroSamplerOutput, NodeSamplerInput
+import torch
+from torch_geometric.sampler import (
+    BaseSampler,
+    EdgeSamplerInput,
+    HeteroSamplerOutput,
+    NegativeSampling,
+    NodeSamplerInput,
+)
+from torch_geometric.sampler.neighbor_sampler import edge_sample
 
 from .. import sampling
 from ..convert import to_hetero_data
@@ -60,7 +68,12 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
         if index.time is not None:
             raise InvalidError("input_time: use graphd.sampling.TemporalSampler and graphd.to_pyg")
         ntype = index.input_type or self.g.types.ntypes[self.g.types.ntype_id(None)]
-        _, _, blocks = self.sampler.sample(self.g, {ntype: index.node})
+        out = self._sample({ntype: index.node})
+        out.metadata = (index.input_id, index.time)
+        return out
+
+    def _sample(self, seeds: dict[str, torch.Tensor], times: Any = None) -> HeteroSamplerOutput:
+        _, _, blocks = self.sampler.sample(self.g, seeds)
         data = to_hetero_data(blocks)
         types = self.g.types
         edges = {etype: data[etype] for etype in types.canonical_etypes}
@@ -71,26 +84,37 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
             edge={etype: store.get("e_id") for etype, store in edges.items()},
             num_sampled_nodes={t: data[t].num_sampled_nodes for t in types.ntypes},
             num_sampled_edges={etype: store.num_sampled_edges for etype, store in edges.items()},
-            metadata=(index.input_id, index.time),
         )
 
-    def sample_from_edges(self, *_: Any, **__: Any) -> HeteroSamplerOutput:
-        """Refuses loaders of edges.
+    def sample_from_edges(
+        self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None
+    ) -> HeteroSamplerOutput:
+        """Samples the neighbours of the ends of a mini-batch's edges, and negative edges.
+
+        The edges of the mini-batch may be among the sampled ones, as in PyG.
+
+        Parameters
+        ----------
+        index : torch_geometric.sampler.EdgeSamplerInput
+        neg_sampling : torch_geometric.sampler.NegativeSampling, optional
 
         Returns
         -------
         torch_geometric.sampler.HeteroSamplerOutput
-            Never.
 
         Raises
         ------
-        NotImplementedError
-            Always.
+        graphd.errors.InvalidError
+            If the edges have times.
         """
-        raise NotImplementedError(
-            "only nodes are sampled for PyG's loaders; for edges, use "
-            "graphd.distributed.DistEdgeDataLoader with graphd.to_pyg"
-        )
+        if index.time is not None:
+            raise InvalidError(
+                "edge_label_time: use graphd.sampling.TemporalSampler and graphd.to_pyg"
+            )
+        types = self.g.types
+        index.input_type = index.input_type or types.canonical_etypes[types.etype_id(None)]
+        counts = {t: self.g.handle.num_nodes(i) for i, t in enumerate(types.ntypes)}
+        return edge_sample(index, self._sample, counts, False, neg_sampling=neg_sampling)
 
     @property
     def edge_permutation(self) -> dict[Any, None]:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A loader with the arguments of PyG's ``LinkNeighborLoader``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from torch_geometric.data import Data
+from torch_geometric.loader import LinkLoader
+
+from ..distributed.loaders import DistDataLoader, number_of_workers
+from ..graph_base import GraphBase
+from ..typing import EdgeType
+from .loader import check_others, stores_of
+from .sampler import NeighborSampler
+from .stores import FeatureStore, GraphStore
+
+
+class LinkNeighborLoader:
+    """A loader of mini-batches of edges with the arguments of PyG's ``LinkNeighborLoader``.
+
+    It yields what PyG's yields: the sampled neighbours of the ends of the edges and of negative
+    edges, with ``edge_label_index`` and ``edge_label``, or ``src_index``, ``dst_pos_index`` and
+    ``dst_neg_index``. The edges may be any pairs of nodes. Batches are made ahead, in threads of
+    Python; `graphd.distributed.DistEdgeDataLoader`, for edges of the graph, makes them without the
+    interpreter, and can leave a batch's edges out of its blocks.
+
+    Parameters
+    ----------
+    data, num_neighbors, replace, weight_attr, transform
+        Those of `NeighborLoader`.
+    edge_label_index : optional
+        The edges: a tensor with a row of sources and one of destinations, an edge type, or a tuple
+        of an edge type and a tensor or None. Default: all edges, whose ends are then copied into the
+        process. In a job of several trainers, give each its share.
+    edge_label : tensor, optional
+        A label for each edge.
+    neg_sampling : torch_geometric.sampler.NegativeSampling or str, optional
+        "binary", "triplet", or more precisely. Negative nodes are drawn by PyTorch.
+    neg_sampling_ratio : int or float, optional
+        The number of negative edges for each edge; stands for "binary".
+    batch_size : int
+    shuffle, drop_last : bool
+    num_workers : int, optional
+        Number of threads. Default: that of `graphd.distributed.DistDataLoader`.
+    seed : int, optional
+        For the order of edges.
+    **others
+        Those of `NeighborLoader`.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument is not valid, or is one of PyG's that graphd does not have.
+    """
+
+    def __init__(
+        self,
+        data: GraphBase | tuple[FeatureStore, GraphStore],
+        num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
+        edge_label_index: Any = None,
+        edge_label: Any = None,
+        *,
+        replace: bool = False,
+        neg_sampling: Any = None,
+        neg_sampling_ratio: float | None = None,
+        weight_attr: str | None = None,
+        transform: Callable[[Any], Any] | None = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        num_workers: int | None = None,
+        seed: int | None = None,
+        **others: Any,
+    ) -> None:
+        check_others("LinkNeighborLoader", others)
+        stores = stores_of(data)
+        self.g, self._transform = stores[0].g, transform
+        types = self.g.types
+        self._is_hetero = isinstance(data, tuple) or not types.is_homogeneous
+        if not _names_a_type(edge_label_index):
+            etype = types.canonical_etypes[types.etype_id(None)]
+            edge_label_index = (etype, edge_label_index)
+        self._link_loader = LinkLoader(
+            stores,
+            NeighborSampler(self.g, num_neighbors, replace=replace, prob=weight_attr),
+            edge_label_index,
+            edge_label,
+            neg_sampling=neg_sampling,
+            neg_sampling_ratio=neg_sampling_ratio,
+        )
+        self._loader = DistDataLoader(
+            range(len(self._link_loader.dataset)),
+            batch_size,
+            shuffle,
+            self._collate,
+            drop_last,
+            num_workers=number_of_workers(num_workers, self.g.session),
+            seed=seed,
+        )
+
+    def __len__(self) -> int:
+        """Returns the number of batches in an epoch."""
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._loader)
+
+    def _collate(self, positions: list[int]) -> Any:
+        data = self._link_loader(positions)
+        if not self._is_hetero:
+            data = _as_homogeneous(data)
+        return data if self._transform is None else self._transform(data)
+
+    def __repr__(self) -> str:
+        return (
+            f"LinkNeighborLoader({len(self)} batches, {self._link_loader.link_sampler.sampler!r})"
+        )
+
+
+def _names_a_type(edges: Any) -> bool:
+    """Returns whether PyG's `edge_label_index` begins with an edge type, or is one."""
+    first = edges[0] if isinstance(edges, tuple) and edges else edges
+    return isinstance(first, (str, tuple))
+
+
+def _as_homogeneous(hetero: Any) -> Data:
+    """Returns a graph with one type of nodes and edges as PyG's ``Data``."""
+    data = Data()
+    for store in (*hetero.node_stores, *hetero.edge_stores):
+        for name, value in store.items():
+            data[name] = value
+    return data
