@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the tables of docs/dgl.md are complete and correct: no cell is empty, and every
 header, function, option, variable, manual and test that they name exists. The tests that
-docs/reliability.md names exist, too."""
+docs/reliability.md and docs/howto/pyg.md name exist, too."""
 import os
 import re
 import unittest
@@ -131,6 +131,15 @@ class Reliability(unittest.TestCase):
         named = re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", read("docs", "reliability.md"))
         self.assertGreater(len(named), 15)
         self.assertEqual([name for name in named if name not in known], [])
+
+
+class Pyg(unittest.TestCase):
+    def test_the_tests_that_the_page_names_exist(self):
+        known = tests_of_sources()
+        named = re.findall(r"`(\w+_test): (test_\w+)`", read("docs", "howto", "pyg.md"))
+        self.assertGreater(len(named), 8)
+        self.assertEqual(
+            [(file, name) for file, name in named if name not in known.get(file, ())], [])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from torch_geometric.nn import GraphSAGE
 from torch_geometric.sampler import NegativeSampling
 
 import support
-from graphd.errors import InvalidError
+from graphd.errors import GraphdError, InvalidError
 from graphd.pyg import FeatureStore, GraphStore, LinkNeighborLoader, NeighborSampler
 
 LIKES = ("user", "likes", "post")
@@ -86,7 +86,7 @@ class Batches(support.GraphTest):
     def test_an_edge_type_stands_for_all_its_edges(self):
         g = self.standalone()
         pairs = torch.stack(g.find_edges(torch.arange(g.num_edges(LIKES)), LIKES))
-        for edges in (LIKES, (LIKES, None)):
+        for edges in (LIKES, (LIKES, None), ":".join(LIKES), ("user", "post")):
             for batch in LinkNeighborLoader(g, [1], edges, batch_size=256):
                 self.check(g, batch, LIKES, pairs)
 
@@ -113,6 +113,14 @@ class Batches(support.GraphTest):
 
     def test_wrong_arguments_are_errors(self):
         g = self.standalone()
+        for edges in (("user", "usr"), "likes", ("lieks", None), None):
+            with self.assertRaises(GraphdError):
+                LinkNeighborLoader(g, [1], edges)
+        for pairs in (torch.arange(6), torch.ones(6, 2, dtype=torch.int64)):
+            with self.assertRaisesRegex(InvalidError, "a row of sources"):
+                LinkNeighborLoader(g, [1], (LIKES, pairs))
+        with self.assertRaises(GraphdError):
+            next(iter(LinkNeighborLoader(g, [1], (LIKES, torch.full((2, 1), 10**9)))))
         for wrong, message in (
             ({"edge_label_time": torch.ones(60)}, "TemporalSampler"),
             ({"disjoint": True}, "LinkNeighborLoader does not have it"),

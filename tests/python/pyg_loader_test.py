@@ -3,7 +3,7 @@
 
 import torch
 from torch_geometric.data import Data, HeteroData
-from torch_geometric.nn import GraphSAGE
+from torch_geometric.nn import GraphConv, GraphSAGE
 from torch_geometric.utils import trim_to_layer
 
 import graphd
@@ -138,6 +138,48 @@ class Batches(support.GraphTest):
             NeighborLoader((g, g), [1], "user")
         with self.assertRaises(graphd.errors.GraphdError):
             NeighborLoader(g, [1], ("usr", [1]))
+
+
+class WholeNeighborhoods(support.GraphTest):
+    fixture = "sbm_2p_metis"
+    seeds = torch.arange(3, 200, 9)
+
+    def batch(self, g):
+        (batch,) = NeighborLoader(g, [-1, -1], self.seeds, batch_size=len(self.seeds))
+        return batch
+
+    def test_a_model_computes_the_same_as_on_the_whole_graph(self):
+        torch.manual_seed(1)
+        for g in self.each_way():
+            x = g.ndata["feat"][:]
+            conv1, conv2 = GraphConv(x.shape[1], 16), GraphConv(16, 4)
+
+            def model(x, edge_index, e_id, conv1=conv1, conv2=conv2):
+                weight = (e_id % 7 + 1) / 7
+                return conv2(conv1(x, edge_index, weight).relu(), edge_index, weight)
+
+            e_id = torch.arange(g.num_edges())
+            batch = self.batch(g)
+            with torch.no_grad():
+                whole = model(x, torch.stack(g.find_edges(e_id)), e_id)[self.seeds]
+                mine = model(batch.x, batch.edge_index, batch.e_id)[: batch.batch_size]
+            torch.testing.assert_close(mine, whole)
+
+    def test_hops_have_the_numbers_of_new_nodes_and_their_edges(self):
+        g = self.standalone()
+        batch = self.batch(g)
+        u, v = g.find_edges(torch.arange(g.num_edges()))
+        known, frontier = set(self.seeds.tolist()), self.seeds
+        nodes, edges = [len(known)], []
+        for _ in range(2):
+            sources = u[torch.isin(v, frontier)]
+            edges.append(len(sources))
+            found = set(sources.tolist()) - known
+            nodes.append(len(found))
+            known |= found
+            frontier = torch.tensor(sorted(found))
+        self.assertEqual(batch.num_sampled_nodes, nodes)
+        self.assertEqual(batch.num_sampled_edges, edges)
 
 
 class Training(support.GraphTest):

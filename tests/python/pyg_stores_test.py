@@ -52,6 +52,19 @@ class Stores(support.GraphTest):
                 self.assertTrue(torch.equal(u, mine[0]) and torch.equal(v, mine[1]))
                 self.assertEqual(attr.size, (g.num_nodes(etype[0]), g.num_nodes(etype[2])))
 
+    def test_the_first_call_of_a_process_gives_tensors_of_pytorch(self):
+        g = self.standalone()
+        self.addCleanup(graphd.use, "torch")
+        graphd.use("numpy")
+        for make in (FeatureStore, GraphStore, lambda g: NeighborSampler(g, [1])):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, r'graphd.use\("torch"\)'):
+                make(g)
+        # A process that has made no tensor yet is in this state.
+        graphd.backend._chosen = None
+        store = GraphStore(g)
+        u, _ = store.get_edge_index(store.get_all_edge_attrs()[0])
+        self.assertIsInstance(u, torch.Tensor)
+
     def test_the_edges_that_a_sampler_of_pyg_copies_are_those_of_the_graph(self):
         g = self.standalone()
         rows, colptrs, perms = GraphStore(g).csc()

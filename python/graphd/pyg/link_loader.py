@@ -10,7 +10,9 @@ from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
 from ..distributed.loaders import DistDataLoader, number_of_workers
+from ..errors import InvalidError
 from ..graph_base import GraphBase
+from ..schema import Types
 from ..typing import EdgeType
 from .loader import check_others, stores_of
 from .sampler import NeighborSampler
@@ -79,13 +81,10 @@ class LinkNeighborLoader:
         self.g, self._transform = stores[0].g, transform
         types = self.g.types
         self._is_hetero = isinstance(data, tuple) or not types.is_homogeneous
-        if not _names_a_type(edge_label_index):
-            etype = types.canonical_etypes[types.etype_id(None)]
-            edge_label_index = (etype, edge_label_index)
         self._link_loader = LinkLoader(
             stores,
             NeighborSampler(self.g, num_neighbors, replace=replace, prob=weight_attr),
-            edge_label_index,
+            _edges(types, edge_label_index),
             edge_label,
             neg_sampling=neg_sampling,
             neg_sampling_ratio=neg_sampling_ratio,
@@ -119,10 +118,23 @@ class LinkNeighborLoader:
         )
 
 
-def _names_a_type(edges: Any) -> bool:
-    """Returns whether PyG's `edge_label_index` begins with an edge type, or is one."""
-    first = edges[0] if isinstance(edges, tuple) and edges else edges
-    return isinstance(first, (str, tuple))
+def _edges(types: Types, given: Any) -> tuple[EdgeType, Any]:
+    """Returns the edge type and the pairs of nodes that PyG's `edge_label_index` stands for."""
+    etype, pairs = None, given
+    if isinstance(given, tuple) and len(given) == 2 and not isinstance(given[1], str):
+        etype, pairs = given
+    elif isinstance(given, (str, tuple)):
+        etype, pairs = given, None
+    if isinstance(etype, tuple) and len(etype) == 2:  # PyG allows the two node types alone
+        fitting = [each for each in types.canonical_etypes if (each[0], each[2]) == etype]
+        etype = fitting[0] if len(fitting) == 1 else etype
+    shape = (2, 0) if pairs is None else tuple(pairs.shape)
+    if len(shape) != 2 or shape[0] != 2:
+        raise InvalidError(
+            f"edge_label_index has the shape {shape}; expected a row of sources and one of "
+            "destinations"
+        )
+    return types.canonical_etypes[types.etype_id(etype)], pairs
 
 
 def _as_homogeneous(hetero: Any) -> Data:

@@ -13,7 +13,7 @@ from ..convert import to_hetero_data, to_pyg
 from ..distributed.loaders import DistNodeDataLoader
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
-from ..graph_base import GraphBase, graph_of
+from ..graph_base import GraphBase
 from ..typing import EdgeType
 from .sampler import input_layer_first
 from .stores import FeatureStore, GraphStore
@@ -99,7 +99,7 @@ class NeighborLoader:
     ) -> None:
         check_others("NeighborLoader", others)
         store, _ = stores_of(data)
-        self.g, self._transform = graph_of(store.g), transform
+        self.g, self._transform = store.g, transform
         self._is_hetero = isinstance(data, tuple) or not self.g.types.is_homogeneous
         self._ntype, self._ids = self._seeds(input_nodes)
         self._order = torch.argsort(self._ids, stable=True)

@@ -19,8 +19,9 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample
 from .. import sampling
 from ..convert import to_hetero_data
 from ..errors import InvalidError
-from ..graph_base import GraphBase, graph_of
+from ..graph_base import GraphBase
 from ..typing import EdgeType
+from .stores import torch_graph_of
 
 
 class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
@@ -46,7 +47,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
         num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
         **options: Any,
     ) -> None:
-        self.g = graph_of(g)
+        self.g = torch_graph_of(g)
         self.sampler = sampling.NeighborSampler(input_layer_first(num_neighbors), **options)
 
     def sample_from_nodes(self, index: NodeSamplerInput, **_: Any) -> HeteroSamplerOutput:

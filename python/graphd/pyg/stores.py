@@ -10,6 +10,7 @@ import torch
 from torch_geometric import data as pyg
 from torch_geometric.data.graph_store import EdgeLayout
 
+from .. import backend
 from ..distributed.graph_data import Data
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError, NotFoundError
@@ -18,6 +19,13 @@ from ..graph_base import GraphBase, graph_of
 # Names that PyG's models and examples use, and those of the features that they stand for.
 _PYG_NAMES = {"x": "feat", "y": "label"}
 _GRAPHD_NAMES = {ours: theirs for theirs, ours in _PYG_NAMES.items()}
+
+
+def torch_graph_of(g: GraphBase) -> GraphBase:
+    """Returns the graph, of which PyG needs PyTorch's tensors."""
+    if backend.chosen() != "torch":
+        raise InvalidError('graphd.pyg needs PyTorch\'s tensors; call graphd.use("torch")')
+    return graph_of(g)
 
 
 class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
@@ -40,7 +48,7 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
     def __init__(self, g: GraphBase, names: Sequence[str] | None = None) -> None:
         super().__init__()
         # PyG's base class turns other attributes into views.
-        self.__dict__["g"] = graph_of(g)
+        self.__dict__["g"] = torch_graph_of(g)
         self.__dict__["attrs"] = list(self._attrs(names))
 
     def _attrs(self, names: Sequence[str] | None) -> Iterator[tuple[str, str]]:
@@ -108,7 +116,7 @@ class GraphStore(pyg.GraphStore):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, g: GraphBase) -> None:
         super().__init__()
-        self.__dict__["g"] = graph_of(g)
+        self.__dict__["g"] = torch_graph_of(g)
 
     def _get_edge_index(self, edge_attr: Any) -> Any:
         types = self.g.types
