@@ -132,6 +132,8 @@ class Batches(support.GraphTest):
                 NeighborLoader(g, [1], "user", **wrong)
         with self.assertRaisesRegex(InvalidError, "the mask has the shape"):
             NeighborLoader(g, [1], ("user", torch.ones(5, dtype=torch.bool)))
+        with self.assertRaisesRegex(InvalidError, "got torch.float32"):
+            NeighborLoader(g, [1], ("user", [0.5]))
         with self.assertRaisesRegex(InvalidError, "one fanout for each hop"):
             NeighborLoader(g, 5, "user")
         with self.assertRaisesRegex(InvalidError, "FeatureStore"):

@@ -56,8 +56,8 @@ class NeighborLoader:
         The fanout of each hop, from the seeds outwards; -1 takes all neighbours.
     input_nodes : optional
         The seeds: node ids, a mask, a node type, or a tuple of a node type and ids, a mask or None.
-        Default: all nodes. In a job of several trainers, give each its share
-        (`graphd.distributed.node_split`).
+        Default: all nodes. A batch has a node once, however often it is listed. In a job of several
+        trainers, give each its share (`graphd.distributed.node_split`).
     replace : bool
     weight_attr : str, optional
         The edge feature with the weights by which neighbours are sampled.
@@ -144,6 +144,8 @@ class NeighborLoader:
                     f"nodes of type {types.ntypes[t]!r}"
                 )
             ids = ids.nonzero().view(-1)
+        if ids.is_floating_point() and ids.numel() > 0:
+            raise InvalidError(f"input_nodes: expected node ids or a mask, got {ids.dtype}")
         return types.ntypes[t], ids.to(torch.int64)
 
     def __len__(self) -> int:
