@@ -2,6 +2,8 @@
 #include "ctl/keys/key_bundle.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/strings.h"
 #include "tls/certificate.h"
@@ -25,6 +27,14 @@ void AddFile(const KeyDirectory& keys, const std::string& from, const std::strin
   files.push_back({name, keys.Read(from)});
 }
 
+// Adds the key of the certificate alone: a rotation that was killed leaves the old one, too.
+void AddPair(const KeyDirectory& keys, const std::string& from, const std::string& name,
+             std::vector<KeyFile>& files) {
+  const KeyPair pair = keys.ReadPair(from);
+  files.push_back({name + ".key", pair.key.ToPem()});
+  files.push_back({name + ".pem", pair.certificate.ToPem()});
+}
+
 std::string StemOf(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 const KeyFile* Find(const std::vector<KeyFile>& files, const std::string& name) {
@@ -44,7 +54,9 @@ std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
   const bool has_secret = keys.Has(SecretFile::kName);
   if (has_secret) AddFile(keys, SecretFile::kName, SecretFile::kName, files);
   if (has_secret && !keys.Has("server.pem")) return files;
-  for (const char* name : kCertified) AddFile(keys, name, name, files);
+  AddFile(keys, "ca.pem", "ca.pem", files);
+  AddPair(keys, "server", "server", files);
+  AddPair(keys, "client", "client", files);
   if (with_revoked) AddRevoked(keys, files);
   return files;
 }
@@ -52,9 +64,8 @@ std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
 std::vector<KeyFile> KeysOfClient(const KeyDirectory& keys, const std::string& name) {
   const std::string folder = "clients/" + name + "/";
   std::vector<KeyFile> files;
-  for (const char* file : {"ca.pem", "client.key", "client.pem"}) {
-    AddFile(keys, folder + file, file, files);
-  }
+  AddFile(keys, folder + "ca.pem", "ca.pem", files);
+  AddPair(keys, folder + "client", "client", files);
   AddRevoked(keys, files);
   return files;
 }
@@ -79,13 +90,21 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
             "directory if the server's keys are made elsewhere now");
     }
   }
+  std::map<std::string, KeyPair> pairs;  // complete before the first of them is written
   for (const KeyFile& file : files) {
     const KeyFile* const key = Find(files, StemOf(file.name) + ".key");
-    const KeyFile* const certificate = Find(files, StemOf(file.name) + ".pem");
-    if (key == nullptr || certificate == nullptr) {
+    if (!file.name.ends_with(".pem") || key == nullptr) continue;
+    Certificate certificate = Certificate::FromPem(file.text, file.name);
+    auto found = PrivateKey::Find(key->text, certificate);
+    if (!found) Throw(ErrorCode::kInvalid, key->name, " is not the private key of ", file.name);
+    pairs.emplace(StemOf(file.name), KeyPair{std::move(certificate), std::move(*found)});
+  }
+  for (const KeyFile& file : files) {
+    const auto pair = pairs.find(StemOf(file.name));
+    if (pair == pairs.end()) {
       keys.Write(file.name, file.text);
-    } else if (&file == certificate) {
-      keys.WritePair(StemOf(file.name), certificate->text, key->text);
+    } else if (file.name.ends_with(".pem")) {
+      keys.WritePair(pair->first, pair->second);
     }
   }
 }

@@ -64,7 +64,7 @@ KeyMaker::Entry KeyMaker::Issue(const KeyPair& authority, const std::string& fol
   const KeyPair made = graphd::Issue(authority, kind, name, days);
   const std::string file = folder + (kind == CertificateKind::kServer ? "server" : "client");
   if (!folder.empty()) directory_.Write(folder + "ca.pem", authority.certificate.ToPem());
-  directory_.WritePair(file, made.certificate.ToPem(), made.key.ToPem());
+  directory_.WritePair(file, made);
   return {name, made.certificate.serial(), kind, made.certificate.not_after(), false, folder};
 }
 

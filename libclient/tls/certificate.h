@@ -59,4 +59,10 @@ class PrivateKey {
   KeyPtr key_;
 };
 
+// A certificate and its private key.
+struct KeyPair {
+  Certificate certificate;
+  PrivateKey key;
+};
+
 }  // namespace graphd

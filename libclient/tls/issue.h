@@ -9,12 +9,6 @@
 
 namespace graphd {
 
-// A certificate and its private key.
-struct KeyPair {
-  Certificate certificate;
-  PrivateKey key;
-};
-
 inline constexpr int kAuthorityDays = 3650, kCertificateDays = 365;
 
 // Makes the authority of a server, which signs its own certificate.

@@ -105,12 +105,32 @@ void KeyDirectory::Write(const std::string& file, const std::string& text) const
   SyncDirectory(directory);
 }
 
-void KeyDirectory::WritePair(const std::string& name, const std::string& certificate,
-                             const std::string& key) const {
-  const std::string key_file = name + ".key";
-  Write(key_file, Has(key_file) ? key + Read(key_file) : key);
-  Write(name + ".pem", certificate);
-  Write(key_file, key);
+KeyPair KeyDirectory::ReadPair(const std::string& name) const {
+  const std::string certificate_path = PathOf(name + ".pem"), key_path = PathOf(name + ".key");
+  for (;;) {
+    const std::string pem = Read(name + ".pem"), keys = Read(name + ".key");
+    Certificate certificate = Certificate::FromPem(pem, certificate_path);
+    if (auto key = PrivateKey::Find(keys, certificate)) {
+      return {std::move(certificate), std::move(*key)};
+    }
+    if (Read(name + ".pem") != pem) continue;  // the pair was replaced meanwhile
+    PrivateKey::FromPem(keys, key_path);       // throws if there is none
+    Throw(ErrorCode::kInvalid, key_path, " is not the private key of ", certificate_path,
+          "; copy both from the machine that made them");
+  }
+}
+
+void KeyDirectory::WritePair(const std::string& name, const KeyPair& pair) const {
+  const std::string key = pair.key.ToPem();
+  std::string old_key;
+  try {
+    old_key = ReadPair(name).key.ToPem();
+  } catch (const Error&) {
+    // There is no pair that anybody could use.
+  }
+  Write(name + ".key", key + old_key);
+  Write(name + ".pem", pair.certificate.ToPem());
+  Write(name + ".key", key);
 }
 
 std::vector<int64_t> KeyDirectory::Version(const std::vector<std::string>& files) const {

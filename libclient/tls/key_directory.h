@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tls/certificate.h"
+
 namespace graphd {
 
 // A directory with the keys of one server name:
@@ -36,11 +38,13 @@ class KeyDirectory {
   // Writes a file for its owner alone; makes the directory. Root's files get the directory's owner,
   // who may be the user of a daemon. Readers see the old or the new file.
   void Write(const std::string& file, const std::string& text) const;
+  // Returns the certificate in NAME.pem and its private key, which is one of those in NAME.key.
+  // Throws what Read throws, and Error(kInvalid) for files that do not fit.
+  KeyPair ReadPair(const std::string& name) const;
   // Replaces NAME.pem and NAME.key. At every moment, and if the process is killed, the files have a
   // certificate and its key: until the certificate is replaced, NAME.key has the new key and the
-  // old one.
-  void WritePair(const std::string& name, const std::string& certificate,
-                 const std::string& key) const;
+  // old one. Files that ReadPair refuses are just replaced.
+  void WritePair(const std::string& name, const KeyPair& pair) const;
 
   // Returns numbers that change when one of the files is written or replaced.
   std::vector<int64_t> Version(const std::vector<std::string>& files) const;

@@ -3,8 +3,6 @@
 
 #include <openssl/x509v3.h>
 
-#include <optional>
-
 #include "base/strings.h"
 #include "tls/certificate.h"
 #include "tls/tls_session.h"
@@ -26,16 +24,8 @@ TlsCredentials ReadTlsCredentials(const KeyDirectory& keys, const std::string& s
   const bool is_server = side == TlsSide::kServer;
   const std::string name = is_server ? "server" : "client";
   const std::string certificate_path = keys.PathOf(name + ".pem");
-  const std::string key_path = keys.PathOf(name + ".key");
   const Certificate authority = Certificate::FromPem(keys.Read("ca.pem"), keys.PathOf("ca.pem"));
-  const Certificate own = Certificate::FromPem(keys.Read(name + ".pem"), certificate_path);
-  const std::string key_pem = keys.Read(name + ".key");
-  const std::optional<PrivateKey> key = PrivateKey::Find(key_pem, own);
-  if (!key) {
-    PrivateKey::FromPem(key_pem, key_path);  // throws if there is none
-    Throw(ErrorCode::kInvalid, key_path, " is not the private key of ", certificate_path,
-          "; copy both from the machine that made them");
-  }
+  const auto [own, key] = keys.ReadPair(name);
   if (own.kind() != (is_server ? CertificateKind::kServer : CertificateKind::kClient)) {
     Throw(ErrorCode::kInvalid, certificate_path, " is not a ", name, "'s certificate but of kind ",
           CertificateKindName(own.kind()), "; make it with `graphctl keys create`");
@@ -58,7 +48,7 @@ TlsCredentials ReadTlsCredentials(const KeyDirectory& keys, const std::string& s
   SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   RequireSetUp(X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), authority.get()) == 1);
   RequireSetUp(SSL_CTX_use_certificate(ssl, own.get()) == 1);
-  RequireSetUp(SSL_CTX_use_PrivateKey(ssl, key->get()) == 1);
+  RequireSetUp(SSL_CTX_use_PrivateKey(ssl, key.get()) == 1);
   SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
                      TlsSession::CheckCertificate);
   return {side, server_name, keys.path(), own.name(), std::move(context), nullptr};

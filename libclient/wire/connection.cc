@@ -191,12 +191,17 @@ ClientSocket ConnectTcp(const std::string& address, uint16_t port, int timeout_m
   };
   try {
     return connect();
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kDenied) throw;
+  } catch (const Error& denied) {
+    if (denied.code() != ErrorCode::kDenied) throw;
+    // While keys are rotated, one side may have read its files just before they changed, and the
+    // other side just after. With TLS, both read them again for a new connection.
+    try {
+      return connect();
+    } catch (const Error& again) {
+      if (again.code() == ErrorCode::kDenied) throw;
+      throw Error(denied);  // the time may just have run out
+    }
   }
-  // While keys are rotated, one side may have read its files just before they changed, and the
-  // other side just after. Both read them again for a new connection.
-  return connect();
 }
 
 ClientCredentials ReadCredentials(const std::string& keys, const std::string& secret_file,

@@ -57,7 +57,7 @@ class TestKeys {
  private:
   void Put(const KeyDirectory& keys, const std::string& name, const KeyPair& pair) const {
     keys.Write("ca.pem", authority_.certificate.ToPem());
-    keys.WritePair(name, pair.certificate.ToPem(), pair.key.ToPem());
+    keys.WritePair(name, pair);
   }
 
   const std::string server_name_;

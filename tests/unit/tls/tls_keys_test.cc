@@ -3,11 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 
+#include "base/strings.h"
 #include "graphd/error.h"
 #include "tests/unit/tls/test_keys.h"
 
@@ -52,7 +54,7 @@ TEST(KeysOfAServer, AreReadAgainWhenTheyChange) {
   EXPECT_EQ(server.Current()->revoked->names().size(), 1U);
 }
 
-// A process that is killed while it replaces the pair leaves one of these.
+// A process that is killed while it replaces the pair leaves files in one of these states.
 TEST(KeysOfAServer, FitAtEveryMomentOfTheirReplacement) {
   TestKeys keys("products");
   TestKeys others("products");
@@ -69,16 +71,44 @@ TEST(KeysOfAServer, FitAtEveryMomentOfTheirReplacement) {
   EXPECT_THAT(ServerError(keys, "server"), HasSubstr("is not a private key in PEM form"));
 }
 
-// Another thread replaces the pair again and again.
+// Another thread replaces the pair again and again. TlsKeys would wait for files that fit; this
+// does not.
 TEST(KeysOfAServer, CanBeReadWhileTheyAreReplaced) {
   TestKeys keys("products");
   std::atomic<bool> stop = false;
   std::thread rotation([&] {
     while (!stop) keys.AddServer("server");
   });
-  for (int i = 0; i < 200; i++) EXPECT_EQ(ServerError(keys, "server"), "no error");
+  for (int i = 0; i < 300; i++) {
+    EXPECT_NO_THROW(ReadTlsCredentials(keys.Directory("server"), "products", TlsSide::kServer));
+  }
   stop = true;
   rotation.join();
+}
+
+// The certificate can't be replaced, as if the process were killed before it is.
+TEST(KeysOfAServer, AnInterruptedReplacementLeavesBothKeys) {
+  TestKeys keys("products");
+  const KeyDirectory server = keys.Directory("server");
+  const Certificate old = Certificate::FromPem(server.Read("server.pem"), "server.pem");
+  const std::string temporary = StrCat(server.PathOf("server.pem"), ".", ::getpid(), ".tmp");
+  ASSERT_EQ(::mkdir(temporary.c_str(), 0700), 0);
+  EXPECT_THROW(keys.AddServer("server"), Error);
+  EXPECT_EQ(server.ReadPair("server").certificate.serial(), old.serial());
+  const std::string text = server.Read("server.key");
+  EXPECT_NE(text.find("BEGIN", text.find("BEGIN") + 1), std::string::npos);
+  ASSERT_EQ(::rmdir(temporary.c_str()), 0);
+  keys.AddServer("server");
+  EXPECT_NE(server.ReadPair("server").certificate.serial(), old.serial());
+  EXPECT_EQ(server.Read("server.key"), server.ReadPair("server").key.ToPem());
+}
+
+TEST(KeysOfAServer, AKeyThatOthersCanReadIsReplaced) {
+  TestKeys keys("products");
+  ASSERT_EQ(::chmod(keys.Directory("server").PathOf("server.key").c_str(), 0644), 0);
+  EXPECT_THAT(ServerError(keys, "server"), HasSubstr("others can read it"));
+  keys.AddServer("server");
+  EXPECT_EQ(ServerError(keys, "server"), "no error");
 }
 
 TEST(KeysOfAServer, StayAsTheyWereWhileFilesAreDamaged) {

@@ -61,6 +61,18 @@ TEST_F(KeyBundles, AreInstalledAsTheyWereSent) {
   InstallKeys(Directory("host"), files);
 }
 
+TEST_F(KeyBundles, HaveTheKeyOfTheCertificateAlone) {
+  const KeyDirectory& keys = maker_.directory();
+  const std::string key = keys.Read("server.key");
+  keys.Write("server.key", PrivateKey::Generate().ToPem() + key);
+  const auto files = KeysOfHost(keys);
+  EXPECT_EQ(files.at(1).text, key);
+  auto wrong = files;
+  wrong.at(1).text = PrivateKey::Generate().ToPem();
+  EXPECT_THAT(InstallError(wrong, ErrorCode::kInvalid), HasSubstr("is not the private key of"));
+  EXPECT_FALSE(Directory("host").Has("ca.pem"));
+}
+
 TEST_F(KeyBundles, InstallNoOtherFiles) {
   for (const char* name : {"ca.key", "../server.pem", "/etc/passwd", "clients/x/client.pem", ""}) {
     EXPECT_THAT(InstallError({{"ca.pem", maker_.directory().Read("ca.pem")}, {name, "text"}},
