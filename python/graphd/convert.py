@@ -63,8 +63,8 @@ def to_pyg(blocks: Sequence[Layer]) -> Any:
     torch_geometric.data.Data or HeteroData
         It has ``edge_index``, ``n_id``, ``e_id``, ``batch_size``, ``num_sampled_nodes`` and
         ``num_sampled_edges``; the data of the input nodes by name, "feat" also as ``x``; the labels
-        of the seeds, "label" also as ``y``, or those of all input nodes if the sampler fetched them
-        as node features. With a `TemporalSampler` it also has ``batch``, the
+        of the seeds, "label" also as ``y``. If the sampler fetched "label" for the input nodes, ``y``
+        has all of them. With a `TemporalSampler` it also has ``batch``, the
         seed of each node, and ``seed_time``.
 
     Raises

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the loader with the arguments of PyG's LinkNeighborLoader, and PyG's own on our stores."""
 
+import threading
+
 import torch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.loader import LinkNeighborLoader as StockLoader
@@ -51,6 +53,23 @@ class Batches(support.GraphTest):
                     self.assertTrue(torch.equal(batch[etype].edge_label, expected))
                     self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
                 self.assertEqual(sizes, [16, 16, 16, 12])
+
+    def test_edges_may_be_arrays_and_a_transform_runs_in_the_callers_thread(self):
+        g = self.standalone()
+        pairs = self.pairs(g, LIKES)
+        threads = set()
+
+        def transform(batch):
+            threads.add(threading.current_thread())
+            return batch
+
+        for given in (pairs.numpy(), pairs.tolist(), pairs.to(torch.int32)):
+            loader = LinkNeighborLoader(
+                g, [1], (LIKES, given), transform=transform, batch_size=20, num_workers=2
+            )
+            for batch in loader:
+                self.check(g, batch, LIKES, pairs)
+        self.assertEqual(threads, {threading.current_thread()})
 
     def test_triplets_have_negative_destinations(self):
         g = self.standalone()
@@ -116,7 +135,15 @@ class Batches(support.GraphTest):
         for edges in (("user", "usr"), "likes", ("lieks", None), None):
             with self.assertRaises(GraphdError):
                 LinkNeighborLoader(g, [1], edges)
-        for pairs in (torch.arange(6), torch.ones(6, 2, dtype=torch.int64)):
+        pairs = self.pairs(g, LIKES)
+        for wrong, message in (
+            ({"edge_label": torch.ones(59)}, "59 labels for 60 edges"),
+            ({"neg_sampling": "bin"}, "not a valid NegativeSamplingMode"),
+            ({"neg_sampling": "triplet", "edge_label": torch.ones(60)}, "triplet"),
+        ):
+            with self.assertRaisesRegex(InvalidError, message):
+                LinkNeighborLoader(g, [1], (LIKES, pairs), **wrong)
+        for pairs in (torch.arange(6), torch.ones(6, 2, dtype=torch.int64), torch.ones(2, 1)):
             with self.assertRaisesRegex(InvalidError, "a row of sources"):
                 LinkNeighborLoader(g, [1], (LIKES, pairs))
         with self.assertRaises(GraphdError):

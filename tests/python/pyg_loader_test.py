@@ -125,6 +125,8 @@ class Batches(support.GraphTest):
         for wrong, message in (
             ({"disjoint": True}, "disjoint=True"),
             ({"subgraph_type": "induced"}, "induced"),
+            ({"directed": False}, "directed=False"),
+            ({"input_time": torch.ones(3)}, "TemporalSampler"),
             ({"time_attr": "time"}, "TemporalSampler"),
             ({"input_nodse": 1}, "no argument 'input_nodse'"),
         ):
@@ -132,8 +134,11 @@ class Batches(support.GraphTest):
                 NeighborLoader(g, [1], "user", **wrong)
         with self.assertRaisesRegex(InvalidError, "the mask has the shape"):
             NeighborLoader(g, [1], ("user", torch.ones(5, dtype=torch.bool)))
-        with self.assertRaisesRegex(InvalidError, "got torch.float32"):
-            NeighborLoader(g, [1], ("user", [0.5]))
+        for wrong, message in (([0.5], "torch.float32"), (5, "a list of node ids")):
+            with self.assertRaisesRegex(InvalidError, message):
+                NeighborLoader(g, [1], ("user", wrong))
+        with self.assertRaisesRegex(InvalidError, "a tuple of a node type"):
+            NeighborLoader(g, [1], ("user", [1], [2]))
         with self.assertRaisesRegex(InvalidError, "one fanout for each hop"):
             NeighborLoader(g, 5, "user")
         with self.assertRaisesRegex(InvalidError, "FeatureStore"):

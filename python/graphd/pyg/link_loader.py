@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
@@ -22,11 +23,12 @@ from .stores import FeatureStore, GraphStore
 class LinkNeighborLoader:
     """A loader of mini-batches of edges with the arguments of PyG's ``LinkNeighborLoader``.
 
-    It yields what PyG's yields: the sampled neighbours of the ends of the edges and of negative
-    edges, with ``edge_label_index`` and ``edge_label``, or ``src_index``, ``dst_pos_index`` and
-    ``dst_neg_index``. The edges may be any pairs of nodes. Batches are made ahead, in threads of
-    Python; `graphd.distributed.DistEdgeDataLoader`, for edges of the graph, makes them without the
-    interpreter, and can leave a batch's edges out of its blocks.
+    It yields what PyG's yields, but no edge features: the sampled neighbours of the ends of the edges
+    and of negative edges, with ``edge_label_index`` and ``edge_label``, or ``src_index``,
+    ``dst_pos_index`` and ``dst_neg_index``. The edges may be any pairs of nodes. If there are
+    workers, batches are made ahead, in threads of Python; `graphd.distributed.DistEdgeDataLoader`,
+    for edges of the graph, makes them without the interpreter, and can leave a batch's edges out of
+    its blocks.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class LinkNeighborLoader:
     num_workers : int, optional
         Number of threads. Default: that of `graphd.distributed.DistDataLoader`.
     seed : int, optional
-        For the order of edges.
+        The seed of the order of edges. Neighbours and negative nodes do not depend on it.
     **others
         Those of `NeighborLoader`.
 
@@ -81,14 +83,25 @@ class LinkNeighborLoader:
         self.g, self._transform = stores[0].g, transform
         types = self.g.types
         self._is_hetero = isinstance(data, tuple) or not types.is_homogeneous
-        self._link_loader = LinkLoader(
-            stores,
-            NeighborSampler(self.g, num_neighbors, replace=replace, prob=weight_attr),
-            _edges(types, edge_label_index),
-            edge_label,
-            neg_sampling=neg_sampling,
-            neg_sampling_ratio=neg_sampling_ratio,
-        )
+        etype, pairs = _edges(types, edge_label_index)
+        if edge_label is not None:
+            edge_label = torch.as_tensor(edge_label)
+            count = (
+                self.g.handle.num_edges(types.etype_id(etype)) if pairs is None else len(pairs[0])
+            )
+            if len(edge_label) != count:
+                raise InvalidError(f"edge_label: {len(edge_label)} labels for {count} edges")
+        try:
+            self._link_loader = LinkLoader(
+                stores,
+                NeighborSampler(self.g, num_neighbors, replace=replace, prob=weight_attr),
+                (etype, pairs),
+                edge_label,
+                neg_sampling=neg_sampling,
+                neg_sampling_ratio=neg_sampling_ratio,
+            )
+        except ValueError as error:  # PyG refuses the negatives
+            raise InvalidError(str(error)) from error
         self._loader = DistDataLoader(
             range(len(self._link_loader.dataset)),
             batch_size,
@@ -104,13 +117,11 @@ class LinkNeighborLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._loader)
+        return map(self._transform or (lambda data: data), self._loader)
 
     def _collate(self, positions: list[int]) -> Any:
         data = self._link_loader(positions)
-        if not self._is_hetero:
-            data = _as_homogeneous(data)
-        return data if self._transform is None else self._transform(data)
+        return data if self._is_hetero else _as_homogeneous(data)
 
     def __repr__(self) -> str:
         return (
@@ -128,12 +139,14 @@ def _edges(types: Types, given: Any) -> tuple[EdgeType, Any]:
     if isinstance(etype, tuple) and len(etype) == 2:  # PyG allows the two node types alone
         fitting = [each for each in types.canonical_etypes if (each[0], each[2]) == etype]
         etype = fitting[0] if len(fitting) == 1 else etype
-    shape = (2, 0) if pairs is None else tuple(pairs.shape)
-    if len(shape) != 2 or shape[0] != 2:
-        raise InvalidError(
-            f"edge_label_index has the shape {shape}; expected a row of sources and one of "
-            "destinations"
-        )
+    if pairs is not None:
+        pairs = torch.as_tensor(pairs)
+        if pairs.dim() != 2 or len(pairs) != 2 or pairs.is_floating_point():
+            raise InvalidError(
+                f"edge_label_index has the shape {tuple(pairs.shape)} and {pairs.dtype}; expected "
+                "node ids, a row of sources and one of destinations"
+            )
+        pairs = pairs.to(torch.int64)
     return types.canonical_etypes[types.etype_id(etype)], pairs
 
 

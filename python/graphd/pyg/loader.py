@@ -20,7 +20,6 @@ from .stores import FeatureStore, GraphStore
 
 # Arguments of PyG's that are allowed and change nothing.
 _WITHOUT_EFFECT = {
-    "directed",
     "filter_per_worker",
     "is_sorted",
     "persistent_workers",
@@ -30,6 +29,8 @@ _WITHOUT_EFFECT = {
 }
 # Arguments that are refused unless they have PyG's default, and what to do instead.
 _REFUSED = {
+    "custom_cls": (None, "batches are Data or HeteroData"),
+    "directed": (True, "only the sampled in-edges are in a batch"),
     "disjoint": (False, "seeds of a batch share neighbours"),
     "edge_label_time": (None, "use graphd.sampling.TemporalSampler, DistEdgeDataLoader and to_pyg"),
     "input_time": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
@@ -43,9 +44,10 @@ _REFUSED = {
 class NeighborLoader:
     """A loader of mini-batches of nodes with the arguments of PyG's ``NeighborLoader``.
 
-    It yields what PyG's yields: a ``Data`` for a `DistGraph` with one type of nodes and edges, and
-    otherwise a ``HeteroData``. Features called "feat" and "label" are ``x`` and ``y``. The batches
-    are those of `graphd.distributed.DistNodeDataLoader`, which makes them ahead, in threads.
+    It yields what PyG's yields, a ``Data`` for a `DistGraph` with one type of nodes and edges and
+    otherwise a ``HeteroData``, but edge features only if `edge_attrs` names them. Features called
+    "feat" and "label" are also ``x`` and ``y``. The batches are those of
+    `graphd.distributed.DistNodeDataLoader`, which makes them ahead, in threads.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class NeighborLoader:
     seed : int, optional
     **others
         ``is_sorted``, ``filter_per_worker``, ``pin_memory``, ``persistent_workers``,
-        ``prefetch_factor``, ``temporal_strategy`` and ``directed`` are without effect.
+        ``prefetch_factor`` and ``temporal_strategy`` are without effect.
 
     Raises
     ------
@@ -130,7 +132,9 @@ class NeighborLoader:
         types, ntype, nodes = self.g.types, None, input_nodes
         if isinstance(input_nodes, str):
             ntype, nodes = input_nodes, None
-        elif isinstance(input_nodes, tuple) and input_nodes and isinstance(input_nodes[0], str):
+        elif isinstance(input_nodes, tuple):
+            if len(input_nodes) != 2 or not isinstance(input_nodes[0], str):
+                raise InvalidError("input_nodes: expected a tuple of a node type and ids or a mask")
             ntype, nodes = input_nodes
         t = types.ntype_id(ntype)
         count = self.g.handle.num_nodes(t)
@@ -144,8 +148,11 @@ class NeighborLoader:
                     f"nodes of type {types.ntypes[t]!r}"
                 )
             ids = ids.nonzero().view(-1)
-        if ids.is_floating_point() and ids.numel() > 0:
-            raise InvalidError(f"input_nodes: expected node ids or a mask, got {ids.dtype}")
+        if ids.dim() != 1 or (ids.is_floating_point() and ids.numel() > 0):
+            raise InvalidError(
+                "input_nodes: expected a list of node ids or a mask, got a tensor of shape "
+                f"{tuple(ids.shape)} and {ids.dtype}"
+            )
         return types.ntypes[t], ids.to(torch.int64)
 
     def __len__(self) -> int:
@@ -184,5 +191,6 @@ def check_others(loader: str, others: Mapping[str, Any]) -> None:
         if name not in _REFUSED:
             raise InvalidError(f"{loader} has no argument {name!r}")
         default, remedy = _REFUSED[name]
-        if getattr(value, "value", value) != default:
+        value = getattr(value, "value", value)  # PyG has enumerations
+        if value is not default and (default is None or value != default):
             raise InvalidError(f"{name}={value!r}: graphd's {loader} does not have it; {remedy}")
