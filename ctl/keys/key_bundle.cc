@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/strings.h"
@@ -13,13 +14,11 @@
 namespace graphd::ctl {
 namespace {
 
-// The list comes after the certificates: see KeyMaker.
-constexpr const char* kCertified[] = {"ca.pem", "server.key", "server.pem", "client.key",
-                                      "client.pem"};
-
 bool MayBeSent(const std::string& name) {
-  return name == "revoked" || name == SecretFile::kName ||
-         std::find(std::begin(kCertified), std::end(kCertified), name) != std::end(kCertified);
+  static const std::set<std::string> names = {"ca.pem",         "server.key", "server.pem",
+                                              "client.key",     "client.pem", "revoked",
+                                              SecretFile::kName};
+  return names.contains(name);
 }
 
 void AddFile(const KeyDirectory& keys, const std::string& from, const std::string& name,
@@ -96,7 +95,9 @@ void InstallKeys(const KeyDirectory& keys, const std::vector<KeyFile>& files) {
     if (!file.name.ends_with(".pem") || key == nullptr) continue;
     Certificate certificate = Certificate::FromPem(file.text, file.name);
     auto found = PrivateKey::Find(key->text, certificate);
-    if (!found) Throw(ErrorCode::kInvalid, key->name, " is not the private key of ", file.name);
+    if (!found)
+      Throw(ErrorCode::kInvalid, key->name, " is not the private key of ", file.name,
+            "; send them again with `graphctl keys distribute`");
     pairs.emplace(StemOf(file.name), KeyPair{std::move(certificate), std::move(*found)});
   }
   for (const KeyFile& file : files) {

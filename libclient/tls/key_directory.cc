@@ -16,6 +16,8 @@ namespace graphd {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
+// Limits how often a pair is read again that somebody replaces all the time.
+constexpr int kMaxReadings = 100;
 
 // Throws unless only this process's user and root can change the file and, if it is private, read
 // it.
@@ -107,14 +109,15 @@ void KeyDirectory::Write(const std::string& file, const std::string& text) const
 
 KeyPair KeyDirectory::ReadPair(const std::string& name) const {
   const std::string certificate_path = PathOf(name + ".pem"), key_path = PathOf(name + ".key");
-  for (;;) {
+  for (int attempt = 1;; attempt++) {
     const std::string pem = Read(name + ".pem"), keys = Read(name + ".key");
     Certificate certificate = Certificate::FromPem(pem, certificate_path);
     if (auto key = PrivateKey::Find(keys, certificate)) {
       return {std::move(certificate), std::move(*key)};
     }
-    if (Read(name + ".pem") != pem) continue;  // the pair was replaced meanwhile
-    PrivateKey::FromPem(keys, key_path);       // throws if there is none
+    // The pair may have been replaced meanwhile.
+    if (attempt < kMaxReadings && Read(name + ".pem") != pem) continue;
+    PrivateKey::FromPem(keys, key_path);  // throws if there is none
     Throw(ErrorCode::kInvalid, key_path, " is not the private key of ", certificate_path,
           "; copy both from the machine that made them");
   }

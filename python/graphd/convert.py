@@ -10,7 +10,7 @@ from typing import Any
 from .errors import InvalidError
 from .frame import Frame
 from .layer import Layer
-from .names import EID, NID
+from .names import EID, NID, PYG_NAMES
 from .typing import Tensor
 
 
@@ -111,7 +111,7 @@ def _put_nodes(store: Any, blocks: Sequence[Layer], t: int) -> None:
     for name, rows in blocks[-1].dst_frames[t].items():
         if name != NID and name not in frame:
             store[name] = rows
-    for name, theirs in (("feat", "x"), ("label", "y")):
+    for name, theirs in PYG_NAMES.items():
         if name in frame:
             store[theirs] = frame[name]
     if "root" in frame:

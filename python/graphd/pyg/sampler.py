@@ -73,7 +73,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc, unused-ignore]
         out.metadata = (index.input_id, index.time)
         return out
 
-    def _sample(self, seeds: dict[str, torch.Tensor], times: Any = None) -> HeteroSamplerOutput:
+    def _sample(self, seeds: dict[str, torch.Tensor], times: None = None) -> HeteroSamplerOutput:
+        """Samples for seeds by node type; edge_sample passes their times, too, which are None."""
         _, _, blocks = self.sampler.sample(self.g, seeds)
         data = to_hetero_data(blocks)
         types = self.g.types

@@ -15,10 +15,9 @@ from ..distributed.graph_data import Data
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError, NotFoundError
 from ..graph_base import GraphBase, graph_of
+from ..names import PYG_NAMES
 
-# Names that PyG's models and examples use, and those of the features that they stand for.
-_PYG_NAMES = {"x": "feat", "y": "label"}
-_GRAPHD_NAMES = {ours: theirs for theirs, ours in _PYG_NAMES.items()}
+_GRAPHD_NAMES = {theirs: ours for ours, theirs in PYG_NAMES.items()}
 
 
 def torch_graph_of(g: GraphBase) -> GraphBase:
@@ -52,7 +51,7 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
         self.__dict__["attrs"] = list(self._attrs(names))
 
     def _attrs(self, names: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-        wanted = None if names is None else {_PYG_NAMES.get(name, name) for name in names}
+        wanted = None if names is None else {_GRAPHD_NAMES.get(name, name) for name in names}
         found = set()
         for t, ntype in enumerate(self.g.types.ntypes):
             for name, _, _ in self.g.handle.schemes(False, t):
@@ -67,7 +66,7 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
         is_edge = not isinstance(of, str)
         data = Data(self.g, is_edge, types.etype_id(of) if is_edge else types.ntype_id(of))
         tensor = data.get(name)
-        return data.get(_PYG_NAMES[name]) if tensor is None and name in _PYG_NAMES else tensor
+        return data.get(_GRAPHD_NAMES[name]) if tensor is None and name in _GRAPHD_NAMES else tensor
 
     def _get_tensor(self, attr: Any) -> Any:
         tensor = self._tensor(attr)
@@ -94,7 +93,7 @@ class FeatureStore(pyg.FeatureStore):  # type: ignore[misc, unused-ignore]
         -------
         list of torch_geometric.data.TensorAttr
         """
-        return [pyg.TensorAttr(ntype, _GRAPHD_NAMES.get(name, name)) for ntype, name in self.attrs]
+        return [pyg.TensorAttr(ntype, PYG_NAMES.get(name, name)) for ntype, name in self.attrs]
 
     def __len__(self) -> int:
         return len(self.attrs)

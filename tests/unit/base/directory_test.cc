@@ -73,7 +73,7 @@ TEST(Directory, OnlyWhatNobodyElseCanChangeIsOpenedAsOwn) {
   ASSERT_EQ(::mkfifo((scratch / "fifo").c_str(), 0600), 0);
   EXPECT_THAT(Failure([&] { OpenOwnFile(scratch / "fifo", O_RDONLY); }),
               HasSubstr("not a regular file"));
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ASSERT_EQ(::geteuid(), 0U) << "only root can give files away: run this test as root";
   ASSERT_EQ(::chown(file.c_str(), 1, 1), 0);
   ASSERT_EQ(::chown(directory.c_str(), 1, 1), 0);
   EXPECT_THAT(Failure([&] { OpenOwnFile(file, O_RDONLY); }), HasSubstr("belongs to user 1"));

@@ -59,7 +59,7 @@ class Server {
                 [](kj::AsyncIoStream&, const Error&) -> kj::Promise<void> { return kj::READY_NOW; })
           .wait(io.waitScope);
     } catch (const kj::Exception&) {
-      // One of the two has refused the other.
+      // The handshake has failed, because the client or the server has refused the other's key.
     }
   }
 
