@@ -16,9 +16,11 @@ inline uint64_t Mix64(uint64_t x) noexcept {
   return x ^ (x >> 31);
 }
 
+inline constexpr uint64_t kRngStep = 0x9e3779b97f4a7c15ULL;
+
 // Combines two keys into one; their order matters.
 inline uint64_t CombineKeys(uint64_t a, uint64_t b) noexcept {
-  return Mix64(a ^ (Mix64(b + 0x9e3779b97f4a7c15ULL) + 0x9e3779b97f4a7c15ULL + (a << 6)));
+  return Mix64(a ^ (Mix64(b + kRngStep) + kRngStep + (a << 6)));
 }
 
 // The random stream of one key. Not thread-safe; it fits into a few registers and is meant to live
@@ -27,7 +29,11 @@ class CounterRng {
  public:
   explicit CounterRng(uint64_t key) noexcept : state_(key) {}
 
-  uint64_t Next() noexcept { return Mix64(state_ += 0x9e3779b97f4a7c15ULL); }
+  uint64_t Next() noexcept { return Mix64(state_ += kRngStep); }
+  // Returns the number of the stream that is returned after `skipped` calls of Next.
+  static uint64_t At(uint64_t key, uint64_t skipped) noexcept {
+    return Mix64(key + (skipped + 1) * kRngStep);
+  }
 
   // Returns a uniform integer in [0, bound); bound >= 1.
   uint64_t Below(uint64_t bound) noexcept {

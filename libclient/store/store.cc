@@ -81,11 +81,16 @@ Store::Store(StoreOptions options)
     arena_->WriteState(now);
     arena_->Announce();
   }
-  if (!memory_.bounded()) collapser_.emplace([this] { return tables(); });
+  if (!memory_.bounded()) {
+    collapser_.emplace([this] { return tables(); });
+    preparer_.emplace();
+    for (const std::shared_ptr<Table>& table : tables()) preparer_->Add(table);
+  }
   write_back_.Start();  // last: its thread uses the others
 }
 
 Store::~Store() {
+  preparer_.reset();
   collapser_.reset();
   write_back_.RequestStop();
   db_.StopWaiting();
@@ -114,6 +119,13 @@ void Store::StartPipeline(ClientTable clients, uint64_t trim_bytes) {
                                          log_->last_lsn(), std::move(clients));
   barrier_ = std::make_unique<WriteBarrier>(*pipeline_, options_.max_pending_bytes);
   write_back_.SetPipeline(*pipeline_);
+}
+
+std::shared_ptr<Table> Store::OpenTable(const TableSpec& spec) {
+  bool created = false;
+  std::shared_ptr<Table> table = catalog_.Open(spec, &created);
+  if (created && preparer_) preparer_->Add(table);
+  return table;
 }
 
 void Store::DropTable(const std::string& name) {

@@ -15,6 +15,7 @@
 #include "store/rows/memory_budget.h"
 #include "store/rows/page_db.h"
 #include "store/rows/table.h"
+#include "store/rows/table_preparer.h"
 #include "store/store_options.h"
 #include "store/table_catalog.h"
 #include "store/write_back.h"
@@ -51,7 +52,7 @@ class Store {
   // naming the differences, if the table exists and differs (first values and attributes are not
   // compared, nor the state if `spec` has none); kOverloaded beyond max_tables, or if there is no
   // memory; kIo.
-  std::shared_ptr<Table> OpenTable(const TableSpec& spec) { return catalog_.Open(spec); }
+  std::shared_ptr<Table> OpenTable(const TableSpec& spec);
   // Throws Error(kNotFound).
   std::shared_ptr<Table> FindTable(const std::string& name) const { return catalog_.Find(name); }
   std::vector<std::shared_ptr<Table>> tables() const { return catalog_.All(); }
@@ -148,7 +149,9 @@ class Store {
   std::unique_ptr<WriteBarrier> barrier_;
   std::vector<std::string> damage_;
   uint64_t replayed_ = 0;
-  std::optional<HugePageCollapser> collapser_;  // only without a memory budget: no page is evicted
+  // Only without a memory budget: no page is evicted.
+  std::optional<HugePageCollapser> collapser_;
+  std::optional<TablePreparer> preparer_;
 };
 
 }  // namespace graphd::store

@@ -40,8 +40,9 @@ TableCatalog::TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget
       next_id_(ReadState().next_id),
       troubles_(db) {}
 
-std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
+std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec, bool* created) {
   spec.Check();
+  *created = false;
   const MutexLock changing(specs_mutex_);
   if (const auto found = by_name().find(spec.name); found != by_name().end()) {
     const std::string differences = Differences(found->second->spec(), spec);
@@ -57,6 +58,7 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
   }
   const uint32_t id = next_id_++;
   std::shared_ptr<Table> table = MakeTable(id, spec, /*kept=*/false);
+  table->SetNew();
   // The description must be on the disk before the first push to the table can be logged.
   db_.PutText(TableKey(id), EncodeSpec(spec));
   {
@@ -67,6 +69,7 @@ std::shared_ptr<Table> TableCatalog::Open(const TableSpec& spec) {
   }
   db_.Flush();
   AddToMaps(table);
+  *created = true;
   return table;
 }
 

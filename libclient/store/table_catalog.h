@@ -28,8 +28,8 @@ class TableCatalog {
   TableCatalog(const StoreOptions& options, PageDb& db, MemoryBudget& memory,
                PersistentArena* arena);
 
-  // See Store::OpenTable, FindTable, tables, AddState and SetAttributes.
-  std::shared_ptr<Table> Open(const TableSpec& spec);
+  // See Store::OpenTable, FindTable, tables, AddState and SetAttributes. Open sets `created`.
+  std::shared_ptr<Table> Open(const TableSpec& spec, bool* created);
   std::shared_ptr<Table> Find(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> All() const;
   void AddState(const std::shared_ptr<Table>& table, OptimizerState state);

@@ -34,11 +34,7 @@ UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
 }  // namespace
 
 Arena::Arena(const std::string& name, Shape shape, const Files* files)
-    : shape_(shape),
-      name_(name),
-      path_(files != nullptr ? files->path : ""),
-      value_blocks_(ArenaBytes(shape.rows, shape.row_bytes).value_or(0)),
-      state_blocks_(0) {
+    : shape_(shape), name_(name), path_(files != nullptr ? files->path : "") {
   const uint64_t offset = ArenaValuesOffset(shape.rows);
   const std::optional<uint64_t> bytes = ArenaBytes(shape.rows, shape.row_bytes);
   if (!bytes) {
@@ -68,27 +64,45 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   words_ = reinterpret_cast<std::atomic<uint64_t>*>(base);
   if (files != nullptr) rows_guard_ = MappingGuard(base, mapped_);
   dropped_from_ = mapped_;
-  // Use huge pages if the kernel has them for shared memory; otherwise CollapseOnePage makes them.
+  // Use huge pages if the kernel has them for shared memory; otherwise ArrayMemory makes them.
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   values_ = base + offset;
+  value_memory_ = std::make_unique<ArrayMemory>(
+      values_, mapped_ - offset, PagesFor(mapped_ - offset, kept), /*collapses=*/true,
+      ArrayMemory::Functions{[this, offset](uint64_t begin, uint64_t some) {
+                               if (!damaged()) Allocate(fd_.get(), offset + begin, some);
+                             },
+                             [this](uint64_t begin, uint64_t some) { PunchHole(begin, some); }});
   states_ = OpenStates(shape.state_floats, kept);
-  state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
-  if (!shape.small_pages) {
-    full_values_ = FullPages(mapped_ - offset);
-    CountStates();
+  state_memory_ = MemoryOf(states_, kept);
+}
+
+// Pages of kept files were allocated by an earlier process, some of a huge page perhaps.
+ArrayMemory::Pages Arena::PagesFor(uint64_t bytes, bool kept) const {
+  if (shape_.small_pages) return ArrayMemory::Pages::kSmall;
+  return kept ? ArrayMemory::Pages::kCollapsed : ArrayMemory::PagesFor(bytes);
+}
+
+// Anonymous memory gets huge pages from the kernel and does not collapse.
+std::unique_ptr<ArrayMemory> Arena::MemoryOf(States& states, bool kept) {
+  const uint64_t bytes = states.floats.size() * sizeof(float);
+  auto* const data = reinterpret_cast<std::byte*>(states.floats.data());
+  ArrayMemory::Functions functions;
+  if (const int fd = states.fd.get(); states.fd) {
+    functions.allocate = [this, fd](uint64_t begin, uint64_t some) {
+      if (!damaged()) Allocate(fd, begin, some);
+    };
   }
+  functions.release = [data](uint64_t begin, uint64_t some) {
+    ::madvise(data + begin, some, MADV_DONTNEED);
+  };
+  return std::make_unique<ArrayMemory>(data, bytes, PagesFor(bytes, kept),
+                                       /*collapses=*/bool{states.fd}, std::move(functions));
 }
 
 void Arena::Allocate(int fd, uint64_t offset, uint64_t bytes) const {
   AllocateFile(fd, offset, bytes, path_,
                StrCat(name_, ": no memory for another ", HumanBytes(bytes), " of a table"));
-}
-
-// Starts to count the pages of states. Anonymous memory gets huge pages from the kernel, and is not
-// counted.
-void Arena::CountStates() {
-  const bool counts = states_.fd && !shape_.small_pages;
-  full_states_ = FullPages(counts ? states_.floats.size() * sizeof(float) : 0);
 }
 
 // Opens a file of the table. A file that was kept must exist and have this size.
@@ -137,24 +151,15 @@ void Arena::EachResident(const F& f) const {
 }
 
 uint64_t Arena::AdoptStates(size_t state_floats, States states) {
-  if (states.fd) {
-    EachResident([&](uint64_t page) {
-      const Range range = StatesOf(page, state_floats);
-      Allocate(states.fd.get(), range.begin, range.end - range.begin);
-    });
-  }
-  shape_.state_floats = state_floats;
-  states_ = std::move(states);
-  const MutexLock lock(blocks_mutex_);
-  state_blocks_ = BlockUses(states_.floats.size() * sizeof(float));
-  CountStates();
+  std::unique_ptr<ArrayMemory> memory = MemoryOf(states, /*kept=*/false);
   uint64_t taken = 0;
   EachResident([&](uint64_t page) {
-    blocks_mutex_.AssumeHeld();
     const Range range = StatesOf(page, state_floats);
-    taken += state_blocks_.Add(range.begin, range.end, [](uint64_t, uint64_t) {});
-    Count({}, range);
+    taken += memory->Take(range.begin, range.end);
   });
+  shape_.state_floats = state_floats;
+  states_ = std::move(states);
+  state_memory_ = std::move(memory);
   return taken;
 }
 
@@ -199,11 +204,9 @@ Arena::Range Arena::StatesOf(uint64_t page, size_t state_floats) const noexcept 
 }
 
 uint64_t Arena::MaxBytesOf(uint64_t page) const noexcept {
-  const auto blocks = [](const Range& range) {
-    return RoundUp(range.end, BlockUses::kBlock) -
-           range.begin / BlockUses::kBlock * BlockUses::kBlock;
-  };
-  return blocks(ValuesOf(page)) + blocks(StatesOf(page, shape_.state_floats));
+  const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
+  return value_memory_->MaxBytes(values.begin, values.end) +
+         state_memory_->MaxBytes(states.begin, states.end);
 }
 
 void Arena::PunchHole(uint64_t begin, uint64_t bytes) noexcept {
@@ -214,30 +217,6 @@ void Arena::PunchHole(uint64_t begin, uint64_t bytes) noexcept {
                          static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
   GRAPHD_CHECK(result == 0, "our own memory can be freed");
-}
-
-// Counts a page that is in memory now.
-void Arena::Count(const Range& values, const Range& states) {
-  full_values_.Add(values.begin, values.end, [this](uint64_t at) {
-    blocks_mutex_.AssumeHeld();
-    to_collapse_.push_back(values_ + at);
-  });
-  full_states_.Add(states.begin, states.end, [this](uint64_t at) {
-    blocks_mutex_.AssumeHeld();
-    to_collapse_.push_back(reinterpret_cast<std::byte*>(states_.floats.data()) + at);
-  });
-}
-
-bool Arena::CollapseOnePage() {
-  std::byte* page = nullptr;
-  {
-    const MutexLock lock(blocks_mutex_);
-    if (to_collapse_.empty()) return false;
-    page = to_collapse_.back();
-    to_collapse_.pop_back();
-  }
-  CollapsePages(page, kHugePage);
-  return true;
 }
 
 // Finds out whether the files still have their sizes. Allocating would hide that they have not.
@@ -286,28 +265,15 @@ void Arena::DropDamaged() noexcept {
 }
 
 uint64_t Arena::Reserve(uint64_t page) {
-  CheckSizes();
-  const bool damaged = this->damaged();  // then memory is allocated when it is used
+  CheckSizes();  // if the files are damaged, memory is allocated when it is used
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-  const MutexLock lock(blocks_mutex_);
-  uint64_t taken = 0;
-  bool states_added = false;
+  const uint64_t taken = value_memory_->Take(values.begin, values.end);
   try {
-    taken = value_blocks_.Add(values.begin, values.end, [&](uint64_t begin, uint64_t bytes) {
-      if (!damaged) Allocate(fd_.get(), ArenaValuesOffset(shape_.rows) + begin, bytes);
-    });
-    states_added = true;
-    taken += state_blocks_.Add(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-      if (states_.fd && !damaged) Allocate(states_.fd.get(), begin, bytes);
-    });
+    return taken + state_memory_->Take(states.begin, states.end);
   } catch (const Error&) {
-    value_blocks_.Remove(values.begin, values.end,
-                         [&](uint64_t begin, uint64_t bytes) { PunchHole(begin, bytes); });
-    if (states_added) state_blocks_.Remove(states.begin, states.end, [](uint64_t, uint64_t) {});
+    if (shape_.small_pages) value_memory_->Give(values.begin, values.end);
     throw;
   }
-  Count(values, states);
-  return taken;
 }
 
 // Throws unless the files have the values and sequence numbers of all pages that were in memory: an
@@ -363,8 +329,6 @@ uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
   allocate();
   roll_back();
   uint64_t taken = 0;
-  const MutexLock lock(blocks_mutex_);
-  const auto nothing = [](uint64_t, uint64_t) {};
   for (uint64_t page = 0; page < num_pages(); page++) {
     const uint64_t word = words_[page].load(std::memory_order_relaxed) & ~kPageLocked;
     if ((word & kPageResident) == 0) {
@@ -375,23 +339,16 @@ uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
     // Counts as a change, because a reader may have begun before.
     Unlock(page, word);
     const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-    Count(values, states);
-    taken += value_blocks_.Add(values.begin, values.end, nothing) +
-             state_blocks_.Add(states.begin, states.end, nothing);
+    taken += value_memory_->Count(values.begin, values.end) +
+             state_memory_->Count(states.begin, states.end);
   }
   return taken;
 }
 
 uint64_t Arena::Release(uint64_t page) noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-  const MutexLock lock(blocks_mutex_);
-  const uint64_t given = value_blocks_.Remove(
-      values.begin, values.end, [&](uint64_t begin, uint64_t bytes) { PunchHole(begin, bytes); });
-  return given +
-         state_blocks_.Remove(states.begin, states.end, [&](uint64_t begin, uint64_t bytes) {
-           ::madvise(reinterpret_cast<std::byte*>(states_.floats.data()) + begin, bytes,
-                     MADV_DONTNEED);
-         });
+  return value_memory_->Give(values.begin, values.end) +
+         state_memory_->Give(states.begin, states.end);
 }
 
 bool Arena::TryRead(int64_t row, std::byte* out) noexcept {

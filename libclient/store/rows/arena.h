@@ -4,16 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/file.h"
 #include "base/huge_array.h"
 #include "base/mapping_guard.h"
 #include "base/mutex.h"
 #include "store/rows/arena_layout.h"
-#include "store/rows/block_uses.h"
-#include "store/rows/full_pages.h"
+#include "store/rows/array_memory.h"
 
 // The memory of one table: its rows, which trainers of this machine may map read-only
 // (ArenaReader); and, in the daemon's own memory, the optimiser state and the sequence number of
@@ -131,9 +130,14 @@ class Arena {
   // Returns an upper bound of what Reserve returns.
   uint64_t MaxBytesOf(uint64_t page) const noexcept;
 
-  // Collapses small pages into a huge page, if there is one that is all in memory and was not
-  // collapsed yet; returns false if there is none. AdoptStates must not run meanwhile.
-  bool CollapseOnePage();
+  // See ArrayMemory::CollapseOnePage. AdoptStates must not run meanwhile.
+  bool CollapseOnePage() {
+    return value_memory_->CollapseOnePage() || state_memory_->CollapseOnePage();
+  }
+  // Returns whether the rows' memory is allocated in whole huge pages.
+  bool has_huge_pages() const noexcept {
+    return value_memory_->pages() == ArrayMemory::Pages::kHuge;
+  }
 
   // Somebody may truncate the files while they are used (MappingGuard). Rows that were lost are
   // then made absent by DropDamaged. The table must not be changed any more, nor written to the
@@ -167,14 +171,14 @@ class Arena {
   Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // byte range in states_
   void PunchHole(uint64_t begin, uint64_t bytes) noexcept;
   void Allocate(int fd, uint64_t offset, uint64_t bytes) const;
+  ArrayMemory::Pages PagesFor(uint64_t bytes, bool kept) const;
+  std::unique_ptr<ArrayMemory> MemoryOf(States& states, bool kept);
   void CheckSizes() const;
   void CheckThere() const;
   UniqueFd OpenPart(const char* suffix, size_t bytes, bool kept) const;
   States OpenStates(size_t state_floats, bool kept) const;
   template <class F>
   void EachResident(const F& f) const;
-  void CountStates() GRAPHD_REQUIRES(blocks_mutex_);
-  void Count(const Range& values, const Range& states) GRAPHD_REQUIRES(blocks_mutex_);
 
   Shape shape_;
   const std::string name_;
@@ -190,15 +194,7 @@ class Arena {
   mutable std::atomic<bool> shrunk_ = false;  // a file was found to have lost its size
   Mutex dropping_;
   std::atomic<uint64_t> dropped_from_ = 0;  // offset in the file of rows; pages behind are absent
-  // It is also held while the memory that the members below count is allocated or freed.
-  Mutex blocks_mutex_;
-  BlockUses value_blocks_ GRAPHD_GUARDED_BY(blocks_mutex_);
-  BlockUses state_blocks_ GRAPHD_GUARDED_BY(blocks_mutex_);
-  // Only memory with small pages.
-  FullPages full_values_ GRAPHD_GUARDED_BY(blocks_mutex_){0};
-  FullPages full_states_ GRAPHD_GUARDED_BY(blocks_mutex_){0};
-  // Huge pages that are all in memory.
-  std::vector<std::byte*> to_collapse_ GRAPHD_GUARDED_BY(blocks_mutex_);
+  std::unique_ptr<ArrayMemory> value_memory_, state_memory_;
 };
 
 }  // namespace graphd::store

@@ -16,7 +16,10 @@ namespace graphd::store {
 // every dtype.
 void CheckInitializer(const Initializer& initializer, DType dtype);
 
-// Fills the row with the first values for this id. `row` has a whole number of elements.
-void FillRow(const Initializer& initializer, DType dtype, int64_t id, std::span<std::byte> row);
+// Fills the row with the first values for this id. `row` has a whole number of elements. Uses
+// vectors of up to `vector_bits` bits if the processor has them (512, 256), which does not change
+// the values.
+void FillRow(const Initializer& initializer, DType dtype, int64_t id, std::span<std::byte> row,
+             int vector_bits = 512);
 
 }  // namespace graphd::store

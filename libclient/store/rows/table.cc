@@ -151,26 +151,45 @@ void Table::Reserve(uint64_t page, MemoryBudget::Allocation& memory) {
 }
 
 void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
-  std::vector<std::byte> bytes(BytesOf(page));
+  std::vector<std::byte> bytes;
   std::optional<uint64_t> lsn;
-  try {
-    // The page may have been written before the table had state.
-    lsn = db_.GetPage(id_, page, bytes, Index(arena_.rows_of(page)) * row_bytes_);
-  } catch (const Error& error) {
-    Throw(error.code(), named_, ": ", error.what(),
-          "; restore a checkpoint, or drop the table and write these rows again");
-  }
-  if (!lsn) {
-    const TableSpec& spec = first_spec_;
-    const int64_t begin = static_cast<int64_t>(page) * kPageRows;
-    for (int64_t i = 0; i < arena_.rows_of(page); i++) {
-      const int64_t id = ids_ != nullptr ? (*ids_)[Index(begin + i)] : spec.first_id + begin + i;
-      FillRow(spec.initializer, spec.dtype, id, {bytes.data() + Index(i) * row_bytes_, row_bytes_});
+  if (!AbsentPagesAreUnused() || arena_.damaged()) {
+    bytes.resize(BytesOf(page));
+    try {
+      // The page may have been written before the table had state.
+      lsn = db_.GetPage(id_, page, bytes, Index(arena_.rows_of(page)) * row_bytes_);
+    } catch (const Error& error) {
+      Throw(error.code(), named_, ": ", error.what(),
+            "; restore a checkpoint, or drop the table and write these rows again");
     }
   }
   Reserve(page, memory);
   arena_.SetLsn(page, lsn.value_or(0));
-  FillPage(page, bytes);
+  if (lsn) {
+    FillPage(page, bytes);
+  } else {
+    FillWithFirstValues(page);
+  }
+}
+
+void Table::FillWithFirstValues(uint64_t page) {
+  const int64_t begin = static_cast<int64_t>(page) * kPageRows;
+  const int64_t end = begin + arena_.rows_of(page);
+  // Memory that was never used is zero.
+  if (!AbsentPagesAreUnused() || arena_.damaged()) {
+    std::memset(arena_.state(begin), 0, Index(end - begin) * state_bytes());
+  }
+  std::vector<std::byte> values(row_bytes_);
+  for (int64_t row = begin; row < end; row++) {
+    FirstValues(row, values);
+    arena_.Write(row, values.data());
+  }
+}
+
+void Table::FirstValues(int64_t row, std::span<std::byte> out) const {
+  const TableSpec& spec = first_spec_;
+  const int64_t id = ids_ != nullptr ? (*ids_)[Index(row)] : spec.first_id + row;
+  FillRow(spec.initializer, spec.dtype, id, out);
 }
 
 void Table::FillPage(uint64_t page, std::span<const std::byte> bytes) {
@@ -293,10 +312,22 @@ void Table::ReadAll(std::span<const int64_t> rows, std::byte* out) {
       if (i + ahead < rows.size()) {
         PrefetchBytes<lines>(arena_.value(rows[i + ahead]), row_bytes_);
       }
-      while (!arena_.TryRead(rows[i], out + i * row_bytes_)) MakeResident(PageOf(rows[i]));
+      ReadRow(rows[i], out + i * row_bytes_);
       MarkReferenced(PageOf(rows[i]));
     }
   });
+}
+
+// Does not load pages that were never used, because a push or the TablePreparer does that at less
+// cost.
+void Table::ReadRow(int64_t row, std::byte* out) {
+  while (!arena_.TryRead(row, out)) {
+    if (AbsentPagesAreUnused() && !arena_.rows_damaged()) {
+      FirstValues(row, {out, row_bytes_});
+      return;
+    }
+    MakeResident(PageOf(row));
+  }
 }
 
 void Table::Touch(std::span<const int64_t> rows) {
@@ -305,6 +336,17 @@ void Table::Touch(std::span<const int64_t> rows) {
     if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0)
       MakeResident(page);
   }
+}
+
+uint64_t Table::Prepare(uint64_t page) {
+  const uint64_t count = std::max<uint64_t>(kHugePage / page_bytes(), 1);
+  const uint64_t end = std::min(page + count, arena_.num_pages());
+  for (; page < end; page++) {
+    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0) {
+      MakeResident(page);
+    }
+  }
+  return page;
 }
 
 // Pins the page before it reads the word, while Evict locks the word before it reads the pins: so

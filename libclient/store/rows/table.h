@@ -19,7 +19,8 @@
 #include "store/rows/undo_log.h"
 
 // This machine's rows of one distributed tensor or embedding. Pages are loaded when they are first
-// used, from RocksDB or, if they were never written, from the initialiser. With a memory budget
+// used, or ahead of need (TablePreparer), from RocksDB or, if they were never written, from the
+// initialiser. With a memory budget
 // (MemoryBudget) they are evicted again. Any thread may call any method, unless a comment says
 // otherwise. The lock of a page in the arena guards its rows and its sequence number.
 
@@ -69,7 +70,12 @@ class Table : public Evictable {
   std::string attributes() const;
   const RowIds& row_ids() const noexcept { return ids_; }
   const Arena& arena() const noexcept { return arena_; }
-  // See Arena::CollapseOnePage.
+  // Only before other threads use the table: RocksDB has none of its pages.
+  void SetNew() noexcept { new_ = true; }
+  // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
+  // huge page. Returns the page after the last one, or num_pages. Throws as Touch.
+  uint64_t Prepare(uint64_t page);
+  // See ArrayMemory::CollapseOnePage.
   bool CollapseOnePage() {
     const ReaderLock states(states_mutex_);
     return arena_.CollapseOnePage();
@@ -80,8 +86,8 @@ class Table : public Evictable {
   void CheckPush(const Push& push) const;
 
   // Reads rows in the order of `rows`, which may have duplicates. A row is never torn. Loads
-  // missing pages. Throws Error: kInvalid if a row is out of range; kCorrupt, kIo, kOverloaded if a
-  // page can't be loaded.
+  // missing pages, except those that were never used. Throws Error: kInvalid if a row is out of
+  // range; kCorrupt, kIo, kOverloaded if a page can't be loaded.
   void Read(std::span<const int64_t> rows, std::byte* out);
 
   // Loads the pages of the rows; they may be evicted again. Throws as Read if a page can't be
@@ -168,6 +174,12 @@ class Table : public Evictable {
   }
   void FillPage(uint64_t page, std::span<const std::byte> bytes)
       GRAPHD_REQUIRES_SHARED(states_mutex_);
+  void FillWithFirstValues(uint64_t page) GRAPHD_REQUIRES_SHARED(states_mutex_);
+  void FirstValues(int64_t row, std::span<std::byte> out) const;
+  void ReadRow(int64_t row, std::byte* out);
+  // Returns whether pages that are not in memory were never there, nor in RocksDB. If the memory
+  // was truncated, pages that were lost are an exception.
+  bool AbsentPagesAreUnused() const noexcept { return new_ && !memory_.bounded(); }
   template <size_t kLines>  // cache lines of a row (WithLines)
   void ApplyEach(const Push& push, std::span<const uint32_t> positions, Scratch& scratch)
       GRAPHD_REQUIRES_SHARED(states_mutex_);
@@ -191,6 +203,7 @@ class Table : public Evictable {
   PageDb& db_;
   MemoryBudget& memory_;
   const size_t elements_, row_bytes_;
+  bool new_ = false;  // see SetNew
   // Held shared while the arena's states are used, and exclusively by AdoptStates. Taken before a
   // page's lock and before the mutexes of arena_ and memory_.
   SharedMutex states_mutex_;

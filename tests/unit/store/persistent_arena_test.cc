@@ -691,13 +691,15 @@ TEST_F(PersistentArenaTest, AFullFileSystemIsOverloaded) {
     spec.name = "large";
     spec.rows = 100'000;  // with its state 4.8 MB
     const auto large = store.OpenTable(spec);
-    for (const auto& touch : std::initializer_list<std::function<void()>>{
-             [&] { AllRows(*large); }, [&] { store.OpenTable(Spec()); }}) {
-      EXPECT_THAT(Failure(touch),
-                  AllOf(HasSubstr("overloaded: "), HasSubstr("no memory for another"),
-                        HasSubstr(small.path() + " is full (2.0 MiB)"),
-                        HasSubstr("mount -o remount,size=... " + small.path()),
-                        HasSubstr("--memory_dir"), HasSubstr("--embedding_memory")));
+    const auto touch_all = [&] {
+      for (int64_t row = 0; row < spec.rows; row++) large->Touch({&row, 1});
+    };
+    for (const auto& use : std::initializer_list<std::function<void()>>{
+             touch_all, [&] { store.OpenTable(Spec()); }}) {
+      EXPECT_THAT(Failure(use), AllOf(HasSubstr("overloaded: "), HasSubstr("no memory for another"),
+                                      HasSubstr(small.path() + " is full (2.0 MiB)"),
+                                      HasSubstr("mount -o remount,size=... " + small.path()),
+                                      HasSubstr("--memory_dir"), HasSubstr("--embedding_memory")));
     }
     store.DropTable("large");
   }

@@ -45,6 +45,7 @@ TEST(FullPages, ATableCollapsesCompleteHugePagesAndKeepsItsRows) {
   std::vector<int64_t> rows(4090);
   std::iota(rows.begin(), rows.end(), 0);
   std::vector<float> before(rows.size() * 128), after(before.size());
+  table->Touch(rows);
   table->Read(rows, reinterpret_cast<std::byte*>(before.data()));
   size_t collapsed = 0;
   while (table->CollapseOnePage()) collapsed++;

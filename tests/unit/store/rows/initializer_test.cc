@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <vector>
 
+#include "base/rng.h"
 #include "base/strings.h"
 
 namespace graphd::store {
@@ -45,6 +47,53 @@ TEST(Initializer, ValuesHaveTheStatedDistribution) {
   EXPECT_NEAR(squares / kCount - 9, 1.0 / 3, 0.05);  // variance of uniform: 4 / 12
   EXPECT_NEAR(normal_sum / kCount, 1, 0.04);
   EXPECT_NEAR(normal_squares / kCount - 1, 9, 0.2);
+}
+
+// The method of Box and Muller with the functions of the C library.
+std::vector<double> ReferenceRow(const Initializer& initializer, int64_t id, size_t elements) {
+  CounterRng rng(CombineKeys(initializer.seed, static_cast<uint64_t>(id)));
+  const auto unit = [&rng] { return static_cast<double>(rng.Next() >> 11) * 0x1p-53; };
+  std::vector<double> row;
+  while (row.size() < elements) {
+    if (initializer.kind == InitKind::kUniform) {
+      row.push_back(initializer.a + (initializer.b - initializer.a) * unit());
+      continue;
+    }
+    const double radius = initializer.b * std::sqrt(-2 * std::log(1 - unit()));
+    const double angle = 2 * std::numbers::pi * unit();
+    row.push_back(initializer.a + radius * std::cos(angle));
+    row.push_back(initializer.a + radius * std::sin(angle));
+  }
+  row.resize(elements);
+  return row;
+}
+
+TEST(Initializer, RowsAreTheSameWithVectorsOfAnyWidth) {
+  for (const Initializer& initializer :
+       {Initializer{InitKind::kUniform, -1, 1, 7}, Initializer{InitKind::kNormal, 2, 3, 7}}) {
+    for (const size_t elements : {1, 2, 3, 8, 31, 129}) {
+      for (int64_t id = 0; id < 300; id++) {
+        const std::vector<double> expected = ReferenceRow(initializer, id, elements);
+        std::vector<double> doubles[3];
+        std::vector<float> floats[3];
+        for (size_t level = 0; level < 3; level++) {
+          const int bits = static_cast<int>(level) * 256;
+          doubles[level].resize(elements);
+          floats[level].resize(elements);
+          FillRow(initializer, DType::kFloat64, id,
+                  std::as_writable_bytes(std::span(doubles[level])), bits);
+          FillRow(initializer, DType::kFloat32, id,
+                  std::as_writable_bytes(std::span(floats[level])), bits);
+          ASSERT_EQ(doubles[level], doubles[0]) << bits << " bits";
+          ASSERT_EQ(floats[level], floats[0]) << bits << " bits";
+        }
+        for (size_t i = 0; i < elements; i++) {
+          ASSERT_NEAR(doubles[0][i], expected[i], 1e-13);
+          ASSERT_EQ(floats[0][i], static_cast<float>(doubles[0][i]));
+        }
+      }
+    }
+  }
 }
 
 TEST(Initializer, ConstantsSuitTheirDtype) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <fstream>
 #include <iostream>
+#include <numeric>
 #include <thread>
 
 #include "base/rng.h"
@@ -350,8 +351,20 @@ TEST(TableMemory, IsThatOfRowsAndStates) {
     spec.rows = kTableRows;
     const uint64_t before = private_bytes();
     const auto table = store.OpenTable(spec);
-    std::vector<int64_t> rows(1);
-    for (rows[0] = 0; rows[0] < kTableRows; rows[0] += kPageRows) table->Touch(rows);
+    UpdateRule rule;
+    rule.kind = state == OptimizerState::kAdagrad ? UpdateKind::kAdagrad : UpdateKind::kRowAdagrad;
+    std::vector<int64_t> rows(1000);
+    const std::vector<float> gradients(rows.size() * kFloats, 1);
+    Push push;
+    push.rule = rule;
+    push.client = {1, 0};
+    push.payload = std::as_bytes(std::span(gradients));
+    for (int64_t first = 0; first < kTableRows; first += 1000) {
+      std::iota(rows.begin(), rows.end(), first);
+      push.rows = rows;
+      push.sequence++;
+      store.Apply(table, push);
+    }
     const uint64_t states = kOwnMemoryIsMeasurable ? private_bytes() - before
                                                    : kTableRows * StateFloats(state, kFloats) * 4;
     const uint64_t took = Blocks(*table) + states;

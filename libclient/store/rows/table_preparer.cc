@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/table_preparer.h"
+
+#include <utility>
+
+#include "base/failure.h"
+#include "base/log.h"
+#include "base/memory_limit.h"
+#include "base/strings.h"
+
+namespace graphd::store {
+namespace {
+
+constexpr uint64_t kFreePart = 8;  // an eighth of the machine's memory stays available
+constexpr uint64_t kCheckedBytes = uint64_t{128} << 20;  // prepared between two checks of that
+
+}  // namespace
+
+TablePreparer::TablePreparer() : thread_([this] { Run(); }) {}
+
+TablePreparer::~TablePreparer() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.NotifyAll();
+  thread_.join();
+}
+
+void TablePreparer::Add(const std::shared_ptr<Table>& table) {
+  if (!table->arena().has_huge_pages()) return;
+  const MutexLock lock(mutex_);
+  tables_.push_back(table);
+  wake_.NotifyAll();
+}
+
+bool TablePreparer::stopping() {
+  const MutexLock lock(mutex_);
+  return stopping_;
+}
+
+void TablePreparer::Run() {
+  for (;;) {
+    std::weak_ptr<Table> next;
+    {
+      const MutexLock lock(mutex_);
+      while (!stopping_ && tables_.empty()) wake_.Wait(mutex_);
+      if (stopping_) return;
+      next = std::move(tables_.front());
+      tables_.pop_front();
+    }
+    LogFailure("the preparation of a table", [&] { Prepare(next); });
+  }
+}
+
+void TablePreparer::Prepare(const std::weak_ptr<Table>& weak) {
+  const uint64_t least = TotalMemory() / kFreePart;
+  uint64_t checked = 0;  // bytes that may be prepared before the next check
+  for (uint64_t page = 0;;) {
+    const std::shared_ptr<Table> table = weak.lock();
+    if (table == nullptr || page == table->arena().num_pages() || stopping()) return;
+    if (checked < kHugePage) {
+      if (AvailableMemory().bytes < least) {
+        LogInfo(NamedTable(table->spec().name),
+                ": memory is short, so pages are only loaded when "
+                "they are first used");
+        return;
+      }
+      checked = kCheckedBytes;
+    }
+    checked -= kHugePage;
+    page = table->Prepare(page);
+  }
+}
+
+}  // namespace graphd::store

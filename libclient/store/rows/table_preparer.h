@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <deque>
+#include <memory>
+#include <thread>
+
+#include "base/mutex.h"
+#include "store/rows/table.h"
+
+namespace graphd::store {
+
+// A thread that loads the pages of new tables ahead of need, table after table, so that few pushes
+// and reads have to wait for memory and for first values. It prepares only tables whose memory is
+// allocated in huge pages (ArrayMemory), and stops while an eighth of the machine's memory or less
+// is available. It locks one page at a time. Thread-safe.
+class TablePreparer {
+ public:
+  TablePreparer();
+  ~TablePreparer();
+  TablePreparer(const TablePreparer&) = delete;
+  TablePreparer& operator=(const TablePreparer&) = delete;
+
+  void Add(const std::shared_ptr<Table>& table);
+
+ private:
+  void Run();
+  void Prepare(const std::weak_ptr<Table>& table);
+  bool stopping();
+
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;
+  // Tables may be dropped meanwhile.
+  std::deque<std::weak_ptr<Table>> tables_ GRAPHD_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace graphd::store

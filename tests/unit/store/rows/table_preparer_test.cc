@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/rows/table_preparer.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
+#include <thread>
+
+#include "base/strings.h"
+#include "store/rows/initializer.h"
+#include "store/store.h"
+#include "tests/unit/format/scratch_directory.h"
+#include "tests/unit/store/random_push.h"
+
+namespace graphd::store {
+namespace {
+
+using graphd::testing::MemoryDirectory;
+using graphd::testing::ScratchDirectory;
+
+constexpr size_t kFloats = 128;
+constexpr int64_t kLargeRows = 140'000;  // 68 MiB: the table gets huge pages and is prepared
+
+TableSpec Spec(int64_t rows) {
+  TableSpec spec;
+  spec.name = "embedding";
+  spec.row_shape = {static_cast<int64_t>(kFloats)};
+  spec.rows = rows;
+  spec.initializer = Initializer::Uniform(-1, 1, 5);
+  spec.state = OptimizerState::kAdagrad;
+  return spec;
+}
+
+StoreOptions OptionsIn(const ScratchDirectory& scratch, const std::string& memory_dir = "") {
+  StoreOptions options;
+  options.directory = scratch / "store";
+  options.memory_dir = memory_dir;
+  return options;
+}
+
+// Pushes gradients for random rows of the whole table.
+void ApplyPush(Store& store, const std::shared_ptr<Table>& table, uint64_t number) {
+  const UpdateRule rule{.kind = UpdateKind::kAdagrad, .lr = 0.1F};
+  store.Apply(table, RandomPush(1, number, rule, 50, 0, table->spec().rows, kFloats).push());
+}
+
+std::vector<float> AllRows(Table& table) {
+  std::vector<int64_t> rows(static_cast<size_t>(table.spec().rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<float> values(rows.size() * kFloats);
+  table.Read(rows, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+std::vector<float> FirstRows(const TableSpec& spec) {
+  std::vector<float> values(static_cast<size_t>(spec.rows) * kFloats);
+  const auto bytes = std::as_writable_bytes(std::span(values));
+  for (int64_t row = 0; row < spec.rows; row++) {
+    FillRow(spec.initializer, spec.dtype, spec.first_id + row,
+            bytes.subspan(static_cast<size_t>(row) * spec.row_bytes(), spec.row_bytes()));
+  }
+  return values;
+}
+
+bool IsPrepared(const Table& table) {
+  for (uint64_t page = 0; page < table.arena().num_pages(); page++) {
+    if ((table.arena().word(page).load() & kPageResident) == 0) return false;
+  }
+  return true;
+}
+
+TEST(TablePreparer, LoadsThePagesOfALargeNewTableWithoutAnyUse) {
+  const ScratchDirectory scratch;
+  Store store(OptionsIn(scratch));
+  const auto table = store.OpenTable(Spec(kLargeRows));
+  EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));  // while it is prepared
+  while (!IsPrepared(*table)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));
+  const uint64_t bytes = uint64_t{kLargeRows} * kFloats * sizeof(float) * 2;
+  EXPECT_GE(table->resident_bytes(), bytes);
+  EXPECT_LE(table->resident_bytes(), bytes + 2 * kHugePage);
+  EXPECT_EQ(table->ChangedBytes(), 0U);
+}
+
+TEST(TablePreparer, LeavesSmallTablesAndThoseWithAMemoryBudgetAlone) {
+  for (const uint64_t budget : {uint64_t{0}, uint64_t{1} << 30}) {
+    const ScratchDirectory scratch;
+    StoreOptions options = OptionsIn(scratch);
+    options.durability = Durability::kNone;
+    options.memory_bytes = budget;
+    Store store(options);
+    const auto table = store.OpenTable(Spec(budget == 0 ? 10'000 : kLargeRows));
+    EXPECT_FALSE(table->arena().has_huge_pages());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(table->resident_bytes(), 0U);
+  }
+}
+
+TEST(TablePreparer, PushesWhileItWorksHaveTheSameResult) {
+  const ScratchDirectory scratch, other;
+  Store store(OptionsIn(scratch));
+  StoreOptions bounded = OptionsIn(other);
+  bounded.durability = Durability::kNone;
+  bounded.memory_bytes = uint64_t{1} << 30;  // the reference is not prepared
+  Store reference(bounded);
+  const auto table = store.OpenTable(Spec(kLargeRows));
+  const auto expected = reference.OpenTable(Spec(kLargeRows));
+  uint64_t number = 0, late = 0;
+  while (late < 5) {
+    ApplyPush(store, table, ++number);
+    if (IsPrepared(*table)) late++;
+  }
+  for (uint64_t i = 1; i <= number; i++) ApplyPush(reference, expected, i);
+  EXPECT_EQ(AllRows(*table), AllRows(*expected));
+}
+
+TEST(TablePreparer, StopsWhenItsTableIsDropped) {
+  const ScratchDirectory scratch;
+  Store store(OptionsIn(scratch));
+  std::weak_ptr<Table> table = store.OpenTable(Spec(kLargeRows));
+  store.DropTable("embedding");
+  while (!table.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+constexpr uint64_t kPushesBefore = 3;
+constexpr const char* kChildVariable = "GRAPHD_PREPARER_TEST";  // "STORE MEMORY MICROSECONDS"
+
+// Makes a table, pushes, waits, and ends by SIGKILL.
+[[noreturn]] void RunChild(const std::string& words) {
+  std::istringstream in(words);
+  StoreOptions options;
+  useconds_t wait = 0;
+  in >> options.directory >> options.memory_dir >> wait;
+  Store store(options);
+  const auto table = store.OpenTable(Spec(kLargeRows));
+  for (uint64_t i = 1; i <= kPushesBefore; i++) ApplyPush(store, table, i);
+  ::usleep(wait);
+  ::kill(::getpid(), SIGKILL);
+  std::abort();
+}
+
+// The process is killed while the table is prepared. It runs this test again, because RocksDB's
+// threads do not survive a fork.
+TEST(TablePreparer, AKilledProcessLeavesTheRowsOfAcknowledgedPushes) {
+  if (const char* words = std::getenv(kChildVariable)) RunChild(words);
+  for (const int microseconds : {0, 3'000, 10'000, 30'000, 200'000}) {
+    const ScratchDirectory scratch, other;
+    const MemoryDirectory memory;
+    const StoreOptions options = OptionsIn(scratch, memory.path());
+    const std::string words = StrCat(options.directory, " ", options.memory_dir, " ", microseconds);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::setenv(kChildVariable, words.c_str(), 1);
+      for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) ::unsetenv(name);
+      ::execl("/proc/self/exe", "store_test",
+              "--gtest_filter=TablePreparer.AKilledProcessLeavesTheRowsOfAcknowledgedPushes",
+              nullptr);
+      ::_exit(127);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    Store store(options), reference(OptionsIn(other));
+    ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
+    ASSERT_FALSE(store.status().memory.empty());
+    const auto table = store.FindTable("embedding");
+    const auto expected = reference.OpenTable(Spec(kLargeRows));
+    for (uint64_t i = 1; i <= kPushesBefore; i++) ApplyPush(reference, expected, i);
+    ASSERT_EQ(AllRows(*table), AllRows(*expected));
+    ApplyPush(store, table, kPushesBefore + 1);
+    ApplyPush(reference, expected, kPushesBefore + 1);
+    EXPECT_EQ(AllRows(*table), AllRows(*expected));
+  }
+}
+
+TEST(NewTables, AReadOfUnusedRowsLoadsNothing) {
+  const ScratchDirectory scratch;
+  Store store(OptionsIn(scratch));
+  const auto table = store.OpenTable(Spec(1000));
+  const std::vector<float> first = FirstRows(table->spec());
+  EXPECT_EQ(AllRows(*table), first);
+  EXPECT_EQ(table->resident_bytes(), 0U);
+  ApplyPush(store, table, 1);
+  EXPECT_GT(table->resident_bytes(), 0U);
+  const std::vector<float> after = AllRows(*table);
+  size_t changed = 0;
+  for (size_t row = 0; row < 1000; row++) {
+    const auto at = static_cast<ptrdiff_t>(row * kFloats);
+    if (!std::equal(after.begin() + at, after.begin() + at + kFloats, first.begin() + at))
+      changed++;
+  }
+  EXPECT_GT(changed, 40U);
+  EXPECT_LE(changed, 50U);
+}
+
+}  // namespace
+}  // namespace graphd::store
