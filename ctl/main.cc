@@ -31,6 +31,7 @@ int Run(int argc, char** argv) {
   AddStop(app);
   AddServer(app);
   AddSupervise(app);
+  AddTensors(app);
   AddTop(app);
   AddVerify(app);
 

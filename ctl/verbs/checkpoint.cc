@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/secret.h"
 #include "base/strings.h"
 #include "client/checkpoints/client.h"
 #include "client/checkpoints/restore.h"
 #include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/checkpoint_export.h"
+#include "ctl/verbs/client_options.h"
 #include "ctl/verbs/verbs.h"
 
 namespace graphd::ctl {
@@ -26,23 +25,14 @@ Examples:
   graphctl checkpoint export epoch-7 --output /tmp/epoch-7 --ip_config ip_config.txt
 )";
 
-struct CheckpointArgs {
-  std::string server_name = "default", ip_config, runtime_dir, keys, secret, name, output;
+struct CheckpointArgs : ClientArgs {
+  std::string name, output;
   std::vector<std::string> tensors, files;
-  double timeout = 30;
-  bool json = false;
 };
 
 std::unique_ptr<CheckpointClient> ConnectTo(const CheckpointArgs& args) {
-  Options options;
-  options.server_name = args.server_name;
-  options.ip_config = args.ip_config;
-  options.job_id = StrCat("graphctl-checkpoint-", ::getpid());
-  options.job_secret = NewSecret();
-  options.keys = args.keys;
-  options.secret_file = args.secret;
-  options.timeout = std::chrono::milliseconds(static_cast<int64_t>(args.timeout * 1000));
-  return std::make_unique<CheckpointClient>(options, args.runtime_dir);
+  return std::make_unique<CheckpointClient>(ClientOptions(args, "graphctl-checkpoint"),
+                                            args.runtime_dir);
 }
 
 nlohmann::json ToJson(const Checkpoint& checkpoint) {
@@ -151,31 +141,7 @@ CLI::App* AddAction(CLI::App& verb, const std::shared_ptr<CheckpointArgs>& args,
                     const char* what, Action action) {
   CLI::App* added = verb.add_subcommand(name, what);
   added->footer(kCheckpointExamples);
-  added->add_option(Flags("server_name"), args->server_name, "Name of the servers")
-      ->default_val("default");
-  added
-      ->add_option(Flags("ip_config"), args->ip_config,
-                   "File with a line 'address [port [trainers]]' per partition")
-      ->required()
-      ->check(CLI::ExistingFile);
-  added->add_option(Flags("runtime_dir"), args->runtime_dir,
-                    "Directory of the sockets of servers on this machine (default: "
-                    "$GRAPHD_RUNTIME_DIR, else /run/graphd or the user's own)");
-  added
-      ->add_option("--keys", args->keys,
-                   "Directory of keys for TLS (graphctl keys), or 'default' for that of the "
-                   "server's name (default: $GRAPHD_KEYS)")
-      ->envname("GRAPHD_KEYS");
-  added
-      ->add_option(
-          "--secret", args->secret,
-          "File of the shared secret (graphctl keys create --shared_secret), or 'default' for "
-          "that of the server's name (default: $GRAPHD_SECRET)")
-      ->envname("GRAPHD_SECRET");
-  added->add_option("--timeout", args->timeout, "Seconds to wait for an answer")
-      ->default_val(30)
-      ->check(CLI::Range(1.0, 86400.0));
-  added->add_flag("--json", args->json, "Print JSON");
+  AddClientOptions(*added, *args);
   added->callback([args, action] { action(*args); });
   return added;
 }
@@ -184,7 +150,7 @@ void AddName(CLI::App& action, CheckpointArgs& args) {
   action.add_option("name", args.name, "The checkpoint's name")->required();
 }
 
-void AddTensors(CLI::App& action, CheckpointArgs& args) {
+void AddTensorNames(CLI::App& action, CheckpointArgs& args) {
   action
       .add_option("--tensors", args.tensors,
                   "Only these tensors, separated by commas (default: all)")
@@ -202,7 +168,7 @@ void AddCheckpoint(CLI::App& app) {
   CLI::App* create =
       AddAction(*verb, args, "create", "Create a checkpoint while training continues", Create);
   AddName(*create, *args);
-  AddTensors(*create, *args);
+  AddTensorNames(*create, *args);
   create->add_option("--file", args->files, "Keep this file as well; may be given several times")
       ->check(CLI::ExistingFile);
   AddAction(*verb, args, "list", "List complete checkpoints", List);
@@ -213,14 +179,14 @@ void AddCheckpoint(CLI::App& app) {
   CLI::App* restore =
       AddAction(*verb, args, "restore", "Restore the rows and states of tensors", Restore);
   AddName(*restore, *args);
-  AddTensors(*restore, *args);
+  AddTensorNames(*restore, *args);
   AddName(*AddAction(*verb, args, "delete", "Delete a checkpoint",
                      [](const CheckpointArgs& given) { ConnectTo(given)->Delete(given.name); }),
           *args);
   CLI::App* exported =
       AddAction(*verb, args, "export", "Write tensors to .npy files, and the kept files", Export);
   AddName(*exported, *args);
-  AddTensors(*exported, *args);
+  AddTensorNames(*exported, *args);
   exported->add_option("--output", args->output, "Directory to create")->required();
 }
 

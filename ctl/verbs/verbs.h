@@ -32,6 +32,7 @@ void AddReceive(CLI::App& app);
 void AddStop(CLI::App& app);
 void AddServer(CLI::App& app);
 void AddSupervise(CLI::App& app);
+void AddTensors(CLI::App& app);
 void AddTop(CLI::App& app);
 void AddVerify(CLI::App& app);
 

@@ -24,6 +24,7 @@ _graphctl() {
       ''::ps) verb='ps' ;;
       ''::stop) verb='stop' ;;
       ''::server) verb='server' ;;
+      ''::tensors) verb='tensors' ;;
       ''::top) verb='top' ;;
       ''::verify) verb='verify' ;;
       launch::-- | launch::[!-]*)
@@ -45,6 +46,9 @@ _graphctl() {
       'server'::start) verb='server start' ;;
       'server'::stop) verb='server stop' ;;
       'server'::status) verb='server status' ;;
+      'tensors'::list) verb='tensors list' ;;
+      'tensors'::export) verb='tensors export' ;;
+      'tensors'::drop) verb='tensors drop' ;;
       *:yes:=) ;;
       *:yes:*) skip='' ;;
       *::=) skip=yes ;;
@@ -120,7 +124,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch checkpoint config convert copy inspect keys partition ps stop server top verify'
+      verbs='launch checkpoint config convert copy inspect keys partition ps stop server tensors top verify'
       options='-h --help --version'
       ;;
     'launch')
@@ -271,6 +275,23 @@ _graphctl() {
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'
+      ;;
+    'tensors')
+      verbs='list export drop'
+      options='-h --help'
+      ;;
+    'tensors list')
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json'
+      aliases='--server-name --ip-config --runtime-dir'
+      ;;
+    'tensors export')
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json
+        --output'
+      aliases='--server-name --ip-config --runtime-dir'
+      ;;
+    'tensors drop')
+      options='-h --help --server_name --ip_config --runtime_dir --keys --secret --timeout --json'
+      aliases='--server-name --ip-config --runtime-dir'
       ;;
     'top')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

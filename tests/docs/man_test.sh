@@ -50,6 +50,7 @@ check_verb graphctl-config config check
 for verb in create list show restore delete export; do
   check_verb graphctl-checkpoint checkpoint $verb
 done
+for verb in list export drop; do check_verb graphctl-tensors tensors $verb; done
 for verb in create list rotate revoke distribute; do check_verb graphctl-keys keys $verb; done
 check_verb graphctl-inspect inspect
 check_verb graphctl-inspect verify

@@ -86,15 +86,16 @@ def slowness():
 
 
 class Daemons:
-    """The running daemons of a fixture, one graphd per partition."""
+    """The running daemons of a fixture, or of a part config, one graphd per partition."""
 
     def __init__(self, name, *options):
         self.folder = tempfile.mkdtemp(prefix="graphd-served-")
         self.server_name = "python_test"
         self.ip_config = os.path.join(self.folder, "ip_config.txt")
         self.runtime = os.path.join(self.folder, "run")
-        config, expected, _ = fixture(name)
-        ports = free_ports(expected["num_parts"])
+        config = name if name.endswith(".json") else fixture(name).config
+        with open(config) as file:
+            ports = free_ports(json.load(file)["num_parts"])
         with open(self.ip_config, "w") as file:
             file.write("".join(f"127.0.0.1 {port}\n" for port in ports))
         self.processes = []

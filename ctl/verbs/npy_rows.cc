@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/npy_rows.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+// Returns NumPy's descriptor of a dtype.
+std::string Descr(DType dtype) {
+  const std::string name = DTypeName(dtype);
+  const size_t size = DTypeSize(dtype);
+  const char kind = dtype == DType::kBool        ? 'b'
+                    : name.starts_with("uint")   ? 'u'
+                    : name.starts_with("int")    ? 'i'
+                    : name.starts_with("bfloat") ? 'V'
+                                                 : 'f';
+  return StrCat(size == 1 ? "|" : "<", kind, size);
+}
+
+size_t RowBytes(DType dtype, const std::vector<int64_t>& shape) {
+  size_t bytes = DTypeSize(dtype);
+  for (size_t i = 1; i < shape.size(); i++) bytes *= static_cast<size_t>(shape[i]);
+  return bytes;
+}
+
+}  // namespace
+
+NpyRows::NpyRows(std::string path, DType dtype, const std::vector<int64_t>& shape)
+    : path_(std::move(path)),
+      num_rows_(shape[0]),
+      row_bytes_(RowBytes(dtype, shape)),
+      fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL)) {
+  std::string extents;
+  for (const int64_t extent : shape) extents += StrCat(extent, ", ");
+  std::string header =
+      StrCat("{'descr': '", Descr(dtype), "', 'fortran_order': False, 'shape': (", extents, "), }");
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  const auto length = static_cast<uint16_t>(header.size());
+  std::string all("\x93NUMPY\x01\x00", 8);
+  all.append(reinterpret_cast<const char*>(&length), 2);
+  all += header;
+  begin_ = all.size();
+  Put(std::as_bytes(std::span(all)), 0);
+}
+
+void NpyRows::Put(std::span<const std::byte> bytes, uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) ThrowErrno("can't write", path_);
+    at += static_cast<uint64_t>(put);
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+}
+
+void NpyRows::Write(int64_t begin, std::span<const int64_t> orig_ids,
+                    std::span<const std::byte> rows) {
+  const auto place = [&](int64_t row) { return begin_ + static_cast<uint64_t>(row) * row_bytes_; };
+  if (orig_ids.empty()) return Put(rows, place(begin));
+  for (size_t i = 0; i < orig_ids.size(); i++) {
+    const int64_t to = orig_ids[i];
+    if (to < 0 || to >= num_rows_) {
+      Throw(ErrorCode::kInvalid, path_, ": orig_id ", to, " is outside 0..", num_rows_ - 1,
+            ", so it is not a row of the array");
+    }
+    Put(rows.subspan(i * row_bytes_, row_bytes_), place(to));
+  }
+}
+
+std::string FileNameOf(const std::string& tensor) {
+  std::string name = tensor;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name[0] == '.' ? "_" + name : name;
+}
+
+void MakeExportDirectory(const std::string& directory) {
+  MakeDirectories(directory);
+  if (!std::filesystem::is_empty(directory)) {
+    Throw(ErrorCode::kExists, directory, " is not empty; give another directory");
+  }
+}
+
+}  // namespace graphd::ctl
