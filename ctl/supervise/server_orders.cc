@@ -46,7 +46,7 @@ std::unique_ptr<ControlClient> Connect(const ServerSpec& server) {
   if (!FileExists(socket)) {
     Throw(
         ErrorCode::kUnavailable, "no server '", server.server_name, "' runs at ",
-        HostPort(server.address, server.port), " (there is no ", socket,
+        HostPort(server.address, server.port), " (there is no ", socket, OtherServersHint(socket),
         "); start it with `graphctl server start`, or give the --runtime_dir it was started with");
   }
   return ControlClient::ConnectUnix(socket, kConnectTimeout);

@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/plan/server_rates.h"
+#include "ctl/terminal/key_reader.h"
 #include "ctl/terminal/signals.h"
 #include "ctl/verbs/find_servers.h"
 #include "ctl/verbs/verbs.h"
@@ -87,12 +89,12 @@ std::vector<std::string> JobLines(const Sample& sample) {
   return lines;
 }
 
-std::vector<std::string> Lines(const Sample& before, const Sample& after) {
+std::vector<std::string> Lines(const Sample& before, const Sample& after, const char* ends) {
   char now[32];
   const std::time_t seconds = std::time(nullptr);
   std::tm local{};
   std::strftime(now, sizeof now, "%H:%M:%S", ::localtime_r(&seconds, &local));
-  std::vector<std::string> lines{StrCat("graphctl top, ", now)};
+  std::vector<std::string> lines{StrCat("graphctl top, ", now, ends)};
   if (after.empty()) lines.push_back("no server runs here");
   if (!after.empty()) {
     for (std::string& line : RatesTable(Machines(before, after))) lines.push_back(std::move(line));
@@ -118,7 +120,9 @@ void Show(const TopArguments& arguments, const Sample& before, const Sample& aft
   if (arguments.json) {
     const json machines = Machines(before, after);
     std::puts(machines.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
-  } else if (const std::vector<std::string> lines = Lines(before, after); terminal) {
+  } else if (const std::vector<std::string> lines =
+                 Lines(before, after, terminal ? "; q ends" : "");
+             terminal) {
     Draw(lines);
   } else {
     std::puts((Join(lines, "\n") + "\n").c_str());
@@ -126,10 +130,25 @@ void Show(const TopArguments& arguments, const Sample& before, const Sample& aft
   std::fflush(stdout);
 }
 
+// Waits for an interval. Returns true if there is a signal, or the key q.
+bool UserEnds(const UniqueFd& signals, const KeyReader& keys, double interval) {
+  const auto end = Clock::now() + std::chrono::duration<double>(interval);
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd told[2] = {{signals.get(), POLLIN, 0}, {keys.fd(), POLLIN, 0}};
+    if (::poll(told, 2, static_cast<int>(left.count())) <= 0) continue;
+    if (told[0].revents != 0) return true;
+    if (const char key = keys.Read(); key == 'q' || key == 'Q') return true;
+    if ((told[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return true;  // no terminal now
+  }
+}
+
 void Top(TopArguments& arguments, bool named) {
   Resolve(arguments.hosts);
   const UniqueFd signals = WatchSignals();
   const bool terminal = !arguments.json && !arguments.once && ::isatty(STDOUT_FILENO) == 1;
+  const KeyReader keys(terminal);
   if (terminal) std::fputs("\x1b[2J", stdout);
   Sample before;
   Sample after = Ask(arguments, named);
@@ -137,8 +156,7 @@ void Top(TopArguments& arguments, bool named) {
     // Print one screen without rates immediately if a user waits for the first one.
     if (!arguments.once) Show(arguments, before, after, terminal);
     if (std::ferror(stdout)) return;  // nobody reads the output any longer
-    pollfd told{signals.get(), POLLIN, 0};
-    if (::poll(&told, 1, static_cast<int>(arguments.interval * 1000)) > 0) return;
+    if (UserEnds(signals, keys, arguments.interval)) return;
     before = std::move(after);
     after = Ask(arguments, named);
     if (arguments.once) break;

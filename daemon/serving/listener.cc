@@ -79,7 +79,8 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyon
       ::listen(listener.fd_.get(), kBacklog) != 0) {
     if (errno == EADDRINUSE) {
       Throw(ErrorCode::kExists, "port ", port, " of ", address,
-            " is in use; see who has it with `ss -ltnp`, or choose another with --listen");
+            " is in use; see who has it with `ss -ltnp`, or choose another one: in the ip_config "
+            "file, or with graphd's --listen");
     }
     ThrowErrno("can't listen on", HostPort(address, port));
   }

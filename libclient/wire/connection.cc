@@ -248,7 +248,8 @@ UniqueFd ConnectUnix(const std::string& path, int timeout_ms) {
     Throw(ErrorCode::kDenied, "no permission for ", path, "; join the group that owns it");
   }
   if (error != 0) {
-    Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error));
+    Throw(ErrorCode::kUnavailable, "no graphd answers at ", path, ": ", std::strerror(error),
+          error == ENOENT ? OtherServersHint(path) : "");
   }
   CheckListener(fd.get(), path);
   return fd;

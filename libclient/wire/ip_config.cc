@@ -6,9 +6,11 @@
 #include <netdb.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
+#include "base/directory.h"
 #include "base/file.h"
 #include "base/strings.h"
 
@@ -146,6 +148,29 @@ std::string FindSocket(const std::string& server_name, uint16_t port) {
   }
   return !std::getenv("GRAPHD_RUNTIME_DIR") && !FileExists(own) && FileExists(system) ? system
                                                                                       : own;
+}
+
+std::string OtherServersHint(const std::string& socket_path) {
+  constexpr size_t kMostNames = 10;
+  const std::string own = DirName(socket_path), runtime_dir = DirName(own);
+  const auto entries = [](const std::string& directory) -> std::vector<std::string> {
+    try {
+      return ListDirectory(directory);
+    } catch (const Error&) {
+      return {};  // this is only a hint
+    }
+  };
+  std::vector<std::string> names;
+  for (const std::string& name : entries(runtime_dir)) {
+    const std::string directory = StrCat(runtime_dir, "/", name);
+    const std::vector<std::string> files = entries(directory);
+    const auto is_socket = [](const std::string& file) { return file.ends_with(".sock"); };
+    if (directory == own || std::ranges::none_of(files, is_socket)) continue;
+    names.push_back(names.size() == kMostNames ? "..." : StrCat("'", name, "'"));
+    if (names.size() > kMostNames) break;
+  }
+  if (names.empty()) return {};
+  return StrCat("; the servers in ", runtime_dir, " are ", Join(names, ", "));
 }
 
 void CheckServerName(const std::string& name) {

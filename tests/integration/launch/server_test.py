@@ -165,6 +165,11 @@ class Ps(GraphctlTest):
         done = self.graphctl("ps", *HERE)
         self.assertEqual(done.returncode, 5)
         self.assertEqual(done.stdout.count("no server 'ring'"), 2)
+        self.start_server()
+        done = self.graphctl("ps", "--server_name", "rnig", *HERE[2:])
+        self.assertEqual(done.returncode, 5)
+        self.assertEqual(done.stdout.count(f"the servers in {self.runtime} are 'ring')"), 2)
+        self.stop_server()
 
 
 class Top(GraphctlTest):
@@ -223,6 +228,25 @@ class Top(GraphctlTest):
         self.assertEqual(len(screen), 4)  # the last of the four rows is the cursor's
         self.assertIn("MACHINE", screen[1])
         self.assertLessEqual(max(map(len, screen)), 60)
+        self.stop_server()
+
+    def test_the_key_q_ends_it_and_the_terminal_is_as_before(self):
+        self.start_server()
+        terminal, child = os.openpty()
+        before = termios.tcgetattr(child)
+        top = subprocess.Popen([GRAPHCTL, "top", "--interval", "60"], env=self.environment,
+                               cwd=self.workspace, preexec_fn=lambda: os.login_tty(child))
+        self.started.append(top)
+        shown = ""
+        while shown.count("\x1b[J") < 1:
+            shown += os.read(terminal, 65536).decode()
+        self.assertIn("q ends", shown)
+        self.assertFalse(termios.tcgetattr(child)[3] & termios.ICANON)
+        os.write(terminal, b"xq")
+        self.assertEqual(top.wait(timeout=20 * SLOW), 0)
+        self.assertEqual(termios.tcgetattr(child), before)
+        os.close(child)
+        os.close(terminal)
         self.stop_server()
 
 

@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+#include "base/strings.h"
+#include "tests/unit/format/scratch_directory.h"
+
 namespace graphd {
 namespace {
 
+using graphd::testing::ScratchDirectory;
 using ::testing::HasSubstr;
 
 TEST(IpConfig, LinesHaveAnAddressAndOptionallyPortAndTrainers) {
@@ -54,6 +59,24 @@ TEST(IpConfig, HostAndPortRoundTrip) {
   EXPECT_THROW(ParseHostPort(":5"), Error);
   EXPECT_THROW(ParseHostPort("host:x"), Error);
   EXPECT_THROW(ParseHostPort("[::1:5"), Error);
+}
+
+TEST(ServerName, OtherServersOfTheRuntimeDirectoryAreNamed) {
+  const ScratchDirectory scratch;
+  const std::string run = scratch / "run", socket = SocketPath(run, "wrong", 30050);
+  EXPECT_EQ(OtherServersHint(socket), "");
+  for (const char* name : {"second", "first", "wrong"}) {
+    MakeDirectories(StrCat(run, "/", name));
+    WriteFileAtomically(SocketPath(run, name, 30050), "");
+  }
+  MakeDirectories(run + "/empty");
+  WriteFileAtomically(run + "/file.sock", "");
+  EXPECT_EQ(OtherServersHint(socket), StrCat("; the servers in ", run, " are 'first', 'second'"));
+  for (int i = 10; i < 20; i++) {
+    MakeDirectories(StrCat(run, "/a", i));
+    WriteFileAtomically(SocketPath(run, StrCat("a", i), 1), "");
+  }
+  EXPECT_THAT(OtherServersHint(socket), ::testing::EndsWith("'a18', 'a19', ..."));
 }
 
 TEST(ServerName, HasOnlyCharactersThatPathsMayHave) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <termios.h>
+
+namespace graphd::ctl {
+
+// Reads single keys from standard input while it lives, if that is a terminal: they need no Enter
+// and are not shown. Then restores the terminal's settings. One thread at a time.
+class KeyReader {
+ public:
+  // Changes nothing unless `wanted`.
+  explicit KeyReader(bool wanted);
+  ~KeyReader();
+  KeyReader(const KeyReader&) = delete;
+  KeyReader& operator=(const KeyReader&) = delete;
+
+  // Returns the descriptor to poll for keys, or -1 if standard input is no terminal.
+  int fd() const noexcept;
+  // Returns the next key, or 0 if there is none. Does not wait if fd() is readable.
+  char Read() const;
+
+ private:
+  bool active_ = false;
+  termios before_{};
+};
+
+}  // namespace graphd::ctl
