@@ -176,8 +176,9 @@ void Table::FillWithFirstValues(uint64_t page) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const int64_t end = begin + arena_.rows_of(page);
   // Memory that was never used is zero.
-  if (!AbsentPagesAreUnused() || arena_.damaged()) {
-    std::memset(arena_.state(begin), 0, Index(end - begin) * state_bytes());
+  const size_t states = Index(end - begin) * state_bytes();
+  if (states != 0 && (!AbsentPagesAreUnused() || arena_.damaged())) {
+    std::memset(arena_.state(begin), 0, states);
   }
   std::vector<std::byte> values(row_bytes_);
   for (int64_t row = begin; row < end; row++) {
