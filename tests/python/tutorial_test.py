@@ -29,6 +29,7 @@ class Tutorial(unittest.TestCase):
             GRAPHD_RUNTIME_DIR=os.path.join(folder, "run"),
             PATH=f"{folder}/bin:{support.BIN}:{os.environ['PATH']}",
             HOME=folder,
+            EXAMPLES=os.path.join(ROOT, "examples"),
         )
         os.mkdir(os.path.join(folder, "bin"))
         python = os.path.join(folder, "bin", "python3")
@@ -49,9 +50,8 @@ class Tutorial(unittest.TestCase):
                 elif kind == "python" and where == "alone":
                     output += self.run_in(folder, environment, ["python3", "-c", text])
                 elif kind == "sh" and not where:
-                    for i, port in enumerate(ports):
-                        text = text.replace(f"PORT{i}", str(port))
-                    text = text.replace("EXAMPLES", os.path.join(ROOT, "examples"))
+                    for written, port in zip(("30050", "30051"), ports):
+                        text = text.replace(written, str(port))
                     output += self.run_in(folder, environment, ["bash", "-euc", text])
         finally:
             subprocess.run(
