@@ -23,7 +23,7 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
                    embedding_memory, keep_alive, insecure, keys, secret, start_timeout)
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
-GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, ip_config, ip_config_text, command,
+GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
                    master_addr, world_size, num_samplers, num_omp_threads, extra_envs)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},

@@ -47,6 +47,7 @@ struct JobSpec {
   std::string job_id;
   std::string secret;     // lets trainers join the job; never shown
   std::string workspace;  // the trainers' working directory
+  std::string log_dir;    // directory on the host for the trainers' output; empty: no files
   std::string ip_config;  // path on the host; replaced by a file with ip_config_text if missing
   std::string ip_config_text;
   UserCommand command;

@@ -42,6 +42,15 @@ std::string MachineOf(const std::string& address, bool is_local) {
   return is_local ? std::string() : address;
 }
 
+// Returns the directory of a job's logs; each job has one of its own.
+std::string LogDirOf(const LaunchOptions& options, const std::string& job_id) {
+  if (options.log_dir.empty()) return {};
+  const std::string base = options.log_dir.starts_with('/')
+                               ? options.log_dir
+                               : StrCat(options.workspace, "/", options.log_dir);
+  return StrCat(base, "/", job_id);
+}
+
 }  // namespace
 
 std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
@@ -113,6 +122,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
     host.order.job = {job_id,
                       secret,
                       options.workspace,
+                      LogDirOf(options, job_id),
                       options.ip_config,
                       ip_config_text,
                       options.command,

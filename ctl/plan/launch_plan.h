@@ -18,6 +18,7 @@ namespace graphd::ctl {
 struct LaunchOptions {
   ServerSpec server;  // address, port and parts are set for each host
   std::string workspace;
+  std::string log_dir;    // relative to the workspace; empty: the trainers' output goes to no files
   std::string ip_config;  // the path that trainers receive
   int num_trainers = 1;   // per ip_config line; a third column there overrides it
   int num_samplers = 0;

@@ -56,6 +56,7 @@ std::string PlanToJson(const LaunchPlan& plan) {
                               {"master_addr", plan.master_addr},
                               {"master_port", plan.master_port},
                               {"workspace", job.workspace},
+                              {"log_dir", job.log_dir},
                               {"shell", job.command.is_shell},
                               {"command", job.command.words},
                               {"hosts", hosts}};
@@ -70,6 +71,7 @@ std::string PlanToText(const LaunchPlan& plan) {
   text += StrCat("workspace ", first.job.workspace, "\npart config ", first.server.part_config,
                  "\n", plan.world_size, " trainers, master ", plan.master_addr, ", port ",
                  plan.master_port ? StrCat(plan.master_port) : "chosen by its host", "\n");
+  if (!first.job.log_dir.empty()) text += StrCat("logs of trainers ", first.job.log_dir, "\n");
   text += StrCat(first.job.command.is_shell ? "command, by /bin/sh: " : "command: ",
                  DisplayCommand(first.job.command), "\n");
   for (const HostPlan& host : plan.hosts) {

@@ -56,6 +56,7 @@ Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardState& gu
       [this] { End(/*input_over=*/true); });
   TrainerGroup::Events events;
   events.on_lines = [this](int rank, int fd, std::string_view lines) {
+    Log(rank, lines);
     Send({{"t", "out"}, {"rank", rank}, {"fd", fd}}, lines);
   };
   events.on_exit = [this](int rank, int code, int signal, bool ending) {
@@ -89,6 +90,7 @@ int Supervisor::Run() {
   try {
     WatchInput();
     CheckWorkspace();
+    if (!order_.job.log_dir.empty()) logs_.emplace(order_.job.log_dir);
     StartDaemon(DaemonStarter::IfMissing::kStart);
   } catch (const Error& error) {
     Fail(error.code(), error.what());
@@ -102,6 +104,19 @@ int Supervisor::Run() {
 
 void Supervisor::Send(const nlohmann::json& header, std::string_view payload) {
   output_->Write(EncodeFrame(header, payload));
+}
+
+// Appends to the trainer's log. A job continues without its logs, for example on a full disk.
+void Supervisor::Log(int rank, std::string_view lines) {
+  if (!logs_) return;
+  try {
+    logs_->Append(rank, lines);
+    log_failed_ = false;
+  } catch (const Error& error) {
+    if (std::exchange(log_failed_, true)) return;
+    Send({{"t", "notice"},
+          {"text", StrCat("output of trainers is missing in its log: ", error.what())}});
+  }
 }
 
 // Reports that the job can't continue. The launcher answers with "end" after it has informed all

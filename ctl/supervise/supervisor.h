@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "ctl/supervise/output_queue.h"
 #include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/trainer_group.h"
+#include "ctl/supervise/trainer_logs.h"
 
 // Runs one host's part of a job: finds or starts the daemon, joins the job and starts the trainers
 // when the launcher sends "go". Ends all trainers when one fails, when the launcher's end of
@@ -62,6 +64,7 @@ class Supervisor {
   void LeaveDaemon();
   // Trainers
   void StartTrainers(int master_port);
+  void Log(int rank, std::string_view lines);
   std::string IpConfigPath();
   // Ends the trainers and, if `input_over`, this process.
   void End(bool input_over);
@@ -77,6 +80,8 @@ class Supervisor {
   uv_timer_t daemon_timer_{}, silence_timer_{};
   uv_signal_t signals_[4]{};
   std::string input_text_;
+  std::optional<TrainerLogs> logs_;
+  bool log_failed_ = false;  // the last attempt
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;  // null: not attached
   Clock::time_point lost_since_{};         // when the daemon ended that is missing now

@@ -97,6 +97,10 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
   verb->add_option(Flags("master_port"), launch.master_port,
                    "MASTER_PORT of the trainers (default: a free port of rank 0's host)")
       ->check(CLI::Range(1, 65535));
+  verb->add_option(
+      Flags("log_dir"), launch.log_dir,
+      "Directory on each host, relative to --workspace, for the output of its trainers: "
+      "DIR/JOB/trainer-RANK.log (default: no files)");
   verb->add_flag(Flags("keep_alive"), arguments->hosts.server.keep_alive,
                  "Keep servers that this command starts running after the job");
   verb->add_option(Flags("server_grace"), launch.server_grace,

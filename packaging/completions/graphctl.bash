@@ -60,21 +60,21 @@ _graphctl() {
         *::--graph-formats | *::--graph-name | *::--graph_format | *::--graph_formats | \
         *::--graph_name | *::--graphctl | *::--graphd | *::--header | *::--host-timeout | \
         *::--host_timeout | *::--input | *::--input-format | *::--input_format | *::--interval | \
-        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--master-port | \
-        *::--master_port | *::--memory-dir | *::--memory_dir | *::--nodes | *::--num-hops | \
-        *::--num-nodes | *::--num-omp-threads | *::--num-parts | *::--num-samplers | \
-        *::--num-servers | *::--num-trainers | *::--num-trainers-per-machine | *::--num_hops | \
-        *::--num_nodes | *::--num_omp_threads | *::--num_parts | *::--num_samplers | \
-        *::--num_servers | *::--num_trainers | *::--num_trainers_per_machine | *::--objtype | \
-        *::--output | *::--part | *::--part-config | *::--part-method | *::--part_config | \
-        *::--part_method | *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | \
-        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--secret | *::--seed | \
-        *::--separator | *::--server-grace | *::--server-name | *::--server_grace | \
-        *::--server_name | *::--split | *::--src-col | *::--src_col | *::--ssh-config | \
-        *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
-        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
-        *::--start_timeout | *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | \
-        *::--workspace)
+        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--log-dir | \
+        *::--log_dir | *::--master-port | *::--master_port | *::--memory-dir | *::--memory_dir | \
+        *::--nodes | *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
+        *::--num-samplers | *::--num-servers | *::--num-trainers | \
+        *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | *::--num_omp_threads | \
+        *::--num_parts | *::--num_samplers | *::--num_servers | *::--num_trainers | \
+        *::--num_trainers_per_machine | *::--objtype | *::--output | *::--part | \
+        *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
+        *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | *::--runtime_dir | \
+        *::--script-folder | *::--script_folder | *::--secret | *::--seed | *::--separator | \
+        *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
+        *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
+        *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
+        *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
+        *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | *::--workspace)
         skip=yes ;;
     esac
   done
@@ -107,10 +107,11 @@ _graphctl() {
         --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding-memory | \
         --embedding_memory | --extra-envs | --extra_envs | --feat-cols | --feat_cols | \
         --graph-format | --graph-name | --graph_format | --graph_name | --host-timeout | \
-        --host_timeout | --interval | --job | --jobs | --keys | --master-port | --master_port | \
-        --num-hops | --num-nodes | --num-omp-threads | --num-parts | --num-samplers | \
-        --num-servers | --num-trainers | --num-trainers-per-machine | --num_hops | --num_nodes | \
-        --num_omp_threads | --num_parts | --num_samplers | --num_servers | --num_trainers | \
+        --host_timeout | --interval | --job | --jobs | --keys | --log-dir | --log_dir | \
+        --master-port | --master_port | --num-hops | --num-nodes | --num-omp-threads | \
+        --num-parts | --num-samplers | --num-servers | --num-trainers | \
+        --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
+        --num_parts | --num_samplers | --num_servers | --num_trainers | \
         --num_trainers_per_machine | --part | --seed | --server-grace | --server-name | \
         --server_grace | --server_name | --split | --src-col | --src_col | --ssh-port | \
         --ssh-username | --ssh_port | --ssh_username | --stall-timeout | --stall_timeout | \
@@ -132,13 +133,13 @@ _graphctl() {
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
         --graphd --keys --secret --insecure --start_timeout --num_trainers --num_samplers
-        --num_omp_threads --extra_envs --master_port --keep_alive --server_grace --graph_format
-        --dry_run --json'
+        --num_omp_threads --extra_envs --master_port --log_dir --keep_alive --server_grace
+        --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
-        --num-omp-threads --extra-envs --master-port --keep-alive --server-grace --graph-format
-        --dry-run'
+        --num-omp-threads --extra-envs --master-port --log-dir --keep-alive --server-grace
+        --graph-format --dry-run'
       ;;
     'checkpoint')
       verbs='create list show restore delete export'

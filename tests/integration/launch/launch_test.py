@@ -38,6 +38,20 @@ class Output(GraphctlTest):
                      for line in done.stdout.splitlines()) if r == rank]
             self.assertEqual(seen, [str(i) for i in range(1, 100001)])
 
+    def test_log_dir_keeps_the_output_of_each_trainer(self):
+        done = self.launch("--log_dir", "logs", "echo out $RANK; echo err >&2", trainers=1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        job, = os.listdir(self.path("logs"))
+        for rank in (0, 1):
+            with open(self.path(f"logs/{job}/trainer-{rank}.log")) as log:
+                self.assertEqual(sorted(log), ["err\n", f"out {rank}\n"])
+        self.assertIn(f"[127.0.0.1:{self.ports[0]}:0] out 0\n", done.stdout)
+        with open(self.path("file"), "w"):
+            pass
+        done = self.launch("--log_dir", "file", "true", trainers=1)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(self.path("file"), done.stderr)
+
     def test_closing_the_output_ends_the_job(self):
         job = self.start_launch("while true; do echo line; done", trainers=1)
         read_line(job.stdout)

@@ -30,6 +30,7 @@ HostOrder SomeOrder() {
   server.keep_alive = true;
   order.job.job_id = "j1";
   order.job.workspace = "/w";
+  order.job.log_dir = "/w/logs/j1";
   order.job.command = {{"echo", "it's \"here\"\n", ""}, false};
   order.job.master_addr = "10.0.0.1";
   order.job.world_size = 4;

@@ -46,6 +46,23 @@ std::string ErrorOf(const std::string& ip_config, int num_trainers, bool all_loc
   return "";
 }
 
+TEST(LaunchPlan, EachJobHasADirectoryForLogsBelowLogDir) {
+  const auto log_dir = [](const std::string& given) {
+    LaunchOptions options;
+    options.workspace = "/w";
+    options.log_dir = given;
+    options.command = {{"true"}, true};
+    const std::string line = "127.0.0.1";
+    return MakeLaunchPlan(options, ParseIpConfig(line, "ip_config"), line, "job", "a secret",
+                          [](const std::string&) { return true; })
+        .hosts[0]
+        .order.job.log_dir;
+  };
+  EXPECT_EQ(log_dir(""), "");
+  EXPECT_EQ(log_dir("logs"), "/w/logs/job");
+  EXPECT_EQ(log_dir("/var/log/jobs"), "/var/log/jobs/job");
+}
+
 TEST(LaunchPlan, HostsKnowWhetherOtherMachinesMustReachThem) {
   const std::string lines = "10.0.0.1\n10.0.0.2\n";
   EXPECT_TRUE(PlanOf(lines, 1, false).hosts[0].order.server.among_others);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace graphd::ctl {
+
+// The files with the output of one host's trainers, which remain when the launcher's terminal is
+// gone: trainer-RANK.log in a directory, and trainer-RANK.log.1 with what came before, because a
+// file that has kMaxBytes is renamed. Not thread-safe.
+class TrainerLogs {
+ public:
+  static constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
+
+  // Creates the directory. `max_bytes` is for tests. Throws Error(kIo), Error(kDenied).
+  explicit TrainerLogs(std::string directory, uint64_t max_bytes = kMaxBytes);
+
+  // Appends whole lines to the trainer's file. Throws Error(kIo); the file is tried again with the
+  // next call.
+  void Append(int rank, std::string_view lines);
+
+ private:
+  struct Log {
+    UniqueFd fd;
+    uint64_t bytes = 0;
+  };
+  void Open(int rank, Log& log) const;
+  std::string PathOf(int rank) const;
+
+  const std::string directory_;
+  const uint64_t max_bytes_;
+  std::map<int, Log> logs_;
+};
+
+}  // namespace graphd::ctl
