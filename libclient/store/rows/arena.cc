@@ -31,6 +31,16 @@ UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
   return fd;
 }
 
+// Frees memory of a file.
+void PunchHole(int fd, uint64_t begin, uint64_t bytes) noexcept {
+  int result = 0;
+  do {
+    result = ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                         static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  GRAPHD_CHECK(result == 0, "our own memory can be freed");
+}
+
 }  // namespace
 
 Arena::Arena(const std::string& name, Shape shape, const Files* files)
@@ -72,7 +82,9 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
       ArrayMemory::Functions{[this, offset](uint64_t begin, uint64_t some) {
                                if (!damaged()) Allocate(fd_.get(), offset + begin, some);
                              },
-                             [this](uint64_t begin, uint64_t some) { PunchHole(begin, some); }});
+                             [this, offset](uint64_t begin, uint64_t some) {
+                               PunchHole(fd_.get(), offset + begin, some);
+                             }});
   states_ = OpenStates(shape.state_floats, kept);
   state_memory_ = MemoryOf(states_, kept);
 }
@@ -92,10 +104,12 @@ std::unique_ptr<ArrayMemory> Arena::MemoryOf(States& states, bool kept) {
     functions.allocate = [this, fd](uint64_t begin, uint64_t some) {
       if (!damaged()) Allocate(fd, begin, some);
     };
+    functions.release = [fd](uint64_t begin, uint64_t some) { PunchHole(fd, begin, some); };
+  } else {
+    functions.release = [data](uint64_t begin, uint64_t some) {
+      ::madvise(data + begin, some, MADV_DONTNEED);
+    };
   }
-  functions.release = [data](uint64_t begin, uint64_t some) {
-    ::madvise(data + begin, some, MADV_DONTNEED);
-  };
   return std::make_unique<ArrayMemory>(data, bytes, PagesFor(bytes, kept),
                                        /*collapses=*/bool{states.fd}, std::move(functions));
 }
@@ -207,16 +221,6 @@ uint64_t Arena::MaxBytesOf(uint64_t page) const noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   return value_memory_->MaxBytes(values.begin, values.end) +
          state_memory_->MaxBytes(states.begin, states.end);
-}
-
-void Arena::PunchHole(uint64_t begin, uint64_t bytes) noexcept {
-  const auto offset = static_cast<off_t>(ArenaValuesOffset(shape_.rows) + begin);
-  int result = 0;
-  do {
-    result = ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
-                         static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  GRAPHD_CHECK(result == 0, "our own memory can be freed");
 }
 
 // Finds out whether the files still have their sizes. Allocating would hide that they have not.

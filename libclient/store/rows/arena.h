@@ -169,7 +169,6 @@ class Arena {
   };
   Range ValuesOf(uint64_t page) const noexcept;                       // byte range in values_
   Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // byte range in states_
-  void PunchHole(uint64_t begin, uint64_t bytes) noexcept;
   void Allocate(int fd, uint64_t offset, uint64_t bytes) const;
   ArrayMemory::Pages PagesFor(uint64_t bytes, bool kept) const;
   std::unique_ptr<ArrayMemory> MemoryOf(States& states, bool kept);

@@ -49,9 +49,14 @@ uint64_t ArrayMemory::TakeHuge(uint64_t begin, uint64_t end) {
     const MutexLock lock(taking_[group % kMutexes]);
     if (taken_[group].load(std::memory_order_relaxed)) continue;
     const uint64_t first = group * kGroup, bytes = std::min(kGroup, bytes_ - first);
-    // This may allocate nothing, on an old kernel or for want of memory.
+    // This allocates nothing on an old kernel, and too little if memory is short.
     PopulateHugePages(data_ + first, bytes);
-    functions_.allocate(first, bytes);
+    try {
+      functions_.allocate(first, bytes);
+    } catch (...) {
+      functions_.release(first, bytes);
+      throw;
+    }
     taken_[group].store(true, std::memory_order_release);
     taken += bytes;
   }

@@ -29,7 +29,7 @@ class ArrayMemory {
     // Allocates these bytes of the file, so that a shortage is Error(kOverloaded) and not SIGBUS.
     // Does nothing for anonymous memory.
     std::function<void(uint64_t begin, uint64_t bytes)> allocate = [](uint64_t, uint64_t) {};
-    // Frees blocks that no page uses any more; only with kSmall. Does not throw.
+    // Frees memory that no page uses any more. Does not throw.
     std::function<void(uint64_t begin, uint64_t bytes)> release = [](uint64_t, uint64_t) {};
   };
   // `collapses` is whether CollapseOnePage finds pages; only with kCollapsed.
@@ -40,7 +40,8 @@ class ArrayMemory {
   Pages pages() const noexcept { return pages_; }
 
   // Take allocates the memory of a table page from byte `begin` to `end`, and returns the bytes
-  // that no other page had allocated. Throws what `allocate` throws; then nothing has changed.
+  // that no other page had allocated. Throws what `allocate` throws; then nothing has changed for
+  // the blocks, or the group of huge pages, that could not be allocated.
   // Calls for one table page must not overlap with each other, or with Give.
   uint64_t Take(uint64_t begin, uint64_t end);
   // Does the same for memory that has been allocated before. Not with kHuge.

@@ -71,6 +71,7 @@ TEST(ArrayMemory, AFailedAllocationIsTriedAgain) {
     Recorded array(pages);
     array.fails = true;
     EXPECT_THROW(array.memory.Take(100, 5000), Error);
+    EXPECT_EQ(array.released.size(), 1U);
     array.fails = false;
     EXPECT_GE(array.memory.Take(100, 5000), 8192U);
     EXPECT_EQ(array.allocated.size(), 1U);
@@ -81,7 +82,7 @@ TEST(ArrayMemory, ThreadsAllocateEachHugePageOnce) {
   HugeArray<std::byte> data(kArrayBytes, "a test's array");
   std::atomic<uint64_t> allocated = 0, taken = 0;
   ArrayMemory memory(data.data(), kArrayBytes, Pages::kHuge, /*collapses=*/false,
-                     {[&](uint64_t, uint64_t bytes) { allocated += bytes; }, {}});
+                     {.allocate = [&](uint64_t, uint64_t bytes) { allocated += bytes; }});
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 4; t++) {
     threads.emplace_back([&, t] {

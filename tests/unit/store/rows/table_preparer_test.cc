@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,34 @@ TEST(TablePreparer, StopsWhenItsTableIsDropped) {
   std::weak_ptr<Table> table = store.OpenTable(Spec(kLargeRows));
   store.DropTable("embedding");
   while (!table.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// The first table fits, the second one does not.
+TEST(TablePreparer, AFullFileSystemIsAnErrorOfTheTableAndItsMemoryIsFreed) {
+  const ScratchDirectory scratch, small;
+  ASSERT_EQ(::mount("tmpfs", small.path().c_str(), "tmpfs", 0, "size=240m"), 0);
+  {
+    Store store(OptionsIn(scratch, small.path()));
+    const auto first = store.OpenTable(Spec(kLargeRows));
+    while (!IsPrepared(*first)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    TableSpec spec = Spec(kLargeRows);
+    spec.name = "other";
+    const auto other = store.OpenTable(spec);
+    std::string error;
+    for (int64_t row = 0; row < kLargeRows && error.empty(); row += kPageRows) {
+      try {
+        other->Touch({&row, 1});
+      } catch (const Error& full) {
+        error = full.what();
+      }
+    }
+    EXPECT_NE(error.find("is full"), std::string::npos) << error;
+    EXPECT_EQ(AllRows(*other), FirstRows(spec));
+    store.DropTable("other");
+    ApplyPush(store, first, 1);
+    EXPECT_NE(AllRows(*first), FirstRows(spec));
+  }
+  EXPECT_EQ(::umount(small.path().c_str()), 0);
 }
 
 constexpr uint64_t kPushesBefore = 3;
