@@ -277,7 +277,8 @@ BENCHMARK(BM_MappedRead)->UseRealTime()->Unit(benchmark::kMillisecond);
 void BM_BareGather(benchmark::State& state) {
   std::vector<float> out(kPushRows * kElements);
   Arena arena("gather", {kTableRows, kElements * sizeof(float), 0});
-  for (uint64_t page = 0; page < arena.num_pages(); page++) arena.Reserve(page);
+  uint64_t taken = 0;
+  for (uint64_t page = 0; page < arena.num_pages(); page++) arena.Reserve(page, taken);
   for (int64_t row = 0; row < kTableRows; row++) arena.Write(row, AsBytes(out));  // page faults
   const std::vector<std::vector<int64_t>> pulls = DrawRows(/*zipf=*/false);
   size_t i = 0;

@@ -109,14 +109,10 @@ void Supervisor::Send(const nlohmann::json& header, std::string_view payload) {
 // Appends to the trainer's log. A job continues without its logs, for example on a full disk.
 void Supervisor::Log(int rank, std::string_view lines) {
   if (!logs_) return;
-  try {
-    logs_->Append(rank, lines);
-    log_failed_ = false;
-  } catch (const Error& error) {
-    if (std::exchange(log_failed_, true)) return;
-    Send({{"t", "notice"},
-          {"text", StrCat("output of trainers is missing in its log: ", error.what())}});
-  }
+  const std::string why = logs_->Append(rank, lines);
+  if (why.empty()) return;
+  Send({{"t", "notice"},
+        {"text", StrCat("the log of trainer ", rank, " lacks some of its output: ", why)}});
 }
 
 // Reports that the job can't continue. The launcher answers with "end" after it has informed all

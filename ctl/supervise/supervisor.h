@@ -81,7 +81,6 @@ class Supervisor {
   uv_signal_t signals_[4]{};
   std::string input_text_;
   std::optional<TrainerLogs> logs_;
-  bool log_failed_ = false;  // the last attempt
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;  // null: not attached
   Clock::time_point lost_since_{};         // when the daemon ended that is missing now

@@ -27,7 +27,7 @@ void TrainerLogs::Open(int rank, Log& log) const {
   log.bytes = FileSize(path);
 }
 
-void TrainerLogs::Append(int rank, std::string_view lines) {
+std::string TrainerLogs::Append(int rank, std::string_view lines) {
   Log& log = logs_[rank];
   try {
     if (!log.fd) Open(rank, log);
@@ -37,9 +37,11 @@ void TrainerLogs::Append(int rank, std::string_view lines) {
     }
     WriteExactly(log.fd.get(), std::as_bytes(std::span(lines)), PathOf(rank));
     log.bytes += lines.size();
-  } catch (const Error&) {
+    log.failed = false;
+    return {};
+  } catch (const Error& error) {
     log.fd.reset();
-    throw;
+    return std::exchange(log.failed, true) ? "" : error.what();
   }
 }
 

@@ -19,14 +19,16 @@ class TrainerLogs {
   // Creates the directory. `max_bytes` is for tests. Throws Error(kIo), Error(kDenied).
   explicit TrainerLogs(std::string directory, uint64_t max_bytes = kMaxBytes);
 
-  // Appends whole lines to the trainer's file. Throws Error(kIo); the file is tried again with the
-  // next call.
-  void Append(int rank, std::string_view lines);
+  // Appends whole lines to the trainer's file. Returns why the lines are lost, if they are the
+  // first ones since the file could last be written; otherwise an empty text. The file is tried
+  // again with the next call.
+  std::string Append(int rank, std::string_view lines);
 
  private:
   struct Log {
     UniqueFd fd;
     uint64_t bytes = 0;
+    bool failed = false;  // the last call lost lines
   };
   void Open(int rank, Log& log) const;
   std::string PathOf(int rank) const;

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace graphd::ctl {
 
 KeyReader::KeyReader(bool wanted) {
@@ -20,11 +22,16 @@ KeyReader::~KeyReader() {
   if (active_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
-int KeyReader::fd() const noexcept { return active_ ? STDIN_FILENO : -1; }
+int KeyReader::fd() const noexcept {
+  return active_ && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() ? STDIN_FILENO : -1;
+}
 
-char KeyReader::Read() const {
+char KeyReader::Read() noexcept {
   char key = 0;
-  return active_ && ::read(STDIN_FILENO, &key, 1) == 1 ? key : '\0';
+  if (fd() < 0) return '\0';
+  const ssize_t got = ::read(STDIN_FILENO, &key, 1);
+  if (got < 0 && errno != EINTR) active_ = false;
+  return got == 1 ? key : '\0';
 }
 
 }  // namespace graphd::ctl

@@ -14,10 +14,11 @@ class KeyReader {
   KeyReader(const KeyReader&) = delete;
   KeyReader& operator=(const KeyReader&) = delete;
 
-  // Returns the descriptor to poll for keys, or -1 if standard input is no terminal.
+  // Returns the descriptor to poll for keys, or -1 if standard input is no terminal or this process
+  // is in its background.
   int fd() const noexcept;
-  // Returns the next key, or 0 if there is none. Does not wait if fd() is readable.
-  char Read() const;
+  // Returns the next key, or 0 if there is none. Does not wait. After an error there are no more.
+  char Read() noexcept;
 
  private:
   bool active_ = false;

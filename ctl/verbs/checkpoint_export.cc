@@ -26,11 +26,15 @@ void ExportTensor(CheckpointClient& client, const Checkpoint& checkpoint,
   int64_t next = 0;
   client.EachRows(checkpoint, tensor, [&](const CheckpointClient::Rows& rows) {
     values.Write(next, rows.orig_ids, rows.values);
-    if (states) states->Write(next, rows.orig_ids, rows.states);
+    // A part that was saved before the optimiser's first step has none: zeros.
+    if (states && !rows.states.empty()) states->Write(next, rows.orig_ids, rows.states);
     next += rows.count;
   });
+  values.Finish();
   written.push_back(values.path());
-  if (states) written.push_back(states->path());
+  if (!states) return;
+  states->Finish();
+  written.push_back(states->path());
 }
 
 }  // namespace
@@ -45,14 +49,20 @@ std::vector<std::string> ExportCheckpoint(CheckpointClient& client, const std::s
       Throw(ErrorCode::kNotFound, "checkpoint '", name, "' has no tensor '", wanted, "'");
     }
   }
-  MakeExportDirectory(directory);
-  std::vector<std::string> written;
+  std::vector<const CheckpointTensor*> chosen;
+  std::vector<std::string> names;
   for (const CheckpointTensor& tensor : checkpoint.tensors) {
     if (!tensors.empty() && std::count(tensors.begin(), tensors.end(), tensor.spec.name) == 0) {
       continue;
     }
-    ExportTensor(client, checkpoint, tensor, StrCat(directory, "/", FileNameOf(tensor.spec.name)),
-                 written);
+    chosen.push_back(&tensor);
+    names.push_back(tensor.spec.name);
+  }
+  const std::vector<std::string> stems = FileStemsOf(names);
+  MakeExportDirectory(directory);
+  std::vector<std::string> written;
+  for (size_t i = 0; i < chosen.size(); i++) {
+    ExportTensor(client, checkpoint, *chosen[i], StrCat(directory, "/", stems[i]), written);
   }
   if (!checkpoint.files.empty()) MakeDirectories(directory + "/files");
   for (const auto& [file, bytes] : checkpoint.files) {

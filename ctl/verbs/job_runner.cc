@@ -167,8 +167,11 @@ void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
   if (code != 0 && !ending) {
     const std::string how =
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
-    End(code,
-        StrCat("trainer ", rank, " on ", plan_.hosts[index].name, " ", how, "; ended the job"));
+    const std::string& log_dir = plan_.hosts[index].order.job.log_dir;
+    End(code, StrCat("trainer ", rank, " on ", plan_.hosts[index].name, " ", how, "; ended the job",
+                     log_dir.empty() ? ""
+                                     : StrCat(". Its output is in ", log_dir, "/trainer-", rank,
+                                              ".log on that host")));
     return;
   }
   int left = 0;

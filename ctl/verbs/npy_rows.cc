@@ -7,12 +7,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <utility>
 
+#include "base/directory.h"
 #include "base/strings.h"
 
 namespace graphd::ctl {
 namespace {
+
+constexpr const char* kPartSuffix = ".part";
+constexpr size_t kLongestStem = 255 - 16;  // with room for ".state.npy.part"
 
 // Returns NumPy's descriptor of a dtype.
 std::string Descr(DType dtype) {
@@ -36,9 +41,10 @@ size_t RowBytes(DType dtype, const std::vector<int64_t>& shape) {
 
 NpyRows::NpyRows(std::string path, DType dtype, const std::vector<int64_t>& shape)
     : path_(std::move(path)),
+      part_path_(path_ + kPartSuffix),
       num_rows_(shape[0]),
       row_bytes_(RowBytes(dtype, shape)),
-      fd_(OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL)) {
+      fd_(OpenFile(part_path_, O_WRONLY | O_CREAT | O_EXCL)) {
   std::string extents;
   for (const int64_t extent : shape) extents += StrCat(extent, ", ");
   std::string header =
@@ -63,10 +69,24 @@ void NpyRows::Put(std::span<const std::byte> bytes, uint64_t at) {
   }
 }
 
+NpyRows::~NpyRows() {
+  if (!finished_) ::unlink(part_path_.c_str());
+}
+
+void NpyRows::Finish() {
+  fd_.reset();
+  RenameFile(part_path_, path_);
+  finished_ = true;
+}
+
 void NpyRows::Write(int64_t begin, std::span<const int64_t> orig_ids,
                     std::span<const std::byte> rows) {
   const auto place = [&](int64_t row) { return begin_ + static_cast<uint64_t>(row) * row_bytes_; };
   if (orig_ids.empty()) return Put(rows, place(begin));
+  if (rows.size() != orig_ids.size() * row_bytes_) {
+    Throw(ErrorCode::kInvalid, path_, ": ", rows.size(), " bytes of rows came with ",
+          orig_ids.size(), " values of orig_id");
+  }
   for (size_t i = 0; i < orig_ids.size(); i++) {
     const int64_t to = orig_ids[i];
     if (to < 0 || to >= num_rows_) {
@@ -77,10 +97,25 @@ void NpyRows::Write(int64_t begin, std::span<const int64_t> orig_ids,
   }
 }
 
-std::string FileNameOf(const std::string& tensor) {
-  std::string name = tensor;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name[0] == '.' ? "_" + name : name;
+std::vector<std::string> FileStemsOf(const std::vector<std::string>& tensors) {
+  std::vector<std::string> stems;
+  std::map<std::string, std::string> tensor_of;
+  for (const std::string& tensor : tensors) {
+    std::string stem = tensor;
+    std::replace(stem.begin(), stem.end(), '/', '_');
+    if (stem[0] == '.') stem.insert(0, "_");
+    if (stem.size() > kLongestStem) {
+      Throw(ErrorCode::kInvalid, "the name of tensor '", tensor, "' has ", stem.size(),
+            " bytes, too many for a file; read the tensor in a program");
+    }
+    const auto [at, is_new] = tensor_of.emplace(stem, tensor);
+    if (!is_new) {
+      Throw(ErrorCode::kExists, "tensors '", at->second, "' and '", tensor,
+            "' would both be written to ", stem, ".npy; export them one after the other");
+    }
+    stems.push_back(std::move(stem));
+  }
+  return stems;
 }
 
 void MakeExportDirectory(const std::string& directory) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "base/strings.h"
 #include "ctl/terminal/progress_line.h"
@@ -38,36 +37,51 @@ DistGraph Attach(const TensorsArgs& args) {
   return DistGraph(Initialize(ClientOptions(args, "graphctl-tensors")));
 }
 
-// Returns what a row belongs to, for a line of text: "a row per node 'item', " or nothing.
-std::string OwnerOf(const DistGraph& graph, const TensorSpec& spec) {
+// Returns the names of the tensor's type, or its number if the graph has no such type: one for a
+// node type, three for an edge type, none for a range.
+std::vector<std::string> TypeOf(const DistGraph& graph, const TensorSpec& spec) {
+  if (spec.policy == TensorPolicy::kRange) return {};
   const auto type = static_cast<size_t>(spec.type);
   if (spec.policy == TensorPolicy::kNode) {
-    return StrCat("a row per node '", graph.ntypes().at(type), "', ");
+    const std::vector<std::string> ntypes = graph.ntypes();
+    return {type < ntypes.size() ? ntypes[type] : StrCat(type)};
   }
-  if (spec.policy == TensorPolicy::kEdge) {
-    const CanonicalEdgeType etype = graph.canonical_etypes().at(type);
-    return StrCat("a row per edge '", etype.src, ",", etype.rel, ",", etype.dst, "', ");
-  }
-  return "";
+  const std::vector<CanonicalEdgeType> etypes = graph.canonical_etypes();
+  if (type >= etypes.size()) return {StrCat(type)};
+  return {etypes[type].src, etypes[type].rel, etypes[type].dst};
 }
 
 nlohmann::json ToJson(const DistGraph& graph, const TensorInfo& info) {
   const TensorSpec& spec = info.spec;
-  nlohmann::json type = nullptr;
-  if (spec.policy == TensorPolicy::kNode) type = graph.ntypes().at(static_cast<size_t>(spec.type));
-  if (spec.policy == TensorPolicy::kEdge) {
-    const CanonicalEdgeType etype = graph.canonical_etypes().at(static_cast<size_t>(spec.type));
-    type = {etype.src, etype.rel, etype.dst};
-  }
   static const char* const kPolicies[kTensorPolicies] = {"node", "edge", "range"};
   return {{"name", spec.name},
           {"dtype", DTypeName(spec.dtype)},
           {"shape", spec.shape()},
           {"policy", kPolicies[static_cast<size_t>(spec.policy)]},
-          {"type", type},
+          {"type", Join(TypeOf(graph, spec), ":")},
           {"state", OptimizerStateName(info.state)},
           {"bytes", static_cast<uint64_t>(spec.rows) * spec.row_bytes()},
+          {"many_writers", spec.writers == TensorWriters::kMany},
           {"writer", info.holder}};
+}
+
+std::string ToText(const DistGraph& graph, const TensorInfo& info) {
+  const TensorSpec& spec = info.spec;
+  std::vector<std::string> extents;
+  for (const int64_t extent : spec.shape()) extents.push_back(std::to_string(extent));
+  std::string text =
+      StrCat(spec.name, ": ", DTypeName(spec.dtype), " [", Join(extents, ", "), "], ");
+  if (spec.policy != TensorPolicy::kRange) {
+    text += StrCat("a row per ", spec.policy == TensorPolicy::kNode ? "node" : "edge", " '",
+                   Join(TypeOf(graph, spec), ":"), "', ");
+  }
+  text += HumanBytes(static_cast<uint64_t>(spec.rows) * spec.row_bytes());
+  if (info.state != OptimizerState::kNone) {
+    text += StrCat(", state ", OptimizerStateName(info.state));
+  }
+  if (spec.writers == TensorWriters::kMany) text += ", every job may write it";
+  if (!info.holder.empty()) text += StrCat(", written by job ", info.holder);
+  return text;
 }
 
 void PrintJson(const nlohmann::json& json) {
@@ -82,41 +96,48 @@ void List(const TensorsArgs& args) {
     for (const TensorInfo& info : all) list.push_back(ToJson(graph, info));
     return PrintJson(list);
   }
-  for (const TensorInfo& info : all) {
-    const TensorSpec& spec = info.spec;
-    std::vector<std::string> extents;
-    for (const int64_t extent : spec.shape()) extents.push_back(std::to_string(extent));
-    std::string line = StrCat(spec.name, ": ", DTypeName(spec.dtype), " [", Join(extents, ", "),
-                              "], ", OwnerOf(graph, spec),
-                              HumanBytes(static_cast<uint64_t>(spec.rows) * spec.row_bytes()));
-    if (info.state != OptimizerState::kNone) {
-      line += StrCat(", state ", OptimizerStateName(info.state));
-    }
-    if (!info.holder.empty()) line += StrCat(", written by job ", info.holder);
-    std::puts(line.c_str());
-  }
+  for (const TensorInfo& info : all) std::puts(ToText(graph, info).c_str());
   if (all.empty()) std::puts("no tensors that outlive their jobs");
+}
+
+// Returns the names that were given, without repetitions, or those of all tensors. Throws
+// Error(kNotFound) if one does not exist. Does not open them, because that fails for a tensor that
+// is damaged or was never filled.
+std::vector<std::string> Chosen(const DistGraph& graph, const std::vector<std::string>& given) {
+  std::vector<std::string> all;
+  for (const TensorInfo& info : DistTensor::List(graph)) all.push_back(info.spec.name);
+  if (given.empty()) return all;
+  std::vector<std::string> chosen;
+  for (const std::string& name : given) {
+    if (std::ranges::count(all, name) == 0) {
+      Throw(ErrorCode::kNotFound, "there is no tensor '", name,
+            "' that outlives its job; see graphctl tensors list");
+    }
+    if (std::ranges::count(chosen, name) == 0) chosen.push_back(name);
+  }
+  return chosen;
 }
 
 void Drop(const TensorsArgs& args) {
   const DistGraph graph = Attach(args);
-  // Looks for all of them before the first is dropped.
-  for (const std::string& name : args.names) DistTensor::Open(graph, name);
-  for (const std::string& name : args.names) DistTensor::Drop(graph, name);
+  for (const std::string& name : Chosen(graph, args.names)) DistTensor::Drop(graph, name);
 }
 
 // Returns the original ids of the rows' nodes or edges, if the graph has them.
 std::optional<DistTensor> OriginalIdsOf(const DistGraph& graph, const TensorSpec& spec) {
   const auto has = [](const std::vector<std::string>& names) {
-    return std::count(names.begin(), names.end(), kOriginalIds) != 0;
+    return std::ranges::count(names, kOriginalIds) != 0;
   };
+  std::optional<DistTensor> ids;
   if (spec.policy == TensorPolicy::kNode && has(graph.ndata_names(NodeTypeId(spec.type)))) {
-    return graph.ndata(kOriginalIds, NodeTypeId(spec.type));
+    ids = graph.ndata(kOriginalIds, NodeTypeId(spec.type));
   }
   if (spec.policy == TensorPolicy::kEdge && has(graph.edata_names(EdgeTypeId(spec.type)))) {
-    return graph.edata(kOriginalIds, EdgeTypeId(spec.type));
+    ids = graph.edata(kOriginalIds, EdgeTypeId(spec.type));
   }
-  return {};
+  // Another feature of this name has other contents.
+  if (ids && (ids->dtype() != DType::kInt64 || ids->shape().size() != 1)) return {};
+  return ids;
 }
 
 void ExportRows(const DistGraph& graph, const DistTensor& tensor, NpyRows& file,
@@ -142,26 +163,31 @@ void ExportRows(const DistGraph& graph, const DistTensor& tensor, NpyRows& file,
 
 void Export(const TensorsArgs& args) {
   const DistGraph graph = Attach(args);
-  std::vector<std::string> names = args.names;
-  if (names.empty()) {
-    for (const TensorInfo& info : DistTensor::List(graph)) names.push_back(info.spec.name);
-  }
-  std::vector<DistTensor> tensors;
-  for (const std::string& name : std::set(names.begin(), names.end())) {
-    tensors.push_back(DistTensor::Open(graph, name));
-  }
+  const std::vector<std::string> names = Chosen(graph, args.names);
+  const std::vector<std::string> stems = FileStemsOf(names);
   MakeExportDirectory(args.output);
   std::vector<std::string> files;
   ProgressLine progress;
-  for (const DistTensor& tensor : tensors) {
-    NpyRows file(StrCat(args.output, "/", FileNameOf(tensor.name()), ".npy"), tensor.dtype(),
-                 tensor.shape());
-    ExportRows(graph, tensor, file, progress);
-    files.push_back(file.path());
+  for (size_t i = 0; i < names.size(); i++) {
+    try {
+      const DistTensor tensor = DistTensor::Open(graph, names[i]);
+      NpyRows file(StrCat(args.output, "/", stems[i], ".npy"), tensor.dtype(), tensor.shape());
+      ExportRows(graph, tensor, file, progress);
+      file.Finish();
+      files.push_back(file.path());
+    } catch (const Error& error) {
+      if (!args.names.empty()) throw;
+      // The others are still wanted.
+      progress.Finish();
+      std::fprintf(stderr, "graphctl: tensor '%s' is left out: %s\n", names[i].c_str(),
+                   error.what());
+      SetExitCode(ExitCode(error.code()));
+    }
   }
   progress.Finish();
   if (args.json) return PrintJson({{"files", files}});
   for (const std::string& file : files) std::puts(file.c_str());
+  if (names.empty()) std::puts("no tensors that outlive their jobs");
 }
 
 CLI::App* AddTensorsAction(CLI::App& verb, const std::shared_ptr<TensorsArgs>& args,

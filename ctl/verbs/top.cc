@@ -116,12 +116,13 @@ void Draw(const std::vector<std::string>& lines) {
   std::fputs("\x1b[J", stdout);
 }
 
-void Show(const TopArguments& arguments, const Sample& before, const Sample& after, bool terminal) {
+void Show(const TopArguments& arguments, const Sample& before, const Sample& after, bool terminal,
+          bool has_keys) {
   if (arguments.json) {
     const json machines = Machines(before, after);
     std::puts(machines.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } else if (const std::vector<std::string> lines =
-                 Lines(before, after, terminal ? "; q ends" : "");
+                 Lines(before, after, has_keys ? "; press q to end" : "");
              terminal) {
     Draw(lines);
   } else {
@@ -131,7 +132,7 @@ void Show(const TopArguments& arguments, const Sample& before, const Sample& aft
 }
 
 // Waits for an interval. Returns true if there is a signal, or the key q.
-bool UserEnds(const UniqueFd& signals, const KeyReader& keys, double interval) {
+bool UserEnds(const UniqueFd& signals, KeyReader& keys, double interval) {
   const auto end = Clock::now() + std::chrono::duration<double>(interval);
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
@@ -148,20 +149,20 @@ void Top(TopArguments& arguments, bool named) {
   Resolve(arguments.hosts);
   const UniqueFd signals = WatchSignals();
   const bool terminal = !arguments.json && !arguments.once && ::isatty(STDOUT_FILENO) == 1;
-  const KeyReader keys(terminal);
+  KeyReader keys(terminal);
   if (terminal) std::fputs("\x1b[2J", stdout);
   Sample before;
   Sample after = Ask(arguments, named);
   for (;;) {
     // Print one screen without rates immediately if a user waits for the first one.
-    if (!arguments.once) Show(arguments, before, after, terminal);
+    if (!arguments.once) Show(arguments, before, after, terminal, keys.fd() >= 0);
     if (std::ferror(stdout)) return;  // nobody reads the output any longer
     if (UserEnds(signals, keys, arguments.interval)) return;
     before = std::move(after);
     after = Ask(arguments, named);
     if (arguments.once) break;
   }
-  Show(arguments, before, after, false);
+  Show(arguments, before, after, false, false);
   for (const FoundServer& found : after) {
     if (!found.error.empty()) SetExitCode(ExitCode(ErrorCode::kUnavailable));
   }

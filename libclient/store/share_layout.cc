@@ -66,7 +66,7 @@ TableSpec ShareLayout::TableFor(const ShareRecord& record, const TensorRows& row
   return table;
 }
 
-// Rows take memory when they are used, but bookkeeping for each page takes it at once.
+// Rows take memory when they are used, or prepared, but bookkeeping for each page takes it at once.
 void ShareLayout::CheckMemoryFor(const TableSpec& table) {
   constexpr uint64_t kPerPage = 32;
   constexpr uint64_t kBlockBytes = 4096;  // each block has a counter of one byte

@@ -84,7 +84,6 @@ Store::Store(StoreOptions options)
   if (!memory_.bounded()) {
     collapser_.emplace([this] { return tables(); });
     preparer_.emplace();
-    for (const std::shared_ptr<Table>& table : tables()) preparer_->Add(table);
   }
   write_back_.Start();  // last: its thread uses the others
 }

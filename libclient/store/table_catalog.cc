@@ -100,7 +100,12 @@ void TableCatalog::AddState(const std::shared_ptr<Table>& table, OptimizerState 
   if (arena_ != nullptr) arena_->ReserveUndo(wanted.page_bytes());
   Arena::States states = table->MakeStates(state);
   PutSpec(*table, state, table->attributes());
-  table->AdoptStates(state, std::move(states));
+  try {
+    table->AdoptStates(state, std::move(states));
+  } catch (const Error&) {
+    PutSpec(*table, OptimizerState::kNone, table->attributes());
+    throw;
+  }
 }
 
 void TableCatalog::SetAttributes(const std::shared_ptr<Table>& table,

@@ -170,7 +170,7 @@ std::string OtherServersHint(const std::string& socket_path) {
     if (names.size() > kMostNames) break;
   }
   if (names.empty()) return {};
-  return StrCat("; the servers in ", runtime_dir, " are ", Join(names, ", "));
+  return StrCat("; in ", runtime_dir, " there are sockets of ", Join(names, ", "));
 }
 
 void CheckServerName(const std::string& name) {

@@ -114,7 +114,7 @@ class TensorsVerb(support.GraphTest):
         said = self.tensors("drop", "weights", "wieghts", expect=3)
         self.assertIn("'wieghts'", said)
         self.assertEqual(len(self.tensors("list").splitlines()), 3, "none was dropped")
-        self.assertEqual(self.tensors("drop", "emb/a", "weights"), "")
+        self.assertEqual(self.tensors("drop", "emb/a", "weights", "emb/a"), "")
         self.assertRegex(self.tensors("list"), r"^flags: .*\n$")
 
     def check_list(self):
@@ -126,7 +126,7 @@ class TensorsVerb(support.GraphTest):
         )
         self.assertRegex(lines[1], r"^flags: bool \[7, 2\], 14 B, written by job \S+$")
         self.assertRegex(
-            lines[2], r"^weights: int64 \[300\], a row per edge 'item,next,item', 2\.3 KiB, written"
+            lines[2], r"^weights: int64 \[300\], a row per edge 'item:next:item', 2\.3 KiB, written"
         )
         self.assertEqual(len(lines), 3)
         found = {each["name"]: each for each in json.loads(self.tensors("list", "--json"))}
@@ -141,10 +141,11 @@ class TensorsVerb(support.GraphTest):
                 "type": "item",
                 "state": "adagrad",
                 "bytes": 3600,
+                "many_writers": False,
             },
         )
-        self.assertEqual(found["weights"]["type"], ["item", "next", "item"])
-        self.assertEqual((found["flags"]["policy"], found["flags"]["type"]), ("range", None))
+        self.assertEqual(found["weights"]["type"], "item:next:item")
+        self.assertEqual((found["flags"]["policy"], found["flags"]["type"]), ("range", ""))
 
     def check_export(self, g, embedding):
         nodes = torch.arange(NODES)
@@ -152,20 +153,24 @@ class TensorsVerb(support.GraphTest):
         self.assertFalse(torch.equal(original, nodes))
         output = self.path("all")
         files = self.tensors("export", "--output", output).splitlines()
-        names = ["emb_a.npy", "flags.npy", "weights.npy"]
-        self.assertEqual(files, [os.path.join(output, name) for name in names])
-        written = torch.from_numpy(numpy.load(files[0]))
+        files = {os.path.basename(path): path for path in files}
+        self.assertEqual(sorted(files), sorted(os.listdir(output)))
+        self.assertEqual(sorted(files), ["emb_a.npy", "flags.npy", "weights.npy"])
+        written = torch.from_numpy(numpy.load(files["emb_a.npy"]))
         self.assertTrue(torch.equal(written[original], embedding(nodes).detach()))
-        self.assertEqual(numpy.load(files[1]).tolist()[1:3], [[False, False], [True, False]])
-        self.assertTrue((numpy.load(files[2]) == numpy.arange(NODES) * 10).all())
+        self.assertEqual(
+            numpy.load(files["flags.npy"]).tolist()[1:3], [[False, False], [True, False]]
+        )
+        self.assertTrue((numpy.load(files["weights.npy"]) == numpy.arange(NODES) * 10).all())
         one = self.tensors("export", "flags", "flags", "--json", "--output", self.path("one"))
         self.assertEqual(json.loads(one), {"files": [self.path("one/flags.npy")]})
 
     def test_mistakes_have_remedies(self):
-        self.assertIn("name", self.tensors("drop", expect=2))
+        self.assertIn("name is required", self.tensors("drop", expect=2))
         self.assertIn("--output", self.tensors("export", expect=2))
         said = self.tensors("export", "emb", "--output", self.path("none"), expect=3)
         self.assertIn("'emb'", said)
+        self.assertIn("graphctl tensors list", said)
         self.assertFalse(os.path.exists(self.path("none")))
         said = self.tensors("export", "--output", self.path("parts"), expect=4)
         self.assertIn("give another directory", said)

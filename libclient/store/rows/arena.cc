@@ -19,6 +19,9 @@
 namespace graphd::store {
 namespace {
 
+// The sum of Arena::promise_ over all tables of this process.
+std::atomic<uint64_t> all_promises = 0;
+
 // Creates memory that is freed with its last user, and that can't be resized.
 UniqueFd MakeMemory(const std::string& name, uint64_t bytes) {
   UniqueFd fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -77,31 +80,60 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   // Use huge pages if the kernel has them for shared memory; otherwise ArrayMemory makes them.
   ::madvise(base, mapped_, shape.small_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   values_ = base + offset;
+  const uint64_t values = mapped_ - offset;
+  const ArrayMemory::Pages pages = PagesFor(values, 2 * values, kept);
+  if (pages == ArrayMemory::Pages::kHuge) SetPromise(2 * values);
   value_memory_ = std::make_unique<ArrayMemory>(
-      values_, mapped_ - offset, PagesFor(mapped_ - offset, kept), /*collapses=*/true,
+      values_, values, pages, /*collapses=*/true,
       ArrayMemory::Functions{[this, offset](uint64_t begin, uint64_t some) {
+                               CheckSizes();
                                if (!damaged()) Allocate(fd_.get(), offset + begin, some);
                              },
                              [this, offset](uint64_t begin, uint64_t some) {
                                PunchHole(fd_.get(), offset + begin, some);
-                             }});
+                             },
+                             [this] { return room(); }});
   states_ = OpenStates(shape.state_floats, kept);
-  state_memory_ = MemoryOf(states_, kept);
+  states_.memory = MemoryOf(states_, kept);
 }
 
-// Pages of kept files were allocated by an earlier process, some of a huge page perhaps.
-ArrayMemory::Pages Arena::PagesFor(uint64_t bytes, bool kept) const {
+Arena::~Arena() {
+  SetPromise(0);
+  rows_guard_ = {};
+  if (words_ != nullptr) ::munmap(words_, mapped_);
+}
+
+// A table gets huge pages if there is room for all of its rows and for as much state, besides what
+// other tables with huge pages may still take. Pages of kept files were allocated before.
+ArrayMemory::Pages Arena::PagesFor(uint64_t bytes, uint64_t least_room, bool kept) const {
   if (shape_.small_pages) return ArrayMemory::Pages::kSmall;
-  return kept ? ArrayMemory::Pages::kCollapsed : ArrayMemory::PagesFor(bytes);
+  if (kept || bytes < ArrayMemory::kLeastHuge) return ArrayMemory::Pages::kCollapsed;
+  const uint64_t others = all_promises - promise_;
+  return least_room + others <= room() ? ArrayMemory::Pages::kHuge : ArrayMemory::Pages::kCollapsed;
+}
+
+void Arena::SetPromise(uint64_t bytes) noexcept {
+  all_promises += bytes - promise_.exchange(bytes);
+}
+
+// The memory was allocated, and is no longer available to others.
+void Arena::ReducePromise(uint64_t bytes) noexcept {
+  uint64_t before = promise_.load();
+  while (!promise_.compare_exchange_weak(before, before - std::min(before, bytes))) {
+  }
+  all_promises -= std::min(before, bytes);
 }
 
 // Anonymous memory gets huge pages from the kernel and does not collapse.
-std::unique_ptr<ArrayMemory> Arena::MemoryOf(States& states, bool kept) {
+std::unique_ptr<ArrayMemory> Arena::MemoryOf(const States& states, bool kept) const {
   const uint64_t bytes = states.floats.size() * sizeof(float);
-  auto* const data = reinterpret_cast<std::byte*>(states.floats.data());
+  auto* const data =
+      const_cast<std::byte*>(reinterpret_cast<const std::byte*>(states.floats.span().data()));
   ArrayMemory::Functions functions;
-  if (const int fd = states.fd.get(); states.fd) {
+  const int fd = states.fd.get();
+  if (states.fd) {
     functions.allocate = [this, fd](uint64_t begin, uint64_t some) {
+      CheckSizes();
       if (!damaged()) Allocate(fd, begin, some);
     };
     functions.release = [fd](uint64_t begin, uint64_t some) { PunchHole(fd, begin, some); };
@@ -110,7 +142,8 @@ std::unique_ptr<ArrayMemory> Arena::MemoryOf(States& states, bool kept) {
       ::madvise(data + begin, some, MADV_DONTNEED);
     };
   }
-  return std::make_unique<ArrayMemory>(data, bytes, PagesFor(bytes, kept),
+  functions.room = [fd] { return RoomBeyondNeed(fd); };
+  return std::make_unique<ArrayMemory>(data, bytes, PagesFor(bytes, bytes, kept),
                                        /*collapses=*/bool{states.fd}, std::move(functions));
 }
 
@@ -143,6 +176,7 @@ Arena::States Arena::OpenStates(size_t state_floats, bool kept) const {
     const std::string suffix = StrCat(".state", state_floats);
     // If the file is missing, the earlier process ended before it created and used it.
     const bool there = kept && FileExists(path_ + suffix);
+    states.path = path_ + suffix;
     states.fd = OpenPart(suffix.c_str(), RoundUp(floats * sizeof(float), BlockUses::kBlock), there);
     states.floats = HugeArray<float>(states.fd.get(), floats, kWhat);
     states.guard = MappingGuard(states.floats.data(), floats * sizeof(float));
@@ -153,10 +187,6 @@ Arena::States Arena::OpenStates(size_t state_floats, bool kept) const {
   return states;
 }
 
-Arena::States Arena::MakeStates(size_t state_floats) const {
-  return OpenStates(state_floats, /*kept=*/false);
-}
-
 template <class F>
 void Arena::EachResident(const F& f) const {
   for (uint64_t page = 0; page < num_pages(); page++) {
@@ -164,22 +194,37 @@ void Arena::EachResident(const F& f) const {
   }
 }
 
-uint64_t Arena::AdoptStates(size_t state_floats, States states) {
-  std::unique_ptr<ArrayMemory> memory = MemoryOf(states, /*kept=*/false);
-  uint64_t taken = 0;
-  EachResident([&](uint64_t page) {
-    const Range range = StatesOf(page, state_floats);
-    taken += memory->Take(range.begin, range.end);
-  });
-  shape_.state_floats = state_floats;
-  states_ = std::move(states);
-  state_memory_ = std::move(memory);
-  return taken;
+Arena::States Arena::MakeStates(size_t state_floats) const {
+  States states = OpenStates(state_floats, /*kept=*/false);
+  states.memory = MemoryOf(states, /*kept=*/false);
+  states.has_memory.resize(num_pages());
+  AllocateStates(state_floats, states);
+  return states;
 }
 
-Arena::~Arena() {
-  rows_guard_ = {};
-  if (words_ != nullptr) ::munmap(words_, mapped_);
+// Allocates the states of the pages in memory that have none. If that fails, removes the file.
+void Arena::AllocateStates(size_t state_floats, States& states) const {
+  try {
+    EachResident([&](uint64_t page) {
+      if (states.has_memory[page]) return;
+      const Range range = StatesOf(page, state_floats);
+      states.memory->Take(range.begin, range.end, states.taken);
+      states.memory->SetUsed(range.begin, range.end);
+      states.has_memory[page] = true;
+    });
+  } catch (...) {
+    if (!states.path.empty()) ::unlink(states.path.c_str());
+    throw;
+  }
+}
+
+uint64_t Arena::AdoptStates(size_t state_floats, States states) {
+  AllocateStates(state_floats, states);
+  states.has_memory = {};
+  shape_.state_floats = state_floats;
+  states_ = std::move(states);
+  ReducePromise(states_.taken);
+  return states_.taken;
 }
 
 int64_t Arena::rows_of(uint64_t page) const noexcept {
@@ -220,7 +265,7 @@ Arena::Range Arena::StatesOf(uint64_t page, size_t state_floats) const noexcept 
 uint64_t Arena::MaxBytesOf(uint64_t page) const noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   return value_memory_->MaxBytes(values.begin, values.end) +
-         state_memory_->MaxBytes(states.begin, states.end);
+         states_.memory->MaxBytes(states.begin, states.end);
 }
 
 // Finds out whether the files still have their sizes. Allocating would hide that they have not.
@@ -268,16 +313,19 @@ void Arena::DropDamaged() noexcept {
   dropped_from_ = intact;
 }
 
-uint64_t Arena::Reserve(uint64_t page) {
-  CheckSizes();  // if the files are damaged, memory is allocated when it is used
+void Arena::Reserve(uint64_t page, uint64_t& taken) {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
-  const uint64_t taken = value_memory_->Take(values.begin, values.end);
+  const uint64_t before = taken;
+  value_memory_->Take(values.begin, values.end, taken);
   try {
-    return taken + state_memory_->Take(states.begin, states.end);
-  } catch (const Error&) {
-    if (shape_.small_pages) value_memory_->Give(values.begin, values.end);
+    states_.memory->Take(states.begin, states.end, taken);
+  } catch (...) {
+    taken -= value_memory_->Give(values.begin, values.end);
     throw;
   }
+  value_memory_->SetUsed(values.begin, values.end);
+  states_.memory->SetUsed(states.begin, states.end);
+  ReducePromise(taken - before);
 }
 
 // Throws unless the files have the values and sequence numbers of all pages that were in memory: an
@@ -344,7 +392,7 @@ uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
     Unlock(page, word);
     const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
     taken += value_memory_->Count(values.begin, values.end) +
-             state_memory_->Count(states.begin, states.end);
+             states_.memory->Count(states.begin, states.end);
   }
   return taken;
 }
@@ -352,7 +400,7 @@ uint64_t Arena::TakeOver(const std::function<void()>& roll_back) {
 uint64_t Arena::Release(uint64_t page) noexcept {
   const Range values = ValuesOf(page), states = StatesOf(page, shape_.state_floats);
   return value_memory_->Give(values.begin, values.end) +
-         state_memory_->Give(states.begin, states.end);
+         states_.memory->Give(states.begin, states.end);
 }
 
 bool Arena::TryRead(int64_t row, std::byte* out) noexcept {

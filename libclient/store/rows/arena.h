@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/huge_array.h"
@@ -13,6 +14,7 @@
 #include "base/mutex.h"
 #include "store/rows/arena_layout.h"
 #include "store/rows/array_memory.h"
+#include "store/rows/memory_dir.h"
 
 // The memory of one table: its rows, which trainers of this machine may map read-only
 // (ArenaReader); and, in the daemon's own memory, the optimiser state and the sequence number of
@@ -44,6 +46,10 @@ class Arena {
     UniqueFd fd;  // the file, if there is one
     HugeArray<float> floats;
     MappingGuard guard = {};  // guards `floats` in the file
+    std::string path = {};    // the path of the file
+    std::unique_ptr<ArrayMemory> memory = {};
+    std::vector<bool> has_memory = {};  // by page; only until AdoptStates
+    uint64_t taken = 0;                 // the memory of these pages
   };
 
   // Only maps address space; Reserve allocates the memory of each page. `name` is shown in
@@ -60,10 +66,11 @@ class Arena {
   // Returns the descriptor for trainers, which can't be used to write, nor to reopen for writing.
   int reader_fd() const noexcept { return reader_fd_.get(); }
 
-  // Gives state of zeros to rows that had none. No other thread uses the arena's state meanwhile.
+  // Give state of zeros to rows that had none. MakeStates allocates it for the pages that are in
+  // memory. AdoptStates does so for those that were loaded since, and returns the memory of all;
+  // no other thread uses the arena's state meanwhile. Throw Error(kOverloaded), and then have
+  // changed nothing.
   States MakeStates(size_t state_floats) const;
-  // Returns the memory that the states of resident pages take. Throws Error(kOverloaded) before
-  // anything has changed.
   uint64_t AdoptStates(size_t state_floats, States states);
 
   std::atomic<uint64_t>& word(uint64_t page) noexcept { return words_[page]; }
@@ -113,11 +120,11 @@ class Arena {
     words_[page].store(word_before, std::memory_order_release);
   }
 
-  // Allocates memory for the values of a page that is loaded, so that a shortage is
-  // Error(kOverloaded) and not SIGBUS; its state takes memory when it is written. The caller holds
-  // the page's lock. Returns the bytes that no other page had allocated, because blocks of 4 KiB
-  // are shared by the pages in them.
-  uint64_t Reserve(uint64_t page);
+  // Allocates memory for a page that is loaded, so that a shortage is Error(kOverloaded) and not
+  // SIGBUS. (Anonymous memory, for states, is only counted.) The caller holds the page's lock. Adds
+  // the bytes that no other page had allocated to `taken`, also if it throws: pages share blocks of
+  // 4 KiB, and groups of huge pages.
+  void Reserve(uint64_t page, uint64_t& taken);
   // Frees the memory that only this page uses, and returns its bytes. The caller holds the page's
   // lock.
   uint64_t Release(uint64_t page) noexcept;
@@ -127,17 +134,19 @@ class Arena {
   // Throws Error, before it has called `roll_back`: kOverloaded; kCorrupt if a page that was in
   // memory is not there any more.
   uint64_t TakeOver(const std::function<void()>& roll_back);
-  // Returns an upper bound of what Reserve returns.
+  // Returns an upper bound of what Reserve adds.
   uint64_t MaxBytesOf(uint64_t page) const noexcept;
 
   // See ArrayMemory::CollapseOnePage. AdoptStates must not run meanwhile.
   bool CollapseOnePage() {
-    return value_memory_->CollapseOnePage() || state_memory_->CollapseOnePage();
+    return value_memory_->CollapseOnePage() || states_.memory->CollapseOnePage();
   }
   // Returns whether the rows' memory is allocated in whole huge pages.
   bool has_huge_pages() const noexcept {
     return value_memory_->pages() == ArrayMemory::Pages::kHuge;
   }
+  // Returns the memory that may be allocated ahead of need.
+  uint64_t room() const { return RoomBeyondNeed(fd_.get()); }
 
   // Somebody may truncate the files while they are used (MappingGuard). Rows that were lost are
   // then made absent by DropDamaged. The table must not be changed any more, nor written to the
@@ -170,12 +179,15 @@ class Arena {
   Range ValuesOf(uint64_t page) const noexcept;                       // byte range in values_
   Range StatesOf(uint64_t page, size_t state_floats) const noexcept;  // byte range in states_
   void Allocate(int fd, uint64_t offset, uint64_t bytes) const;
-  ArrayMemory::Pages PagesFor(uint64_t bytes, bool kept) const;
-  std::unique_ptr<ArrayMemory> MemoryOf(States& states, bool kept);
+  ArrayMemory::Pages PagesFor(uint64_t bytes, uint64_t least_room, bool kept) const;
+  std::unique_ptr<ArrayMemory> MemoryOf(const States& states, bool kept) const;
+  void SetPromise(uint64_t bytes) noexcept;
+  void ReducePromise(uint64_t bytes) noexcept;
   void CheckSizes() const;
   void CheckThere() const;
   UniqueFd OpenPart(const char* suffix, size_t bytes, bool kept) const;
   States OpenStates(size_t state_floats, bool kept) const;
+  void AllocateStates(size_t state_floats, States& states) const;
   template <class F>
   void EachResident(const F& f) const;
 
@@ -193,7 +205,9 @@ class Arena {
   mutable std::atomic<bool> shrunk_ = false;  // a file was found to have lost its size
   Mutex dropping_;
   std::atomic<uint64_t> dropped_from_ = 0;  // offset in the file of rows; pages behind are absent
-  std::unique_ptr<ArrayMemory> value_memory_, state_memory_;
+  std::unique_ptr<ArrayMemory> value_memory_;
+  // The memory that a table with huge pages may still take; as much for states as for values.
+  std::atomic<uint64_t> promise_ = 0;
 };
 
 }  // namespace graphd::store

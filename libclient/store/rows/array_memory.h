@@ -19,11 +19,12 @@ class ArrayMemory {
   enum class Pages : uint8_t {
     kSmall,      // blocks of 4 KiB, which can be freed again
     kCollapsed,  // blocks of 4 KiB; CollapseOnePage makes huge pages where all blocks are in use
-    kHuge,       // several huge pages at once, which costs a tenth of kCollapsed
+    // Groups of huge pages; blocks of 4 KiB where there is no room for a group. Allocating 1.25 GB
+    // takes a tenth of a second and not one second.
+    kHuge,
   };
-  // Returns kHuge for an array that the machine has room for even if all of it is used, and
-  // kCollapsed for a small one or a very large one.
-  static Pages PagesFor(uint64_t bytes);
+  static constexpr uint64_t kGroup = 8 * kHugePage;
+  static constexpr uint64_t kLeastHuge = 4 * kGroup;  // smaller arrays should not be kHuge
 
   struct Functions {
     // Allocates these bytes of the file, so that a shortage is Error(kOverloaded) and not SIGBUS.
@@ -31,6 +32,8 @@ class ArrayMemory {
     std::function<void(uint64_t begin, uint64_t bytes)> allocate = [](uint64_t, uint64_t) {};
     // Frees memory that no page uses any more. Does not throw.
     std::function<void(uint64_t begin, uint64_t bytes)> release = [](uint64_t, uint64_t) {};
+    // Returns the bytes that may be allocated beyond need; only with kHuge.
+    std::function<uint64_t()> room = [] { return UINT64_MAX; };
   };
   // `collapses` is whether CollapseOnePage finds pages; only with kCollapsed.
   ArrayMemory(std::byte* data, uint64_t bytes, Pages pages, bool collapses, Functions functions);
@@ -39,38 +42,46 @@ class ArrayMemory {
 
   Pages pages() const noexcept { return pages_; }
 
-  // Take allocates the memory of a table page from byte `begin` to `end`, and returns the bytes
-  // that no other page had allocated. Throws what `allocate` throws; then nothing has changed for
-  // the blocks, or the group of huge pages, that could not be allocated.
-  // Calls for one table page must not overlap with each other, or with Give.
-  uint64_t Take(uint64_t begin, uint64_t end);
-  // Does the same for memory that has been allocated before. Not with kHuge.
+  // Allocates the memory of a table page from byte `begin` to `end`, and adds the bytes that no
+  // other page had allocated to `taken`. Throws what `allocate` throws; then the page has no
+  // memory, but groups of huge pages that were allocated for it stay. Calls of Take, Count and Give
+  // for one table page must not overlap.
+  void Take(uint64_t begin, uint64_t end, uint64_t& taken);
+  // Counts the memory of a table page that is allocated already, and returns the bytes that no
+  // other page has. Not with kHuge.
   uint64_t Count(uint64_t begin, uint64_t end);
-  // Frees the memory that only this page uses, and returns its bytes. Only with kSmall.
+  // Undoes Take. Returns the bytes that it frees.
   uint64_t Give(uint64_t begin, uint64_t end) noexcept;
-  // Returns an upper bound of what Take returns.
+  // Returns an upper bound of what Take adds.
   uint64_t MaxBytes(uint64_t begin, uint64_t end) const noexcept;
 
+  // Reports that a table page whose memory was taken is in use for good, so that its huge page may
+  // be collapsed. Once for each page.
+  void SetUsed(uint64_t begin, uint64_t end);
   // Collapses small pages into a huge page, if there is one that is all in use and was not
   // collapsed yet; returns false if there is none.
   bool CollapseOnePage();
 
  private:
-  uint64_t TakeHuge(uint64_t begin, uint64_t end);
-  void CountFull(uint64_t begin, uint64_t end) GRAPHD_REQUIRES(mutex_);
+  enum Group : uint8_t { kUnused, kTaken, kInBlocks };
+
+  template <class F>
+  void EachPart(uint64_t begin, uint64_t end, const F& f) const;
+  bool TakeGroup(uint64_t group, uint64_t& taken);
+  void TakeBlocks(uint64_t begin, uint64_t end, uint64_t& taken);
 
   std::byte* const data_;
   const uint64_t bytes_;
   const Pages pages_;
   const Functions functions_;
 
-  // kHuge: which groups of huge pages were allocated. A group's mutex is held meanwhile, so that
-  // nobody waits for the allocation of another group.
+  // kHuge: how each group was allocated. One mutex of taking_ is held meanwhile, so that a call
+  // hardly ever waits for the allocation of another group.
   static constexpr size_t kMutexes = 64;
-  std::vector<std::atomic<bool>> taken_;
+  std::vector<std::atomic<Group>> groups_;
   Mutex taking_[kMutexes];
 
-  Mutex mutex_;  // also held while memory is allocated or freed, except with kHuge
+  Mutex mutex_;  // also held while blocks are allocated or freed
   BlockUses blocks_ GRAPHD_GUARDED_BY(mutex_);
   FullPages full_ GRAPHD_GUARDED_BY(mutex_);
   std::vector<std::byte*> to_collapse_ GRAPHD_GUARDED_BY(mutex_);  // huge pages that are all in use

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "base/memory_limit.h"
 #include "base/strings.h"
 
 namespace graphd::store {
@@ -52,6 +54,20 @@ void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& pa
   if (error == 0) return;
   Throw(ErrorCode::kOverloaded, what, ": ",
         error == ENOSPC && !path.empty() ? FullMemoryDir(path) : std::strerror(error));
+}
+
+uint64_t RoomBeyondNeed(int fd) {
+  const auto beyond = [](uint64_t available, uint64_t total) {
+    return available - std::min(available, total / 8);
+  };
+  uint64_t room = beyond(AvailableMemory().bytes, TotalMemory());
+  struct statvfs status {};
+  // A memfd is in a tmpfs without limit, which has no blocks.
+  if (fd >= 0 && ::fstatvfs(fd, &status) == 0 && status.f_blocks != 0) {
+    room = std::min<uint64_t>(
+        room, beyond(status.f_bavail * status.f_frsize, status.f_blocks * status.f_frsize));
+  }
+  return room;
 }
 
 }  // namespace graphd::store

@@ -17,4 +17,8 @@ std::string FullMemoryDir(const std::string& path);
 void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
                   const std::string& what);
 
+// Returns the bytes that may be allocated beyond need: what is available to this process, and in
+// the tmpfs of the file `fd` if there is one, but for an eighth of the whole.
+uint64_t RoomBeyondNeed(int fd);
+
 }  // namespace graphd::store

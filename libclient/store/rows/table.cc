@@ -144,14 +144,23 @@ uint64_t Table::MaxBytesOf(uint64_t page) {
 }
 
 void Table::Reserve(uint64_t page, MemoryBudget::Allocation& memory) {
-  const uint64_t taken = arena_.Reserve(page);
-  memory.Use(taken);
-  used_ += taken;
+  uint64_t taken = 0;
+  const auto count = [&] {
+    memory.Use(taken);
+    used_ += taken;
+  };
+  try {
+    arena_.Reserve(page, taken);
+  } catch (...) {
+    count();
+    throw;
+  }
+  count();
   MarkReferenced(page);
 }
 
 void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes(row_bytes_);
   std::optional<uint64_t> lsn;
   if (!AbsentPagesAreUnused() || arena_.damaged()) {
     bytes.resize(BytesOf(page));
@@ -168,11 +177,12 @@ void Table::Load(uint64_t page, MemoryBudget::Allocation& memory) {
   if (lsn) {
     FillPage(page, bytes);
   } else {
-    FillWithFirstValues(page);
+    FillWithFirstValues(page, bytes);
   }
 }
 
-void Table::FillWithFirstValues(uint64_t page) {
+// Uses `buffer` for a row, because an error must not come after the page's memory was counted.
+void Table::FillWithFirstValues(uint64_t page, std::vector<std::byte>& buffer) {
   const int64_t begin = static_cast<int64_t>(page) * kPageRows;
   const int64_t end = begin + arena_.rows_of(page);
   // Memory that was never used is zero.
@@ -180,7 +190,7 @@ void Table::FillWithFirstValues(uint64_t page) {
   if (states != 0 && (!AbsentPagesAreUnused() || arena_.damaged())) {
     std::memset(arena_.state(begin), 0, states);
   }
-  std::vector<std::byte> values(row_bytes_);
+  const std::span<std::byte> values(buffer.data(), row_bytes_);
   for (int64_t row = begin; row < end; row++) {
     FirstValues(row, values);
     arena_.Write(row, values.data());
@@ -319,11 +329,12 @@ void Table::ReadAll(std::span<const int64_t> rows, std::byte* out) {
   });
 }
 
-// Does not load pages that were never used, because a push or the TablePreparer does that at less
-// cost.
+// While the TablePreparer loads pages, computes rows that were never used, and loads nothing: so a
+// step with many of them does not have to wait for their pages.
 void Table::ReadRow(int64_t row, std::byte* out) {
   while (!arena_.TryRead(row, out)) {
-    if (AbsentPagesAreUnused() && !arena_.rows_damaged()) {
+    if (preparing_.load(std::memory_order_relaxed) && AbsentPagesAreUnused() &&
+        !arena_.rows_damaged()) {
       FirstValues(row, {out, row_bytes_});
       return;
     }

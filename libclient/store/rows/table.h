@@ -75,6 +75,11 @@ class Table : public Evictable {
   // Loads pages that are not in memory, from `page` on, ahead of need: about as many as fit in a
   // huge page. Returns the page after the last one, or num_pages. Throws as Touch.
   uint64_t Prepare(uint64_t page);
+  // Sets whether somebody calls Prepare for all pages. Read then computes rows that were never
+  // used.
+  void SetPreparing(bool preparing) noexcept {
+    preparing_.store(preparing, std::memory_order_relaxed);
+  }
   // See ArrayMemory::CollapseOnePage.
   bool CollapseOnePage() {
     const ReaderLock states(states_mutex_);
@@ -86,7 +91,7 @@ class Table : public Evictable {
   void CheckPush(const Push& push) const;
 
   // Reads rows in the order of `rows`, which may have duplicates. A row is never torn. Loads
-  // missing pages, except those that were never used. Throws Error: kInvalid if a row is out of
+  // missing pages, unless SetPreparing says otherwise. Throws Error: kInvalid if a row is out of
   // range; kCorrupt, kIo, kOverloaded if a page can't be loaded.
   void Read(std::span<const int64_t> rows, std::byte* out);
 
@@ -174,7 +179,8 @@ class Table : public Evictable {
   }
   void FillPage(uint64_t page, std::span<const std::byte> bytes)
       GRAPHD_REQUIRES_SHARED(states_mutex_);
-  void FillWithFirstValues(uint64_t page) GRAPHD_REQUIRES_SHARED(states_mutex_);
+  void FillWithFirstValues(uint64_t page, std::vector<std::byte>& buffer)
+      GRAPHD_REQUIRES_SHARED(states_mutex_);
   void FirstValues(int64_t row, std::span<std::byte> out) const;
   void ReadRow(int64_t row, std::byte* out);
   // Returns whether pages that are not in memory were never there, nor in RocksDB. If the memory
@@ -204,6 +210,7 @@ class Table : public Evictable {
   MemoryBudget& memory_;
   const size_t elements_, row_bytes_;
   bool new_ = false;  // see SetNew
+  std::atomic<bool> preparing_ = false;
   // Held shared while the arena's states are used, and exclusively by AdoptStates. Taken before a
   // page's lock and before the mutexes of arena_ and memory_.
   SharedMutex states_mutex_;

@@ -5,13 +5,11 @@
 
 #include "base/failure.h"
 #include "base/log.h"
-#include "base/memory_limit.h"
 #include "base/strings.h"
 
 namespace graphd::store {
 namespace {
 
-constexpr uint64_t kFreePart = 8;  // an eighth of the machine's memory stays available
 constexpr uint64_t kCheckedBytes = uint64_t{128} << 20;  // prepared between two checks of that
 
 }  // namespace
@@ -31,6 +29,7 @@ void TablePreparer::Add(const std::shared_ptr<Table>& table) {
   if (!table->arena().has_huge_pages()) return;
   const MutexLock lock(mutex_);
   tables_.push_back(table);
+  table->SetPreparing(true);
   wake_.NotifyAll();
 }
 
@@ -50,20 +49,19 @@ void TablePreparer::Run() {
       tables_.pop_front();
     }
     LogFailure("the preparation of a table", [&] { Prepare(next); });
+    if (const std::shared_ptr<Table> table = next.lock()) table->SetPreparing(false);
   }
 }
 
 void TablePreparer::Prepare(const std::weak_ptr<Table>& weak) {
-  const uint64_t least = TotalMemory() / kFreePart;
   uint64_t checked = 0;  // bytes that may be prepared before the next check
   for (uint64_t page = 0;;) {
     const std::shared_ptr<Table> table = weak.lock();
     if (table == nullptr || page == table->arena().num_pages() || stopping()) return;
     if (checked < kHugePage) {
-      if (AvailableMemory().bytes < least) {
-        LogInfo(NamedTable(table->spec().name),
-                ": memory is short, so pages are only loaded when "
-                "they are first used");
+      if (table->arena().room() < kCheckedBytes) {
+        LogInfo(NamedTable(table->spec().name), ": memory is short, so rows take it when they are ",
+                "first used");
         return;
       }
       checked = kCheckedBytes;

@@ -11,8 +11,8 @@ namespace graphd::store {
 
 // A thread that loads the pages of new tables ahead of need, table after table, so that few pushes
 // and reads have to wait for memory and for first values. It prepares only tables whose memory is
-// allocated in huge pages (ArrayMemory), and stops while an eighth of the machine's memory or less
-// is available. It locks one page at a time. Thread-safe.
+// allocated in huge pages (ArrayMemory), and gives a table up when no more than an eighth of the
+// machine's memory, or of the tmpfs, is available. It locks one page at a time. Thread-safe.
 class TablePreparer {
  public:
   TablePreparer();

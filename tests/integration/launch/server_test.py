@@ -168,7 +168,7 @@ class Ps(GraphctlTest):
         self.start_server()
         done = self.graphctl("ps", "--server_name", "rnig", *HERE[2:])
         self.assertEqual(done.returncode, 5)
-        self.assertEqual(done.stdout.count(f"the servers in {self.runtime} are 'ring')"), 2)
+        self.assertEqual(done.stdout.count(f"in {self.runtime} there are sockets of 'ring')"), 2)
         self.stop_server()
 
 
@@ -240,7 +240,7 @@ class Top(GraphctlTest):
         shown = ""
         while shown.count("\x1b[J") < 1:
             shown += os.read(terminal, 65536).decode()
-        self.assertIn("q ends", shown)
+        self.assertIn("press q to end", shown)
         self.assertFalse(termios.tcgetattr(child)[3] & termios.ICANON)
         os.write(terminal, b"xq")
         self.assertEqual(top.wait(timeout=20 * SLOW), 0)

@@ -71,7 +71,8 @@ TEST(ServerName, OtherServersOfTheRuntimeDirectoryAreNamed) {
   }
   MakeDirectories(run + "/empty");
   WriteFileAtomically(run + "/file.sock", "");
-  EXPECT_EQ(OtherServersHint(socket), StrCat("; the servers in ", run, " are 'first', 'second'"));
+  EXPECT_EQ(OtherServersHint(socket),
+            StrCat("; in ", run, " there are sockets of 'first', 'second'"));
   for (int i = 10; i < 20; i++) {
     MakeDirectories(StrCat(run, "/a", i));
     WriteFileAtomically(SocketPath(run, StrCat("a", i), 1), "");

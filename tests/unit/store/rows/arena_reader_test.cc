@@ -82,7 +82,8 @@ TEST(ArenaReader, CantWrite) {
 // A page stays locked if its daemon was killed.
 TEST(ArenaReader, GivesUpOnALockThatIsNeverReleased) {
   Arena arena("test", {64, 4, 0});
-  arena.Reserve(0);
+  uint64_t taken = 0;
+  arena.Reserve(0, taken);
   arena.Unlock(0, arena.Lock(0));
   const ArenaReader reader(UniqueFd(::fcntl(arena.reader_fd(), F_DUPFD_CLOEXEC, 0)), 64, 4);
   std::byte out[4];

@@ -75,12 +75,20 @@ bool IsPrepared(const Table& table) {
   return true;
 }
 
+void AwaitPrepared(const Table& table) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!IsPrepared(table)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << table.arena().room() << " bytes of room";
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 TEST(TablePreparer, LoadsThePagesOfALargeNewTableWithoutAnyUse) {
   const ScratchDirectory scratch;
   Store store(OptionsIn(scratch));
   const auto table = store.OpenTable(Spec(kLargeRows));
   EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));  // while it is prepared
-  while (!IsPrepared(*table)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  AwaitPrepared(*table);
   EXPECT_EQ(AllRows(*table), FirstRows(table->spec()));
   const uint64_t bytes = uint64_t{kLargeRows} * kFloats * sizeof(float) * 2;
   EXPECT_GE(table->resident_bytes(), bytes);
@@ -120,12 +128,13 @@ TEST(TablePreparer, PushesWhileItWorksHaveTheSameResult) {
   EXPECT_EQ(AllRows(*table), AllRows(*expected));
 }
 
-TEST(TablePreparer, StopsWhenItsTableIsDropped) {
+TEST(TablePreparer, ADroppedTableIsFreed) {
   const ScratchDirectory scratch;
   Store store(OptionsIn(scratch));
-  std::weak_ptr<Table> table = store.OpenTable(Spec(kLargeRows));
+  const std::weak_ptr<Table> table = store.OpenTable(Spec(kLargeRows));
   store.DropTable("embedding");
-  while (!table.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!table.expired()) ASSERT_LT(std::chrono::steady_clock::now(), end);
 }
 
 // The first table fits, the second one does not.
@@ -135,7 +144,7 @@ TEST(TablePreparer, AFullFileSystemIsAnErrorOfTheTableAndItsMemoryIsFreed) {
   {
     Store store(OptionsIn(scratch, small.path()));
     const auto first = store.OpenTable(Spec(kLargeRows));
-    while (!IsPrepared(*first)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int64_t row = 0; row < kLargeRows; row++) first->Touch({&row, 1});
     TableSpec spec = Spec(kLargeRows);
     spec.name = "other";
     const auto other = store.OpenTable(spec);
@@ -148,9 +157,9 @@ TEST(TablePreparer, AFullFileSystemIsAnErrorOfTheTableAndItsMemoryIsFreed) {
       }
     }
     EXPECT_NE(error.find("is full"), std::string::npos) << error;
-    EXPECT_EQ(AllRows(*other), FirstRows(spec));
+    EXPECT_NO_THROW(ApplyPush(store, first, 1));
     store.DropTable("other");
-    ApplyPush(store, first, 1);
+    ApplyPush(store, first, 2);
     EXPECT_NE(AllRows(*first), FirstRows(spec));
   }
   EXPECT_EQ(::umount(small.path().c_str()), 0);
@@ -194,7 +203,7 @@ TEST(TablePreparer, AKilledProcessLeavesTheRowsOfAcknowledgedPushes) {
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status));
+    ASSERT_EQ(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
     Store store(options), reference(OptionsIn(other));
     ASSERT_TRUE(store.damage().empty()) << store.damage()[0];
     ASSERT_FALSE(store.status().memory.empty());
@@ -206,26 +215,6 @@ TEST(TablePreparer, AKilledProcessLeavesTheRowsOfAcknowledgedPushes) {
     ApplyPush(reference, expected, kPushesBefore + 1);
     EXPECT_EQ(AllRows(*table), AllRows(*expected));
   }
-}
-
-TEST(NewTables, AReadOfUnusedRowsLoadsNothing) {
-  const ScratchDirectory scratch;
-  Store store(OptionsIn(scratch));
-  const auto table = store.OpenTable(Spec(1000));
-  const std::vector<float> first = FirstRows(table->spec());
-  EXPECT_EQ(AllRows(*table), first);
-  EXPECT_EQ(table->resident_bytes(), 0U);
-  ApplyPush(store, table, 1);
-  EXPECT_GT(table->resident_bytes(), 0U);
-  const std::vector<float> after = AllRows(*table);
-  size_t changed = 0;
-  for (size_t row = 0; row < 1000; row++) {
-    const auto at = static_cast<ptrdiff_t>(row * kFloats);
-    if (!std::equal(after.begin() + at, after.begin() + at + kFloats, first.begin() + at))
-      changed++;
-  }
-  EXPECT_GT(changed, 40U);
-  EXPECT_LE(changed, 50U);
 }
 
 }  // namespace
