@@ -220,6 +220,12 @@ void Arena::AllocateStates(size_t state_floats, States& states) const {
 
 uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   AllocateStates(state_floats, states);
+  EachResident([&](uint64_t page) { states.has_memory[page] = false; });
+  for (uint64_t page = 0; page < num_pages(); page++) {
+    if (!states.has_memory[page]) continue;
+    const Range range = StatesOf(page, state_floats);  // evicted since MakeStates
+    states.taken -= states.memory->Give(range.begin, range.end);
+  }
   states.has_memory = {};
   shape_.state_floats = state_floats;
   states_ = std::move(states);

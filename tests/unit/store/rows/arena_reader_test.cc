@@ -136,5 +136,30 @@ TEST(ArenaReader, NeverSeesATornRow) {
   }
 }
 
+// Pages of 4 KiB of values and of states.
+TEST(Arena, StatesThatAreMadeWhilePagesComeAndGoHaveTheMemoryOfThePagesThatStay) {
+  Arena arena("test", {.rows = 3 * kPageRows, .row_bytes = 64, .small_pages = true});
+  const auto load = [&](uint64_t page) {
+    uint64_t taken = 0;
+    const uint64_t word = arena.Lock(page);
+    arena.Reserve(page, taken);
+    arena.Unlock(page, word);
+    return taken;
+  };
+  const auto evict = [&](uint64_t page) {
+    const uint64_t word = arena.Lock(page);
+    const uint64_t given = arena.Release(page);
+    arena.UnlockAbsent(page, word);
+    return given;
+  };
+  EXPECT_EQ(load(0) + load(1), 8192U);
+  Arena::States states = arena.MakeStates(16);
+  EXPECT_EQ(evict(0), 4096U);
+  EXPECT_EQ(load(2), 4096U);
+  EXPECT_EQ(arena.AdoptStates(16, std::move(states)), 8192U);
+  EXPECT_EQ(load(0), 8192U);
+  for (uint64_t page = 0; page < 3; page++) EXPECT_EQ(evict(page), 8192U) << page;
+}
+
 }  // namespace
 }  // namespace graphd::store
