@@ -9,7 +9,7 @@
 
 #include "base/huge_array.h"
 #include "base/huge_pages.h"
-#include "graphd/error.h"
+#include "base/strings.h"
 
 namespace graphd::store {
 namespace {
