@@ -15,6 +15,7 @@
 #include "bench/store/push_loop.h"
 #include "bench/support/bench_graph.h"
 #include "graphd/sparse_optim.h"
+#include "store/store_options.h"
 
 // Measures the steps of a trainer while a table of embeddings is new, through libgraphclient and a
 // real graphd. An epoch takes all rows in random order, 10,000 per step; each step reads them,
@@ -77,8 +78,7 @@ std::vector<double> RunEpoch(const std::vector<int64_t>& rows, DistEmbedding& em
 
 void BM_ColdEmbedding(benchmark::State& state) {
   const int64_t rows = state.range(0) * 1000;
-  static const char* const kDurabilities[] = {"none", "process", "power"};
-  const char* durability = kDurabilities[state.range(1)];
+  const char* durability = store::DurabilityName(static_cast<store::Durability>(state.range(1)));
   const auto order = Permutation(rows);
   const size_t bytes = 2 * static_cast<size_t>(rows) * kElements * sizeof(float);
   for (auto _ : state) {

@@ -4,7 +4,9 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 
 import numpy
@@ -23,6 +25,15 @@ from graphd.distributed import (
 )
 
 NODES = 300
+DIES = """
+import os, signal, sys, torch
+import graphd
+from graphd.distributed import DistGraph, DistTensor
+graphd.distributed.initialize(sys.argv[1], server_name=sys.argv[2])
+policy = DistGraph().get_node_partition_policy("item")
+kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+DistTensor((300,), torch.float32, "unfilled", kill, policy, persistent=True)
+"""
 
 
 class TensorsVerb(support.GraphTest):
@@ -101,7 +112,8 @@ class TensorsVerb(support.GraphTest):
         other = DistTensor((5,), torch.float32, name="of_this_job", part_policy=anywhere)
         return [g, embedding, other]  # these stay in the job
 
-    # One test, because the servers keep the rights of a job for five seconds after its end.
+    # This is one test and not three, because after a job has ended, the servers wait for five seconds
+    # before they let others change its tensors.
     def test_list_export_and_drop(self):
         self.assertEqual(self.tensors("list"), "no tensors that outlive their jobs\n")
         held = self.make()
@@ -164,6 +176,19 @@ class TensorsVerb(support.GraphTest):
         self.assertTrue((numpy.load(files["weights.npy"]) == numpy.arange(NODES) * 10).all())
         one = self.tensors("export", "flags", "flags", "--json", "--output", self.path("one"))
         self.assertEqual(json.loads(one), {"files": [self.path("one/flags.npy")]})
+
+    def test_a_tensor_whose_creator_died_can_be_dropped(self):
+        made = subprocess.run(
+            [sys.executable, "-c", DIES, self.servers.ip_config, self.servers.server_name],
+            env=self.servers.environment(),
+            timeout=60,
+        )
+        self.assertEqual(made.returncode, -signal.SIGKILL)
+        self.assertIn("unfilled", self.tensors("list"))
+        said = self.tensors("export", "--timeout", "1", "--output", self.path("unfilled"), expect=7)
+        self.assertIn("tensor 'unfilled' is left out", said)
+        self.assertEqual(self.tensors("drop", "unfilled"), "")
+        self.assertNotIn("unfilled", self.tensors("list"))
 
     def test_mistakes_have_remedies(self):
         self.assertIn("name is required", self.tensors("drop", expect=2))

@@ -82,7 +82,6 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
   values_ = base + offset;
   const uint64_t values = mapped_ - offset;
   const ArrayMemory::Pages pages = PagesFor(values, 2 * values, kept);
-  if (pages == ArrayMemory::Pages::kHuge) SetPromise(2 * values);
   value_memory_ = std::make_unique<ArrayMemory>(
       values_, values, pages, /*collapses=*/true,
       ArrayMemory::Functions{[this, offset](uint64_t begin, uint64_t some) {
@@ -95,6 +94,8 @@ Arena::Arena(const std::string& name, Shape shape, const Files* files)
                              [this] { return room(); }});
   states_ = OpenStates(shape.state_floats, kept);
   states_.memory = MemoryOf(states_, kept);
+  // Last, because the destructor would not take it back if this function threw.
+  if (pages == ArrayMemory::Pages::kHuge) SetPromise(2 * values);
 }
 
 Arena::~Arena() {
@@ -142,7 +143,7 @@ std::unique_ptr<ArrayMemory> Arena::MemoryOf(const States& states, bool kept) co
       ::madvise(data + begin, some, MADV_DONTNEED);
     };
   }
-  functions.room = [fd] { return RoomBeyondNeed(fd); };
+  functions.room = [fd] { return SpareMemory(fd); };
   return std::make_unique<ArrayMemory>(data, bytes, PagesFor(bytes, bytes, kept),
                                        /*collapses=*/bool{states.fd}, std::move(functions));
 }
@@ -223,7 +224,7 @@ uint64_t Arena::AdoptStates(size_t state_floats, States states) {
   EachResident([&](uint64_t page) { states.has_memory[page] = false; });
   for (uint64_t page = 0; page < num_pages(); page++) {
     if (!states.has_memory[page]) continue;
-    const Range range = StatesOf(page, state_floats);  // evicted since MakeStates
+    const Range range = StatesOf(page, state_floats);  // the page was evicted meanwhile
     states.taken -= states.memory->Give(range.begin, range.end);
   }
   states.has_memory = {};

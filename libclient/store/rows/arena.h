@@ -146,7 +146,7 @@ class Arena {
     return value_memory_->pages() == ArrayMemory::Pages::kHuge;
   }
   // Returns the memory that may be allocated ahead of need.
-  uint64_t room() const { return RoomBeyondNeed(fd_.get()); }
+  uint64_t room() const { return SpareMemory(fd_.get()); }
 
   // Somebody may truncate the files while they are used (MappingGuard). Rows that were lost are
   // then made absent by DropDamaged. The table must not be changed any more, nor written to the

@@ -105,6 +105,7 @@ uint64_t ArrayMemory::MaxBytes(uint64_t begin, uint64_t end) const noexcept {
 }
 
 void ArrayMemory::SetUsed(uint64_t begin, uint64_t end) {
+  if (pages_ != Pages::kCollapsed) return;
   const MutexLock lock(mutex_);
   full_.Add(begin, end, [this](uint64_t at) {
     mutex_.AssumeHeld();

@@ -32,7 +32,7 @@ class ArrayMemory {
     std::function<void(uint64_t begin, uint64_t bytes)> allocate = [](uint64_t, uint64_t) {};
     // Frees memory that no page uses any more. Does not throw.
     std::function<void(uint64_t begin, uint64_t bytes)> release = [](uint64_t, uint64_t) {};
-    // Returns the bytes that may be allocated beyond need; only with kHuge.
+    // Returns how much memory may be allocated before it is needed; only with kHuge.
     std::function<uint64_t()> room = [] { return UINT64_MAX; };
   };
   // `collapses` is whether CollapseOnePage finds pages; only with kCollapsed.

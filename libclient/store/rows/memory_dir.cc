@@ -56,7 +56,7 @@ void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& pa
         error == ENOSPC && !path.empty() ? FullMemoryDir(path) : std::strerror(error));
 }
 
-uint64_t RoomBeyondNeed(int fd) {
+uint64_t SpareMemory(int fd) {
   const auto beyond = [](uint64_t available, uint64_t total) {
     return available - std::min(available, total / 8);
   };

@@ -17,8 +17,8 @@ std::string FullMemoryDir(const std::string& path);
 void AllocateFile(int fd, uint64_t offset, uint64_t bytes, const std::string& path,
                   const std::string& what);
 
-// Returns the bytes that may be allocated beyond need: what is available to this process, and in
-// the tmpfs of the file `fd` if there is one, but for an eighth of the whole.
-uint64_t RoomBeyondNeed(int fd);
+// Returns how much memory may be allocated before it is needed. An eighth of this process's memory
+// stays free, and an eighth of the tmpfs that has the file `fd`. `fd` is -1 for anonymous memory.
+uint64_t SpareMemory(int fd);
 
 }  // namespace graphd::store

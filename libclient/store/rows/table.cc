@@ -342,22 +342,19 @@ void Table::ReadRow(int64_t row, std::byte* out) {
   }
 }
 
+void Table::LoadIfAbsent(uint64_t page) {
+  const uint64_t word = arena_.word(page).load(std::memory_order_acquire);
+  if ((word & kPageResident) == 0) MakeResident(page);
+}
+
 void Table::Touch(std::span<const int64_t> rows) {
-  for (const int64_t row : rows) {
-    const uint64_t page = PageOf(row);
-    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0)
-      MakeResident(page);
-  }
+  for (const int64_t row : rows) LoadIfAbsent(PageOf(row));
 }
 
 uint64_t Table::Prepare(uint64_t page) {
   const uint64_t count = std::max<uint64_t>(kHugePage / page_bytes(), 1);
   const uint64_t end = std::min(page + count, arena_.num_pages());
-  for (; page < end; page++) {
-    if ((arena_.word(page).load(std::memory_order_acquire) & kPageResident) == 0) {
-      MakeResident(page);
-    }
-  }
+  for (; page < end; page++) LoadIfAbsent(page);
   return page;
 }
 

@@ -20,9 +20,9 @@
 
 // This machine's rows of one distributed tensor or embedding. Pages are loaded when they are first
 // used, or ahead of need (TablePreparer), from RocksDB or, if they were never written, from the
-// initialiser. With a memory budget
-// (MemoryBudget) they are evicted again. Any thread may call any method, unless a comment says
-// otherwise. The lock of a page in the arena guards its rows and its sequence number.
+// initialiser. With a memory budget (MemoryBudget) they are evicted again. Any thread may call any
+// method, unless a comment says otherwise. The lock of a page in the arena guards its rows and its
+// sequence number.
 
 namespace graphd::store {
 
@@ -167,6 +167,7 @@ class Table : public Evictable {
   void CheckUndamaged() const GRAPHD_REQUIRES_SHARED(states_mutex_);
   uint64_t LockLoaded(uint64_t page);
   void MakeResident(uint64_t page);
+  void LoadIfAbsent(uint64_t page);
   void Load(uint64_t page, MemoryBudget::Allocation& memory) GRAPHD_REQUIRES_SHARED(states_mutex_);
   void Reserve(uint64_t page, MemoryBudget::Allocation& memory)
       GRAPHD_REQUIRES_SHARED(states_mutex_);

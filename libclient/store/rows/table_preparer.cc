@@ -10,7 +10,8 @@
 namespace graphd::store {
 namespace {
 
-constexpr uint64_t kCheckedBytes = uint64_t{128} << 20;  // prepared between two checks of that
+constexpr uint64_t kCheckedBytes = uint64_t{128}
+                                   << 20;  // prepared between two checks of what is free
 
 }  // namespace
 
