@@ -67,6 +67,8 @@ void AddPartition(CLI::App& app) {
       "      --part_method random --output data --json > summary.json\n"
       "  graphctl partition --input huge.npy --graph_name huge --num_parts 8 \\\n"
       "      --part_method fennel --balance_ntypes train_mask --balance_edges --output data\n"
+      "  graphctl partition --input my_graph --graph_name mine --num_parts 2 \\\n"
+      "      --store_as feat=float16 --edge_orig_id no --output data\n"
       "  graphctl partition --input my_graph --graph_name mine --num_parts 2 --num_hops 2 \\\n"
       "      --format dgl --graph_formats csc --output for_dgl");
   verb->callback([args] { Run(*args); });

@@ -13,13 +13,14 @@ class PartitionOutput {
  public:
   // The object must outlive `verb`.
   void AddOptions(CLI::App& verb);
-  // Sets format and dgl; prints a note on standard error if an option has no effect in the native
-  // format. Throws Error(kInvalid) for unknown names.
+  // Sets format, storage and dgl; prints a note on standard error if an option has no effect in the
+  // native format. Throws Error(kInvalid) for unknown names.
   void Apply(PartitionOptions& options) const;
 
  private:
   std::string format_ = "native", graph_formats_;
   int num_hops_ = 1;
+  StorageOptions storage_;
 };
 
 }  // namespace graphd::ctl

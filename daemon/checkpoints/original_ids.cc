@@ -36,9 +36,9 @@ void WriteOriginalIds(const ServedGraph& graph, const std::string& data,
       return info.name == kOriginalIds && info.dtype == DType::kInt64 && info.row_shape.empty();
     });
     if (!there || FileExists(path)) continue;
-    const Tensor& ids = FindFeature(*partition, is_edge, spec.type, kOriginalIds);
-    const size_t bytes = static_cast<size_t>(ids.num_rows()) * sizeof(int64_t);
-    std::string text(reinterpret_cast<const char*>(ids.data()), bytes);
+    const FeatureTable& ids = FindFeature(*partition, is_edge, spec.type, kOriginalIds);
+    std::string text(static_cast<size_t>(ids.num_rows()) * sizeof(int64_t), '\0');
+    ids.Read(0, ids.num_rows(), reinterpret_cast<std::byte*>(text.data()));
     const uint64_t checksum = XXH3_64bits(text.data(), text.size());
     text.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
     WriteFileAtomically(path, text);

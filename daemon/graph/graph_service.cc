@@ -22,7 +22,7 @@ constexpr size_t kSliceBytes = size_t{1} << 20;
 // The rows that one gather request asked for, copied in slices by any threads.
 struct GatherJob {
   std::shared_ptr<const Partition> partition;
-  const Tensor* table;
+  const FeatureTable* table;
   const IdMap* map;
   int32_t type;
   WireIds ids;
@@ -34,8 +34,7 @@ struct GatherJob {
     const size_t begin = slice * rows_per_slice;
     const size_t end = std::min(ids.size(), begin + rows_per_slice);
     ids.CopyRows(begin, end, *map, partition->id(), type, scratch.rows);
-    GatherRows(table->data(), table->row_bytes(), scratch.rows, {},
-               out.data() + begin * table->row_bytes());
+    GatherRows(*table, scratch.rows, {}, out.data() + begin * table->row_bytes());
   }
 };
 
@@ -88,7 +87,8 @@ kj::Promise<void> GraphService::Gather(GatherContext context) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
   const bool is_edge = params.getIsEdge();
-  const Tensor& table = FindFeature(*partition, is_edge, params.getType(), params.getName().cStr());
+  const FeatureTable& table =
+      FindFeature(*partition, is_edge, params.getType(), params.getName().cStr());
   const PartitionBook& book = partition->meta().book;
   const IdMap& map = book.map(is_edge);
   WireIds ids(params.getIds(), map.count(params.getType()), *requests_.buffers());
@@ -116,7 +116,7 @@ kj::Promise<void> GraphService::Gather(GatherContext context) {
 kj::Promise<void> GraphService::Slice(SliceContext context) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
-  const Tensor& table =
+  const FeatureTable& table =
       FindFeature(*partition, params.getIsEdge(), params.getType(), params.getName().cStr());
   const int64_t begin = params.getBegin(), count = params.getCount();
   if (begin < 0 || count < 0 || begin > table.num_rows() || count > table.num_rows() - begin) {
@@ -125,10 +125,10 @@ kj::Promise<void> GraphService::Slice(SliceContext context) {
   }
   requests_.counters().rows_served.fetch_add(static_cast<uint64_t>(count),
                                              std::memory_order_relaxed);
-  return AnswerCopy(context, partition,
-                    {table.data() + static_cast<size_t>(begin) * table.row_bytes(),
-                     static_cast<size_t>(count) * table.row_bytes()},
-                    [](auto results, auto rows) { results.adoptRows(kj::mv(rows)); });
+  return Answer(
+      context, static_cast<size_t>(count) * table.row_bytes(),
+      [partition, &table, begin, count](std::byte* out) { table.Read(begin, count, out); },
+      [](auto results, auto rows) { results.adoptRows(kj::mv(rows)); });
 }
 
 kj::Promise<void> GraphService::Owners(OwnersContext context) {
@@ -140,28 +140,28 @@ kj::Promise<void> GraphService::Owners(OwnersContext context) {
     Throw(ErrorCode::kInvalid, "owners ", begin, " to ", begin, "+", count, " are not ",
           kMaxOwnersPerCall, " at most of the ", size, " that this partition book has");
   }
-  return AnswerCopy(
-      context, nullptr,
-      std::as_bytes(all.subspan(static_cast<size_t>(begin), static_cast<size_t>(count))),
+  const auto some = all.subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
+  return Answer(
+      context, some.size_bytes(),
+      [some](std::byte* out) { std::memcpy(out, some.data(), some.size_bytes()); },
       [](auto results, auto owners) { results.adoptOwners(kj::mv(owners)); });
 }
 
-template <class Context, class Set>
-kj::Promise<void> GraphService::AnswerCopy(Context context, std::shared_ptr<const void> keep,
-                                           std::span<const std::byte> bytes, Set adopt) {
-  CheckResponse(bytes.size());
-  struct Answer {
+template <class Context, class Fill, class Set>
+kj::Promise<void> GraphService::Answer(Context context, size_t size, Fill fill, Set adopt) {
+  CheckResponse(size);
+  struct Pending {
     Outbox::Room room;
     PooledBuffer out;
   };
-  auto answer = std::make_shared<Answer>(Answer{requests_.outbox()->Reserve(bytes.size()),
-                                                requests_.buffers()->Get(bytes.size() + 8)});
+  auto answer = std::make_shared<Pending>(
+      Pending{requests_.outbox()->Reserve(size), requests_.buffers()->Get(size + 8)});
   return requests_
-      .Execute(bytes.size(), 1,
-               [keep, answer, bytes](size_t, WorkerScratch&) {
-                 if (!bytes.empty()) std::memcpy(answer->out.data(), bytes.data(), bytes.size());
+      .Execute(size, 1,
+               [answer, size, fill](size_t, WorkerScratch&) {
+                 if (size != 0) fill(answer->out.data());
                })
-      .then([this, context, answer, size = bytes.size(), adopt]() mutable {
+      .then([this, context, answer, size, adopt]() mutable {
         AsKj([&] {
           auto results = context.getResults(capnp::MessageSize{16, 0});
           adopt(results, requests_.Adopt(capnp::Orphanage::getForMessageContaining(results),

@@ -38,11 +38,10 @@ class GraphService {
   kj::Promise<void> Owners(OwnersContext context);
 
  private:
-  // Answers with a copy of `bytes`, made on the compute pool; `keep` keeps them alive. Sets the
-  // answer by adopt(results, orphan).
-  template <class Context, class Set>
-  kj::Promise<void> AnswerCopy(Context context, std::shared_ptr<const void> keep,
-                               std::span<const std::byte> bytes, Set adopt);
+  // Answers with `size` bytes, which fill(out) writes on the compute pool. Sets the answer by
+  // adopt(results, orphan).
+  template <class Context, class Fill, class Set>
+  kj::Promise<void> Answer(Context context, size_t size, Fill fill, Set adopt);
 
   RequestContext& requests_;
   ServedGraph& graph_;

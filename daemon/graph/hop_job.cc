@@ -160,7 +160,7 @@ void HopJob::AddRows(wire::Session::HopParams::Reader params) {
             " on are asked for; there are ", seeds_.size(), " lists",
             list < seeds_.size() ? StrCat(", of ", seeds_[list].ids.size(), " seeds") : "");
     }
-    const Tensor& table = FindFeature(*partition_, false, seeds_[list].ntype, wanted.name);
+    const FeatureTable& table = FindFeature(*partition_, false, seeds_[list].ntype, wanted.name);
     const size_t count = seeds_[list].ids.size() - begin;
     const size_t bytes = count * table.row_bytes();
     CheckResponse(bytes);
@@ -205,7 +205,7 @@ void HopJob::RunRows(const Slice& slice, WorkerScratch& scratch) {
   const size_t row_bytes = work.table->row_bytes();
   // No other slice writes to this part of the buffer.
   std::byte* out = const_cast<std::byte*>(work.out.data()) + (slice.begin - work.begin) * row_bytes;
-  GatherRows(work.table->data(), row_bytes, scratch.rows, {}, out);
+  GatherRows(*work.table, scratch.rows, {}, out);
 }
 
 template <class Id>

@@ -85,7 +85,7 @@ class HopJob {
   };
   struct RowWork {
     size_t seeds, begin;
-    const Tensor* table;
+    const FeatureTable* table;
     PooledBuffer out;
     size_t bytes;
   };

@@ -69,8 +69,8 @@ void CheckResponse(size_t bytes) {
   }
 }
 
-const Tensor& FindFeature(const Partition& partition, bool is_edge, int32_t type,
-                          const std::string& name) {
+const FeatureTable& FindFeature(const Partition& partition, bool is_edge, int32_t type,
+                                const std::string& name) {
   const Schema& schema = partition.meta().schema;
   if (is_edge) {
     CheckType(type, schema.num_etypes(), "edge");

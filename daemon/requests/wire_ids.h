@@ -49,8 +49,8 @@ void CheckType(int32_t type, int32_t types, const char* what);
 void CheckResponse(size_t bytes);
 
 // Returns the feature that a request names. Throws Error(kInvalid), Error(kNotFound).
-const Tensor& FindFeature(const Partition& partition, bool is_edge, int32_t type,
-                          const std::string& name);
+const FeatureTable& FindFeature(const Partition& partition, bool is_edge, int32_t type,
+                                const std::string& name);
 
 // Returns the number of bytes that hold numbers up to `largest`: 1, 2 or 4.
 uint8_t WidthFor(uint32_t largest);

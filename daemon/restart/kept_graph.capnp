@@ -8,7 +8,7 @@ using Cxx = import "/capnp/c++.capnp";
 using Wire = import "/wire/graphd.capnp";
 $Cxx.namespace("graphd::kept");
 
-const keptVersion :UInt32 = 1;
+const keptVersion :UInt32 = 2;
 
 struct File {
   path @0 :Text;

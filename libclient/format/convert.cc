@@ -8,12 +8,15 @@
 #include "base/index.h"
 #include "base/strings.h"
 #include "format/load.h"
+#include "format/native/encoder.h"
 #include "format/native/partition_writer.h"
 #include "format/node_names.h"
 #include "format/write_part_config.h"
 
 namespace graphd {
 namespace {
+
+constexpr size_t kPieceElements = 65536;
 
 // The in-edges of one type in the order of the native format: sources ascend within each node.
 struct SortedCsc {
@@ -43,12 +46,12 @@ void AppendIds(NativePartitionWriter& writer, const ArraySpec& spec, size_t coun
     std::vector<decltype(zero)> piece;
     for (size_t i = 0; i < count; i++) {
       piece.push_back(static_cast<decltype(zero)>(id(i)));
-      if (piece.size() < 65536 && i + 1 < count) continue;
+      if (piece.size() < kPieceElements && i + 1 < count) continue;
       writer.Append(spec.name, std::as_bytes(std::span(piece)));
       piece.clear();
     }
   };
-  if (spec.dtype == DType::kUInt32) return append(uint32_t{});
+  if (spec.dtype() == DType::kUInt32) return append(uint32_t{});
   append(uint64_t{});
 }
 
@@ -81,7 +84,8 @@ uint64_t WriteGraph(const Partition& partition, NativePartitionWriter& writer) {
   return layout.total_bytes();
 }
 
-// Writes the arrays of the partition whose names begin with `prefix`.
+// Writes the arrays of the partition whose names begin with `prefix`, integers in the narrowest
+// dtype that holds them.
 uint64_t WriteFeatures(const Partition& partition, const char* file, const char* prefix,
                        NativePartitionWriter& writer) {
   SegmentLayout layout;
@@ -89,14 +93,28 @@ uint64_t WriteFeatures(const Partition& partition, const char* file, const char*
   for (const auto& segment : partition.segments()) {
     for (const ArraySpec& spec : segment->layout().arrays()) {
       if (!spec.name.starts_with(prefix)) continue;
-      layout.Add(spec.name, spec.dtype, spec.shape);
       arrays.push_back(segment->array(spec.name));
+      const bool is_plain = spec.encoding.is_plain();
+      layout.Add(spec.name, is_plain ? NarrowestEncoding(arrays.back()) : spec.encoding,
+                 spec.shape);
     }
   }
   writer.BeginSegment(file, layout);
+  std::vector<std::byte> encoded;
   for (size_t i = 0; i < arrays.size(); i++) {
-    const std::span<const std::byte> bytes(arrays[i].data(), arrays[i].num_bytes());
-    writer.Append(layout.arrays()[i].name, bytes);
+    const ArraySpec& spec = layout.arrays()[i];
+    if (arrays[i].dtype() == spec.dtype()) {
+      writer.Append(spec.name, std::span<const std::byte>(arrays[i].data(), spec.bytes));
+      continue;
+    }
+    const size_t width = DTypeSize(arrays[i].dtype());
+    const auto count = static_cast<size_t>(arrays[i].num_elements());
+    for (size_t begin = 0; begin < count; begin += kPieceElements) {
+      const size_t size = std::min(kPieceElements, count - begin);
+      encoded.resize(size * DTypeSize(spec.dtype()));
+      Encode(spec.encoding, arrays[i].data() + begin * width, size, encoded.data());
+      writer.Append(spec.name, std::span<const std::byte>(encoded));
+    }
   }
   writer.EndSegment();
   return layout.total_bytes();

@@ -38,13 +38,14 @@ class FeatureRows {
  public:
   explicit FeatureRows(int64_t count) : count_(count) {}
 
-  void Add(const FeatureInfo& info, const Tensor& rows, const OwnedIds& ids,
+  void Add(const FeatureInfo& info, const FeatureTable& table, const OwnedIds& ids,
            const std::string& where) {
     Column& column = ColumnOf(info);
     if (column.info.dtype != info.dtype || column.info.row_shape != info.row_shape) {
       Throw(ErrorCode::kCorrupt, where, ": feature '", info.name,
             "' has another dtype or shape than in the partitions before");
     }
+    const Tensor rows = table.ReadAll();
     const size_t bytes = column.values.row_bytes();
     for (size_t row = 0; row < Index(rows.num_rows()); row++) {
       std::memcpy(column.values.data() + ids[row] * bytes, rows.data() + row * bytes, bytes);

@@ -42,8 +42,8 @@ void RemoveFile(const std::string& directory, const std::string& name) {
 
 // Returns the expected size of the files, for the progress.
 uint64_t ExpectedBytes(const RawGraph& graph, PartFormat format) {
-  const uint64_t node = format == PartFormat::kNative ? 16 : 29;
-  const uint64_t edge = format == PartFormat::kNative ? 12 : 37;
+  const uint64_t node = format == PartFormat::kNative ? 12 : 29;
+  const uint64_t edge = format == PartFormat::kNative ? 8 : 37;
   uint64_t bytes = 0;
   for (const RawNodes& nodes : graph.nodes) {
     bytes += Index(nodes.count) * node;
@@ -106,6 +106,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions
   assignment.trainers.clear();
   PartitionSummary summary;
   summary.classes = CountClasses(graph, options, assignment.owners);
+  const StoragePlan storage = MakeStoragePlan(graph, options.storage);
   const PartitionPlan plan = MakePlan(graph, std::move(assignment.owners), options);
   ClearOutput(options);
   summary.node_names = WriteNodeNames(options.output, options.graph_name, graph);
@@ -121,7 +122,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions
     };
     const std::string directory = PartDirectory(options.output, p);
     summary.bytes.push_back(dgl ? WriteDglPartition(graph, plan, directory, p, options.dgl, written)
-                                : WritePartition(graph, plan, directory, p, written));
+                                : WritePartition(graph, plan, storage, directory, p, written));
   }
   WritePartConfig(options.output, *plan.meta, options.format);
   summary.part_config = ConfigPath(options);
@@ -141,7 +142,13 @@ void CheckPartitionOptions(const PartitionOptions& options) {
           "': expected 1 to 100 letters, digits, '.', '_' or '-', not beginning with '.' or '-'");
   }
   CheckAssignOptions(options);
-  if (options.format == PartFormat::kDgl) CheckDglOptions(options.dgl);
+  if (options.format == PartFormat::kDgl) {
+    CheckDglOptions(options.dgl);
+    if (!options.storage.edge_orig_id || !options.storage.store_as.empty()) {
+      Throw(ErrorCode::kInvalid, "--edge_orig_id no and --store_as need --format native; ",
+            "DGL's format has no such choice");
+    }
+  }
   if (options.output.empty()) Throw(ErrorCode::kInvalid, "the output directory has no name");
   if (options.force) return;
   for (const std::string& path : {ConfigPath(options), PartDirectory(options.output, 0)}) {

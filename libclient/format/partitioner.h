@@ -10,7 +10,7 @@
 #include "format/dgl/export.h"
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
-#include "format/native/write_partition.h"
+#include "format/native/storage_plan.h"
 #include "format/partition/assign_nodes.h"
 #include "format/partition/balance_targets.h"
 #include "graph/partition.h"
@@ -20,7 +20,8 @@
 // Nodes are renumbered by (partition, type, original id); edges by (partition of the destination,
 // edge type, destination, source, original id), using the nodes' new ids. So the in-edges of a node
 // have consecutive ids, sorted by source. The ids of the input are kept as the int64 feature
-// "orig_id" of every node and edge type.
+// "orig_id" of every node type and, unless StorageOptions says otherwise, edge type. Integers are
+// stored in the narrowest dtype that holds them.
 //
 // With several trainers per machine, nodes and edges get the int64 feature "trainer_id", as in DGL:
 // 0 .. num_parts * T - 1; an edge has that of its destination.
@@ -35,7 +36,8 @@ struct PartitionOptions : AssignOptions {
   std::string output;  // directory; created if needed
   bool force = false;  // replace an earlier graph of that name
   PartFormat format = PartFormat::kNative;
-  DglWriteOptions dgl;  // options for kDgl; the native format stores no halo
+  StorageOptions storage;  // options for kNative
+  DglWriteOptions dgl;     // options for kDgl; the native format stores no halo
   StepProgress progress;
 };
 

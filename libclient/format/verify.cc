@@ -24,7 +24,7 @@ struct Place {
   // 92".
   std::string At(size_t element) const {
     return StrCat(path, ": array '", spec->name, "', element ", element, " at offset ",
-                  spec->offset + element * DTypeSize(spec->dtype));
+                  spec->offset + element * DTypeSize(spec->dtype()));
   }
 };
 
@@ -226,9 +226,10 @@ class Verifier {
       if (!present || static_cast<uint64_t>(count) > total_bytes_ / sizeof(int64_t)) return;
       const Place place = Locate(partition.id(), array);
       SeenIds& ids = seen.try_emplace(type, count).first->second;
-      const Tensor& tensor = array.starts_with("node") ? partition.node_feature(type, kOrigId)
-                                                       : partition.edge_feature(type, kOrigId);
-      if (const auto problem = ids.Add(tensor.as<int64_t>(), place)) {
+      const Tensor originals = (array.starts_with("node") ? partition.node_feature(type, kOrigId)
+                                                          : partition.edge_feature(type, kOrigId))
+                                   .ReadAll();
+      if (const auto problem = ids.Add(originals.as<int64_t>(), place)) {
         Problem(partition.id(), *problem);
       }
     };

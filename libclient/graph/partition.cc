@@ -57,24 +57,24 @@ Partition::Partition(std::shared_ptr<const GraphMeta> meta, PartId id,
       }
       const auto type = static_cast<size_t>(name.type);
       if (is_node) {
-        AddFeature(node_features_[type], spec.name, name.name,
+        AddFeature(node_features_[type], spec, name.name,
                    num_inner_nodes(static_cast<NodeTypeId>(name.type)), *segment);
       } else if (name.kind == "edge") {
-        AddFeature(edge_features_[type], spec.name, name.name,
+        AddFeature(edge_features_[type], spec, name.name,
                    num_inner_edges(static_cast<EdgeTypeId>(name.type)), *segment);
       } else if (name.kind == "csc") {
         const Tensor array = segment->array(spec.name);
-        if (array.shape().size() != 1) {
-          Throw(ErrorCode::kCorrupt, "array '", spec.name, "' is not one-dimensional");
+        if (array.shape().size() != 1 || !spec.encoding.is_plain()) {
+          Throw(ErrorCode::kCorrupt, "array '", spec.name, "' is not one-dimensional, or encoded");
         }
-        if (name.name == "indptr" && spec.dtype == DType::kUInt64) {
+        if (name.name == "indptr" && spec.dtype() == DType::kUInt64) {
           csc_[type].indptr = array.as<uint64_t>();
         } else if (name.name == "indices") {
           csc_[type].indices = IdSpan(array);
         } else if (name.name == "edge_rows") {
           csc_[type].edge_rows = IdSpan(array);
         } else {
-          Throw(ErrorCode::kCorrupt, "array '", spec.name, "' (", DTypeName(spec.dtype),
+          Throw(ErrorCode::kCorrupt, "array '", spec.name, "' (", DTypeName(spec.dtype()),
                 ") is not an array of a partition");
         }
       } else {
@@ -96,16 +96,14 @@ Partition::Partition(std::shared_ptr<const GraphMeta> meta, PartId id,
   }
 }
 
-void Partition::AddFeature(Features& features, const std::string& array, const std::string& name,
+void Partition::AddFeature(Features& features, const ArraySpec& spec, const std::string& name,
                            int64_t rows, const Segment& segment) {
-  Tensor tensor = segment.array(array);
-  if (tensor.shape().empty() || tensor.shape()[0] != rows) {
-    Throw(ErrorCode::kCorrupt, "partition ", id_, ": feature '", array, "' has ",
-          tensor.shape().empty() ? 0 : tensor.shape()[0], " rows, expected ", rows);
+  if (spec.shape.empty() || spec.shape[0] != rows) {
+    Throw(ErrorCode::kCorrupt, "partition ", id_, ": feature '", spec.name, "' has ",
+          spec.shape.empty() ? 0 : spec.shape[0], " rows, expected ", rows);
   }
-  features.infos.push_back(
-      {name, tensor.dtype(), {tensor.shape().begin() + 1, tensor.shape().end()}});
-  features.tensors.push_back(std::move(tensor));
+  features.infos.push_back({name, spec.encoding.dtype, {spec.shape.begin() + 1, spec.shape.end()}});
+  features.tables.emplace_back(segment.array(spec.name), spec.encoding);
 }
 
 const std::vector<FeatureInfo>& Partition::node_features(NodeTypeId t) const {
@@ -116,23 +114,23 @@ const std::vector<FeatureInfo>& Partition::edge_features(EdgeTypeId e) const {
   return edge_features_.at(static_cast<size_t>(e)).infos;
 }
 
-const Tensor& Partition::Find(const Features& features, const std::string& name,
-                              const std::string& what) {
+const FeatureTable& Partition::Find(const Features& features, const std::string& name,
+                                    const std::string& what) {
   std::vector<std::string> names;
   for (size_t i = 0; i < features.infos.size(); i++) {
-    if (features.infos[i].name == name) return features.tensors[i];
+    if (features.infos[i].name == name) return features.tables[i];
     names.push_back(features.infos[i].name);
   }
   Throw(ErrorCode::kNotFound, what, " has no feature '", name,
         "'; there are: ", names.empty() ? "none" : Join(names, ", "));
 }
 
-const Tensor& Partition::node_feature(NodeTypeId t, const std::string& name) const {
+const FeatureTable& Partition::node_feature(NodeTypeId t, const std::string& name) const {
   return Find(node_features_.at(static_cast<size_t>(t)), name,
               "node type '" + meta_->schema.ntype(t) + "'");
 }
 
-const Tensor& Partition::edge_feature(EdgeTypeId e, const std::string& name) const {
+const FeatureTable& Partition::edge_feature(EdgeTypeId e, const std::string& name) const {
   return Find(edge_features_.at(static_cast<size_t>(e)), name,
               "edge type '" + meta_->schema.etype(e).ToString() + "'");
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/feature_table.h"
 #include "graph/segment.h"
 #include "graphd/partition_book.h"
 #include "graphd/schema.h"
@@ -22,7 +23,8 @@
 //              csc/<etype id>/indices    uint32 or uint64 [edges]: the source, a type-wise *global* id
 //              csc/<etype id>/edge_rows  uint32 or uint64 [edges], absent when row == position: local
 //                                        row of the edge (IdMap::FromLocalRow gives its id)
-//   node_feat  node/<ntype id>/<name>    [inner nodes of the type, ...]
+//   node_feat  node/<ntype id>/<name>    [inner nodes of the type, ...]: features may have an
+//                                        encoding (graph/encoding.h), other arrays are plain
 //   edge_feat  edge/<etype id>/<name>    [owned edges of the type, ...] by local edge row
 // clang-format on
 // An edge is owned by the partition of its destination, so a partition has every in-edge of its
@@ -76,7 +78,7 @@ struct Csc {
   std::optional<IdSpan> edge_rows;   // absent: the edge at position i has local row i
 };
 
-// The name, dtype and row shape of a feature.
+// The name, dtype and row shape of a feature, as readers see it.
 struct FeatureInfo {
   std::string name;
   DType dtype;
@@ -102,8 +104,8 @@ class Partition {
   const std::vector<FeatureInfo>& node_features(NodeTypeId t) const;
   const std::vector<FeatureInfo>& edge_features(EdgeTypeId e) const;
   // Returns the feature's rows by local row. Throws Error(kNotFound) listing the existing names.
-  const Tensor& node_feature(NodeTypeId t, const std::string& name) const;
-  const Tensor& edge_feature(EdgeTypeId e, const std::string& name) const;
+  const FeatureTable& node_feature(NodeTypeId t, const std::string& name) const;
+  const FeatureTable& edge_feature(EdgeTypeId e, const std::string& name) const;
 
   // Checks the contents of the structure: indptr starts at 0, never decreases and ends at the
   // number of edges; sources and edge rows are in range. Throws Error(kCorrupt). Kernels rely on
@@ -133,12 +135,12 @@ class Partition {
  private:
   struct Features {
     std::vector<FeatureInfo> infos;
-    std::vector<Tensor> tensors;
+    std::vector<FeatureTable> tables;
   };
-  static const Tensor& Find(const Features& features, const std::string& name,
-                            const std::string& what);
-  void AddFeature(Features& features, const std::string& array, const std::string& name,
-                  int64_t rows, const Segment& segment);
+  static const FeatureTable& Find(const Features& features, const std::string& name,
+                                  const std::string& what);
+  void AddFeature(Features& features, const ArraySpec& spec, const std::string& name, int64_t rows,
+                  const Segment& segment);
 
   std::shared_ptr<const GraphMeta> meta_;
   PartId id_;

@@ -28,9 +28,15 @@ uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * t
 
 }  // namespace
 
-const ArraySpec& SegmentLayout::Add(std::string name, DType dtype, std::vector<int64_t> shape) {
+const ArraySpec& SegmentLayout::Add(std::string name, const Encoding& encoding,
+                                    std::vector<int64_t> shape) {
   if (Find(name)) Throw(ErrorCode::kInvalid, "array '", name, "' is listed twice");
-  uint64_t bytes = DTypeSize(dtype);
+  try {
+    CheckEncoding(encoding);
+  } catch (const Error& error) {
+    Throw(error.code(), "array '", name, "': ", error.what());
+  }
+  uint64_t bytes = DTypeSize(encoding.stored);
   for (int64_t extent : shape) {
     if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes) ||
         bytes > (uint64_t{1} << 62)) {
@@ -38,7 +44,7 @@ const ArraySpec& SegmentLayout::Add(std::string name, DType dtype, std::vector<i
     }
   }
   const uint64_t offset = RoundUp(total_, bytes >= kHugePage ? 4096 : 64);
-  arrays_.push_back({std::move(name), dtype, std::move(shape), offset, bytes});
+  arrays_.push_back({std::move(name), encoding, std::move(shape), offset, bytes});
   total_ = RoundUp(offset + bytes, 64);
   return arrays_.back();
 }
@@ -48,7 +54,7 @@ SegmentLayout SegmentLayout::FromTable(const std::vector<ArraySpec>& table, uint
   SegmentLayout layout;
   for (const ArraySpec& claimed : table) {
     try {
-      const ArraySpec& real = layout.Add(claimed.name, claimed.dtype, claimed.shape);
+      const ArraySpec& real = layout.Add(claimed.name, claimed.encoding, claimed.shape);
       if (real == claimed) continue;
       Throw(ErrorCode::kCorrupt, where, ": array '", claimed.name, "' is at offset ",
             claimed.offset, " with ", claimed.bytes, " bytes, expected ", real.offset, " with ",
@@ -117,7 +123,7 @@ Tensor Segment::array(const std::string& name) const {
   const ArraySpec* spec = layout_.Find(name);
   if (!spec) Throw(ErrorCode::kNotFound, "segment has no array '", name, "'");
   auto self = std::const_pointer_cast<Segment>(shared_from_this());
-  return Tensor(spec->dtype, spec->shape, base_ + spec->offset, std::move(self));
+  return Tensor(spec->dtype(), spec->shape, base_ + spec->offset, std::move(self));
 }
 
 PageKind Segment::pages() const {
@@ -191,8 +197,8 @@ std::span<std::byte> SegmentWriter::array_bytes(const std::string& name) {
 
 std::span<std::byte> SegmentWriter::array_bytes_checked(const std::string& name, DType dtype) {
   std::span<std::byte> raw = array_bytes(name);
-  if (layout_.Find(name)->dtype != dtype) {
-    Throw(ErrorCode::kInvalid, "array '", name, "' holds ", DTypeName(layout_.Find(name)->dtype),
+  if (layout_.Find(name)->dtype() != dtype) {
+    Throw(ErrorCode::kInvalid, "array '", name, "' holds ", DTypeName(layout_.Find(name)->dtype()),
           ", not ", DTypeName(dtype));
   }
   return raw;

@@ -4,9 +4,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
+#include "graph/encoding.h"
 #include "graphd/tensor.h"
 
 // Immutable memory that several processes share: named arrays in one sealed memfd. The daemon fills
@@ -21,19 +23,24 @@ namespace graphd {
 // One array of a segment.
 struct ArraySpec {
   std::string name;
-  DType dtype = DType::kFloat32;
+  Encoding encoding;
   std::vector<int64_t> shape;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  // Returns the dtype in which the elements are stored.
+  DType dtype() const noexcept { return encoding.stored; }
   bool operator==(const ArraySpec&) const = default;
 };
 
 // The table of a segment's arrays. A value; not thread-safe while it is being built.
 class SegmentLayout {
  public:
-  // Appends an array. Throws Error(kInvalid) on a duplicate name, a negative extent or a size that
-  // does not fit 2^62 bytes.
-  const ArraySpec& Add(std::string name, DType dtype, std::vector<int64_t> shape);
+  // Appends an array. Throws Error(kInvalid) on a duplicate name, a negative extent, a size that
+  // does not fit 2^62 bytes, or an encoding that CheckEncoding refuses.
+  const ArraySpec& Add(std::string name, const Encoding& encoding, std::vector<int64_t> shape);
+  const ArraySpec& Add(std::string name, DType dtype, std::vector<int64_t> shape) {
+    return Add(std::move(name), Encoding::Plain(dtype), std::move(shape));
+  }
   // Rebuilds a table that came from a file or a peer. Throws Error(kCorrupt) if its offsets or
   // `total_bytes` differ from those that Add gives. `where` names the source in messages.
   static SegmentLayout FromTable(const std::vector<ArraySpec>& table, uint64_t total_bytes,
@@ -65,8 +72,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   const SegmentLayout& layout() const noexcept { return layout_; }
   int fd() const noexcept { return fd_.get(); }
   uint64_t size() const noexcept { return layout_.total_bytes(); }
-  // Returns a tensor that shares the mapping. Don't write to it: the pages are read-only. Throws
-  // Error(kNotFound).
+  // Returns the stored elements as a tensor that shares the mapping. Don't write to it: the pages
+  // are read-only. Throws Error(kNotFound).
   Tensor array(const std::string& name) const;
   // Returns the most common kind of page among a sample of the segment's pages. Asks the kernel
   // at each call (/proc/self/smaps); returns kSmall if it can't tell.

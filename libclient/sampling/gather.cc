@@ -3,7 +3,9 @@
 
 #include <cstring>
 
+#include "base/processor.h"
 #include "base/row_access.h"
+#include "graph/decode.h"
 
 namespace graphd {
 namespace {
@@ -62,12 +64,57 @@ void Dispatch(const std::byte* table, size_t row_bytes, std::span<const int64_t>
   }
 }
 
+// Gathers rows and converts their elements. A kElements of 1 is the number of elements of a row as
+// a compile-time constant, for original ids and labels.
+template <size_t kElements, class From, class Convert, class To>
+inline void GatherAndConvert(const Convert& convert, const From* table, size_t row_elements,
+                             std::span<const int64_t> from, std::span<const int64_t> to,
+                             To* out) noexcept {
+  const size_t size = kElements != 0 ? kElements : row_elements;
+  const size_t ahead = RowsAhead(size * sizeof(From));
+  for (size_t i = 0; i < from.size(); i++) {
+    if (i + ahead < from.size()) {
+      PrefetchBytes(
+          reinterpret_cast<const std::byte*>(table + static_cast<size_t>(from[i + ahead]) * size),
+          size * sizeof(From));
+    }
+    const From* source = table + static_cast<size_t>(from[i]) * size;
+    To* target = out + (to.empty() ? i : static_cast<size_t>(to[i])) * size;
+    for (size_t e = 0; e < size; e++) target[e] = convert(source[e]);
+  }
+}
+
+// Does the same with instructions that need not exist.
+template <class From, class Convert, class To>
+__attribute__((target("avx2"))) void GatherAndConvertBy256(const Convert& convert,
+                                                           const From* table, size_t row_elements,
+                                                           std::span<const int64_t> from,
+                                                           std::span<const int64_t> to,
+                                                           To* out) noexcept {
+  GatherAndConvert<0>(convert, table, row_elements, from, to, out);
+}
+
 }  // namespace
 
 void GatherRows(const std::byte* table, size_t row_bytes, std::span<const int64_t> from,
                 std::span<const int64_t> to, std::byte* out) noexcept {
   if (to.empty()) return Dispatch<false>(table, row_bytes, from, to, out);
   Dispatch<true>(table, row_bytes, from, to, out);
+}
+
+void GatherRows(const FeatureTable& table, std::span<const int64_t> from,
+                std::span<const int64_t> to, std::byte* out) noexcept {
+  const std::byte* stored = table.stored().data();
+  const size_t row_elements = table.row_elements();
+  if (table.encoding().is_plain()) return GatherRows(stored, table.row_bytes(), from, to, out);
+  if (row_elements == 0) return;
+  VisitDecoder(table.encoding(), [&](auto narrow, auto convert, auto read) {
+    const auto* source = reinterpret_cast<const decltype(narrow)*>(stored);
+    auto* target = reinterpret_cast<decltype(read)*>(out);
+    if (row_elements == 1) return GatherAndConvert<1>(convert, source, 1, from, to, target);
+    if (kHasAvx2) return GatherAndConvertBy256(convert, source, row_elements, from, to, target);
+    GatherAndConvert<0>(convert, source, row_elements, from, to, target);
+  });
 }
 
 void ScatterRows(const std::byte* source, size_t row_bytes, std::span<const int64_t> to,

@@ -86,7 +86,9 @@ void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out) {
   for (const ArraySpec& spec : layout.arrays()) {
     auto array = arrays[i++];
     array.setName(spec.name);
-    array.setDtype(static_cast<uint8_t>(spec.dtype));
+    array.setDtype(static_cast<uint8_t>(spec.encoding.stored));
+    array.setReadAs(static_cast<uint8_t>(spec.encoding.dtype));
+    array.setScale(spec.encoding.scale);
     auto shape = array.initShape(static_cast<kj::uint>(spec.shape.size()));
     for (kj::uint d = 0; d < shape.size(); d++) shape.set(d, spec.shape[d]);
     array.setOffset(spec.offset);
@@ -98,11 +100,15 @@ void WriteLayout(const SegmentLayout& layout, wire::SegmentInfo::Builder out) {
 SegmentLayout ReadLayout(wire::SegmentInfo::Reader in, const std::string& peer) {
   std::vector<ArraySpec> table;
   for (auto array : BoundedList(in.getArrays(), "arrays")) {
-    if (array.getDtype() > static_cast<uint8_t>(DType::kUInt64)) {
-      Throw(ErrorCode::kCorrupt, peer, ": unknown dtype ", array.getDtype());
+    for (const uint8_t dtype : {array.getDtype(), array.getReadAs()}) {
+      if (dtype > static_cast<uint8_t>(DType::kUInt64)) {
+        Throw(ErrorCode::kCorrupt, peer, ": unknown dtype ", dtype);
+      }
     }
-    table.push_back({array.getName().cStr(), static_cast<DType>(array.getDtype()),
-                     ReadShape(array.getShape()), array.getOffset(), array.getBytes()});
+    const Encoding encoding{static_cast<DType>(array.getDtype()),
+                            static_cast<DType>(array.getReadAs()), array.getScale()};
+    table.push_back({array.getName().cStr(), encoding, ReadShape(array.getShape()),
+                     array.getOffset(), array.getBytes()});
   }
   return SegmentLayout::FromTable(table, in.getTotalBytes(), peer);
 }

@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
 
-const protocolVersion :UInt32 = 4;
+const protocolVersion :UInt32 = 5;
 
 struct Hello {
   protocol @0 :UInt32;
@@ -61,16 +61,19 @@ struct Feature {
   isEdge @0 :Bool;
   type @1 :Int32;
   name @2 :Text;
-  dtype @3 :UInt8;         # graphd::DType
+  dtype @3 :UInt8;         # graphd::DType that readers get
   rowShape @4 :List(Int64);
 }
 
+# Mirrors graphd::ArraySpec.
 struct ArraySpec {
   name @0 :Text;
-  dtype @1 :UInt8;
+  dtype @1 :UInt8;         # dtype of the stored elements
   shape @2 :List(Int64);
   offset @3 :UInt64;
   bytes @4 :UInt64;
+  readAs @5 :UInt8;        # dtype that readers get
+  scale @6 :Float32;       # the scale of graphd::Encoding
 }
 
 interface SegmentHandle {}  # carries a memfd; has no methods

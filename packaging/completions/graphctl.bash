@@ -74,7 +74,8 @@ _graphctl() {
         *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
         *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
         *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
-        *::--state-dir | *::--state_dir | *::--tensors | *::--timeout | *::--workspace)
+        *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | *::--tensors | \
+        *::--timeout | *::--workspace)
         skip=yes ;;
     esac
   done
@@ -115,7 +116,7 @@ _graphctl() {
         --num_trainers_per_machine | --part | --seed | --server-grace | --server-name | \
         --server_grace | --server_name | --split | --src-col | --src_col | --ssh-port | \
         --ssh-username | --ssh_port | --ssh_username | --stall-timeout | --stall_timeout | \
-        --start-timeout | --start_timeout | --tensors | --timeout)
+        --start-timeout | --start_timeout | --store-as | --store_as | --tensors | --timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -227,12 +228,12 @@ _graphctl() {
     'partition')
       options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes
         --src_col --dst_col --feat_cols --separator --header --map_ids --graph_name --output
-        --format --num_hops --graph_formats --num_parts --part_method --seed --assignment
-        --balance_ntypes --balance_edges --edge_weights --objtype --num_trainers_per_machine
-        --force --json'
+        --format --edge_orig_id --store_as --num_hops --graph_formats --num_parts --part_method
+        --seed --assignment --balance_ntypes --balance_edges --edge_weights --objtype
+        --num_trainers_per_machine --force --json'
       aliases='--input-format --add-reverse --num-nodes --src-col --dst-col --feat-cols --map-ids
-        --graph-name --num-hops --graph-formats --num-parts --part-method --balance-ntypes
-        --balance-edges --edge-weights --num-trainers-per-machine'
+        --graph-name --edge-orig-id --store-as --num-hops --graph-formats --num-parts
+        --part-method --balance-ntypes --balance-edges --edge-weights --num-trainers-per-machine'
       ;;
     'ps')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

@@ -89,6 +89,8 @@ PartitionOptions PartitionOptionsFrom(const py::dict& given) {
   options.seed = given["seed"].cast<uint64_t>();
   options.balance_ntypes = given["balance_ntypes"].cast<std::vector<std::string>>();
   options.balance_edges = given["balance_edges"].cast<bool>();
+  options.storage.edge_orig_id = given["edge_orig_id"].cast<bool>();
+  options.storage.store_as = given["store_as"].cast<std::vector<std::string>>();
   options.num_trainers_per_machine = given["num_trainers_per_machine"].cast<int>();
   return options;
 }

@@ -31,8 +31,10 @@ std::shared_ptr<std::byte> MapPrivately(const Segment& segment) {
 
 Tensor PrivateFeature(const Partition& partition, bool is_edge, int32_t type,
                       const std::string& name) {
-  const Tensor& rows =
+  const FeatureTable& table =
       is_edge ? partition.edge_feature(type, name) : partition.node_feature(type, name);
+  if (!table.encoding().is_plain()) return table.ReadAll();
+  const Tensor& rows = table.stored();
   const std::string array =
       is_edge ? Partition::EdgeFeatureName(type, name) : Partition::NodeFeatureName(type, name);
   for (const auto& segment : partition.segments()) {

@@ -23,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(HERE, "..", "..", "man", "graphd-format.5")
 USERS, POSTS, WIDTH = 9000, 400, 200  # makes the features of users larger than 2 MiB per partition
 PARTS = 3
+STORED = {"half": "float16", "brain": "bfloat16", "tiny": "int8"}  # feature -> stored dtype
 
 
 def npy(descr, shape, content):
@@ -51,6 +52,10 @@ class NativeFormat(unittest.TestCase):
         cls.path("title.npy", npy("<i8", (POSTS,), b"".join(
             struct.pack("<q", 10 * post) for post in range(POSTS))))
         cls.path("flag.npy", npy("|b1", (POSTS,), bytes(post % 3 == 0 for post in range(POSTS))))
+        # These numbers are exact in all dtypes: multiples of 1/4 up to 127/4.
+        cls.score = [(post % 255 - 127) / 4 for post in range(POSTS)]
+        for name in STORED:
+            cls.path(f"{name}.npy", npy("<f4", (POSTS,), struct.pack(f"<{POSTS}f", *cls.score)))
         done = subprocess.run(
             [GRAPHCTL, "partition", "--graph_name", "g", "--num_parts", str(PARTS), "--part_method",
              "random", "--output", cls.path("data"),
@@ -59,7 +64,9 @@ class NativeFormat(unittest.TestCase):
              "--edges", "post:quotes:post=" + cls.path("empty.npy"),
              "--nodes", "user.feat=" + cls.path("feat.npy"),
              "--nodes", "post.title=" + cls.path("title.npy"),
-             "--nodes", "post.flag=" + cls.path("flag.npy")],
+             "--nodes", "post.flag=" + cls.path("flag.npy"),
+             *(f"--nodes=post.{name}={cls.path(name)}.npy" for name in STORED),
+             "--store_as", *(f"post/{name}={dtype}" for name, dtype in STORED.items())],
             capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
         cls.graph = Graph(cls.path("data/g.json"))
@@ -118,6 +125,21 @@ class NativeFormat(unittest.TestCase):
         for (orig,), (flag,) in zip(self.column("node", post, "orig_id"),
                                     self.column("node", post, "flag")):
             self.assertEqual(flag, orig % 3 == 0)
+
+    def test_encoded_features_are_those_of_the_input(self):
+        post = self.graph.ntypes.index("post")
+        ids = self.column("node", post, "orig_id")
+        for name in STORED:
+            self.assertEqual(self.parts[0].arrays[f"node/{post}/{name}"][0], "float32")
+            self.assertEqual([row[0] for row in self.column("node", post, name)],
+                             [self.score[orig] for (orig,) in ids], name)
+        with open(self.path("data/part0/partition.json"), encoding="utf-8") as file:
+            stored = {a["name"]: a for s in json.load(file)["segments"] for a in s["arrays"]}
+        for name, dtype in STORED.items():
+            self.assertEqual(stored[f"node/{post}/{name}"]["dtype"], dtype)
+        self.assertEqual(stored[f"node/{post}/title"]["dtype"], "uint16")
+        self.assertEqual(stored[f"node/{post}/title"]["read_as"], "int64")
+        self.assertEqual(stored[f"node/{post}/tiny"]["scale"], 0.25)
 
     def test_order_matches_the_page(self):
         for e in range(len(self.graph.etypes)):

@@ -98,8 +98,8 @@ class Partition:
         self.directory = graph.directories[part]
         with open(os.path.join(self.directory, "partition.json"), encoding="utf-8") as file:
             header = json.load(file)
-        expect((header["format"], header["version"], header["byte_order"]) ==
-               ("graphd-1", 1, "little"), "format", header["format"], header["version"])
+        expect((header["format"], header["byte_order"]) == ("graphd-1", "little") and
+               header["version"] in (1, 2), "format", header["format"], header["version"])
         expect((header["graph_name"], header["part_id"]) == (graph.name, part), "another partition")
         expect(1 <= len(header["segments"]) <= 16, len(header["segments"]), "segments")
         for segment in header["segments"]:
@@ -131,9 +131,32 @@ class Partition:
             expect(re.fullmatch("[0-9a-fA-F]{16}", array["xxh3"]), "checksum", array["xxh3"])
             expect(int(array["xxh3"], 16) == xxh3(content[begin:end]), "checksum of", array["name"])
             values = struct.unpack(f"<{math.prod(shape)}{code[1]}", content[begin:end])
-            self.arrays[array["name"]] = (array["dtype"], shape, values)
+            dtype, values = self.encoded(array, values)
+            self.arrays[array["name"]] = (dtype, shape, values)
         expect(round_up(end, 64) == len(content), name, "ends at", len(content))
         expect(not any(content[end:]), "padding at the end of", name)
+
+    @staticmethod
+    def encoded(array, values):
+        """Returns the dtype and the values that readers get."""
+        stored, read = array["dtype"], array.get("read_as", array["dtype"])
+        if stored == read:
+            expect("scale" not in array, array["name"], "has a scale")
+            return stored, values
+        integer = re.compile(r"u?int(8|16|32|64)")
+        if integer.fullmatch(read):
+            expect(read in ("int16", "int32", "int64") and integer.fullmatch(stored) and
+                   struct.calcsize(CODES[stored]) < struct.calcsize(CODES[read]),
+                   array["name"], stored, "read as", read)
+            return read, values
+        expect(read == "float32" and stored in ("float16", "bfloat16", "int8"),
+               array["name"], stored, "read as", read)
+        if stored == "int8":
+            return read, tuple(value * array["scale"] for value in values)
+        if stored == "bfloat16":
+            return read, tuple(struct.unpack("<f", struct.pack("<I", value << 16))[0]
+                               for value in values)
+        return read, values
 
     def check_features(self):
         for name, (_, shape, _) in self.arrays.items():

@@ -123,10 +123,10 @@ void GraphAccess::Gather(const FeatureRef& ref, std::span<const int64_t> ids,
       [&](PartId p, const OwnerSplit::Part& some) {
         LocalRows(map, ref.type, p, some.ids, loan->rows);
         const Partition& partition = *mapped_[Index(p)];
-        const Tensor& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
-                                          : partition.node_feature(ref.type, ref.name);
+        const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
+                                                : partition.node_feature(ref.type, ref.name);
         const bool all = some.ids.size() == ids.size();
-        GatherRows(table.data(), row_bytes, loan->rows,
+        GatherRows(table, loan->rows,
                    all ? std::span<const int64_t>() : std::span<const int64_t>(some.positions),
                    out.data());
       });
@@ -159,10 +159,9 @@ void GraphAccess::Slice(const FeatureRef& ref, int64_t begin, int64_t end,
         continue;
       }
       const Partition& partition = *mapped_[Index(p)];
-      const Tensor& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
-                                        : partition.node_feature(ref.type, ref.name);
-      std::memcpy(target.data(), table.data() + static_cast<size_t>(from - first) * row_bytes,
-                  target.size());
+      const FeatureTable& table = ref.is_edge ? partition.edge_feature(ref.type, ref.name)
+                                              : partition.node_feature(ref.type, ref.name);
+      table.Read(from - first, to - from, target.data());
     }
     for (auto& call : pending) call.Wait();
   });

@@ -162,8 +162,8 @@ void HopExecutor::RunMapped(PartId p, AccessScratch& scratch) {
     const SeedList& seeds = request.seeds[rows.seeds];
     LocalRows(access_.meta().book.nodes(), seeds.ntype, p, seeds.nodes.ids.subspan(rows.begin),
               scratch.rows);
-    GatherRows(partition.node_feature(seeds.ntype, rows.name).data(), answer.rows[i].row_bytes,
-               scratch.rows, answer.rows[i].to, answer.rows[i].out);
+    GatherRows(partition.node_feature(seeds.ntype, rows.name), scratch.rows, answer.rows[i].to,
+               answer.rows[i].out);
   }
 }
 

@@ -177,7 +177,7 @@ class Sorter {
 // Calls f with the span (of uint32_t or uint64_t) of an id array of the segment.
 template <class F>
 void VisitArray(SegmentWriter& writer, const std::string& name, F&& f) {
-  if (writer.layout().Find(name)->dtype == DType::kUInt32) {
+  if (writer.layout().Find(name)->dtype() == DType::kUInt32) {
     f(writer.array<uint32_t>(name));
   } else {
     f(writer.array<uint64_t>(name));

@@ -79,6 +79,11 @@ int64_t JsonField::Int(int64_t min, int64_t max) const {
   return number;
 }
 
+double JsonField::Number() const {
+  if (!value_->is_number()) Fail("a number");
+  return value_->get<double>();
+}
+
 std::string JsonField::String() const {
   if (!value_->is_string()) Fail("a string");
   return value_->get<std::string>();

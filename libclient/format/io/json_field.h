@@ -37,6 +37,8 @@ class JsonField {
 
   // Returns a whole number within [min, max]; throws otherwise.
   int64_t Int(int64_t min, int64_t max) const;
+  // Returns a number; throws for any other value.
+  double Number() const;
   std::string String() const;
 
   const std::string& file() const noexcept { return file_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/native/header.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -13,7 +14,8 @@
 namespace graphd {
 namespace {
 
-constexpr int64_t kVersion = 1;
+// Version 2 added encodings of features. A header without any has version 1.
+constexpr int64_t kVersion = 1, kVersionWithEncodings = 2;
 // Limits the arrays of a header, because a layout looks names up by scanning.
 constexpr size_t kMaxSegments = 16, kMaxArrays = 4096, kMaxDimensions = 16;
 
@@ -22,13 +24,21 @@ size_t BoundedSize(const JsonField& list, size_t max) {
   return list.size();
 }
 
-ArraySpec ReadArray(const JsonField& object) {
+DType ReadDType(const JsonField& field) {
+  try {
+    return DTypeFromName(field.String());
+  } catch (const Error&) {
+    field.Fail("the name of a dtype");
+  }
+}
+
+ArraySpec ReadArray(const JsonField& object, int64_t version) {
   ArraySpec spec;
   spec.name = object["name"].String();
-  try {
-    spec.dtype = DTypeFromName(object["dtype"].String());
-  } catch (const Error&) {
-    object["dtype"].Fail("the name of a dtype");
+  spec.encoding = Encoding::Plain(ReadDType(object["dtype"]));
+  if (version >= kVersionWithEncodings) {
+    if (object.Has("read_as")) spec.encoding.dtype = ReadDType(object["read_as"]);
+    if (object.Has("scale")) spec.encoding.scale = static_cast<float>(object["scale"].Number());
   }
   const JsonField shape = object["shape"];
   for (size_t i = 0; i < BoundedSize(shape, kMaxDimensions); i++) {
@@ -49,7 +59,8 @@ uint64_t ReadChecksum(const JsonField& field) {
   return value;
 }
 
-NativeSegmentInfo ReadSegment(const JsonField& object, const std::string& directory) {
+NativeSegmentInfo ReadSegment(const JsonField& object, int64_t version,
+                              const std::string& directory) {
   NativeSegmentInfo segment;
   segment.file = object["file"].String();
   if (segment.file.empty() || segment.file[0] == '.' ||
@@ -66,7 +77,7 @@ NativeSegmentInfo ReadSegment(const JsonField& object, const std::string& direct
   const JsonField arrays = object["arrays"];
   std::vector<ArraySpec> table;
   for (size_t i = 0; i < BoundedSize(arrays, kMaxArrays); i++) {
-    table.push_back(ReadArray(arrays[i]));
+    table.push_back(ReadArray(arrays[i], version));
     segment.checksums.push_back(ReadChecksum(arrays[i]["xxh3"]));
   }
   segment.layout =
@@ -88,10 +99,10 @@ NativeHeader ReadNativeHeader(const std::string& directory) {
   const JsonField root(document, path);
   const std::string format = root["format"].String();
   const int64_t version = root["version"].Int(0, INT64_MAX);
-  if (format != kNativeFormatName || version != kVersion) {
+  if (format != kNativeFormatName || version < kVersion || version > kVersionWithEncodings) {
     Throw(ErrorCode::kVersion, path, ": format '", format, "', version ", version,
-          "; this program reads '", kNativeFormatName, "', version ", kVersion,
-          "; use the graphd that wrote it, or partition again");
+          "; this program reads '", kNativeFormatName, "', versions ", kVersion, " to ",
+          kVersionWithEncodings, "; use the graphd that wrote it, or partition again");
   }
   if (root["byte_order"].String() != "little") root["byte_order"].Fail("\"little\"");
   NativeHeader header;
@@ -99,15 +110,21 @@ NativeHeader ReadNativeHeader(const std::string& directory) {
   header.part = static_cast<PartId>(root["part_id"].Int(0, INT32_MAX));
   const JsonField segments = root["segments"];
   for (size_t i = 0; i < BoundedSize(segments, kMaxSegments); i++) {
-    header.segments.push_back(ReadSegment(segments[i], directory));
+    header.segments.push_back(ReadSegment(segments[i], version, directory));
   }
   return header;
 }
 
 std::string NativeHeaderText(const NativeHeader& header) {
+  const bool has_encodings =
+      std::any_of(header.segments.begin(), header.segments.end(), [](const auto& segment) {
+        const auto& arrays = segment.layout.arrays();
+        return std::any_of(arrays.begin(), arrays.end(),
+                           [](const ArraySpec& spec) { return !spec.encoding.is_plain(); });
+      });
   nlohmann::ordered_json root;
   root["format"] = kNativeFormatName;
-  root["version"] = kVersion;
+  root["version"] = has_encodings ? kVersionWithEncodings : kVersion;
   root["byte_order"] = "little";
   root["graph_name"] = header.graph_name;
   root["part_id"] = header.part;
@@ -122,12 +139,13 @@ std::string NativeHeaderText(const NativeHeader& header) {
       char hex[17];
       std::snprintf(hex, sizeof hex, "%016llx",
                     static_cast<unsigned long long>(segment.checksums[i]));
-      entry["arrays"].push_back({{"name", spec.name},
-                                 {"dtype", DTypeName(spec.dtype)},
-                                 {"shape", spec.shape},
-                                 {"offset", spec.offset},
-                                 {"bytes", spec.bytes},
-                                 {"xxh3", hex}});
+      nlohmann::ordered_json array{{"name", spec.name}, {"dtype", DTypeName(spec.dtype())}};
+      if (!spec.encoding.is_plain()) array["read_as"] = DTypeName(spec.encoding.dtype);
+      // A double has all digits of the float.
+      if (spec.encoding.scale != 1) array["scale"] = double{spec.encoding.scale};
+      array.update(
+          {{"shape", spec.shape}, {"offset", spec.offset}, {"bytes", spec.bytes}, {"xxh3", hex}});
+      entry["arrays"].push_back(std::move(array));
     }
     root["segments"].push_back(std::move(entry));
   }

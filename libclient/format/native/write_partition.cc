@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "format/native/encoder.h"
 #include "format/native/partition_writer.h"
 
 namespace graphd {
@@ -16,10 +17,12 @@ constexpr size_t kPieceBytes = size_t{1} << 20;
 // The writer of one partition's files.
 class PartitionFiles {
  public:
-  PartitionFiles(const RawGraph& graph, const PartitionPlan& plan, const std::string& directory,
-                 PartId part, const std::function<void(uint64_t)>& written)
+  PartitionFiles(const RawGraph& graph, const PartitionPlan& plan, const StoragePlan& storage,
+                 const std::string& directory, PartId part,
+                 const std::function<void(uint64_t)>& written)
       : graph_(graph),
         plan_(plan),
+        storage_(storage),
         schema_(graph.schema),
         part_(part),
         writer_(directory, plan.meta->graph_name, part),
@@ -60,9 +63,31 @@ class PartitionFiles {
     }
   }
 
+  // Appends elements that have encoding.dtype, as they are stored.
+  void AppendEncoded(const std::string& array, const Encoding& encoding,
+                     std::span<const std::byte> elements) {
+    if (encoding.is_plain()) return Append(array, elements);
+    const size_t count = elements.size() / DTypeSize(encoding.dtype);
+    encoded_.resize(count * DTypeSize(encoding.stored));
+    Encode(encoding, elements.data(), count, encoded_.data());
+    Append(array, encoded_);
+  }
+
+  // Appends `count` original ids, id(i) each.
+  template <class F>
+  void AppendOrigIds(const std::string& array, const Encoding& encoding, size_t count, F&& id) {
+    std::vector<int64_t> piece(std::min(count, kPieceBytes / sizeof(int64_t)));
+    for (size_t begin = 0; begin < count; begin += piece.size()) {
+      const size_t size = std::min(piece.size(), count - begin);
+      for (size_t i = 0; i < size; i++) piece[i] = id(begin + i);
+      AppendEncoded(array, encoding, std::as_bytes(std::span(piece).first(size)));
+    }
+  }
+
   // Appends `count` rows of a feature, row(i) each.
   template <class F>
-  void AppendRows(const std::string& array, const Tensor& values, size_t count, F&& row) {
+  void AppendRows(const std::string& array, const Encoding& encoding, const Tensor& values,
+                  size_t count, F&& row) {
     const size_t bytes = values.row_bytes();
     if (bytes == 0) return;
     const size_t rows = std::max(size_t{1}, kPieceBytes / bytes);
@@ -72,7 +97,7 @@ class PartitionFiles {
       for (size_t i = 0; i < size; i++) {
         std::memcpy(piece.data() + i * bytes, values.data() + row(begin + i) * bytes, bytes);
       }
-      Append(array, std::span(piece).first(size * bytes));
+      AppendEncoded(array, encoding, std::span(piece).first(size * bytes));
     }
   }
 
@@ -112,25 +137,35 @@ class PartitionFiles {
     writer_.EndSegment();
   }
 
+  // Adds the features of a type to a layout.
+  template <class Name>
+  static void AddFeatures(SegmentLayout& layout, const std::vector<RawFeature>& features,
+                          const std::vector<Encoding>& encodings, int64_t rows, Name&& name) {
+    for (size_t i = 0; i < features.size(); i++) {
+      layout.Add(name(features[i].name), encodings[i], RowsShape(features[i].values, rows));
+    }
+  }
+
   void WriteNodeFeatures() {
     SegmentLayout layout;
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
-      for (const RawFeature& feature : graph_.nodes[Index(t)].features) {
-        layout.Add(Partition::NodeFeatureName(t, feature.name), feature.values.dtype(),
-                   RowsShape(feature.values, Nodes(t)));
-      }
-      layout.Add(Partition::NodeFeatureName(t, kOrigId), DType::kInt64, {Nodes(t)});
+      AddFeatures(layout, graph_.nodes[Index(t)].features, storage_.node_features[Index(t)],
+                  Nodes(t),
+                  [&](const std::string& name) { return Partition::NodeFeatureName(t, name); });
+      layout.Add(Partition::NodeFeatureName(t, kOrigId), storage_.node_orig_ids[Index(t)],
+                 {Nodes(t)});
     }
     Begin("node_feat.seg", std::move(layout));
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
+      const RawNodes& raw = graph_.nodes[Index(t)];
       const std::vector<int64_t> rows = OriginalIds(plan_.owners[Index(t)], part_, Nodes(t));
-      for (const RawFeature& feature : graph_.nodes[Index(t)].features) {
-        AppendRows(Partition::NodeFeatureName(t, feature.name), feature.values, rows.size(),
+      for (size_t f = 0; f < raw.features.size(); f++) {
+        AppendRows(Partition::NodeFeatureName(t, raw.features[f].name),
+                   storage_.node_features[Index(t)][f], raw.features[f].values, rows.size(),
                    [&](size_t i) { return Index(rows[i]); });
       }
-      AppendEach<int64_t>(Partition::NodeFeatureName(t, kOrigId), rows.size(), [&](size_t i) {
-        return graph_.nodes[Index(t)].OriginalId(Index(rows[i]));
-      });
+      AppendOrigIds(Partition::NodeFeatureName(t, kOrigId), storage_.node_orig_ids[Index(t)],
+                    rows.size(), [&](size_t i) { return raw.OriginalId(Index(rows[i])); });
     }
     writer_.EndSegment();
   }
@@ -138,24 +173,27 @@ class PartitionFiles {
   void WriteEdgeFeatures() {
     SegmentLayout layout;
     for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
-      for (const RawFeature& feature : graph_.edges[Index(e)].features) {
-        layout.Add(Partition::EdgeFeatureName(e, feature.name), feature.values.dtype(),
-                   RowsShape(feature.values, Edges(e)));
-      }
-      layout.Add(Partition::EdgeFeatureName(e, kOrigId), DType::kInt64, {Edges(e)});
+      AddFeatures(layout, graph_.edges[Index(e)].features, storage_.edge_features[Index(e)],
+                  Edges(e),
+                  [&](const std::string& name) { return Partition::EdgeFeatureName(e, name); });
+      if (!storage_.edge_orig_id) continue;
+      layout.Add(Partition::EdgeFeatureName(e, kOrigId), storage_.edge_orig_ids[Index(e)],
+                 {Edges(e)});
     }
     Begin("edge_feat.seg", std::move(layout));
     for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
       const RawEdges& raw = graph_.edges[Index(e)];
       plan_.edges[Index(e)].Visit([&](auto keys) {
         const auto own = keys.subspan(Index(FirstEdge(e)), Index(Edges(e)));
-        for (const RawFeature& feature : raw.features) {
-          const size_t rows = Index(feature.values.num_rows());
-          AppendRows(Partition::EdgeFeatureName(e, feature.name), feature.values, own.size(),
+        for (size_t f = 0; f < raw.features.size(); f++) {
+          const size_t rows = Index(raw.features[f].values.num_rows());
+          AppendRows(Partition::EdgeFeatureName(e, raw.features[f].name),
+                     storage_.edge_features[Index(e)][f], raw.features[f].values, own.size(),
                      [&](size_t i) { return own[i].edge() % rows; });
         }
-        AppendEach<int64_t>(Partition::EdgeFeatureName(e, kOrigId), own.size(),
-                            [&](size_t i) { return raw.OriginalId(own[i].edge()); });
+        if (!storage_.edge_orig_id) return;
+        AppendOrigIds(Partition::EdgeFeatureName(e, kOrigId), storage_.edge_orig_ids[Index(e)],
+                      own.size(), [&](size_t i) { return raw.OriginalId(own[i].edge()); });
       });
     }
     writer_.EndSegment();
@@ -163,19 +201,21 @@ class PartitionFiles {
 
   const RawGraph& graph_;
   const PartitionPlan& plan_;
+  const StoragePlan& storage_;
   const Schema& schema_;
   PartId part_;
   NativePartitionWriter writer_;
   const std::function<void(uint64_t)>& written_;
+  std::vector<std::byte> encoded_;  // a piece of an array, as it is stored
   uint64_t bytes_ = 0;
 };
 
 }  // namespace
 
 uint64_t WritePartition(const RawGraph& graph, const PartitionPlan& plan,
-                        const std::string& directory, PartId part,
+                        const StoragePlan& storage, const std::string& directory, PartId part,
                         const std::function<void(uint64_t)>& written) {
-  return PartitionFiles(graph, plan, directory, part, written).Write();
+  return PartitionFiles(graph, plan, storage, directory, part, written).Write();
 }
 
 }  // namespace graphd

@@ -102,7 +102,7 @@ std::shared_ptr<const Segment> BuildAliasIndex(const Partition& partition, EdgeT
   const auto positive = writer.array<uint32_t>("positive");
   Vose vose;
   std::vector<double> weights;
-  WithWeights(partition.edge_feature(etype, feature), [&](auto weight_of) {
+  WithWeights(partition.edge_feature(etype, feature).ReadAll(), [&](auto weight_of) {
     for (size_t row = 0; row < rows; row++) {
       const uint64_t begin = csc.indptr[row];
       weights.resize(csc.indptr[row + 1] - begin);
@@ -123,18 +123,21 @@ std::shared_ptr<const Segment> BuildAliasIndex(const Partition& partition, EdgeT
   return std::move(writer).Seal();
 }
 
-AliasIndex::AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, const Tensor& column)
-    : segment_(std::move(segment)), edge_rows_(csc.edge_rows), column_(column.data()) {
+AliasIndex::AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, Tensor weights)
+    : segment_(std::move(segment)),
+      edge_rows_(csc.edge_rows),
+      weights_(std::move(weights)),
+      column_(weights_.data()) {
   const auto rows = static_cast<int64_t>(csc.indptr.size() - 1);
   const auto num_edges = static_cast<int64_t>(csc.indices.size());
   cells_ = reinterpret_cast<const Cell*>(
       IndexArray(*segment_, "alias", "cells", DType::kUInt32, {num_edges, 2}).data());
   totals_ = IndexArray(*segment_, "alias", "totals", DType::kFloat64, {rows}).as<double>();
   positive_ = IndexArray(*segment_, "alias", "positive", DType::kUInt32, {rows}).as<uint32_t>();
-  if (column.shape().size() != 1) {
-    Throw(ErrorCode::kCorrupt, "weights have ", column.shape().size(), " dimensions, expected 1");
+  if (weights_.shape().size() != 1) {
+    Throw(ErrorCode::kCorrupt, "weights have ", weights_.shape().size(), " dimensions, expected 1");
   }
-  switch (column.dtype()) {
+  switch (weights_.dtype()) {
     case DType::kFloat32:
       kind_ = Kind::kFloat;
       break;
@@ -147,7 +150,7 @@ AliasIndex::AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, c
       kind_ = Kind::kMask;
       break;
     default:
-      Throw(ErrorCode::kCorrupt, "weights are ", DTypeName(column.dtype()),
+      Throw(ErrorCode::kCorrupt, "weights are ", DTypeName(weights_.dtype()),
             ", expected float32, float64, bool, uint8 or int8");
   }
 }

@@ -11,10 +11,10 @@ namespace graphd {
 // and one memory access at any degree. Immutable; thread-safe.
 class AliasIndex {
  public:
-  // Opens an index. `csc` has the rows that it was built over, and `column` is the edge feature,
-  // indexed by local edge row; both must outlive this object. Checks names, dtypes and shapes.
+  // Opens an index. `csc` has the rows that it was built over, and must outlive this object;
+  // `weights` is the edge feature, indexed by local edge row. Checks names, dtypes and shapes.
   // Throws Error(kCorrupt).
-  AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, const Tensor& column);
+  AliasIndex(std::shared_ptr<const Segment> segment, const Csc& csc, Tensor weights);
 
   // Returns the sum of the row's weights.
   double total(size_t row) const noexcept { return totals_[row]; }
@@ -74,7 +74,8 @@ class AliasIndex {
   std::span<const double> totals_;
   std::span<const uint32_t> positive_;
   std::optional<IdSpan> edge_rows_;
-  const std::byte* column_ = nullptr;
+  Tensor weights_;
+  const std::byte* column_ = nullptr;  // the elements of weights_
   Kind kind_ = Kind::kFloat;
 };
 

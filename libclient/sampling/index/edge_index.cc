@@ -17,7 +17,7 @@ bool HasColumn(EdgeIndexKind kind) {
 }
 
 void CheckColumn(const Partition& partition, const EdgeIndexSpec& spec) {
-  const Tensor& column = partition.edge_feature(spec.etype, spec.column);
+  const FeatureTable& column = partition.edge_feature(spec.etype, spec.column);
   if (column.shape().size() != 1) {
     Throw(ErrorCode::kInvalid, spec.ToString(), ": the feature has ", column.shape().size(),
           " dimensions; expected one number per edge");

@@ -30,7 +30,7 @@ EdgeIndexes::Entry EdgeIndexes::MakeAndOpen(const EdgeIndexSpec& spec) {
       break;
     case EdgeIndexKind::kAlias:
       opened->view.emplace<AliasIndex>(opened->segment, Rows(spec.etype, spec.out),
-                                       partition_->edge_feature(spec.etype, spec.column));
+                                       partition_->edge_feature(spec.etype, spec.column).ReadAll());
       break;
     case EdgeIndexKind::kOrder:
       opened->view.emplace<OrderIndex>(opened->segment, Rows(spec.etype, spec.out));

@@ -12,8 +12,8 @@ inline Tensor IndexArray(const Segment& segment, const char* index, const char* 
                          const std::vector<int64_t>& shape) {
   const ArraySpec* spec = segment.layout().Find(name);
   if (!spec) Throw(ErrorCode::kCorrupt, index, " index has no array '", name, "'");
-  if (spec->dtype != dtype || spec->shape != shape) {
-    Throw(ErrorCode::kCorrupt, index, " index: array '", name, "' is ", DTypeName(spec->dtype),
+  if (spec->dtype() != dtype || spec->shape != shape) {
+    Throw(ErrorCode::kCorrupt, index, " index: array '", name, "' is ", DTypeName(spec->dtype()),
           " with ", spec->shape.empty() ? 1 : spec->shape[0], " rows, expected ", DTypeName(dtype),
           " with ", shape[0], "; it was built for another partition");
   }

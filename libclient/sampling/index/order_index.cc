@@ -91,7 +91,7 @@ bool Less(A a, B b) {
 std::shared_ptr<const Segment> BuildOrderIndex(const Partition& partition, EdgeTypeId etype,
                                                const Csc& csc, const std::string& feature) {
   const auto num_edges = static_cast<int64_t>(csc.indices.size());
-  const Tensor column = Widened(partition.edge_feature(etype, feature));
+  const Tensor column = Widened(partition.edge_feature(etype, feature).ReadAll());
   SegmentLayout layout;
   layout.Add("order", DType::kUInt32, {num_edges});
   layout.Add("values", StoredDType(column.dtype()), {num_edges});
@@ -121,7 +121,7 @@ OrderIndex::OrderIndex(std::shared_ptr<const Segment> segment, const Csc& csc)
   const auto num_edges = static_cast<int64_t>(csc.indices.size());
   order_ = IndexArray(*segment_, "order", "order", DType::kUInt32, {num_edges}).as<uint32_t>();
   const ArraySpec* values = segment_->layout().Find("values");
-  const DType dtype = values ? StoredDType(values->dtype) : DType::kFloat32;
+  const DType dtype = values ? StoredDType(values->dtype()) : DType::kFloat32;
   values_ = IndexArray(*segment_, "order", "values", dtype, {num_edges});
 }
 

@@ -53,7 +53,7 @@ unsigned DirectoryShift(uint64_t num_sources, uint64_t rows) {
 // Calls f(span of T) with an id array of the writer; T is its element type.
 template <class F>
 void VisitIds(SegmentWriter& writer, const char* name, F&& f) {
-  if (writer.layout().Find(name)->dtype == DType::kUInt32) {
+  if (writer.layout().Find(name)->dtype() == DType::kUInt32) {
     f(writer.array<uint32_t>(name));
   } else {
     f(writer.array<uint64_t>(name));

@@ -370,8 +370,9 @@ class Comparer {
       const std::string name = key.substr(key.find('/') + 1);
       const int32_t type = is_node ? int32_t{schema.NodeTypeIdOf(type_name)}
                                    : int32_t{schema.EdgeTypeIdOf(type_name)};
-      const Tensor& tensor =
-          is_node ? partition_->node_feature(type, name) : partition_->edge_feature(type, name);
+      const Tensor tensor =
+          (is_node ? partition_->node_feature(type, name) : partition_->edge_feature(type, name))
+              .ReadAll();
       Same(key + " dtype", DTypeName(tensor.dtype()), feature["dtype"].get<std::string>());
       if (tensor.shape() != feature["shape"].get<std::vector<int64_t>>()) {
         Same(key + " shape", std::string("another"), feature["shape"].dump());

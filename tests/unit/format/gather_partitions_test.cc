@@ -60,9 +60,10 @@ int64_t CompareWithPartition(const RawGraph& graph, const Partition& part) {
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
     for (const FeatureInfo& info : part.node_features(t)) {
       const Tensor& all = FeatureOf(graph.nodes[static_cast<size_t>(t)].features, info.name);
+      const Tensor rows = part.node_feature(t, info.name).ReadAll();
       for (int64_t row = 0; row < part.num_inner_nodes(t); row++) {
         const int64_t id = book.nodes().FromLocalRow(part.id(), t, row);
-        wrong += !SameRow(all, id, part.node_feature(t, info.name), row);
+        wrong += !SameRow(all, id, rows, row);
       }
     }
   }

@@ -222,7 +222,8 @@ std::string HandMade::Check(const Partition& partition) const {
   }
   for (EdgeTypeId e = 0; e < 3; e++) {
     const Csc& csc = partition.csc(e);
-    const Tensor ids = partition.edge_feature(e, "id"), flags = partition.edge_feature(e, "flag");
+    const Tensor ids = partition.edge_feature(e, "id").ReadAll();
+    const Tensor flags = partition.edge_feature(e, "flag").ReadAll();
     for (size_t row = 0; row + 1 < csc.indptr.size(); row++) {
       const int64_t dst = meta_.book.nodes().FromLocalRow(partition.id(), meta_.schema.dst_type(e),
                                                           static_cast<int64_t>(row));
@@ -239,7 +240,8 @@ std::string HandMade::Check(const Partition& partition) const {
   }
   if (known != read) return StrCat(read.size(), " edges, ", known.size(), " were written");
   for (NodeTypeId t = 0; t < 2; t++) {
-    const Tensor ids = partition.node_feature(t, "id"), brain = partition.node_feature(t, "b");
+    const Tensor ids = partition.node_feature(t, "id").ReadAll();
+    const Tensor brain = partition.node_feature(t, "b").ReadAll();
     if (brain.dtype() != DType::kBFloat16) return "dtype of b";
     for (int64_t row = 0; row < partition.num_inner_nodes(t); row++) {
       const int64_t x = meta_.book.nodes().FromLocalRow(partition.id(), t, row);

@@ -116,9 +116,10 @@ TEST(Partitioner, TheTrainerOfEachNodeAndEdgeIsWrittenAsAFeature) {
   const PartConfig config = LoadPartConfig(summary.part_config);
   for (PartId p = 0; p < 2; p++) {
     const auto part = LoadNativePartition(config, p);
-    const auto nodes = part->node_feature(0, "trainer_id").as<int64_t>();
+    const Tensor of_nodes = part->node_feature(0, "trainer_id").ReadAll();
+    const Tensor of_edges = part->edge_feature(0, "trainer_id").ReadAll();
+    const auto nodes = of_nodes.as<int64_t>(), edges = of_edges.as<int64_t>();
     for (int64_t trainer : nodes) EXPECT_EQ(trainer / 3, p);
-    const auto edges = part->edge_feature(0, "trainer_id").as<int64_t>();
     const auto indptr = part->csc(0).indptr;
     for (size_t v = 0; v < nodes.size(); v++) {
       for (uint64_t i = indptr[v]; i < indptr[v + 1]; i++) EXPECT_EQ(edges[i], nodes[v]);

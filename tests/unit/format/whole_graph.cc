@@ -42,9 +42,11 @@ using EdgeRow = std::tuple<int64_t, int64_t, int64_t, float>;
 std::vector<int64_t> OriginalNodes(const Parts& parts, NodeTypeId t, const RawNodes& raw) {
   std::vector<int64_t> original;
   for (const auto& part : parts) {
-    const auto ids = part->node_feature(t, kOrigId).as<int64_t>();
-    const auto feat = part->node_feature(t, "feat").as<float>();
-    const auto label = part->node_feature(t, "label").as<int64_t>();
+    const Tensor all_ids = part->node_feature(t, kOrigId).ReadAll();
+    const Tensor all_feat = part->node_feature(t, "feat").ReadAll();
+    const Tensor all_labels = part->node_feature(t, "label").ReadAll();
+    const auto ids = all_ids.as<int64_t>(), label = all_labels.as<int64_t>();
+    const auto feat = all_feat.as<float>();
     EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
     for (size_t i = 0; i < ids.size(); i++) {
       EXPECT_EQ(feat[3 * i + 2], FeatValue(static_cast<uint64_t>(ids[i]), 2));
@@ -67,8 +69,10 @@ std::vector<EdgeRow> EdgesIn(const Parts& parts, EdgeTypeId e,
   for (const auto& part : parts) {
     const Csc& csc = part->csc(e);
     EXPECT_FALSE(csc.edge_rows.has_value());
-    const auto ids = part->edge_feature(e, kOrigId).as<int64_t>();
-    const auto weight = part->edge_feature(e, "weight").as<float>();
+    const Tensor all_ids = part->edge_feature(e, kOrigId).ReadAll();
+    const Tensor all_weights = part->edge_feature(e, "weight").ReadAll();
+    const auto ids = all_ids.as<int64_t>();
+    const auto weight = all_weights.as<float>();
     for (size_t v = 0; v + 1 < csc.indptr.size(); v++) {
       const auto row = static_cast<int64_t>(v);
       const int64_t dst = nodes.FromLocalRow(part->id(), schema.dst_type(e), row);

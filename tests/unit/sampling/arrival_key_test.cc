@@ -48,7 +48,7 @@ Part MakePart(const std::vector<uint64_t>& edges, const std::vector<double>& val
   const Csc& csc = part.partition->csc(0);
   if (std::ranges::all_of(values, [](double v) { return v >= 0; })) {
     part.alias.emplace(BuildEdgeIndex(*part.partition, {EdgeIndexKind::kAlias, false, 0, "value"}),
-                       csc, part.partition->edge_feature(0, "value"));
+                       csc, part.partition->edge_feature(0, "value").ReadAll());
   }
   part.order.emplace(BuildEdgeIndex(*part.partition, {EdgeIndexKind::kOrder, false, 0, "value"}),
                      csc);

@@ -80,7 +80,7 @@ TEST(LaborSampling, WeightsDivideTheRandomNumbers) {
   graph.features.emplace_back("weight", Column(std::vector<double>{1, 2, 0, 4, 0.5, 3}));
   const auto partition = graph.Build();
   const AliasIndex alias(BuildEdgeIndex(*partition, {EdgeIndexKind::kAlias, false, 0, "weight"}),
-                         partition->csc(0), partition->edge_feature(0, "weight"));
+                         partition->csc(0), partition->edge_feature(0, "weight").ReadAll());
   Probabilities expected;
   const uint64_t slots[] = {0, 1, 3, 4, 5};
   for (const auto& [pair, probability] : SmallestPairs({1, 2, 4, 0.5, 3})) {

@@ -33,7 +33,7 @@ class WeightedStar {
     graph.features.emplace_back("weight", Column(by_edge_row));
     partition_ = graph.Build();
     alias_.emplace(BuildEdgeIndex(*partition_, {EdgeIndexKind::kAlias, false, 0, "weight"}),
-                   partition_->csc(0), partition_->edge_feature(0, "weight"));
+                   partition_->csc(0), partition_->edge_feature(0, "weight").ReadAll());
   }
   EdgeSource source() const { return {&partition_->csc(0), &*alias_, nullptr, &exclude_}; }
   const AliasIndex& alias() const { return *alias_; }

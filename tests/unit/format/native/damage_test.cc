@@ -183,6 +183,20 @@ TEST_F(NativeDamage, AHeaderWithFalseClaimsIsRefused) {
   EXPECT_THAT(lie([&](json& h) { segment(h).erase("arrays"); }), HasSubstr("arrays"));
   EXPECT_THAT(lie([&](json& h) { segment(h)["arrays"][0]["xxh3"] = "12"; }), HasSubstr("xxh3"));
   EXPECT_THAT(lie([&](json& h) { h["segments"] = 3; }), HasSubstr("segments"));
+  EXPECT_THAT(lie([&](json& h) {
+                *FindArray(h, "node/0/feat").first += {"read_as", "int64"};
+              }),
+              HasSubstr("array 'node/0/feat': float32 can't be read as int64"));
+  EXPECT_THAT(lie([&](json& h) { FindArray(h, "node/0/label").first->at("read_as") = 7; }),
+              HasSubstr("read_as"));
+  EXPECT_THAT(lie([&](json& h) {
+                *FindArray(h, "node/0/label").first += {"scale", 2.5};
+              }),
+              HasSubstr("a scale of 2.5"));
+  EXPECT_THAT(lie([&](json& h) {
+                *FindArray(h, "node/0/feat").first += {"scale", "1"};
+              }),
+              HasSubstr("scale"));
   EXPECT_THAT(lie([&](json& h) { h["byte_order"] = "big"; }), HasSubstr("byte_order"));
   EXPECT_THAT(lie([&](json& h) { h["part_id"] = 0; }), HasSubstr("expected partition 1 of 'g'"));
   EXPECT_THAT(lie([&](json& h) { h["graph_name"] = "other"; }), HasSubstr("graph 'other'"));
@@ -212,7 +226,7 @@ TEST_F(NativeDamage, RandomChangesOfTheHeaderNeverCrash) {
 
 TEST_F(NativeDamage, AnotherVersionIsRefusedAsSuch) {
   json header = Header();
-  header["version"] = 2;
+  header["version"] = 3;
   WriteHeader(header);
   try {
     LoadNativePartition(Config(), 1);
@@ -244,6 +258,14 @@ TEST_F(NativeDamage, ASourceThatDoesNotExistIsFound) {
   EXPECT_THAT(LoadError(), HasSubstr("300"));
 }
 
+TEST_F(NativeDamage, TheStructureMayNotBeEncoded) {
+  json header = Header();
+  json& array = *FindArray(header, "csc/0/indices").first;
+  array["read_as"] = "int64";
+  WriteHeader(header);
+  EXPECT_THAT(LoadError(), HasSubstr("array 'csc/0/indices' is not one-dimensional, or encoded"));
+}
+
 TEST_F(NativeDamage, SourcesOutOfOrderAreFound) {
   Rewrite<uint32_t>("csc/0/indices", [&](auto sources) {
     // Descending sources are out of order in some node's list.
@@ -253,8 +275,8 @@ TEST_F(NativeDamage, SourcesOutOfOrderAreFound) {
 }
 
 TEST_F(NativeDamage, RepeatedOrInvalidOriginalIdsAreFound) {
-  Rewrite<int64_t>("node/0/orig_id", [](auto ids) { ids[4] = ids[3]; });
-  Rewrite<int64_t>("edge/0/orig_id", [](auto ids) { ids[0] = 3000; });
+  Rewrite<uint16_t>("node/0/orig_id", [](auto ids) { ids[4] = ids[3]; });
+  Rewrite<uint16_t>("edge/0/orig_id", [](auto ids) { ids[0] = 3000; });
   EXPECT_THAT(Problems(), HasSubstr("'node/0/orig_id', element 4"));
   EXPECT_THAT(Problems(), HasSubstr("an original id that another one has already"));
   EXPECT_THAT(Problems(), HasSubstr("is 3000, expected an original id in 0..2999"));

@@ -163,7 +163,7 @@ void ExpectTablesMatch(const Csc& csc, const Segment& segment, const Tensor& col
 TEST(AliasIndex, GivesEachEdgeItsShare) {
   for (bool shuffled : {false, true}) {
     const auto partition = Random(50, 300, 3, shuffled).Build();
-    const Tensor& column = partition->edge_feature(0, "weight");
+    const Tensor column = partition->edge_feature(0, "weight").ReadAll();
     ExpectTablesMatch(partition->csc(0), *Build(*partition, Spec(EdgeIndexKind::kAlias, "weight")),
                       column);
     const auto out = Build(*partition, Spec(EdgeIndexKind::kOut));
@@ -180,7 +180,7 @@ TEST(AliasIndex, WeightsOfAnySizeWork) {
     graph.features.emplace_back("weight", Column(weights));
     const auto partition = graph.Build();
     ExpectTablesMatch(partition->csc(0), *Build(*partition, Spec(EdgeIndexKind::kAlias, "weight")),
-                      partition->edge_feature(0, "weight"));
+                      partition->edge_feature(0, "weight").ReadAll());
   }
 }
 
@@ -214,7 +214,8 @@ TEST(OrderIndex, ListsEachRowByValueAndEdgeRow) {
       const Csc& csc = over_out ? out.csc() : partition->csc(0);
       const OrderIndex order(
           Build(*partition, Spec(EdgeIndexKind::kOrder, "weight", over_out), out_segment), csc);
-      const auto values = partition->edge_feature(0, "weight").as<double>();
+      const Tensor column = partition->edge_feature(0, "weight").ReadAll();
+      const auto values = column.as<double>();
       for (size_t row = 0; row + 1 < csc.indptr.size(); row++) {
         std::vector<std::pair<double, uint64_t>> expected, listed;
         for (uint64_t slot = csc.indptr[row]; slot < csc.indptr[row + 1]; slot++) {
@@ -331,14 +332,14 @@ std::shared_ptr<const Segment> Damage(const Segment& segment, const std::string&
   for (const ArraySpec& array : segment.layout().arrays()) {
     auto shape = array.shape;
     if (array.name != victim) {
-      layout.Add(array.name, array.dtype, shape);
+      layout.Add(array.name, array.dtype(), shape);
     } else if (how == 1) {
       shape[0]++;
-      layout.Add(array.name, array.dtype, shape);
+      layout.Add(array.name, array.dtype(), shape);
     } else if (how == 2) {
       layout.Add(array.name, DType::kInt8, shape);
     } else if (how == 3) {
-      layout.Add(array.name, array.dtype, {});
+      layout.Add(array.name, array.dtype(), {});
     }
   }
   SegmentWriter writer("damaged", std::move(layout));
@@ -360,7 +361,7 @@ TEST(EdgeIndex, DamagedSegmentsAreRefused) {
         OutIndex(std::move(segment));
         return;
       case EdgeIndexKind::kAlias:
-        AliasIndex(std::move(segment), csc, partition->edge_feature(0, "weight"));
+        AliasIndex(std::move(segment), csc, partition->edge_feature(0, "weight").ReadAll());
         return;
       case EdgeIndexKind::kOrder:
         OrderIndex(std::move(segment), csc);

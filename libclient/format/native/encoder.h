@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "graph/encoding.h"
+#include "graphd/tensor.h"
+
+// The choice of how a feature is stored (graph/encoding.h), and the conversion.
+
+namespace graphd {
+
+// Returns the encoding with the narrowest stored dtype for values of `dtype` from `least` to
+// `most`; unsigned before signed. Plain for dtypes other than int16, int32 and int64.
+Encoding NarrowestEncoding(DType dtype, int64_t least, int64_t most) noexcept;
+// Does the same for the values of a tensor, which are read once if they are integers.
+Encoding NarrowestEncoding(const Tensor& values);
+
+// Returns the encoding that stores float32 values as float16, bfloat16 or int8. The scale of int8
+// is the largest absolute value / 127. Throws Error(kInvalid), naming `what`, if the values are not
+// float32, `stored` is another dtype, or a value can't be stored: beyond 65504 in float16, infinite
+// or NaN in int8.
+Encoding EncodingFor(const Tensor& values, DType stored, const std::string& what);
+
+// Converts `count` elements at `from`, which have encoding.dtype, to stored elements.
+// Floating-point numbers are rounded to the nearest one, ties to even. Requires: each value can be
+// stored. Thread-safe: no state.
+void Encode(const Encoding& encoding, const std::byte* from, size_t count, std::byte* to) noexcept;
+
+}  // namespace graphd

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+
+#include "graphd/tensor.h"
+
+namespace graphd {
+
+// The relation between the stored elements of a feature and what readers get. A narrower dtype
+// saves memory and disk, and bandwidth where rows are gathered; readers see `dtype` in any case.
+//
+//   stored                                  dtype                   value
+//   an integer type with fewer bytes        int16, int32, int64     the same
+//   float16, bfloat16                       float32                 the same
+//   int8                                    float32                 stored * scale, in float32
+//   any                                     the same                the same
+struct Encoding {
+  DType stored = DType::kFloat32;
+  DType dtype = DType::kFloat32;
+  float scale = 1;
+
+  // Returns the encoding that stores elements as they are read.
+  static Encoding Plain(DType dtype) noexcept { return {dtype, dtype, 1}; }
+  bool is_plain() const noexcept { return stored == dtype; }
+  bool operator==(const Encoding&) const = default;
+};
+
+// Throws Error(kInvalid) if the pair of dtypes is not in the table above, or if the scale is not a
+// positive finite number, or is not 1 where the table has none.
+void CheckEncoding(const Encoding& encoding);
+
+// Converts `count` stored elements at `from` to what readers get. The result does not depend on the
+// processor. Requires: CheckEncoding accepts the encoding. Thread-safe: no state.
+void Decode(const Encoding& encoding, const std::byte* from, size_t count, std::byte* to) noexcept;
+
+}  // namespace graphd
