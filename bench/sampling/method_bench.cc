@@ -35,7 +35,7 @@ class Graph {
   const AliasIndex& alias(EdgeTypeId e) {
     if (!alias_.contains(e)) {
       alias_.emplace(e, AliasIndex(Build({EdgeIndexKind::kAlias, false, e, "weight"}), csc(e),
-                                   partition_.edge_feature(e, "weight")));
+                                   partition_.edge_feature(e, "weight").ReadAll()));
     }
     return alias_.at(e);
   }
