@@ -6,8 +6,9 @@
 >>> sampler = graphd.sampling.NeighborSampler([10, 25])                       # doctest: +SKIP
 
 ``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` has the samplers and
-the loaders. docs/dgl.md lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch
-and ``graphd.pyg`` PyG; they are imported on first access.
+the loaders, and ``graphd.inference`` computes the outputs of a model for all nodes. docs/dgl.md
+lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch and ``graphd.pyg`` PyG;
+they are imported on first access.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint, dataloading, distributed, errors, sampling
+from . import checkpoint, dataloading, distributed, errors, inference, sampling
 from ._graphd import __version__ as __version__
 from .backend import use
 from .block import Block
@@ -49,6 +50,7 @@ __all__ = [
     "dataloading",
     "distributed",
     "errors",
+    "inference",
     "sampling",
     "seed",
     "to_block",

@@ -14,6 +14,8 @@ MODULES = (
     "graphd.distributed",
     "graphd.sampling",
     "graphd.checkpoint",
+    "graphd.inference",
+    "graphd.distributed.node_names",
     "graphd.errors",
     "graphd.distributed.optim",
     "graphd.distributed.init",
@@ -22,7 +24,7 @@ MODULES = (
     "graphd.subgraph",
 )
 # Users do not call the constructors of these classes.
-FOUND = {"Block", "GraphPartitionBook", "Partition", "SampledGraph", "Subgraph"}
+FOUND = {"Block", "GraphPartitionBook", "NodeNames", "Partition", "SampledGraph", "Subgraph"}
 
 
 def public(module):

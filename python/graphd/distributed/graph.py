@@ -19,6 +19,7 @@ from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Path, Tensor
 from . import current_graph, queries, session
 from .book import GraphPartitionBook
 from .graph_data import Data, Scheme, View
+from .node_names import NodeNames, names_path
 from .partition import Partition
 from .policy import PartitionPolicy
 
@@ -159,6 +160,41 @@ class DistGraph(GraphBase):
             name: Scheme(tuple(shape), backend.dtype_of(dtype))
             for name, dtype, shape in self.handle.schemes(is_edge, number)
         }
+
+    def node_names(self, ntype: str | None = None, part_config: Path | None = None) -> NodeNames:
+        """Reads the names that nodes had in the input of ``graphctl partition``.
+
+        They are in a file beside the part config, which ``graphctl copy`` copies to every machine.
+
+        Parameters
+        ----------
+        ntype : str, optional
+            Default: the only type.
+        part_config : str, optional
+            Default: the one that is open in standalone mode, or else that of ``graphctl launch
+            --part_config``.
+
+        Returns
+        -------
+        NodeNames
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If no part config is known.
+        graphd.errors.NotFoundError
+            If the nodes have no names.
+        """
+        config = part_config or session.known_part_config()
+        if not config:
+            raise InvalidError(
+                "node_names: the names are in a file beside the part config; give its path: "
+                "part_config='parts/mine.json'"
+            )
+        number = self.types.ntype_id(ntype)
+        return NodeNames(
+            self, number, names_path(part_config_path(config), self.graph_name, self.ntypes[number])
+        )
 
     # Structure.
     def in_degrees(self, v: Ids = None, etype: EdgeType | None = None) -> Any:

@@ -208,6 +208,11 @@ def _stamp_of(file: str) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
+def known_part_config() -> str | None:
+    """Returns the part config that is open in standalone mode, or else that of the environment."""
+    return _part_config or os.environ.get("GRAPHD_PART_CONFIG") or None
+
+
 def peek() -> _graphd.Session | None:
     """Returns the session, or None if there is none yet."""
     return _session

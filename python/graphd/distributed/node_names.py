@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names that nodes had in the input of ``graphctl partition``."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from .. import backend
+from ..errors import CorruptError, InvalidError, NotFoundError
+from ..graph_base import GraphBase
+from ..typing import Ids, Tensor
+from .original_ids import ORIGINAL_ID, by_original_id, original_ids
+from .rows import row_ids
+
+
+class NodeNames:
+    """The names of the nodes of one type; `DistGraph.node_names` reads them.
+
+    The names take as much memory as their text, and 8 bytes for each. `ids_of` builds an index on
+    its first call, which takes about 150 bytes more for each name. Every method may be called from
+    any thread.
+
+    Parameters
+    ----------
+    g : DistGraph
+    type_id : int
+        The number of the node type.
+    path : str
+        The file: a name per line, compressed by gzip, in the order of original ids.
+
+    Raises
+    ------
+    graphd.errors.NotFoundError
+        If the file does not exist, or the nodes have no original ids.
+    graphd.errors.CorruptError
+        If the file is damaged, or has another number of names than there are nodes.
+    """
+
+    def __init__(self, g: GraphBase, type_id: int, path: str) -> None:
+        import numpy
+
+        ntype, count = g.ntypes[type_id], g.handle.num_nodes(type_id)
+        original = original_ids(g, False, type_id)
+        if original is None:
+            raise NotFoundError(
+                f"nodes of type {ntype!r} have no feature {ORIGINAL_ID!r}, by which names are "
+                "ordered; partition the graph with graphctl partition"
+            )
+        try:
+            with gzip.open(path) as file:
+                self._text = file.read()
+        except FileNotFoundError:
+            raise NotFoundError(
+                f"names of nodes of type {ntype!r}: {path} does not exist; graphctl partition writes "
+                "it if nodes have names, and graphctl copy copies it beside the part config"
+            ) from None
+        except (OSError, EOFError) as error:
+            raise CorruptError(f"{path}: {error}; copy it again") from error
+        ends = numpy.flatnonzero(numpy.frombuffer(self._text, dtype=numpy.uint8) == ord("\n"))
+        if len(ends) != count:
+            raise CorruptError(
+                f"{path}: {len(ends)} names, expected {count}, one per node of type {ntype!r}; give "
+                "the part config of the graph that is served"
+            )
+        self._ends, self._original = ends, original
+        self._lock = threading.Lock()
+        self._index: tuple[dict[bytes, int], Any] | None = None  # guarded by the lock
+
+    def __len__(self) -> int:
+        """Returns the number of names."""
+        return len(self._ends)
+
+    def in_order(self, begin: int, end: int) -> list[str]:
+        """Returns the names of the nodes with original ids from `begin` to `end` - 1.
+
+        Parameters
+        ----------
+        begin, end : int
+
+        Returns
+        -------
+        list of str
+        """
+        return [self._name(number).decode() for number in range(begin, end)]
+
+    def names_of(self, ids: Ids) -> list[str]:
+        """Returns the names of nodes.
+
+        Parameters
+        ----------
+        ids : int64 tensor or list
+            Ids in the partitioned graph, as all functions take them.
+
+        Returns
+        -------
+        list of str
+
+        Raises
+        ------
+        graphd.errors.OutOfRangeError
+            If there is no such node.
+        """
+        numbers = backend.to_numpy(self._original[row_ids(ids, len(self))]).reshape(-1)
+        return [self._name(number).decode() for number in numbers.tolist()]
+
+    def ids_of(self, names: Sequence[str]) -> Tensor:
+        """Returns the ids of the nodes with these names.
+
+        Parameters
+        ----------
+        names : list of str
+
+        Returns
+        -------
+        int64 tensor
+            Ids in the partitioned graph, in the order of the names.
+
+        Raises
+        ------
+        graphd.errors.NotFoundError
+            If no node has one of the names.
+        graphd.errors.InvalidError
+            If `names` is not a list of str.
+        """
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise InvalidError(f"names {names!r}: expected a list of str")
+        import numpy
+
+        numbers, ids = self._indexed()
+        try:
+            found = [numbers[name.encode()] for name in names]
+        except KeyError as error:
+            raise NotFoundError(
+                f"no node is named {error.args[0].decode()!r}; names are those of the input"
+            ) from None
+        return backend.from_numpy(ids[numpy.asarray(found, dtype=numpy.int64)])
+
+    def _name(self, number: int) -> bytes:
+        begin = self._ends[number - 1] + 1 if number else 0
+        return self._text[begin : self._ends[number]]
+
+    def _indexed(self) -> tuple[dict[bytes, int], Any]:
+        """Returns original ids by name, and ids by original id."""
+        with self._lock:
+            if self._index is None:
+                names = self._text.split(b"\n")[:-1]
+                numbers = {name: number for number, name in enumerate(names)}
+                self._index = numbers, by_original_id(self._original)
+            return self._index
+
+
+def names_path(part_config: str, graph_name: str, ntype: str) -> str:
+    """Returns the path of the file with the names of a type, which is beside the part config."""
+    file = f"{graph_name}.{ntype}.ids.txt.gz"
+    if "/" in file:
+        raise InvalidError(f"node type {ntype!r}: a type with a slash in its name has no names")
+    return os.path.join(os.path.dirname(part_config), file)

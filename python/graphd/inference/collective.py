@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Barriers and sums of all trainers of a job, without a process group of PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from .. import backend
+from ..distributed.policy import PartitionPolicy
+from ..distributed.tensor import DistTensor
+from ..errors import DeadlineError
+from ..graph_base import GraphBase
+
+_calls = itertools.count()
+
+
+def wait_for_all(g: GraphBase) -> None:
+    """Waits for every trainer of the job, however long the others compute.
+
+    Raises
+    ------
+    graphd.errors.UnavailableError
+        If one of them has left the job.
+    """
+    while True:
+        try:
+            return g.session.barrier()
+        except DeadlineError:  # the others may have more nodes than fit into a call's timeout
+            continue
+
+
+def total(g: GraphBase, numbers: Sequence[int]) -> list[int]:
+    """Returns the sum over all trainers of each number. All trainers call it in the same order."""
+    import numpy
+
+    number_of_call = next(_calls)
+    if g.session.world_size == 1:
+        return list(numbers)
+    sums = DistTensor(
+        (len(numbers),),
+        "int64",
+        f"graphd.inference:total{number_of_call}",
+        part_policy=PartitionPolicy("range", g),
+    )
+    sums.add(slice(None), numpy.asarray(numbers, dtype=numpy.int64))
+    wait_for_all(g)
+    found: list[int] = backend.to_numpy(sums[:]).tolist()
+    wait_for_all(g)  # for those that still read
+    if g.session.rank == 0:
+        DistTensor.drop(g, sums.name)
+    return found

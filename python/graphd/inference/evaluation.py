@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accuracies of outputs, and scores of pairs of nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .. import backend
+from ..arguments import text, whole_number_in
+from ..distributed.loaders import DistDataLoader, number_of_workers
+from ..distributed.split import node_split
+from ..distributed.tensor import DistTensor
+from ..errors import InvalidError
+from ..graph_base import GraphBase, graph_of
+from ..schema import checked_ids
+from ..typing import EdgeType, Ids, Tensor
+from .collective import total
+
+Count = Callable[[Tensor, Tensor], Any]
+Scorer = Callable[[Tensor, Tensor], Tensor]
+
+
+def evaluate(
+    g: GraphBase,
+    outputs: DistTensor,
+    masks: Sequence[str] = ("val_mask", "test_mask"),
+    labels: str = "label",
+    *,
+    correct: Count | None = None,
+    batch_size: int = 10_000,
+) -> dict[str, float]:
+    """Returns the fraction of nodes whose output is correct, for each mask, over all trainers.
+
+    All trainers of the job call it together, with the same masks. Each reads its share.
+
+    Parameters
+    ----------
+    g : DistGraph
+    outputs : DistTensor
+        A row for each node of a type, such as the result of `layerwise`: the scores of classes.
+    masks : list of str
+        Names of masks, which are data of these nodes.
+    labels : str
+        The name of their labels.
+    correct : callable, optional
+        ``correct(outputs, labels)`` returns how many rows of a batch are correct. Default: those
+        whose largest score is that of the label.
+    batch_size : int
+        Number of rows to read at a time.
+
+    Returns
+    -------
+    dict of str to float
+        By mask; NaN for a mask of no node.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `outputs` does not have rows of nodes, or a mask is not a name.
+    graphd.errors.NotFoundError
+        If there are no such data.
+    """
+    graph_of(g)
+    if not isinstance(outputs, DistTensor) or outputs.handle.policy != "node":
+        raise InvalidError(f"outputs {outputs!r}: expected a DistTensor with a row per node")
+    if isinstance(masks, str):
+        raise InvalidError(f"masks {masks!r}: expected a list of names; put [] around it")
+    batch_size = whole_number_in(batch_size, "batch_size", 1, 1 << 31)
+    count = correct or _largest_is_label
+    number = outputs.handle.type
+    names = [text(mask, "masks: name") for mask in masks]
+    truth = DistTensor.of(g.handle.data(False, number, text(labels, "labels")), g)
+    counts: list[int] = []
+    for name in names:
+        share = node_split(DistTensor.of(g.handle.data(False, number, name), g))
+        right = 0
+        for begin in range(0, len(share), batch_size):
+            ids = share[begin : begin + batch_size]
+            right += int(count(outputs[ids], truth[ids]))
+        counts += [right, len(share)]
+    counts = total(g, counts)
+    return {
+        name: right / of if of else math.nan
+        for name, right, of in zip(names, counts[::2], counts[1::2])
+    }
+
+
+def _largest_is_label(outputs: Tensor, labels: Tensor) -> Any:
+    return (outputs.argmax(1) == labels.reshape(-1)).sum()
+
+
+def predict_edges(
+    g: GraphBase,
+    embeddings: DistTensor | Mapping[str, DistTensor],
+    u: Ids,
+    v: Ids,
+    scorer: Scorer | None = None,
+    *,
+    etype: EdgeType | None = None,
+    batch_size: int = 10_000,
+    num_workers: int | None = None,
+) -> Tensor:
+    """Returns scores of pairs of nodes, which need not be edges of the graph.
+
+    It is not collective: each trainer gets the scores of its own pairs. Rows are read by threads
+    while others are scored.
+
+    Parameters
+    ----------
+    g : DistGraph
+    embeddings : DistTensor, or dict of node type to DistTensor
+        A row for each node, such as the result of `layerwise`.
+    u, v : int64 tensor or list
+        The ends of the pairs.
+    scorer : callable, optional
+        ``scorer(h_u, h_v)`` returns a tensor with a row for each pair. Gradients are as the caller
+        has set them. Default: the dot product.
+    etype : str or (str, str, str), optional
+        The edge type whose source and destination types the pairs have, if `embeddings` is a dict.
+        Default: the only type.
+    batch_size : int
+        Number of pairs to score at a time.
+    num_workers : int, optional
+        Number of threads. Default: as in `layerwise`.
+
+    Returns
+    -------
+    tensor
+        The scores in the order of the pairs.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If there are not as many sources as destinations, or a type has no embeddings.
+    graphd.errors.OutOfRangeError
+        If there is no such node.
+    """
+    import numpy
+
+    graph_of(g)
+    backend.chosen()
+    batch_size = whole_number_in(batch_size, "batch_size", 1, 1 << 31)
+    src, dst = _ends(g, embeddings, etype)
+    u, v = (numpy.asarray(checked_ids(ids, "u, v"), dtype=numpy.int64) for ids in (u, v))
+    if u.ndim != 1 or u.shape != v.shape:
+        raise InvalidError(
+            f"u, v: shapes {u.shape} and {v.shape}, expected one source and one destination per pair"
+        )
+
+    def read(numbers: list[int]) -> tuple[Tensor, Tensor]:
+        some = slice(numbers[0] * batch_size, (numbers[0] + 1) * batch_size)
+        return src[u[some]], dst[v[some]]
+
+    loader = DistDataLoader(
+        range(max(1, -(-len(u) // batch_size))),
+        1,
+        collate_fn=read,
+        num_workers=number_of_workers(num_workers, g.session),
+    )
+    score = scorer or _dot_product
+    return backend.concatenate([score(*rows) for rows in loader])
+
+
+def _ends(g: GraphBase, embeddings: Any, etype: EdgeType | None) -> tuple[DistTensor, DistTensor]:
+    """Returns the embeddings of sources and of destinations."""
+    if isinstance(embeddings, DistTensor):
+        return embeddings, embeddings
+    if not isinstance(embeddings, Mapping):
+        raise InvalidError(
+            f"embeddings {embeddings!r}: expected a DistTensor, or a dict by node type"
+        )
+    src, _, dst = g.types.canonical_etypes[g.types.etype_id(etype)]
+    for ntype in (src, dst):
+        if ntype not in embeddings:
+            raise InvalidError(
+                f"embeddings: there are none of nodes of type {ntype!r}, an end of {etype!r}; there "
+                f"are those of {sorted(embeddings)}"
+            )
+    return embeddings[src], embeddings[dst]
+
+
+def _dot_product(h_u: Tensor, h_v: Tensor) -> Tensor:
+    return (h_u * h_v).sum(-1)
