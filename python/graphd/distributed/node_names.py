@@ -16,6 +16,8 @@ from ..typing import Ids, Tensor
 from .original_ids import ORIGINAL_ID, by_original_id, original_ids
 from .rows import row_ids
 
+__all__ = ["NodeNames"]
+
 
 class NodeNames:
     """The names of the nodes of one type; `DistGraph.node_names` reads them.
