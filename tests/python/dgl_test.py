@@ -223,6 +223,26 @@ class WithDgl(support.GraphTest):
             h = layer(block.to_dgl(), h)
         torch.testing.assert_close(h, whole[g.ndata["orig_id"][seeds]])
 
+    def test_layers_of_dgl_compute_outputs_of_all_nodes(self):
+        theirs = homogeneous()
+        first, last = dgl.nn.SAGEConv(5, 8, "mean"), dgl.nn.SAGEConv(8, 3, "gcn")
+        h = torch.relu(first(theirs, theirs.ndata["feat"], edge_weight=theirs.edata["w"]))
+        expected = last(theirs, h).detach()
+        g = self.cut(theirs)
+
+        def weighted(block, h):
+            block = block.to_dgl()
+            return torch.relu(first(block, h, edge_weight=block.edata["w"]))
+
+        out = graphd.inference.layerwise(
+            g,
+            [weighted, lambda block, h: last(block.to_dgl(), h)],
+            "feat",
+            edge_features=["w"],
+            batch_size=30,
+        )
+        torch.testing.assert_close(out[:], expected[g.ndata["orig_id"][:]], rtol=1e-5, atol=1e-5)
+
     def test_a_layer_of_dgl_that_gets_a_block_of_ours_says_what_to_pass(self):
         g = self.cut(homogeneous())
         _, _, (block,) = NeighborSampler([3], prefetch_node_feats=["feat"]).sample(g, [1, 2])

@@ -131,9 +131,11 @@ class Files(support.GraphTest):
         ):
             with self.assertRaisesRegex(graphd.GraphdError, message):
                 inference.export(self.g, tensor, self.path(path), **options)
-        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None}):
-            with self.assertRaisesRegex(graphd.errors.InvalidError, "pip install pyarrow"):
-                inference.export(self.g, tensor, self.path("no.parquet"))
+        with (
+            unittest.mock.patch.dict(sys.modules, {"pyarrow": None}),
+            self.assertRaisesRegex(graphd.errors.InvalidError, "pip install pyarrow"),
+        ):
+            inference.export(self.g, tensor, self.path("no.parquet"))
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("no.")], [])
 
     def test_names_and_ids(self):

@@ -135,6 +135,24 @@ class Homogeneous(support.GraphTest):
             total = 15 + -(-int(mask.sum()) // 100)
             self.assertEqual(done, [(i + 1, total) for i in range(total)])
 
+    def test_a_run_of_many_layers_goes_on_at_the_twelfth(self):
+        g = self.standalone()
+        calls = []
+
+        def layer(block, h):
+            calls.append(block)
+            if len(calls) == 12:
+                raise ArithmeticError
+            return h[: block.num_dst_nodes()] + 1
+
+        # Layer 10 is needed then, though layer 1, with which its name begins, is not.
+        options = dict(name="deep", batch_size=g.num_nodes(), resume=True, fanouts=[1] * 13)
+        with self.assertRaises(ArithmeticError):
+            inference.layerwise(g, [layer] * 13, "feat", **options)
+        out = inference.layerwise(g, [layer] * 13, "feat", **options)
+        self.assertEqual(len(calls), 12 + 2)
+        torch.testing.assert_close(out[:], g.ndata["feat"][:] + 13)
+
     def test_a_result_is_replaced_but_no_other_tensor(self):
         g = self.standalone()
         first = inference.layerwise(g, self.layers(g)[:1], "feat", name="mine")
@@ -213,6 +231,8 @@ class Homogeneous(support.GraphTest):
             self.assertEqual(inference.predict_edges(g, embeddings, [], []).shape, (0,))
             with self.assertRaises(graphd.errors.OutOfRangeError):
                 inference.predict_edges(g, embeddings, [0], [g.num_nodes()])
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "float64, expected int64"):
+                inference.predict_edges(g, embeddings, [0.5], [1])
             with self.assertRaisesRegex(graphd.errors.InvalidError, "per pair"):
                 inference.predict_edges(g, embeddings, [0], [1, 2])
 

@@ -137,13 +137,11 @@ def predict_edges(
     graphd.errors.OutOfRangeError
         If there is no such node.
     """
-    import numpy
-
     graph_of(g)
     backend.chosen()
     batch_size = whole_number_in(batch_size, "batch_size", 1, 1 << 31)
     src, dst = _ends(g, embeddings, etype)
-    u, v = (numpy.asarray(checked_ids(ids, "u, v"), dtype=numpy.int64) for ids in (u, v))
+    u, v = _ids(u, "u"), _ids(v, "v")
     if u.ndim != 1 or u.shape != v.shape:
         raise InvalidError(
             f"u, v: shapes {u.shape} and {v.shape}, expected one source and one destination per pair"
@@ -161,6 +159,20 @@ def predict_edges(
     )
     score = scorer or _dot_product
     return backend.concatenate([score(*rows) for rows in loader])
+
+
+def _ids(ids: Ids, what: str) -> Any:
+    """Returns ids as an array of int64, which other numbers are not converted to."""
+    import numpy
+
+    found = numpy.asarray(checked_ids(ids, what))
+    if len(found.shape) and not len(found):
+        return found.astype(numpy.int64)
+    if found.dtype != numpy.int64:
+        raise InvalidError(
+            f"{what}: {found.dtype}, expected int64 ids; convert them where they are made"
+        )
+    return found
 
 
 def _ends(g: GraphBase, embeddings: Any, etype: EdgeType | None) -> tuple[DistTensor, DistTensor]:

@@ -21,6 +21,8 @@ from ..typing import Path
 
 Pieces = Iterator[tuple[int, Any]]  # the first row's place in the file, rows
 
+_PIECE_ROWS = 1 << 20  # of narrow tensors, since a name takes more memory than a number
+
 
 def export(
     g: GraphBase,
@@ -32,9 +34,10 @@ def export(
 ) -> None:
     """Writes the rows of a tensor of nodes or edges to a file, in the order of the ids of the input.
 
-    One trainer calls it. It reads a piece of 2^24 elements at a time, and takes 8 bytes of memory
+    One trainer calls it. It reads 2^24 elements at a time, and takes 8 bytes of memory
     for each row besides. The file has its name once it is complete; an old one is replaced.
-    ``graphctl tensors export`` writes the same .npy file of a persistent tensor.
+    ``graphctl tensors export`` writes the same .npy file of a persistent tensor, except that
+    bfloat16 becomes float32 here.
 
     Parameters
     ----------
@@ -97,11 +100,13 @@ def _order(g: GraphBase, tensor: DistTensor, by: Any, part_config: Any) -> tuple
 
 def _pieces(tensor: DistTensor, order: Any) -> Pieces:
     """Yields the rows of a tensor as arrays of a bounded size, in the order of some ids."""
-    for rows in pieces(tensor):
-        found = tensor[rows if order is None else order[rows]]
-        if tensor.handle.dtype == "bfloat16":  # NumPy does not have this dtype
-            found = found.float()
-        yield rows.start, backend.to_numpy(found)
+    for piece in pieces(tensor):
+        for begin in range(piece.start, piece.stop, _PIECE_ROWS):
+            rows = slice(begin, min(begin + _PIECE_ROWS, piece.stop))
+            found = tensor[rows if order is None else order[rows]]
+            if tensor.handle.dtype == "bfloat16":  # NumPy does not have this dtype
+                found = found.float()
+            yield begin, backend.to_numpy(found)
 
 
 def _dtype(tensor: DistTensor) -> Any:

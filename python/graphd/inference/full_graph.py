@@ -104,6 +104,8 @@ def layerwise(
         If a tensor of this name is not the result of layerwise.
     graphd.errors.UnavailableError
         If another trainer has left the job meanwhile.
+    graphd.errors.DeadlineError
+        If another trainer does not call this in time.
     """
     return _FullGraph(
         graph_of(g),

@@ -11,7 +11,6 @@ from ..distributed.policy import PartitionPolicy
 from ..distributed.tensor import DistTensor
 from ..errors import ExistsError, InvalidError, NotFoundError
 from ..graph_base import GraphBase
-from .collective import wait_for_all
 
 
 class Run:
@@ -60,10 +59,12 @@ class Run:
             If the run to be resumed has other arguments.
         graphd.errors.ExistsError
             If a tensor of the result's name is not of an earlier run.
+        graphd.errors.DeadlineError
+            If a trainer does not come in time.
         """
         if self.g.session.rank == 0 and not self._can_go_on():
             self._start_over()
-        wait_for_all(self.g)
+        self.g.session.barrier()  # reports trainers that do not come
         self._check_arguments()
         if not self._resumable:
             return 0, 0
@@ -107,7 +108,8 @@ class Run:
     def drop_layer(self, layer: int) -> None:
         """Drops the tensors of a layer that all trainers have used. One trainer does it for all."""
         if self.g.session.rank == 0 and layer >= 0:
-            self._drop(f"{self.name}:layer{layer}")
+            name = f"{self.name}:layer{layer}"
+            self._drop({name, *(f"{name}/{ntype}" for ntype in self.g.ntypes)})
 
     def _can_go_on(self) -> bool:
         """Returns whether the servers have arguments and progress of an earlier run."""
@@ -138,11 +140,10 @@ class Run:
                     f"tensor {result!r} exists and is not the result of layerwise; give another "
                     "name, or drop it with DistTensor.drop"
                 )
-        self._drop(f"{self.name}:progress")
-        self._drop(f"{self.name}:layer")
-        for result in existing.intersection(results):
-            DistTensor.drop(self.g, result)
-        self._drop(f"{self.name}:run")
+        layers = {each for each in existing if each.startswith(f"{self.name}:layer")}
+        self._drop({f"{self.name}:progress"})
+        self._drop(layers.union(results))
+        self._drop({f"{self.name}:run"})
         whole = PartitionPolicy("range", self.g)
         if self._resumable:
             shape = (self.g.session.world_size, 2)
@@ -176,7 +177,7 @@ class Run:
     def _existing(self) -> set[str]:
         return {each["name"] for each in DistTensor.list(self.g)}
 
-    def _drop(self, beginning: str) -> None:
-        for name in sorted(self._existing()):
-            if name.startswith(beginning):
-                DistTensor.drop(self.g, name)
+    def _drop(self, names: set[str]) -> None:
+        """Drops those of some tensors that exist."""
+        for name in sorted(names & self._existing()):
+            DistTensor.drop(self.g, name)
