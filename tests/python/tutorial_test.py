@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy
+
 import support
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -70,6 +72,10 @@ class Tutorial(unittest.TestCase):
                 capture_output=True,
                 timeout=30,
             )
+        for file in ("scores.npy", "scores_here.npy"):
+            scores = numpy.load(os.path.join(folder, file))
+            self.assertEqual((scores.shape, scores.dtype), ((1000, 4), numpy.float32))
+        self.assertRegex(output, r"'val_mask': 0\.\d+, 'test_mask': 0\.\d+")
         accuracies = re.findall(r"test accuracy: ([0-9.]+)", output)
         self.assertEqual(len(accuracies), 2, output)
         self.assertGreater(float(accuracies[0]), 0.85)
