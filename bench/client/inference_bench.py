@@ -26,7 +26,6 @@ def bare(g, layers, batch_size):
     """Returns a function that gathers inputs and computes outputs, without anything else."""
     import torch
 
-    import graphd
     from graphd.distributed import DistTensor
     from graphd.sampling import NeighborSampler
 

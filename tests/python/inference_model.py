@@ -50,6 +50,12 @@ def rgcn(g, in_feats, hidden, out_feats):
     ).eval()
 
 
+def typed_inputs(g):
+    """Returns fixed inputs of all nodes by type, of 6 columns."""
+    draw = torch.Generator().manual_seed(3)
+    return {t: torch.randn(g.num_nodes(t), 6, generator=draw) for t in g.ntypes}
+
+
 def rgcn_forward(g, layers, rows):
     """Returns the outputs of all nodes of an R-GCN by type."""
     edges = {etype: edges_of(g, etype) for etype in g.canonical_etypes}

@@ -3,9 +3,6 @@
 what is done with the outputs."""
 
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import torch
@@ -15,37 +12,6 @@ import inference_model as models
 import support
 from graphd import inference
 from graphd.distributed import DistTensor, init
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-# A trainer of a job of two. It computes everything with all trainers, and the first one compares.
-TRAINER = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import torch
-import graphd
-import inference_model as models
-from graphd import inference
-graphd.distributed.initialize()
-g = graphd.distributed.DistGraph()
-layers = models.sage(g.ndata["feat"].shape[1], 8, 4)
-calls = []
-def counted(block, h):
-    calls.append(block.num_dst_nodes())
-    return layers[0](block, h)
-out = inference.layerwise(g, [counted, layers[1]], "feat", batch_size=100)
-accuracy = inference.evaluate(g, out, ["val_mask", "train_mask"])
-sampled = inference.layerwise(
-    g, layers, "feat", batch_size=70, fanouts=[3, 2], name="sampled", num_workers=2
-)
-assert sum(calls) == 750, calls  # half of the nodes
-if g.rank() == 0:
-    expected = models.sage_forward(g, layers, g.ndata["feat"][:])
-    print(float((out[:] - expected).abs().max()))
-    print(accuracy["val_mask"], accuracy["train_mask"])
-    torch.save(sampled[:], sys.argv[2])
-g.barrier()
-"""
 
 
 def accuracy(g, outputs, mask):
@@ -77,34 +43,6 @@ class Homogeneous(support.GraphTest):
                 {name for name in names if name.startswith("inference")},
                 {"inference", "inference:run"},
             )
-
-    def test_two_trainers_share_the_nodes_and_sampling_does_not_depend_on_them(self):
-        path = os.path.join(self.daemons().folder, "sampled.pt")
-        trainers = [
-            subprocess.Popen(
-                [sys.executable, "-c", TRAINER, HERE, path],
-                env=self.daemons().environment(
-                    RANK=str(rank), WORLD_SIZE="2", GRAPHD_JOB_ID="both", GRAPHD_NUM_SAMPLERS="1"
-                ),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for rank in range(2)
-        ]
-        outputs = [trainer.communicate(timeout=60)[0] for trainer in trainers]
-        self.assertEqual([trainer.returncode for trainer in trainers], [0, 0], outputs)
-        difference, *accuracies = map(float, outputs[0].split())
-        self.assertLess(difference, 1e-5)
-        g = self.served()
-        expected = self.expected(g)
-        for found, mask in zip(accuracies, ("val_mask", "train_mask")):
-            self.assertAlmostEqual(found, accuracy(g, expected, mask), places=5)
-        sampled = inference.layerwise(
-            g, self.layers(g), "feat", fanouts=[3, 2], batch_size=1000, name="alone"
-        )
-        self.close(torch.load(path), sampled[:])
-        self.assertGreater(float((sampled[:] - expected).abs().max()), 1e-2)
 
     def test_inputs_are_names_tensors_embeddings_or_functions(self):
         g = self.standalone()
@@ -164,11 +102,37 @@ class Homogeneous(support.GraphTest):
             inference.layerwise(g, self.layers(g), "feat", name="theirs")
         self.assertEqual(DistTensor.open(g, "theirs").shape, (g.num_nodes(),))
 
+    def test_numpy_can_stand_in_for_torch(self):
+        graphd.use("numpy")
+        self.addCleanup(graphd.use, "torch")
+        g = self.standalone()
+        u, v = g.find_edges(np.arange(g.num_edges()))
+
+        def total(num_dst, u, v, h):
+            out = np.zeros((num_dst, h.shape[1]), np.float32)
+            np.add.at(out, v, h[u])
+            return out
+
+        def layer(block, h):
+            return total(block.num_dst_nodes(), *block.edges(), h)
+
+        out = inference.layerwise(g, [layer, layer], "feat", batch_size=200)
+        expected = g.ndata["feat"][:]
+        for _ in range(2):
+            expected = total(g.num_nodes(), u, v, expected)
+        np.testing.assert_allclose(out[:], expected, rtol=1e-4)
+        self.assertEqual(
+            inference.evaluate(g, out, ["val_mask"])["val_mask"],
+            (out[:].argmax(1) == g.ndata["label"][:])[g.ndata["val_mask"][:].astype(bool)].mean(),
+        )
+
     def test_mistakes_are_reported(self):
         g = self.standalone()
         layers = self.layers(g)
         for wrong, message in (
-            (dict(layers=[]), "layers"),
+            (dict(layers=[]), "expected a list of functions"),
+            (dict(layers=layers[0]), "expected a list of functions"),
+            (dict(progress=True), "progress"),
             (dict(layers=[1]), r"layers\[0\]"),
             (dict(layers=models.sage(3, 4, 5).train()), r"model.eval\(\)"),
             (dict(layers=[lambda block, h: h]), "block's destinations"),
@@ -262,13 +226,9 @@ class Weighted(support.GraphTest):
 
 
 class Typed(support.GraphTest):
-    def inputs(self, g):
-        draw = torch.Generator().manual_seed(3)
-        return {t: torch.randn(g.num_nodes(t), 6, generator=draw) for t in g.ntypes}
-
     def test_outputs_equal_those_of_the_whole_graph(self):
         for g in self.each_way():
-            rows, layers = self.inputs(g), models.rgcn(g, 6, 5, 3)
+            rows, layers = models.typed_inputs(g), models.rgcn(g, 6, 5, 3)
             features = {ntype: some.__getitem__ for ntype, some in rows.items()}
             out = inference.layerwise(g, layers, features, batch_size=50, num_workers=1)
             expected = models.rgcn_forward(g, layers, rows)
@@ -279,7 +239,7 @@ class Typed(support.GraphTest):
 
     def test_the_last_layer_may_have_outputs_of_one_type(self):
         g = self.standalone()
-        rows, layers = self.inputs(g), models.rgcn(g, 6, 5, 3)
+        rows, layers = models.typed_inputs(g), models.rgcn(g, 6, 5, 3)
         features = {ntype: some.__getitem__ for ntype, some in rows.items()}
         expected = models.rgcn_forward(g, layers, rows)["post"]
         mask = torch.arange(g.num_nodes("post")) % 3 == 0
@@ -297,7 +257,7 @@ class Typed(support.GraphTest):
 
     def test_scores_of_pairs_of_two_types(self):
         g = self.standalone()
-        rows, embeddings = self.inputs(g), {}
+        rows, embeddings = models.typed_inputs(g), {}
         src, relation, dst = next(each for each in g.canonical_etypes if each[0] != each[2])
         for ntype in (src, dst):
             policy = g.get_node_partition_policy(ntype)

@@ -168,6 +168,26 @@ class FromPyg(support.GraphTest):
                     model(data.x, data.edge_index)[nodes[seeds]],
                 )
 
+    def test_layers_compute_outputs_of_all_nodes(self):
+        data = homogeneous()
+        g = self.cut(data)
+        first, last = SAGEConv(5, 8), SAGEConv(8, 3)
+
+        def bipartite(conv, block, h):
+            return conv((h, h[: block.num_dst_nodes()]), torch.stack(block.edges()))
+
+        out = graphd.inference.layerwise(
+            g,
+            [
+                lambda block, h: torch.relu(bipartite(first, block, h)),
+                lambda block, h: bipartite(last, block, h),
+            ],
+            "feat",
+            batch_size=30,
+        )
+        expected = last(torch.relu(first(data.x, data.edge_index)), data.edge_index).detach()
+        torch.testing.assert_close(out[:], expected[g.ndata["orig_id"][:]], rtol=1e-5, atol=1e-5)
+
     def test_edges_have_the_requested_features(self):
         g = self.cut(homogeneous())
         sampler = NeighborSampler([4, 4], prefetch_edge_feats=["edge_attr"])

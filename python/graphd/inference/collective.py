@@ -22,12 +22,16 @@ def wait_for_all(g: GraphBase) -> None:
     ------
     graphd.errors.UnavailableError
         If one of them has left the job.
+    graphd.errors.DeadlineError
+        If a server does not answer.
     """
     while True:
         try:
             return g.session.barrier()
-        except DeadlineError:  # the others may have more nodes than fit into a call's timeout
-            continue
+        except DeadlineError:
+            # The others may have more nodes than fit into a call's timeout. If it is the server that
+            # does not answer, this raises the error again.
+            DistTensor.list(g)
 
 
 def total(g: GraphBase, numbers: Sequence[int]) -> list[int]:

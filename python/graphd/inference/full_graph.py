@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import backend
@@ -107,6 +107,8 @@ def layerwise(
     graphd.errors.DeadlineError
         If another trainer does not call this in time.
     """
+    if not (progress is None or callable(progress)):
+        raise InvalidError(f"progress {progress!r}: expected a function of (done, total)")
     return _FullGraph(
         graph_of(g),
         _checked_layers(layers),
@@ -124,9 +126,9 @@ def layerwise(
 
 
 def _checked_layers(layers: Any) -> list[LayerFunction]:
-    found = list(layers)
+    found = list(layers) if isinstance(layers, Iterable) else []
     if not found:
-        raise InvalidError("layers []: expected one function of (block, h), or more")
+        raise InvalidError(f"layers {layers!r}: expected a list of functions of (block, h)")
     for i, layer in enumerate(found):
         if not callable(layer):
             raise InvalidError(f"layers[{i}] {layer!r}: expected a function of (block, h)")
