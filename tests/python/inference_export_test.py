@@ -153,7 +153,7 @@ class Files(support.GraphTest):
         with self.assertRaisesRegex(graphd.errors.InvalidError, "list of str"):
             names.ids_of("city 1")
 
-    def test_names_of_a_served_graph(self):
+    def test_names_and_rows_of_a_served_graph(self):
         servers = support.Daemons(self.config)
         self.addCleanup(servers.stop)
         with unittest.mock.patch.dict(os.environ, GRAPHD_RUNTIME_DIR=servers.runtime):
@@ -163,6 +163,36 @@ class Files(support.GraphTest):
             original = g.ndata["orig_id"][[5, 4]].tolist()
             self.assertEqual(names.names_of([5, 4]), [NAMES[i] for i in original])
             self.assertEqual(names.ids_of(names.names_of([7, 9])).tolist(), [7, 9])
+
+            out = inference.layerwise(
+                g,
+                [lambda block, h: h[: block.num_dst_nodes()]],
+                lambda ids: ids.reshape(-1, 1),
+                name="out",
+                persistent=True,
+            )
+            inference.export(g, out, self.path("served.npy"))
+            subprocess.run(
+                [
+                    os.path.join(support.BIN, "graphctl"),
+                    "tensors",
+                    "export",
+                    "out",
+                    "--output",
+                    self.path("by_graphctl"),
+                    "--server_name",
+                    servers.server_name,
+                    "--ip_config",
+                    servers.ip_config,
+                ],
+                check=True,
+                capture_output=True,
+                timeout=60,
+            )
+        ours, theirs = np.load(self.path("served.npy")), np.load(self.path("by_graphctl/out.npy"))
+        self.assertEqual(ours.dtype, theirs.dtype)
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(ours[g.ndata["orig_id"][:]][:, 0], np.arange(501))
 
     def test_damaged_names_are_reported(self):
         copy = self.path("copy")
