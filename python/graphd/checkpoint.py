@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-from . import _graphd
+from . import _graphd, progress
 from .arguments import text
 from .errors import InvalidError
 from .graph_base import GraphBase, graph_of
@@ -90,10 +90,9 @@ def create(
                 "bytes; read it, or let torch.save write to an io.BytesIO()"
             )
     contents = {file: bytes(content) for file, content in files.items()}
-    made = _graphd.create_checkpoint(
-        graph_of(g).handle, text(name, "name"), _names(tensors), contents
-    )
-    return Checkpoint(**made)
+    arguments = graph_of(g).handle, text(name, "name"), _names(tensors), contents
+    with progress.clock(f"making checkpoint {name!r}"):
+        return Checkpoint(**_graphd.create_checkpoint(*arguments))
 
 
 def _names(tensors: Any) -> builtins.list[str]:
@@ -135,7 +134,9 @@ def restore(g: GraphBase, name: str, tensors: Sequence[str] = ()) -> None:
     graphd.errors.NotFoundError
         If no checkpoint has this name.
     """
-    _graphd.restore_checkpoint(graph_of(g).handle, text(name, "name"), _names(tensors))
+    arguments = graph_of(g).handle, text(name, "name"), _names(tensors)
+    with progress.clock(f"restoring checkpoint {name!r}"):
+        _graphd.restore_checkpoint(*arguments)
 
 
 def read_file(g: GraphBase, name: str, file: str) -> bytes:

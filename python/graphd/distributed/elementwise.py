@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
+import math
 import numbers
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from .. import backend
+from .. import backend, progress
 from ..errors import InvalidError
 from ..typing import Tensor
 
@@ -19,6 +21,10 @@ class Rows(Protocol):
     """The part of a `DistTensor` that is needed here."""
 
     @property
+    def name(self) -> str:
+        """The name, for messages."""
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of all rows together."""
 
@@ -27,14 +33,28 @@ class Rows(Protocol):
     def __getitem__(self, rows: Any) -> Tensor: ...
 
 
-def pieces(tensor: Rows) -> Iterator[slice]:
-    """Yields slices that cover the rows of a tensor, one at least, each of a bounded size."""
-    row_elements = 1
-    for extent in tensor.shape[1:]:
-        row_elements *= max(extent, 1)
-    step = max(1, _PIECE_ELEMENTS // row_elements)
-    for begin in range(0, max(len(tensor), 1), step):
-        yield slice(begin, min(begin + step, len(tensor)))
+def pieces(tensor: Rows) -> list[slice]:
+    """Returns slices that cover the rows of a tensor, one at least, each of a bounded size."""
+    step = _rows_per_piece(tensor)
+    begins = range(0, max(len(tensor), 1), step)
+    return [slice(begin, min(begin + step, len(tensor))) for begin in begins]
+
+
+def _rows_per_piece(tensor: Rows) -> int:
+    row_elements = math.prod(max(extent, 1) for extent in tensor.shape[1:])
+    return max(1, _PIECE_ELEMENTS // row_elements)
+
+
+def shown_pieces(tensor: Rows) -> Iterator[slice]:
+    """Yields the same slices, and shows the progress of a caller that reads the rows of each."""
+    return progress.bar(pieces(tensor), f"reading {tensor.name!r}")
+
+
+def shown_read(tensor: Rows, num_rows: int) -> contextlib.AbstractContextManager[None]:
+    """Returns a context that shows how long a read of so many rows takes, if these are many."""
+    if num_rows <= _rows_per_piece(tensor):
+        return contextlib.nullcontext()
+    return progress.clock(f"reading {tensor.name!r}")
 
 
 def compare(tensor: Rows, other: Any, operation: Callable[[Any, Any], Any]) -> Tensor:
@@ -51,7 +71,9 @@ def compare(tensor: Rows, other: Any, operation: Callable[[Any, Any], Any]) -> T
     operand = _operand(tensor, other)
     if operand is None:
         return NotImplemented
-    return backend.concatenate([operation(tensor[rows], operand(rows)) for rows in pieces(tensor)])
+    return backend.concatenate(
+        [operation(tensor[rows], operand(rows)) for rows in shown_pieces(tensor)]
+    )
 
 
 def _operand(tensor: Rows, other: Any) -> Callable[[slice], Any] | None:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .. import _graphd, backend, seeds
+from .. import _graphd, backend, progress, seeds
 from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
 from ..errors import GraphdError, InvalidError
 from ..raw import RawGraph, raw_graph
@@ -122,7 +122,8 @@ def partition_graph(
     raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, raw.ndata[ntype]) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, raw.edata[etype]) for etype, ends in raw.edges.items()]
-    with tempfile.TemporaryDirectory() as scratch, _arguments_named():
+    shown = progress.clock(f"partitioning {graph_name!r}")
+    with tempfile.TemporaryDirectory() as scratch, _arguments_named(), shown:
         part_config, _ = _graphd.partition_graph(
             nodes,
             edges,

@@ -16,7 +16,7 @@ from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..typing import Ids, Tensor
 from . import current_graph
-from .elementwise import compare, pieces
+from .elementwise import compare, pieces, shown_pieces, shown_read
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
 from .rows import from_the_end, is_list_of_rows, row_ids
@@ -216,7 +216,8 @@ class DistTensor:
         if isinstance(rows, slice):
             begin, end, step = rows.indices(len(self))
             if step == 1:
-                return self.handle.slice(begin, max(begin, end))
+                with shown_read(self, end - begin):
+                    return self.handle.slice(begin, max(begin, end))
         return self._with_ids(rows, self.handle.read)
 
     def _columns(self, rows: Any = Ellipsis, *columns: Any) -> Tensor:
@@ -245,7 +246,7 @@ class DistTensor:
 
     def __contains__(self, value: Any) -> bool:
         """Returns whether an element equals a value, as PyTorch's tensors do."""
-        return any(bool((self[rows] == value).any()) for rows in pieces(self))
+        return any(bool((self[rows] == value).any()) for rows in shown_pieces(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Returns all rows as a NumPy array, for ``numpy.asarray(t)``. It is always a copy."""
@@ -376,7 +377,7 @@ class DistTensor:
                 "expected bool or integers"
             )
         union = DistTensor(self.shape, self.handle.dtype, part_policy=self.part_policy)
-        for rows in pieces(self):
+        for rows in shown_pieces(self):
             union[rows] = self[rows] | other[rows]
         return union
 
@@ -387,7 +388,7 @@ class DistTensor:
         -------
         int
         """
-        return sum(int((backend.to_numpy(self[rows]) != 0).sum()) for rows in pieces(self))
+        return sum(int((backend.to_numpy(self[rows]) != 0).sum()) for rows in shown_pieces(self))
 
     def __repr__(self) -> str:
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"

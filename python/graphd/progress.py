@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress bars of what takes more than two seconds.
+
+They are those of tqdm, and there are none without it. They appear in notebooks and where standard
+error is a terminal, unless the environment variable GRAPHD_PROGRESS is 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Collection, Iterator
+from typing import Any, TypeVar
+
+_SECONDS = 2.0  # before a bar appears
+_INTERVAL = 0.5  # seconds between two changes of a clock
+
+Step = TypeVar("Step")
+
+
+def bar(steps: Collection[Step], description: str) -> Iterator[Step]:
+    """Yields the steps, and shows how many of them are done once they take two seconds.
+
+    Parameters
+    ----------
+    steps : collection
+    description : str
+        The text before the bar.
+    """
+    begin, is_due, shown = time.monotonic(), _wanted(), None
+    try:
+        for done, step in enumerate(steps):
+            if is_due and time.monotonic() - begin >= _SECONDS:
+                is_due = False
+                shown = _made(total=len(steps), initial=done, desc=description)
+            yield step
+            if shown is not None:
+                shown.update()
+    finally:
+        if shown is not None:
+            shown.close()
+
+
+@contextlib.contextmanager
+def clock(description: str) -> Iterator[None]:
+    """Shows how long the body of a `with` takes, once it takes two seconds. It is for single calls
+    that do not say how far they are.
+
+    Parameters
+    ----------
+    description : str
+        The text before the time.
+    """
+    if not _wanted():
+        yield
+        return
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=_tick, args=(description, ended), name="graphd-progress", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _tick(description: str, ended: threading.Event) -> None:
+    begin = time.monotonic()
+    if ended.wait(_SECONDS):
+        return
+    shown = _made(bar_format="{desc}")
+    if shown is None:
+        return
+    with shown:
+        while True:
+            shown.set_description_str(f"{description}: {time.monotonic() - begin:.0f} s")
+            if ended.wait(_INTERVAL):
+                return
+
+
+def _wanted() -> bool:
+    """Returns whether somebody looks at the output and has not switched bars off."""
+    return os.environ.get("GRAPHD_PROGRESS") != "0" and (_in_notebook() or _on_terminal())
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _in_notebook() -> bool:
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = get_ipython() if get_ipython else None
+    return shell is not None and "IPKernelApp" in shell.config
+
+
+def _made(**options: Any) -> Any:
+    """Returns a bar of tqdm that disappears at its end, or None where tqdm is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tqdm warns if a notebook has no ipywidgets
+            from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(leave=False, **options)

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests which progress bars are shown, and where. Each case is a process of its own, whose standard
+error is a terminal or a pipe."""
+
+import os
+import pty
+import subprocess
+import sys
+import threading
+import unittest
+
+import support
+from graphd.distributed import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
+from graphd.sampling import BlockSampler, NeighborSampler
+
+SLOW = """
+import time
+from graphd import progress
+for _ in progress.bar(range(24), "slow steps"):
+    time.sleep(0.1)
+"""
+QUICK = """
+from graphd import progress
+progress._SECONDS = 0
+list(progress.bar(range(5), "quick steps"))
+"""
+AT_ONCE = """
+import graphd
+from graphd import progress
+from graphd.distributed import DistGraph, DistTensor, elementwise, partition_graph
+progress._SECONDS = 0
+elementwise._PIECE_ELEMENTS = 1 << 10
+"""
+
+
+def on_terminal(code, **environment):
+    """Returns what a program writes to standard error, which is a terminal."""
+    main, terminal = pty.openpty()
+    shown = []
+
+    def read():
+        try:
+            while chunk := os.read(main, 4096):
+                shown.append(chunk.decode())
+        except OSError:  # Linux reports a closed terminal this way
+            pass
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        timeout=60,
+    )
+    os.close(terminal)
+    reader.join()
+    os.close(main)
+    assert done.returncode == 0, "".join(shown)
+    return "".join(shown)
+
+
+class Bars(unittest.TestCase):
+    def test_a_bar_appears_after_two_seconds_on_a_terminal(self):
+        shown = on_terminal(SLOW)
+        self.assertRegex(shown, r"slow steps:\s+\d+%")
+        self.assertNotRegex(shown, r"slow steps:\s+[0-5]\d?%")  # the first two seconds
+        self.assertEqual(on_terminal(SLOW.replace("range(24)", "range(10)")), "")
+
+    def test_no_bar_is_shown_where_nobody_looks_or_wants_it(self):
+        self.assertIn("quick steps", on_terminal(QUICK))
+        done = subprocess.run([sys.executable, "-c", QUICK], capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        self.assertEqual(on_terminal(QUICK, GRAPHD_PROGRESS="0"), "")
+
+    def test_no_bar_is_shown_without_tqdm(self):
+        self.assertEqual(on_terminal("import sys; sys.modules['tqdm'] = None\n" + QUICK), "")
+
+    def test_a_clock_counts_the_seconds_of_a_single_call(self):
+        code = "import time\nfrom graphd import progress\nwith progress.clock('a call'):\n"
+        shown = on_terminal(code + "    time.sleep(2.3)")
+        self.assertIn("a call: 2 s", shown)
+        self.assertTrue(shown.endswith("\r"), "the clock was not removed")
+        self.assertEqual(on_terminal(code + "    pass"), "")
+
+
+class Calls(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_comparisons_and_reads_of_whole_tensors(self):
+        config = support.fixture(self.fixture).config
+        shown = on_terminal(
+            f"{AT_ONCE}\nfeat = DistGraph(part_config={config!r}).ndata['feat']\n"
+            "elementwise._PIECE_ELEMENTS = 1 << 6\n"
+            "feat == 0\n"
+            "feat.count_nonzero()\n"
+            "7 in feat\n"
+        )
+        self.assertGreaterEqual(shown.count("reading 'feat'"), 3)
+
+    def test_partitioning_and_checkpoints(self):
+        daemons = self.daemons()
+        code = f"""{AT_ONCE}
+import numpy, tempfile
+ends = numpy.random.default_rng(0).integers(0, 50000, (2, 500000))
+with tempfile.TemporaryDirectory() as folder:
+    partition_graph(tuple(ends), "mine", 2, folder)
+graphd.distributed.initialize({daemons.ip_config!r}, server_name={daemons.server_name!r})
+g = DistGraph()
+tensor = DistTensor((g.num_nodes(), 4), "float32", "kept", persistent=True)
+graphd.checkpoint.create(g, "first")
+graphd.checkpoint.restore(g, "first")
+"""
+        shown = on_terminal(code, GRAPHD_RUNTIME_DIR=daemons.runtime)
+        for description in (
+            "partitioning 'mine': 0 s",
+            "making checkpoint 'first': 0 s",
+            "restoring checkpoint 'first': 0 s",
+        ):
+            self.assertIn(description, shown)
+
+
+class Same(BlockSampler):
+    """A sampler that is written in Python."""
+
+    def sample(self, g, seed_nodes, exclude_eids=None):
+        return NeighborSampler([2]).sample(g, seed_nodes)
+
+
+class Loaders(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_tqdm_counts_the_batches_of_every_loader(self):
+        from tqdm import tqdm
+
+        g = self.standalone()
+        nodes, sampler = list(range(g.num_nodes() - 1)), NeighborSampler([2])
+        edges = list(range(301))
+        for loader in (
+            DistNodeDataLoader(g, nodes, sampler, batch_size=7),
+            DistNodeDataLoader(g, nodes, sampler, batch_size=7, drop_last=True),
+            DistNodeDataLoader(g, nodes, Same(), batch_size=7),
+            DistEdgeDataLoader(g, edges, sampler, batch_size=50),
+            DistDataLoader(nodes, 7, drop_last=True),
+            DistDataLoader(nodes, 7),
+        ):
+            for _ in range(2):
+                with open(os.devnull, "w") as nowhere:
+                    shown = tqdm(loader, file=nowhere)
+                    for _ in shown:
+                        pass
+                self.assertEqual((shown.n, shown.total), (len(loader), len(loader)))
+                self.assertGreater(shown.n, 0)
+
+
+if __name__ == "__main__":
+    support.main()
