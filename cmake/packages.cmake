@@ -86,7 +86,7 @@ and data loaders under the names of dgl.distributed, for PyTorch and NumPy.")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA
       ${debian}/python3-graphd/postinst ${debian}/python3-graphd/prerm)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
-  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "graphd, python3-torch")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "graphd, python3-torch, python3-matplotlib, python3-tqdm")
   graphd_package_documents(python python3-graphd)
 endif()
 include(CPack)

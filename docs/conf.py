@@ -39,7 +39,7 @@ myst_heading_anchors = 3
 graphviz_output_format = "svg"
 
 # The package is read without its compiled module, and without the libraries that it uses.
-autodoc_mock_imports = ["graphd._graphd", "numpy", "torch", "torch_geometric"]
+autodoc_mock_imports = ["graphd._graphd", "matplotlib", "numpy", "torch", "torch_geometric"]
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
 autodoc_typehints = "none"  # the docstrings name the types

@@ -7,8 +7,8 @@
 
 ``graphd.distributed`` has what ``dgl.distributed`` has, ``graphd.sampling`` has the samplers and
 the loaders, and ``graphd.inference`` computes the outputs of a model for all nodes. docs/dgl.md
-lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch and ``graphd.pyg`` PyG;
-they are imported on first access.
+lists the differences from DGL, name by name. ``graphd.nn`` needs PyTorch, ``graphd.pyg`` PyG and
+``graphd.plot`` matplotlib; they are imported on first access.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ from .block import Block
 from .convert import to_pyg
 from .distributed.connection import Session, connect
 from .errors import GraphdError
+from .history import History
 from .names import ALL, EID, NID
 from .sampled import to_block
 from .seeds import seed
 
+# Modules that are imported on first access, and what they need.
+_OPTIONAL = {"nn": "torch", "plot": "matplotlib", "pyg": "torch_geometric"}
+
 if TYPE_CHECKING:
     from . import nn as nn
+    from . import plot as plot
     from . import pyg as pyg
 else:
 
     def __getattr__(name: str) -> Any:
-        if name in ("nn", "pyg"):
+        if name in _OPTIONAL:
             return importlib.import_module(f"graphd.{name}")
         raise AttributeError(f"module 'graphd' has no attribute {name!r}")
 
@@ -44,6 +49,7 @@ __all__ = [
     "NID",
     "Block",
     "GraphdError",
+    "History",
     "Session",
     "checkpoint",
     "connect",
@@ -61,6 +67,5 @@ __all__ = [
 
 def __dir__() -> list[str]:
     """Lists what users need, for completion: neither modules nor imports of the package's own."""
-    optional = {"nn": "torch", "pyg": "torch_geometric"}
-    found = [name for name, needed in optional.items() if importlib.util.find_spec(needed)]
+    found = [name for name, needed in _OPTIONAL.items() if importlib.util.find_spec(needed)]
     return sorted([*__all__, "__version__", *found])

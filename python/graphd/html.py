@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML tables, which notebooks show for graphs, blocks and data."""
+"""HTML tables and curves, which notebooks show for graphs, blocks, data and histories."""
 
 from __future__ import annotations
 
@@ -22,3 +22,29 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> s
     lines = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
     title = f'<caption style="text-align: left">{html.escape(caption)}</caption>' if caption else ""
     return f"<table>{title}<thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
+    """Returns a small picture (SVG) of a curve, with a label, the last value, and the least and
+    the largest one. There is one point at least; all numbers are finite."""
+    width, height, margin = 200, 60, 6
+
+    def scaled(values: Sequence[float], size: int) -> list[float]:
+        low, extent = min(values), max(values) - min(values)
+        return [
+            margin + (size - 2 * margin) * ((v - low) / extent if extent else 0.5) for v in values
+        ]
+
+    points = list(zip(scaled(xs, width), (height - y for y in scaled(ys, height))))
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    name = html.escape(label)
+    ranges = f"{name}: {min(ys):.4g} to {max(ys):.4g}"
+    return (
+        '<span style="display: inline-block; margin: 0 1.5em 0.5em 0">'
+        f"{name}: {ys[-1]:.4g}<br/>"
+        f'<svg width="{width}" height="{height}" role="img" style="border: 1px solid #8884">'
+        f"<title>{ranges}</title>"
+        f'<polyline points="{line}" fill="none" stroke="#2a6fbb" stroke-width="1.5"/>'
+        f'<circle cx="{points[-1][0]:.1f}" cy="{points[-1][1]:.1f}" r="2.5" fill="#2a6fbb"/>'
+        "</svg></span>"
+    )

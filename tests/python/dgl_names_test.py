@@ -255,7 +255,9 @@ print("entered", flush=True)
         self.assertEqual(repr(full), "MultiLayerFullNeighborSampler([-1, -1])")
 
     def test_completion_shows_what_users_need(self):
-        self.assertEqual(sorted(dir(graphd)), sorted({*graphd.__all__, "__version__", "nn"}))
+        self.assertEqual(
+            sorted(dir(graphd)), sorted({*graphd.__all__, "__version__", "nn", "plot"})
+        )
         for name in dir(graphd):
             self.assertTrue(hasattr(graphd, name), name)
 

@@ -20,6 +20,7 @@ MODULES = (
     "graphd.distributed.optim",
     "graphd.distributed.init",
     "graphd.nn",
+    "graphd.plot",
     "graphd.sampled",
     "graphd.subgraph",
 )
