@@ -7,6 +7,7 @@ from typing import Any
 
 from .block_sampler import BlockSampler
 from .errors import InvalidError
+from .html import properties
 from .negative import Function, NegativeSampler
 from .typing import EdgeIds, EdgeType
 
@@ -39,6 +40,10 @@ class EdgePredictionSampler:
 
     def __repr__(self) -> str:
         return f"EdgePredictionSampler({self.sampler!r}, exclude={self.exclude!r})"
+
+    def _repr_html_(self) -> str:
+        names = ("sampler", "exclude", "reverse_etypes", "negative_sampler")
+        return properties("EdgePredictionSampler", [(name, getattr(self, name)) for name in names])
 
 
 def as_edge_prediction_sampler(

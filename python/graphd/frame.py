@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 from typing import Any
 
 from .errors import InvalidError
+from .html import table
 from .typing import Tensor
 
 Maker = Callable[[Any], Tensor]
@@ -25,7 +26,25 @@ class _LazyValue:
 _NO_MAKERS: Mapping[str, Maker | _LazyValue] = {}
 
 
-class Frame(MutableMapping[str, Any]):
+class Described(MutableMapping[str, Any]):
+    """A mapping from names to tensors that notebooks show as a table."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Returns name, dtype and shape of each tensor, without making it.
+
+        Returns
+        -------
+        list of (str, str, str)
+        """
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return table("", ("name", "dtype", "shape"), self.rows())
+
+
+class Frame(Described):
     """A mapping from names to tensors, some of which are made on first access.
 
     The makers must not refer to anything that refers to the frame. Batches are large, and have to
@@ -91,11 +110,22 @@ class Frame(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return f"Frame({sorted(self)})"
 
+    def rows(self) -> list[tuple[str, str, str]]:
+        """See `Described.rows`."""
+        return [(name, *_kind(self._made.get(name))) for name in self]
+
+
+def _kind(value: Any) -> tuple[str, str]:
+    """Returns dtype and shape of a value, or "" and a remark if it is None."""
+    if value is None:
+        return "", "made on first use"
+    return str(getattr(value, "dtype", "")), str(tuple(getattr(value, "shape", ())))
+
 
 class TypedFrame(MutableMapping[str, Any]):
     """The data of several types: ``frame[name]`` is a dict by type."""
 
-    def __init__(self, types: Sequence[Any], frames: Sequence[MutableMapping[str, Any]]) -> None:
+    def __init__(self, types: Sequence[Any], frames: Sequence[Described]) -> None:
         self._types = types
         self._frames = frames
 
@@ -132,9 +162,11 @@ class TypedFrame(MutableMapping[str, Any]):
         by_type = {of: sorted(frame) for of, frame in zip(self._types, self._frames)}
         return f"{type(self).__name__}({by_type})"
 
+    def _repr_html_(self) -> str:
+        rows = [(of, *row) for of, frame in zip(self._types, self._frames) for row in frame.rows()]
+        return table("", ("type", "name", "dtype", "shape"), rows)
 
-def frame_of(
-    types: Sequence[Any], frames: Sequence[MutableMapping[str, Any]]
-) -> MutableMapping[str, Any]:
+
+def frame_of(types: Sequence[Any], frames: Sequence[Described]) -> MutableMapping[str, Any]:
     """Returns the only frame, or for several types a `TypedFrame`."""
     return frames[0] if len(frames) == 1 else TypedFrame(types, frames)

@@ -24,6 +24,19 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> s
     return f"<table>{title}<thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table>"
 
 
+def properties(caption: str, rows: Iterable[tuple[str, Any]]) -> str:
+    """Returns a table of an object's properties; their values are shown as `repr` has them, but for
+    texts and whole numbers."""
+    return table(
+        caption,
+        ("property", "value"),
+        [
+            (n, v if isinstance(v, (int, str)) and not isinstance(v, bool) else repr(v))
+            for n, v in rows
+        ],
+    )
+
+
 def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
     """Returns a small picture (SVG) of a curve, with a label, the last value, and the least and
     the largest one. There is one point at least; all numbers are finite."""

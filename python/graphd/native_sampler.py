@@ -12,6 +12,7 @@ from .batch_data import layers_of
 from .block import Block
 from .block_sampler import BlockSampler, Sample
 from .graph_base import GraphBase, graph_of
+from .html import properties
 from .schema import Types
 from .typing import EdgeIds, Fanout, FeatureNames, NodeIds, Tensor, Triple
 
@@ -33,6 +34,10 @@ class NativeSampler(BlockSampler):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.fanouts)})"
+
+    def _repr_html_(self) -> str:
+        options = [(name, value) for name, value in vars(self).items() if not name.startswith("_")]
+        return properties(type(self).__name__, options)
 
     def _make(self, types: Types) -> _graphd.Sampler:
         """Makes the extension module's sampler for a graph with these types."""

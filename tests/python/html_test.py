@@ -4,8 +4,9 @@
 import html.parser
 
 import support
+from graphd.distributed import DistDataLoader, DistNodeDataLoader
 from graphd.html import table
-from graphd.sampling import NeighborSampler
+from graphd.sampling import NeighborSampler, as_edge_prediction_sampler
 
 
 class Cells(html.parser.HTMLParser):
@@ -62,6 +63,56 @@ class Html(support.GraphTest):
         self.assertEqual(shown["user"], [str(block.num_src_nodes("user")), "3"])
         for etype in block.canonical_etypes:
             self.assertEqual(shown[" : ".join(etype)], [str(block.num_edges(etype))])
+
+    def test_frames_show_what_is_made_without_making_the_rest(self):
+        g = self.standalone()
+        sampler = NeighborSampler([3], prefetch_node_feats={"user": ["feat"]})
+        loader = DistNodeDataLoader(g, {"user": [0, 1, 2]}, sampler, batch_size=3)
+        block = next(iter(loader))[2][0]
+        frame = block.srcnodes["user"].data
+        rows = {row[0]: row[1:] for row in Cells(frame._repr_html_()).rows}
+        self.assertEqual(rows["feat"], ["", "made on first use"])
+        feat = frame["feat"]
+        rows = {row[0]: row[1:] for row in Cells(frame._repr_html_()).rows}
+        self.assertEqual(rows["feat"], [str(feat.dtype), str(tuple(feat.shape))])
+        for typed in (block.srcdata, g.ndata):
+            rows = Cells(typed._repr_html_()).rows
+            self.assertEqual(rows[0], ["type", "name", "dtype", "shape"])
+            self.assertIn(["user", "feat"], [row[:2] for row in rows])
+
+    def test_books_tensors_loaders_and_samplers(self):
+        for g in self.each_way():
+            book = g.get_partition_book()
+            rows = Cells(book._repr_html_()).rows[2:]
+            names = ("machine_id", "num_nodes", "num_edges")
+            owned = [[f"{p[name]:,}" for name in names] for p in book.metadata()]
+            self.assertEqual(rows, owned)
+            feat = g.nodes["user"].data["feat"]
+            shown = dict(Cells(feat._repr_html_()).rows[2:])
+            self.assertEqual(
+                shown,
+                {
+                    "shape": str(feat.shape),
+                    "dtype": feat.handle.dtype,
+                    "rows": "with node~user",
+                    "kind": "feature",
+                },
+            )
+            sampler = NeighborSampler([3, 5])
+            shown = dict(Cells(sampler._repr_html_()).rows[2:])
+            self.assertEqual((shown["fanouts"], shown["replace"]), ("[3, 5]", "False"))
+            loader = DistNodeDataLoader(g, {"user": [0, 1, 2]}, sampler, batch_size=2)
+            shown = dict(Cells(loader._repr_html_()).rows[2:])
+            self.assertEqual(
+                shown, {"batches": "2", "graph": repr(g), "sampler": "NeighborSampler([3, 5])"}
+            )
+            of_edges = as_edge_prediction_sampler(sampler, exclude="self")
+            shown = dict(Cells(of_edges._repr_html_()).rows[2:])
+            self.assertEqual((shown["sampler"], shown["exclude"]), (repr(sampler), "self"))
+            loader = DistDataLoader(list(range(10)), 4)
+            self.assertEqual(repr(loader), "DistDataLoader(3 batches, 10 items)")
+            shown = dict(Cells(loader._repr_html_()).rows[2:])
+            self.assertEqual((shown["batches"], shown["items"]), ("3", "10"))
 
     def test_texts_are_escaped(self):
         text = table("<script>", ["a & b"], [("<b>", 1234567)])

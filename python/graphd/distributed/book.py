@@ -6,6 +6,7 @@ from __future__ import annotations
 from .. import _graphd, backend
 from ..arguments import part_config_file, whole_number_in
 from ..graph_base import GraphBase
+from ..html import table
 from ..schema import Types
 from ..typed_graph import SizedGraph
 from ..typing import EdgeType, Ids, Path, Tensor, Triple
@@ -267,6 +268,13 @@ class GraphPartitionBook(SizedGraph):
 
     def __repr__(self) -> str:
         return f"GraphPartitionBook('{self.handle.graph_name}', {self.num_partitions()} partitions)"
+
+    def _repr_html_(self) -> str:
+        return table(
+            f"GraphPartitionBook {self.handle.graph_name!r}",
+            ("partition", "nodes", "edges"),
+            [(p["machine_id"], p["num_nodes"], p["num_edges"]) for p in self.metadata()],
+        )
 
 
 def load_partition_book(

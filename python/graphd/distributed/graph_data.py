@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..arguments import text
 from ..errors import InvalidError
+from ..frame import Described
 from ..graph_base import GraphBase
-from ..html import table
 from .tensor import DistTensor
 
 
@@ -20,7 +20,7 @@ class Scheme(NamedTuple):
     dtype: Any
 
 
-class Data(MutableMapping[str, DistTensor]):
+class Data(Described):
     """The tensors of one type by name: features, and tensors that were assigned."""
 
     def __init__(self, g: GraphBase, is_edge: bool, type_id: int) -> None:
@@ -56,9 +56,9 @@ class Data(MutableMapping[str, DistTensor]):
     def __repr__(self) -> str:
         return f"Data({list(self)})"
 
-    def _repr_html_(self) -> str:
-        rows = [(name, each.handle.dtype, str(each.shape)) for name, each in self.items()]
-        return table("", ("name", "dtype", "shape"), rows)
+    def rows(self) -> list[tuple[str, str, str]]:
+        """See `Described.rows`."""
+        return [(name, each.handle.dtype, str(each.shape)) for name, each in self.items()]
 
 
 class TypeData(NamedTuple):

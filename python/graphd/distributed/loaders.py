@@ -18,6 +18,7 @@ from ..block_sampler import BlockSampler, Sample, check_times, of_edge_types, of
 from ..edge_prediction import EdgePredictionSampler, check_exclude
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
+from ..html import properties
 from ..native_sampler import NativeSampler
 from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
@@ -107,6 +108,15 @@ class DistDataLoader:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
+    def __repr__(self) -> str:
+        return f"DistDataLoader({len(self)} batches, {len(self.dataset)} items)"
+
+    def _repr_html_(self) -> str:
+        names = ("batch_size", "shuffle", "drop_last", "num_workers", "queue_size")
+        shown = [(name, getattr(self, name)) for name in names]
+        sizes = [("batches", len(self)), ("items", len(self.dataset))]
+        return properties("DistDataLoader", [*sizes, *shown])
+
     def _items(self) -> list[Any]:
         """Returns the epoch's items in its order."""
         items = self.dataset.tolist() if hasattr(self.dataset, "tolist") else list(self.dataset)
@@ -186,6 +196,10 @@ class _Loader:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} batches, {self.sampler!r})"
+
+    def _repr_html_(self) -> str:
+        shown = [("batches", len(self)), ("graph", self.g), ("sampler", self.sampler)]
+        return properties(type(self).__name__, shown)
 
     def _unpack(self, batch: Any) -> tuple[Any, ...]:
         """Returns the parts of a batch that a step yields."""

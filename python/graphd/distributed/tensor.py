@@ -14,6 +14,7 @@ from .. import _graphd, backend
 from ..arguments import text, whole_number
 from ..errors import DeniedError, InvalidError
 from ..graph_base import GraphBase, graph_of
+from ..html import properties
 from ..typing import Ids, Tensor
 from . import current_graph
 from .elementwise import compare, pieces, shown_pieces, shown_read
@@ -392,6 +393,24 @@ class DistTensor:
 
     def __repr__(self) -> str:
         return f"DistTensor('{self.name}', shape={self.shape}, dtype={self.handle.dtype})"
+
+    def _repr_html_(self) -> str:
+        kind = (
+            "feature"
+            if self.handle.is_feature
+            else "persistent"
+            if self.persistent
+            else "of the job"
+        )
+        return properties(
+            f"DistTensor {self.name!r}",
+            [
+                ("shape", self.shape),
+                ("dtype", self.handle.dtype),
+                ("rows", f"with {self.part_policy.policy_str}"),
+                ("kind", kind),
+            ],
+        )
 
 
 def extents(shape: Any) -> tuple[int, ...]:
