@@ -137,7 +137,7 @@ def cut(g: GraphBase, *, ax: Any = None) -> Any:
             drawn = ax.bar(parts + offset, heights, 0.36, bottom, color=color, label=label)
             bottom += heights
             if len(parts) <= 8:  # there is room for texts in bars that are not too low
-                texts = [_short(n) if h > 0.08 else "" for n, h in zip(counts.tolist(), heights)]
+                texts = [_short(n) if h > 0.05 else "" for n, h in zip(counts.tolist(), heights)]
                 ax.bar_label(
                     drawn, texts, label_type="center", fontsize="x-small", color=text_color
                 )
