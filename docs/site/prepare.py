@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the folder that Sphinx reads: prepare.py FOLDER.
 
-It holds the pages of docs/ and of the repository's root, a page for each manual (made by mandoc), for
-each public header, and for each file of the repository that a page links to. Links in the repository
+It holds the pages and notebooks of docs/, the pages of the repository's root, a page for each manual
+(made by mandoc), for each public header, and for each file of the repository that a page links to. Links in the repository
 are relative paths, so that they also work where the repository is browsed; here they are turned into
 links to pages.
 """
 import html
+import json
 import os
 import re
 import subprocess
@@ -35,6 +36,15 @@ def read(path):
         return file.read()
 
 
+def markdown_of(path):
+    """Returns the text of a Markdown file, or that of a notebook, which has no outputs."""
+    if not path.endswith(".ipynb"):
+        return read(path)
+    cells = json.loads(read(path))["cells"]
+    texts = {"markdown": "{}\n", "code": "```python\n{}\n```\n"}
+    return "\n".join(texts[each["cell_type"]].format("".join(each["source"])) for each in cells)
+
+
 def files_below(folder):
     """Lists the files in a folder and its subfolders, sorted, relative to the repository's root."""
     return sorted(os.path.relpath(os.path.join(where, name), ROOT)
@@ -59,14 +69,14 @@ class Site:
         """Returns the page that shows a file or folder of the repository."""
         if path in FROM_ROOT:
             return FROM_ROOT[path]
-        if path.startswith("docs/") and path.endswith(".md"):
-            return path[len("docs/"):]
+        if path.startswith("docs/") and path.endswith((".md", ".ipynb")):
+            return os.path.splitext(path[len("docs/"):])[0] + ".md"
         if path.startswith("man/"):
             return self.manuals[path[len("man/"):]]
         return self.linked.setdefault(path, f"files/{path}.md")
 
     def markdown(self, source, page):
-        """Returns the text of a Markdown file of the repository, with links to pages of the site."""
+        """Returns the text of a page or notebook of the repository, with links to pages of the site."""
         here = os.path.dirname(source)
 
         def link(match):
@@ -84,7 +94,7 @@ class Site:
             return f"[{match.group(0)}]({to})"
 
         out, fence = [], None
-        for line in read(source).split("\n"):
+        for line in markdown_of(source).split("\n"):
             mark = FENCE.match(line)
             if fence is None and mark and "{" not in line:
                 fence = mark.group(1)
@@ -140,8 +150,8 @@ class Site:
 
     def make(self):
         for source in files_below("docs"):
-            if source.endswith(".md"):
-                page = source[len("docs/"):]
+            if source.endswith((".md", ".ipynb")):
+                page = self.page_of(source)
                 self.write(page, self.markdown(source, page))
         for source, page in FROM_ROOT.items():
             self.write(page, self.markdown(source, page))
