@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import backend
+from . import dataframes, node_names
 from .arguments import whole_number
 from .errors import InvalidError
+from .node_names import Names, ids_or_names
 from .typing import Ids, Tensor, Triple
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
@@ -24,6 +25,8 @@ class RawGraph:
     num_nodes : dict of node type to int
     edges : dict of canonical edge type to (src, dst)
     ndata, edata : dict of type to dict of name to tensor
+    names : dict of node type to list of str
+        The names of the nodes of types that have names in place of ids.
     """
 
     def __init__(
@@ -32,8 +35,9 @@ class RawGraph:
         edges: dict[Triple, tuple[Any, Any]],
         ndata: Mapping[str, Features] | None = None,
         edata: Mapping[Triple, Features] | None = None,
+        names: Mapping[str, Names] | None = None,
     ) -> None:
-        self.num_nodes, self.edges = num_nodes, edges
+        self.num_nodes, self.edges, self.names = num_nodes, edges, names or {}
         self.ndata = {ntype: dict((ndata or {}).get(ntype, {})) for ntype in num_nodes}
         self.edata = {etype: dict((edata or {}).get(etype, {})) for etype in edges}
 
@@ -41,6 +45,7 @@ class RawGraph:
 def raw_graph(g: Any, num_nodes: Any = None, ndata: Any = None, edata: Any = None) -> RawGraph:
     """Converts a graph of any library. See `graphd.distributed.partition_graph`."""
     module = type(g).__module__.partition(".")[0]
+    tables, rows, ndata = _without_frames(ndata)
     if isinstance(g, RawGraph):
         raw = g
     elif module == "dgl":
@@ -51,13 +56,16 @@ def raw_graph(g: Any, num_nodes: Any = None, ndata: Any = None, edata: Any = Non
         raw = _from_networkx(g)
     elif module == "scipy":
         raw = _from_scipy(g)
-    elif isinstance(g, (tuple, list, dict)):
-        raw = _from_coo(g, num_nodes)
+    elif isinstance(g, (tuple, list, dict)) or module in ("numpy", "pandas", "torch"):
+        raw = _from_coo(g, num_nodes, tables, rows)
+        _check_tables(raw.names, tables, ndata)
     else:
         raise InvalidError(
-            f"partition_graph can't read a {type(g)}; give (src, dst), a dict of "
-            "edge type to (src, dst), or a graph of SciPy, NetworkX, PyG or DGL"
+            f"partition_graph can't read a {type(g)}; give (src, dst), an edge_index [2, E], a "
+            "frame of pandas, a dict of edge type to one of these, or a graph of SciPy, NetworkX, "
+            "PyG or DGL"
         )
+    _check_names(raw, tables)
     if not raw.edges:
         raise InvalidError("g has no edge types; a graph needs one, even if it has no edges")
     _merge(raw.ndata, ndata, NTYPE)
@@ -100,25 +108,72 @@ def _merge(known: Mapping[Any, Features], more: Any, only_type: Any) -> None:
         known[of].update(features)
 
 
+def _without_frames(ndata: Any) -> tuple[dict[str, Names], dict[str, int], Any]:
+    """Returns the names that the indices of frames in `ndata` have, the numbers of rows of all
+    frames, and `ndata` with dicts in place of the frames."""
+    if dataframes.is_frame(ndata):
+        ndata = {NTYPE: ndata}
+    names: dict[str, Names] = {}
+    counts: dict[str, int] = {}
+    if isinstance(ndata, dict):
+        ndata = dict(ndata)
+        for ntype, value in ndata.items():
+            if dataframes.is_frame(value):
+                counts[ntype] = len(value)
+                of_type, ndata[ntype] = dataframes.nodes_of(ntype, value)
+                if of_type is not None:
+                    names[ntype] = of_type
+    return names, counts, ndata
+
+
+def _check_names(raw: RawGraph, tables: Mapping[str, Names]) -> None:
+    """Refuses tables of nodes whose rows do not belong to the graph's nodes in their order."""
+    for ntype, names in tables.items():
+        if raw.names.get(ntype) != names:
+            raise InvalidError(
+                f"nodes of {ntype!r}: the index of the frame has names, which are not those of the "
+                "graph's nodes in their order; give it these, or an index of ids"
+            )
+    node_names.check(raw.names)
+
+
+def _check_tables(names: Iterable[str], tables: Mapping[str, Names], ndata: Any) -> None:
+    """Refuses features that are given by position for nodes that are numbered by appearance."""
+    for ntype in names:
+        given = isinstance(ndata, dict) and (ntype in ndata or (ntype == NTYPE and ndata))
+        if given and ntype not in tables:
+            raise InvalidError(
+                f"features of nodes of {ntype!r}, which have names: give a frame of pandas whose "
+                "index has the names"
+            )
+
+
 def _int64(ids: Ids) -> Any:
     """Converts ids of any integer type to int64, without a copy if they are int64 already."""
-    import numpy
-
-    array = numpy.asarray(backend.to_numpy(ids) if hasattr(ids, "detach") else ids)
-    if array.size and array.dtype.kind not in "iu":
-        raise InvalidError(f"ends of edges must be integers, got {array.dtype}")
-    return numpy.ascontiguousarray(array, numpy.int64)
+    array = ids_or_names(ids)
+    if isinstance(array, list):
+        raise InvalidError("ends of edges must be integers here, got names")
+    return array
 
 
-def _from_coo(g: Any, num_nodes: Any) -> RawGraph:
+def _from_coo(
+    g: Any, num_nodes: Any, tables: Mapping[str, Names], rows: Mapping[str, int]
+) -> RawGraph:
     given = g if isinstance(g, dict) else {ETYPE: g}
-    edges = {_triple(etype): _ends(etype, pair) for etype, pair in given.items()}
+    edata: dict[Triple, Features] = {}
+    ends: dict[Triple, tuple[Any, Any]] = {}
+    for etype, value in given.items():
+        pair, edata[_triple(etype)] = value, {}
+        if dataframes.is_frame(value):
+            *pair, edata[etype] = dataframes.edges_of(etype, value)
+        ends[etype] = _ends(etype, pair)
+    edges, names = node_names.numbered(ends, tables)
     if num_nodes is not None and not isinstance(num_nodes, dict):
         num_nodes = {NTYPE: whole_number(num_nodes, "num_nodes")}
-    counts = dict(num_nodes or {})
+    counts = {**rows, **(num_nodes or {})}
     seen: dict[str, int] = {}
-    for (src_type, _, dst_type), ends in edges.items():
-        for ntype, ids in ((src_type, ends[0]), (dst_type, ends[1])):
+    for (src_type, _, dst_type), (src, dst) in edges.items():
+        for ntype, ids in ((src_type, src), (dst_type, dst)):
             seen[ntype] = max(seen.get(ntype, 0), int(ids.max()) + 1 if len(ids) else 0)
     for ntype, count in counts.items():
         if whole_number(count, f"num_nodes of {ntype!r}") < 0:
@@ -128,8 +183,15 @@ def _from_coo(g: Any, num_nodes: Any) -> RawGraph:
                 f"num_nodes of {ntype!r} is {count}, and an edge ends in node "
                 f"{seen[ntype] - 1}; give {seen[ntype]} or more"
             )
+    for ntype, of_type in names.items():
+        if counts.setdefault(ntype, len(of_type)) != len(of_type):
+            raise InvalidError(
+                f"num_nodes of {ntype!r} is {counts[ntype]}, and {len(of_type)} nodes have names; "
+                "omit it, or give a frame of the nodes whose index has all names"
+            )
     ntypes = sorted(counts.keys() | seen.keys())
-    return RawGraph({ntype: counts.get(ntype, seen.get(ntype, 0)) for ntype in ntypes}, edges)
+    num_nodes = {ntype: counts.get(ntype, seen.get(ntype, 0)) for ntype in ntypes}
+    return RawGraph(num_nodes, edges, None, edata, names)
 
 
 def _triple(etype: Any) -> Triple:
@@ -146,20 +208,29 @@ def _triple(etype: Any) -> Triple:
 
 
 def _ends(etype: Any, pair: Any) -> tuple[Any, Any]:
-    """Returns the (sources, destinations) of a type's edges."""
+    """Returns the (sources, destinations) of a type's edges, as `ids_or_names` has them."""
+    if len(getattr(pair, "shape", ())) == 2:
+        if pair.shape[0] != 2:
+            raise InvalidError(
+                f"edges of {etype!r}: got the shape {tuple(pair.shape)}, expected [2, E]; give the "
+                "transpose of [E, 2], or an adjacency matrix as one of SciPy"
+            )
+        pair = tuple(pair)
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         got = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else str(type(pair))
         raise InvalidError(f"edges of {etype!r}: expected two tensors (src, dst), got {got}")
-    src, dst = map(_int64, pair)
-    if src.ndim != 1 or src.shape != dst.shape:
+    src, dst = map(ids_or_names, pair)
+    shapes = [(len(ids),) if isinstance(ids, list) else ids.shape for ids in (src, dst)]
+    if len(shapes[0]) != 1 or shapes[0] != shapes[1]:
         raise InvalidError(
-            f"edges of {etype!r}: src has the shape {src.shape} and dst "
-            f"{dst.shape}; expected two vectors of the same length"
+            f"edges of {etype!r}: src has the shape {shapes[0]} and dst "
+            f"{shapes[1]}; expected two vectors of the same length"
         )
-    if len(src) and min(src.min(), dst.min()) < 0:
-        raise InvalidError(
-            f"edges of {etype!r} end in node {min(src.min(), dst.min())}; node ids are 0 or more"
-        )
+    least = min(
+        (ids.min() for ids in (src, dst) if not isinstance(ids, list) and len(ids)), default=0
+    )
+    if least < 0:
+        raise InvalidError(f"edges of {etype!r} end in node {least}; node ids are 0 or more")
     return src, dst
 
 
@@ -178,11 +249,14 @@ def _from_scipy(matrix: Any) -> RawGraph:
 
 
 def _from_networkx(g: Any) -> RawGraph:
-    """Numbers nodes by their order in the graph, and makes two edges of an undirected one.
-    Attributes that all nodes, or all edges, have as numbers become features."""
+    """Numbers nodes by their order in the graph, and makes two edges of an undirected one. Nodes
+    that are all str keep these as their names. Attributes that all nodes, or all edges, have as
+    numbers become features."""
     import numpy
 
     number = {node: i for i, node in enumerate(g.nodes)}
+    names = list(number)
+    are_names = bool(names) and all(isinstance(name, str) for name in names)
     both_ways = not g.is_directed()
     ends = [(number[u], number[v]) for u, v in g.edges()]
     attributes = [data for _, _, data in g.edges(data=True)]
@@ -195,6 +269,7 @@ def _from_networkx(g: Any) -> RawGraph:
         {ETYPE: (_int64(array[:, 0]), _int64(array[:, 1]))},
         {NTYPE: _columns([data for _, data in g.nodes(data=True)])},
         {ETYPE: _columns(attributes)},
+        {NTYPE: names} if are_names else None,
     )
 
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .. import _graphd, backend, progress, seeds
+from .. import _graphd, backend, node_names, progress, seeds
 from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
 from ..errors import GraphdError, InvalidError
 from ..raw import RawGraph, raw_graph
@@ -54,9 +54,12 @@ def partition_graph(
     Parameters
     ----------
     g : graph
-        (src, dst) tensors; a dict of canonical edge type to such pairs; a SciPy sparse matrix
-        (entry i, j: an edge from i to j); a graph of NetworkX, PyG or DGL. In PyG's Data and
-        HeteroData, x and y become "feat" and "label".
+        (src, dst) tensors; an edge_index [2, E]; a pandas.DataFrame of edges; a dict of canonical
+        edge type to any of these; a SciPy sparse matrix (entry i, j: an edge from i to j); a graph
+        of NetworkX, PyG or DGL. In PyG's Data and HeteroData, x and y become "feat" and "label". A
+        frame's first two columns are sources and destinations (or those named like the two node
+        types, if the types differ), and its other columns are features. Nodes may have names (str)
+        in place of ids: `load_node_names` returns these later.
     graph_name : str
     num_parts : int
     out_path : str
@@ -76,7 +79,9 @@ def partition_graph(
     num_nodes : int or dict, optional
         Numbers of nodes, for edges given as tensors. Default: the largest id plus one.
     ndata, edata : dict of name to tensor, or dict of type to such a dict, optional
-        More features.
+        More features. Those of nodes may also be a pandas.DataFrame, or a dict of node type to such
+        frames. Its index has the ids of nodes, or their names, which are then numbered in this
+        order; its columns are features. Columns x.0, x.1, ... become one feature x.
     add_reverse : bool
         Whether to add a reverse to every edge.
     seed : int
@@ -134,6 +139,8 @@ def partition_graph(
                 "seed": seeds.given_or_next(seed),
             },
         )
+    for ntype, names in raw.names.items():
+        node_names.write(node_names.path_beside(part_config, graph_name, ntype), names)
     return (part_config, *_original_ids(part_config)) if return_mapping else part_config
 
 

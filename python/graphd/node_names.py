@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of nodes, which graphs have whose input has names in place of ids."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _graphd, backend
+from .arguments import part_config_file
+from .errors import InvalidError, NotFoundError
+from .schema import Types
+from .typing import Path, Triple
+
+Names = list[str]
+
+
+def ids_or_names(values: Any) -> Any:
+    """Returns ids of any integer type as an int64 array, without a copy if they are int64 already,
+    or names as a list of str."""
+    import numpy
+
+    array = numpy.asarray(backend.to_numpy(values) if hasattr(values, "detach") else values)
+    if array.size and array.dtype.kind in "OU" and array.ndim == 1:
+        names = array.tolist()
+        other = next((name for name in names if not isinstance(name, str)), None)
+        if other is not None or None in names:
+            raise InvalidError(f"ids of nodes: got {other!r} among names; expected str alone")
+        return names
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidError(
+            f"ends of edges must be integers, or str for nodes with names; got {array.dtype}"
+        )
+    return numpy.ascontiguousarray(array, numpy.int64)
+
+
+def numbered(
+    ends: Mapping[Triple, tuple[Any, Any]], known: Mapping[str, Names]
+) -> tuple[dict[Triple, tuple[Any, Any]], dict[str, Names]]:
+    """Replaces names by numbers: the positions in `known`, and otherwise those of their first
+    appearance.
+
+    Parameters
+    ----------
+    ends : dict of edge type to (sources, destinations)
+        Each is what `ids_or_names` returns.
+    known : dict of node type to list of str
+        All names of the types whose names are given.
+
+    Returns
+    -------
+    dict of edge type to (src, dst), dict of node type to list of str
+        The ids of ends, and the names of the types that have some.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If the nodes of a type have names in one place and ids in another, or a name is unknown.
+    """
+    import numpy
+
+    numbers = {ntype: {name: i for i, name in enumerate(names)} for ntype, names in known.items()}
+    for (src_type, _, dst_type), pair in ends.items():
+        for ntype, given in zip((src_type, dst_type), pair):
+            if isinstance(given, list) and ntype not in known:
+                of_type = numbers.setdefault(ntype, {})
+                for name in given:
+                    of_type.setdefault(name, len(of_type))
+
+    def ids(etype: Triple, ntype: str, given: Any) -> Any:
+        if isinstance(given, list) != (ntype in numbers) and len(given):
+            raise InvalidError(
+                f"edges of {etype!r}: nodes of type {ntype!r} have names elsewhere; give names "
+                "everywhere, or ids everywhere"
+            )
+        if not isinstance(given, list):
+            return given
+        of_type = numbers[ntype]
+        try:
+            return numpy.fromiter(map(of_type.__getitem__, given), numpy.int64, len(given))
+        except KeyError as error:
+            raise InvalidError(
+                f"edges of {etype!r}: the table of nodes of type {ntype!r} has no "
+                f"{error.args[0]!r}; add a row, or drop its edges"
+            ) from None
+
+    converted = {
+        etype: (ids(etype, etype[0], src), ids(etype, etype[2], dst))
+        for etype, (src, dst) in ends.items()
+    }
+    return converted, {ntype: list(of_type) for ntype, of_type in numbers.items()}
+
+
+def write(path: str, names: Sequence[str]) -> None:
+    """Writes the file of a type's names, in the form that graphctl-partition(1) describes."""
+    with gzip.GzipFile(f"{path}.tmp", "wb", compresslevel=1, mtime=0) as file:
+        for begin in range(0, len(names), 4096):
+            file.write("".join(f"{name}\n" for name in names[begin : begin + 4096]).encode())
+    os.replace(f"{path}.tmp", path)
+
+
+def check(names: Mapping[str, Names]) -> None:
+    """Raises InvalidError for names that the file cannot hold."""
+    for ntype, of_type in names.items():
+        for name in of_type:
+            if "\n" in name:
+                raise InvalidError(
+                    f"name {name!r} of a node of type {ntype!r}: names are lines; remove the line "
+                    "break"
+                )
+
+
+def load_node_names(part_config: Path, ntype: str | None = None) -> list[str]:
+    """Reads the names of nodes. Name i is that of the node whose "orig_id" is i.
+
+    Graphs have names if their input had names in place of ids: that of `partition_graph`, or files
+    that ``graphctl partition`` has read.
+
+    Parameters
+    ----------
+    part_config : str
+    ntype : str, optional
+        Default: the only type.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    graphd.errors.NotFoundError
+        If the nodes have no names.
+    """
+    file_name = part_config_file(part_config)
+    book = _graphd.load_book(file_name)
+    types = Types(book.schema)
+    path = path_beside(file_name, book.graph_name, types.ntypes[types.ntype_id(ntype)])
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+            return file.read().split("\n")[:-1]
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"nodes of this type have no names: there is no {path!r}; use their numbers, which are "
+            "the feature 'orig_id'"
+        ) from None
+
+
+def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
+    """Returns the path of a type's names, which is beside the part config."""
+    return os.path.join(os.path.dirname(part_config), f"{graph_name}.{ntype}.ids.txt.gz")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests partitioning of graphs whose nodes have names, and of frames of pandas."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import networkx
+import numpy as np
+import pandas as pd
+import torch
+
+import graphd
+import support
+from graphd.distributed import DistGraph, load_node_names, partition_graph
+
+BUYS = ("user", "buys", "item")
+USERS = ["eve", "ada", "bob", "dan"]
+EDGES = [("ada", "tea", 2.0), ("bob", "tea", 1.0), ("ada", "jam", 0.5), ("eve", "oil", 4.0)]
+
+
+class Names(support.GraphTest):
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="graphd-names-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def partition(self, g, **options):
+        options = {"num_parts": 2, "part_method": "random", "force": True, **options}
+        return partition_graph(g, "mine", out_path=self.folder, **options)
+
+    def opened(self, config):
+        graphd.distributed.exit_client()
+        return DistGraph(part_config=config)
+
+    def ends(self, config, etype=None):
+        """Returns [(name of the source, name of the destination)], by the edges' original ids."""
+        g = self.opened(config)
+        src_type, _, dst_type = g.to_canonical_etype(etype or g.etypes[0])
+        order = np.argsort(g.edges[g.etypes[0]].data["orig_id"][:].numpy())
+        found = []
+        for ntype, ids in zip((src_type, dst_type), g.find_edges(order.tolist())):
+            names = load_node_names(config, ntype)
+            original = g.nodes[ntype].data["orig_id"][ids].tolist()
+            found.append([names[i] for i in original])
+        return list(zip(*found))
+
+    def test_an_edge_index(self):
+        draw = np.random.default_rng(0)
+        edge_index = draw.integers(0, 30, (2, 100))
+        for given in (edge_index, torch.from_numpy(edge_index), {("_N", "_E", "_N"): edge_index}):
+            config, nodes, edges = self.partition(given, num_nodes=40, return_mapping=True)
+            g = self.opened(config)
+            u, v = g.find_edges(list(range(100)))
+            np.testing.assert_array_equal(torch.stack([nodes[u], nodes[v]]), edge_index[:, edges])
+            self.assertEqual(g.num_nodes(), 40)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, r"\(100, 2\), expected \[2, E\]"):
+            self.partition(edge_index.T)
+
+    def test_names_in_arrays_are_kept_in_the_order_of_their_appearance(self):
+        src, dst = ["b", "ä", "b", "c d"], ["c d", "b", "ä", "a,"]
+        for given in ((src, dst), np.array([src, dst]), tuple(map(pd.Series, (src, dst)))):
+            config = self.partition(given)
+            self.assertEqual(load_node_names(config), ["b", "ä", "c d", "a,"])
+            self.assertEqual(self.ends(config), list(zip(src, dst)))
+
+    def test_frames_of_edges_and_nodes(self):
+        edges = pd.DataFrame(EDGES, columns=["user", "item", "w"])
+        users = pd.DataFrame(
+            {"age": [1, 2, 3, 4], "pos.0": [0.5, 1.5, 2.5, 3.5], "pos.1": [0.0, 0.1, 0.2, 0.3]},
+            index=USERS,
+        )
+        for frame in (edges, edges[["w", "item", "user"]]):  # columns are found by the types' names
+            config = self.partition({BUYS: frame}, ndata={"user": users})
+            self.assertEqual(load_node_names(config, "user"), USERS)
+            self.assertEqual(load_node_names(config, "item"), ["tea", "jam", "oil"])
+            self.assertEqual(self.ends(config), [edge[:2] for edge in EDGES])
+            g = self.opened(config)
+            self.assertEqual(sorted(g.edges["buys"].data["w"][:].tolist()), [0.5, 1.0, 2.0, 4.0])
+            data = g.nodes["user"].data
+            self.assertEqual((data["age"][:] - 1).tolist(), data["orig_id"][:].tolist())
+            np.testing.assert_allclose(data["pos"][:][:, 0] + 0.5, data["age"][:])
+
+    def test_frames_with_ids(self):
+        edges = pd.DataFrame({"from": [0, 1, 2], "to": [1, 2, 3], "w": [10, 11, 12]})
+        nodes = pd.DataFrame({"age": [3, 0, 2, 1, 4]}, index=[3, 0, 2, 1, 4])
+        g = self.opened(self.partition(edges, ndata=nodes))
+        self.assertEqual(g.num_nodes(), 5)
+        self.assertEqual(g.ndata["age"][:].tolist(), g.ndata["orig_id"][:].tolist())
+        u, _ = g.find_edges([0, 1, 2])
+        self.assertEqual((g.edata["w"][:] - 10).tolist(), g.ndata["orig_id"][u].tolist())
+
+    def test_networkx_keeps_names_and_its_order(self):
+        graph = networkx.DiGraph([("x", "y"), ("z", "x")])
+        config = self.partition(graph, ndata={"f": np.arange(3)})
+        self.assertEqual(load_node_names(config), ["x", "y", "z"])
+        self.assertEqual(self.ends(config), [("x", "y"), ("z", "x")])
+        g = self.opened(config)
+        self.assertEqual(g.ndata["f"][:].tolist(), g.ndata["orig_id"][:].tolist())
+
+    def test_graphctl_reads_the_names_and_python_reads_those_of_graphctl(self):
+        table = os.path.join(self.folder, "edges.csv")
+        pd.DataFrame(EDGES, columns=["user", "item", "w"]).to_csv(table, index=False)
+        out = os.path.join(self.folder, "of_graphctl")
+        graphctl = os.path.join(support.BIN, "graphctl")
+        subprocess.run(
+            [graphctl, "partition", "--graph_name", "mine", "--edges", f"user:buys:item={table}",
+             "--num_parts", "2", "--output", out],
+            check=True, capture_output=True, timeout=60,
+        )  # fmt: skip
+        config = os.path.join(out, "mine.json")
+        self.assertEqual(set(load_node_names(config, "user")), {"ada", "bob", "eve"})
+        self.assertEqual(self.ends(config), [edge[:2] for edge in EDGES])
+
+    def test_a_graph_without_names_replaces_one_with_names(self):
+        self.partition((["a", "b"], ["b", "a"]))
+        config = self.partition(([0, 1], [1, 0]))
+        with self.assertRaisesRegex(
+            graphd.errors.NotFoundError, "nodes of this type have no names"
+        ):
+            load_node_names(config)
+
+    def test_mistakes(self):
+        names = (["a", "b"], ["b", "a"])
+        frame = pd.DataFrame({"f": [1, 2]}, index=["a", "b"])
+        edges = pd.DataFrame({"s": ["a"], "d": ["b"], "kind": ["x"]})
+        for g, options, message in (
+            ((["a", "b"], [0, 1]), {}, "have names elsewhere"),
+            ((["a", None], ["b", "a"]), {}, "None among names"),
+            ((["a\n", "b"], ["b", "a\n"]), {}, "remove the line break"),
+            ((["a"], ["b", "a"]), {}, "of the same length"),
+            (names, {"num_nodes": 3}, "2 nodes have names"),
+            (names, {"ndata": {"f": np.arange(2)}}, "give a frame of pandas"),
+            (names, {"ndata": frame[:1]}, "has no 'b'; add a row"),
+            (names, {"ndata": pd.concat([frame, frame])}, "two rows have the name 'a'"),
+            (names, {"ndata": frame.reset_index(drop=True)}, "give a frame of pandas"),
+            (([0, 1], [1, 0]), {"ndata": frame}, "have names elsewhere"),
+            (([0, 1], [1, 0]), {"ndata": frame.set_axis([1, 2])}, "each of 0 to 1 once"),
+            (networkx.DiGraph([("b", "a")]), {"ndata": frame}, "nodes in their order"),
+            (edges, {}, "'kind' .* has the dtype object"),
+            (edges[["s"]], {}, "two or more, of which the first two"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(graphd.errors.InvalidError, message):
+                self.partition(g, **options)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_pandas_is_not_imported(self):
+        code = (
+            "import sys, graphd\n"
+            f"graphd.distributed.partition_graph((['a'], ['b']), 'g', 1, {self.folder!r})\n"
+            "assert 'pandas' not in sys.modules\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+if __name__ == "__main__":
+    support.main()
