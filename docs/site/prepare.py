@@ -3,9 +3,9 @@
 """Writes the folder that Sphinx reads: prepare.py FOLDER.
 
 It holds the pages and notebooks of docs/, the pages of the repository's root, a page for each manual
-(made by mandoc), for each public header, and for each file of the repository that a page links to. Links in the repository
-are relative paths, so that they also work where the repository is browsed; here they are turned into
-links to pages.
+(made by mandoc), for each public header, and for each file of the repository that a page links to.
+Links in the repository are relative paths, so that they also work where the repository is browsed;
+here they are turned into links to pages.
 """
 import html
 import json

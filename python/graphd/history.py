@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a training run has measured, record by record."""
+"""The history of a training run: the values that it has measured."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ class History:
         self._records: list[Record] = []
         self._path = None if path is None else path_of(path, "path", "the path of a file")
         if self._path is not None and os.path.exists(self._path):
-            self._records, size = _read(self._path)
-            os.truncate(self._path, size)  # the line that a killed run has not finished
+            self._records, is_finished = _read(self._path)
+            if not is_finished:  # the next record needs a line of its own
+                self.save(self._path)
 
     @classmethod
     def load(cls, path: Path) -> History:
@@ -218,26 +219,34 @@ def _line(record: Mapping[str, Value]) -> str:
     return json.dumps(record) + "\n"
 
 
-def _read(path: str) -> tuple[list[Record], int]:
-    """Returns the records of a file, and the size in bytes of its finished lines."""
-    records: list[Record] = []
+def _read(path: str) -> tuple[list[Record], bool]:
+    """Returns the records of a file, and whether its last line is finished. A line that a killed
+    run has begun is dropped."""
     with open(path, "rb") as file:
-        content = file.read()
-    size = content.rfind(b"\n") + 1
-    for number, line in enumerate(content[:size].splitlines(), 1):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or any(
-            isinstance(value, (dict, list)) for value in record.values()
-        ):
+        lines = file.read().split(b"\n")
+    records: list[Record] = []
+    for number, line in enumerate(lines, 1):
+        record = _parsed(line)
+        if record is not None:
+            records.append(record)
+        elif number < len(lines) or not (line == b"" or line.startswith(b"{")):
             raise InvalidError(
                 f'{path}:{number}: expected a record, as {{"epoch": 0, "loss": 0.5}}; give a file '
                 "that History has written"
             )
-        records.append(record)
-    return records, size
+    return records, lines[-1] == b""
+
+
+def _parsed(line: bytes) -> Record | None:
+    """Returns the record of a line, or None if it is none."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    is_record = isinstance(record, dict) and not any(
+        isinstance(value, (dict, list)) for value in record.values()
+    )
+    return record if is_record else None
 
 
 def _shown(value: Value) -> str:

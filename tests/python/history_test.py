@@ -112,8 +112,15 @@ class Records(unittest.TestCase):
         continued.record(epoch=1, loss=0.25)
         self.assertEqual(graphd.History.load(self.path)["loss"], [1.0, 0.25])
 
-    def test_other_files_are_refused(self):
-        for content in ("[1]\n", "loss 0.5\n", '{"loss": [1]}\n', "\xff\n"):
+    def test_a_last_line_without_its_end_is_a_record(self):
+        with open(self.path, "w") as file:
+            file.write('{"loss": 2}\n{"loss": 1}')
+        history = graphd.History(self.path)
+        history.record(loss=0.5)
+        self.assertEqual(graphd.History.load(self.path)["loss"], [2, 1, 0.5])
+
+    def test_other_files_are_refused_and_left_as_they_are(self):
+        for content in ("[1]\n", "no end", "[1]", "loss 0.5\n", '{"loss": [1]}\n', "\xff\n"):
             with open(self.path, "w", encoding="latin-1") as file:
                 file.write('{"loss": 1}\n' + content)
             for read in (graphd.History, graphd.History.load):
@@ -124,6 +131,8 @@ class Records(unittest.TestCase):
                     ),
                 ):
                     read(self.path)
+            with open(self.path, encoding="latin-1") as file:
+                self.assertEqual(file.read(), '{"loss": 1}\n' + content)
 
     def test_curves_have_the_epochs_and_finite_numbers(self):
         history = graphd.History()

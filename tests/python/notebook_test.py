@@ -116,7 +116,7 @@ class Notebook(unittest.TestCase):
         cells = [code + steps, f"%env GRAPHD_PROGRESS=0\n{steps.replace('quick', 'silent')}"]
         notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
         execute(notebook, self.folder)
-        shown = json.dumps(outputs(notebook))  # of a widget, where there is ipywidgets
+        shown = json.dumps(outputs(notebook))  # text, or a widget where there is ipywidgets
         self.assertIn("quick steps", shown)
         self.assertNotIn("silent steps", shown)
         self.assertNotIn("Warning", text(notebook, "stderr"))
