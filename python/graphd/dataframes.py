@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .errors import InvalidError
-from .node_names import Names, ids_or_names
+from .input_names import Names, ids_or_names
 from .typing import Tensor, Triple
 
 Columns = dict[str, Tensor]

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import dataframes, node_names
+from . import dataframes, input_names
 from .arguments import whole_number
 from .errors import InvalidError
-from .node_names import Names, ids_or_names
+from .input_names import Names, ids_or_names
 from .typing import Ids, Tensor, Triple
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
@@ -134,7 +134,7 @@ def _check_names(raw: RawGraph, tables: Mapping[str, Names]) -> None:
                 f"nodes of {ntype!r}: the index of the frame has names, which are not those of the "
                 "graph's nodes in their order; give it these, or an index of ids"
             )
-    node_names.check(raw.names)
+    input_names.check(raw.names)
 
 
 def _check_tables(names: Iterable[str], tables: Mapping[str, Names], ndata: Any) -> None:
@@ -167,7 +167,7 @@ def _from_coo(
         if dataframes.is_frame(value):
             *pair, edata[etype] = dataframes.edges_of(etype, value)
         ends[etype] = _ends(etype, pair)
-    edges, names = node_names.numbered(ends, tables)
+    edges, names = input_names.numbered(ends, tables)
     if num_nodes is not None and not isinstance(num_nodes, dict):
         num_nodes = {NTYPE: whole_number(num_nodes, "num_nodes")}
     counts = {**rows, **(num_nodes or {})}

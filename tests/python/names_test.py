@@ -14,7 +14,7 @@ import torch
 
 import graphd
 import support
-from graphd.distributed import DistGraph, load_node_names, partition_graph
+from graphd.distributed import DistGraph, partition_graph
 
 BUYS = ("user", "buys", "item")
 USERS = ["eve", "ada", "bob", "dan"]
@@ -35,6 +35,10 @@ class Names(support.GraphTest):
         graphd.distributed.exit_client()
         return DistGraph(part_config=config)
 
+    def names(self, config, ntype=None):
+        g = self.opened(config)
+        return g.node_names(ntype).in_order(0, g.num_nodes(ntype))
+
     def ends(self, config, etype=None):
         """Returns [(name of the source, name of the destination)], by the edges' original ids."""
         g = self.opened(config)
@@ -42,9 +46,7 @@ class Names(support.GraphTest):
         order = np.argsort(g.edges[g.etypes[0]].data["orig_id"][:].numpy())
         found = []
         for ntype, ids in zip((src_type, dst_type), g.find_edges(order.tolist())):
-            names = load_node_names(config, ntype)
-            original = g.nodes[ntype].data["orig_id"][ids].tolist()
-            found.append([names[i] for i in original])
+            found.append(g.node_names(ntype).names_of(ids))
         return list(zip(*found))
 
     def test_an_edge_index(self):
@@ -63,7 +65,7 @@ class Names(support.GraphTest):
         src, dst = ["b", "ä", "b", "c d"], ["c d", "b", "ä", "a,"]
         for given in ((src, dst), np.array([src, dst]), tuple(map(pd.Series, (src, dst)))):
             config = self.partition(given)
-            self.assertEqual(load_node_names(config), ["b", "ä", "c d", "a,"])
+            self.assertEqual(self.names(config), ["b", "ä", "c d", "a,"])
             self.assertEqual(self.ends(config), list(zip(src, dst)))
 
     def test_frames_of_edges_and_nodes(self):
@@ -74,8 +76,8 @@ class Names(support.GraphTest):
         )
         for frame in (edges, edges[["w", "item", "user"]]):  # columns are found by the types' names
             config = self.partition({BUYS: frame}, ndata={"user": users})
-            self.assertEqual(load_node_names(config, "user"), USERS)
-            self.assertEqual(load_node_names(config, "item"), ["tea", "jam", "oil"])
+            self.assertEqual(self.names(config, "user"), USERS)
+            self.assertEqual(self.names(config, "item"), ["tea", "jam", "oil"])
             self.assertEqual(self.ends(config), [edge[:2] for edge in EDGES])
             g = self.opened(config)
             self.assertEqual(sorted(g.edges["buys"].data["w"][:].tolist()), [0.5, 1.0, 2.0, 4.0])
@@ -95,7 +97,7 @@ class Names(support.GraphTest):
     def test_networkx_keeps_names_and_its_order(self):
         graph = networkx.DiGraph([("x", "y"), ("z", "x")])
         config = self.partition(graph, ndata={"f": np.arange(3)})
-        self.assertEqual(load_node_names(config), ["x", "y", "z"])
+        self.assertEqual(self.names(config), ["x", "y", "z"])
         self.assertEqual(self.ends(config), [("x", "y"), ("z", "x")])
         g = self.opened(config)
         self.assertEqual(g.ndata["f"][:].tolist(), g.ndata["orig_id"][:].tolist())
@@ -111,16 +113,14 @@ class Names(support.GraphTest):
             check=True, capture_output=True, timeout=60,
         )  # fmt: skip
         config = os.path.join(out, "mine.json")
-        self.assertEqual(set(load_node_names(config, "user")), {"ada", "bob", "eve"})
+        self.assertEqual(set(self.names(config, "user")), {"ada", "bob", "eve"})
         self.assertEqual(self.ends(config), [edge[:2] for edge in EDGES])
 
     def test_a_graph_without_names_replaces_one_with_names(self):
         self.partition((["a", "b"], ["b", "a"]))
         config = self.partition(([0, 1], [1, 0]))
-        with self.assertRaisesRegex(
-            graphd.errors.NotFoundError, "nodes of this type have no names"
-        ):
-            load_node_names(config)
+        with self.assertRaisesRegex(graphd.errors.NotFoundError, "ids.txt.gz does not exist"):
+            self.names(config)
 
     def test_mistakes(self):
         names = (["a", "b"], ["b", "a"])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs that are stored on several servers. Matches ``dgl.distributed``."""
 
-from ..node_names import load_node_names
 from . import init, optim
 from .book import GraphPartitionBook, load_partition_book
 from .embedding import DistEmbedding
@@ -50,7 +49,6 @@ __all__ = [
     "in_subgraph",
     "init",
     "initialize",
-    "load_node_names",
     "load_partition",
     "load_partition_book",
     "load_partition_feats",

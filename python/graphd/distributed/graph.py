@@ -12,6 +12,7 @@ from ..errors import InvalidError
 from ..frame import frame_of
 from ..graph_base import GraphBase
 from ..html import table
+from ..input_names import path_beside
 from ..names import ALL
 from ..sampled import SampledGraph
 from ..subgraph import Subgraph
@@ -19,7 +20,7 @@ from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Path, Tensor
 from . import current_graph, queries, session
 from .book import GraphPartitionBook
 from .graph_data import Data, Scheme, View
-from .node_names import NodeNames, names_path
+from .node_names import NodeNames
 from .partition import Partition
 from .policy import PartitionPolicy
 
@@ -162,7 +163,7 @@ class DistGraph(GraphBase):
         }
 
     def node_names(self, ntype: str | None = None, part_config: Path | None = None) -> NodeNames:
-        """Reads the names that nodes had in the input of ``graphctl partition``.
+        """Reads the names that nodes had in the input, of ``graphctl partition`` or `partition_graph`.
 
         They are in a file beside the part config, which ``graphctl copy`` copies to every machine.
 
@@ -192,9 +193,8 @@ class DistGraph(GraphBase):
                 "part_config='parts/mine.json'"
             )
         number = self.types.ntype_id(ntype)
-        return NodeNames(
-            self, number, names_path(part_config_path(config), self.graph_name, self.ntypes[number])
-        )
+        path = path_beside(part_config_path(config), self.graph_name, self.ntypes[number])
+        return NodeNames(self, number, path)
 
     # Structure.
     def in_degrees(self, v: Ids = None, etype: EdgeType | None = None) -> Any:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that nodes had in the input of ``graphctl partition``."""
+"""The names that nodes had in the input, in place of ids."""
 
 from __future__ import annotations
 
 import gzip
-import os
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -153,11 +152,3 @@ class NodeNames:
                 numbers = {name: number for number, name in enumerate(names)}
                 self._index = numbers, by_original_id(self._original)
             return self._index
-
-
-def names_path(part_config: str, graph_name: str, ntype: str) -> str:
-    """Returns the path of the file with the names of a type, which is beside the part config."""
-    file = f"{graph_name}.{ntype}.ids.txt.gz"
-    if "/" in file:
-        raise InvalidError(f"node type {ntype!r}: a type with a slash in its name has no names")
-    return os.path.join(os.path.dirname(part_config), file)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from .. import _graphd, backend, node_names, progress, seeds
+from .. import _graphd, backend, input_names, progress, seeds
 from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
 from ..errors import GraphdError, InvalidError
 from ..raw import RawGraph, raw_graph
@@ -59,7 +59,7 @@ def partition_graph(
         of NetworkX, PyG or DGL. In PyG's Data and HeteroData, x and y become "feat" and "label". A
         frame's first two columns are sources and destinations (or those named like the two node
         types, if the types differ), and its other columns are features. Nodes may have names (str)
-        in place of ids: `load_node_names` returns these later.
+        in place of ids: `DistGraph.node_names` returns these later.
     graph_name : str
     num_parts : int
     out_path : str
@@ -140,7 +140,7 @@ def partition_graph(
             },
         )
     for ntype, names in raw.names.items():
-        node_names.write(node_names.path_beside(part_config, graph_name, ntype), names)
+        input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
     return (part_config, *_original_ids(part_config)) if return_mapping else part_config
 
 

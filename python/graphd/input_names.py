@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of nodes, which graphs have whose input has names in place of ids."""
+"""Names in place of ids in inputs: their numbers, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _graphd, backend
-from .arguments import part_config_file
-from .errors import InvalidError, NotFoundError
-from .schema import Types
-from .typing import Path, Triple
+from . import backend
+from .errors import InvalidError
+from .typing import Triple
 
 Names = list[str]
 
@@ -112,41 +110,9 @@ def check(names: Mapping[str, Names]) -> None:
                 )
 
 
-def load_node_names(part_config: Path, ntype: str | None = None) -> list[str]:
-    """Reads the names of nodes. Name i is that of the node whose "orig_id" is i.
-
-    Graphs have names if their input had names in place of ids: that of `partition_graph`, or files
-    that ``graphctl partition`` has read.
-
-    Parameters
-    ----------
-    part_config : str
-    ntype : str, optional
-        Default: the only type.
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    graphd.errors.NotFoundError
-        If the nodes have no names.
-    """
-    file_name = part_config_file(part_config)
-    book = _graphd.load_book(file_name)
-    types = Types(book.schema)
-    path = path_beside(file_name, book.graph_name, types.ntypes[types.ntype_id(ntype)])
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-            return file.read().split("\n")[:-1]
-    except FileNotFoundError:
-        raise NotFoundError(
-            f"nodes of this type have no names: there is no {path!r}; use their numbers, which are "
-            "the feature 'orig_id'"
-        ) from None
-
-
 def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
-    """Returns the path of a type's names, which is beside the part config."""
-    return os.path.join(os.path.dirname(part_config), f"{graph_name}.{ntype}.ids.txt.gz")
+    """Returns the path of the file with a type's names, which is beside the part config."""
+    file = f"{graph_name}.{ntype}.ids.txt.gz"
+    if "/" in file:
+        raise InvalidError(f"node type {ntype!r}: a type with a slash in its name has no names")
+    return os.path.join(os.path.dirname(part_config), file)
