@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar
 
 _SECONDS = 2.0  # before a bar appears
@@ -31,15 +31,36 @@ def bar(steps: Collection[Step], description: str) -> Iterator[Step]:
     description : str
         The text before the bar.
     """
-    begin, is_due, shown = time.monotonic(), _wanted(), None
-    try:
+    with counter(len(steps), description) as show:
         for done, step in enumerate(steps):
-            if is_due and time.monotonic() - begin >= _SECONDS:
-                is_due = False
-                shown = _made(total=len(steps), initial=done, desc=description)
+            show(done)
             yield step
-            if shown is not None:
-                shown.update()
+        show(len(steps))
+
+
+@contextlib.contextmanager
+def counter(total: int, description: str) -> Iterator[Callable[[int], None]]:
+    """Yields a function that takes how many of `total` steps are done, and shows it once they take
+    two seconds.
+
+    Parameters
+    ----------
+    total : int
+    description : str
+        The text before the bar.
+    """
+    begin, is_due, shown = time.monotonic(), _wanted(), None
+
+    def show(done: int) -> None:
+        nonlocal is_due, shown
+        if is_due and time.monotonic() - begin >= _SECONDS:
+            is_due = False
+            shown = _made(total=total, initial=done, desc=description)
+        elif shown is not None:
+            shown.update(done - shown.n)
+
+    try:
+        yield show
     finally:
         if shown is not None:
             shown.close()

@@ -100,6 +100,16 @@ class Calls(support.GraphTest):
         )
         self.assertGreaterEqual(shown.count("reading 'feat'"), 3)
 
+    def test_inference(self):
+        config = support.fixture(self.fixture).config
+        code = (
+            f"{AT_ONCE}\ng = DistGraph(part_config={config!r})\n"
+            "layers = [lambda block, h: h[:block.num_dst_nodes()]] * 2\n"
+            "graphd.inference.layerwise(g, layers, 'feat', batch_size=20"
+        )
+        self.assertIn("computing 'inference'", on_terminal(f"{code})"))
+        self.assertEqual(on_terminal(f"{code}, progress=lambda done, total: None)"), "")
+
     def test_partitioning_and_checkpoints(self):
         daemons = self.daemons()
         code = f"""{AT_ONCE}

@@ -16,6 +16,7 @@ from ..distributed.split import node_split
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
+from ..progress import counter
 from ..sampling import NeighborSampler
 from ..typing import Fanout, FeatureNames
 from .batches import LayerBatches, Reader, RowWriter, reader_of, rows_of
@@ -89,6 +90,7 @@ def layerwise(
         `initialize` or `graphd.connect`.
     progress : callable, optional
         ``progress(done, total)`` is called after each batch, with the numbers of this trainer.
+        Default: a bar of tqdm, if it is installed and somebody looks, after two seconds.
 
     Returns
     -------
@@ -197,6 +199,13 @@ class _FullGraph:
 
     def run(self) -> Any:
         """Returns the result of `layerwise`."""
+        if self._report is not None:
+            return self._result()
+        with counter(self._total, f"computing {self._run.name!r}") as show:
+            self._report = lambda done, _: show(done)
+            return self._result()
+
+    def _result(self) -> Any:
         first, done = self._run.begin()
         before = sum(self._num_batches(layer) for layer in range(first))
         for layer in range(len(self._layers)):
