@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
+#include <utility>
 
 #include "base/fork.h"
 #include "base/secret.h"
 #include "base/strings.h"
+#include "client/environment.h"
+#include "client/job_environment.h"
 #include "client/link/link_port.h"
 #include "client/routing/graph_access.h"
 #include "client/tensors/local_port.h"
@@ -20,20 +22,10 @@
 namespace graphd {
 namespace {
 
-std::string Env(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-int EnvInt(const char* name, int otherwise, int min, int max) {
-  const std::string text = Env(name);
-  return text.empty() ? otherwise : static_cast<int>(ParseInt(text, name, min, max));
-}
-
 // Returns whether GRAPHD_TRAINER names another process that is the trainer of this rank.
 bool IsWorker(const Options& options) {
   const std::string mine = StrCat(":", options.rank, ":", options.job_id);
-  const std::string trainer = Env("GRAPHD_TRAINER");
+  const std::string trainer = EnvironmentText("GRAPHD_TRAINER");
   const size_t colon = trainer.find(':');
   return !options.job_id.empty() && colon != std::string::npos && trainer.substr(colon) == mine &&
          trainer.substr(0, colon) != StrCat(::getpid());
@@ -195,27 +187,39 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
                                        std::move(traffic), options.timeout);
 }
 
+// Returns the partition whose nodes and edges a trainer processes if it can choose: one of this
+// machine, or else any.
+PartId NearestPartition(const Options& options, const GraphAccess& access) {
+  std::vector<PartId> here;
+  const PartId parts = access.meta().book.num_partitions();
+  for (PartId p = 0; p < parts; p++) {
+    if (access.is_mapped(p)) here.push_back(p);
+  }
+  if (here.empty()) return static_cast<PartId>(options.rank % parts);
+  return here[static_cast<size_t>(options.local_rank) % here.size()];
+}
+
 }  // namespace
 
 Options Options::FromEnvironment() {
   Options options;
-  options.server_name = Env("GRAPHD_SERVER_NAME");
-  options.ip_config = Env("GRAPHD_IP_CONFIG");
-  options.part_config = Env("GRAPHD_PART_CONFIG");
-  options.state_dir = Env("GRAPHD_STATE_DIR");
-  options.job_id = Env("GRAPHD_JOB_ID");
-  options.job_secret = Env("GRAPHD_JOB_SECRET");
-  options.keys = Env("GRAPHD_KEYS");
-  options.secret_file = Env("GRAPHD_SECRET");
-  options.world_size = EnvInt("WORLD_SIZE", 1, 1, 1 << 20);
-  options.rank = EnvInt("RANK", 0, 0, options.world_size - 1);
-  options.local_rank = EnvInt("LOCAL_RANK", 0, 0, 1 << 20);
-  options.local_world_size = EnvInt("LOCAL_WORLD_SIZE", 1, 1, 1 << 20);
-  options.part = EnvInt("GRAPHD_PART_ID", 0, 0, 1 << 20);
-  options.is_worker = IsWorker(options);
-  options.num_samplers = EnvInt("GRAPHD_NUM_SAMPLERS", 0, 0, 1024);
-  options.timeout = std::chrono::seconds(EnvInt("GRAPHD_TIMEOUT", 30, 1, 86400));
-  const std::string transport = Env("GRAPHD_TRANSPORT");
+  options.server_name = EnvironmentText("GRAPHD_SERVER_NAME");
+  options.ip_config = EnvironmentText("GRAPHD_IP_CONFIG");
+  options.part_config = EnvironmentText("GRAPHD_PART_CONFIG");
+  options.state_dir = EnvironmentText("GRAPHD_STATE_DIR");
+  options.job_secret = EnvironmentText("GRAPHD_JOB_SECRET");
+  options.keys = EnvironmentText("GRAPHD_KEYS");
+  options.secret_file = EnvironmentText("GRAPHD_SECRET");
+  JobEnvironment job = ReadJobEnvironment();
+  options.job_id = std::move(job.job_id);
+  options.rank = job.rank;
+  options.world_size = job.world_size;
+  options.local_rank = job.local_rank;
+  options.local_world_size = job.local_world_size;
+  options.part = EnvironmentInt("GRAPHD_PART_ID", -1, 0, 1 << 20);
+  options.num_samplers = EnvironmentInt("GRAPHD_NUM_SAMPLERS", 0, 0, 1024);
+  options.timeout = std::chrono::seconds(EnvironmentInt("GRAPHD_TIMEOUT", 30, 1, 86400));
+  const std::string transport = EnvironmentText("GRAPHD_TRANSPORT");
   if (transport == "unix") {
     options.transport = Transport::kUnix;
   } else if (transport == "tcp") {
@@ -236,13 +240,21 @@ std::shared_ptr<Session> Initialize(Options options) {
   check("rank", options.rank, options.world_size, "RANK and WORLD_SIZE");
   check("local rank", options.local_rank, options.local_world_size,
         "LOCAL_RANK and LOCAL_WORLD_SIZE");
+  options.is_worker = options.is_worker || IsWorker(options);
   if (options.job_id.empty() && !options.server_name.empty()) {
+    if (options.world_size > 1) {
+      Throw(
+          ErrorCode::kInvalid, "this is one of ", options.world_size,
+          " trainers (WORLD_SIZE), and nothing says of which job; set GRAPHD_JOB_ID to any text, ",
+          "the same for all of them, or start them with graphctl launch, torchrun or srun");
+    }
     // Both connections of a trainer must name the same job.
     std::random_device random;
     options.job_id = StrCat("anonymous-", std::hex, random(), random());
     options.job_secret = NewSecret();
   }
   auto access = options.server_name.empty() ? OpenStandalone(options) : Connect(options);
+  if (options.part < 0) options.part = NearestPartition(options, *access);
   check("partition", options.part, access->meta().book.num_partitions(), "GRAPHD_PART_ID");
   return std::make_shared<SessionImpl>(std::move(options), std::move(access));
 }

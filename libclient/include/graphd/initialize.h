@@ -39,7 +39,10 @@ struct Options {
   // GRAPHD_STATE_DIR: directory for the persistent tensors of standalone mode, which one process at
   // a time can use. Empty: these tensors end with the session.
   std::string state_dir;
-  std::string job_id;  // GRAPHD_JOB_ID
+  // GRAPHD_JOB_ID, or else an id that torchrun, another launcher of PyTorch, or Slurm's srun
+  // determines: "torchrun-<run id>", "torch-<MASTER_ADDR>:<MASTER_PORT>", "slurm-<job>.<step>".
+  // Processes with the same id are trainers of one job. Empty: a job of its own, with one trainer.
+  std::string job_id;
   // GRAPHD_JOB_SECRET: text that the processes of a job have in common; daemons let nobody join the
   // job without it. `graphctl launch` makes one. Without one, daemons take only processes of the
   // user who attached first. A session without a job id makes both for itself.
@@ -52,12 +55,14 @@ struct Options {
   // server share (graphd(8), --secret), or "default" for that of the server's name. Connections are
   // not encrypted. Empty: no secret, and a daemon with one refuses TCP connections of this process.
   std::string secret_file;
-  int rank = 0;              // RANK
-  int world_size = 1;        // WORLD_SIZE
-  int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its ip_config line
-  int local_world_size = 1;  // LOCAL_WORLD_SIZE: number of trainers of its ip_config line
-  int part = 0;              // GRAPHD_PART_ID: partition of its ip_config line
-  int num_samplers = 0;      // GRAPHD_NUM_SAMPLERS: worker threads per data loader
+  int rank = 0;              // RANK, or that of srun's task
+  int world_size = 1;        // WORLD_SIZE, or the number of srun's tasks
+  int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its machine (ip_config line)
+  int local_world_size = 1;  // LOCAL_WORLD_SIZE: number of trainers of its machine (ip_config line)
+  // GRAPHD_PART_ID: the partition that the trainer processes by preference, which is that of its
+  // ip_config line. -1: Initialize chooses one that is mapped, by local rank, or one by rank.
+  int part = -1;
+  int num_samplers = 0;  // GRAPHD_NUM_SAMPLERS: worker threads per data loader
   // Whether this process works for the trainer of its rank, such as a process of a data loader: it
   // reads and writes in the same job, but takes no part in barriers and synchronous steps. True if
   // GRAPHD_TRAINER, "pid:rank:job id", names another process with this rank and job; the Python
@@ -110,7 +115,8 @@ class Session {
 
 // Connects to the daemons of options.ip_config or, without a server name, opens options.part_config
 // in-process. Throws Error(kUnavailable), which names the address that does not answer and how to
-// start its daemon, Error(kVersion) and Error(kNotFound).
+// start its daemon, Error(kVersion), Error(kNotFound), Error(kExists) if another process is the
+// trainer of this rank, and Error(kInvalid) for one of several trainers without a job id.
 std::shared_ptr<Session> Initialize(Options options = Options::FromEnvironment());
 
 }  // namespace graphd

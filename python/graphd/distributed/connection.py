@@ -11,7 +11,7 @@ from ..arguments import part_config_file, text, whole_number_in
 from ..errors import InvalidError
 from ..typing import Path
 from .graph import DistGraph
-from .session import checked_options
+from .session import checked_options, trainer_options
 
 
 class Session:
@@ -105,6 +105,8 @@ def connect(
     part_config: Path | None = None,
     state_dir: Path | None = None,
     job_id: str | None = None,
+    rank: int | None = None,
+    world_size: int | None = None,
     num_samplers: int | None = None,
     timeout: float | None = None,
 ) -> Session:
@@ -122,7 +124,10 @@ def connect(
     part_config, state_dir : str, optional
         For a graph without servers: its part config, and the directory of persistent tensors.
     job_id : str, optional
-        The job to join, as trainer RANK of WORLD_SIZE. Default: a job of its own, with one trainer.
+        The job to join. Default: a job of its own, with one trainer.
+    rank, world_size : int, optional
+        The number of this trainer in the job, from 0, and the number of its trainers. Default: those
+        of the launcher, as in RANK and WORLD_SIZE.
     num_samplers : int, optional
         Sampler threads per data loader of its graphs.
     timeout : float, optional
@@ -153,8 +158,12 @@ def connect(
     options["num_samplers"] = (
         None if num_samplers is None else whole_number_in(num_samplers, "num_samplers", 0, 1024)
     )
-    options["job_id"] = text(job_id, "job_id") if job_id else ""
+    options.update(trainer_options(job_id or "", rank, world_size))
     if not job_id:
+        if rank is not None:
+            raise InvalidError(
+                f"rank {rank} without a job_id; give the job that it is a trainer of"
+            )
         options.update(rank=0, world_size=1, local_rank=0, local_world_size=1)
     server = server_name or (not part_config and os.environ.get("GRAPHD_SERVER_NAME"))
     if server:

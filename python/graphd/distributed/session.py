@@ -38,17 +38,21 @@ def initialize(
     server_name: str | None = None,
     part_config: Path | None = None,
     state_dir: Path | None = None,
+    job_id: str | None = None,
+    rank: int | None = None,
+    world_size: int | None = None,
     timeout: float | None = None,
 ) -> None:
     """Connects this process to the servers of its job. Matches ``dgl.distributed.initialize``.
 
     Under ``graphctl launch`` the environment has all settings: call it as in DGL, with the name of
-    the ip_config file or without. It waits for no other trainer, and may be called before or after
-    ``torch.distributed.init_process_group``. A process that is started by a trainer, as a worker of
-    ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's job, but takes no part in
-    barriers and synchronous steps. A forked process cannot use the graphs and tensors of its parent.
-    Without servers it only selects standalone mode:
-    `DistGraph` then opens a graph with ``part_config``.
+    the ip_config file or without. Under torchrun and Slurm's srun it has the job; elsewhere several
+    trainers are one job if GRAPHD_JOB_ID or `job_id` says so. It waits for no other trainer, and may
+    be called before or after ``torch.distributed.init_process_group``. A process that is started by a
+    trainer, as a worker of ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's job,
+    but takes no part in barriers and synchronous steps. A forked process cannot use the graphs and
+    tensors of its parent. Without servers it only selects standalone mode: `DistGraph` then opens a
+    graph with ``part_config``.
 
     Parameters
     ----------
@@ -64,6 +68,11 @@ def initialize(
         The servers to connect to, for processes that were not launched by ``graphctl``.
     part_config, state_dir : str, optional
         For standalone mode: the graph's part config, and the directory of persistent tensors.
+    job_id : str, optional
+        The job to join, any text that all of its trainers give. Default: that of the launcher.
+    rank, world_size : int, optional
+        The number of this trainer, from 0, and the number of trainers. Default: those of the
+        launcher, as in RANK and WORLD_SIZE.
     timeout : float, optional
         Seconds after which a call without an answer fails (30).
 
@@ -71,6 +80,10 @@ def initialize(
     ------
     graphd.errors.UnavailableError
         If a server does not answer; the message names its address.
+    graphd.errors.ExistsError
+        If another process is the trainer of this rank.
+    graphd.errors.InvalidError
+        If there are several trainers, and no job id.
     """
     global _session, _forked
     if _session is not None:
@@ -83,6 +96,7 @@ def initialize(
     if num_workers is not None:
         num_workers = whole_number_in(num_workers, "num_workers", 0, 1024)
     options = checked_options(server_name, ip_config, part_config, state_dir, timeout)
+    options.update(trainer_options(job_id, rank, world_size))
     if os.environ.get("GRAPHD_IP_CONFIG"):
         del options["ip_config"]
     if not os.environ.get("GRAPHD_NUM_SAMPLERS"):
@@ -119,6 +133,20 @@ def checked_options(
     return options
 
 
+def trainer_options(job_id: str | None, rank: int | None, world_size: int | None) -> dict[str, Any]:
+    """Returns the options of a trainer for the extension module's Session; those that are not given
+    are left out, since the environment decides."""
+    if (rank is None) != (world_size is None):
+        raise InvalidError(f"rank {rank!r} and world_size {world_size!r}: give both, or neither")
+    options: dict[str, Any] = {}
+    if job_id is not None:
+        options["job_id"] = text(job_id, "job_id")
+    if rank is not None:
+        options["world_size"] = whole_number_in(world_size, "world_size", 1, 1 << 20)
+        options["rank"] = whole_number_in(rank, "rank", 0, options["world_size"] - 1)
+    return options
+
+
 def exit_client() -> None:
     """Leaves the job. It is registered with atexit, so that calling it is rarely needed.
 
@@ -132,9 +160,8 @@ def exit_client() -> None:
 
 def _name_trainer(session: _graphd.Session) -> None:
     """Lets children of this process, as those of a torch DataLoader, join the job as its workers."""
-    job = os.environ.get("GRAPHD_JOB_ID")
-    if job and not session.is_worker:
-        os.environ["GRAPHD_TRAINER"] = f"{os.getpid()}:{session.rank}:{job}"
+    if not session.is_worker and not session.job_id.startswith("anonymous-"):
+        os.environ["GRAPHD_TRAINER"] = f"{os.getpid()}:{session.rank}:{session.job_id}"
 
 
 def _abandon() -> None:

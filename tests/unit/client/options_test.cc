@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/strings.h"
 #include "format/partitioner.h"
 #include "graphd/dist_graph.h"
 #include "tests/unit/format/raw_graph_samples.h"
@@ -20,10 +21,30 @@ using ::testing::HasSubstr;
 class Variables {
  public:
   explicit Variables(std::map<std::string, std::string> values) : values_(std::move(values)) {
-    for (const char* name :
-         {"GRAPHD_SERVER_NAME", "GRAPHD_IP_CONFIG", "GRAPHD_PART_CONFIG", "GRAPHD_JOB_ID", "RANK",
-          "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GRAPHD_PART_ID", "GRAPHD_NUM_SAMPLERS",
-          "GRAPHD_TRANSPORT", "GRAPHD_TIMEOUT", "GRAPHD_STATE_DIR", "GRAPHD_SECRET"}) {
+    for (const char* name : {"GRAPHD_SERVER_NAME",
+                             "GRAPHD_IP_CONFIG",
+                             "GRAPHD_PART_CONFIG",
+                             "GRAPHD_JOB_ID",
+                             "RANK",
+                             "WORLD_SIZE",
+                             "LOCAL_RANK",
+                             "LOCAL_WORLD_SIZE",
+                             "GRAPHD_PART_ID",
+                             "GRAPHD_NUM_SAMPLERS",
+                             "GRAPHD_TRANSPORT",
+                             "GRAPHD_TIMEOUT",
+                             "GRAPHD_STATE_DIR",
+                             "GRAPHD_SECRET",
+                             "TORCHELASTIC_RUN_ID",
+                             "MASTER_ADDR",
+                             "MASTER_PORT",
+                             "SLURM_JOB_ID",
+                             "SLURM_STEP_ID",
+                             "SLURM_STEP_NUM_TASKS",
+                             "SLURM_STEP_TASKS_PER_NODE",
+                             "SLURM_PROCID",
+                             "SLURM_LOCALID",
+                             "SLURM_NODEID"}) {
       ::unsetenv(name);
     }
     for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
@@ -98,6 +119,69 @@ TEST(SessionOptions, AnInvalidVariableIsNamedWithItsValue) {
   }
 }
 
+// Returns "job rank/world local_rank/local_world" of an environment.
+std::string TrainerOf(std::map<std::string, std::string> environment) {
+  const Variables variables(std::move(environment));
+  const Options options = Options::FromEnvironment();
+  return StrCat(options.job_id, " ", options.rank, "/", options.world_size, " ", options.local_rank,
+                "/", options.local_world_size);
+}
+
+TEST(SessionOptions, TorchrunAndOtherLaunchersOfPyTorchNameTheJob) {
+  std::map<std::string, std::string> torch{{"RANK", "2"},           {"WORLD_SIZE", "4"},
+                                           {"LOCAL_RANK", "0"},     {"LOCAL_WORLD_SIZE", "2"},
+                                           {"MASTER_ADDR", "host"}, {"MASTER_PORT", "29500"}};
+  EXPECT_EQ(TrainerOf(torch), "torch-host:29500 2/4 0/2");
+  torch["TORCHELASTIC_RUN_ID"] = "none";
+  EXPECT_EQ(TrainerOf(torch), "torch-host:29500 2/4 0/2");
+  torch["TORCHELASTIC_RUN_ID"] = "a7";
+  EXPECT_EQ(TrainerOf(torch), "torchrun-a7 2/4 0/2");
+  torch["GRAPHD_JOB_ID"] = "mine";
+  EXPECT_EQ(TrainerOf(torch), "mine 2/4 0/2");
+  // A process of its own needs no job.
+  EXPECT_EQ(TrainerOf({{"MASTER_ADDR", "host"}, {"MASTER_PORT", "29500"}}), " 0/1 0/1");
+}
+
+TEST(SessionOptions, ATaskOfSrunIsATrainer) {
+  std::map<std::string, std::string> task{
+      {"SLURM_JOB_ID", "71"},         {"SLURM_STEP_ID", "3"},
+      {"SLURM_STEP_NUM_TASKS", "11"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x2),3"},
+      {"SLURM_PROCID", "9"},          {"SLURM_LOCALID", "1"},
+      {"SLURM_NODEID", "2"}};
+  EXPECT_EQ(TrainerOf(task), "slurm-71.3 9/11 1/3");
+  task["SLURM_NODEID"] = "1";
+  EXPECT_EQ(TrainerOf(task), "slurm-71.3 9/11 1/4");
+  task["SLURM_NODEID"] = "9";  // beyond the list
+  EXPECT_EQ(TrainerOf(task), "slurm-71.3 9/11 1/2");
+  task["SLURM_STEP_TASKS_PER_NODE"] = "many";
+  task["SLURM_NODEID"] = "0";
+  EXPECT_THROW(TrainerOf(task), Error);
+  task.erase("SLURM_STEP_TASKS_PER_NODE");
+  // A launcher of PyTorch in a task of Slurm has numbered the trainers.
+  auto torch = task;
+  torch.insert({{"RANK", "1"}, {"WORLD_SIZE", "2"}});
+  EXPECT_EQ(TrainerOf(torch), "slurm-71.3 1/2 0/1");
+  torch["TORCHELASTIC_RUN_ID"] = "a7";
+  EXPECT_EQ(TrainerOf(torch), "torchrun-a7 1/2 0/1");
+  // A batch script is in no step, and an interactive shell in one of Slurm's own.
+  task.erase("SLURM_STEP_ID");
+  EXPECT_EQ(TrainerOf(task), " 0/1 0/1");
+  task["SLURM_STEP_ID"] = "4294967290";
+  EXPECT_EQ(TrainerOf(task), " 0/1 0/1");
+}
+
+TEST(SessionOptions, SeveralTrainersNeedAJob) {
+  const Variables variables(std::map<std::string, std::string>{
+      {"GRAPHD_SERVER_NAME", "products"}, {"RANK", "1"}, {"WORLD_SIZE", "2"}});
+  try {
+    Initialize();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("one of 2 trainers"), HasSubstr("GRAPHD_JOB_ID")));
+  }
+}
+
 // A graph of two partitions, without servers.
 class Alone {
  public:
@@ -137,6 +221,16 @@ TEST(SessionOptions, ThePartOfTheTrainersMachineIsTheLocalPartition) {
     const Variables variables(
         {{"GRAPHD_PART_CONFIG", files.part_config()}, {"GRAPHD_PART_ID", part}});
     EXPECT_EQ(DistGraph(Initialize()).local_partition(), std::stoi(part));
+  }
+}
+
+TEST(SessionOptions, TrainersOfAMachineShareItsPartitions) {
+  const Alone files;
+  for (const int local_rank : {0, 1, 2}) {
+    const Variables variables({{"GRAPHD_PART_CONFIG", files.part_config()},
+                               {"LOCAL_RANK", StrCat(local_rank)},
+                               {"LOCAL_WORLD_SIZE", "3"}});
+    EXPECT_EQ(DistGraph(Initialize()).local_partition(), local_rank % 2);
   }
 }
 

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts trainers with torchrun, with srun of a real Slurm, and by hand: they must be trainers of one
+job."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import graphd
+import slurm
+import support
+
+# Each trainer adds its rank plus one to a tensor of the job, and prints what it sees after a barrier.
+TRAINER = """
+import json, subprocess, sys
+import numpy
+import graphd
+from graphd.distributed import DistGraph, DistTensor
+graphd.use("numpy")
+graphd.distributed.initialize()
+g = DistGraph()
+whole = graphd.distributed.PartitionPolicy("range", g)
+total = DistTensor((1,), "int64", "total", part_policy=whole)
+g.barrier()
+total.add([0], numpy.array([g.rank() + 1]))
+g.barrier()
+worker = subprocess.run([sys.executable, "-c", '''
+import graphd
+from graphd.distributed import DistGraph, DistTensor
+graphd.use("numpy")
+graphd.distributed.initialize()
+print(DistTensor.open(DistGraph(), "total")[:].tolist()[0])
+'''], stdout=subprocess.PIPE, text=True, check=True)
+found = {
+    "rank": g.rank(), "trainers": graphd.distributed.get_num_trainers(),
+    "total": total[:].tolist()[0], "total_of_worker": int(worker.stdout),
+    "job": g.session.job_id, "part": g.handle.local_partition,
+    "split": len(graphd.distributed.node_split(g.ndata["train_mask"])),
+}
+print("FOUND " + json.dumps(found), flush=True)
+g.barrier()
+"""
+
+
+class Launchers(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="graphd-launchers-")
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.script = os.path.join(folder, "train.py")
+        with open(cls.script, "w") as file:
+            file.write(TRAINER)
+
+    def trainers(self, output):
+        """Returns what the trainers have printed, by rank."""
+        found = [json.loads(line) for line in re.findall(r"FOUND (\{.*\})", output)]
+        return sorted(found, key=lambda each: each["rank"])
+
+    def check(self, output, trainers, job):
+        found = self.trainers(output)
+        self.assertEqual([each["rank"] for each in found], list(range(trainers)), output)
+        total = trainers * (trainers + 1) // 2
+        for each in found:
+            self.assertEqual((each["trainers"], each["total"]), (trainers, total))
+            self.assertEqual(each["total_of_worker"], total)
+            self.assertRegex(each["job"], job)
+        self.assertEqual(len({each["job"] for each in found}), 1)
+        # Both partitions are on this machine: its trainers process one each.
+        self.assertEqual({each["part"] for each in found}, {0, 1})
+        self.assertLessEqual(
+            max(each["split"] for each in found), 2 + self.train_nodes() // trainers
+        )
+
+    def train_nodes(self):
+        return int(self.standalone().ndata["train_mask"][:].sum())
+
+    def test_torchrun(self):
+        for arguments, job in (
+            (["--standalone"], r"torchrun-\w+"),
+            (["--master_port", str(support.free_ports(1)[0])], r"torch-127\.0\.0\.1:\d+"),
+        ):
+            logs = tempfile.mkdtemp(prefix="graphd-torchrun-")
+            self.addCleanup(shutil.rmtree, logs)
+            # Output goes to files, too: torchrun 1.13 fails without, with Python 3.11.
+            done = subprocess.run(
+                [sys.executable, "-m", "torch.distributed.run", *arguments, "--nproc_per_node", "2",
+                 "--tee", "1", "--redirects", "1", "--log_dir", logs, self.script],
+                env=self.daemons().environment(),
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+            )  # fmt: skip
+            self.check(done.stdout, 2, job)
+
+    def test_srun(self):
+        cluster = slurm.Slurm()
+        try:
+            # Two steps in turn are two jobs.
+            jobs = set()
+            for _ in range(2):
+                output = cluster.run(
+                    "srun", "-N", "2", "-n", "3", sys.executable, self.script,
+                    environment=self.daemons().environment(),
+                )  # fmt: skip
+                self.check(output, 3, r"slurm-\d+\.0")
+                jobs.add(self.trainers(output)[0]["job"])
+            self.assertEqual(len(jobs), 2)
+        finally:
+            cluster.stop()
+
+    def run_by_hand(self, arguments="", **environment):
+        """Runs a trainer that only joins."""
+        return subprocess.run(
+            [sys.executable, "-c", f"import graphd\ngraphd.distributed.initialize({arguments})"],
+            env=self.daemons().environment(**environment),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+        )  # fmt: skip
+
+    def test_a_rank_that_is_taken_is_reported(self):
+        for arguments, environment in (
+            ("job_id='by-hand', rank=1, world_size=2", {}),
+            ("job_id='by-hand'", {"RANK": "1", "WORLD_SIZE": "2"}),
+            ("", {"GRAPHD_JOB_ID": "by-hand", "RANK": "1", "WORLD_SIZE": "2"}),
+        ):
+            daemons = self.daemons()
+            os.environ["GRAPHD_RUNTIME_DIR"] = daemons.runtime
+            first = graphd.connect(
+                daemons.server_name,
+                ip_config=daemons.ip_config,
+                job_id="by-hand",
+                rank=1,
+                world_size=2,
+            )
+            self.assertEqual((first.rank, first.world_size), (1, 2))
+            output = self.run_by_hand(arguments, **environment).stdout
+            self.assertIn("ExistsError: ", output)
+            self.assertRegex(output, rf"rank 1 of job by-hand .* \(pid {os.getpid()}\)")
+            first.close()
+            self.assertEqual(self.run_by_hand(arguments, **environment).returncode, 0)
+
+    def test_trainers_of_no_job_are_refused(self):
+        output = self.run_by_hand(RANK="0", WORLD_SIZE="2").stdout
+        self.assertIn("InvalidError: this is one of 2 trainers (WORLD_SIZE)", output)
+        self.assertIn("set GRAPHD_JOB_ID", output)
+        for options, message in (
+            ({"job_id": "a", "rank": 1}, "give both, or neither"),
+            ({"job_id": "a", "rank": 2, "world_size": 2}, "rank"),
+            ({"rank": 0, "world_size": 2}, "without a job_id"),
+        ):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, message):
+                graphd.connect(self.daemons().server_name, **options)
+
+
+if __name__ == "__main__":
+    unittest.main()
