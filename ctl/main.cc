@@ -23,6 +23,7 @@ int Run(int argc, char** argv) {
   AddConfig(app);
   AddConvert(app);
   AddCopy(app);
+  AddDoctor(app);
   AddInspect(app);
   AddKeys(app);
   AddPartition(app);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/options.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
 
+#include "base/directory.h"
 #include "base/strings.h"
 #include "daemon/config_error.h"
 #include "wire/ip_config.h"
@@ -29,16 +28,6 @@ std::string Both(std::string name) {
   std::string flag = "--" + name;
   std::replace(name.begin(), name.end(), '_', '-');
   return "--" + name == flag ? flag : flag + ",--" + name;
-}
-
-// Returns $GRAPHD_STATE_DIR if it is set, /var/lib/graphd if this process is root's or may write
-// there, and otherwise the user's XDG state directory.
-std::string DefaultStateDir() {
-  if (const char* given = std::getenv("GRAPHD_STATE_DIR"); given && *given) return given;
-  if (::geteuid() == 0 || ::access("/var/lib/graphd", W_OK) == 0) return "/var/lib/graphd";
-  if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg && *xdg) return StrCat(xdg, "/graphd");
-  const char* home = std::getenv("HOME");
-  return StrCat(home && *home ? home : "/tmp", "/.local/state/graphd");
 }
 
 // Throws unless the options that protect TCP fit together.

@@ -30,9 +30,11 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStatus, "status"},
                                           {HostAction::kStopJobs, "stop_jobs"},
                                           {HostAction::kStopServer, "stop_server"},
-                                          {HostAction::kInstallKeys, "install_keys"}})
+                                          {HostAction::kInstallKeys, "install_keys"},
+                                          {HostAction::kExamine, "examine"}})
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
-                   is_master, host_timeout, server_grace, stop_job, force, stop_timeout, key_files)
+                   is_master, host_timeout, server_grace, stop_job, force, stop_timeout, peers,
+                   key_files)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {

@@ -63,7 +63,7 @@ struct KeyFile {
   std::string name, text;
 };
 
-enum class HostAction { kRun, kStart, kStatus, kStopJobs, kStopServer, kInstallKeys };
+enum class HostAction { kRun, kStart, kStatus, kStopJobs, kStopServer, kInstallKeys, kExamine };
 
 struct HostOrder {
   HostAction action = HostAction::kRun;
@@ -80,6 +80,8 @@ struct HostOrder {
   std::string stop_job;  // empty: every job
   bool force = false;
   double stop_timeout = -1;  // seconds until a server ends without writing all rows back; < 0: none
+  // Only for kExamine: the addresses, host:port, of the other daemons.
+  std::vector<std::string> peers;
   // Only for kInstallKeys: the files to be written to server.keys, in this order.
   std::vector<KeyFile> key_files;
 };

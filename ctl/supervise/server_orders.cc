@@ -14,6 +14,7 @@
 
 #include "base/strings.h"
 #include "client/link/control.h"
+#include "ctl/doctor/host_facts.h"
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/keys/key_bundle.h"
@@ -228,6 +229,9 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         break;
       case HostAction::kInstallKeys:
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);
+        break;
+      case HostAction::kExamine:
+        Send({{"t", "facts"}, {"facts", CollectHostFacts(order.server, order.peers)}});
         break;
       case HostAction::kRun:
         Throw(ErrorCode::kInternal, "a job is not a server order");

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
@@ -55,6 +56,9 @@ void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, b
                             " and this is ", GRAPHD_VERSION, "; install the same version on both");
     } else {
       answer.frames.push_back(event.header);
+      answer.clock =
+          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+              .count();
     }
   }
 }

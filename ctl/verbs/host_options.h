@@ -45,7 +45,8 @@ struct HostAnswer {
   bool ok = false;
   ErrorCode code = ErrorCode::kUnavailable;
   std::string error;                   // set if not ok
-  std::vector<nlohmann::json> frames;  // kinds: ready, status, stopped_job, notice
+  std::vector<nlohmann::json> frames;  // kinds: ready, status, stopped_job, notice, facts
+  double clock = 0;  // this machine's when the last frame came: seconds since 1970
 };
 
 // Sends all hosts their orders concurrently and waits for all answers. Returns one answer per host.

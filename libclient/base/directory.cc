@@ -57,6 +57,14 @@ UniqueFd OpenOwn(const std::string& path, int flags, unsigned mode, bool is_dire
 
 }  // namespace
 
+std::string DefaultStateDir() {
+  if (const char* given = std::getenv("GRAPHD_STATE_DIR"); given && *given) return given;
+  if (::geteuid() == 0 || ::access("/var/lib/graphd", W_OK) == 0) return "/var/lib/graphd";
+  if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg && *xdg) return StrCat(xdg, "/graphd");
+  const char* home = std::getenv("HOME");
+  return StrCat(home && *home ? home : "/tmp", "/.local/state/graphd");
+}
+
 std::vector<std::string> ListDirectory(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;

@@ -12,6 +12,11 @@
 
 namespace graphd {
 
+// Returns the directory of a daemon's tensors unless it is told another: $GRAPHD_STATE_DIR if it is
+// set, /var/lib/graphd if this process is root's or may write there, and otherwise the user's XDG
+// state directory.
+std::string DefaultStateDir();
+
 // Returns the names in a directory, sorted, without "." and "..".
 std::vector<std::string> ListDirectory(const std::string& path);
 // Returns the paths of all regular files below a directory, sorted.

@@ -18,6 +18,7 @@ _graphctl() {
       ''::config) verb='config' ;;
       ''::convert) verb='convert' ;;
       ''::copy) verb='copy' ;;
+      ''::doctor) verb='doctor' ;;
       ''::inspect) verb='inspect' ;;
       ''::keys) verb='keys' ;;
       ''::partition) verb='partition' ;;
@@ -126,7 +127,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch checkpoint config convert copy inspect keys partition ps stop server tensors top verify'
+      verbs='launch checkpoint config convert copy doctor inspect keys partition ps stop server tensors top verify'
       options='-h --help --version'
       ;;
     'launch')
@@ -190,6 +191,15 @@ _graphctl() {
         --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
       aliases='--part-config --ip-config --rel-data-path --script-folder --stall-timeout --dry-run
         --ssh-port --ssh-username --ssh-config --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'doctor')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
+        --graphd --keys --secret --insecure --start_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
+        --memory-dir --embedding-memory --start-timeout'
       ;;
     'inspect')
       paths=f

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/doctor/host_facts.h"
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/directory.h"
+#include "base/memory_limit.h"
+#include "base/strings.h"
+#include "ctl/doctor/port_check.h"
+#include "ctl/hosts/child.h"
+#include "format/load.h"
+#include "format/load_part_config.h"
+#include "graph/id_json.h"
+#include "tls/key_directory.h"
+#include "tls/shared_secret.h"
+#include "tls/tls_credentials.h"
+#include "wire/connection.h"
+#include "wire/ip_config.h"
+
+namespace graphd::ctl {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PartitionFacts, part, bytes, error)
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kShmemSetting = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+constexpr const char* kDefaultMemoryDir = "/dev/shm";
+
+// Returns the free bytes of the file system that has, or will have, a directory. Sets `error` if
+// this user can't write there.
+uint64_t FreeBytes(const std::string& directory, std::string& error) {
+  fs::path existing = directory;
+  std::error_code ignored;
+  while (!fs::exists(existing, ignored) && existing.has_relative_path()) {
+    existing = existing.parent_path();
+  }
+  struct statvfs space {};
+  if (!fs::is_directory(existing, ignored)) {
+    error = StrCat(existing.string(), " is not a directory");
+  } else if (::access(existing.c_str(), W_OK | X_OK) != 0) {
+    error = StrCat("this user can't write to ", existing.string(), ": ", std::strerror(errno));
+  } else if (::statvfs(existing.c_str(), &space) != 0) {
+    error = StrCat(existing.string(), ": ", std::strerror(errno));
+  }
+  return uint64_t{space.f_bavail} * space.f_frsize;
+}
+
+// Returns the word in brackets, the one that applies, of a setting such as "always [advise] never".
+std::string Chosen(const char* path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text);
+  const size_t begin = text.find('['), end = text.find(']');
+  return begin == std::string::npos || end == std::string::npos
+             ? ""
+             : text.substr(begin + 1, end - begin - 1);
+}
+
+void CollectMachine(const ServerSpec& server, HostFacts& facts) {
+  utsname system{};
+  ::uname(&system);
+  facts.kernel = system.release;
+  facts.cores = static_cast<int>(std::thread::hardware_concurrency());
+  facts.memory_total = TotalMemory();
+  facts.memory_available = AvailableMemory().bytes;
+  rlimit descriptors{};
+  ::getrlimit(RLIMIT_NOFILE, &descriptors);
+  facts.descriptors = descriptors.rlim_max;
+  facts.shmem_pages = Chosen(kShmemSetting);
+  facts.memory_dir = server.memory_dir.empty() ? kDefaultMemoryDir : server.memory_dir;
+  facts.memory_dir_free = FreeBytes(facts.memory_dir, facts.memory_dir_error);
+  facts.state_dir = server.state_dir.empty() ? DefaultStateDir() : server.state_dir;
+  facts.state_dir_free = FreeBytes(facts.state_dir, facts.state_dir_error);
+}
+
+// Finds the program that the supervisor would start, and asks for its version.
+void CollectProgram(const ServerSpec& server, HostFacts& facts) {
+  facts.graphd = server.graphd.empty()
+                     ? JoinPath(DirName(CanonicalPath("/proc/self/exe")), "graphd")
+                     : server.graphd;
+  try {
+    const Child child = StartChild(facts.graphd, "--version");
+    char bytes[256];
+    ssize_t got = 0;
+    while ((got = ::read(child.out.get(), bytes, sizeof bytes)) > 0) {
+      facts.graphd_version.append(bytes, static_cast<size_t>(got));
+    }
+    const int status = AwaitChild(child.pid);
+    while (!facts.graphd_version.empty() && facts.graphd_version.back() == '\n') {
+      facts.graphd_version.pop_back();
+    }
+    if (status != 0) facts.graphd_error = StrCat(facts.graphd, " --version fails");
+  } catch (const Error& error) {
+    facts.graphd_error = error.what();
+  }
+}
+
+void CollectPort(const ServerSpec& server, HostFacts& facts) {
+  const std::string socket =
+      SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir, server.server_name,
+                 server.port);
+  try {
+    if (FileExists(socket)) {
+      ConnectUnix(socket, 2000);
+      facts.is_running = true;
+      return;
+    }
+  } catch (const Error&) {
+    // The socket of a daemon that was killed.
+  }
+  facts.port_error = WhyNotListen(server.address, server.port);
+}
+
+void CollectKeys(const ServerSpec& server, HostFacts& facts) {
+  try {
+    if (!server.keys.empty()) {
+      ReadTlsCredentials(KeyDirectory(server.keys, server.server_name), server.server_name,
+                         TlsSide::kServer);
+    } else if (!server.secret.empty()) {
+      SecretFile(server.secret, server.server_name);
+    }
+  } catch (const Error& error) {
+    facts.keys_error = error.what();
+  }
+}
+
+// Returns a checksum of a part config without the places of the files, which hosts may have
+// elsewhere.
+std::string GraphChecksum(const std::string& path) {
+  nlohmann::json config = nlohmann::json::parse(ReadTextFile(path));
+  for (auto member = config.begin(); member != config.end();) {
+    member = member.key().starts_with("part-") ? config.erase(member) : std::next(member);
+  }
+  const std::string text = config.dump();
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
+  return hex;
+}
+
+void CollectGraph(const ServerSpec& server, HostFacts& facts) {
+  facts.part_config = server.part_config;
+  if (server.part_config.empty()) return;
+  try {
+    const PartConfig config = LoadPartConfig(server.part_config);
+    facts.graph = config.meta->graph_name;
+    facts.num_parts = config.meta->book.num_partitions();
+    facts.graph_checksum = GraphChecksum(server.part_config);
+    for (const PartId part : server.parts) {
+      PartitionFacts& found = facts.partitions.emplace_back();
+      found.part = part;
+      try {
+        found.bytes = EstimatePartitionBytes(config, part);
+      } catch (const Error& error) {
+        found.error = error.what();
+      }
+    }
+  } catch (const std::exception& error) {
+    facts.part_config_error = error.what();
+  }
+}
+
+}  // namespace
+
+HostFacts CollectHostFacts(const ServerSpec& server, const std::vector<std::string>& peers) {
+  HostFacts facts;
+  CollectMachine(server, facts);
+  CollectProgram(server, facts);
+  CollectPort(server, facts);
+  CollectKeys(server, facts);
+  CollectGraph(server, facts);
+  facts.unreachable = FindUnreachable(peers);
+  // The clock is read last: graphctl compares it with its own when the answer arrives.
+  facts.clock =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return facts;
+}
+
+#define GRAPHD_FACTS                                                                          \
+  kernel, cores, memory_total, memory_available, descriptors, shmem_pages, clock, memory_dir, \
+      memory_dir_free, memory_dir_error, state_dir, state_dir_free, state_dir_error, graphd,  \
+      graphd_version, graphd_error, is_running, port_error, keys_error, part_config,          \
+      part_config_error, graph, graph_checksum, num_parts, partitions, unreachable
+
+void to_json(nlohmann::json& nlohmann_json_j, const HostFacts& nlohmann_json_t) {
+  NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, GRAPHD_FACTS))
+}
+
+void from_json(const nlohmann::json& nlohmann_json_j, HostFacts& nlohmann_json_t) {
+  NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, GRAPHD_FACTS))
+}
+
+#undef GRAPHD_FACTS
+
+}  // namespace graphd::ctl

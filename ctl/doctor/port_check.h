@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// Checks of addresses and ports, without a server.
+
+namespace graphd::ctl {
+
+// Returns why no daemon could listen at the address now; empty if one could. A program that listens
+// there already is named if this user may see it.
+std::string WhyNotListen(const std::string& address, uint16_t port);
+
+// Connects to all addresses, host:port, at the same time. Returns "host:port: reason" for those
+// that can't be reached; a host that refuses the connection, because nothing listens there, was
+// reached.
+std::vector<std::string> FindUnreachable(const std::vector<std::string>& addresses);
+
+}  // namespace graphd::ctl

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/strings.h"
+#include "ctl/doctor/diagnosis.h"
+#include "ctl/verbs/host_options.h"
+#include "ctl/verbs/verbs.h"
+#include "wire/ip_config.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr int kFaultsFound = 1;  // exit code
+
+constexpr const char* kDoctorExamples = R"(
+Give the options with which the server will be started. Nothing is started or changed.
+
+Examples:
+  graphctl doctor --server_name products --ip_config ip_config.txt --workspace /srv/ws \
+      --part_config data/products.json --keys default
+  graphctl doctor --ip_config ip_config.txt --insecure     # without a graph
+)";
+
+struct DoctorArguments {
+  HostOptions hosts;
+  bool json = false;
+};
+
+std::vector<HostPlan> Plan(HostOptions& options) {
+  Resolve(options);
+  if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
+  std::vector<HostPlan> plan =
+      PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kExamine);
+  for (HostPlan& host : plan) {
+    for (const HostPlan& other : plan) {
+      const ServerSpec& server = other.order.server;
+      if (&other != &host) host.order.peers.push_back(HostPort(server.address, server.port));
+    }
+  }
+  return plan;
+}
+
+std::vector<ExaminedHost> Examine(const std::vector<HostPlan>& plan, const HostOptions& options) {
+  const std::vector<HostAnswer> answers = AskHosts(plan, options);
+  std::vector<ExaminedHost> hosts;
+  for (size_t i = 0; i < plan.size(); i++) {
+    ExaminedHost& host = hosts.emplace_back();
+    host.name = plan[i].name;
+    host.server = plan[i].order.server;
+    if (!answers[i].ok) {
+      host.error = answers[i].error;
+      continue;
+    }
+    try {
+      host.facts = answers[i].frames.at(0).at("facts").get<HostFacts>();
+      host.clock_ahead = host.facts->clock - answers[i].clock;
+    } catch (const std::exception& error) {
+      host.error = StrCat("its graphctl gave no answer that can be read: ", error.what());
+    }
+  }
+  return hosts;
+}
+
+std::string Describe(const HostFacts& facts) {
+  std::string text =
+      StrCat("kernel ", facts.kernel, ", ", facts.cores, " cores, ",
+             HumanBytes(facts.memory_available), " of ", HumanBytes(facts.memory_total),
+             " memory available, ", HumanBytes(facts.state_dir_free), " of disk");
+  for (const PartitionFacts& partition : facts.partitions) {
+    text += StrCat("; partition ", partition.part, ", ", HumanBytes(partition.bytes));
+  }
+  if (facts.is_running) text += "; the server runs";
+  return text;
+}
+
+const char* SeverityName(Finding::Severity severity) {
+  return severity == Finding::Severity::kFault ? "fault" : "warning";
+}
+
+void PrintText(const std::vector<ExaminedHost>& hosts, const std::vector<Finding>& findings,
+               size_t faults) {
+  for (size_t i = 0; i < hosts.size(); i++) {
+    const std::string where = HostPort(hosts[i].server.address, hosts[i].server.port);
+    std::printf("%s: %s\n", where.c_str(),
+                hosts[i].facts ? Describe(*hosts[i].facts).c_str() : "no answer");
+    for (const Finding& finding : findings) {
+      if (finding.host != i) continue;
+      std::printf("  %s: %s\n", SeverityName(finding.severity), finding.text.c_str());
+      if (!finding.remedy.empty()) std::printf("    remedy: %s\n", finding.remedy.c_str());
+    }
+  }
+  std::printf("%zu %s, %zu %s\n", faults, faults == 1 ? "fault" : "faults",
+              findings.size() - faults, findings.size() - faults == 1 ? "warning" : "warnings");
+}
+
+void PrintJson(const std::vector<ExaminedHost>& hosts, const std::vector<Finding>& findings) {
+  nlohmann::ordered_json root;
+  root["hosts"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < hosts.size(); i++) {
+    nlohmann::ordered_json host;
+    host["host"] = HostPort(hosts[i].server.address, hosts[i].server.port);
+    host["findings"] = nlohmann::ordered_json::array();
+    for (const Finding& finding : findings) {
+      if (finding.host != i) continue;
+      host["findings"].push_back({{"severity", SeverityName(finding.severity)},
+                                  {"text", finding.text},
+                                  {"remedy", finding.remedy}});
+    }
+    if (hosts[i].facts) {
+      host["clock_ahead"] = hosts[i].clock_ahead;
+      host["facts"] = nlohmann::json(*hosts[i].facts);
+    }
+    root["hosts"].push_back(std::move(host));
+  }
+  std::puts(root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void Run(DoctorArguments& arguments) {
+  const std::vector<HostPlan> plan = Plan(arguments.hosts);
+  const std::vector<ExaminedHost> hosts = Examine(plan, arguments.hosts);
+  const std::vector<Finding> findings = Diagnose(hosts);
+  size_t faults = 0;
+  for (const Finding& finding : findings) faults += finding.severity == Finding::Severity::kFault;
+  if (arguments.json) {
+    PrintJson(hosts, findings);
+  } else {
+    PrintText(hosts, findings, faults);
+  }
+  if (faults != 0) SetExitCode(kFaultsFound);
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App& app) {
+  auto arguments = std::make_shared<DoctorArguments>();
+  CLI::App* verb =
+      app.add_subcommand("doctor", "Check hosts before a server or a job is started on them");
+  verb->footer(kDoctorExamples);
+  AddServerName(*verb, arguments->hosts);
+  AddHostOptions(*verb, arguments->hosts);
+  AddServerStartOptions(*verb, arguments->hosts);
+  verb->add_flag(Flags("json"), arguments->json, "Print everything that was found out as JSON");
+  verb->callback([arguments] { Run(*arguments); });
+}
+
+}  // namespace graphd::ctl
