@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The places of the repository, its builds and the results of a run."""
+
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+RELEASE = os.path.join(ROOT, "build", "release")
+WORK = os.path.join(ROOT, "build", "bench")
+
+
+def shown(path):
+    """Returns a path as messages show it: relative to the repository if it is inside."""
+    path = os.path.realpath(path)
+    return os.path.relpath(path, ROOT) if path.startswith(ROOT + os.sep) else path
+
+
+def run_folder(wanted, kind):
+    """Creates the folder of a run: the one that is wanted, or one that is named after the time."""
+    folder = wanted or os.path.join(WORK, f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def build_release(*targets):
+    """Builds targets of the release preset. Exits if that fails."""
+    for command in (
+        ["scripts/setup", "--build"],
+        ["cmake", "--preset", "release"],
+        ["ninja", "-C", RELEASE, *targets],
+    ):
+        if subprocess.run(command, cwd=ROOT, check=False, stdout=sys.stderr).returncode:
+            sys.exit(
+                f"{' '.join(command[:3])} failed (output above); --no_build measures what is built"
+            )
+
+
+def program(build, name):
+    """Returns the path of a program of a build. Exits if it is not there."""
+    path = os.path.join(build, "bin", name)
+    if not os.access(path, os.X_OK):
+        sys.exit(f"{shown(path)} is not there; build it with: ninja -C {shown(build)} {name}")
+    return path

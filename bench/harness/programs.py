@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs Google Benchmark programs and reads what they measure."""
+
+import json
+import os
+import subprocess
+import tempfile
+
+# name -> what it measures
+PROGRAMS = {
+    "sampling_bench": "sampling methods, walks and relabelling, in one thread",
+    "transfer_bench": "rows, hops and batches of a daemon, mapped and over sockets; attaching",
+    "store_bench": "pushes to a table, its recovery, and reads, without a daemon",
+    "tensor_bench": "steps of an embedding that a daemon serves, and recovery of the daemon",
+    "cold_embedding_bench": "the first epoch over a new embedding, and the next one",
+    "tls_stream_bench": "a stream of bytes with and without TLS",
+    "tls_transfer_bench": "rows and batches over TCP with and without TLS",
+}
+STANDARD = frozenset(
+    [
+        "name",
+        "family_index",
+        "per_family_instance_index",
+        "run_name",
+        "run_type",
+        "repetitions",
+        "repetition_index",
+        "threads",
+        "iterations",
+        "real_time",
+        "cpu_time",
+        "time_unit",
+        "label",
+        "error_occurred",
+        "error_message",
+        "aggregate_name",
+        "aggregate_unit",
+        "bytes_per_second",
+        "items_per_second",
+    ]
+)
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+class Interrupted(Exception):
+    """Ctrl-C while a program ran. What it measured before was passed on."""
+
+
+def ratio_name(counters):
+    """Returns the name of the counter that relates the result to its limit, or None."""
+    for name in counters:
+        if name == "of_limit":
+            return name
+    return next((name for name in counters if name.startswith("of_") or "_of_" in name), None)
+
+
+def line_of(program, entry):
+    """Converts an entry of Google Benchmark's JSON to a line of our table: program, name, seconds of
+    an iteration, iterations, and, if the benchmark gives them, rate, limit and ratio. The limit is in
+    the unit of the rate, or in seconds if there is no rate."""
+    line = {"program": program, "name": entry["name"]}
+    if entry.get("error_occurred"):
+        return {**line, "error": entry.get("error_message", "failed without a message")}
+    counters = {
+        key: value
+        for key, value in entry.items()
+        if key not in STANDARD and isinstance(value, (int, float))
+    }
+    line.update(
+        seconds=entry["real_time"] * SECONDS[entry["time_unit"]],
+        iterations=entry["iterations"],
+        counters=counters,
+    )
+    if entry.get("label"):
+        line["label"] = entry["label"]
+    # A rate of a plain loop is a limit, not a result.
+    rate = next((name for name in counters if name.endswith("/s") and "loop" not in name), None)
+    ratio = ratio_name(counters)
+    if rate:
+        line.update(rate=counters[rate], unit=rate)
+    if ratio and counters[ratio] > 0:
+        value = line["rate"] if rate else line["seconds"]
+        line.update(
+            ratio=counters[ratio],
+            ratio_to=ratio,
+            limit=value / counters[ratio] if rate else value * counters[ratio],
+        )
+    return line
+
+
+def entries_of(text):
+    """Yields the entries of Google Benchmark's JSON, whole or cut off, as far as they are complete."""
+    begin = text.find('"benchmarks"')
+    begin = text.find("[", begin) + 1 if begin >= 0 else 0
+    decoder = json.JSONDecoder()
+    while begin > 0:
+        at = text.find("{", begin)
+        if at < 0:
+            return
+        try:
+            entry, begin = decoder.raw_decode(text, at)
+        except ValueError:
+            return
+        if entry.get("run_type", "iteration") == "iteration":
+            yield entry
+
+
+def names(path, pattern=""):
+    """Lists the benchmarks of a program whose names match."""
+    done = subprocess.run(
+        [path, "--benchmark_list_tests=true", f"--benchmark_filter={pattern or '.'}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise OSError(
+            f"it cannot list its benchmarks (exit code {done.returncode}): "
+            f"{done.stderr.strip()[-500:]}"
+        )
+    return [
+        line for line in done.stdout.split("\n") if line and not line.startswith("Failed to match")
+    ]
+
+
+def measure(path, pattern="", arguments=()):
+    """Runs a program; yields a line for each of its benchmarks as soon as it is measured.
+
+    A benchmark that fails is a line with "error", and so is each that is not measured because the
+    program ended. Raises Interrupted on Ctrl-C.
+    """
+    program = os.path.basename(path)
+    try:
+        wanted = names(path, pattern)
+    except OSError as error:
+        yield {"program": program, "name": program, "error": str(error)}
+        return
+    if not wanted:
+        return
+    command = [path, "--benchmark_format=json", f"--benchmark_filter={pattern or '.'}", *arguments]
+    text, done, interrupted = "", 0, False
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        try:
+            for piece in process.stdout:
+                text += piece
+                if piece.strip() in ("}", "},"):
+                    found = list(entries_of(text))
+                    for entry in found[done:]:
+                        yield line_of(program, entry)
+                    done = len(found)
+        except KeyboardInterrupt:
+            interrupted = True
+            process.terminate()
+        code = process.wait()
+        errors.seek(0)
+        said = errors.read().strip()[-500:]
+    if interrupted:
+        raise Interrupted
+    measured = {entry["name"] for entry in entries_of(text)}
+    if code:
+        reason = f"the program ended with exit code {code}: {said}"
+        missing = [
+            name
+            for name in wanted
+            if name not in measured and not any(each.startswith(name + "/") for each in measured)
+        ]
+        for name in missing or [program]:
+            yield {"program": program, "name": name, "error": reason}
