@@ -73,8 +73,9 @@ def line_of(program, entry):
     )
     if entry.get("label"):
         line["label"] = entry["label"]
-    # A rate of a plain loop is a limit, not a result.
-    rate = next((name for name in counters if name.endswith("/s") and "loop" not in name), None)
+    # A rate of a plain loop is a limit, not a result. Rows say more than bytes.
+    rates = [name for name in counters if name.endswith("/s") and "loop" not in name]
+    rate = next((name for name in rates if name != "bytes/s"), rates[0] if rates else None)
     ratio = ratio_name(counters)
     if rate:
         line.update(rate=counters[rate], unit=rate)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurements that graphd and DGL's distributed layer share, because their names are the same."""
+
+import time
+
+import numpy as np
+import torch
+
+from systems import common
+
+SEEDS_OF_HOP, HOPS = 10_000, 20
+
+
+class Trainer:
+    """A trainer beside the first of the servers that bench/compare has started.
+
+    `connect(job)` connects and returns the graph. `sampler(fanouts)` makes a neighbour sampler.
+    """
+
+    def __init__(self, connect, sampler):
+        self.connect = connect
+        self.sampler = sampler
+        self.graph = None
+        self.training = None
+
+    def connected(self, job):
+        """Returns the graph. The first call connects."""
+        if self.graph is None:
+            self.graph = self.connect(job)
+        return self.graph
+
+    def attach(self, job):
+        begin = time.perf_counter()
+        self.sampler([10, 25]).sample_blocks(self.connected(job), torch.arange(1000))
+        yield "attach", time.perf_counter() - begin
+
+    def training_ids(self, job):
+        """Returns the training nodes by their ids in the partitioned graph."""
+        if self.training is None:
+            original = self.connected(job).ndata["orig_id"][torch.arange(job.nodes)]
+            new = torch.empty(job.nodes, dtype=torch.int64)
+            new[original] = torch.arange(job.nodes)
+            self.training = new[job.tensor("train_idx")].sort()[0]
+        return self.training
+
+    def sampling(self, name):
+        """Returns the measure of sampled edges per second."""
+
+        def measure(job):
+            g = self.connected(job)
+            made = self.sampler(common.FANOUTS[name][0])
+            batch = [0, 0]
+
+            def sample(seeds, _):
+                inputs, _, blocks = made.sample_blocks(g, seeds)
+                batch[:] = sum(block.num_edges() for block in blocks), len(inputs)
+                return batch[0]
+
+            yield name, common.sampling_rate(job, name, self.training_ids(job), sample)
+            yield f"{name}_edges_of_batch", batch[0]
+            yield f"{name}_rows_of_batch", batch[1]
+
+        return measure
+
+    def rows(self, job):
+        feat = self.connected(job).ndata["feat"]
+        yield "rows_local", common.row_rate(job, lambda ids: feat[ids])
+
+    def boundary(self, job):
+        """Returns the first node of the second partition."""
+        book = self.connected(job).get_partition_book()
+        return int((book.nid2partid(torch.arange(job.nodes)) == 0).sum())
+
+    def rows_remote(self, job):
+        feat = self.connected(job).ndata["feat"]
+        begin = self.boundary(job)
+        yield "rows_remote", common.row_rate(job, lambda ids: feat[ids], begin)
+
+    def wire(self, job):
+        """Measures the bytes on the loopback interface for hops whose seeds another machine has."""
+        g, made = self.connected(job), self.sampler([10])
+        draw = np.random.default_rng(1)
+        seeds = torch.from_numpy(
+            np.unique(draw.integers(self.boundary(job), job.nodes, SEEDS_OF_HOP))
+        )
+        edges, before = 0, common.loopback_bytes()
+        for _ in range(HOPS):
+            edges += made.sample_blocks(g, seeds)[2][0].num_edges()
+        yield "wire_per_edge", (common.loopback_bytes() - before) / edges
+
+    def measures(self):
+        return {
+            "attach": self.attach,
+            "sample_2": self.sampling("sample_2"),
+            "sample_3": self.sampling("sample_3"),
+            "rows_local": self.rows,
+            "rows_remote": self.rows_remote,
+            "wire_per_edge": self.wire,
+        }

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""graphd. GRAPHD_TRANSPORT=tcp makes the trainer use TCP where it could map memory."""
+
+import torch
+
+import graphd
+from graphd.distributed import DistEmbedding, DistGraph, DistNodeDataLoader, SparseAdagrad, init
+from graphd.nn import SAGEConv
+from graphd.sampling import NeighborSampler
+from systems import common
+from systems.distributed import Trainer
+from systems.servers import NAME
+
+
+def connect(_):
+    graphd.distributed.initialize()
+    return DistGraph(NAME)
+
+
+trainer = Trainer(connect, NeighborSampler)
+
+
+def embedding(job):
+    trainer.connected(job)
+    layer = DistEmbedding(
+        job.nodes, common.EMBEDDING_COLUMNS, name="compared", init_func=init.Uniform(-1, 1)
+    )
+    optimizer = SparseAdagrad([layer], lr=0.01)
+    yield from common.embedding_rates(job, layer, optimizer.step)
+
+
+def node_loader(job, workers):
+    return DistNodeDataLoader(
+        trainer.connected(job),
+        trainer.training_ids(job),
+        NeighborSampler([10, 25], prefetch_node_feats=["feat"], prefetch_labels=["label"]),
+        batch_size=1000,
+        shuffle=True,
+        num_workers=workers,
+    )
+
+
+def loader(workers):
+    def measure(job):
+        yield f"loader_{workers}", common.loader_rate(job, node_loader(job, workers))
+
+    return measure
+
+
+class Sage(torch.nn.Module):
+    """GraphSAGE of two layers with graphd's convolution, which is DGL's."""
+
+    def __init__(self, columns, classes):
+        super().__init__()
+        self.first = SAGEConv(columns, common.HIDDEN, "mean")
+        self.second = SAGEConv(common.HIDDEN, classes, "mean")
+
+    def forward(self, blocks, x):
+        return self.second(blocks[1], torch.relu(self.first(blocks[0], x)))
+
+
+def epoch(job):
+    loaded = node_loader(job, 1)
+
+    def batches():
+        for _, _, blocks in loaded:
+            yield (blocks, blocks[0].srcdata["feat"]), blocks[-1].dstdata["label"]
+
+    model = Sage(job.shape["columns"], job.shape["classes"])
+    yield from common.epochs(job, model, batches)
+
+
+if __name__ == "__main__":
+    common.run(
+        {
+            **trainer.measures(),
+            "embedding_step": embedding,
+            "loader_0": loader(0),
+            "loader_1": loader(1),
+            "loader_2": loader(2),
+            "epoch": epoch,
+        }
+    )

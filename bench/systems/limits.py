@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The limits of the machine: those that the benchmark programs measure beside their own results, and
+reading and writing files."""
+
+import os
+import tempfile
+import time
+
+from harness import programs
+
+PIECE = 1 << 22
+# limit -> program, benchmark, and the counter that is the limit itself, if there is one
+FROM_PROGRAMS = {
+    "sample": ("sampling_bench", "BM_Sample/large/uniform/", None),
+    "rows_local": ("transfer_bench", "BM_Gather/transport:0/rows:100000", None),
+    "rows_remote": ("transfer_bench", "BM_Gather/transport:2/rows:100000", None),
+    "attach": ("transfer_bench", "BM_AttachToFirstBatch/transport:0", None),
+    "attach_tcp": ("transfer_bench", "BM_AttachToFirstBatch/transport:2", None),
+    "step": (
+        "tensor_bench",
+        "BM_EmbeddingStep/transport:0/zipf:0/state:1/durability:1/staleness:0/write_back:0",
+        "push_loop_rows/s",
+    ),
+}
+
+
+def from_programs(build):
+    """Returns {limit: value or None}, and the lines of the benchmarks."""
+    found, lines = dict.fromkeys(FROM_PROGRAMS), []
+    for program in dict.fromkeys(program for program, _, _ in FROM_PROGRAMS.values()):
+        wanted = {
+            name: (benchmark, counter)
+            for name, (of, benchmark, counter) in FROM_PROGRAMS.items()
+            if of == program
+        }
+        pattern = "|".join(f"^{benchmark}" for benchmark, _ in wanted.values())
+        for line in programs.measure(os.path.join(build, "bin", program), pattern):
+            lines.append(line)
+            for name, (benchmark, counter) in wanted.items():
+                if line["name"].startswith(benchmark) and "error" not in line:
+                    found[name] = line["counters"][counter] if counter else line.get("limit")
+    return found, lines
+
+
+def files_below(folder):
+    return [os.path.join(where, name) for where, _, names in os.walk(folder) for name in names]
+
+
+def size(folder):
+    return sum(map(os.path.getsize, files_below(folder)))
+
+
+def evict(folder):
+    """Drops files from the page cache, after writing them to the disk."""
+    for path in files_below(folder):
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read_seconds(paths):
+    """Returns the time of reading files from the beginning to the end."""
+    buffer = bytearray(PIECE)
+    begin = time.perf_counter()
+    for path in paths:
+        with open(path, "rb", buffering=0) as file:
+            while file.readinto(buffer):
+                pass
+    return time.perf_counter() - begin
+
+
+def write_seconds(count, folder):
+    """Returns the time of writing so many bytes to a file and to the disk."""
+    piece = os.urandom(PIECE)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        begin = time.perf_counter()
+        for at in range(0, count, PIECE):
+            file.write(piece[: count - at])
+        os.fsync(file.fileno())
+        return time.perf_counter() - begin

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages that show the result of a comparison: a report in HTML, and docs/performance.md."""
+
+from harness import machine, page
+
+from systems import results
+from systems.rows import SYSTEMS
+
+# The settings of each system, as its own documentation recommends them.
+SETTINGS = {
+    "DGL distributed": "one server per partition with the graph in CSC, and a trainer that reads the "
+    "first one's shared memory; DistNodeDataLoader without sampler processes; a gloo group of one "
+    "trainer for the optimiser. Its partitions are written by `graphctl partition --format dgl`, so "
+    "that both serve the same partitions.",
+    "DGL local": "the graph in CSC only; dgl.dataloading.DataLoader; rows by torch.index_select, which "
+    "is faster than indexing.",
+    "GraphBolt": "FusedCSCSamplingGraph; ItemSampler, sample_neighbor and fetch_feature with a "
+    "TorchBasedFeature; gb.DataLoader.",
+    "PyG": "NeighborLoader on edges that are sorted by destination (is_sorted), with torch-sparse, "
+    "because pyg-lib is not on PyPI.",
+    "graphlearn-torch": "the graph and the features in memory, on the processor.",
+    "graphd": "one daemon per partition with default options. The trainer maps its memory, or uses TCP "
+    "for all partitions (GRAPHD_TRANSPORT=tcp).",
+}
+INTRODUCTION = """\
+# Performance
+
+This page shows one run of `bench/compare`, which measures graphd beside other systems on the same
+machine, with the same graph, seed nodes, batch sizes and fanouts, and one thread per process. Each system is
+measured in processes of its own. The limit of a row is what this machine can do at best: random reads,
+copies of memory, plain sockets, files that are read once. It was measured in the same run. The page is
+made from [performance.json](performance.json); to measure again:
+
+```sh
+{command}
+```
+"""
+READING = """\
+For times and bytes, less is better; for rates, more. "To the best peer" says how many times as good
+graphd is as the best other system. "Of the limit" and "of the target" are 1 where they are reached.
+Targets are meant for the whole graph.
+"""
+SMALL = """\
+**This run used {scale:g} of the graph. Caches hold much of such a graph, and epochs are short, so that
+the results are only a rough look.**
+"""
+BUSY = """\
+**The machine's load was {load:.2f} before the run: other programs took part of its processors, so that
+times are longer and vary.**
+"""
+
+
+def facts(run):
+    """Returns the description of the machine and of the graph."""
+    shape = run["graph"]
+    graph = (
+        f"R-MAT, {shape['nodes']:,} nodes, {shape['edges']:,} directed edges, "
+        f"{shape['columns']} float32 features per node, {shape['training_nodes']:,} training nodes"
+    )
+    packages = ", ".join(f"{name} {version}" for name, version in sorted(run["packages"].items()))
+    found = machine.rows(run["machine"], run["load_before"], run["load_after"])
+    found += [("Graph", graph), ("Packages", packages)]
+    for package, state in sorted(run["optional_packages"].items()):
+        if not state.startswith("installed"):
+            found.append((f"Not installed: {package}", state))
+    return found
+
+
+def report(run):
+    """Returns the report in HTML."""
+    rows = [results.cells(run, row) for row in run["rows"]]
+    plots = []
+    for row in run["rows"]:
+        entries = [(system, result["value"], results.cell(row, result), SYSTEMS.index(system))
+                   for system, result in row["values"].items() if "value" in result]  # fmt: skip
+        if entries:
+            better = "more is better" if row["more_is_better"] else "less is better"
+            plots.append(f"<h3>{page.escaped(row['title'])} ({better})</h3>")
+            plots.append(page.bars(row["title"], entries, row["limit"]))
+    missing = [[row["title"], system, text] for _, row, system, text in results.failures(run)]
+    return page.page(
+        "graphd and other systems", run["command"], facts(run),
+        [("Results", page.table(results.headings(run), rows)), ("Plots", "\n".join(plots)),
+         ("Without a value", page.table(["measurement", "system", "reason"], missing)),
+         ("Settings", page.facts((name, SETTINGS[name]) for name in run["systems"]))])  # fmt: skip
+
+
+def markdown_table(headings, rows):
+    def line(cells):
+        return f"| {' | '.join(str(cell).replace('|', '&#124;') for cell in cells)} |"
+
+    return "\n".join([line(headings), "|" + "---|" * len(headings), *map(line, rows)])
+
+
+def markdown(run):
+    """Returns the text of docs/performance.md."""
+    out = [INTRODUCTION.format(command=run["command"]), "## Results\n", READING]
+    if run["scale"] != 1:
+        out.append(SMALL.format(scale=run["scale"]))
+    if run["load_before"][0] > 0.5:
+        out.append(BUSY.format(load=run["load_before"][0]))
+    rows = [results.cells(run, row) for row in run["rows"]]
+    out.append(markdown_table(results.headings(run), rows))
+    out.append("\nThe limits are:\n")
+    out += grouped((row["limit_title"], row) for row in run["rows"] if row["limit_title"])
+    out += ["\n## The machine\n", markdown_table(["", ""], facts(run)), "\n## Settings\n"]
+    out += [f"- **{name}**: {SETTINGS[name]}" for name in run["systems"]]
+    missing = list(results.failures(run))
+    for kind, title in (("error", "Failures"), ("absent", "Not measured")):
+        reasons = [(reason_text(kind, system, text), row)
+                   for of, row, system, text in missing if of == kind]  # fmt: skip
+        if reasons:
+            out += [f"\n## {title}\n", *grouped(reasons)]
+    return "\n".join(out) + "\n"
+
+
+def reason_text(kind, system, text):
+    text = " ".join(text.split())
+    return f"{system}, `{text.replace('`', chr(39))}`" if kind == "error" else f"{system}, {text}"
+
+
+def grouped(pairs):
+    """Returns a line per text, with the titles of the rows that it belongs to."""
+    groups = {}
+    for text, row in pairs:
+        groups.setdefault(text, []).append(row["title"].removeprefix("... "))
+    return [f"- {text}: {'; '.join(titles)}" for text, titles in groups.items()]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a comparison: a dict that is written as JSON, and its rows as text for tables."""
+
+from harness import table
+
+from systems.rows import OURS, ROWS, SYSTEMS
+
+
+def value(results, system, name):
+    """Returns a value, or None."""
+    return results.get(system, {}).get(name, {}).get("value")
+
+
+def derived_limits(limits, results):
+    """Returns the limits, with those that follow from graphd's own measurements."""
+    found = dict(limits)
+    found["compute"] = value(results, OURS, "epoch_compute")
+    found["compute_tcp"] = value(results, OURS, "epoch_compute_tcp")
+    sampling, rows = value(results, OURS, "sample_2"), value(results, OURS, "rows_local")
+    edges = value(results, OURS, "sample_2_edges_of_batch")
+    nodes = value(results, OURS, "sample_2_rows_of_batch")
+    if sampling and rows and edges and nodes:
+        found["kernels"] = 1 / (edges / sampling + nodes / rows)
+    one = value(results, OURS, "loader_1")
+    found["kernels_2"] = 2 * one if one else None
+    return found
+
+
+def made(results, limits, systems, **facts):
+    """Returns the result: facts (the machine, the command, ...), and the rows with a value, an error
+    or a reason for each system."""
+    limits = derived_limits(limits, results)
+    rows = []
+    for row in ROWS:
+        limit = limits.get(row.limit) if isinstance(row.limit, str) else row.limit
+        target = row.target
+        if row.of_limit:
+            target = limit * row.target if limit else None
+        rows.append({"name": row.name, "title": row.title, "unit": row.unit,
+                     "more_is_better": row.more_is_better, "limit": limit,
+                     "limit_title": row.limit_title, "target": target,
+                     "values": {system: results[system][row.name] for system in systems}})  # fmt: skip
+    rounded(rows)
+    return {**facts, "systems": [name for name in SYSTEMS if name in systems], "rows": rows}
+
+
+def rounded(rows):
+    """Rounds all numbers to five digits, so that the file is readable."""
+    for row in rows:
+        for key in ("limit", "target"):
+            if row[key] is not None:
+                row[key] = float(f"{row[key]:.5g}")
+        for result in row["values"].values():
+            if "value" in result:
+                result["value"] = float(f"{result['value']:.5g}")
+
+
+def better(row, a, b):
+    """Returns how many times as good a is as b."""
+    return a / b if row["more_is_better"] else b / a
+
+
+def best_peer(row):
+    """Returns the name and the value of the best of the other systems, or None."""
+    peers = {name: result["value"] for name, result in row["values"].items()
+             if name != OURS and result.get("value")}  # fmt: skip
+    if not peers:
+        return None
+    return (max if row["more_is_better"] else min)(peers.items(), key=lambda each: each[1])
+
+
+def cell(row, result):
+    """Returns a value as text; "failed" for an error and "-" where there is no value by nature."""
+    if "value" in result:
+        return table.quantity(result["value"], row["unit"])
+    return "failed" if "error" in result else "-"
+
+
+def ratios(row):
+    """Returns the ratio to the best peer, to the limit and to the target as text."""
+    ours = row["values"].get(OURS, {}).get("value")
+    if not ours:
+        return "", "", ""
+    peer = best_peer(row)
+    of_peer = f"{table.plain(better(row, ours, peer[1]))}x" if peer else ""
+    of_limit = f"{better(row, ours, row['limit']):.2f}" if row["limit"] else ""
+    return of_peer, of_limit, f"{better(row, ours, row['target']):.2f}" if row["target"] else ""
+
+
+def headings(run):
+    return ["measurement", "limit", *run["systems"], "to the best peer", "of the limit", "target",
+            "of the target"]  # fmt: skip
+
+
+def cells(run, row):
+    """Returns the cells of a row in the order of headings()."""
+    limit = table.quantity(row["limit"], row["unit"]) if row["limit"] else ""
+    target = table.quantity(row["target"], row["unit"]) if row["target"] else ""
+    of_peer, of_limit, of_target = ratios(row)
+    return [row["title"], limit, *(cell(row, row["values"][name]) for name in run["systems"]), of_peer,
+            of_limit, target, of_target]  # fmt: skip
+
+
+def failures(run):
+    """Yields (row, system, error) of what failed, and (row, system, reason) of what is absent."""
+    for kind in ("error", "absent"):
+        for row in run["rows"]:
+            for system, result in row["values"].items():
+                if kind in result:
+                    yield kind, row, system, result[kind]

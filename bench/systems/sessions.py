@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the measurements of each system in processes of their own, and collects their results."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+from systems import limits, servers
+from systems.rows import OURS, ROWS, absent
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
+TIMEOUT_SECONDS = 900
+LOCAL = ("memory_per_edge", "sample_2", "sample_3", "rows_local", "loader_0", "loader_1", "loader_2",
+         "epoch")  # fmt: skip
+SERVED = ("attach", "sample_2", "sample_3", "rows_local", "embedding_step", "loader_0")
+EMBEDDING = ("embedding_pull", "embedding_step_cold", "embedding_step")
+OVER_TCP = ("attach", "sample_2", "rows_remote", "wire_per_edge", "epoch")
+TCP_NAMES = {name: name + "_tcp" for name in ("attach", "sample_2", "epoch", "epoch_compute")}
+
+
+class Sessions:
+    """Measures the systems, one after the other. `results` has {system: {name: {"value" or "error"}}}.
+
+    build: the build folder of graphd; python: the interpreter of the environment; graph, fifth: the
+    folders of the graph and of a smaller one; work: a folder for partitions; logs: a folder.
+    """
+
+    def __init__(self, build, python, graph, fifth, work, logs, seconds):
+        self.bin = os.path.join(build, "bin")
+        self.build, self.python, self.graph, self.fifth = build, python, graph, fifth
+        self.work, self.logs, self.seconds = work, logs, seconds
+        self.results = {}
+        # All systems get one thread, and the same modules.
+        path = [os.path.join(HERE, ".."), os.path.join(build, "python")]
+        os.environ.update(PYTHONPATH=os.pathsep.join(path), OMP_NUM_THREADS="1", MKL_NUM_THREADS="1",
+                          PYTHONDONTWRITEBYTECODE="1", DGLBACKEND="pytorch")  # fmt: skip
+        with open(os.path.join(graph, "graph.json"), encoding="utf-8") as file:
+            self.shape = json.load(file)
+
+    def put(self, system, name, **result):
+        self.results.setdefault(system, {})[name] = result
+
+    def measure(self, system, module, measures, server=None, rename=None, **variables):
+        """Runs a module of a system with a job, beside a server if there is one."""
+        job = {"graph": self.graph, "seconds": self.seconds, "measures": measures}
+        command = [self.python, "-m", f"systems.{module}", json.dumps(job)]
+        environment = dict(server.environment() if server else os.environ, **variables)
+        if server:
+            command = server.trainer(command)
+        rename = rename or {}
+        log = os.path.join(self.logs, f"{module}-{len(os.listdir(self.logs))}.log")
+        with open(log, "w", encoding="utf-8") as errors:
+            try:
+                done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=errors,
+                                      text=True, check=False, timeout=TIMEOUT_SECONDS)  # fmt: skip
+                out, reason = done.stdout, f"exit code {done.returncode}"
+            except subprocess.TimeoutExpired as error:
+                out, reason = (error.stdout or b"").decode(), f"not ready in {TIMEOUT_SECONDS} s"
+        given = set()
+        for line in out.splitlines():
+            result = json.loads(line)
+            name = result.pop("measure")
+            given.add(name)
+            self.put(system, rename.get(name, name), **result)
+        with open(log, encoding="utf-8", errors="replace") as file:
+            said = file.read().strip().split("\n")[-1][-400:]
+        for name in measures:
+            if name not in given:
+                self.put(
+                    system, rename.get(name, name), error=f"the process ended: {reason}: {said}"
+                )
+
+    def guarded(self, system, names, act):
+        """Calls act(); an exception is the result of those names that have none yet."""
+        try:
+            act()
+        except Exception as error:
+            for name in names:
+                self.results.setdefault(system, {}).setdefault(
+                    name, {"error": f"{type(error).__name__}: {error}"[-600:].strip()})  # fmt: skip
+
+    # Partitions.
+
+    def partition_command(self, graph, parts, kind, output):
+        formats = ["--graph_formats", "csc"] if kind == "dgl" else []
+        return [os.path.join(self.bin, "graphctl"), "partition", "--graph_name", servers.NAME,
+                *("--input", f"{graph}/edges.npy"), *("--nodes", f".feat={graph}/feat.npy"),
+                *("--nodes", f".label={graph}/label.npy"), *("--num_parts", str(parts)),
+                *("--part_method", "random"), *("--format", kind), *formats, "--force",
+                *("--output", output)]  # fmt: skip
+
+    def partitioned(self, parts, kind):
+        """Returns the part config of the graph, which is partitioned at the first call."""
+        output = os.path.join(self.work, f"{kind}-{parts}")
+        config = os.path.join(output, f"{servers.NAME}.json")
+        if not os.path.exists(config):
+            done = subprocess.run(self.partition_command(self.graph, parts, kind, output), check=False,
+                                  capture_output=True, text=True)  # fmt: skip
+            if done.returncode:
+                raise RuntimeError(f"graphctl partition: {done.stderr.strip()[-500:]}")
+        return config
+
+    def timed(self, command, log):
+        """Returns the seconds and the peak memory of a command."""
+        begin = time.perf_counter()
+        with open(log, "w", encoding="utf-8") as out:
+            process = subprocess.Popen(command, stdout=out, stderr=out)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise RuntimeError(f"exit code {process.returncode}: {file.read().strip()[-400:]}")
+        return time.perf_counter() - begin, usage.ru_maxrss * 1024
+
+    def partitioning(self, system, graph, name):
+        """Measures partitioning; returns the limit: reading the input and writing the output."""
+        output = os.path.join(self.work, f"partition-{name}")
+        subprocess.run(["rm", "-rf", output], check=True)
+        inputs = [f"{graph}/{each}.npy" for each in ("edges", "feat", "label")]
+        reading = limits.read_seconds(inputs)  # also makes the inputs warm, for all alike
+        if system == OURS:
+            command = self.partition_command(graph, 2, "native", output)
+        else:
+            command = [self.python, "-m", "systems.dgl_partition", graph, output]
+
+        def act():
+            seconds, peak = self.timed(command, os.path.join(self.logs, f"{name}-{system}.log"))
+            self.put(system, name, value=seconds)
+            self.put(system, name + "_memory", value=peak)
+
+        self.guarded(system, [name, name + "_memory"], act)
+        count = limits.size(output) if os.path.isdir(output) else 0
+        limit = reading + limits.write_seconds(count, self.work)
+        subprocess.run(["rm", "-rf", output], check=True)
+        return limit
+
+    # Servers.
+
+    def bytes_per_edge(self, count):
+        """Returns bytes per edge of a graph that takes so many with its features and labels."""
+        features = self.shape["nodes"] * (4 * self.shape["columns"] + 8)
+        return (count - features) / self.shape["edges"]
+
+    def server(self, system, parts):
+        """Returns the servers of a system, not started."""
+        config = self.partitioned(parts, "native" if system == OURS else "dgl")
+        return (servers.Graphd(config, self.bin) if system == OURS
+                else servers.Dgl(config, self.python))  # fmt: skip
+
+    def served(self, system, module):
+        """Measures servers and their trainers: on one machine, then on two over TCP."""
+        more = ("loader_1", "loader_2") if system == OURS else ()
+
+        def one():
+            server = self.server(system, 1)
+            folder = os.path.dirname(server.part_config)
+            limits.read_seconds(limits.files_below(folder))
+            self.put(system, "disk_per_edge", value=self.bytes_per_edge(limits.size(folder)))
+            with server:
+                self.put(system, "start", value=server.start_seconds)
+                memory = self.bytes_per_edge(server.shared_bytes())
+                self.put(system, "memory_per_edge", value=memory)
+                self.measure(system, module, [*SERVED, *more, "epoch"], server)
+
+        def cold():
+            server = self.server(system, 1)
+            limits.evict(os.path.dirname(server.part_config))
+            with server:
+                self.put(system, "start_cold", value=server.start_seconds)
+
+        def two():
+            with self.server(system, 2) as server:
+                self.measure(system, module, OVER_TCP, server, TCP_NAMES, GRAPHD_TRANSPORT="tcp")
+
+        in_one = [*SERVED, *more, *EMBEDDING, "start", "memory_per_edge", "disk_per_edge", "epoch"]
+        self.guarded(system, in_one, one)
+        self.guarded(system, ["start_cold"], cold)
+        self.guarded(system, [TCP_NAMES.get(name, name) for name in OVER_TCP], two)
+
+    def restart(self):
+        """Measures a restart of graphd under a service manager that keeps its descriptors."""
+        sys.path.insert(0, os.path.join(ROOT, "tests", "integration", "restart"))
+        from service_manager import ServiceManager
+
+        server = self.server(OURS, 1)
+        server.folder, server.ports = os.path.join(self.work, "restart"), servers.free_ports(1)
+        os.makedirs(server.folder, exist_ok=True)
+        manager = ServiceManager(server.folder)
+        try:
+            for _ in range(2):
+                begin = time.perf_counter()
+                with open(server.log(0), "w", encoding="utf-8") as log:
+                    process = manager.start(*server.command(0), stdout=log, stderr=log)
+                ready = manager.ready.wait(servers.READY_SECONDS)
+                seconds = time.perf_counter() - begin
+                process.terminate()
+                process.wait()
+                if not ready:
+                    raise RuntimeError(f"graphd is not ready: {server.said(0)[-500:]}")
+            self.put(OURS, "restart", value=seconds)
+        finally:
+            manager.close()
+            subprocess.run(["rm", "-rf", server.folder], check=True)
+
+    def fill(self, systems):
+        """Makes sure that every system that was measured has a result in every row: a value, an error,
+        or the reason for none."""
+        for system in systems:
+            for row in ROWS:
+                known = self.results.setdefault(system, {})
+                if row.name not in known:
+                    reason = absent(row.name, system)
+                    known[row.name] = {"absent": reason} if reason else {"error": "no result"}
