@@ -215,7 +215,7 @@ def main(arguments):
     description, before = machine.describe(build), machine.load()
     known = measure(sessions, chosen)
     systems = [SLUGS[slug] for slug in SLUGS if slug in chosen]
-    sessions.fill(systems)
+    results.fill(sessions.results, systems)
     run = results.made(
         sessions.results,
         known,

@@ -26,10 +26,10 @@ INTRODUCTION = """\
 # Performance
 
 This page shows one run of `bench/compare`, which measures graphd beside other systems on the same
-machine, with the same graph, seed nodes, batch sizes and fanouts, and one thread per process. Each system is
-measured in processes of its own. The limit of a row is what this machine can do at best: random reads,
-copies of memory, plain sockets, files that are read once. It was measured in the same run. The page is
-made from [performance.json](performance.json); to measure again:
+machine, with the same graph, seed nodes, batch sizes and fanouts, and one thread per process. Each
+system is measured in processes of its own. The limit of a row is what this machine can do at best:
+random reads, copies of memory, plain sockets, files that are read once. It was measured in the same run.
+The page is made from [performance.json](performance.json); to measure again:
 
 ```sh
 {command}

@@ -3,12 +3,22 @@
 
 from harness import table
 
-from systems.rows import OURS, ROWS, SYSTEMS
+from systems.rows import OURS, ROWS, SYSTEMS, absent
 
 
 def value(results, system, name):
     """Returns a value, or None."""
     return results.get(system, {}).get(name, {}).get("value")
+
+
+def fill(results, systems):
+    """Adds what is missing, so that every system has a value, an error or a reason in every row."""
+    for system in systems:
+        known = results.setdefault(system, {})
+        for row in ROWS:
+            if row.name not in known:
+                reason = absent(row.name, system)
+                known[row.name] = {"absent": reason} if reason else {"error": "no result"}
 
 
 def derived_limits(limits, results):

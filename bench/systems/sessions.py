@@ -8,7 +8,7 @@ import sys
 import time
 
 from systems import limits, servers
-from systems.rows import OURS, ROWS, absent
+from systems.rows import OURS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "..", ".."))
@@ -204,13 +204,3 @@ class Sessions:
         finally:
             manager.close()
             subprocess.run(["rm", "-rf", server.folder], check=True)
-
-    def fill(self, systems):
-        """Makes sure that every system that was measured has a result in every row: a value, an error,
-        or the reason for none."""
-        for system in systems:
-            for row in ROWS:
-                known = self.results.setdefault(system, {})
-                if row.name not in known:
-                    reason = absent(row.name, system)
-                    known[row.name] = {"absent": reason} if reason else {"error": "no result"}

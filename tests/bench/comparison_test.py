@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that bench/compare shows each result, each failure, and each reason for a value that is not
+there."""
+import json
+import unittest
+
+from bench_tools import parsed, run
+from harness import machine
+from systems import pages, results
+from systems.rows import OURS, ROWS, SYSTEMS
+
+
+def made_result():
+    """Returns the result of a run in which DGL's distributed layer gives one value less than it should,
+    and GraphBolt only an error."""
+    names = [row.name for row in ROWS]
+    systems = ["DGL distributed", "GraphBolt", OURS]
+    found = {OURS: {name: {"value": 20.0} for name in names},
+             "DGL distributed": {name: {"value": 5.0} for name in names if name != "rows_remote"},
+             "GraphBolt": {"sample_2": {"error": "OSError: <libx> | not found"}}}
+    found[OURS].update(epoch_compute={"value": 10.0}, sample_2_edges_of_batch={"value": 60},
+                       sample_2_rows_of_batch={"value": 40})
+    results.fill(found, systems)
+    return results.made(
+        found, {"sample": 40.0}, systems, command="bench/compare", scale=0.5,
+        machine=machine.describe(), load_before=[0, 0, 0], load_after=[1, 1, 1],
+        graph={"nodes": 10, "edges": 20, "columns": 100, "training_nodes": 3},
+        packages={"dgl": "2.1.0"}, optional_packages={"pyg-lib": "ERROR: no such version"})
+
+
+class Comparison(unittest.TestCase):
+    def setUp(self):
+        self.result = made_result()
+        self.rows = {row["name"]: row for row in self.result["rows"]}
+
+    def cells(self, name):
+        return dict(zip(results.headings(self.result),
+                        results.cells(self.result, self.rows[name])))
+
+    def test_ratios_are_above_one_where_graphd_is_better(self):
+        rate = self.cells("sample_2")
+        self.assertEqual((rate["to the best peer"], rate["of the limit"]), ("4x", "0.50"))
+        time = self.cells("start")
+        self.assertEqual((time["to the best peer"], time["target"], time["of the target"]),
+                         ("0.25x", "800 ms", "0.04"))
+
+    def test_limits_follow_from_measurements(self):
+        self.assertEqual(self.rows["epoch"]["limit"], 10.0)
+        self.assertEqual(self.rows["epoch"]["target"], 10.3)
+        # A batch of 60 edges and 40 rows at 20 per second.
+        self.assertEqual(self.rows["loader_1"]["limit"], 0.2)
+        self.assertEqual(self.rows["loader_2"]["limit"], 40.0)
+
+    def test_failures_and_absent_values_are_told_apart(self):
+        self.assertEqual(self.cells("sample_2")["GraphBolt"], "failed")
+        self.assertEqual(self.cells("attach")["GraphBolt"], "-")
+        self.assertEqual(self.cells("rows_remote")["DGL distributed"], "failed")
+
+    def test_pages_leave_nothing_out(self):
+        text, counts = parsed(pages.report(self.result))
+        markdown = pages.markdown(self.result)
+        for row in self.result["rows"]:
+            self.assertIn(" ".join(row["title"].split()), text)
+            self.assertIn(f"| {row['title']} |", markdown)
+            self.assertEqual(set(row["values"]), set(self.result["systems"]))
+        self.assertIn("OSError: <libx> | not found", text)
+        self.assertIn("OSError: <libx> | not found", markdown)
+        values = sum("value" in result for row in self.result["rows"]
+                     for result in row["values"].values())
+        self.assertEqual(counts["rect"], values)
+        self.assertIn("ERROR: no such version", markdown)
+        self.assertIn("used 0.5 of the graph", markdown)
+
+    def test_the_result_survives_json(self):
+        again = json.loads(json.dumps(self.result))
+        self.assertEqual(pages.markdown(again), pages.markdown(self.result))
+
+    def test_every_system_has_settings(self):
+        self.assertEqual(set(pages.SETTINGS), set(SYSTEMS))
+
+
+class Command(unittest.TestCase):
+    def test_help_and_mistakes(self):
+        done = run("compare", "--help")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("bench/compare --scale", done.stdout)
+        done = run("compare", "--only", "graphd,other")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no 'other'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

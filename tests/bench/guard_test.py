@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests bench/guard: a build takes as many instructions as itself, and more than 3 % more fail."""
+import json
+import os
+import tempfile
+import unittest
+
+from bench_tools import build_folder, run
+
+KERNEL = "BM_MiniBatch/typed_small/uniform"
+
+
+class Guard(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="graphd-guard-test-")
+        self.addCleanup(self.folder.cleanup)
+
+    def saved(self, counts):
+        path = os.path.join(self.folder.name, "saved.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(counts, file)
+        return path
+
+    def test_instructions_are_counted_alike_and_more_of_them_are_found(self):
+        first = os.path.join(self.folder.name, "first.json")
+        done = run("guard", "--save", first, "--filter", KERNEL, "--no_times", build_folder())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(first, encoding="utf-8") as file:
+            counts = json.load(file)
+        self.assertEqual(list(counts), [KERNEL])
+        # A mini-batch of some 50,000 edges takes tens to hundreds of instructions for each.
+        self.assertGreater(counts[KERNEL]["instructions"], 1e6)
+
+        done = run("guard", "--filter", KERNEL, first, build_folder())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, KERNEL + r" .*[+-]0\.\d\d % .* [mu]s")
+
+        fewer = self.saved({KERNEL: {"instructions": counts[KERNEL]["instructions"] * 0.96}})
+        done = run("guard", fewer, first)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, r"\+4\.17 % +MORE")
+        self.assertIn(f"more than 3 % more instructions: {KERNEL}", done.stderr)
+        self.assertEqual(run("guard", "--limit", "5", fewer, first).returncode, 0)
+
+    def test_nothing_to_compare_fails(self):
+        saved = self.saved({"BM_Gone": {"instructions": 1}})
+        other = os.path.join(self.folder.name, "other.json")
+        with open(other, "w", encoding="utf-8") as file:
+            json.dump({KERNEL: {"instructions": 1}}, file)
+        done = run("guard", saved, other)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no kernel in common", done.stderr)
+        done = run("guard", "--filter", "NoSuchKernel", build_folder(), build_folder())
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no kernel matches", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
