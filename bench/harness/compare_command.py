@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ run.
 
 The first run installs the systems from PyPI into build/bench/environments (some 5 GB, and 10 to 40
 minutes, most of which is the compilation of torch-sparse), and makes the graph and its partitions in
-build/bench (12 GB). Later runs at scale 1 take a quarter of an hour, and need 16 GB of free memory and
+build/bench (20 GB). Later runs at scale 1 take a quarter of an hour, and need 16 GB of free memory and
 root, because DGL's servers need a /dev/shm of their own. Other programs should not run meanwhile.
 
 A system that fails is shown as "failed", and its error is in results.json and the report."""
@@ -38,6 +39,8 @@ examples:
 
 SLUGS = dict(zip(("dgl", "dgl_local", "graphbolt", "pyg", "graphlearn", "graphd"), SYSTEMS))
 MODULES = {"dgl_local": "dgl_local", "graphbolt": "graphbolt", "pyg": "pyg"}
+PROGRAMS = ("sampling_bench", "transfer_bench", "tensor_bench")
+ENVIRONMENT = os.path.join(WORK, "environments", "peers")
 PAGE = os.path.join(ROOT, "docs", "performance.md")
 PAGE_DATA = os.path.join(ROOT, "docs", "performance.json")
 
@@ -136,9 +139,8 @@ def measure(sessions, chosen):
         known["partition"] = sessions.partitioning("graphd", sessions.graph, "partition")
     for slug in ("graphd", "dgl"):
         if slug in chosen:
-            known["partition_fifth"] = sessions.partitioning(
-                SLUGS[slug], sessions.fifth, "partition_fifth"
-            )
+            limit = sessions.partitioning(SLUGS[slug], sessions.fifth, "partition_fifth")
+            known.setdefault("partition_fifth", limit)
     for slug, module in MODULES.items():
         if slug in chosen:
             environment.say(SLUGS[slug])
@@ -170,51 +172,64 @@ def show(run):
             print(f"bench/compare: {system}: {row['title']}: {text}", file=sys.stderr)
 
 
+def chosen_systems(text):
+    """Returns the short names of the systems to measure. Exits if there is none of a name."""
+    chosen = text.split(",")
+    unknown = [each for each in chosen if each not in SLUGS]
+    if unknown:
+        parser().error(f"--only: there is no '{unknown[0]}'; there are {', '.join(SLUGS)}")
+    return [slug for slug in SLUGS if slug in chosen]
+
+
+def prepared(args, build, chosen, logs):
+    """Installs the systems, and makes the graph and its partitions; returns the sessions.
+
+    The graph and DGL's partitions are kept for later runs. graphd's are made each time, because its
+    format is its own.
+    """
+    environment.create(ENVIRONMENT)
+    python = os.path.join(ENVIRONMENT, "bin", "python3")
+    whole, fifth = (graph_folder(python, scale) for scale in (args.scale, args.scale / 5))
+    work = os.path.join(WORK, "graphs", f"partitions-{args.scale:g}")
+    os.makedirs(work, exist_ok=True)
+    for parts in (1, 2):
+        shutil.rmtree(os.path.join(work, f"native-{parts}"), ignore_errors=True)
+    sessions = Sessions(build, python, whole, fifth, work, logs, args.seconds)
+    for slug, kind in (("graphd", "native"), ("dgl", "dgl")):
+        for parts in (1, 2) if slug in chosen else ():
+            environment.say(f"partitions: {kind}, {parts}")
+            sessions.partitioned(parts, kind)
+    return sessions
+
+
+def write_run(folder, run, measured):
+    """Writes the results, with all that was measured, and the report."""
+    write(os.path.join(folder, "results.json"), json.dumps(run, indent=1) + "\n")
+    write(os.path.join(folder, "measured.json"), json.dumps(measured, indent=1) + "\n")
+    write(os.path.join(folder, "report.html"), pages.report(run))
+    print(f"wrote {shown(folder)}/results.json and report.html")
+
+
 def main(arguments):
     args = parser().parse_args(arguments)
     if args.write_docs:
         write_docs(load(args.write_docs))
         return 0
-    chosen = args.only.split(",")
-    unknown = [each for each in chosen if each not in SLUGS]
-    if unknown:
-        parser().error(f"--only: there is no '{unknown[0]}'; there are {', '.join(SLUGS)}")
+    chosen = chosen_systems(args.only)
+    before = machine.load()  # the preparations below are a load, too
     build = os.path.realpath(args.build_dir)
     if not args.no_build and build == RELEASE:
-        build_release(
-            "graphd",
-            "graphctl",
-            "graphd_python",
-            "sampling_bench",
-            "transfer_bench",
-            "tensor_bench",
-        )
+        build_release("graphd", "graphctl", "graphd_python", *PROGRAMS)
     program(build, "graphd")
-    environment_folder = os.path.join(WORK, "environments", "peers")
-    optional = environment.create(environment_folder)
-    python = os.path.join(environment_folder, "bin", "python3")
     folder = run_folder(args.out, "compare")
-    os.makedirs(os.path.join(folder, "logs"), exist_ok=True)
-    work = os.path.join(WORK, "graphs", f"partitions-{args.scale:g}")
-    os.makedirs(work, exist_ok=True)
-    sessions = Sessions(
-        build,
-        python,
-        graph_folder(python, args.scale),
-        graph_folder(python, args.scale / 5),
-        work,
-        os.path.join(folder, "logs"),
-        args.seconds,
-    )
-    for kind in [kind for kind, slug in (("native", "graphd"), ("dgl", "dgl")) if slug in chosen]:
-        for parts in (1, 2):
-            environment.say(f"partitions: {kind}, {parts}")
-            sessions.partitioned(parts, kind)
+    logs = os.path.join(folder, "logs")
+    os.makedirs(logs, exist_ok=True)
+    sessions = prepared(args, build, chosen, logs)
     if args.prepare:
         return 0
-    description, before = machine.describe(build), machine.load()
+    description = machine.describe(build)
     known = measure(sessions, chosen)
-    systems = [SLUGS[slug] for slug in SLUGS if slug in chosen]
+    systems = [SLUGS[slug] for slug in chosen]
     results.fill(sessions.results, systems)
     run = results.made(
         sessions.results,
@@ -226,14 +241,11 @@ def main(arguments):
         load_before=before,
         load_after=machine.load(),
         graph=load(os.path.join(sessions.graph, "graph.json")),
-        packages=environment.versions(environment_folder),
-        optional_packages=optional,
+        packages=environment.versions(ENVIRONMENT),
+        optional_packages=environment.create(ENVIRONMENT),
     )
-    write(os.path.join(folder, "results.json"), json.dumps(run, indent=1) + "\n")
-    write(os.path.join(folder, "all.json"), json.dumps(sessions.results, indent=1) + "\n")
-    write(os.path.join(folder, "report.html"), pages.report(run))
     show(run)
-    print(f"wrote {shown(folder)}/results.json and report.html")
+    write_run(folder, run, sessions.results)
     if args.write_docs is not None:
         write_docs(run)
     ours = sessions.results.get(SLUGS["graphd"], {})

@@ -12,7 +12,7 @@ SETTINGS = {
     "first one's shared memory; DistNodeDataLoader without sampler processes; a gloo group of one "
     "trainer for the optimiser. Its partitions are written by `graphctl partition --format dgl`, so "
     "that both serve the same partitions.",
-    "DGL local": "the graph in CSC only; dgl.dataloading.DataLoader; rows by torch.index_select, which "
+    "DGL local": "the graph in CSC only; dgl.dataloading.DataLoader, without CPU affinity; rows by torch.index_select, which "
     "is faster than indexing.",
     "GraphBolt": "FusedCSCSamplingGraph; ItemSampler, sample_neighbor and fetch_feature with a "
     "TorchBasedFeature; gb.DataLoader.",

@@ -2,6 +2,7 @@
 """The result of a comparison: a dict that is written as JSON, and its rows as text for tables."""
 
 from harness import table
+from harness.paths import ROOT
 
 from systems.rows import OURS, ROWS, SYSTEMS, absent
 
@@ -50,12 +51,12 @@ def made(results, limits, systems, **facts):
                      "more_is_better": row.more_is_better, "limit": limit,
                      "limit_title": row.limit_title, "target": target,
                      "values": {system: results[system][row.name] for system in systems}})  # fmt: skip
-    rounded(rows)
+    tidied(rows)
     return {**facts, "systems": [name for name in SYSTEMS if name in systems], "rows": rows}
 
 
-def rounded(rows):
-    """Rounds all numbers to five digits, so that the file is readable."""
+def tidied(rows):
+    """Rounds all numbers to five digits, and removes the place of the repository from errors."""
     for row in rows:
         for key in ("limit", "target"):
             if row[key] is not None:
@@ -63,6 +64,8 @@ def rounded(rows):
         for result in row["values"].values():
             if "value" in result:
                 result["value"] = float(f"{result['value']:.5g}")
+            if "error" in result:
+                result["error"] = result["error"].replace(ROOT + "/", "")
 
 
 def better(row, a, b):
