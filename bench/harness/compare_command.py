@@ -167,9 +167,9 @@ def show(run):
     widths = [max(map(len, column)) for column in zip(headings, *rows)]
     for cells in (headings, *rows):
         print(table.text_row(cells, widths))
-    for kind, row, system, text in results.failures(run):
+    for kind, title, system, text in results.failures(run):
         if kind == "error":
-            print(f"bench/compare: {system}: {row['title']}: {text}", file=sys.stderr)
+            print(f"bench/compare: {system}: {title}: {text}", file=sys.stderr)
 
 
 def chosen_systems(text):

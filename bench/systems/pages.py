@@ -9,11 +9,11 @@ from systems.rows import SYSTEMS
 # The settings of each system, as its own documentation recommends them.
 SETTINGS = {
     "DGL distributed": "one server per partition with the graph in CSC, and a trainer that reads the "
-    "first one's shared memory; DistNodeDataLoader without sampler processes; a gloo group of one "
-    "trainer for the optimiser. Its partitions are written by `graphctl partition --format dgl`, so "
-    "that both serve the same partitions.",
-    "DGL local": "the graph in CSC only; dgl.dataloading.DataLoader, without CPU affinity; rows by torch.index_select, which "
-    "is faster than indexing.",
+    "first one's shared memory; DistNodeDataLoader without sampler processes, also in the epoch; "
+    "a gloo group of one trainer for the optimiser. Its partitions are written by "
+    "`graphctl partition --format dgl`, so that both serve the same partitions.",
+    "DGL local": "the graph in CSC only; dgl.dataloading.DataLoader, without CPU affinity; rows by "
+    "torch.index_select, which is faster than indexing.",
     "GraphBolt": "FusedCSCSamplingGraph; ItemSampler, sample_neighbor and fetch_feature with a "
     "TorchBasedFeature; gb.DataLoader.",
     "PyG": "NeighborLoader on edges that are sorted by destination (is_sorted), with torch-sparse, "
@@ -69,15 +69,17 @@ def facts(run):
 def report(run):
     """Returns the report in HTML."""
     rows = [results.cells(run, row) for row in run["rows"]]
+    titles = results.full_titles(run)
     plots = []
     for row in run["rows"]:
+        title = titles[row["name"]]
         entries = [(system, result["value"], results.cell(row, result), SYSTEMS.index(system))
                    for system, result in row["values"].items() if "value" in result]  # fmt: skip
         if entries:
             better = "more is better" if row["more_is_better"] else "less is better"
-            plots.append(f"<h3>{page.escaped(row['title'])} ({better})</h3>")
-            plots.append(page.bars(row["title"], entries, row["limit"]))
-    missing = [[row["title"], system, text] for _, row, system, text in results.failures(run)]
+            plots.append(f"<h3>{page.escaped(title)} ({better})</h3>")
+            plots.append(page.bars(title, entries, row["limit"]))
+    missing = [[title, system, text] for _, title, system, text in results.failures(run)]
     return page.page(
         "graphd and other systems", run["command"], facts(run),
         [("Results", page.table(results.headings(run), rows)), ("Plots", "\n".join(plots)),
@@ -102,13 +104,21 @@ def markdown(run):
     rows = [results.cells(run, row) for row in run["rows"]]
     out.append(markdown_table(results.headings(run), rows))
     out.append("\nThe limits are:\n")
-    out += grouped((row["limit_title"], row) for row in run["rows"] if row["limit_title"])
-    out += ["\n## The machine\n", markdown_table(["", ""], facts(run)), "\n## Settings\n"]
+    titles = results.full_titles(run)
+    limits = [
+        (row["limit_title"], titles[row["name"]]) for row in run["rows"] if row["limit_title"]
+    ]
+    out += grouped(limits)
+    out += [
+        "\n## The machine\n",
+        markdown_table(["property", "value"], facts(run)),
+        "\n## Settings\n",
+    ]
     out += [f"- **{name}**: {SETTINGS[name]}" for name in run["systems"]]
     missing = list(results.failures(run))
     for kind, title in (("error", "Failures"), ("absent", "Not measured")):
-        reasons = [(reason_text(kind, system, text), row)
-                   for of, row, system, text in missing if of == kind]  # fmt: skip
+        reasons = [(reason_text(kind, system, text), row_title)
+                   for of, row_title, system, text in missing if of == kind]  # fmt: skip
         if reasons:
             out += [f"\n## {title}\n", *grouped(reasons)]
     return "\n".join(out) + "\n"
@@ -122,6 +132,6 @@ def reason_text(kind, system, text):
 def grouped(pairs):
     """Returns a line per text, with the titles of the rows that it belongs to."""
     groups = {}
-    for text, row in pairs:
-        groups.setdefault(text, []).append(row["title"].removeprefix("... "))
+    for text, title in pairs:
+        groups.setdefault(text, []).append(title)
     return [f"- {text}: {'; '.join(titles)}" for text, titles in groups.items()]

@@ -114,10 +114,24 @@ def cells(run, row):
             of_limit, target, of_target]  # fmt: skip
 
 
+def full_titles(run):
+    """Returns the titles of the rows by name; "... cold" becomes "servers ready, cold"."""
+    found, base = {}, ""
+    for row in run["rows"]:
+        title = row["title"]
+        if title.startswith("... "):
+            title = f"{base}, {title[4:]}"
+        else:
+            base = title.partition(", page cache")[0]
+        found[row["name"]] = title
+    return found
+
+
 def failures(run):
-    """Yields (row, system, error) of what failed, and (row, system, reason) of what is absent."""
+    """Yields (kind, row, system, text) of each error and then of each reason for an absent value."""
+    titles = full_titles(run)
     for kind in ("error", "absent"):
         for row in run["rows"]:
             for system, result in row["values"].items():
                 if kind in result:
-                    yield kind, row, system, result[kind]
+                    yield kind, titles[row["name"]], system, result[kind]

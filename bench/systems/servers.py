@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-READY_SECONDS = 600
+READY_SECONDS, STOP_SECONDS = 600, 300
 NAME = "products"
 
 
@@ -64,7 +64,7 @@ class Servers:
             process.terminate()
         for process in self.processes:
             try:
-                process.wait(timeout=60)
+                process.wait(timeout=STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
