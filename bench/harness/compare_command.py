@@ -163,7 +163,7 @@ def repeatable(args):
 def show(run):
     """Prints the results as a table."""
     headings = results.headings(run)
-    rows = [results.cells(run, row) for row in run["rows"]]
+    rows = results.table_rows(run)
     widths = [max(map(len, column)) for column in zip(headings, *rows)]
     for cells in (headings, *rows):
         print(table.text_row(cells, widths))

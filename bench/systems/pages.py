@@ -68,11 +68,10 @@ def facts(run):
 
 def report(run):
     """Returns the report in HTML."""
-    rows = [results.cells(run, row) for row in run["rows"]]
-    titles = results.full_titles(run)
+    rows = results.table_rows(run)
     plots = []
     for row in run["rows"]:
-        title = titles[row["name"]]
+        title = results.title(row)
         entries = [(system, result["value"], results.cell(row, result), SYSTEMS.index(system))
                    for system, result in row["values"].items() if "value" in result]  # fmt: skip
         if entries:
@@ -101,13 +100,10 @@ def markdown(run):
         out.append(SMALL.format(scale=run["scale"]))
     if run["load_before"][0] > 0.5:
         out.append(BUSY.format(load=run["load_before"][0]))
-    rows = [results.cells(run, row) for row in run["rows"]]
+    rows = results.table_rows(run)
     out.append(markdown_table(results.headings(run), rows))
     out.append("\nThe limits are:\n")
-    titles = results.full_titles(run)
-    limits = [
-        (row["limit_title"], titles[row["name"]]) for row in run["rows"] if row["limit_title"]
-    ]
+    limits = [(row["limit_title"], results.title(row)) for row in run["rows"] if row["limit_title"]]
     out += grouped(limits)
     out += [
         "\n## The machine\n",
@@ -115,18 +111,23 @@ def markdown(run):
         "\n## Settings\n",
     ]
     out += [f"- **{name}**: {SETTINGS[name]}" for name in run["systems"]]
-    missing = list(results.failures(run))
-    for kind, title in (("error", "Failures"), ("absent", "Not measured")):
-        reasons = [(reason_text(kind, system, text), row_title)
-                   for of, row_title, system, text in missing if of == kind]  # fmt: skip
-        if reasons:
-            out += [f"\n## {title}\n", *grouped(reasons)]
+    out += reasons(run, "error", "Failures", "{systems}, `{text}`")
+    out += reasons(run, "absent", "Not measured", "{systems}, {text}")
     return "\n".join(out) + "\n"
 
 
-def reason_text(kind, system, text):
-    text = " ".join(text.split())
-    return f"{system}, `{text.replace('`', chr(39))}`" if kind == "error" else f"{system}, {text}"
+def reasons(run, kind, heading, form):
+    """Returns a section with a line per reason, of all systems that it is true of."""
+    rows = {}
+    for of, title, system, text in results.failures(run):
+        if of == kind:
+            rows.setdefault((system, " ".join(text.split())), []).append(title)
+    systems = {}
+    for (system, text), titles in rows.items():
+        systems.setdefault((text, tuple(titles)), []).append(system)
+    lines = [(form.format(systems=", ".join(names), text=text.replace("`", "'")), title)
+             for (text, titles), names in systems.items() for title in titles]  # fmt: skip
+    return [f"\n## {heading}\n", *grouped(lines)] if lines else []
 
 
 def grouped(pairs):

@@ -47,7 +47,7 @@ def made(results, limits, systems, **facts):
         target = row.target
         if row.of_limit:
             target = limit * row.target if limit else None
-        rows.append({"name": row.name, "title": row.title, "unit": row.unit,
+        rows.append({"name": row.name, "subject": row.subject, "detail": row.detail, "unit": row.unit,
                      "more_is_better": row.more_is_better, "limit": limit,
                      "limit_title": row.limit_title, "target": target,
                      "values": {system: results[system][row.name] for system in systems}})  # fmt: skip
@@ -105,33 +105,34 @@ def headings(run):
             "of the target"]  # fmt: skip
 
 
+def table_rows(run):
+    """Returns the cells of all rows. A subject is named once."""
+    found, before = [], None
+    for row in run["rows"]:
+        first = f"... {row['detail']}" if row["subject"] == before else title(row)
+        found.append([first, *cells(run, row)])
+        before = row["subject"]
+    return found
+
+
 def cells(run, row):
-    """Returns the cells of a row in the order of headings()."""
+    """Returns the cells of a row in the order of headings(), after the first."""
     limit = table.quantity(row["limit"], row["unit"]) if row["limit"] else ""
     target = table.quantity(row["target"], row["unit"]) if row["target"] else ""
     of_peer, of_limit, of_target = ratios(row)
-    return [row["title"], limit, *(cell(row, row["values"][name]) for name in run["systems"]), of_peer,
+    return [limit, *(cell(row, row["values"][name]) for name in run["systems"]), of_peer,
             of_limit, target, of_target]  # fmt: skip
 
 
-def full_titles(run):
-    """Returns the titles of the rows by name; "... cold" becomes "servers ready, cold"."""
-    found, base = {}, ""
-    for row in run["rows"]:
-        title = row["title"]
-        if title.startswith("... "):
-            title = f"{base}, {title[4:]}"
-        else:
-            base = title.partition(", page cache")[0]
-        found[row["name"]] = title
-    return found
+def title(row):
+    """Returns what a row measures."""
+    return f"{row['subject']}: {row['detail']}"
 
 
 def failures(run):
     """Yields (kind, row, system, text) of each error and then of each reason for an absent value."""
-    titles = full_titles(run)
     for kind in ("error", "absent"):
         for row in run["rows"]:
             for system, result in row["values"].items():
                 if kind in result:
-                    yield kind, titles[row["name"]], system, result[kind]
+                    yield kind, title(row), system, result[kind]

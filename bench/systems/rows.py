@@ -9,12 +9,13 @@ OURS = "graphd"
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A measurement. `limit` names a value that systems.limits or graphd's own measurements give, or
-    is a number. `target` is a value for the whole graph, or a share of the limit if `of_limit` is
-    set."""
+    """A measurement. Neighbours of the same subject differ in `detail`. `limit` names a value that
+    systems.limits or graphd's own measurements give, or is a number. `target` is a value for the whole
+    graph, or a share of the limit if `of_limit` is set."""
 
     name: str
-    title: str
+    subject: str
+    detail: str
     unit: str
     more_is_better: bool
     limit: object = None
@@ -24,53 +25,60 @@ class Row:
 
 
 MORE, LESS = True, False
+PARTITION, READY, ATTACH = "partition in 2, random", "servers ready", "connect to first batch"
+SAMPLING, ROWS_OF_400 = "sampling", "rows, 100,000 x 400 B"
+EMBEDDING, LOADER, EPOCH = (
+    "embedding, 10,000 x 128",
+    "loader with features",
+    "GraphSAGE epoch, 1 worker",
+)
+BYTES = "bytes per edge"
+COPY, READING, TRIPS = (
+    "reading and writing once",
+    "reading the files",
+    "2 round trips and the batch",
+)
+RANDOM, KERNELS, ID = "random reads", "sampling and rows in sequence", "an id of 4 bytes"
 ROWS = (
-    Row("partition", "partition in 2, random, whole graph", "s", LESS, "partition",
-        "reading and writing once", 15),
-    Row("partition_memory", "... its peak memory, mapped files included", "B", LESS),
-    Row("partition_fifth", "partition in 2, random, a fifth of the graph", "s", LESS, "partition_fifth",
-        "reading and writing once"),
-    Row("partition_fifth_memory", "... its peak memory, mapped files included", "B", LESS),
-    Row("start", "servers ready, page cache warm", "s", LESS, "read_warm", "reading the files", 0.8),
-    Row("start_cold", "... page cache cold", "s", LESS, "read_cold", "reading the files", 1.1, True),
-    Row("restart", "... restart under a service manager", "s", LESS, None, "", 0.2),
-    Row("attach", "attach: connect to first batch", "s", LESS, "attach", "2 round trips and the batch",
-        0.010),
-    Row("attach_tcp", "... over TCP", "s", LESS, "attach_tcp", "2 round trips and the batch", 0.010),
-    Row("sample_2", "sampling [10,25] x 1000", "edges/s", MORE, "sample", "random reads", 35e6),
-    Row("sample_3", "sampling [15,10,5] x 1024", "edges/s", MORE, "sample", "random reads"),
-    Row("sample_2_tcp", "sampling [10,25] x 1000, 2 machines, over TCP", "edges/s", MORE, "sample",
-        "random reads", 28e6),
-    Row("rows_local", "rows, 100,000 x 400 B, local", "rows/s", MORE, "rows_local", "a bare gather", 0.9,
+    Row("partition", PARTITION, "whole graph", "s", LESS, "partition", COPY, 15),
+    Row("partition_memory", PARTITION, "whole graph, peak memory with mapped files", "B", LESS),
+    Row("partition_fifth", PARTITION, "a fifth of the graph", "s", LESS, "partition_fifth", COPY),
+    Row("partition_fifth_memory", PARTITION, "a fifth, peak memory with mapped files", "B", LESS),
+    Row("start", READY, "page cache warm", "s", LESS, "read_warm", READING, 0.8),
+    Row("start_cold", READY, "page cache cold", "s", LESS, "read_cold", READING, 1.1, True),
+    Row("restart", READY, "restart under a service manager", "s", LESS, None, "", 0.2),
+    Row("attach", ATTACH, "same machine", "s", LESS, "attach", TRIPS, 0.010),
+    Row("attach_tcp", ATTACH, "2 machines, over TCP", "s", LESS, "attach_tcp", TRIPS, 0.010),
+    Row("sample_2", SAMPLING, "[10,25] x 1000", "edges/s", MORE, "sample", RANDOM, 35e6),
+    Row("sample_3", SAMPLING, "[15,10,5] x 1024", "edges/s", MORE, "sample", RANDOM),
+    Row("sample_2_tcp", SAMPLING, "[10,25] x 1000, 2 machines, over TCP", "edges/s", MORE, "sample",
+        RANDOM, 28e6),
+    Row("rows_local", ROWS_OF_400, "same machine", "rows/s", MORE, "rows_local", "a bare gather", 0.9,
         True),
-    Row("rows_remote", "rows, 100,000 x 400 B, over TCP", "rows/s", MORE, "rows_remote",
+    Row("rows_remote", ROWS_OF_400, "over TCP", "rows/s", MORE, "rows_remote",
         "plain sockets and memcpy", 0.9, True),
-    Row("embedding_pull", "embedding, 10,000 x 128: pull", "rows/s", MORE),
-    Row("embedding_step_cold", "... push and Adagrad step, new table", "rows/s", MORE, "step",
+    Row("embedding_pull", EMBEDDING, "pull", "rows/s", MORE),
+    Row("embedding_step_cold", EMBEDDING, "push and Adagrad step, new table", "rows/s", MORE, "step",
         "a loop over memory", 2.5e6),
-    Row("embedding_step", "... push and Adagrad step, warm", "rows/s", MORE, "step",
+    Row("embedding_step", EMBEDDING, "push and Adagrad step, warm", "rows/s", MORE, "step",
         "a loop over memory", 4e6),
-    Row("loader_0", "loader with features, 0 workers", "batches/s", MORE, "kernels",
-        "sampling and rows in sequence"),
-    Row("loader_1", "... 1 worker", "batches/s", MORE, "kernels", "sampling and rows in sequence", 0.9,
+    Row("loader_0", LOADER, "0 workers", "batches/s", MORE, "kernels", KERNELS),
+    Row("loader_1", LOADER, "1 worker", "batches/s", MORE, "kernels", KERNELS, 0.9, True),
+    Row("loader_2", LOADER, "2 workers", "batches/s", MORE, "kernels_2", "twice the one worker's", 0.95,
         True),
-    Row("loader_2", "... 2 workers", "batches/s", MORE, "kernels_2", "twice the one worker's", 0.95,
-        True),
-    Row("epoch", "GraphSAGE epoch, 1 worker", "s", LESS, "compute", "its computation alone", 1.03, True),
-    Row("epoch_tcp", "... 2 machines, over TCP", "s", LESS, "compute_tcp", "its computation alone", 1.10,
-        True),
-    Row("memory_per_edge", "memory per edge, original ids included", "B", LESS, 4,
-        "an id of 4 bytes", 5.0),
-    Row("disk_per_edge", "disk per edge, original ids included", "B", LESS, 4,
-        "an id of 4 bytes", 5.0),
-    Row("wire_per_edge", "bytes on the wire per sampled edge, with TCP's", "B", LESS, 4,
-        "an id of 4 bytes", 4.5),
+    Row("epoch", EPOCH, "same machine", "s", LESS, "compute", "its computation alone", 1.03, True),
+    Row("epoch_tcp", EPOCH, "2 machines, over TCP", "s", LESS, "compute_tcp", "its computation alone",
+        1.10, True),
+    Row("memory_per_edge", BYTES, "memory, original ids included", "B", LESS, 4, ID, 5.0),
+    Row("disk_per_edge", BYTES, "disk, original ids included", "B", LESS, 4, ID, 5.0),
+    Row("wire_per_edge", BYTES, "wire, per sampled edge, headers of TCP included", "B", LESS, 4, ID,
+        4.5),
 )  # fmt: skip
 
 # The reasons for values that do not exist.
 NO_SERVER = "the graph is in the trainer's memory, without a server"
-NOT_MEASURED = "not measured"
-BY_SAMPLERS = "not measured: its servers must be started for a certain number of samplers"
+NOT_MEASURED = "not measured by bench/compare"
+BY_SAMPLERS = "its servers must be started for a certain number of samplers"
 OF_DGL = {
     "restart": "the same as a start",
     "partition": "200 B of memory per edge: measured on a fifth of the graph",
