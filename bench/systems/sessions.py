@@ -72,6 +72,9 @@ class Sessions:
                 self.put(
                     system, rename.get(name, name), error=f"the process ended: {reason}: {said}"
                 )
+            failed = self.results[system].get(name, {})
+            for other in EMBEDDING if name == "embedding_step" and "error" in failed else ():
+                self.put(system, other, **failed)
 
     def guarded(self, system, names, act):
         """Calls act(); an exception is the result of those names that have none yet."""

@@ -67,8 +67,8 @@ class Graph(unittest.TestCase):
         os.makedirs(logs)
         sessions = Sessions(build_folder(), sys.executable, self.graph, self.graph,
                             self.folder.name, logs, 0.02)
-        sessions.measure("DGL local", "no_such_module", ["sample_2", "rows_local"])
-        for name in ("sample_2", "rows_local"):
+        sessions.measure("DGL local", "no_such_module", ["sample_2", "embedding_step"])
+        for name in ("sample_2", "embedding_pull", "embedding_step_cold", "embedding_step"):
             self.assertRegex(sessions.results["DGL local"][name]["error"],
                              "the process ended: exit code 1: .*no_such_module")
 
