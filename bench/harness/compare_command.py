@@ -27,7 +27,8 @@ minutes, most of which is the compilation of torch-sparse), and makes the graph 
 build/bench (20 GB). Later runs at scale 1 take a quarter of an hour, and need 16 GB of free memory and
 root, because DGL's servers need a /dev/shm of their own. Other programs should not run meanwhile.
 
-A system that fails is shown as "failed", and its error is in results.json and the report."""
+A system that fails is shown as "failed", and its error is in results.json and the report. After Ctrl-C,
+what was measured is kept."""
 EXAMPLES = """\
 examples:
   bench/compare                              # everything, on the whole graph
@@ -114,10 +115,11 @@ def graph_folder(python, scale):
     return folder
 
 
-def measure(sessions, chosen):
-    """Measures the chosen systems, and returns the limits."""
+def measure(sessions, chosen, known):
+    """Measures the chosen systems, and adds the limits to `known`."""
     environment.say("limits")
-    known, lines = limits.from_programs(sessions.build)
+    found, lines = limits.from_programs(sessions.build)
+    known.update(found)
     for line in lines:
         if "error" in line:
             environment.say(f"{line['name']}: {line['error']}")
@@ -148,7 +150,6 @@ def measure(sessions, chosen):
     if "graphlearn" in chosen:
         environment.say(SLUGS["graphlearn"])
         sessions.measure(SLUGS["graphlearn"], "graphlearn", ["sample_2", "sample_3", "rows_local"])
-    return known
 
 
 def repeatable(args):
@@ -227,10 +228,19 @@ def main(arguments):
     sessions = prepared(args, build, chosen, logs)
     if args.prepare:
         return 0
-    description = machine.describe(build)
-    known = measure(sessions, chosen)
+    wanted = (1 + 15 * args.scale) * 2**30
+    if machine.memory("MemAvailable") < wanted:
+        environment.say(
+            f"less than {wanted / 2**30:.0f} GiB of memory is free; a system may be killed"
+        )
+    description, known, interrupted = machine.describe(build), {}, False
+    try:
+        measure(sessions, chosen, known)
+    except KeyboardInterrupt:
+        interrupted = True
+        environment.say("interrupted; what was measured is kept")
     systems = [SLUGS[slug] for slug in chosen]
-    results.fill(sessions.results, systems)
+    results.fill(sessions.results, systems, {"absent": "interrupted"} if interrupted else None)
     run = results.made(
         sessions.results,
         known,
@@ -246,6 +256,8 @@ def main(arguments):
     )
     show(run)
     write_run(folder, run, sessions.results)
+    if interrupted:
+        return 130
     if args.write_docs is not None:
         write_docs(run)
     ours = sessions.results.get(SLUGS["graphd"], {})

@@ -12,14 +12,17 @@ def value(results, system, name):
     return results.get(system, {}).get(name, {}).get("value")
 
 
-def fill(results, systems):
-    """Adds what is missing, so that every system has a value, an error or a reason in every row."""
+def fill(results, systems, missing=None):
+    """Adds what is missing, so that every system has a value, an error or a reason in every row.
+    `missing` is the result of what should have been measured."""
     for system in systems:
         known = results.setdefault(system, {})
         for row in ROWS:
             if row.name not in known:
                 reason = absent(row.name, system)
-                known[row.name] = {"absent": reason} if reason else {"error": "no result"}
+                known[row.name] = (
+                    {"absent": reason} if reason else missing or {"error": "no result"}
+                )
 
 
 def derived_limits(limits, results):

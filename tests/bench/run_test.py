@@ -13,6 +13,10 @@ from bench_tools import BENCH, build_folder, parsed, run
 TINY = "BM_HasEdges/small|BM_MiniBatch/small/uniform$"
 
 
+def attend_to_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="graphd-bench-tools-")
@@ -70,8 +74,9 @@ class Run(unittest.TestCase):
     def test_an_interrupted_run_keeps_what_it_has_measured(self):
         command = [os.path.join(BENCH, "run"),
                    *self.arguments("--filter", "BM_MiniBatch/small", "--min_time", "0.5")]
+        # A shell that starts the tests in the background makes its children ignore SIGINT.
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              start_new_session=True) as process:
+                              start_new_session=True, preexec_fn=attend_to_interrupts) as process:
             process.stdout.readline()  # the headings
             first = process.stdout.readline()
             os.killpg(process.pid, signal.SIGINT)
