@@ -131,6 +131,7 @@ def measure(sessions, chosen, known):
             )
     if "graphd" in chosen:
         sessions.guarded(SLUGS["graphd"], ["restart"], sessions.restart)
+        sessions.guarded(SLUGS["graphd"], ["least_per_edge"], sessions.without_original_ids)
         folder = os.path.dirname(sessions.partitioned(1, "native"))
         files = limits.files_below(folder)
         limits.evict(folder)

@@ -143,9 +143,10 @@ class Sessions:
 
     # Servers.
 
-    def bytes_per_edge(self, count):
+    def bytes_per_edge(self, system, count):
         """Returns bytes per edge of a graph that takes so many with its features and labels."""
-        features = self.shape["nodes"] * (4 * self.shape["columns"] + 8)
+        label = 1 if system == OURS else 8  # graphd stores integers in as few bytes as they need
+        features = self.shape["nodes"] * (4 * self.shape["columns"] + label)
         return (count - features) / self.shape["edges"]
 
     def server(self, system, parts):
@@ -162,10 +163,12 @@ class Sessions:
             server = self.server(system, 1)
             folder = os.path.dirname(server.part_config)
             limits.read_seconds(limits.files_below(folder))
-            self.put(system, "disk_per_edge", value=self.bytes_per_edge(limits.size(folder)))
+            self.put(
+                system, "disk_per_edge", value=self.bytes_per_edge(system, limits.size(folder))
+            )
             with server:
                 self.put(system, "start", value=server.start_seconds)
-                memory = self.bytes_per_edge(server.shared_bytes())
+                memory = self.bytes_per_edge(system, server.shared_bytes())
                 self.put(system, "memory_per_edge", value=memory)
                 self.measure(system, module, [*SERVED, *more, "epoch"], server)
 
@@ -183,6 +186,16 @@ class Sessions:
         self.guarded(system, in_one, one)
         self.guarded(system, ["start_cold"], cold)
         self.guarded(system, [TCP_NAMES.get(name, name) for name in OVER_TCP], two)
+
+    def without_original_ids(self):
+        """Measures the bytes of an edge of graphd's without its id in the input. Files and memory are
+        alike."""
+        output = os.path.join(self.work, "without-original-ids")
+        command = self.partition_command(self.graph, 1, "native", output)
+        self.timed([*command, "--edge_orig_id", "no"], os.path.join(self.logs, "without-ids.log"))
+        bytes_of_files = limits.size(output)
+        subprocess.run(["rm", "-rf", output], check=True)
+        self.put(OURS, "least_per_edge", value=self.bytes_per_edge(OURS, bytes_of_files))
 
     def restart(self):
         """Measures a restart of graphd under a service manager that keeps its descriptors."""
