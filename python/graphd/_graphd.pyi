@@ -271,6 +271,7 @@ def partition_graph(
     edges: list[tuple[str, str, str, Tensor, Tensor, dict[str, Tensor]]],
     add_reverse: bool,
     options: dict[str, Any],
+    show: Callable[[str, int, int], None],
     /,
 ) -> tuple[str, int]: ...
 def create_tensor(g: Graph, spec: dict[str, Any], fill: _Fill, /) -> DistTensor: ...

@@ -91,6 +91,35 @@ def clock(description: str) -> Iterator[None]:
         thread.join()
 
 
+@contextlib.contextmanager
+def steps() -> Iterator[Callable[[str, int, int], None]]:
+    """Yields a function that takes the step of a task, how much of it is done, and of how much: a bar
+    per step is shown once the task takes two seconds. A total of 0 means that it is not known, and
+    that the number is that of seconds."""
+    begin, is_due, shown, current = time.monotonic(), _wanted(), None, ""
+
+    def show(step: str, done: int, total: int) -> None:
+        nonlocal is_due, shown, current
+        if not is_due or time.monotonic() - begin < _SECONDS:
+            return
+        if shown is None or step != current:
+            if shown is not None:
+                shown.close()
+            form = (
+                {"total": total, "unit_scale": True} if total else {"bar_format": "{desc}: {n} s"}
+            )
+            shown, current = _made(desc=step, **form), step
+            is_due = shown is not None
+        if shown is not None:
+            shown.update(done - shown.n)
+
+    try:
+        yield show
+    finally:
+        if shown is not None:
+            shown.close()
+
+
 def _tick(description: str, ended: threading.Event) -> None:
     begin = time.monotonic()
     if ended.wait(_SECONDS):

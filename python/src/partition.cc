@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "call.h"
 #include "format/partitioner.h"
@@ -78,6 +79,21 @@ RawGraph GraphFrom(const py::list& nodes, const py::list& edges) {
   return graph;
 }
 
+// Returns a callback that calls show(step, done, total), a Python function, at most ten times a
+// second and for each new step, and lets Ctrl-C end the task.
+StepProgress ShowIn(const py::function& show) {
+  constexpr double kSeconds = 0.1;
+  return [kept = Keep(show), last = Clock::time_point(), current = std::string()](
+             const std::string& step, uint64_t done, uint64_t total) mutable {
+    if (step == current && SecondsSince(last) < kSeconds) return;
+    current = step;
+    last = Clock::now();
+    CheckSignals();
+    const py::gil_scoped_acquire gil;
+    py::handle(static_cast<PyObject*>(kept.get()))(step, done, total);
+  };
+}
+
 PartitionOptions PartitionOptionsFrom(const py::dict& given) {
   PartitionOptions options;
   options.graph_name = given["graph_name"].cast<std::string>();
@@ -98,16 +114,17 @@ PartitionOptions PartitionOptionsFrom(const py::dict& given) {
 }  // namespace
 
 void DefinePartition(py::module_& m) {
-  m.def("partition_graph",
-        [](const py::list& nodes, const py::list& edges, bool add_reverse, const py::dict& given) {
-          const PartitionOptions options = PartitionOptionsFrom(given);
-          RawGraph graph = GraphFrom(nodes, edges);
-          const PartitionSummary summary = Call([&] {
-            if (add_reverse) AddReverseEdges(graph);
-            return PartitionGraph(graph, options);
-          });
-          return py::make_tuple(summary.part_config, summary.edge_cut);
-        });
+  m.def("partition_graph", [](const py::list& nodes, const py::list& edges, bool add_reverse,
+                              const py::dict& given, const py::function& show) {
+    PartitionOptions options = PartitionOptionsFrom(given);
+    options.progress = ShowIn(show);
+    RawGraph graph = GraphFrom(nodes, edges);
+    const PartitionSummary summary = Call([&] {
+      if (add_reverse) AddReverseEdges(graph);
+      return PartitionGraph(graph, options);
+    });
+    return py::make_tuple(summary.part_config, summary.edge_cut);
+  });
 }
 
 }  // namespace graphd::python

@@ -3,9 +3,11 @@
 
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -63,13 +65,14 @@ class Interrupt(support.GraphTest):
 
     def test_waiting_for_other_trainers(self):
         daemons = self.daemons()
-        os.environ.update(
-            GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="auto", RANK="0", WORLD_SIZE="2"
+        os.environ.update(GRAPHD_RUNTIME_DIR=daemons.runtime, GRAPHD_TRANSPORT="auto")
+        initialize(
+            daemons.ip_config,
+            server_name=daemons.server_name,
+            job_id="interrupted",
+            rank=0,
+            world_size=2,
         )
-        try:
-            initialize(daemons.ip_config, server_name=daemons.server_name)
-        finally:
-            del os.environ["RANK"], os.environ["WORLD_SIZE"]
         g = graphd.distributed.DistGraph()
         self.interrupted(g.barrier)
         optimizer = SparseSGD([DistEmbedding(300, 2)], lr=1.0, synchronous=True)
@@ -94,11 +97,32 @@ class Interrupt(support.GraphTest):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
         self.assertEqual(feat[[0, 299]].shape, (2, 16))
 
+    def test_partitioning(self):
+        folder = tempfile.mkdtemp(prefix="graphd-interrupt-")
+        self.addCleanup(shutil.rmtree, folder)
+        code = (
+            "import graphd, numpy, signal\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "ends = numpy.random.default_rng(0).integers(0, 100000, (2, 10_000_000))\n"
+            "print('begins', flush=True)\n"
+            f"graphd.distributed.partition_graph(ends, 'g', 8, {folder!r}, part_method='random')\n"
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.assertEqual(process.stdout.readline(), "begins\n")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", error)
+        self.assertFalse(os.path.exists(os.path.join(folder, "g.json")))
+
     def test_a_program_ends(self):
         daemons = self.daemons()
         code = (
             "import graphd, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-            "graphd.distributed.initialize(); g = graphd.distributed.DistGraph();"
+            "graphd.distributed.initialize(job_id='ends', rank=0, world_size=2);"
+            "g = graphd.distributed.DistGraph();"
             "print('waits', flush=True); g.barrier()"
         )
         process = subprocess.Popen(
@@ -106,7 +130,7 @@ class Interrupt(support.GraphTest):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=daemons.environment(RANK="0", WORLD_SIZE="2"),
+            env=daemons.environment(),
         )
         self.assertEqual(process.stdout.readline(), "waits\n")
         time.sleep(0.1)

@@ -124,8 +124,8 @@ graphd.checkpoint.create(g, "first")
 graphd.checkpoint.restore(g, "first")
 """
         shown = on_terminal(code, GRAPHD_RUNTIME_DIR=daemons.runtime)
+        self.assertRegex(shown, r"writing partitions:\s+\d+%")
         for description in (
-            "partitioning 'mine': 0 s",
             "making checkpoint 'first': 0 s",
             "restoring checkpoint 'first': 0 s",
         ):

@@ -127,8 +127,7 @@ def partition_graph(
     raw = raw_graph(g, num_nodes, ndata, edata)
     nodes = [(ntype, count, raw.ndata[ntype]) for ntype, count in raw.num_nodes.items()]
     edges = [(*etype, *ends, raw.edata[etype]) for etype, ends in raw.edges.items()]
-    shown = progress.clock(f"partitioning {graph_name!r}")
-    with tempfile.TemporaryDirectory() as scratch, _arguments_named(), shown:
+    with tempfile.TemporaryDirectory() as scratch, _arguments_named(), progress.steps() as show:
         part_config, _ = _graphd.partition_graph(
             nodes,
             edges,
@@ -138,6 +137,7 @@ def partition_graph(
                 "balance_ntypes": _classes(balance_ntypes, raw, scratch),
                 "seed": seeds.given_or_next(seed),
             },
+            show,
         )
     for ntype, names in raw.names.items():
         input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
