@@ -9,7 +9,8 @@ from typing import Any
 from . import backend
 from .arguments import FORMS, one_of
 from .convert import block_to_dgl, to_pyg
-from .frame import Frame, Maker, frame_of
+from .dgl_form import DglForm, dgl_frames
+from .frame import Frame, frame_of, moved
 from .html import table
 from .layer import Layer
 from .typing import EdgeType, Ids, Tensor
@@ -59,14 +60,15 @@ def _arange(count: int) -> Tensor:
     return backend.from_numpy(numpy.arange(count, dtype=numpy.int64))
 
 
-class Block(Layer):
+class Block(DglForm, Layer):
     """One layer of a mini-batch: edges from source nodes to destination nodes.
 
     The first sources are the destinations, then come neighbours in order of appearance. Local ids
     are positions among the sources, or the destinations, of a type. Tensors share the memory of the
     sampled batch, and are made on first access.
 
-    Loaders make blocks; `to_block` makes them from sampled neighbours.
+    Loaders make blocks; `to_block` makes them from sampled neighbours. DGL's layers take them as they
+    are: see `graphd.dgl_form.DglForm`.
 
     Attributes
     ----------
@@ -160,12 +162,12 @@ class Block(Layer):
         """
         if str(device) == "cpu" and self._device is None:
             return self
-        moved = Block(self._batch, self._of, device)
-        moved._src_frames, moved._dst_frames, moved._edge_frames = (
-            [_moved(frame, device) for frame in frames]
+        there = Block(self._batch, self._of, device)
+        there._src_frames, there._dst_frames, there._edge_frames = (
+            [moved(frame, device) for frame in frames]
             for frames in (self.src_frames, self.dst_frames, self.edge_frames)
         )
-        return moved
+        return there
 
     def int(self) -> Block:
         """Refuses DGL's conversion of a graph's ids to int32, since blocks have int64 ids.
@@ -183,7 +185,9 @@ class Block(Layer):
         raise NotImplementedError("blocks have int64 ids; take csc()[1], which is int32")
 
     def to_dgl(self) -> Any:
-        """Returns the block with the same nodes, edges and data, for DGL's layers. Needs DGL.
+        """Returns the block with the same nodes, edges and data as a block of DGL. Needs DGL.
+
+        DGL's layers take a `Block` itself as well, which makes a block of DGL for them.
 
         Returns
         -------
@@ -191,13 +195,10 @@ class Block(Layer):
         """
         return block_to_dgl(self)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or hasattr(type(self), name):
-            return super().__getattribute__(name)  # raises the error that led here
-        raise AttributeError(
-            f"Block has no {name!r}. DGL's layers and message functions need DGL's own block: pass "
-            "block.to_dgl() to them"
-        )
+    def _share_data(self, made: Any) -> None:
+        self._src_frames = dgl_frames(made.srcnodes, self.ntypes)
+        self._dst_frames = dgl_frames(made.dstnodes, self.ntypes)
+        self._edge_frames = dgl_frames(made.edges, self.canonical_etypes)
 
     def to_pyg(self) -> Any:
         """Returns this layer alone in the form of `graphd.to_pyg`.
@@ -225,10 +226,3 @@ class Block(Layer):
         return table("Block", ("node type", "source nodes", "destination nodes"), nodes) + table(
             "", ("edge type", "edges"), edges
         )
-
-
-def _moved(frame: Frame, device: Any) -> Frame:
-    def mover(name: str) -> Maker:
-        return lambda source: source[name].to(device)
-
-    return Frame({name: mover(name) for name in frame}, frame)

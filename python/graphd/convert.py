@@ -11,6 +11,7 @@ from .errors import InvalidError
 from .frame import Frame
 from .layer import Layer
 from .names import EID, NID, PYG_NAMES
+from .typed_graph import EdgeListGraph
 from .typing import Tensor
 
 
@@ -41,8 +42,23 @@ def block_to_dgl(block: Layer) -> Any:
     return made
 
 
+def subgraph_to_dgl(graph: EdgeListGraph, nodes: Sequence[Frame], edges: Sequence[Frame]) -> Any:
+    """Does the work of `graphd.subgraph.Subgraph.to_dgl`, with the data of each type."""
+    dgl = _import("dgl", "dgl")
+    made = dgl.heterograph(
+        {etype: graph.edges(etype=etype) for etype in graph.canonical_etypes},
+        {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes},
+    )
+    for ntype, frame in zip(graph.ntypes, nodes):
+        made.nodes[ntype].data.update(frame)
+    for etype, frame in zip(graph.canonical_etypes, edges):
+        made.edges[etype].data.update(_whole(frame, graph.num_edges(etype)))
+    return made
+
+
 def _whole(frame: Frame, count: int) -> dict[str, Tensor]:
-    """Returns the data that have a row per edge; a sampler without edge ids gives none of them."""
+    """Returns the data that have a row per edge; there are no ids of negative edges, or if a sampler
+    has left them out."""
     return {name: rows for name, rows in frame.items() if len(rows) == count}
 
 

@@ -170,3 +170,12 @@ class TypedFrame(MutableMapping[str, Any]):
 def frame_of(types: Sequence[Any], frames: Sequence[Described]) -> MutableMapping[str, Any]:
     """Returns the only frame, or for several types a `TypedFrame`."""
     return frames[0] if len(frames) == 1 else TypedFrame(types, frames)
+
+
+def moved(frame: Frame, device: Any) -> Frame:
+    """Returns the data on another device, to be moved on first access."""
+
+    def mover(name: str) -> Maker:
+        return lambda source: source[name].to(device)
+
+    return Frame({name: mover(name) for name in frame}, frame)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reference layers in plain torch, for the examples. They take blocks without conversion.
 
-Models of real size come from PyG or DGL; see `graphd.Block.to_dgl` and `graphd.to_pyg`.
+Models of real size come from DGL, whose layers take blocks too, or from PyG: see `graphd.to_pyg`.
 """
 
 from __future__ import annotations
@@ -79,20 +79,24 @@ class SAGEConv(nn.Module):
         nn.init.xavier_uniform_(self.fc_self.weight, gain=gain)
         nn.init.xavier_uniform_(self.fc_neigh.weight, gain=gain)
 
-    def forward(self, block: Block, feat: Tensor) -> Tensor:
+    def forward(self, block: Block, feat: Tensor | tuple[Tensor, Tensor]) -> Tensor:
         """Returns new features of the destinations.
 
         Parameters
         ----------
         block : Block
-        feat : tensor, [source nodes, in_feats]
+        feat : tensor, [source nodes, in_feats], or a pair of it and [destination nodes, in_feats]
+            Without a pair, the destinations' are the first of the sources'.
 
         Returns
         -------
         tensor, [destination nodes, out_feats]
         """
-        feat = self.feat_drop(feat)
-        here = feat[: block.num_dst_nodes()]
+        if isinstance(feat, tuple):
+            feat, here = (self.feat_drop(each) for each in feat)
+        else:
+            feat = self.feat_drop(feat)
+            here = feat[: block.num_dst_nodes()]
         # The order of the two steps is chosen so that the smaller rows are averaged.
         if self.fc_neigh.in_features > self.fc_neigh.out_features:
             neighbors = mean_over_neighbors(block, self.fc_neigh(feat))

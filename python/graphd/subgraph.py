@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 
-from .frame import Frame, frame_of
+from .convert import subgraph_to_dgl
+from .dgl_form import DglForm, dgl_frames
+from .frame import Frame, frame_of, moved
 from .graph_base import GraphBase
 from .names import EID, NID
 from .schema import Types
@@ -14,11 +16,11 @@ from .typed_graph import EdgeListGraph
 from .typing import Tensor
 
 
-class Subgraph(EdgeListGraph):
+class Subgraph(DglForm, EdgeListGraph):
     """Nodes and edges of the original graph, with ids of their own.
 
     If the nodes were not relabelled, they are all nodes of the original graph, with their ids
-    there.
+    there. DGL's message functions take it as it is: see `graphd.dgl_form.DglForm`.
 
     Attributes
     ----------
@@ -35,12 +37,57 @@ class Subgraph(EdgeListGraph):
         g: GraphBase | None = None,
     ) -> None:
         self.types, self._nodes, self._by_etype, self._g = types, nodes, edges, g
-        self.ndata: MutableMapping[str, Any] = frame_of(
-            types.ntypes, [Frame() if g else Frame(made={NID: ids}) for ids in nodes]
+        self._node_frames = [Frame() if g else Frame(made={NID: ids}) for ids in nodes]
+        self._edge_frames = [Frame(made={EID: ids}) for _, _, ids in edges]
+
+    @property
+    def ndata(self) -> MutableMapping[str, Any]:
+        """The data of the nodes by name."""
+        return frame_of(self.ntypes, self._node_frames)
+
+    @property
+    def edata(self) -> MutableMapping[str, Any]:
+        """The data of the edges by name."""
+        return frame_of(self.canonical_etypes, self._edge_frames)
+
+    def to(self, device: Any) -> Subgraph:
+        """Returns the graph with its tensors on another device.
+
+        Parameters
+        ----------
+        device : torch.device or str
+
+        Returns
+        -------
+        Subgraph
+            The graph itself, for the CPU.
+        """
+        if str(device) == "cpu":
+            return self
+        nodes = [ids.to(device) for ids in self._nodes]
+        edges = [(u.to(device), v.to(device), ids.to(device)) for u, v, ids in self._by_etype]
+        found = Subgraph(self.types, nodes, edges, self._g)
+        found._node_frames, found._edge_frames = (
+            [moved(frame, device) for frame in frames]
+            for frames in (self._node_frames, self._edge_frames)
         )
-        self.edata: MutableMapping[str, Any] = frame_of(
-            types.canonical_etypes, [Frame(made={EID: ids}) for _, _, ids in edges]
-        )
+        return found
+
+    def to_dgl(self) -> Any:
+        """Returns the graph with the same nodes, edges and data as a graph of DGL. Needs DGL.
+
+        DGL's message functions take a `Subgraph` itself as well, which makes a graph of DGL for
+        them.
+
+        Returns
+        -------
+        dgl.DGLGraph
+        """
+        return subgraph_to_dgl(self, self._node_frames, self._edge_frames)
+
+    def _share_data(self, made: Any) -> None:
+        self._node_frames = dgl_frames(made.nodes, self.ntypes)
+        self._edge_frames = dgl_frames(made.edges, self.canonical_etypes)
 
     def _count_nodes(self, ntype_id: int) -> int:
         return self._g.handle.num_nodes(ntype_id) if self._g else len(self._nodes[ntype_id])

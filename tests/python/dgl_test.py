@@ -6,6 +6,8 @@ import copy
 import inspect
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -243,13 +245,110 @@ class WithDgl(support.GraphTest):
         )
         torch.testing.assert_close(out[:], expected[g.ndata["orig_id"][:]], rtol=1e-5, atol=1e-5)
 
-    def test_a_layer_of_dgl_that_gets_a_block_of_ours_says_what_to_pass(self):
+    def test_layers_of_dgl_take_blocks_as_they_are(self):
         g = self.cut(homogeneous())
-        _, _, (block,) = NeighborSampler([3], prefetch_node_feats=["feat"]).sample(g, [1, 2])
-        with self.assertRaisesRegex(AttributeError, r"no 'local_scope'.* block\.to_dgl\(\)"):
-            dgl.nn.SAGEConv(5, 8, "mean")(block, block.srcdata["feat"])
-        self.assertFalse(hasattr(block, "update_all"))
+        sampler = NeighborSampler([3], prefetch_node_feats=["feat"], prefetch_edge_feats=["w"])
+        _, _, (block,) = sampler.sample(g, torch.arange(30))
+        made, here = block.to_dgl(), block.num_dst_nodes()
+        h, w = block.srcdata["feat"], block.edata["w"]
+        for layer, inputs, options in (
+            (dgl.nn.SAGEConv(5, 8, "mean"), h, {}),
+            (dgl.nn.SAGEConv(5, 8, "mean"), (h, h[:here]), {"edge_weight": w}),
+            (dgl.nn.SAGEConv(5, 8, "lstm"), h, {}),
+            (dgl.nn.GraphConv(5, 8, norm="right", allow_zero_in_degree=True), h, {}),
+            (dgl.nn.GATConv(5, 8, 2, allow_zero_in_degree=True), h, {}),
+            (dgl.nn.GINConv(torch.nn.Linear(5, 8), "max"), h, {}),
+            (dgl.nn.EdgeConv(5, 8, allow_zero_in_degree=True), h, {}),
+        ):
+            with self.subTest(repr(layer)):
+                out = layer(block, inputs, **options)
+                self.assertTrue(torch.equal(out, layer(made, inputs, **options)))
+                out.sum().backward()
+        self.assertEqual(sorted(block.srcdata), ["_ID", "feat"])  # layers leave nothing behind
+        self.assertTrue(torch.equal(block.csc()[0][1:] - block.csc()[0][:-1], made.in_degrees()))
+
+    def test_layers_of_several_types_take_blocks_as_they_are(self):
+        g = self.cut(heterogeneous())
+        sampler = NeighborSampler([3], prefetch_node_feats={"user": ["feat"], "item": ["feat"]})
+        _, _, (block,) = sampler.sample(g, {"user": torch.arange(9), "item": [1, 2]})
+        layer = dgl.nn.HeteroGraphConv(
+            {relation: dgl.nn.SAGEConv(5, 3, "mean") for relation in g.etypes}
+        )
+        found = layer(block, block.srcdata["feat"])
+        wanted = layer(block.to_dgl(), block.srcdata["feat"])
+        self.assertEqual(found.keys(), {"user", "item"})
+        for ntype in wanted:
+            self.assertTrue(torch.equal(found[ntype], wanted[ntype]))
+
+    def test_results_of_message_functions_are_in_the_data_of_the_block(self):
+        g = self.cut(homogeneous())
+        for _, _, (block,) in graphd.distributed.DistNodeDataLoader(
+            g, torch.arange(40), NeighborSampler([3]), batch_size=20
+        ):
+            block.srcdata["one"] = torch.ones(block.num_src_nodes(), 1)
+            block.update_all(dgl.function.copy_u("one", "m"), dgl.function.sum("m", "count"))
+            counts = block.dstdata["count"].flatten()
+            self.assertEqual(counts.tolist(), block.in_degrees().tolist())
+            self.assertIn("count", block.dstdata)
+            block.apply_edges(lambda edges: {"twice": 2 * edges.src["one"]})
+            self.assertEqual(block.edata["twice"].tolist(), [[2.0]] * block.num_edges())
+            block.dstdata["more"] = counts
+            self.assertTrue(torch.equal(block.to_dgl().dstdata["more"], counts))
+            self.assertEqual(sorted(block.dstdata), ["_ID", "count", "more"])
+            del block.dstdata["more"]
+            for name in ("more", "fear"):
+                with self.assertRaisesRegex(KeyError, f"no data '{name}'.*count"):
+                    block.dstdata[name]
+            with block.local_scope():
+                block.dstdata["more"] = counts
+                del block.dstdata["count"]
+            self.assertEqual(sorted(block.dstdata), ["_ID", "count"])
+
+    def test_message_functions_score_batches_of_edges(self):
+        g = self.cut(heterogeneous())
+        etype = ("user", "buys", "item")
+        loader = graphd.distributed.DistEdgeDataLoader(
+            g,
+            {etype: torch.arange(50)},
+            NeighborSampler([2]),
+            batch_size=50,
+            negative_sampler=graphd.sampling.negative_sampler.Uniform(2),
+        )
+        ((_, *pairs, (block,)),) = loader
+        for graph in pairs:
+            h = {ntype: torch.randn(block.num_dst_nodes(ntype), 4) for ntype in g.ntypes}
+            u, v = graph.edges(etype=etype)
+            with graph.local_scope():
+                graph.ndata["h"] = h
+                graph.apply_edges(dgl.function.u_dot_v("h", "h", "score"), etype=etype)
+                score = graph.edata["score"][etype].flatten()
+            torch.testing.assert_close(score, (h["user"][u] * h["item"][v]).sum(1))
+            self.assertEqual(set(graph.ndata), {"_ID"})
+            self.assertIs(graph.to("cpu"), graph)
+            self.assertEqual(graph.to_dgl().num_edges(etype), len(u))
+
+    def test_other_names_are_errors(self):
+        g = self.cut(homogeneous())
+        _, _, (block,) = NeighborSampler([3]).sample(g, [1, 2])
+        self.assertFalse(hasattr(block, "no_such_name"))
+        self.assertFalse(hasattr(block, "_no_such_name"))
+        self.assertIsNone(block._dgl)
         self.assertEqual(copy.copy(block).num_edges(), block.num_edges())
+        with self.assertRaises(TypeError):
+            iter(block)
+
+    def test_without_dgl_a_block_says_what_to_do(self):
+        script = f"""
+import graphd
+g = graphd.distributed.DistGraph(part_config={support.fixture("sbm_2p_metis").config!r})
+_, _, (block,) = graphd.sampling.NeighborSampler([3]).sample(g, [1, 2])
+try:
+    block.local_scope()
+except AttributeError as error:
+    print(error)
+"""
+        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        self.assertRegex(run.stdout, r"no 'local_scope'.*import dgl.*to_dgl\(\)", run.stderr)
 
 
 if __name__ == "__main__":
