@@ -70,7 +70,17 @@ class DglForm:
     _dgl: Any = None
 
     def to_dgl(self) -> Any:
-        """Returns a graph of DGL with the same nodes, edges and data."""
+        """Returns a graph of DGL with the same nodes, edges and data.
+
+        Returns
+        -------
+        dgl.DGLGraph
+
+        Raises
+        ------
+        NotImplementedError
+            In this class.
+        """
         raise NotImplementedError
 
     def _share_data(self, made: Any) -> None:

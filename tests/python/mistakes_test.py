@@ -74,9 +74,11 @@ class Mistakes(support.GraphTest):
         for lr in (-1, "a"):
             self.refused("lr .*0 or more", setattr, optimizer, "lr", lr)
         self.assertEqual(optimizer.lr, 0.5)
-        for name in ("save", "load"):  # methods of DGL's optimisers
+        for name in ("local_state_dict", "load_local_state_dict"):  # methods of DGL's optimisers
             with self.assertRaisesRegex(AttributeError, "graphd.checkpoint"):
                 getattr(optimizer, name)
+        for path in ("", 5, "with space"):
+            self.refused("f .*(path|letters)", optimizer.save, path)
         self.assertEqual(g.num_nodes("user"), 300)
 
     def test_shapes_dtypes_names_and_policies_of_tensors(self):

@@ -28,9 +28,8 @@ _work = tempfile.mkdtemp(prefix="graphd-python-")
 
 
 @functools.cache
-def fixture(name):
-    """Unpacks a fixture, and returns its part config, DGL's answers, and {canonical type: {edge id:
-    (source, destination)}}, which is made from the answers."""
+def unpacked(name):
+    """Unpacks a fixture, and returns its part config and DGL's answers."""
     target = os.path.join(_work, name)
     shutil.copytree(os.path.join(FIXTURES, name), target)
     for folder, _, files in os.walk(target):
@@ -42,7 +41,15 @@ def fixture(name):
                 os.remove(path)
     with open(os.path.join(target, "expected.json")) as file:
         expected = json.load(file)
-    return Fixture(os.path.join(target, expected["config"]), expected, _edges(expected))
+    return os.path.join(target, expected["config"]), expected
+
+
+@functools.cache
+def fixture(name):
+    """Unpacks a fixture, and returns its part config, DGL's answers, and {canonical type: {edge id:
+    (source, destination)}}, which is made from the answers."""
+    config, expected = unpacked(name)
+    return Fixture(config, expected, _edges(expected))
 
 
 def _edges(expected):

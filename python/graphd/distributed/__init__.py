@@ -2,7 +2,7 @@
 """Graphs that are stored on several servers. Matches ``dgl.distributed``."""
 
 from . import init, optim
-from .book import GraphPartitionBook, load_partition_book
+from .book import GraphPartitionBook
 from .embedding import DistEmbedding
 from .graph import DistGraph
 from .loaders import DistDataLoader, DistEdgeDataLoader, DistNodeDataLoader
@@ -17,6 +17,7 @@ from .queries import (
     sample_etype_neighbors,
     sample_neighbors,
 )
+from .range_book import RangePartitionBook, load_partition_book
 from .role import get_global_rank, get_num_trainers, get_rank, get_role, get_trainer_rank
 from .session import exit_client, initialize
 from .split import edge_split, node_split
@@ -34,6 +35,7 @@ __all__ = [
     "NodePartitionPolicy",
     "Partition",
     "PartitionPolicy",
+    "RangePartitionBook",
     "SparseAdagrad",
     "SparseAdam",
     "SparseSGD",

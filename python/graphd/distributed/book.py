@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from .. import _graphd, backend
-from ..arguments import part_config_file, whole_number_in
+from ..arguments import whole_number_in
 from ..graph_base import GraphBase
 from ..html import table
 from ..schema import Types
 from ..typed_graph import SizedGraph
-from ..typing import EdgeType, Ids, Path, Tensor, Triple
+from ..typing import EdgeType, Ids, Tensor
 
 DEFAULT_NTYPE = "_N"
 DEFAULT_ETYPE = ("_N", "_E", "_N")
@@ -267,41 +267,13 @@ class GraphPartitionBook(SizedGraph):
         return self.handle.to_homo(True, self.types.etype_id(etype), ids)
 
     def __repr__(self) -> str:
-        return f"GraphPartitionBook('{self.handle.graph_name}', {self.num_partitions()} partitions)"
+        return (
+            f"{type(self).__name__}('{self.handle.graph_name}', {self.num_partitions()} partitions)"
+        )
 
     def _repr_html_(self) -> str:
         return table(
-            f"GraphPartitionBook {self.handle.graph_name!r}",
+            f"{type(self).__name__} {self.handle.graph_name!r}",
             ("partition", "nodes", "edges"),
             [(p["machine_id"], p["num_nodes"], p["num_edges"]) for p in self.metadata()],
         )
-
-
-def load_partition_book(
-    part_config: Path, part_id: int = 0
-) -> tuple[GraphPartitionBook, str, dict[str, int], dict[Triple, int]]:
-    """Reads the partition book of a part config.
-
-    Parameters
-    ----------
-    part_config : str
-    part_id : int
-        The book's own partition.
-
-    Returns
-    -------
-    GraphPartitionBook
-    str
-        The graph's name.
-    dict, dict
-        Numbers of node types and of canonical edge types, by name.
-    """
-    handle = _graphd.load_book(part_config_file(part_config))
-    part_id = whole_number_in(part_id, "part_id", 0, handle.num_partitions - 1)
-    book = GraphPartitionBook(handle, part_id)
-    return (
-        book,
-        handle.graph_name,
-        {name: i for i, name in enumerate(book.ntypes)},
-        {name: i for i, name in enumerate(book.canonical_etypes)},
-    )

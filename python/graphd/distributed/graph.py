@@ -23,6 +23,7 @@ from .graph_data import Data, Scheme, View
 from .node_names import NodeNames
 from .partition import Partition
 from .policy import PartitionPolicy
+from .range_book import book_of
 
 
 class DistGraph(GraphBase):
@@ -266,6 +267,26 @@ class DistGraph(GraphBase):
         """See `graphd.distributed.edge_subgraph`."""
         return queries.edge_subgraph(self, edges, relabel_nodes, store_ids)
 
+    def add_edge_attribute(self, name: str, padding: float = 0) -> None:
+        """Checks that an edge feature can be a weight. DGL's GraphBolt copies it before it can; here
+        every edge feature of a fitting dtype is one, by the name alone: ``prob=name``.
+
+        Parameters
+        ----------
+        name : str
+        padding
+            DGL's; without effect.
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If no edge type has a feature of this name.
+        """
+        if name not in self.edata:
+            raise InvalidError(
+                f"edge attribute {name!r}: no edge type has it; there are {sorted(self.edata)}"
+            )
+
     def sample_neighbors(
         self,
         seed_nodes: NodeIds,
@@ -279,7 +300,15 @@ class DistGraph(GraphBase):
     ) -> SampledGraph:
         """See `graphd.distributed.sample_neighbors`."""
         return queries.sample_neighbors(
-            self, seed_nodes, fanout, edge_dir, prob, exclude_edges, replace
+            self,
+            seed_nodes,
+            fanout,
+            edge_dir,
+            prob,
+            exclude_edges,
+            replace,
+            etype_sorted=etype_sorted,
+            output_device=output_device,
         )
 
     # Partitions and trainers.
@@ -290,7 +319,7 @@ class DistGraph(GraphBase):
         -------
         GraphPartitionBook
         """
-        return GraphPartitionBook(self.handle.book, self.handle.local_partition, self)
+        return book_of(self.handle.book, self.handle.local_partition, self)
 
     def get_node_partition_policy(self, ntype: str | None = None) -> PartitionPolicy:
         """Returns the policy of tensors whose rows are stored with the nodes of a type.

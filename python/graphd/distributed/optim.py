@@ -16,6 +16,8 @@ from typing import Any
 from .. import _graphd
 from ..arguments import not_negative, whole_number
 from ..errors import InvalidError
+from ..typing import Path
+from . import saved
 from .embedding import DistEmbedding
 
 
@@ -67,11 +69,51 @@ class _Optimizer:
         """Waits for steps in progress (staleness); raises their errors."""
         self.handle.wait()
 
+    def save(self, f: Path) -> None:
+        """Keeps the state of the optimiser, the rows of its embeddings and the learning rate.
+
+        As in DGL, every trainer of the job calls it. The servers have the state, so that they keep
+        it in a checkpoint, which gets the last part of `f` as its name, with a number: "emb_opt.1",
+        then "emb_opt.2". It replaces the one before it once it is complete. Neither the directory
+        of `f` nor the number of trainers matters to `load`.
+
+        Parameters
+        ----------
+        f : str or os.PathLike
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If an embedding has no name, and therefore ends with the job.
+        """
+        self.wait()
+        saved.save(self.params, f, {"optimizer": type(self).__name__, "lr": self.lr})
+
+    def load(self, f: Path) -> None:
+        """Restores what `save` has kept, in this job or an earlier one.
+
+        Every trainer of the job calls it. In contrast to DGL, the rows of the embeddings return to
+        what they were, too. As in DGL, it warns and does nothing if nothing was kept.
+
+        Parameters
+        ----------
+        f : str or os.PathLike
+
+        Raises
+        ------
+        graphd.errors.InvalidError
+            If it was kept by an optimiser of another kind, or of other embeddings.
+        """
+        self.wait()
+        found = saved.load(self.params, f, {"optimizer": type(self).__name__})
+        if found is not None:
+            self.lr = found["lr"]
+
     def __getattr__(self, name: str) -> Any:
-        if name in ("save", "load"):  # methods of DGL's optimisers
+        if name in ("local_state_dict", "load_local_state_dict"):  # methods of DGL's optimisers
             raise AttributeError(
-                f"{type(self).__name__} has no {name}: the servers keep its state "
-                "with the rows; graphd.checkpoint.create and restore take both"
+                f"{type(self).__name__} has no {name}: the servers keep its state with the rows; use "
+                "save and load, or graphd.checkpoint"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

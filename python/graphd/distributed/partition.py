@@ -18,6 +18,7 @@ from ..schema import Types
 from ..typed_graph import EdgeListGraph
 from ..typing import Path, Tensor, Triple
 from .book import GraphPartitionBook
+from .range_book import book_of
 
 _METHODS = ("metis", "ldg", "fennel", "random", "hash")
 
@@ -45,6 +46,7 @@ def partition_graph(
     force: bool = False,
     edge_orig_id: bool = True,
     store_as: Any = None,
+    reshuffle: bool = True,
 ) -> Any:
     """Partitions a graph and writes it in graphd's native format.
 
@@ -93,6 +95,8 @@ def partition_graph(
     store_as : dict of str to {"float16", "bfloat16", "int8"}, optional
         Features, "name" or "type/name", of float32 that take less memory and disk: 2 bytes per
         value, or 1 byte with one scale per feature. They are read as float32.
+    reshuffle : bool
+        That of DGL up to 0.9. Only True is supported: each partition gets a range of ids.
 
     Returns
     -------
@@ -122,6 +126,11 @@ def partition_graph(
             num_trainers_per_machine, "num_trainers_per_machine", 1, 1 << 14
         ),
     }
+    if not reshuffle:
+        raise InvalidError(
+            "reshuffle=False: nodes and edges always get new ids, a range for each partition; the "
+            'features "orig_id" and return_mapping=True give those of the input'
+        )
     if return_mapping and not edge_orig_id:
         raise InvalidError("return_mapping=True needs the ids that edge_orig_id=False leaves out")
     raw = raw_graph(g, num_nodes, ndata, edata)
@@ -321,7 +330,7 @@ def load_partition(
         part,
         nodes,
         edges,
-        GraphPartitionBook(handle.book, part_id),
+        book_of(handle.book, part_id),
         handle.book.graph_name,
         part.ntypes,
         part.canonical_etypes,

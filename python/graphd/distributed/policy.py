@@ -11,6 +11,7 @@ from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..typing import EdgeType, Ids, Tensor
 from .book import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphPartitionBook
+from .range_book import book_of
 
 
 class PartitionPolicy:
@@ -135,7 +136,7 @@ class PartitionPolicy:
     @property
     def partition_book(self) -> GraphPartitionBook:
         """The graph's `GraphPartitionBook`."""
-        return GraphPartitionBook(self.g.handle.book, self.part_id, self.g)
+        return book_of(self.g.handle.book, self.part_id, self.g)
 
     def get_size(self) -> int:
         """Returns the number of objects in all partitions.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import _graphd, backend, seeds
 from ..arguments import check_draws, column_of, fanout_number, one_of
@@ -13,6 +14,7 @@ from ..sampled import SampledGraph
 from ..schema import Types
 from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Tensor
+from .pooled import draw_counts, keep_counts
 
 
 def sample_neighbors(
@@ -25,6 +27,9 @@ def sample_neighbors(
     replace: bool = False,
     use_graphbolt: bool = False,
     *,
+    etype_sorted: bool = True,
+    output_device: Any = None,
+    pooled: bool = False,
     seed: int | None = None,
 ) -> SampledGraph:
     """Samples in- or out-edges of nodes. Matches ``dgl.distributed.sample_neighbors``.
@@ -35,26 +40,61 @@ def sample_neighbors(
     nodes : int64 tensor, or dict of node type to tensor
         A node that is listed twice gets the same neighbours twice.
     fanout : int
-        Number of edges per node and edge type; -1: all, 0: none. (DGL pools the edge types of a
-        node.)
+        Number of edges per node and edge type; -1: all, 0: none.
     edge_dir : {"in", "out"}
     prob : str, optional
         Edge feature: weights (float32, float64) or a mask (bool, uint8, int8).
     exclude_edges : int64 tensor, or dict of edge type to tensor, optional
         Edges never to sample.
     replace : bool
-    use_graphbolt
+    use_graphbolt, etype_sorted
         DGL's; without effect.
+    output_device : optional
+        Only the CPU is supported.
+    pooled : bool
+        Whether the fanout is the number of edges of all types of a node together, as in DGL: each of
+        its edges is equally likely. Only without `prob` and `exclude_edges`. A node that is listed
+        twice may get different neighbours.
     seed : int, optional
         The same seed gives the same sample, wherever the partitions are.
 
     Returns
     -------
     SampledGraph
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument is not valid, or `pooled` is combined with others.
     """
-    return sample_etype_neighbors(
-        g, nodes, fanout, edge_dir, prob, exclude_edges, replace, seed=seed
+    check_output_device(output_device)
+    options = edge_dir, prob, exclude_edges, replace
+    if not pooled or len(graph_of(g).types.canonical_etypes) == 1 or fanout == -1:
+        return sample_etype_neighbors(g, nodes, fanout, *options, seed=seed)
+    if prob is not None or exclude_edges is not None or isinstance(fanout, Mapping):
+        raise InvalidError(
+            "pooled=True: the fanout is one number, without prob and exclude_edges; leave these out, "
+            "or give a fanout for each edge type and leave out pooled"
+        )
+    backend.chosen()
+    is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"
+    seeds_by_type = vectors(g.types.by_ntype(nodes, "nodes"))
+    seed = seeds.given_or_next(seed)
+    counts = draw_counts(
+        g.types,
+        seeds_by_type,
+        fanout_number(fanout),
+        bool(replace),
+        is_out,
+        lambda e, some: g.handle.degrees(is_out, some, e),
+        seed,
     )
+    most: dict[EdgeType, int] = {
+        etype: int(counts[e].max(initial=0)) if e in counts else 0
+        for e, etype in enumerate(g.types.canonical_etypes)
+    }
+    found = _sampled(g, seeds_by_type, most, None, replace, is_out, seed, [])
+    return SampledGraph(g, seeds_by_type, keep_counts(found, counts, seed), is_out)
 
 
 def sample_etype_neighbors(
@@ -68,6 +108,7 @@ def sample_etype_neighbors(
     etype_sorted: bool = True,
     use_graphbolt: bool = False,
     *,
+    output_device: Any = None,
     seed: int | None = None,
 ) -> SampledGraph:
     """Does the same as `sample_neighbors` with a fanout for each edge type.
@@ -80,7 +121,7 @@ def sample_etype_neighbors(
         A dict has to name every edge type, by relation or by canonical type.
     etype_sorted, use_graphbolt
         DGL's; without effect.
-    g, nodes, edge_dir, prob, exclude_edges, replace, seed
+    g, nodes, edge_dir, prob, exclude_edges, replace, output_device, seed
         Those of `sample_neighbors`.
 
     Returns
@@ -90,27 +131,45 @@ def sample_etype_neighbors(
     Raises
     ------
     graphd.errors.InvalidError
-        If `edge_dir` is neither "in" nor "out".
+        If `edge_dir` is neither "in" nor "out", or another argument is not valid.
     """
     backend.chosen()
+    check_output_device(output_device)
     graph_of(g)
     is_out = one_of(edge_dir, "edge_dir", ("in", "out")) == "out"
     lists = vectors(g.types.by_ntype(nodes, "nodes"))
     exclude = [] if exclude_edges is None else g.types.by_etype(exclude_edges, "exclude_edges")
+    seed = seeds.given_or_next(seed)
+    found = _sampled(g, lists, fanout, prob, replace, is_out, seed, exclude)
+    return SampledGraph(g, lists, found, is_out)
+
+
+def _sampled(
+    g: GraphBase,
+    lists: Sequence[Tensor],
+    fanout: Fanout,
+    prob: str | None,
+    replace: bool,
+    is_out: bool,
+    seed: int,
+    exclude: Sequence[Ids],
+) -> list[tuple[int, Tensor, Tensor, Tensor]]:
+    """Returns the sampled edges in rows, one for each seed, by edge type."""
     numbers = fanouts_of(g.types, fanout)
     if replace:
         check_draws(g.types.count(lists), max(numbers), "fanout")
-    found = _graphd.sample_edges(
-        g.handle,
-        lists,
-        numbers,
-        column_of(prob),
-        bool(replace),
-        is_out,
-        seeds.given_or_next(seed),
-        exclude,
+    return _graphd.sample_edges(
+        g.handle, lists, numbers, column_of(prob), bool(replace), is_out, seed, exclude
     )
-    return SampledGraph(g, lists, found, is_out)
+
+
+def check_output_device(output_device: Any) -> None:
+    """Raises InvalidError unless the device is the CPU, or none is given."""
+    if output_device is not None and str(output_device) != "cpu":
+        raise InvalidError(
+            f"output_device {output_device}: edges are sampled in host memory; move what you need "
+            "with .to(device)"
+        )
 
 
 def fanouts_of(types: Types, fanout: Fanout, what: str = "fanout") -> list[int]:

@@ -33,6 +33,7 @@ def initialize(
     num_workers: int | None = None,
     max_queue_size: Any = None,
     net_type: Any = None,
+    net_etype: Any = None,
     num_worker_threads: Any = None,
     use_graphbolt: Any = None,
     server_name: str | None = None,
@@ -62,8 +63,8 @@ def initialize(
         ``num_servers, num_workers`` of DGL up to 0.8.
     num_workers : int, optional
         Sampler threads per data loader, unless the launcher sets them (``--num_samplers``).
-    num_servers, max_queue_size, net_type, num_worker_threads, use_graphbolt
-        DGL's; without effect.
+    num_servers, max_queue_size, net_type, net_etype, num_worker_threads, use_graphbolt
+        DGL's; without effect. (DGL's guide calls net_type net_etype in one place.)
     server_name : str, optional
         The servers to connect to, for processes that were not launched by ``graphctl``.
     part_config, state_dir : str, optional

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fanouts that count the edges of all types of a node together, as those of DGL's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .. import backend
+from ..schema import Types
+from ..typing import Tensor
+
+Rows = tuple[int, Tensor, Tensor, Tensor]  # edge type, indptr, neighbours, edge ids
+
+# degrees(edge type, nodes) are the numbers of edges of nodes.
+Degrees = Callable[[int, Tensor], Tensor]
+
+
+def draw_counts(
+    types: Types,
+    seeds: Sequence[Tensor | None],
+    fanout: int,
+    replace: bool,
+    is_out: bool,
+    degrees: Degrees,
+    seed: int,
+) -> dict[int, Any]:
+    """Draws how many of each seed's edges have which type, if `fanout` are drawn from all of them.
+
+    Returns
+    -------
+    dict of int to array
+        For each edge type the number of edges for each seed.
+    """
+    import numpy
+
+    draw = numpy.random.default_rng(seed)
+    counts = {}
+    for t, nodes in enumerate(seeds):
+        ends = types.src_types if is_out else types.dst_types
+        etypes = [e for e, end in enumerate(ends) if end == t and nodes is not None]
+        numbers = [backend.to_numpy(degrees(e, nodes)) for e in etypes]
+        others = sum(numbers, numpy.zeros(0 if nodes is None else len(nodes), numpy.int64))
+        left = numpy.where(others > 0, fanout, 0) if replace else numpy.minimum(others, fanout)
+        for e, number in zip(etypes, numbers):
+            others = others - number
+            if replace:
+                total = numpy.maximum(number + others, 1)
+                counts[e] = draw.binomial(left, number / total)
+            else:
+                counts[e] = draw.hypergeometric(number, others, left)
+            left = left - counts[e]
+    return counts
+
+
+def keep_counts(found: Iterable[Rows], counts: dict[int, Any], seed: int) -> list[Rows]:
+    """Keeps as many edges of each row as were drawn for it, any of them, in their order."""
+    import numpy
+
+    draw = numpy.random.default_rng([seed, 1])
+    kept = []
+    for e, indptr, neighbors, ids in found:
+        begins = backend.to_numpy(indptr)
+        row = numpy.repeat(numpy.arange(len(begins) - 1), numpy.diff(begins))
+        order = numpy.lexsort((draw.random(len(row)), row))
+        place = numpy.empty(len(row), numpy.int64)
+        place[order] = numpy.arange(len(row)) - begins[row]  # the place of an edge in its row
+        is_kept = place < counts[e][row]
+        ends = numpy.zeros(len(begins), numpy.int64)
+        numpy.cumsum(numpy.bincount(row[is_kept], minlength=len(begins) - 1), out=ends[1:])
+        some = (backend.to_numpy(each)[is_kept] for each in (neighbors, ids))
+        kept.append((e, backend.from_numpy(ends), *map(backend.from_numpy, some)))
+    return kept

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests arguments, classes and methods of DGL for which graphd needs less, or works differently."""
+
+import warnings
+
+import numpy as np
+import torch
+
+import graphd
+import jobs
+import support
+from graphd.distributed import (
+    DistEmbedding,
+    GraphPartitionBook,
+    RangePartitionBook,
+    SparseAdagrad,
+    SparseAdam,
+    load_partition_book,
+    sample_etype_neighbors,
+    sample_neighbors,
+)
+
+SAVING = """
+import sys, torch, graphd
+name, mode = sys.argv[2], sys.argv[-1]
+graphd.distributed.initialize()
+g = graphd.distributed.DistGraph(name)
+emb = graphd.distributed.DistEmbedding(g.num_nodes(), 2, name="emb")
+optimizer = graphd.distributed.SparseAdam([emb], lr=0.5)
+nodes = torch.arange(g.rank(), g.num_nodes(), 2)
+def step():
+    (emb(nodes) + 1).pow(2).sum().backward()
+    optimizer.step()
+if mode == "save":
+    step()
+    optimizer.save("folder/emb_opt")
+step()
+g.barrier()
+after = emb.weight[:]
+if mode == "save":
+    optimizer.lr = 0.25
+g.barrier()
+optimizer.load("another/emb_opt")
+step()
+g.barrier()
+again = emb.weight[:]
+if mode == "save":
+    assert torch.equal(again, after) and optimizer.lr == 0.5
+print("sum", round(float(again.double().sum()), 6))
+g.barrier()
+"""
+
+
+def homogeneous(book, part, ntype=None, etype=None):
+    """Returns the begin and the end of the homogeneous ids of a type that a partition owns."""
+    if ntype is not None:
+        ids = book.map_to_homo_nid(book.partid2nids(part, ntype), ntype)
+    else:
+        ids = book.map_to_homo_eid(book.partid2eids(part, etype), etype)
+    return int(ids[0]), int(ids[-1]) + 1
+
+
+class Books(support.GraphTest):
+    def test_books_of_graphs_and_files_are_range_partition_books(self):
+        found = support.fixture("hetero_2p")
+        for g in self.each_way():
+            for book in (
+                g.get_partition_book(),
+                g.get_node_partition_policy("user").partition_book,
+                load_partition_book(found.config)[0],
+                graphd.distributed.load_partition(found.config, 1)[3],
+            ):
+                self.assertIsInstance(book, RangePartitionBook)
+                self.assertRegex(repr(book), "^RangePartitionBook")
+
+    def test_a_graph_without_new_ids_has_another_book(self):
+        book = load_partition_book(support.unpacked("legacy091_noreshuffle_2p")[0])[0]
+        self.assertIsInstance(book, GraphPartitionBook)
+        self.assertNotIsInstance(book, RangePartitionBook)
+
+    def test_a_book_is_made_of_ranges(self):
+        for name in ("hetero_2p", "sbm_4p_random"):
+            wanted, _, ntypes, etypes = load_partition_book(support.fixture(name).config, 1)
+            parts = range(wanted.num_partitions())
+            node_map = {t: [homogeneous(wanted, p, ntype=t) for p in parts] for t in ntypes}
+            edge_map = {c: [homogeneous(wanted, p, etype=c) for p in parts] for c in etypes}
+            arrays = [
+                {of: make(each) for of, each in by_type.items()}
+                for make, by_type in ((torch.tensor, node_map), (np.array, edge_map))
+            ]
+            book = RangePartitionBook(1, len(parts), *arrays, ntypes, etypes)
+            self.assertEqual((book.partid, book.metadata()), (1, wanted.metadata()))
+            self.assertEqual(book.canonical_etypes, wanted.canonical_etypes)
+            nodes, edges = torch.arange(wanted.num_nodes()), torch.arange(wanted.num_edges())
+            for method, ids in (
+                ("nid2partid", nodes),
+                ("nid2localnid", nodes),
+                ("eid2partid", edges),
+                ("eid2localeid", edges),
+            ):
+                found = getattr(book, method)(ids)
+                self.assertTrue(torch.equal(found, getattr(wanted, method)(ids)), method)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "get_partition_book"):
+                graphd.distributed.NodePartitionPolicy(book, book.ntypes[0])
+
+    def test_invalid_ranges_are_refused(self):
+        nodes, edges = {"_N": [[0, 4], [4, 10]]}, {("_N", "_E", "_N"): [[0, 3], [3, 6]]}
+        ntypes, etypes = {"_N": 0}, {("_N", "_E", "_N"): 0}
+        book = RangePartitionBook(0, 2, nodes, edges, ntypes, etypes)
+        self.assertEqual(book.nid2partid([3, 4]).tolist(), [0, 1])
+        for arguments, message in (
+            ((2, 2, nodes, edges, ntypes, etypes), "part_id 2"),
+            ((0, 3, nodes, edges, ntypes, etypes), r"node_map\['_N'\].*\(3, 2\)"),
+            ((0, 2, [], edges, ntypes, etypes), "node_map: expected a dict"),
+            ((0, 2, nodes, {"_E": [[0, 3], [3, 6]]}, ntypes, etypes), "edge_map: type '_E'"),
+            ((0, 2, nodes, edges, {"user": 0}, etypes), "^RangePartitionBook: .*user"),
+            ((0, 2, {"_N": [[0, 4], [5, 10]]}, edges, ntypes, etypes), "^RangePartitionBook: "),
+            ((0, 2, nodes, edges, ntypes, {("_N", "_E", "_N"): "a"}), "etypes.*'a'"),
+        ):
+            with self.subTest(message):
+                self.assertRaisesRegex(
+                    graphd.errors.InvalidError, message, RangePartitionBook, *arguments
+                )
+
+
+class Arguments(support.GraphTest):
+    def test_pooled_fanouts_count_the_edges_of_all_types(self):
+        for g in self.each_way():
+            nodes = torch.arange(g.num_nodes("user"))
+            for direction, degrees in (("in", g.in_degrees), ("out", g.out_degrees)):
+                of = [
+                    c for c in g.canonical_etypes if (c[2] if direction == "in" else c[0]) == "user"
+                ]
+                total = sum(degrees(nodes, c) for c in of)
+                for replace in (False, True):
+                    found = sample_neighbors(
+                        g, {"user": nodes}, 3, direction, replace=replace, pooled=True, seed=5
+                    )
+                    counts = torch.zeros(len(nodes), dtype=torch.int64)
+                    for c in of:
+                        u, v, ids = found.edges(form="all", etype=c)
+                        ends = g.find_edges(ids, c)
+                        self.assertTrue(torch.equal(torch.stack(ends), torch.stack([u, v])))
+                        seeds = v if direction == "in" else u
+                        counts += torch.bincount(seeds, minlength=len(nodes))
+                        if not replace:
+                            self.assertEqual(len(set(ids.tolist())), len(ids))
+                    wanted = torch.where(total > 0, 3, 0) if replace else total.clamp(max=3)
+                    self.assertEqual(counts.tolist(), wanted.tolist())
+                    again = sample_neighbors(
+                        g, {"user": nodes}, 3, direction, replace=replace, pooled=True, seed=5
+                    )
+                    for c in of:
+                        self.assertTrue(
+                            torch.equal(
+                                again.edges(form="eid", etype=c), found.edges(form="eid", etype=c)
+                            )
+                        )
+
+    def test_pooled_samples_are_uniform_over_the_edges_of_all_types(self):
+        g = self.standalone()
+        of = [c for c in g.canonical_etypes if c[0] == "user"]
+        node = int(sum(g.out_degrees(etype=c) for c in of).argmax())
+        degrees = {c: int(g.out_degrees([node], c)) for c in of}
+        total, rounds, fanout = sum(degrees.values()), 2000, 4
+        self.assertGreater(min(degrees.values()), 0)
+        for replace in (False, True):
+            counts = {c: torch.zeros(g.num_edges(c)) for c in of}
+            for seed in range(rounds):
+                found = sample_neighbors(
+                    g, {"user": [node]}, fanout, "out", replace=replace, pooled=True, seed=seed
+                )
+                for c in of:
+                    counts[c] += torch.bincount(
+                        found.edges(form="eid", etype=c), minlength=g.num_edges(c)
+                    )
+            wanted = rounds * fanout / total
+            for c in of:
+                seen = counts[c][counts[c] > 0]
+                self.assertEqual(len(seen), degrees[c])
+                self.assertLess(float((seen - wanted).abs().max()), 5 * wanted**0.5)
+
+    def test_pooled_fanouts_exclude_other_arguments(self):
+        g = self.standalone()
+        for options in (
+            {"prob": "weight"},
+            {"exclude_edges": {"follows": [0]}},
+            {"fanout": {"follows": 2}},
+        ):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "pooled=True"):
+                sample_neighbors(g, {"user": [0]}, **{"fanout": 2, "pooled": True, **options})
+        everything = sample_neighbors(g, {"user": [0]}, -1, pooled=True)
+        degrees = sum(int(g.in_degrees([0], c)) for c in g.canonical_etypes if c[2] == "user")
+        self.assertEqual(everything.num_edges(), degrees)
+
+    def test_other_arguments_of_dgl(self):
+        g = self.standalone()
+        options = {"etype_sorted": True, "output_device": "cpu"}
+        g.sample_neighbors({"user": [0]}, 2, **options)
+        for sample in (g.sample_neighbors, lambda *a, **o: sample_etype_neighbors(g, *a, **o)):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "output_device cuda"):
+                sample({"user": [0]}, 2, output_device="cuda")
+        name = next(iter(g.edata))
+        g.add_edge_attribute(name, 1)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, f"'fear'.*'{name}'"):
+            g.add_edge_attribute("fear")
+        graphd.distributed.exit_client()
+        graphd.distributed.initialize(net_etype="tensorpipe", net_type="socket")
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "orig_id"):
+            graphd.distributed.partition_graph(([0], [1]), "g", 1, "/no/where", reshuffle=False)
+
+
+class Saved(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def step(self, embedding, optimizer, nodes):
+        (embedding(nodes) - 1).pow(2).sum().backward()
+        optimizer.step()
+
+    def test_an_optimiser_is_saved_and_loaded(self):
+        g = self.served()
+        embedding = DistEmbedding(g.num_nodes(), 3, name="saved")
+        optimizer = SparseAdagrad([embedding], lr=0.1)
+        nodes = torch.arange(g.num_nodes())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            optimizer.load("opt")
+        self.assertIn("nothing was saved", str(caught[0].message))
+        for _ in range(2):  # the second replaces the first
+            self.step(embedding, optimizer, nodes)
+            optimizer.save("folder/opt")
+        self.assertEqual([each.name for each in graphd.checkpoint.list(g)], ["opt.2"])
+        self.step(embedding, optimizer, nodes)
+        wanted = embedding.weight[:]
+        self.step(embedding, optimizer, nodes)
+        optimizer.load("folder/opt")
+        self.step(embedding, optimizer, nodes)  # uses the state as it was
+        self.assertTrue(torch.equal(embedding.weight[:], wanted))
+
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "SparseAdagrad.*SparseAdam"):
+            SparseAdam([DistEmbedding(g.num_nodes(), 3, name="of_adam")], lr=0.1).load("opt")
+        nameless = SparseAdagrad([DistEmbedding(g.num_nodes(), 3)], lr=0.1)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "give the embedding a name"):
+            nameless.save("opt")
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "letters, digits"):
+            optimizer.save("my opt")
+        with self.assertRaisesRegex(AttributeError, "use save and load"):
+            optimizer.local_state_dict()
+
+
+class SavedInJobs(jobs.JobTest):
+    def test_every_trainer_saves_and_another_job_loads(self):
+        self.small("saving")
+        script = self.path("saving.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(SAVING)
+        lines = [
+            line
+            for mode in ("save", "load")
+            for line in self.job(script, "saving", mode, trainers=1).splitlines()
+            if "sum" in line
+        ]
+        self.assertEqual(len(lines), 4)
+        self.assertEqual(len({line.split("sum")[1] for line in lines}), 1, lines)
+
+
+if __name__ == "__main__":
+    support.main()
