@@ -134,10 +134,10 @@ class BlockSampler:
         ):
             for t, name in of_node_types(g.types, names):
                 some = ids[g.types.ntypes[t]] if isinstance(ids, dict) else ids
-                tensor = g.handle.data(False, t, name)
+                tensor = g.data(False, t, name)
                 frames[t].lazy(name, functools.partial(tensor.read, some))
         for e, name in of_edge_types(g.types, self.prefetch_edge_feats):
-            tensor = g.handle.data(True, e, name)
+            tensor = g.data(True, e, name)
             for block in blocks:
                 block.edge_frames[e].lazy(name, tensor.read, of=EID)
 

@@ -27,6 +27,34 @@ class GraphBase(SizedGraph):
         self.session = session
         self.handle = _graphd.Graph(session, graph_name)
         self.types = Types(self.handle.schema)
+        # Tensors in place of features of nodes, by (type, name): those that the job has changed, and
+        # those that this process has assigned.
+        self.copies: dict[tuple[int, str], _graphd.DistTensor] = {}
+        self.assigned: dict[tuple[int, str], _graphd.DistTensor] = {}
+
+    def data(self, is_edge: bool, type_id: int, name: str) -> _graphd.DistTensor:
+        """Returns the feature of this name or the tensor that is in its place.
+
+        Parameters
+        ----------
+        is_edge : bool
+        type_id : int
+            The number of the node or edge type.
+        name : str
+
+        Returns
+        -------
+        DistTensor of the extension module
+
+        Raises
+        ------
+        graphd.errors.NotFoundError
+            If there are no such data.
+        """
+        found = None
+        if not is_edge:
+            found = self.assigned.get((type_id, name)) or self.copies.get((type_id, name))
+        return self.handle.data(is_edge, type_id, name) if found is None else found
 
     def _count_nodes(self, ntype_id: int) -> int:
         return self.handle.num_nodes(ntype_id)

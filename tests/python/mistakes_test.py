@@ -365,8 +365,8 @@ class Mistakes(support.GraphTest):
 
     def test_tensors_and_negatives(self):
         g = self.standalone()
-        name = sorted(g.nodes["user"].data)[0]
-        feature = g.nodes["user"].data[name]
+        name = sorted(g.edges["follows"].data)[0]
+        feature = g.edges["follows"].data[name]
         for change in (feature.__setitem__, feature.add):
             with self.assertRaisesRegex(graphd.errors.DeniedError, "make a DistTensor"):
                 change([1], feature[[1]])

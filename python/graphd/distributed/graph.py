@@ -19,6 +19,7 @@ from ..subgraph import Subgraph
 from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Path, Tensor
 from . import current_graph, queries, session
 from .book import GraphPartitionBook
+from .feature_copies import find_copies
 from .graph_data import Data, Scheme, View
 from .node_names import NodeNames
 from .partition import Partition
@@ -60,15 +61,19 @@ class DistGraph(GraphBase):
         if part_config:
             part_config = part_config_path(part_config)
         super().__init__(session.with_new_files(part_config), graph_name)
-        current_graph.remember(self)
+        self._begin()
 
     @classmethod
     def _of(cls, opened: _graphd.Session, graph_name: str) -> DistGraph:
         """Returns the graph of a session that `graphd.connect` has opened."""
         g = cls.__new__(cls)
         GraphBase.__init__(g, opened, graph_name)
-        current_graph.remember(g)
+        g._begin()
         return g
+
+    def _begin(self) -> None:
+        find_copies(self)
+        current_graph.remember(self)
 
     @property
     def graph_name(self) -> str:
@@ -158,10 +163,14 @@ class DistGraph(GraphBase):
         return self._schemes(True, self.types.etype_id(etype))
 
     def _schemes(self, is_edge: bool, number: int) -> dict[str, Scheme]:
-        return {
+        found = {
             name: Scheme(tuple(shape), backend.dtype_of(dtype))
             for name, dtype, shape in self.handle.schemes(is_edge, number)
         }
+        for name in found if self.assigned and not is_edge else ():
+            tensor = self.data(False, number, name)
+            found[name] = Scheme(tuple(tensor.shape[1:]), backend.dtype_of(tensor.dtype))
+        return found
 
     def node_names(self, ntype: str | None = None, part_config: Path | None = None) -> NodeNames:
         """Reads the names that nodes had in the input, of ``graphctl partition`` or `partition_graph`.
@@ -366,8 +375,11 @@ class DistGraph(GraphBase):
         return self.session.rank
 
     def barrier(self) -> None:
-        """Waits for every trainer of the job."""
+        """Waits for every trainer of the job. What they have written before it, all of them read
+        after it: changed features, too."""
         self.session.barrier()
+        if self.session.world_size > 1:
+            find_copies(self)
 
     # Attributes of DGLGraph that other code reads.
     @property

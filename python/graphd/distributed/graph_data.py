@@ -21,13 +21,17 @@ class Scheme(NamedTuple):
 
 
 class Data(Described):
-    """The tensors of one type by name: features, and tensors that were assigned."""
+    """The tensors of one type by name: features, and tensors that were assigned.
+
+    In this process, a tensor can also be assigned to the name of a feature of nodes, until its name
+    is deleted.
+    """
 
     def __init__(self, g: GraphBase, is_edge: bool, type_id: int) -> None:
         self._g, self._is_edge, self._type = g, is_edge, type_id
 
     def __getitem__(self, name: str) -> DistTensor:
-        found = self._g.handle.data(self._is_edge, self._type, text(name, "name"))
+        found = self._g.data(self._is_edge, self._type, text(name, "name"))
         return DistTensor.of(found, self._g)
 
     def __setitem__(self, name: str, tensor: DistTensor) -> None:
@@ -42,9 +46,19 @@ class Data(Described):
                 f"data {name!r}: {tensor!r} is stored as {tensor.part_policy.policy_str!r}, which is "
                 f"not this {kind} type; make one with the part_policy of this type"
             )
-        self._g.handle.attach(text(name, "name"), tensor.handle)
+        if self._is_node_feature(text(name, "name")):
+            self._g.assigned[self._type, name] = tensor.handle
+        else:
+            self._g.handle.attach(name, tensor.handle)
+
+    def _is_node_feature(self, name: str) -> bool:
+        if self._is_edge or name not in self:
+            return False
+        return self._g.handle.data(False, self._type, name).is_feature
 
     def __delitem__(self, name: str) -> None:
+        if not self._is_edge and self._g.assigned.pop((self._type, name), None) is not None:
+            return  # the feature is there again
         self._g.handle.detach(self._is_edge, self._type, text(name, "name"))
 
     def __iter__(self) -> Iterator[str]:

@@ -19,6 +19,7 @@ from ..edge_prediction import EdgePredictionSampler, check_exclude
 from ..errors import InvalidError
 from ..graph_base import GraphBase, graph_of
 from ..html import properties
+from ..names import NID
 from ..native_sampler import NativeSampler
 from ..negative import Function, NegativeSampler, negative_handle
 from ..subgraph import Subgraph
@@ -167,6 +168,12 @@ class _Loader:
         check_times(sampler, seed_times)
         inputs = of_node_types(types, sampler.prefetch_node_feats)
         labels = of_node_types(types, sampler.prefetch_labels)
+        self._node_data = inputs, labels
+        inputs, labels = (
+            [(t, name) for t, name in wanted if self.g.data(False, t, name).is_feature]
+            for wanted in self._node_data
+        )
+        self._has_tensors = (inputs, labels) != self._node_data
         edges = of_edge_types(types, sampler.prefetch_edge_feats)
         self._features = (inputs, labels, edges)
         self._layers: list[LayerData] | None = None
@@ -209,7 +216,19 @@ class _Loader:
         """Returns blocks with the features that came with the batch."""
         if self._layers is None:
             self._layers = layers_of(self.g.types, batch, *self._features)
-        return [Block(batch, of) for of in self._layers]
+        blocks = [Block(batch, of) for of in self._layers]
+        if self._has_tensors or self.g.copies or self.g.assigned:
+            self._add_tensors(blocks)
+        return blocks
+
+    def _add_tensors(self, blocks: list[Block]) -> None:
+        """Adds node data that are no features, or not any more, to be read on first access."""
+        inputs, labels = self._node_data
+        for wanted, frames in ((inputs, blocks[0].src_frames), (labels, blocks[-1].dst_frames)):
+            for t, name in wanted:
+                tensor = self.g.data(False, t, name)
+                if not tensor.is_feature:
+                    frames[t].lazy(name, tensor.read, of=NID)
 
 
 class DistNodeDataLoader(_Loader):

@@ -18,6 +18,7 @@ from ..html import properties
 from ..typing import Ids, Tensor
 from . import current_graph
 from .elementwise import compare, pieces, shown_pieces, shown_read
+from .feature_copies import copy_feature
 from .init import Constant, Initializer
 from .policy import PartitionPolicy
 from .rows import from_the_end, is_list_of_rows, row_ids
@@ -30,7 +31,9 @@ _anonymous = itertools.count()
 class DistTensor:
     """A tensor whose rows are stored with the partitions. Matches ``dgl.distributed.DistTensor``.
 
-    Features of a graph (``g.ndata["feat"]``) are such tensors and can't be changed. The constructor
+    Features of a graph (``g.ndata["feat"]``) are such tensors. The first change of a feature of nodes
+    copies it into a tensor of the job, which takes its place; the graph keeps its own. Other trainers
+    find the copy after the next `DistGraph.barrier`. Features of edges can't be changed. The constructor
     opens the tensor of this name, or makes it; all trainers may do so at once, and none has to.
 
     Parameters
@@ -62,7 +65,7 @@ class DistTensor:
     """
 
     g: GraphBase
-    handle: _graphd.DistTensor
+    _stored: _graphd.DistTensor
     _policy: PartitionPolicy | None
 
     def __init__(
@@ -88,7 +91,7 @@ class DistTensor:
         if name is None:
             name = f"anonymous-{next(_anonymous)}"
         spec, fill = tensor_spec(shape, dtype, name, init_func, policy, persistent, many_writers)
-        self.handle = _graphd.create_tensor(self.g.handle, spec, fill)
+        self._stored = _graphd.create_tensor(self.g.handle, spec, fill)
 
     @classmethod
     def of(cls, handle: _graphd.DistTensor, g: GraphBase) -> DistTensor:
@@ -104,7 +107,7 @@ class DistTensor:
         DistTensor
         """
         self = cls.__new__(cls)
-        self.handle, self.g, self._policy = handle, g, None
+        self._stored, self.g, self._policy = handle, g, None
         return self
 
     @classmethod
@@ -158,6 +161,14 @@ class DistTensor:
             If no tensor has this name.
         """
         _graphd.drop_tensor(graph_of(g).handle, text(name, "name"))
+
+    @property
+    def handle(self) -> _graphd.DistTensor:
+        """The tensor of the extension module: for a feature that the job has changed, its copy."""
+        stored = self._stored
+        if self.g.copies and stored.is_feature and not stored.is_edge:
+            return self.g.copies.get((stored.type, stored.name), stored)
+        return stored
 
     @property
     def name(self) -> str:
@@ -234,10 +245,9 @@ class DistTensor:
     def __setitem__(self, rows: Any, values: Tensor) -> None:
         """Sets rows, with the last of duplicates; returns when they are as durable as the servers
         are configured. `rows` is what reading takes, without columns. `values` has the tensor's
-        dtype and a row for each id."""
-        self._check_writable()
+        dtype and a row for each id. The first change of a feature copies it; see `DistTensor`."""
         self._check_whole_rows(rows)
-        self._with_ids(rows, lambda ids: self.handle.write(ids, values))
+        self._change(lambda handle, ids: handle.write(ids, values), rows)
 
     def __iter__(self) -> Iterator[Tensor]:
         """Yields the rows in the order of their ids, read from the servers in large pieces. As in
@@ -321,18 +331,21 @@ class DistTensor:
         Raises
         ------
         graphd.errors.DeniedError
-            If it is a feature of the graph.
+            If it is a feature of edges, or another job may write.
         """
-        self._check_writable()
         self._check_whole_rows(rows)
-        self._with_ids(rows, lambda ids: self.handle.add(ids, values))
+        self._change(lambda handle, ids: handle.add(ids, values), rows)
 
-    def _check_writable(self) -> None:
-        if self.handle.is_feature:
-            raise DeniedError(
-                f"feature {self.name!r} belongs to the graph and can't be changed; "
-                "make a DistTensor of its shape and dtype, and assign to its rows"
-            )
+    def _change(self, change: Callable[[_graphd.DistTensor, Ids], None], rows: Any) -> None:
+        """Changes rows; if it is a feature, the job's copy of it."""
+        handle = self.handle
+        try:
+            self._with_ids(rows, lambda ids: change(handle, ids))
+        except DeniedError:  # comes after errors of dtypes and shapes, for which nothing is copied
+            if not handle.is_feature:
+                raise
+            copy_feature(self.g, handle)
+            self._with_ids(rows, lambda ids: change(self.handle, ids))
 
     def _check_whole_rows(self, rows: Any) -> None:
         if isinstance(rows, tuple):

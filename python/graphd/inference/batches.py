@@ -31,7 +31,7 @@ def reader_of(g: GraphBase, ntype: str, rows: Any) -> Reader:
     `rows` is the name of node data, a `DistTensor`, a `DistEmbedding`, or such a function.
     """
     if isinstance(rows, str):
-        return g.handle.data(False, g.types.ntype_id(ntype), rows).read
+        return g.data(False, g.types.ntype_id(ntype), rows).read
     if isinstance(rows, DistEmbedding):
         rows = rows.weight
     if isinstance(rows, DistTensor):

@@ -71,10 +71,10 @@ def evaluate(
     count = correct or _largest_is_label
     number = outputs.handle.type
     names = [text(mask, "masks: name") for mask in masks]
-    truth = DistTensor.of(g.handle.data(False, number, text(labels, "labels")), g)
+    truth = DistTensor.of(g.data(False, number, text(labels, "labels")), g)
     counts: list[int] = []
     for name in names:
-        share = node_split(DistTensor.of(g.handle.data(False, number, name), g))
+        share = node_split(DistTensor.of(g.data(False, number, name), g))
         right = 0
         for begin in range(0, len(share), batch_size):
             ids = share[begin : begin + batch_size]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of features of nodes, which a job makes when it first changes one.
+
+The graph's features are sealed: they are mapped by every job that uses the graph. The copy is a
+tensor of the job with a name that follows from the feature's, so that all trainers make or find the
+same one. The servers let one of them fill it, while the others wait; if it dies, another one fills
+it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import _graphd, progress
+from ..errors import DeniedError
+from ..graph_base import GraphBase
+from ..typing import Tensor
+
+# Two threads of a process do not fill the same copy.
+_lock = threading.Lock()
+
+
+def copy_feature(g: GraphBase, feature: _graphd.DistTensor) -> None:
+    """Makes this job's copy of a feature, or finds it, for `GraphBase.data` to return from now on.
+
+    Raises
+    ------
+    graphd.errors.DeniedError
+        If it is a feature of edges, or ids of partitions are not ranges.
+    """
+    if feature.is_edge or not g.handle.book.is_range:
+        why = (
+            "sampling by the servers would not see the change"
+            if feature.is_edge
+            else "the graph was partitioned without new ids"
+        )
+        raise DeniedError(
+            f"feature {feature.name!r} belongs to the graph and can't be changed, since {why}; make a "
+            f'DistTensor of its shape and dtype, as g.{"e" if feature.is_edge else "n"}data["new"] = '
+            "DistTensor(...), and assign to its rows"
+        )
+    with _lock:
+        if (feature.type, feature.name) not in g.copies:
+            with progress.clock(f"copying feature {feature.name!r}"):
+                copy = _graphd.create_tensor(g.handle, _spec(g, feature), _reader(feature))
+            g.copies[feature.type, feature.name] = copy
+
+
+def find_copies(g: GraphBase) -> None:
+    """Finds the copies that other trainers of the job have made."""
+    known = {each["name"] for each in _graphd.list_tensors(g.handle) if not each["persistent"]}
+    for t, name in _node_features(g):
+        if (t, name) not in g.copies and _name(g, t, name) in known:
+            copy_feature(g, g.handle.data(False, t, name))
+
+
+def _node_features(g: GraphBase) -> Iterator[tuple[int, str]]:
+    for t in range(len(g.types.ntypes)):
+        for name, _, _ in g.handle.schemes(False, t):
+            yield t, name
+
+
+def _name(g: GraphBase, t: int, name: str) -> str:
+    """Returns the name of the tensor that is the copy of a feature."""
+    return f"copy of feature {g.types.ntypes[t]}/{name}"
+
+
+def _spec(g: GraphBase, feature: _graphd.DistTensor) -> dict[str, Any]:
+    return {
+        "name": _name(g, feature.type, feature.name),
+        "persistent": False,
+        "policy": "node",
+        "type": feature.type,
+        "rows": feature.shape[0],
+        "dtype": feature.dtype,
+        "row_shape": list(feature.shape[1:]),
+        "initializer": ("constant", 0.0, 0.0, 0),
+        "many_writers": False,
+    }
+
+
+def _reader(feature: _graphd.DistTensor) -> Callable[[tuple[int, ...]], Tensor]:
+    """Returns a function that reads the rows of a feature piece by piece. A copy is filled in the
+    order of the ids. If another trainer has begun, the partitions that it has completed are the
+    last ones, which are left out."""
+    begin = 0
+
+    def read(shape: tuple[int, ...]) -> Tensor:
+        nonlocal begin
+        begin += shape[0]
+        return feature.slice(begin - shape[0], begin)
+
+    return read
