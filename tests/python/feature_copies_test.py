@@ -140,6 +140,14 @@ class Copies(support.GraphTest):
                 self.assertEqual(block.srcdata["extra"].tolist(), nodes.tolist())
                 self.assertTrue(torch.equal(block.srcdata["feat"], g.ndata["feat"][nodes]))
 
+    def test_a_change_of_one_type_leaves_the_others(self):
+        g = DistGraph(part_config=support.fixture("hetero_2p").config)
+        before = {ntype: tensor[:].clone() for ntype, tensor in g.ndata["feat"].items()}
+        g.nodes["user"].data["feat"][[0]] = before["user"][[1]]
+        for ntype, tensor in g.ndata["feat"].items():
+            self.assertEqual(torch.equal(tensor[:], before[ntype]), ntype != "user")
+        self.assertTrue(torch.equal(g.ndata["feat"]["user"][[0]], before["user"][[1]]))
+
     def test_features_of_edges_stay_and_so_do_those_of_graphs_without_new_ids(self):
         g = DistGraph(part_config=support.fixture("hetero_2p").config)
         feature = g.edges["follows"].data["w"]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import MutableMapping
 from typing import Any
 
 from .. import _graphd, backend
@@ -11,7 +11,6 @@ from ..arguments import part_config_path
 from ..errors import InvalidError
 from ..frame import frame_of
 from ..graph_base import GraphBase
-from ..html import table
 from ..input_names import path_beside
 from ..names import ALL
 from ..sampled import SampledGraph
@@ -20,7 +19,7 @@ from ..typing import EdgeIds, EdgeType, Fanout, Ids, NodeIds, Path, Tensor
 from . import current_graph, queries, session
 from .book import GraphPartitionBook
 from .feature_copies import find_copies
-from .graph_data import Data, Scheme, View
+from .graph_data import Data, Scheme, View, schemes, shown_graph
 from .node_names import NodeNames
 from .partition import Partition
 from .policy import PartitionPolicy
@@ -145,7 +144,7 @@ class DistGraph(GraphBase):
         dict of str to Scheme
             Shape of a row and dtype, by name.
         """
-        return self._schemes(False, self.types.ntype_id(ntype))
+        return schemes(self, False, self.types.ntype_id(ntype))
 
     def edge_attr_schemes(self, etype: EdgeType | None = None) -> dict[str, Scheme]:
         """Returns the schemes of the edges' data.
@@ -160,17 +159,7 @@ class DistGraph(GraphBase):
         dict of str to Scheme
             Shape of a row and dtype, by name.
         """
-        return self._schemes(True, self.types.etype_id(etype))
-
-    def _schemes(self, is_edge: bool, number: int) -> dict[str, Scheme]:
-        found = {
-            name: Scheme(tuple(shape), backend.dtype_of(dtype))
-            for name, dtype, shape in self.handle.schemes(is_edge, number)
-        }
-        for name in found if self.assigned and not is_edge else ():
-            tensor = self.data(False, number, name)
-            found[name] = Scheme(tuple(tensor.shape[1:]), backend.dtype_of(tensor.dtype))
-        return found
+        return schemes(self, True, self.types.etype_id(etype))
 
     def node_names(self, ntype: str | None = None, part_config: Path | None = None) -> NodeNames:
         """Reads the names that nodes had in the input, of ``graphctl partition`` or `partition_graph`.
@@ -413,20 +402,4 @@ class DistGraph(GraphBase):
         )
 
     def _repr_html_(self) -> str:
-        def rows(is_edge: bool, types: Sequence[Any], count: Callable[[int], int]) -> Iterator[Any]:
-            for number, of in enumerate(types):
-                data = ", ".join(
-                    f"{name} {dtype}{list(shape) or ''}"
-                    for name, dtype, shape in self.handle.schemes(is_edge, number)
-                )
-                yield of, count(number), data
-
-        return table(
-            f"DistGraph {self.graph_name!r}, {self.handle.book.num_partitions} partitions",
-            ("node type", "nodes", "data"),
-            rows(False, self.ntypes, self._count_nodes),
-        ) + table(
-            "",
-            ("edge type", "edges", "data"),
-            rows(True, self.canonical_etypes, self._count_edges),
-        )
+        return shown_graph(self)

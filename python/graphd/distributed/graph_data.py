@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from .. import backend
 from ..arguments import text
 from ..errors import InvalidError
 from ..frame import Described
 from ..graph_base import GraphBase
+from ..html import table
 from .tensor import DistTensor
 
 
@@ -79,6 +81,36 @@ class TypeData(NamedTuple):
     """The result of ``g.nodes["user"]``: an object with the tensors of one type."""
 
     data: Data
+
+
+def schemes(g: GraphBase, is_edge: bool, type_id: int) -> dict[str, Scheme]:
+    """Returns the schemes of the data of a type by name."""
+    found = {
+        name: Scheme(tuple(shape), backend.dtype_of(dtype))
+        for name, dtype, shape in g.handle.schemes(is_edge, type_id)
+    }
+    for name in found if g.assigned and not is_edge else ():
+        tensor = g.data(False, type_id, name)
+        found[name] = Scheme(tuple(tensor.shape[1:]), backend.dtype_of(tensor.dtype))
+    return found
+
+
+def shown_graph(g: GraphBase) -> str:
+    """Returns the tables that notebooks show for a graph."""
+
+    def rows(is_edge: bool, types: Sequence[Any], count: Callable[[Any], int]) -> Iterator[Any]:
+        for number, of in enumerate(types):
+            data = ", ".join(
+                f"{name} {dtype}{list(shape) or ''}"
+                for name, dtype, shape in g.handle.schemes(is_edge, number)
+            )
+            yield of, count(of), data
+
+    return table(
+        f"DistGraph {g.handle.name!r}, {g.handle.book.num_partitions} partitions",
+        ("node type", "nodes", "data"),
+        rows(False, g.ntypes, g.num_nodes),
+    ) + table("", ("edge type", "edges", "data"), rows(True, g.canonical_etypes, g.num_edges))
 
 
 class View:
