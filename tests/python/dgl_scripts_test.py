@@ -4,6 +4,7 @@ scripts changes but imports. Run it with the environment that scripts/setup make
 
 import os
 import re
+import sys
 
 import numpy as np
 
@@ -14,6 +15,15 @@ import support
 SCRIPTS = os.path.join(jobs.HERE, "dgl_scripts")
 # DGL takes Debian's PyTorch, 1.13.0a0, for a version before 1.13.
 DGL_IMPORTS = "import torch; torch.__version__ = '1.13.1'"
+LINK_IMPORTS = {
+    "import dgl": "import graphd as dgl",
+    "import dgl.function as fn": f"{DGL_IMPORTS}; import dgl.function as fn",
+    "import dgl.nn.pytorch as dglnn": "import dgl.nn.pytorch as dglnn",
+}
+LINK_ARGUMENTS = (
+    *("--num_epochs", "4", "--batch_size", "200", "--fan_out", "5,5", "--lr", "0.01"),
+    *("--num_hidden", "32", "--dropout", "0.0", "--num_negs", "2", "--remove_edge"),
+)
 
 
 def with_imports(name, replacements):
@@ -84,14 +94,18 @@ class Scripts(jobs.JobTest):
         self.check_node_classification(f"{DGL_IMPORTS}; import dgl.nn.pytorch as dglnn")
 
     def test_link_prediction(self):
-        output = self.run_script(
-            "link_prediction.py",
-            {
-                "import dgl": "import graphd as dgl",
-                "import dgl.function as fn": f"{DGL_IMPORTS}; import dgl.function as fn",
-            },
-            *("--num_epochs", "4", "--batch_size", "200", "--fan_out", "5,5", "--lr", "0.01"),
-            *("--num_hidden", "32", "--dropout", "0.0", "--num_negs", "2", "--remove_edge"),
+        output = self.run_script("link_prediction.py", LINK_IMPORTS, *LINK_ARGUMENTS)
+        (each,) = self.accuracies(output, r"test acc ([0-9.]+)", 1)
+        self.assertGreater(each, 0.8)
+
+    def test_link_prediction_in_standalone_mode(self):
+        self.graph("standalone")
+        script = self.path("standalone.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(with_imports("link_prediction.py", LINK_IMPORTS))
+        output = jobs.run(
+            *(sys.executable, script, "--standalone", "--graph_name", "standalone"),
+            *("--part_config", self.path("standalone/standalone.json"), *LINK_ARGUMENTS),
         )
         (each,) = self.accuracies(output, r"test acc ([0-9.]+)", 1)
         self.assertGreater(each, 0.8)

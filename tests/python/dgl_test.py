@@ -325,6 +325,9 @@ class WithDgl(support.GraphTest):
             torch.testing.assert_close(score, (h["user"][u] * h["item"][v]).sum(1))
             self.assertEqual(set(graph.ndata), {"_ID"})
             self.assertIs(graph.to("cpu"), graph)
+            there = graph.to("meta")  # stands for a GPU
+            for tensor in (*there.edges(etype=etype), there.ndata[dgl.NID]["user"]):
+                self.assertEqual(tensor.device.type, "meta")
             self.assertEqual(graph.to_dgl().num_edges(etype), len(u))
 
     def test_other_names_are_errors(self):

@@ -18,7 +18,11 @@ SMALL = ("--batch_size", "60", "--fan_out", "5,5", "--num_hidden", "32", "--lr",
 
 
 def run(*command):
-    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    """Runs a command that has to succeed, and returns its output."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    if done.returncode:
+        raise AssertionError(f"{command}: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 class JobTest(unittest.TestCase):
