@@ -14,7 +14,7 @@ _Found = list[tuple[int, Tensor, Tensor, Tensor]]
 _Edges = tuple[Tensor, Tensor, Tensor]
 _Subgraph = tuple[list[Tensor], list[_Edges]]
 _Walks = tuple[Tensor, Tensor | None, Tensor]
-_Fill = Callable[[tuple[int, ...]], Tensor] | None
+_Fill = Callable[[int, tuple[int, ...]], Tensor] | None
 
 class _Type(type): ...
 

@@ -43,12 +43,13 @@ TensorSpec SpecFrom(const py::dict& given) {
   return spec;
 }
 
-// Wraps Python's init_func(shape) for a call without the GIL. `init_func` must outlive the result.
-DistTensor::Fill FillWith(const py::object& init_func) {
-  return [&init_func](int64_t, Tensor& rows) {
+// Wraps a function fill(begin, shape) of Python, which returns the rows from `begin` on, for a call
+// without the GIL. `fill` must outlive the result.
+DistTensor::Fill FillWith(const py::object& fill) {
+  return [&fill](int64_t begin, Tensor& rows) {
     py::gil_scoped_acquire gil;
     const Tensor values =
-        FromPython(init_func(py::tuple(py::cast(rows.shape()))), "the result of init_func");
+        FromPython(fill(begin, py::tuple(py::cast(rows.shape()))), "the result of init_func");
     if (values.dtype() != rows.dtype() || values.shape() != rows.shape()) {
       Throw(ErrorCode::kInvalid, "init_func returned ", DTypeName(values.dtype()), " with ",
             values.num_elements(), " elements, expected ", DTypeName(rows.dtype()), " with ",
@@ -58,13 +59,11 @@ DistTensor::Fill FillWith(const py::object& init_func) {
   };
 }
 
-Holder<DistTensor> Create(const DistGraph& graph, const py::dict& given,
-                          const py::object& init_func) {
+Holder<DistTensor> Create(const DistGraph& graph, const py::dict& given, const py::object& fill) {
   const TensorSpec spec = SpecFrom(given);
   return Holder<DistTensor>(Call([&] {
-    return new DistTensor(init_func.is_none()
-                              ? DistTensor::Create(graph, spec)
-                              : DistTensor::Create(graph, spec, FillWith(init_func)));
+    return new DistTensor(fill.is_none() ? DistTensor::Create(graph, spec)
+                                         : DistTensor::Create(graph, spec, FillWith(fill)));
   }));
 }
 
@@ -85,13 +84,13 @@ py::list List(const DistGraph& graph) {
 }
 
 Holder<DistEmbedding> MakeEmbedding(const DistGraph& graph, const py::dict& given,
-                                    const py::object& init_func) {
+                                    const py::object& fill) {
   const TensorSpec spec = SpecFrom(given);
   const EmbeddingOptions options{spec.name, spec.row_shape.at(0), spec.policy,     spec.type,
                                  spec.rows, spec.initializer,     spec.persistent, spec.writers};
   return Holder<DistEmbedding>(Call([&] {
-    return init_func.is_none() ? new DistEmbedding(graph, options)
-                               : new DistEmbedding(graph, options, FillWith(init_func));
+    return fill.is_none() ? new DistEmbedding(graph, options)
+                          : new DistEmbedding(graph, options, FillWith(fill));
   }));
 }
 

@@ -40,10 +40,10 @@ from graphd.distributed import feature_copies
 read = feature_copies._reader
 def slow(feature):
     rows = read(feature)
-    def piece(shape):
+    def piece(begin, shape):
         print("piece", flush=True)
         time.sleep(1000)
-        return rows(shape)
+        return rows(begin, shape)
     return piece
 feature_copies._reader = slow
 graphd.distributed.initialize(sys.argv[1], server_name=sys.argv[2])

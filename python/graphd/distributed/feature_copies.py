@@ -81,15 +81,6 @@ def _spec(g: GraphBase, feature: _graphd.DistTensor) -> dict[str, Any]:
     }
 
 
-def _reader(feature: _graphd.DistTensor) -> Callable[[tuple[int, ...]], Tensor]:
-    """Returns a function that reads the rows of a feature piece by piece. A copy is filled in the
-    order of the ids. If another trainer has begun, the partitions that it has completed are the
-    last ones, which are left out."""
-    begin = 0
-
-    def read(shape: tuple[int, ...]) -> Tensor:
-        nonlocal begin
-        begin += shape[0]
-        return feature.slice(begin - shape[0], begin)
-
-    return read
+def _reader(feature: _graphd.DistTensor) -> Callable[[int, tuple[int, ...]], Tensor]:
+    """Returns a function that reads rows of a feature, from a certain one on."""
+    return lambda begin, shape: feature.slice(begin, begin + shape[0])

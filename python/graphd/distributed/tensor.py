@@ -462,7 +462,7 @@ def tensor_spec(
     policy: PartitionPolicy,
     persistent: bool,
     many_writers: bool,
-) -> tuple[dict[str, Any], Callable[[tuple[int, ...]], Tensor] | None]:
+) -> tuple[dict[str, Any], Callable[[int, tuple[int, ...]], Tensor] | None]:
     """Returns the tensor's properties for the extension module, and a function that makes initial
     values of a shape, or None."""
     if not (init_func is None or isinstance(init_func, Initializer) or callable(init_func)):
@@ -492,5 +492,5 @@ def tensor_spec(
 
 def _filler(
     init_func: Callable[[Any, Any], Tensor], dtype: Any
-) -> Callable[[tuple[int, ...]], Tensor]:
-    return lambda shape: init_func(shape, dtype)
+) -> Callable[[int, tuple[int, ...]], Tensor]:
+    return lambda begin, shape: init_func(shape, dtype)
