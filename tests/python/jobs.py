@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import support
@@ -25,11 +26,23 @@ def run(*command):
     return done.stdout
 
 
+def remove(folder):
+    """Removes a folder, in which servers of the last job may still be ending."""
+    end = time.monotonic() + 10
+    while True:
+        try:
+            return shutil.rmtree(folder)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
 class JobTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.workspace = tempfile.mkdtemp(prefix="graphd-train-python-")
-        cls.addClassCleanup(shutil.rmtree, cls.workspace)
+        cls.addClassCleanup(remove, cls.workspace)
         with open(cls.path("ip_config.txt"), "w") as file:
             file.write("".join(f"127.0.0.1 {port}\n" for port in support.free_ports(2)))
 
