@@ -18,10 +18,6 @@ constexpr uint64_t kLeastDescriptors = 4096;
 constexpr uint64_t kLeastDisk = uint64_t{64} << 20, kLittleDisk = uint64_t{1} << 30;
 constexpr uint64_t kLittleMemoryDir = uint64_t{256} << 20;
 
-bool IsLoopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
-}
-
 std::string Seconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", seconds);
@@ -118,32 +114,48 @@ class Examiner {
                    GRAPHD_VERSION),
             "install the same version on all machines");
     }
-    if (!facts.port_error.empty()) {
+    const bool is_guarded = !server.keys.empty() || !server.secret.empty() || server.insecure;
+    // A server for this machine alone has only its Unix socket.
+    if (!facts.port_error.empty() && (is_guarded || !facts.is_loopback)) {
       Fault(StrCat("no server can listen at ", HostPort(server.address, server.port), ": ",
                    facts.port_error),
-            "correct the line in ip_config, or end what is in the way");
+            "give another address or port, or end what is in the way");
     }
     if (!facts.keys_error.empty()) {
-      Fault(facts.keys_error, "distribute the keys: graphctl keys distribute");
+      Fault(facts.keys_error, "make keys or a secret, and distribute them: see graphctl-keys(1)");
     }
-    const bool is_guarded = !server.keys.empty() || !server.secret.empty() || server.insecure;
-    if (server.among_others && IsLoopback(server.address)) {
-      Fault(StrCat(server.address, " is a loopback address, which the other hosts can't reach"),
+    if (server.among_others && facts.is_loopback) {
+      Fault(StrCat(server.address,
+                   " is a loopback address on this host (see its /etc/hosts), and the other hosts "
+                   "can't reach it"),
             "write its address in the network into ip_config");
-    } else if (!is_guarded && !facts.is_running && !IsLoopback(server.address)) {
+    } else if (!is_guarded && !facts.is_running && !facts.is_loopback) {
       Fault("nothing says who may connect from other machines, so the daemon refuses to listen",
             "give --keys or --secret (graphctl keys create), or --insecure in a network of your "
             "own");
     }
     for (const std::string& peer : facts.unreachable) {
-      Fault(StrCat("it can't reach ", peer), "let firewalls and routes between the hosts pass it");
+      const bool has_no_address = peer.find("can't be resolved") != std::string::npos;
+      Fault(StrCat("it can't reach ", peer),
+            has_no_address ? "write addresses into ip_config that every host knows"
+                           : "let firewalls and routes between the hosts pass it");
     }
   }
 
   void CheckGraph(const ServerSpec& server, const HostFacts& facts) {
     if (facts.part_config.empty()) return;
     const std::string copy = "copy the partitions: graphctl copy";
-    if (!facts.part_config_error.empty()) return Fault(facts.part_config_error, copy);
+    if (!facts.part_config_error.empty()) {
+      return Fault(facts.part_config_error,
+                   "give the right --part_config, relative to --workspace, or " + copy);
+    }
+    if (facts.is_running &&
+        (facts.running_graph != facts.graph || facts.running_parts != facts.num_parts)) {
+      Fault(StrCat("the server '", server.server_name, "' runs with graph '", facts.running_graph,
+                   "' in ", facts.running_parts, " partitions, and ", facts.part_config,
+                   " is graph '", facts.graph, "' in ", facts.num_parts),
+            "give another --server_name, or stop it: graphctl server stop");
+    }
     if (facts.num_parts != server.num_parts) {
       Fault(StrCat(facts.part_config, " has ", facts.num_parts, " partitions, and ip_config ",
                    server.num_parts, " lines"),

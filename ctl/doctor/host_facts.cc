@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/doctor/host_facts.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -15,9 +18,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/directory.h"
 #include "base/memory_limit.h"
 #include "base/strings.h"
+#include "client/link/control.h"
 #include "ctl/doctor/port_check.h"
 #include "ctl/hosts/child.h"
 #include "format/load.h"
@@ -26,7 +31,6 @@
 #include "tls/key_directory.h"
 #include "tls/shared_secret.h"
 #include "tls/tls_credentials.h"
-#include "wire/connection.h"
 #include "wire/ip_config.h"
 
 namespace graphd::ctl {
@@ -87,36 +91,58 @@ void CollectMachine(const ServerSpec& server, HostFacts& facts) {
   facts.state_dir_free = FreeBytes(facts.state_dir, facts.state_dir_error);
 }
 
+// Returns the first line that `program --version` prints. Throws Error if it does not answer in
+// time.
+std::string VersionOf(const std::string& program) {
+  constexpr double kSeconds = 5;
+  constexpr size_t kMostBytes = 256;
+  const Child child = StartChild(program, "--version");
+  const Clock::time_point start = Clock::now();
+  std::string text;
+  bool ended = false;
+  while (!ended && text.size() < kMostBytes && SecondsSince(start) < kSeconds) {
+    pollfd output{child.out.get(), POLLIN, 0};
+    if (::poll(&output, 1, 100) <= 0) continue;
+    char bytes[kMostBytes];
+    const ssize_t got = ::read(child.out.get(), bytes, sizeof bytes);
+    ended = got <= 0;
+    if (!ended) text.append(bytes, static_cast<size_t>(got));
+  }
+  if (!ended) ::kill(child.pid, SIGKILL);
+  const int status = AwaitChild(child.pid);
+  text = text.substr(0, std::min(text.find('\n'), kMostBytes));
+  if (text.empty() || (ended && status != 0)) {
+    Throw(ErrorCode::kUnavailable, program, " --version ",
+          ended ? "fails" : StrCat("does not end within ", kSeconds, " seconds"));
+  }
+  return text;
+}
+
 // Finds the program that the supervisor would start, and asks for its version.
 void CollectProgram(const ServerSpec& server, HostFacts& facts) {
   facts.graphd = server.graphd.empty()
                      ? JoinPath(DirName(CanonicalPath("/proc/self/exe")), "graphd")
                      : server.graphd;
   try {
-    const Child child = StartChild(facts.graphd, "--version");
-    char bytes[256];
-    ssize_t got = 0;
-    while ((got = ::read(child.out.get(), bytes, sizeof bytes)) > 0) {
-      facts.graphd_version.append(bytes, static_cast<size_t>(got));
-    }
-    const int status = AwaitChild(child.pid);
-    while (!facts.graphd_version.empty() && facts.graphd_version.back() == '\n') {
-      facts.graphd_version.pop_back();
-    }
-    if (status != 0) facts.graphd_error = StrCat(facts.graphd, " --version fails");
+    facts.graphd_version = VersionOf(facts.graphd);
   } catch (const Error& error) {
     facts.graphd_error = error.what();
   }
 }
 
 void CollectPort(const ServerSpec& server, HostFacts& facts) {
+  facts.is_loopback = IsLoopbackAddress(server.address);
   const std::string socket =
       SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir, server.server_name,
                  server.port);
   try {
     if (FileExists(socket)) {
-      ConnectUnix(socket, 2000);
+      constexpr std::chrono::milliseconds kTimeout{2000};
+      const auto client = ControlClient::ConnectUnix(socket, kTimeout);
+      const ServerStatus status = client->Status();
       facts.is_running = true;
+      facts.running_graph = status.graph_name;
+      facts.running_parts = status.num_parts;
       return;
     }
   } catch (const Error&) {
@@ -190,11 +216,12 @@ HostFacts CollectHostFacts(const ServerSpec& server, const std::vector<std::stri
   return facts;
 }
 
-#define GRAPHD_FACTS                                                                          \
-  kernel, cores, memory_total, memory_available, descriptors, shmem_pages, clock, memory_dir, \
-      memory_dir_free, memory_dir_error, state_dir, state_dir_free, state_dir_error, graphd,  \
-      graphd_version, graphd_error, is_running, port_error, keys_error, part_config,          \
-      part_config_error, graph, graph_checksum, num_parts, partitions, unreachable
+#define GRAPHD_FACTS                                                                            \
+  kernel, cores, memory_total, memory_available, descriptors, shmem_pages, clock, memory_dir,   \
+      memory_dir_free, memory_dir_error, state_dir, state_dir_free, state_dir_error, graphd,    \
+      graphd_version, graphd_error, is_running, running_graph, running_parts, is_loopback,      \
+      port_error, keys_error, part_config, part_config_error, graph, graph_checksum, num_parts, \
+      partitions, unreachable
 
 void to_json(nlohmann::json& nlohmann_json_j, const HostFacts& nlohmann_json_t) {
   NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, GRAPHD_FACTS))

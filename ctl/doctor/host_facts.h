@@ -34,9 +34,12 @@ struct HostFacts {
   std::string state_dir_error;
 
   std::string graphd, graphd_version, graphd_error;
-  bool is_running = false;  // the server listens already
-  std::string port_error;   // the daemon could not listen
-  std::string keys_error;   // the keys or the secret can't be used
+  bool is_running = false;    // the server listens already
+  std::string running_graph;  // the graph that it serves
+  int running_parts = 0;      // the partitions of that graph
+  bool is_loopback = false;   // the daemon's address is a loopback address on this host
+  std::string port_error;     // the daemon could not listen
+  std::string keys_error;     // the keys or the secret can't be used
 
   std::string part_config;  // path; empty: none was given
   std::string part_config_error;

@@ -13,8 +13,8 @@ namespace graphd::ctl {
 std::string WhyNotListen(const std::string& address, uint16_t port);
 
 // Connects to all addresses, host:port, at the same time. Returns "host:port: reason" for those
-// that can't be reached; a host that refuses the connection, because nothing listens there, was
-// reached.
+// that can't be reached. A host that refuses the connection, because nothing listens there, was
+// reached; a firewall that rejects it looks the same.
 std::vector<std::string> FindUnreachable(const std::vector<std::string>& addresses);
 
 }  // namespace graphd::ctl

@@ -117,9 +117,11 @@ std::string JobToText(const json& job) {
   for (const json& member : ValueOr(job, "members", json::array())) {
     trainers += ValueOr(member, "role", "") == "trainer" ? 1 : 0;
   }
+  // Jobs that graphctl launch has not started have no command.
+  const std::string command = ValueOr(job, "command", std::string());
   return StrCat("  job ", ValueOr(job, "job", "?"), ", ", Duration(ValueOr(job, "seconds", 0.0)),
-                ", ", trainers, " of ", ValueOr(job, "world_size", 0),
-                " trainers attached here: ", ValueOr(job, "command", "?"), "\n");
+                ", ", trainers, " of ", ValueOr(job, "world_size", 0), " trainers attached here",
+                command.empty() ? "" : ": ", command, "\n");
 }
 
 }  // namespace

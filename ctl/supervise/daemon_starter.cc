@@ -37,25 +37,6 @@ constexpr std::chrono::seconds kJoinTimeout{30};
 // If a daemon that we started has not sent READY=1 within this time, we try to attach to it.
 constexpr std::chrono::seconds kWithoutNotice{5};
 
-bool IsLoopback(const std::string& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) return false;
-  bool loopback = found != nullptr;
-  for (const addrinfo* a = found; a; a = a->ai_next) {
-    if (a->ai_family == AF_INET) {
-      const auto* v4 = reinterpret_cast<const sockaddr_in*>(a->ai_addr);
-      loopback = loopback && (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
-    } else if (a->ai_family == AF_INET6) {
-      const auto* v6 = reinterpret_cast<const sockaddr_in6*>(a->ai_addr);
-      loopback = loopback && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-    }
-  }
-  ::freeaddrinfo(found);
-  return loopback;
-}
-
 // Returns a datagram socket with a name that the system chooses, and the name ("@...", which is
 // sd_notify's form of abstract names).
 std::pair<UniqueFd, std::string> MakeNotifySocket() {
@@ -91,7 +72,8 @@ void MakeRuntimeDirectory(const std::string& runtime_dir, const std::string& dir
 // Returns whether trainers reach the daemon over its Unix socket alone: they are on its machine,
 // and no option says who may come over TCP.
 bool NeedsNoTcp(const ServerSpec& spec) {
-  return !spec.insecure && spec.keys.empty() && spec.secret.empty() && IsLoopback(spec.address);
+  return !spec.insecure && spec.keys.empty() && spec.secret.empty() &&
+         IsLoopbackAddress(spec.address);
 }
 
 std::vector<std::string> DaemonArguments(const ServerSpec& spec, const std::string& runtime_dir,
@@ -278,7 +260,7 @@ void DaemonStarter::Start() {
     Throw(ErrorCode::kNotFound, "the program ", spec_.graphd,
           " can't be run on this host; install it there, or name it with --graphd");
   }
-  const bool is_loopback = IsLoopback(spec_.address);
+  const bool is_loopback = IsLoopbackAddress(spec_.address);
   if (spec_.among_others && is_loopback) {
     // Debian's /etc/hosts maps the host's own name to 127.0.1.1.
     Throw(ErrorCode::kInvalid, spec_.address,

@@ -7,6 +7,7 @@
 #include "ctl/doctor/diagnosis.h"
 #include "ctl/verbs/host_options.h"
 #include "ctl/verbs/verbs.h"
+#include "format/load_part_config.h"
 #include "wire/ip_config.h"
 
 namespace graphd::ctl {
@@ -28,9 +29,24 @@ struct DoctorArguments {
   bool json = false;
 };
 
+// Returns an ip_config by which this machine serves all partitions.
+std::string LinesOfThisMachine(const HostOptions& options) {
+  int parts = 1;
+  if (FileExists(options.server.part_config)) {
+    try {
+      parts = LoadPartConfig(options.server.part_config).meta->book.num_partitions();
+    } catch (const Error&) {
+      // The host itself reports what is wrong with the file.
+    }
+  }
+  std::string lines;
+  for (int p = 0; p < parts; p++) lines += "127.0.0.1\n";
+  return lines;
+}
+
 std::vector<HostPlan> Plan(HostOptions& options) {
   Resolve(options);
-  if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
+  if (options.lines.empty()) options.lines = ParseIpConfig(LinesOfThisMachine(options), "default");
   std::vector<HostPlan> plan =
       PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kExamine);
   for (HostPlan& host : plan) {

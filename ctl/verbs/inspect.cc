@@ -54,11 +54,15 @@ ordered_json DescribeConfig(const PartConfig& config) {
   return root;
 }
 
-ordered_json DescribeFeatures(const std::vector<FeatureInfo>& infos) {
+// Describes features; table(name) returns the rows of one.
+template <class Table>
+ordered_json DescribeFeatures(const std::vector<FeatureInfo>& infos, const Table& table) {
   ordered_json list = ordered_json::array();
   for (const FeatureInfo& info : infos) {
-    list.push_back(
-        {{"name", info.name}, {"dtype", DTypeName(info.dtype)}, {"row_shape", info.row_shape}});
+    list.push_back({{"name", info.name},
+                    {"dtype", DTypeName(info.dtype)},
+                    {"stored_as", DTypeName(table(info.name).encoding().stored)},
+                    {"row_shape", info.row_shape}});
   }
   return list;
 }
@@ -70,11 +74,13 @@ ordered_json DescribePartition(const Partition& partition) {
   root["part"] = partition.id();
   root["bytes"] = partition.bytes();
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+    const auto table = [&](const std::string& name) { return partition.node_feature(t, name); };
     root["ntypes"].push_back({{"name", schema.ntype(t)},
                               {"nodes", partition.num_inner_nodes(t)},
-                              {"features", DescribeFeatures(partition.node_features(t))}});
+                              {"features", DescribeFeatures(partition.node_features(t), table)}});
   }
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    const auto table = [&](const std::string& name) { return partition.edge_feature(e, name); };
     const Csc& csc = partition.csc(e);
     int64_t largest = 0, remote = 0;
     for (size_t v = 0; v + 1 < csc.indptr.size(); v++) {
@@ -91,7 +97,7 @@ ordered_json DescribePartition(const Partition& partition) {
                               {"largest_in_degree", largest},
                               {"id_bytes", csc.indices.is_narrow() ? 4 : 8},
                               {"edge_rows", csc.edge_rows.has_value()},
-                              {"features", DescribeFeatures(partition.edge_features(e))}});
+                              {"features", DescribeFeatures(partition.edge_features(e), table)}});
   }
   return root;
 }
@@ -103,6 +109,7 @@ std::string Text(const ordered_json& value) {
 std::string FeatureText(const ordered_json& feature) {
   std::string text = Text(feature["name"]) + " " + Text(feature["dtype"]);
   for (const ordered_json& extent : feature["row_shape"]) text += " x " + extent.dump();
+  if (feature["stored_as"] != feature["dtype"]) text += ", stored as " + Text(feature["stored_as"]);
   return text;
 }
 

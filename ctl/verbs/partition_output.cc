@@ -12,10 +12,11 @@ void PartitionOutput::AddOptions(CLI::App& verb) {
   verb.add_option(Flags("format"), format_,
                   "native or dgl (files for DGL's load_partition and servers)")
       ->capture_default_str();
-  verb.add_option(Flags("edge_orig_id"), storage_.edge_orig_id,
+  verb.add_option(Flags("edge_orig_id"), edge_orig_id_,
                   "native: yes, or no to leave out the original ids of edges, 4 bytes or more each")
+      ->check(CLI::IsMember({"yes", "no"}))
       ->option_text("yes|no [yes]");
-  verb.add_option(Flags("store_as"), storage_.store_as,
+  verb.add_option(Flags("store_as"), store_as_,
                   "native: [TYPE/]NAME=DTYPE stores the float32 feature NAME as float16, bfloat16 "
                   "or int8; readers get float32")
       ->option_text("TEXT ...");
@@ -27,7 +28,7 @@ void PartitionOutput::AddOptions(CLI::App& verb) {
 }
 
 void PartitionOutput::Apply(PartitionOptions& options) const {
-  options.storage = storage_;
+  options.storage = {.edge_orig_id = edge_orig_id_ == "yes", .store_as = store_as_};
   options.dgl = {.num_hops = num_hops_, .formats = DglFormatsFromNames(graph_formats_)};
   if (format_ == "dgl") {
     options.format = PartFormat::kDgl;

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "format/partitioner.h"
 
@@ -20,7 +21,8 @@ class PartitionOutput {
  private:
   std::string format_ = "native", graph_formats_;
   int num_hops_ = 1;
-  StorageOptions storage_;
+  std::string edge_orig_id_ = "yes";
+  std::vector<std::string> store_as_;
 };
 
 }  // namespace graphd::ctl

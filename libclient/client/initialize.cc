@@ -187,8 +187,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
                                        std::move(traffic), options.timeout);
 }
 
-// Returns the partition whose nodes and edges a trainer processes if it can choose: one of this
-// machine, or else any.
+// Returns a partition of this machine or, if it has none, any.
 PartId NearestPartition(const Options& options, const GraphAccess& access) {
   std::vector<PartId> here;
   const PartId parts = access.meta().book.num_partitions();
@@ -246,7 +245,8 @@ std::shared_ptr<Session> Initialize(Options options) {
       Throw(
           ErrorCode::kInvalid, "this is one of ", options.world_size,
           " trainers (WORLD_SIZE), and nothing says of which job; set GRAPHD_JOB_ID to any text, ",
-          "the same for all of them, or start them with graphctl launch, torchrun or srun");
+          "the same for all of them, or give a job_id to initialize, or start them with graphctl ",
+          "launch, torchrun or srun");
     }
     // Both connections of a trainer must name the same job.
     std::random_device random;

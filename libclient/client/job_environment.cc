@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/job_environment.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "base/strings.h"
 #include "client/environment.h"
+#include "wire/ip_config.h"
 
 namespace graphd {
 namespace {
@@ -48,6 +52,9 @@ std::optional<SlurmTask> FindSlurmTask() {
   if (job.empty() || step.empty() || ParseInt(step, "SLURM_STEP_ID", 0, INT64_MAX) > kLargestStep) {
     return std::nullopt;
   }
+  // A task alone is no job of several trainers: processes in a shell that srun has started are
+  // independent of one another.
+  if (EnvironmentInt("SLURM_STEP_NUM_TASKS", 1, 1, kMostTrainers) == 1) return std::nullopt;
   SlurmTask task;
   task.job_id = StrCat("slurm-", job, ".", step);
   task.world_size = EnvironmentInt("SLURM_STEP_NUM_TASKS", 1, 1, kMostTrainers);
@@ -66,7 +73,14 @@ std::string TorchJobId(int world_size) {
   if (!run.empty() && run != "none") return "torchrun-" + run;
   const std::string host = EnvironmentText("MASTER_ADDR"), port = EnvironmentText("MASTER_PORT");
   if (world_size < 2 || host.empty() || port.empty()) return "";
-  return StrCat("torch-", host, ":", port);
+  // Every machine has this address and, in torchrun, the same default port.
+  std::string machine;
+  if (IsLoopbackAddress(host)) {
+    char name[HOST_NAME_MAX + 1] = "";
+    ::gethostname(name, sizeof name - 1);
+    machine = StrCat("@", name);
+  }
+  return StrCat("torch-", host, ":", port, machine);
 }
 
 }  // namespace

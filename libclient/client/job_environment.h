@@ -17,8 +17,10 @@ struct JobEnvironment {
 //
 //   GRAPHD_JOB_ID
 //   torchrun-<id>      of torchrun with an id of its rendezvous (TORCHELASTIC_RUN_ID)
-//   torch-<host:port>  if there are several trainers, of PyTorch's MASTER_ADDR and MASTER_PORT
-//   slurm-<job>.<step> of a task of srun (SLURM_JOB_ID, SLURM_STEP_ID)
+//   torch-<host:port>  if there are several trainers, of PyTorch's MASTER_ADDR and MASTER_PORT;
+//   with
+//                      "@" and the machine's name if the address is loopback
+//   slurm-<job>.<step> of several tasks of srun (SLURM_JOB_ID, SLURM_STEP_ID)
 //
 // Trainers of one launch get the same id, so that their barriers, synchronous steps and tensors
 // meet. Throws Error(kInvalid), which names the variable and its value.

@@ -100,13 +100,15 @@ PartitionPlan MakePlan(const RawGraph& graph, NodeOwners owners, const Partition
 
 PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions& options) {
   const bool dgl = options.format == PartFormat::kDgl;
+  // Mistakes are found before the long part begins.
+  if (!options.storage.store_as.empty()) MakeStoragePlan(input, options.storage);
   Assignment assignment = AssignNodes(input, options, options.progress);
   const RawGraph graph =
       assignment.trainers.empty() ? input : WithTrainerIds(input, assignment.trainers);
   assignment.trainers.clear();
   PartitionSummary summary;
   summary.classes = CountClasses(graph, options, assignment.owners);
-  const StoragePlan storage = MakeStoragePlan(graph, options.storage);
+  const StoragePlan storage = dgl ? StoragePlan() : MakeStoragePlan(graph, options.storage);
   const PartitionPlan plan = MakePlan(graph, std::move(assignment.owners), options);
   ClearOutput(options);
   summary.node_names = WriteNodeNames(options.output, options.graph_name, graph);

@@ -66,6 +66,25 @@ std::vector<DaemonAddress> DaemonsOf(const std::vector<HostLine>& lines) {
   return daemons;
 }
 
+bool IsLoopbackAddress(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) return false;
+  bool loopback = found != nullptr;
+  for (const addrinfo* a = found; a; a = a->ai_next) {
+    if (a->ai_family == AF_INET) {
+      const auto* v4 = reinterpret_cast<const sockaddr_in*>(a->ai_addr);
+      loopback = loopback && (ntohl(v4->sin_addr.s_addr) >> 24) == 127;
+    } else if (a->ai_family == AF_INET6) {
+      const auto* v6 = reinterpret_cast<const sockaddr_in6*>(a->ai_addr);
+      loopback = loopback && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+    }
+  }
+  ::freeaddrinfo(found);
+  return loopback;
+}
+
 bool IsLocalAddress(const std::string& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

@@ -41,6 +41,9 @@ std::vector<DaemonAddress> DaemonsOf(const std::vector<HostLine>& lines);
 // interfaces'.
 bool IsLocalAddress(const std::string& address);
 
+// Returns whether all that an address resolves to here are loopback addresses.
+bool IsLoopbackAddress(const std::string& address);
+
 // Format and parse "host:port", with brackets around IPv6 literals. The port defaults to
 // kDefaultPort. Throws Error(kInvalid) for malformed text.
 std::string HostPort(const std::string& address, uint16_t port);

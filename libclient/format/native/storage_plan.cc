@@ -46,7 +46,7 @@ class StoreAs {
   void CheckAllMatched() const {
     for (const Entry& entry : entries_) {
       if (entry.matched) continue;
-      Throw(ErrorCode::kNotFound, "--store_as ", entry.argument, ": no type has the feature '",
+      Throw(ErrorCode::kInvalid, "--store_as ", entry.argument, ": no type has the feature '",
             entry.feature, "'; there are: ", features_.empty() ? "none" : Join(features_, ", "));
     }
   }

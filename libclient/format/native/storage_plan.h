@@ -25,8 +25,8 @@ struct StoragePlan {
 };
 
 // Reads all integers and the features of `store_as` once. Throws Error(kInvalid) for an argument of
-// another form, for a feature that EncodingFor refuses, and Error(kNotFound) listing what exists
-// for a feature that no type has.
+// another form, for a feature that EncodingFor refuses and, listing what exists, for a feature that
+// no type has.
 StoragePlan MakeStoragePlan(const RawGraph& graph, const StorageOptions& options);
 
 }  // namespace graphd

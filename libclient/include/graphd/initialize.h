@@ -59,8 +59,9 @@ struct Options {
   int world_size = 1;        // WORLD_SIZE, or the number of srun's tasks
   int local_rank = 0;        // LOCAL_RANK: rank among the trainers of its machine (ip_config line)
   int local_world_size = 1;  // LOCAL_WORLD_SIZE: number of trainers of its machine (ip_config line)
-  // GRAPHD_PART_ID: the partition that the trainer processes by preference, which is that of its
-  // ip_config line. -1: Initialize chooses one that is mapped, by local rank, or one by rank.
+  // GRAPHD_PART_ID: the result of DistGraph::local_partition, which is the partition of the
+  // trainer's ip_config line. -1: Initialize chooses one that is mapped, by local rank, or one by
+  // rank.
   int part = -1;
   int num_samplers = 0;  // GRAPHD_NUM_SAMPLERS: worker threads per data loader
   // Whether this process works for the trainer of its rank, such as a process of a data loader: it

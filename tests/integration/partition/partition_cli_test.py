@@ -172,11 +172,13 @@ class PartitionCommand(unittest.TestCase):
         part = json.loads(graphctl("inspect", self.output, "--part", 0, "--json").stdout)
         self.assertEqual(part["part"], 0)
         names = {feature["name"]: feature for feature in part["ntypes"][0]["features"]}
-        self.assertEqual(names["feat"], {"name": "feat", "dtype": "float32", "row_shape": [2]})
+        self.assertEqual(names["feat"], {"name": "feat", "dtype": "float32",
+                                         "stored_as": "float32", "row_shape": [2]})
+        self.assertEqual((names["label"]["dtype"], names["label"]["stored_as"]), ("int64", "uint8"))
         self.assertEqual(names["train_mask"]["dtype"], "uint8")
         self.assertEqual(part["etypes"][0]["largest_in_degree"], 2)
         text = graphctl("inspect", self.output, "--part", "1").stdout
-        self.assertIn("label int64", text)
+        self.assertIn("label int64, stored as uint8", text)
         self.assertNotEqual(graphctl("inspect", self.output, "--part", 2).returncode, OK)
         self.assert_fails(graphctl("inspect", self.input), NOT_FOUND, "part config")
         self.assert_fails(graphctl("inspect", "/nowhere"), NOT_FOUND, "/nowhere")

@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "tests/unit/format/scratch_directory.h"
 
 namespace graphd::ctl {
 namespace {
@@ -78,6 +82,8 @@ TEST(Diagnosis, PartitionsMustFitIntoTheMemoryOfTheirMachine) {
   hosts[0].facts->partitions[0].bytes = 9 * kGiB;
   EXPECT_THAT(Found(hosts), ElementsAre(HasSubstr("0 fault: its partitions need 9.0 GiB")));
   hosts[0].facts->is_running = true;  // it has loaded them
+  hosts[0].facts->running_graph = "g";
+  hosts[0].facts->running_parts = 2;
   EXPECT_THAT(Found(hosts), IsEmpty());
   // Two daemons on one machine need the sum.
   hosts = Healthy();
@@ -127,13 +133,20 @@ TEST(Diagnosis, ProgramsPortsKeysAndPeersAreFaultsOfTheHost) {
 
 TEST(Diagnosis, ServersThatOthersReachNeedAnAddressAndAGuard) {
   auto hosts = Healthy();
-  hosts[0].server.address = "127.0.0.1";
+  hosts[0].server.address = "vm";
+  hosts[0].facts->is_loopback = true;
   hosts[1].server.insecure = false;
-  EXPECT_THAT(Found(hosts), ElementsAre(HasSubstr("0 fault: 127.0.0.1 is a loopback address"),
+  EXPECT_THAT(Found(hosts), ElementsAre(HasSubstr("0 fault: vm is a loopback address on this host"),
                                         HasSubstr("1 fault: nothing says who may connect")));
   hosts[0].server.among_others = false;
   hosts[1].server.keys = "default";
   EXPECT_THAT(Found(hosts), IsEmpty());
+  // Without a guard, a server of this machine has only its Unix socket.
+  hosts[0].facts->port_error = "port 30050 is in use by another program";
+  hosts[0].server.insecure = false;
+  EXPECT_THAT(Found(hosts), IsEmpty());
+  hosts[0].server.insecure = true;
+  EXPECT_THAT(Found(hosts), ElementsAre(HasSubstr("0 fault: no server can listen at vm:30050")));
 }
 
 TEST(Diagnosis, AllHostsMustHaveTheSameGraph) {
@@ -153,6 +166,16 @@ TEST(Diagnosis, AllHostsMustHaveTheSameGraph) {
   hosts[0].facts->part_config_error = "/srv/g.json does not exist";
   hosts[0].facts->graph_checksum.clear();
   EXPECT_THAT(Found(hosts), ElementsAre("0 fault: /srv/g.json does not exist"));
+}
+
+TEST(Diagnosis, AServerThatRunsWithAnotherGraphIsAFault) {
+  auto hosts = Healthy();
+  hosts[0].facts->is_running = true;
+  hosts[0].facts->running_graph = "other";
+  hosts[0].facts->running_parts = 2;
+  EXPECT_THAT(Found(hosts), ElementsAre(HasSubstr("runs with graph 'other' in 2 partitions")));
+  hosts[0].facts->running_graph = "g";
+  EXPECT_THAT(Found(hosts), IsEmpty());
 }
 
 TEST(HostFacts, CrossToGraphctlAsJson) {
@@ -179,6 +202,13 @@ TEST(HostFacts, AreThoseOfThisMachine) {
   EXPECT_EQ(facts.port_error, "");  // port 0 is always free
   EXPECT_THAT(facts.unreachable, IsEmpty());
   EXPECT_THAT(facts.graphd_error, HasSubstr("/no/such/graphd"));
+  EXPECT_TRUE(facts.is_loopback);
+  // A program that prints without end is not waited for.
+  const testing::ScratchDirectory scratch;
+  server.graphd = scratch / "endless";
+  WriteFileAtomically(server.graphd, "#!/bin/sh\nexec yes graphd\n");
+  EXPECT_EQ(::chmod(server.graphd.c_str(), 0755), 0);
+  EXPECT_EQ(CollectHostFacts(server, {}).graphd_version, "graphd");
   EXPECT_THAT(facts.state_dir_error, HasSubstr("/etc/passwd is not a directory"));
   EXPECT_THAT(facts.part_config_error, HasSubstr("/no/such.json"));
 }

@@ -129,7 +129,7 @@ TEST(Storage, ArgumentsThatFitNoFeatureAreRefusedBeforeAnythingIsRemoved) {
   PartitionGraph(graph, options);
   options.force = true;
   options.storage.store_as = {"feet=float16"};
-  EXPECT_THAT(Refusal(graph, options, ErrorCode::kNotFound),
+  EXPECT_THAT(Refusal(graph, options, ErrorCode::kInvalid),
               HasSubstr("--store_as feet=float16: no type has the feature 'feet'; there are: "
                         "author/feat, author/label, paper/feat"));
   options.storage.store_as = {"label=float16"};
