@@ -20,6 +20,7 @@
 #include "daemon/access/user_directory.h"
 #include "daemon/check_config.h"
 #include "daemon/load.h"
+#include "daemon/metrics/metrics_endpoint.h"
 #include "daemon/options.h"
 #include "daemon/requests/job_file.h"
 #include "daemon/requests/memory_trimmer.h"
@@ -115,7 +116,7 @@ class Graphd {
   }
 
   void Run() {
-    // Bind both before loading: a clash is reported at once, not after minutes.
+    // Bind all before loading: a clash is reported at once, not after minutes.
     if (!options_.keys.empty()) {
       tls_ = std::make_unique<TlsServer>(options_.keys, options_.server_name);
     }
@@ -132,6 +133,12 @@ class Graphd {
     Listener local = Listener::BindUnix(
         SocketPath(options_.runtime_dir, options_.server_name, tcp ? tcp->port() : options_.port),
         access.has_outsiders() ? 0666 : 0660);
+    std::unique_ptr<MetricsEndpoint> metrics;
+    if (!options_.metrics_address.empty()) {
+      metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
+                                                  options_.metrics_insecure);
+      LogInfo("serving metrics at http://", metrics->text(), "/metrics");
+    }
     WatchSignals();
     const Loaded loaded = Load(local);
     ServedGraph& graph = *loaded.graph;
@@ -166,6 +173,13 @@ class Graphd {
     ServiceContext context{
         access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs,
         pools,  counters, memory,  BufferPool::Create(), tls_.get(), secret_.get()};
+    if (metrics) {
+      metrics->Serve([this, &context, &info] {
+        return NumbersOf(context, info, connections_, options_.max_connections);
+      });
+    }
+    // The metrics end before what they are made of.
+    const auto end_of_metrics = kj::defer([&metrics] { metrics = nullptr; });
     MemoryTrimmer trimmer(context.buffers);
     const auto trimming = TrimMemory(trimmer).eagerlyEvaluate(nullptr);
     std::deque<DataThread> data_threads;
@@ -183,19 +197,22 @@ class Graphd {
     size_t next_thread = 0;
     kj::TaskSet connections(task_errors_);
     const auto serve = [&](UniqueFd fd, Peer peer) {
-      if (open_connections_ >= options_.max_connections) {
-        LogWarning("refusing ", peer.text, ": ", open_connections_, " connections are open; raise ",
+      if (connections_.open >= options_.max_connections) {
+        connections_.refused_by_limit++;
+        LogWarning("refusing ", peer.text, ": ", connections_.open, " connections are open; raise ",
                    "--max_connections");
         return;
       }
       // Descriptors are numbered from the lowest that is free.
       if (static_cast<uint64_t>(fd.get()) >= descriptors_ - reserved_descriptors()) {
+        connections_.refused_by_descriptors++;
         LogWarning("refusing ", peer.text, ": ", descriptors_ - fd.get(), " of ", descriptors_,
                    " descriptors are free, which are kept for the store; close connections, or ",
                    "raise the limit (LimitNOFILE= of the service, ulimit -n)");
         return;
       }
-      open_connections_++;
+      connections_.open++;
+      connections_.accepted++;
       DataThread& thread = data_threads[next_thread++ % data_threads.size()];
       // Over TCP without a handshake, it is the user who counts.
       kj::Promise<void> served = kj::READY_NOW;
@@ -210,7 +227,7 @@ class Graphd {
       } else {
         served = thread.Serve(std::move(fd), std::move(peer));
       }
-      connections.add(served.attach(kj::defer([this] { open_connections_--; })));
+      connections.add(served.attach(kj::defer([this] { connections_.open--; })));
     };
     if (tcp && insecure) {
       LogWarning("--insecure: everyone who reaches ", tcp->text(),
@@ -403,7 +420,7 @@ class Graphd {
   uv_signal_t signals_[2]{};
   const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;
-  size_t open_connections_ = 0;
+  ConnectionCounters connections_;
   Drain* drain_ = nullptr;  // exists while the daemon serves
   LoopWatch loops_;
   kj::Own<UvBridge> bridge_;

@@ -74,7 +74,7 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   options.runtime_dir = RuntimeDir();
   options.state_dir = DefaultStateDir();
   if (const char* given = std::getenv("GRAPHD_MEMORY_DIR")) options.memory_dir = given;
-  std::string listen, level = "info";
+  std::string listen, metrics, level = "info";
   options.port = kDefaultPort;
 
   CLI::App app("graphd: serves partitions of a graph to training jobs, and outlives them");
@@ -176,6 +176,13 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   app.add_flag("--insecure", options.access.insecure,
                "Allow a --listen address beyond loopback, without encryption or authentication; "
                "everyone who reaches the port may do everything but stop graphd");
+  CLI::Option* const to_metrics =
+      app.add_option("--metrics", metrics,
+                     "Serve metrics for Prometheus at http://host:port/metrics (default: nowhere)");
+  app.add_flag(Both("metrics_insecure"), options.metrics_insecure,
+               "Allow a --metrics address beyond loopback; everyone who reaches the port may read "
+               "the metrics")
+      ->needs(to_metrics);
   app.add_flag(Both("check_config"), options.check_config,
                "Check these options and the headers of the files they name, without loading or "
                "serving; exit with 0 if all is well");
@@ -205,6 +212,9 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   }
   CheckServerName(options.server_name);
   if (!listen.empty()) std::tie(options.address, options.port) = ParseHostPort(listen);
+  if (!metrics.empty()) {
+    std::tie(options.metrics_address, options.metrics_port) = ParseHostPort(metrics);
+  }
   CheckGuardOfTcp(options);
   std::sort(options.parts.begin(), options.parts.end());
   if (std::adjacent_find(options.parts.begin(), options.parts.end()) != options.parts.end()) {

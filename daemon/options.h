@@ -36,6 +36,9 @@ struct DaemonOptions {
   unsigned write_timeout = 600;  // seconds
   uint64_t peer_memory = 0;      // bytes; 0: PeerMemory::DefaultLimit
   AccessRules::Options access;   // its `insecure` also allows addresses beyond loopback
+  std::string metrics_address;   // host of the metrics' endpoint; empty: there is none
+  uint16_t metrics_port = 0;
+  bool metrics_insecure = false;  // allows that endpoint beyond loopback
   bool end_with_jobs = false;
   bool check_config = false;
 };

@@ -44,7 +44,8 @@ kj::Promise<void> MakingService::take(TakeContext context) {
   auto bytes = std::make_shared<uint64_t>(0);
   return context_.RunOnSaves(
       context, [making = making_, bytes] { *bytes = making->Take(); },
-      [making = making_, bytes](TakeResults::Builder results) {
+      [requests = context_.requests, making = making_, bytes](TakeResults::Builder results) {
+        requests->counters().checkpoints.fetch_add(1, std::memory_order_relaxed);
         const std::vector<TensorShare>& shares = making->shares();
         auto out = results.initTensors(static_cast<kj::uint>(shares.size()));
         for (kj::uint i = 0; i < out.size(); i++) WriteShare(shares[i], out[i]);

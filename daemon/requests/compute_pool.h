@@ -45,12 +45,17 @@ class ComputePool {
   // Idempotent.
   void Stop();
   size_t num_threads() const noexcept { return threads_.size(); }
+  // Returns the number of requests with slices that wait for a thread.
+  size_t num_waiting() const {
+    const MutexLock lock(mutex_);
+    return queue_.size();
+  }
 
  private:
   struct Request;
   void Work();
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar wake_;
   FairQueue<std::shared_ptr<Request>> queue_ GRAPHD_GUARDED_BY(mutex_);
   bool stopping_ GRAPHD_GUARDED_BY(mutex_) = false;

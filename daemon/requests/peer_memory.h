@@ -24,6 +24,7 @@ class PeerMemory {
   std::shared_ptr<MemoryAccount> OfMember(const std::string& job, const std::string& peer);
   // Returns the bytes that are charged in all.
   size_t used() const noexcept { return all_->used(); }
+  size_t limit() const noexcept { return all_->limit(); }
 
   // Returns the limit for a machine or a cgroup with this memory: an eighth, at least 2 GiB, at
   // most half.

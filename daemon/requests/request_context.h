@@ -52,11 +52,12 @@ class RequestContext {
   // Throws Error(kDenied) unless the client has the role; `action` completes "may not".
   void Require(Role least, const char* action) const { access_.Require(peer_, least, action); }
 
-  // Runs a call and counts it until it is done. Allows the call to be cancelled when the client
-  // disconnects or drops it; an Error that `call` throws becomes the answer. Keeps `session` alive
-  // until the call is done.
+  // Runs a call, and counts it, its time and its failure. Allows the call to be cancelled when the
+  // client disconnects or drops it; an Error that `call` throws becomes the answer. Keeps `session`
+  // alive until the call is done.
   template <class CallContext, class Call>
-  kj::Promise<void> RunCall(CallContext& context, capnp::Capability::Client session, Call&& call);
+  kj::Promise<void> RunCall(RequestKind kind, CallContext& context,
+                            capnp::Capability::Client session, Call&& call);
 
   // Runs the slices on the compute pool, or at once on this thread if `work` (the bytes touched,
   // roughly) is small. An Error that a slice throws makes the promise fail.
@@ -85,16 +86,26 @@ class RequestContext {
 };
 
 template <class CallContext, class Call>
-kj::Promise<void> RequestContext::RunCall(CallContext& context, capnp::Capability::Client session,
-                                          Call&& call) {
+kj::Promise<void> RequestContext::RunCall(RequestKind kind, CallContext& context,
+                                          capnp::Capability::Client session, Call&& call) {
   // Without this, a call would continue after its client has disconnected, and a barrier would wait
   // forever.
   context.allowCancellation();
   counters_.requests.fetch_add(1, std::memory_order_relaxed);
   try {
     auto count = calls_->Enter();
-    return call().attach(kj::mv(count), kj::mv(session));
+    // The counters outlive every connection, and so every call.
+    auto time = kj::defer([&durations = counters_.durations_of(kind), start = Clock::now()] {
+      durations.Add(Clock::now() - start);
+    });
+    return call()
+        .catch_([&counters = counters_](kj::Exception&& exception) -> kj::Promise<void> {
+          counters.CountError(FromKj(exception, "a call").code());
+          return kj::mv(exception);
+        })
+        .attach(kj::mv(count), kj::mv(session), kj::mv(time));
   } catch (const Error& error) {
+    counters_.CountError(error.code());
     return ToKj(error);
   }
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/daemon_service.h"
 
-#include <unistd.h>
-
-#include <fstream>
-
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/requests/segment_handle.h"
 #include "daemon/serving/graph_session.h"
+#include "daemon/serving/server_status.h"
 #include "wire/graph_messages.h"
 #include "wire/status.h"
 
@@ -19,13 +16,6 @@ namespace {
 // attached is closed if it makes no call.
 constexpr double kFirstCallSeconds = 10;
 constexpr double kMaxIdleSeconds = 600;
-
-uint64_t ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  uint64_t total = 0, resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-}
 
 void WriteFeature(bool is_edge, int32_t type, const FeatureInfo& info, wire::Feature::Builder out) {
   out.setIsEdge(is_edge);
@@ -150,30 +140,7 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
   try {
     CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "see this server's status");
-    const ServedGraph& graph = context_.graph;
-    ServerStatus status;
-    status.version = GRAPHD_VERSION;
-    status.protocol = wire::PROTOCOL_VERSION;
-    status.server_name = info_.server_name;
-    status.graph_name = graph.meta().graph_name;
-    status.part_config = info_.part_config;
-    status.state = context_.jobs.is_closed() ? "draining" : "ready";
-    status.pid = ::getpid();
-    status.uptime_seconds = SecondsSince(info_.started);
-    status.listening = info_.listening;
-    status.insecure = info_.insecure;
-    status.ends_with_jobs = info_.ends_with_jobs;
-    status.num_parts = graph.meta().book.num_partitions();
-    status.partitions = graph.status();
-    status.jobs = context_.jobs.Jobs();
-    status.requests = context_.counters.requests;
-    status.rows_served = context_.counters.rows_served;
-    status.edges_sampled = context_.counters.edges_sampled;
-    status.bytes_sent = context_.counters.bytes_sent;
-    status.rss_bytes = ResidentBytes();
-    status.tensors = context_.tensors.ListAll();
-    status.store = context_.tensors.status();
-    WriteStatus(status, context.getResults().initStatus());
+    WriteStatus(StatusOf(context_, info_), context.getResults().initStatus());
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);

@@ -2,31 +2,14 @@
 #pragma once
 #include <kj/timer.h>
 
-#include <chrono>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "base/clock.h"
 #include "daemon/access/access_rules.h"
+#include "daemon/serving/server_status.h"
 #include "daemon/serving/service_context.h"
 #include "wire/connection.h"
 #include "wire/graphd.capnp.h"
 
 namespace graphd {
-
-// The daemon's description of itself; constant while it serves. `request_stop` may be called from
-// any thread; it gets the seconds after which the daemon ends even if changed rows are not written
-// back, or a negative number.
-struct DaemonInfo {
-  std::string server_name, part_config;
-  std::vector<std::string> listening;
-  bool insecure = false, ends_with_jobs = false;
-  Clock::time_point started = Clock::now();
-  // A peer that does not read all of an answer in this time keeps memory for nothing.
-  std::chrono::seconds write_timeout{600};
-  std::function<void(double seconds)> request_stop;
-};
 
 // The bootstrap interface of one connection: attaching, status and shutdown. Lives on the
 // connection's data thread, and is owned by the connection.

@@ -48,12 +48,12 @@ class GraphSession final : public wire::Session::Server {
  private:
   // Runs service.method(context) by RequestContext::RunCall.
   template <class Service, class Context>
-  kj::Promise<void> Forward(Service& service, kj::Promise<void> (Service::*method)(Context),
-                            Context& context);
+  kj::Promise<void> Forward(RequestKind kind, Service& service,
+                            kj::Promise<void> (Service::*method)(Context), Context& context);
   // The same for a call that only a writer may make.
   template <class Service, class Context>
-  kj::Promise<void> ForwardChange(Service& service, kj::Promise<void> (Service::*method)(Context),
-                                  Context& context);
+  kj::Promise<void> ForwardChange(RequestKind kind, Service& service,
+                                  kj::Promise<void> (Service::*method)(Context), Context& context);
 
   ServiceContext& context_;
   const std::shared_ptr<RequestContext> requests_;

@@ -54,20 +54,26 @@ void SetTcpOptions(int fd) {
 
 }  // namespace
 
-Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyond_loopback) {
+const Listener::Texts Listener::kListenTexts{
+    "--listen", "in the ip_config file, or with graphd's --listen",
+    "traffic beyond loopback is neither encrypted nor authenticated; make keys with `graphctl keys "
+    "create` and give --keys, or --secret in a network where nobody else listens, or --insecure if "
+    "everyone who can reach that address may read the graph"};
+
+Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyond_loopback,
+                           const Texts& texts) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &found)) {
-    Throw(ErrorCode::kInvalid, "--listen: can't resolve ", address, ": ", ::gai_strerror(error));
+    Throw(ErrorCode::kInvalid, texts.option, ": can't resolve ", address, ": ",
+          ::gai_strerror(error));
   }
   const auto free_list = kj::defer([found] { ::freeaddrinfo(found); });
   if (!beyond_loopback && !IsLoopback(found->ai_addr)) {
-    Throw(ErrorCode::kDenied, "--listen ", HostPort(address, port),
-          ": traffic beyond loopback is neither encrypted nor authenticated; make keys with ",
-          "`graphctl keys create` and give --keys, or --secret in a network where nobody else ",
-          "listens, or --insecure if everyone who can reach that address may read the graph");
+    Throw(ErrorCode::kDenied, texts.option, " ", HostPort(address, port), ": ",
+          texts.beyond_loopback);
   }
   Listener listener;
   listener.fd_ =
@@ -78,9 +84,9 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyon
   if (::bind(listener.fd_.get(), found->ai_addr, found->ai_addrlen) != 0 ||
       ::listen(listener.fd_.get(), kBacklog) != 0) {
     if (errno == EADDRINUSE) {
-      Throw(ErrorCode::kExists, "port ", port, " of ", address,
-            " is in use; see who has it with `ss -ltnp`, or choose another one: in the ip_config "
-            "file, or with graphd's --listen");
+      Throw(
+          ErrorCode::kExists, "port ", port, " of ", address,
+          " is in use; see who has it with `ss -ltnp`, or choose another one: ", texts.other_port);
     }
     ThrowErrno("can't listen on", HostPort(address, port));
   }

@@ -14,9 +14,18 @@ namespace graphd {
 // the main thread.
 class Listener {
  public:
+  // What the errors of BindTcp say of the option that gave the address.
+  struct Texts {
+    const char* option;
+    const char* other_port;       // how to choose another port
+    const char* beyond_loopback;  // why an address beyond loopback is refused, and the remedy
+  };
+  static const Texts kListenTexts;  // of --listen
+
   // Binds to a host's name or address; port 0 takes any free one. Throws Error(kExists) for a port
   // in use, with the remedy; Error(kDenied) for an address beyond loopback unless that is allowed.
-  static Listener BindTcp(const std::string& address, uint16_t port, bool beyond_loopback);
+  static Listener BindTcp(const std::string& address, uint16_t port, bool beyond_loopback,
+                          const Texts& texts = kListenTexts);
   // Binds to a Unix socket of this mode, and makes its directory. Replaces the socket file of a
   // daemon that no longer runs; throws Error(kExists) if a running one answers there.
   static Listener BindUnix(const std::string& path, mode_t mode);

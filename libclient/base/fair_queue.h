@@ -32,6 +32,7 @@ class FairQueue {
   };
 
   bool empty() const noexcept { return size_ == 0; }
+  size_t size() const noexcept { return size_; }
   size_t size_of(uint64_t job) const {
     const auto found = jobs_.find(job);
     return found == jobs_.end() ? 0 : found->second.waiting.size();

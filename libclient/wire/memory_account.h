@@ -55,6 +55,7 @@ class MemoryAccount {
   }
 
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  size_t limit() const noexcept { return limit_; }
   // Returns whether the bytes could be charged if the limit were this part of it.
   bool CanTake(size_t bytes, double part) const noexcept;
   // Returns whether the bytes could be charged if nothing else were.

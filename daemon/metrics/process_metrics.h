@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "daemon/metrics/families.h"
+
+namespace graphd {
+
+// Adds the metrics of this process, with the names that all of Prometheus's client libraries give
+// them, and those of the daemon's version. Metrics that /proc does not tell are left out.
+void AddProcessMetrics(FamilyBuilder& to);
+
+}  // namespace graphd

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "daemon/metrics/families.h"
+#include "daemon/metrics/server_numbers.h"
+
+namespace graphd {
+
+// Adds the metrics of a daemon; graphd(8) lists them. No label has a text that a client has chosen,
+// such as the name of a job or of a tensor: whoever scrapes needs no role, and the number of time
+// series must not grow with the jobs.
+void AddServerMetrics(const ServerNumbers& numbers, FamilyBuilder& to);
+
+// Adds the metric of the daemon's state: "loading", "ready" or "draining".
+void AddStateMetric(const std::string& state, FamilyBuilder& to);
+
+}  // namespace graphd
