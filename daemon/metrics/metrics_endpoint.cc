@@ -1,94 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/metrics/metrics_endpoint.h"
 
-#include <prometheus/collectable.h>
+#include <kj/compat/http.h>
 
+#include <algorithm>
+#include <deque>
+#include <memory>
 #include <utility>
-#include <vector>
 
-#include "base/clock.h"
-#include "base/failure.h"
-#include "base/log.h"
-#include "base/mutex.h"
-#include "base/strings.h"
-#include "daemon/metrics/process_metrics.h"
-#include "daemon/metrics/server_metrics.h"
-#include "daemon/serving/listener.h"
+#include "wire/connection.h"
 
 namespace graphd {
 namespace {
 
-// A scraper that sends no request, or does not read its answer, keeps one of the threads for the
-// timeout.
-const std::vector<std::pair<std::string, std::string>> kLimits{{"num_threads", "4"},
-                                                               {"connection_queue", "16"},
-                                                               {"listen_backlog", "16"},
-                                                               {"request_timeout_ms", "3000"},
-                                                               {"max_request_size", "4096"},
-                                                               {"enable_keep_alive", "no"},
-                                                               {"enable_directory_listing", "no"}};
-
 const Listener::Texts kTexts{
     "--metrics", "with graphd's --metrics",
-    "metrics are neither encrypted nor is anybody authenticated; give an address of loopback, or "
-    "--metrics_insecure if everyone who can reach that address may read the metrics"};
+    "metrics are not encrypted, and whoever asks gets them; give an address of loopback, or "
+    "--metrics_insecure if everyone who can reach that address may read them"};
 
-constexpr double kFreshSeconds = 0.1;
+// A scraper comes every few seconds: to keep its connection would only take the place of others.
+struct CloseAfterAnswer final : kj::HttpServerCallbacks {
+  bool shouldClose() override { return true; }
+};
 
-}  // namespace
-
-// The collector of metrics, which keeps those of a tenth of a second, so that frequent scrapes cost
-// the daemon no more than rare ones.
-class MetricsEndpoint::Collector final : public prometheus::Collectable {
+// The part of the endpoint that lives on its thread.
+class Server final : private kj::HttpService {
  public:
-  void SetSource(std::function<ServerNumbers()> source) {
-    const MutexLock lock(mutex_);
-    source_ = std::move(source);
-    collected_ = {};
-  }
+  Server(MetricsPage& page, Listener& listener, LoopThread& loop)
+      : page_(page), listener_(listener), loop_(loop) {}
 
-  MetricFamilies Collect() const override {
-    const MutexLock lock(mutex_);
-    if (!families_.empty() && SecondsSince(collected_) < kFreshSeconds) return families_;
-    // No exception may reach the library, which is called from C.
-    LogFailure("collecting metrics", [this] {
-      mutex_.AssumeHeld();
-      FamilyBuilder builder;
-      AddProcessMetrics(builder);
-      source_ ? AddServerMetrics(source_(), builder) : AddStateMetric("loading", builder);
-      families_ = std::move(builder).Finish();
-      collected_ = Clock::now();
+  // Accepts connections until the promise is dropped.
+  kj::Promise<void> Run() {
+    return listener_.Accept(loop_.events(), [this](UniqueFd fd, const Peer&) {
+      Admit(WrapSocket(loop_.provider(), std::move(fd), false));
     });
-    return families_;
   }
 
  private:
-  mutable Mutex mutex_;
-  std::function<ServerNumbers()> source_ GRAPHD_GUARDED_BY(mutex_);
-  mutable MetricFamilies families_ GRAPHD_GUARDED_BY(mutex_);
-  mutable Clock::time_point collected_ GRAPHD_GUARDED_BY(mutex_);
+  struct Connection {
+    bool done = false;
+    kj::Promise<void> serving = nullptr;
+  };
+
+  void Admit(kj::Own<kj::AsyncIoStream> stream) {
+    std::erase_if(connections_, [](const auto& each) { return each->done; });
+    if (connections_.size() >= MetricsEndpoint::kMaxConnections) connections_.pop_front();
+    Connection& added = *connections_.emplace_back(std::make_unique<Connection>());
+    added.serving =
+        http_.listenHttp(kj::mv(stream))
+            .exclusiveJoin(loop_.timer().afterDelay(MetricsEndpoint::kMaxSeconds * kj::SECONDS))
+            .catch_([](const kj::Exception&) {})  // the scraper's own problem
+            .then([&added] { added.done = true; })
+            .eagerlyEvaluate(nullptr);
+  }
+
+  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders&,
+                            kj::AsyncInputStream&, Response& response) override {
+    if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
+      return response.sendError(405, "Method Not Allowed", table_);
+    }
+    if (url != "/metrics" && !url.startsWith("/metrics?")) {
+      return response.sendError(404, "Not Found: metrics are at /metrics", table_);
+    }
+    std::string text = AsKj([this] { return page_.Text(); });
+    kj::HttpHeaders headers(table_);
+    headers.set(kj::HttpHeaderId::CONTENT_TYPE, MetricsPage::kContentType);
+    auto body = response.send(200, "OK", headers, text.size());
+    auto kept = kj::heap(std::move(text));
+    kj::Promise<void> written = body->write(kept->data(), kept->size());
+    return written.attach(kj::mv(body), kj::mv(kept));
+  }
+
+  kj::HttpServerSettings Settings() {
+    kj::HttpServerSettings settings;
+    settings.callbacks = close_;
+    return settings;
+  }
+
+  MetricsPage& page_;
+  Listener& listener_;
+  LoopThread& loop_;
+  CloseAfterAnswer close_;
+  kj::HttpHeaderTable table_;
+  kj::HttpServer http_{loop_.timer(), table_, *this, Settings()};
+  std::deque<std::unique_ptr<Connection>> connections_;  // the oldest first
 };
 
+}  // namespace
+
 MetricsEndpoint::MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback)
-    : collector_(std::make_shared<Collector>()) {
-  // The library resolves no names and does not say why it can't bind, so a socket of our own finds
-  // out first.
-  text_ = Listener::BindTcp(address, port, beyond_loopback, kTexts).text();
-  std::vector<std::string> options{"listening_ports", text_};
-  for (const auto& [name, value] : kLimits) options.insert(options.end(), {name, value});
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(options);
-  } catch (const std::exception& error) {
-    Throw(ErrorCode::kIo, "can't serve metrics at ", text_, ": ", error.what(),
-          "; choose another address with --metrics");
-  }
-  exposer_->RegisterCollectable(collector_);
-}
-
-MetricsEndpoint::~MetricsEndpoint() = default;
-
-void MetricsEndpoint::Serve(std::function<ServerNumbers()> source) {
-  collector_->SetSource(std::move(source));
-}
+    : listener_(Listener::BindTcp(address, port, beyond_loopback, kTexts)),
+      serving_(loop_.executor().executeAsync([this] {
+        auto server = kj::heap<Server>(page_, listener_, loop_);
+        auto accepting = server->Run();
+        return accepting.attach(kj::mv(server));
+      })) {}
 
 }  // namespace graphd

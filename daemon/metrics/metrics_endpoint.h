@@ -1,39 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <prometheus/exposer.h>
+#include <kj/async.h>
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "daemon/metrics/server_numbers.h"
+#include "daemon/metrics/metrics_page.h"
+#include "daemon/serving/listener.h"
+#include "wire/loop_thread.h"
 
 namespace graphd {
 
-// The HTTP endpoint of the daemon's metrics, http://<address>/metrics, in Prometheus's text format.
-// It has threads of its own, so that slow scrapers hold up no client: their number, the connections
-// that wait, and the size and time of a request are bounded. Owned by the main thread.
+// The HTTP endpoint of the daemon's metrics, http://<address>/metrics. It has a thread and an event
+// loop of its own, so that scrapers hold up no client. Connections are bounded in number and time:
+// a new one takes the place of the oldest, so that silent ones keep nobody out. Constructed, used
+// and destroyed by a thread with an event loop.
 class MetricsEndpoint {
  public:
+  static constexpr size_t kMaxConnections = 32;
+  static constexpr int64_t kMaxSeconds = 10;  // from accepting a connection until it is closed
+
   // Binds and serves, with the state "loading". Port 0 takes any free one. Throws as
   // Listener::BindTcp does.
   MetricsEndpoint(const std::string& address, uint16_t port, bool beyond_loopback);
-  // Ends all requests. What Serve() was given is not called any more.
-  ~MetricsEndpoint();
+  // Closes all connections. What Serve() was given is not called any more.
+  ~MetricsEndpoint() = default;
   MetricsEndpoint(const MetricsEndpoint&) = delete;
   MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
 
-  // Sets where the metrics come from. `source` is called by the endpoint's threads, one at a time,
-  // at most ten times a second.
-  void Serve(std::function<ServerNumbers()> source);
-  const std::string& text() const noexcept { return text_; }  // "127.0.0.1:9464"
+  // Sets where the metrics come from. The endpoint's thread calls `source`.
+  void Serve(std::function<ServerNumbers()> source) { page_.SetSource(std::move(source)); }
+  const std::string& text() const noexcept { return listener_.text(); }  // "127.0.0.1:9464"
 
  private:
-  class Collector;
-  std::shared_ptr<Collector> collector_;
-  std::string text_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  MetricsPage page_;
+  Listener listener_;
+  LoopThread loop_;
+  kj::Promise<void> serving_;  // destroyed first: this ends what runs on the loop
 };
 
 }  // namespace graphd

@@ -42,6 +42,7 @@ void LoopThread::Run(std::promise<void>& ready, bool& is_running,
   auto io = kj::setupAsyncIo();
   provider_ = io.lowLevelProvider.get();
   timer_ = &io.provider->getTimer();
+  events_ = &io.unixEventPort;
   executor_ = kj::getCurrentThreadExecutor().addRef();
   auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
   stop_ = kj::mv(stop.fulfiller);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <kj/async-io.h>
+#include <kj/async-unix.h>
 
 #include <functional>
 #include <future>
@@ -37,6 +38,7 @@ class LoopThread {
   // Return objects that only the loop's thread may use.
   kj::LowLevelAsyncIoProvider& provider() { return *provider_; }
   kj::Timer& timer() { return *timer_; }
+  kj::UnixEventPort& events() { return *events_; }
 
  private:
   void Run(std::promise<void>& ready, bool& is_running, const std::function<void()>& last);
@@ -47,6 +49,7 @@ class LoopThread {
   kj::Own<const kj::Executor> executor_;
   kj::LowLevelAsyncIoProvider* provider_ = nullptr;
   kj::Timer* timer_ = nullptr;
+  kj::UnixEventPort* events_ = nullptr;
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop_;
   std::thread thread_;
 };

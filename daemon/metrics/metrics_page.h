@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "daemon/metrics/server_numbers.h"
+
+namespace graphd {
+
+// The page of the daemon's metrics in Prometheus's text format. It is made at most ten times a
+// second, so that frequent scrapes cost the daemon no more than rare ones. Thread-safe.
+class MetricsPage {
+ public:
+  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+  // Sets where the metrics come from: `source` is called under a lock by threads that ask for the
+  // text. Without a source, the daemon's state is "loading".
+  void SetSource(std::function<ServerNumbers()> source);
+  // Returns the page.
+  std::string Text();
+
+ private:
+  Mutex mutex_;
+  std::function<ServerNumbers()> source_ GRAPHD_GUARDED_BY(mutex_);
+  std::string text_ GRAPHD_GUARDED_BY(mutex_);
+  Clock::time_point made_ GRAPHD_GUARDED_BY(mutex_){};
+};
+
+}  // namespace graphd
