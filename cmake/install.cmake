@@ -51,6 +51,10 @@ if(GRAPHD_BUILD_PROGRAMS)
   install_pages(graphctl graphctl*.1)
   install(FILES conf/graphd.conf.example DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     COMPONENT graphd)
+  install(FILES packaging/prometheus/graphd.rules.yml packaging/prometheus/graphd.scrape.yml
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/graphd/prometheus COMPONENT graphd)
+  install(FILES packaging/grafana/graphd.json
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/graphd/grafana COMPONENT graphd)
   foreach(program graphd graphctl)
     install(FILES packaging/completions/${program}.bash
       DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${program}
