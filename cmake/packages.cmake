@@ -58,7 +58,7 @@ embeddings on disk, and serves trainers. One daemon per machine and server
 name, run by systemd (graphd@NAME.service) or by graphctl launch.")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_NAME graphd)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_RECOMMENDS "systemd")
-set(CPACK_DEBIAN_GRAPHD_PACKAGE_SUGGESTS "graphctl")
+set(CPACK_DEBIAN_GRAPHD_PACKAGE_SUGGESTS "graphctl, prometheus")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_EXTRA ${debian}/graphd/postinst ${debian}/graphd/postrm)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 graphd_package_documents(graphd graphd)

@@ -137,7 +137,7 @@ class Graphd {
     if (!options_.metrics_address.empty()) {
       metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
                                                   options_.metrics_insecure);
-      LogInfo("serving metrics at http://", metrics->text(), "/metrics");
+      LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
     WatchSignals();
     const Loaded loaded = Load(local);

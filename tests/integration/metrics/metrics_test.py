@@ -1,0 +1,373 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the metrics of graphd: a real Prometheus scrapes real servers, and its answers are compared
+with what clients did and with graphctl ps."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import torch
+
+import graphd
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..", "..")
+sys.path.insert(0, os.path.join(HERE, "..", "..", "python"))
+import support
+from prometheus import RULES, Prometheus, wait_for
+
+MOST_CONNECTIONS = 32
+METRIC = r"\b(?:graphd|process)_[a-z_]+\b"
+
+
+def scrape(address):
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
+        return answer.read().decode()
+
+
+def families(page):
+    return set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE))
+
+
+def alerts(prometheus):
+    """Returns the expressions of the alert rules by name."""
+    (group,) = prometheus.get("rules")["groups"]
+    return {rule["name"]: rule["query"] for rule in group["rules"]}
+
+
+class Server:
+    """A server of the fixture with metrics."""
+
+    def __init__(self, *options):
+        (port,) = support.free_ports(1)
+        self.address = f"127.0.0.1:{port}"
+        self.daemons = support.Daemons("hetero_1p", "--metrics", self.address, *options)
+        (self.process,) = self.daemons.processes
+
+    def status(self):
+        shown = subprocess.run(
+            [
+                os.path.join(support.BIN, "graphctl"),
+                "ps",
+                "--json",
+                "--server_name",
+                self.daemons.server_name,
+                "--ip_config",
+                self.daemons.ip_config,
+            ],
+            env=self.daemons.environment(),
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        ).stdout
+        return json.loads(shown)[0]["status"]
+
+    def connect(self, test):
+        """Returns a graph whose requests go over TCP, even if they are to this machine."""
+        os.environ.update(GRAPHD_RUNTIME_DIR=self.daemons.runtime, GRAPHD_TRANSPORT="tcp")
+        session = graphd.connect(self.daemons.server_name, ip_config=self.daemons.ip_config)
+        test.addCleanup(session.close)
+        return session, session.graph()
+
+
+class Metrics(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--embedding_memory", "1GiB")
+        cls.addClassCleanup(cls.server.daemons.stop)
+        cls.other = Server()  # its tensors have memory that survives the process
+        cls.addClassCleanup(cls.other.daemons.stop)
+        cls.prometheus = Prometheus([cls.server.address, cls.other.address])
+        cls.addClassCleanup(cls.prometheus.stop)
+
+    def of(self, server, metric, labels=""):
+        return f'{metric}{{instance="{server.address}"{labels}}}'
+
+    def numbers(self):
+        """Returns what the metrics of the server say of requests."""
+        page = scrape(self.server.address)
+        found = re.findall(r"^(graphd_\w+)(?:\{(.*?)\})? (\S+)$", page, re.MULTILINE)
+        return {(name, labels): float(value) for name, labels, value in found}
+
+    def assert_prometheus_says(self, metric, expected, labels="", server=None):
+        expression = self.of(server or self.server, metric, labels)
+        try:
+            wait_for(expression, lambda: self.prometheus.value(expression) == expected)
+        except AssertionError:
+            self.assertEqual(self.prometheus.value(expression), expected, expression)
+
+    def test_prometheus_answers_what_clients_did(self):
+        session, graph = self.server.connect(self)
+        self.assert_prometheus_says("graphd_jobs", 1)
+        self.assert_prometheus_says("graphd_trainers", 1)
+        before = self.numbers()
+        ntype = graph.ntypes[0]
+        nodes = torch.arange(graph.num_nodes(ntype))
+        name = next(iter(graph.nodes[ntype].data))
+        edges = rows = 0
+        for _ in range(5):
+            sampled = graphd.distributed.sample_neighbors(graph, {ntype: nodes}, 2)
+            edges += sum(sampled.num_edges(each) for each in sampled.canonical_etypes)
+            rows += len(graph.nodes[ntype].data[name][nodes])
+        tensor = graphd.distributed.DistTensor(
+            (len(nodes), 4),
+            torch.float32,
+            name="written",
+            part_policy=graph.get_node_partition_policy(ntype),
+        )
+        for value in range(3):
+            tensor[nodes] = torch.full((len(nodes), 4), float(value))
+        self.assertGreater(edges, 0)
+
+        def since(metric, labels=""):
+            return self.numbers()[metric, labels] - before.get((metric, labels), 0)
+
+        self.assertEqual(since("graphd_sampled_edges_total"), edges)
+        self.assertEqual(since("graphd_rows_served_total"), rows)
+        self.assertEqual(since("graphd_request_duration_seconds_count", 'kind="sample"'), 5)
+        self.assertEqual(since("graphd_request_duration_seconds_count", 'kind="gather"'), 5)
+        self.assertGreaterEqual(since("graphd_pushes_total"), 3)
+        self.assertGreaterEqual(since("graphd_sent_bytes_total"), 4 * rows)
+        self.assertEqual(since("graphd_tensors"), 1)
+
+        # The server has no other clients, so its status says the same.
+        status = self.server.status()
+        for metric, value in {
+            "graphd_requests_total": status["requests"],
+            "graphd_rows_served_total": status["rows_served"],
+            "graphd_sampled_edges_total": status["edges_sampled"],
+            "graphd_sent_bytes_total": status["bytes_sent"],
+            "graphd_pushes_total": status["store"]["pushes"],
+            "graphd_tensor_resident_bytes": status["store"]["resident_bytes"],
+            "graphd_tensor_memory_limit_bytes": 1 << 30,
+            "graphd_partition_nodes": status["partitions"][0]["nodes"],
+            "graphd_partition_edges": status["partitions"][0]["edges"],
+            "graphd_partition_bytes": status["partitions"][0]["bytes"],
+        }.items():
+            self.assert_prometheus_says(metric, value)
+        self.assert_prometheus_says("graphd_state", 1, ',state="ready"')
+        self.assert_prometheus_says("graphd_state", 0, ',state="draining"')
+        session.close()
+        self.assert_prometheus_says("graphd_jobs", 0)
+        self.assert_prometheus_says("graphd_trainers", 0)
+        self.assert_prometheus_says("graphd_connections", 0)
+
+    def make_tensor(self, graph, name, columns=4, **options):
+        ntype = graph.ntypes[0]
+        return graphd.distributed.DistTensor(
+            (graph.num_nodes(ntype), columns),
+            torch.float32,
+            name=name,
+            part_policy=graph.get_node_partition_policy(ntype),
+            **options,
+        )
+
+    def test_failed_requests_are_counted(self):
+        def errors():
+            return sum(
+                value
+                for (name, _), value in self.numbers().items()
+                if name == "graphd_request_errors_total"
+            )
+
+        _, graph = self.server.connect(self)
+        kept = self.make_tensor(graph, "kept", persistent=True)
+        self.assertEqual(kept.shape[1], 4)
+        before = errors()
+        _, other = self.server.connect(self)
+        with self.assertRaisesRegex(Exception, "kept"):
+            self.make_tensor(other, "kept", columns=5, persistent=True)
+        self.assertEqual(errors(), before + 1)
+
+    def test_the_page_is_well_formed_and_in_the_manual(self):
+        shown = set()
+        for server in (self.server, self.other):
+            _, graph = server.connect(self)
+            tensor = self.make_tensor(graph, "small")
+            page = scrape(server.address)
+            self.assertEqual(tensor.shape[1], 4)
+            shown |= families(page)
+            checked = subprocess.run(
+                ["promtool", "check", "metrics"],
+                input=page,
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
+            said = checked.stdout + checked.stderr
+            self.assertEqual((checked.returncode, said), (0, ""))
+        with open(os.path.join(ROOT, "man", "graphd.8"), encoding="utf-8") as file:
+            manual = re.findall(r"^\.It Li ((?:graphd|process)_\w+)", file.read(), re.MULTILINE)
+        self.assertEqual(sorted(shown), sorted(manual))
+
+    def test_no_text_of_a_client_is_shown(self):
+        os.environ["GRAPHD_JOB_ID"] = "a-job-with-a-name"
+        self.addCleanup(os.environ.pop, "GRAPHD_JOB_ID")
+        _, graph = self.server.connect(self)
+        tensor = self.make_tensor(graph, "a-tensor-with-a-name")
+        self.assertEqual(tensor.shape[1], 4)
+        self.assertIn("a-job-with-a-name", json.dumps(self.server.status()))
+        self.assertIn("a-tensor-with-a-name", json.dumps(self.server.status()))
+        self.assertNotIn("with-a-name", scrape(self.server.address))
+
+    def test_every_panel_and_rule_asks_for_metrics_that_exist(self):
+        checked = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        with open(os.path.join(ROOT, "packaging", "grafana", "graphd.json")) as file:
+            dashboard = json.load(file)
+        asked = [
+            target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())
+        ]
+        self.assertGreater(len(asked), 20)
+        rules = list(alerts(self.prometheus).values())
+        self.assertGreater(len(rules), 10)
+        for server in (self.server, self.other):
+            _, graph = server.connect(self)
+            self.make_tensor(graph, "asked_for")[torch.arange(10)] = torch.ones(10, 4)
+            self.assert_prometheus_says("graphd_store_trouble", 0, server=server)
+        names = set(self.prometheus.get("label/__name__/values"))
+        for expression in asked + rules:
+            with self.subTest(expression):
+                plain = expression.replace("$__rate_interval", "1m").replace("$instance", ".*")
+                self.prometheus.query(plain)  # raises an error for one that is not valid
+                self.assertEqual(set(re.findall(METRIC, plain)) - names, set())
+
+    def test_rules_tell_trouble_from_health(self):
+        server = Server()
+        self.addCleanup(server.daemons.stop)
+        prometheus = Prometheus([server.address])
+        self.addCleanup(prometheus.stop)
+        _, graph = server.connect(self)
+        tensor = self.make_tensor(graph, "in_trouble")
+        nodes = torch.arange(10)
+        tensor[nodes] = torch.ones(10, 4)
+        wait_for("a tensor", lambda: prometheus.value("graphd_tensors") == 1)
+        rules = alerts(prometheus)
+        self.assertEqual(
+            {name: prometheus.query(each) for name, each in rules.items()}, dict.fromkeys(rules, [])
+        )
+
+        def is_true(rule):
+            return prometheus.query(rules[rule])
+
+        shutil.rmtree(server.status()["store"]["memory"])
+        with self.assertRaises(Exception):
+            for _ in range(1000):
+                tensor[nodes] = torch.ones(10, 4)
+                time.sleep(0.01)
+        wait_for("the rule of trouble", lambda: is_true("GraphdTensorsInTrouble"))
+        self.assertEqual(tensor[nodes].sum().item(), 40)
+        server.process.kill()
+        server.process.wait()
+        wait_for("the rule of a server that is down", lambda: is_true("GraphdDown"))
+
+    def test_bad_requests_are_bounded_and_hold_up_nobody(self):
+        _, graph = self.server.connect(self)
+        ntype = graph.ntypes[0]
+        nodes = torch.arange(graph.num_nodes(ntype))
+        host, port = self.server.address.split(":")
+
+        def connect():
+            connection = socket.create_connection((host, int(port)), timeout=15)
+            self.addCleanup(connection.close)
+            return connection
+
+        silent = [connect() for _ in range(100)]
+        unread = [connect() for _ in range(20)]
+        for each in unread:
+            each.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * 50)
+        long = connect()
+        try:
+            long.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * (1 << 22))
+            self.assertNotIn(b" 200 ", long.recv(100))
+        except ConnectionError:
+            pass  # it was closed while it sent
+        start = time.monotonic()
+        for _ in range(20):
+            self.assertIn("graphd_build_info", scrape(self.server.address))
+            graphd.distributed.sample_neighbors(graph, {ntype: nodes}, 2)
+        self.assertLess(time.monotonic() - start, 2 * support.slowness())
+        # New connections take the place of the oldest ones.
+        for each in silent[: len(silent) - MOST_CONNECTIONS]:
+            self.assert_closed(each)
+        # None stays longer than ten seconds, even if it sends a little now and then.
+        slow = connect()
+        start = time.monotonic()
+        slow.sendall(b"GET /metrics HTTP/1.1\r\n")
+        with self.assertRaises(ConnectionError):
+            while time.monotonic() - start < 20 * support.slowness():
+                slow.sendall(b"X")
+                time.sleep(0.1)
+        self.assertGreater(time.monotonic() - start, 8)
+        for each in silent:
+            self.assert_closed(each)
+
+    def assert_closed(self, connection):
+        try:
+            self.assertEqual(connection.recv(1), b"")
+        except ConnectionResetError:
+            pass
+
+    def test_other_paths_and_methods_are_refused(self):
+        for path, data, status in (("/", None, 404), ("/etc/passwd", None, 404), ("/metrics", b"x", 405)):
+            with self.assertRaises(urllib.error.HTTPError) as raised:
+                urllib.request.urlopen(f"http://{self.server.address}{path}", data, timeout=5)
+            self.assertEqual(raised.exception.code, status)
+            raised.exception.close()
+
+    def test_addresses_are_checked_before_the_graph_is_loaded(self):
+        def start(*options):
+            return subprocess.run(
+                [
+                    os.path.join(support.BIN, "graphd"),
+                    "--server_name",
+                    "refused",
+                    "--part_config",
+                    support.fixture("hetero_1p").config,
+                    "--part_id",
+                    "0",
+                    "--runtime_dir",
+                    os.path.join(self.server.daemons.folder, "refused"),
+                    *options,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
+
+        for options, status, text in (
+            (("--metrics", "0.0.0.0:0"), 10, "--metrics_insecure"),
+            (("--metrics", self.server.address), 4, "choose another one: with graphd's --metrics"),
+            (("--metrics", "127.0.0.1:nothing"), 2, "nothing"),
+            (("--metrics_insecure",), 2, "--metrics"),
+        ):
+            done = start(*options)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertNotIn("partition 0", done.stderr)
+
+    def test_a_stopping_server_closes_its_connections(self):
+        server = Server("--metrics_insecure")
+        self.addCleanup(server.daemons.stop)
+        host, port = server.address.split(":")
+        with socket.create_connection((host, int(port)), timeout=15) as silent:
+            self.assertIn("graphd_build_info", scrape(server.address))
+            start = time.monotonic()
+            server.process.terminate()
+            self.assertEqual(server.process.wait(timeout=15), 0)
+            self.assertLess(time.monotonic() - start, 1 * support.slowness())
+            self.assert_closed(silent)
+
+
+if __name__ == "__main__":
+    support.main()
