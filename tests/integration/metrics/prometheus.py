@@ -64,7 +64,11 @@ class Prometheus:
                 stdout=log,
                 stderr=log,
             )
-        wait_for("Prometheus to scrape", lambda: self.scrapes(len(addresses)))
+        try:
+            wait_for("Prometheus to scrape", lambda: self.scrapes(len(addresses)))
+        except BaseException:
+            self.stop()
+            raise
 
     def scrapes(self, servers):
         if self.process.poll() is not None:
@@ -82,6 +86,8 @@ class Prometheus:
             with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # it has not started yet
+                raise
             raise AssertionError(f"{path} {arguments}: {error.read().decode()}") from None
 
     def query(self, expression):

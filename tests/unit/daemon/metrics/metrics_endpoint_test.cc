@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/metrics/metrics_endpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wire/ip_config.h"
+
+namespace graphd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Ask(const std::string& address, const std::string& request) {
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(ParseHostPort(address).second);
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  EXPECT_EQ(::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::recv(fd.get(), buffer, sizeof buffer, 0)) > 0;) {
+    answer.append(buffer, static_cast<size_t>(got));
+  }
+  return answer;
+}
+
+class MetricsEndpointTest : public ::testing::Test {
+ protected:
+  // The context is behind a pointer because its destructor may throw, a test's may not.
+  std::unique_ptr<kj::AsyncIoContext> io_ =
+      std::make_unique<kj::AsyncIoContext>(kj::setupAsyncIo());
+  RequestCounters requests_;
+  ConnectionCounters connections_;
+};
+
+TEST_F(MetricsEndpointTest, LoadsAndThenShowsItsSource) {
+  std::atomic<int> calls{0};
+  MetricsEndpoint endpoint("127.0.0.1", 0, false);
+  const std::string get = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string loading = Ask(endpoint.text(), get);
+  EXPECT_THAT(loading, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(loading, HasSubstr("graphd_state{state=\"loading\"} 1"));
+  endpoint.Serve([&] {
+    calls++;
+    ServerNumbers numbers{ServerStatus{}, requests_, connections_};
+    numbers.status.state = "ready";
+    return numbers;
+  });
+  std::vector<std::thread> scrapers;
+  for (int i = 0; i < 8; i++) {
+    scrapers.emplace_back([&] {
+      for (int k = 0; k < 20; k++) {
+        EXPECT_THAT(Ask(endpoint.text(), get), HasSubstr("graphd_state{state=\"ready\"} 1"));
+      }
+    });
+  }
+  const Clock::time_point start = Clock::now();
+  for (std::thread& each : scrapers) each.join();
+  EXPECT_LE(calls, 2 + SecondsSince(start) / 0.1);
+}
+
+TEST_F(MetricsEndpointTest, AFailureToCollectIsAnAnswer) {
+  MetricsEndpoint endpoint("127.0.0.1", 0, false);
+  endpoint.Serve([]() -> ServerNumbers { throw Error(ErrorCode::kIo, "no numbers"); });
+  EXPECT_THAT(Ask(endpoint.text(), "GET /metrics HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 500"));
+}
+
+TEST_F(MetricsEndpointTest, RefusesAddressesBeyondLoopback) {
+  try {
+    MetricsEndpoint endpoint("0.0.0.0", 0, false);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDenied);
+    EXPECT_THAT(error.what(), HasSubstr("--metrics_insecure"));
+  }
+  MetricsEndpoint endpoint("0.0.0.0", 0, true);
+}
+
+}  // namespace
+}  // namespace graphd
