@@ -74,6 +74,7 @@ class Server final : private kj::HttpService {
   kj::HttpServerSettings Settings() {
     kj::HttpServerSettings settings;
     settings.callbacks = close_;
+    settings.pipelineTimeout = 0 * kj::SECONDS;  // else KJ waits for the client to close
     return settings;
   }
 

@@ -19,7 +19,7 @@ namespace graphd {
 class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
-  static constexpr int64_t kMaxSeconds = 10;  // from accepting a connection until it is closed
+  static constexpr int64_t kMaxSeconds = 10;  // a connection is closed then
 
   // Binds and serves, with the state "loading". Port 0 takes any free one. Throws as
   // Listener::BindTcp does.

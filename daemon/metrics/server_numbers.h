@@ -16,8 +16,8 @@ struct FileSystemRoom {
   uint64_t size = 0, free = 0;
 };
 
-// What the metrics of a daemon are made of: its status, and what the status does not tell. The
-// counters are the daemon's own, and outlive this.
+// The numbers that the metrics of a daemon are made of: its status, and more. The counters are the
+// daemon's own, and outlive this.
 struct ServerNumbers {
   ServerStatus status;
   const RequestCounters& requests;

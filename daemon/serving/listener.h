@@ -14,11 +14,11 @@ namespace graphd {
 // the main thread.
 class Listener {
  public:
-  // What the errors of BindTcp say of the option that gave the address.
+  // Texts for the errors of BindTcp, about the option that gave the address.
   struct Texts {
     const char* option;
-    const char* other_port;       // how to choose another port
-    const char* beyond_loopback;  // why an address beyond loopback is refused, and the remedy
+    const char* other_port;       // names the place of another port
+    const char* beyond_loopback;  // the reason to refuse such an address, and the remedy
   };
   static const Texts kListenTexts;  // of --listen
 

@@ -14,7 +14,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
-from free_ports import free_ports
+from free_ports import free_ports  # noqa: E402
 
 RULES = os.path.join(HERE, "..", "..", "..", "packaging", "prometheus", "graphd.rules.yml")
 DEADLINE = 25  # seconds until a wait fails
