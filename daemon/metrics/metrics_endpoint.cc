@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "wire/connection.h"
@@ -17,6 +19,10 @@ const Listener::Texts kTexts{
     "--metrics", "with graphd's --metrics",
     "metrics are not encrypted, and whoever asks gets them; give an address of loopback, or "
     "--metrics_insecure if everyone who can reach that address may read them"};
+
+constexpr const char* kPlain = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kOpenMetrics = "application/openmetrics-text";
+constexpr const char* kOpenMetrics1 = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 // A scraper comes every few seconds: to keep its connection would only take the place of others.
 struct CloseAfterAnswer final : kj::HttpServerCallbacks {
@@ -54,17 +60,23 @@ class Server final : private kj::HttpService {
             .eagerlyEvaluate(nullptr);
   }
 
-  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders&,
+  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& wanted,
                             kj::AsyncInputStream&, Response& response) override {
     if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
-      return response.sendError(405, "Method Not Allowed", table_);
+      return response.sendError(405, "Method Not Allowed", *table_);
     }
     if (url != "/metrics" && !url.startsWith("/metrics?")) {
-      return response.sendError(404, "Not Found: metrics are at /metrics", table_);
+      return response.sendError(404, "Not Found: metrics are at /metrics", *table_);
+    }
+    // Scrapers that know OpenMetrics name it, and prefer it.
+    bool open = false;
+    KJ_IF_MAYBE (accepted, wanted.get(accept_)) {
+      open = std::string_view(accepted->cStr()).find(kOpenMetrics) != std::string_view::npos;
     }
     std::string text = AsKj([this] { return page_.Text(); });
-    kj::HttpHeaders headers(table_);
-    headers.set(kj::HttpHeaderId::CONTENT_TYPE, MetricsPage::kContentType);
+    if (open) text = ToOpenMetrics(text);
+    kj::HttpHeaders headers(*table_);
+    headers.set(kj::HttpHeaderId::CONTENT_TYPE, open ? kOpenMetrics1 : kPlain);
     auto body = response.send(200, "OK", headers, text.size());
     auto kept = kj::heap(std::move(text));
     kj::Promise<void> written = body->write(kept->data(), kept->size());
@@ -82,8 +94,10 @@ class Server final : private kj::HttpService {
   Listener& listener_;
   LoopThread& loop_;
   CloseAfterAnswer close_;
-  kj::HttpHeaderTable table_;
-  kj::HttpServer http_{loop_.timer(), table_, *this, Settings()};
+  kj::HttpHeaderTable::Builder names_;
+  const kj::HttpHeaderId accept_ = names_.add("Accept");
+  const kj::Own<kj::HttpHeaderTable> table_ = names_.build();
+  kj::HttpServer http_{loop_.timer(), *table_, *this, Settings()};
   std::deque<std::unique_ptr<Connection>> connections_;  // the oldest first
 };
 

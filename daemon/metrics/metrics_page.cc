@@ -3,6 +3,8 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "daemon/metrics/process_metrics.h"
@@ -13,7 +15,49 @@ namespace {
 
 constexpr double kFreshSeconds = 0.1;
 
+bool StartsWith(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+// Appends a line about the family of a counter, whose name has no suffix in OpenMetrics.
+void AppendHeader(std::string_view line, std::string& out) {
+  constexpr std::string_view kSuffix = "_total";
+  const size_t name_end = line.find(' ', sizeof "# HELP " - 1);
+  const std::string_view head = line.substr(0, name_end);
+  const bool is_counter =
+      head.size() > kSuffix.size() && head.substr(head.size() - kSuffix.size()) == kSuffix;
+  out += is_counter ? head.substr(0, head.size() - kSuffix.size()) : head;
+  out += line.substr(head.size());
+}
+
+// Appends a sample. A bucket's bound is a number with a fraction in OpenMetrics.
+void AppendSample(std::string_view line, std::string& out) {
+  constexpr std::string_view kBound = "le=\"";
+  const size_t found = line.find(kBound);
+  if (found == std::string_view::npos) {
+    out += line;
+    return;
+  }
+  const size_t begin = found + kBound.size(), end = line.find('"', begin);
+  const std::string_view bound = line.substr(begin, end - begin);
+  out += line.substr(0, end);
+  if (bound.find_first_not_of("0123456789") == std::string_view::npos) out += ".0";
+  out += line.substr(end);
+}
+
 }  // namespace
+
+std::string ToOpenMetrics(const std::string& text) {
+  std::string out;
+  out.reserve(text.size() + 64);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1);
+    const std::string_view line = std::string_view(text).substr(begin, end + 1 - begin);
+    StartsWith(line, "# ") ? AppendHeader(line, out) : AppendSample(line, out);
+    begin = end + 1;
+  }
+  return out + "# EOF\n";
+}
 
 void MetricsPage::SetSource(std::function<ServerNumbers()> source) {
   const MutexLock lock(mutex_);

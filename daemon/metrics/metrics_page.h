@@ -9,12 +9,14 @@
 
 namespace graphd {
 
+// Returns metrics in Prometheus's text format (version 0.0.4) as OpenMetrics 1.0. The texts of
+// descriptions must not contain quotes.
+std::string ToOpenMetrics(const std::string& text);
+
 // The page of the daemon's metrics in Prometheus's text format. It is made at most ten times a
 // second, so that frequent scrapes cost the daemon no more than rare ones. Thread-safe.
 class MetricsPage {
  public:
-  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
-
   // Sets where the metrics come from: `source` is called under a lock by threads that ask for the
   // text. Without a source, the daemon's state is "loading".
   void SetSource(std::function<ServerNumbers()> source);

@@ -16,7 +16,10 @@ import unittest
 import urllib.error
 import urllib.request
 
+import prometheus_client.openmetrics.parser
+import prometheus_client.parser
 import torch
+from prometheus_client import openmetrics
 
 import graphd
 
@@ -38,6 +41,21 @@ def scrape(address):
 
 def families(page):
     return set(re.findall(r"^# TYPE (\S+)", page, re.MULTILINE))
+
+
+def series(parser, page):
+    """Returns the names and labels of all samples."""
+    return {
+        (
+            sample.name,
+            *(
+                (name, str(float(value)) if name == "le" else value)
+                for name, value in sorted(sample.labels.items())
+            ),
+        )
+        for family in parser.text_string_to_metric_families(page)
+        for sample in family.samples
+    }
 
 
 def alerts(prometheus):
@@ -324,6 +342,21 @@ class Metrics(unittest.TestCase):
     def assert_closed(self, connection):
         with contextlib.suppress(ConnectionResetError):
             self.assertEqual(connection.recv(1), b"")
+
+    def test_open_metrics_is_served_to_those_who_ask(self):
+        _, graph = self.server.connect(self)
+        tensor = self.make_tensor(graph, "of_open_metrics")
+        self.assertEqual(tensor.shape[1], 4)
+        request = urllib.request.Request(
+            f"http://{self.server.address}/metrics",
+            headers={"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"},
+        )
+        time.sleep(0.15)
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            self.assertIn("application/openmetrics-text", answer.headers["Content-Type"])
+            strict = series(openmetrics.parser, answer.read().decode())
+        self.assertGreater(len(strict), 100)
+        self.assertEqual(strict, series(prometheus_client.parser, scrape(self.server.address)))
 
     def test_an_answer_ends_its_connection(self):
         host, port = self.server.address.split(":")

@@ -73,6 +73,26 @@ TEST_F(MetricsEndpointTest, LoadsAndThenShowsItsSource) {
   EXPECT_LE(calls, 2 + SecondsSince(start) / 0.1);
 }
 
+TEST(ToOpenMetrics, ChangesWhatTheFormatsWriteInOtherWays) {
+  EXPECT_EQ(ToOpenMetrics(""), "# EOF\n");
+  EXPECT_EQ(ToOpenMetrics("# HELP a_total Help of a_total.\n"
+                          "# TYPE a_total counter\n"
+                          "a_total{b=\"c_total\"} 1\n"
+                          "# HELP d_bytes Help.\n"
+                          "# TYPE d_bytes histogram\n"
+                          "d_bytes_bucket{k=\"x\",le=\"0.5\"} 1\n"
+                          "d_bytes_bucket{k=\"x\",le=\"10\"} 2\n"
+                          "d_bytes_bucket{k=\"x\",le=\"+Inf\"} 2\n"),
+            "# HELP a Help of a_total.\n"
+            "# TYPE a counter\n"
+            "a_total{b=\"c_total\"} 1\n"
+            "# HELP d_bytes Help.\n"
+            "# TYPE d_bytes histogram\n"
+            "d_bytes_bucket{k=\"x\",le=\"0.5\"} 1\n"
+            "d_bytes_bucket{k=\"x\",le=\"10.0\"} 2\n"
+            "d_bytes_bucket{k=\"x\",le=\"+Inf\"} 2\n# EOF\n");
+}
+
 TEST_F(MetricsEndpointTest, AFailureToCollectIsAnAnswer) {
   MetricsEndpoint endpoint("127.0.0.1", 0, false);
   endpoint.Serve([]() -> ServerNumbers { throw Error(ErrorCode::kIo, "no numbers"); });
