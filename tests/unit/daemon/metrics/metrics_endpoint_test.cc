@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,13 +22,18 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string Ask(const std::string& address, const std::string& request) {
+UniqueFd Connect(const std::string& address) {
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   to.sin_port = htons(ParseHostPort(address).second);
-  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  return fd;
+}
+
+std::string Ask(const std::string& address, const std::string& request) {
+  const UniqueFd fd = Connect(address);
   EXPECT_EQ(::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(request.size()));
   std::string answer;
@@ -97,6 +103,25 @@ TEST_F(MetricsEndpointTest, AFailureToCollectIsAnAnswer) {
   MetricsEndpoint endpoint("127.0.0.1", 0, false);
   endpoint.Serve([]() -> ServerNumbers { throw Error(ErrorCode::kIo, "no numbers"); });
   EXPECT_THAT(Ask(endpoint.text(), "GET /metrics HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 500"));
+}
+
+TEST_F(MetricsEndpointTest, ANewConnectionTakesThePlaceOfTheOldest) {
+  auto endpoint = std::make_unique<MetricsEndpoint>("127.0.0.1", 0, false);
+  std::deque<UniqueFd> silent;
+  for (size_t i = 0; i < MetricsEndpoint::kMaxConnections; i++) {
+    silent.push_back(Connect(endpoint->text()));
+  }
+  char byte;
+  for (int i = 0; i < 100; i++) {
+    silent.push_back(Connect(endpoint->text()));
+    EXPECT_EQ(::recv(silent.front().get(), &byte, 1, 0), 0);
+    silent.pop_front();
+  }
+  EXPECT_THAT(Ask(endpoint->text(), "GET /metrics HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+  const Clock::time_point start = Clock::now();
+  endpoint = nullptr;
+  EXPECT_LT(SecondsSince(start), 5);
+  for (const UniqueFd& each : silent) EXPECT_EQ(::recv(each.get(), &byte, 1, 0), 0);
 }
 
 TEST_F(MetricsEndpointTest, RefusesAddressesBeyondLoopback) {
