@@ -82,7 +82,7 @@ void AddRequests(const ServerNumbers& numbers, FamilyBuilder& to) {
     to.Sample(Value(requests.errors[i]), {{"code", ErrorCodeName(static_cast<ErrorCode>(i))}});
   }
   to.Histogram("graphd_request_duration_seconds",
-               "Time from the arrival of a request until its answer is sent or it is cancelled.");
+               "Time from the arrival of a request until its answer is ready or it is cancelled.");
   for (size_t i = 0; i < kRequestKinds.size(); i++) {
     to.Sample(HistogramOf(requests.durations[i]), {{"kind", kRequestKinds[i]}});
   }

@@ -233,6 +233,36 @@ class Metrics(unittest.TestCase):
             manual = re.findall(r"^\.It Li ((?:graphd|process)_\w+)", file.read(), re.MULTILINE)
         self.assertEqual(sorted(shown), sorted(manual))
 
+    def test_checkpoints_are_counted(self):
+        _, graph = self.other.connect(self)
+        tensor = self.make_tensor(graph, "of_checkpoints", persistent=True)
+        self.assertEqual(tensor.shape[1], 4)
+        before = self.prometheus.value(self.of(self.other, "graphd_checkpoint_shares_total"))
+        for name in ("first", "second"):
+            graphd.checkpoint.create(graph, name, tensors=["of_checkpoints"])
+        self.assert_prometheus_says("graphd_checkpoint_shares_total", before + 2, server=self.other)
+
+    def test_refused_connections_are_counted(self):
+        server = Server("--max_connections", "1")
+        self.addCleanup(server.daemons.stop)
+        with open(server.daemons.ip_config) as file:
+            host, port = file.read().split()
+
+        def connect():
+            connection = socket.create_connection((host, int(port)), timeout=15)
+            self.addCleanup(connection.close)
+            return connection
+
+        first = connect()
+        for _ in range(3):
+            self.assert_closed(connect())
+        time.sleep(0.15)
+        page = scrape(server.address)
+        self.assertIn('\ngraphd_connections_refused_total{reason="limit"} 3\n', page)
+        self.assertIn("\ngraphd_connections_accepted_total 1\n", page)
+        self.assertIn("\ngraphd_connections 1\n", page)
+        first.close()
+
     def test_no_text_of_a_client_is_shown(self):
         _, graph = self.server.connect(self)
         tensor = self.make_tensor(graph, "a-tensor-with-a-name")
