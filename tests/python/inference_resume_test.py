@@ -94,7 +94,6 @@ class Resume(support.GraphTest):
         for wrong, message in (
             ({}, r"trainers 2 \(now 1\)"),
             ({"batch_size": 60}, r"batch_size 50 \(now 60\)"),
-            ({"version": "epoch 8"}, r"version 'epoch 7' \(now 'epoch 8'\)"),
             ({"fanouts": [3, -1]}, r"fanouts \['-1', '-1'\] \(now \['3', '-1'\]\)"),
         ):
             with self.assertRaisesRegex(graphd.errors.InvalidError, message):
@@ -124,6 +123,34 @@ class StartOver(support.GraphTest):
         self.assertEqual(run(), 0)
         self.assertEqual(run(resume=False, batch_size=500), 3)
         self.assertEqual(run(), 30)  # the run before left no progress
+
+    def test_another_version_or_a_result_that_is_gone_starts_over_and_can_be_resumed(self):
+        g = self.standalone()
+        layers = models.sage(g.ndata["feat"].shape[1], 8, 4)[:1]
+        rows = []
+
+        def run(scale, **options):
+            def layer(block, h):
+                rows.append(block.num_dst_nodes())
+                return layers[0](block, h) * scale
+
+            rows.clear()
+            out = inference.layerwise(g, [layer], "feat", **{**OPTIONS, **options})
+            return sum(rows), out
+
+        _, first = run(1)
+        expected = first[:]
+        count, other = run(2, version="epoch 8", batch_size=100)
+        self.assertEqual(count, g.num_nodes())
+        torch.testing.assert_close(other[:], 2 * expected)
+        self.assertEqual(run(2, version="epoch 8", batch_size=100)[0], 0)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "start over .* another version"):
+            run(2, version="epoch 8")
+        DistTensor.drop(g, "kept")
+        count, again = run(3, version="epoch 8", batch_size=100)
+        self.assertEqual(count, g.num_nodes())
+        torch.testing.assert_close(again[:], 3 * expected)
+        self.assertTrue(again.persistent)
 
     def test_a_run_that_died_before_it_had_kept_its_arguments_starts_over(self):
         g = self.standalone()

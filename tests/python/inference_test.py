@@ -142,9 +142,32 @@ class Homogeneous(support.GraphTest):
             (dict(fanouts=[3]), "each of 2 layers"),
             (dict(batch_size=0), "batch_size"),
             (dict(nodes={"_N": "all"}), "nodes"),
+            (dict(seed=1 << 63), "seed"),
         ):
             with self.subTest(message), self.assertRaisesRegex(graphd.GraphdError, message):
                 inference.layerwise(g, **{"layers": layers, "features": "feat", **wrong})
+
+    def test_the_largest_seed_samples_in_every_layer(self):
+        g = self.standalone()
+        options = dict(fanouts=[2, 2], seed=(1 << 63) - 1)
+        first, again = (
+            inference.layerwise(g, self.layers(g), "feat", name=name, **options)[:] for name in "ab"
+        )
+        self.assertTrue(torch.equal(first, again))
+
+    def test_defaults_for_vectors_refuse_numbers(self):
+        g = self.standalone()
+        numbers = DistTensor((g.num_nodes(),), part_policy=g.get_node_partition_policy())
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "two dimensions.*correct="):
+            inference.evaluate(g, numbers, ["val_mask"])
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "two dimensions.*scorer"):
+            inference.predict_edges(g, numbers, [0, 1], [1, 2])
+        found = inference.evaluate(
+            g, numbers, ["val_mask"], correct=lambda out, labels: (out == 0).sum()
+        )
+        self.assertEqual(found, {"val_mask": 1})
+        product = inference.predict_edges(g, numbers, [0, 1], [1, 2], lambda a, b: a * b)
+        self.assertEqual(product.tolist(), [0, 0])
 
     def test_an_error_of_a_layer_reaches_the_caller(self):
         g = self.standalone()

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest.mock
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
@@ -112,16 +114,49 @@ class Trainers(support.GraphTest):
         torch.testing.assert_close(torch.load(path), sampled[:], rtol=1e-5, atol=1e-5)
         self.assertGreater(float((sampled[:] - expected).abs().max()), 1e-2)
 
-    def test_trainers_wait_for_each_other_longer_than_for_an_answer(self):
+    def graphs(self, job, **options):
+        """Returns the graphs of two trainers of a job, which are threads of this process."""
         daemons = self.daemons()
-        graphs = []
-        for rank in ("0", "1"):
-            environment = dict(GRAPHD_RUNTIME_DIR=daemons.runtime, RANK=rank, WORLD_SIZE="2")
-            with unittest.mock.patch.dict(os.environ, environment):
-                session = graphd.connect(
-                    daemons.server_name, ip_config=daemons.ip_config, job_id="waits", timeout=0.5
-                )
-            graphs.append(session.graph())
+        with unittest.mock.patch.dict(os.environ, GRAPHD_RUNTIME_DIR=daemons.runtime):
+            return [
+                graphd.connect(
+                    daemons.server_name,
+                    ip_config=daemons.ip_config,
+                    job_id=job,
+                    rank=rank,
+                    world_size=2,
+                    **options,
+                ).graph()
+                for rank in range(2)
+            ]
+
+    def test_sums_are_right_after_a_trainer_has_made_other_ones_alone(self):
+        graphs, alone = self.graphs("sums"), self.standalone()
+        self.assertEqual(collective.total(alone, [5]), [5])
+        with ThreadPoolExecutor(2) as pool:
+            for step in range(3):
+                parts = [[step + 1], [10]]
+                self.assertEqual(list(pool.map(collective.total, graphs, parts)), [[step + 11]] * 2)
+                collective.total(alone, [5])
+
+    def test_a_trainer_reads_a_result_until_it_calls_again(self):
+        graphs = self.graphs("reads")
+        layer = [lambda block, h: h[: block.num_dst_nodes()]]
+
+        def trainer(g):
+            out = inference.layerwise(g, layer, "feat", name="again")
+            if g.rank() == 1:
+                time.sleep(0.5)  # the other one calls meanwhile
+            found = out[:] if g.rank() == 1 else None
+            inference.layerwise(g, layer, "feat", name="again")
+            return found
+
+        with ThreadPoolExecutor(2) as pool:
+            _, found = pool.map(trainer, graphs)
+        self.assertTrue(torch.equal(found, graphs[0].ndata["feat"][:]))
+
+    def test_trainers_wait_for_each_other_longer_than_for_an_answer(self):
+        graphs = self.graphs("waits", timeout=0.5)
         with self.assertRaises(graphd.errors.DeadlineError):
             graphs[0].barrier()
         first = threading.Thread(target=collective.wait_for_all, args=(graphs[0],))

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 from collections.abc import Sequence
 
 from .. import backend
 from ..distributed.policy import PartitionPolicy
 from ..distributed.tensor import DistTensor
-from ..errors import DeadlineError
+from ..errors import DeadlineError, NotFoundError
 from ..graph_base import GraphBase
 
-_calls = itertools.count()
+_SUMS = "graphd.inference:total"
 
 
 def wait_for_all(g: GraphBase) -> None:
@@ -35,22 +35,24 @@ def wait_for_all(g: GraphBase) -> None:
 
 
 def total(g: GraphBase, numbers: Sequence[int]) -> list[int]:
-    """Returns the sum over all trainers of each number. All trainers call it in the same order."""
+    """Returns the sum over all trainers of each number. All trainers of the job call it together."""
     import numpy
 
-    number_of_call = next(_calls)
     if g.session.world_size == 1:
         return list(numbers)
-    sums = DistTensor(
-        (len(numbers),),
-        "int64",
-        f"graphd.inference:total{number_of_call}",
-        part_policy=PartitionPolicy("range", g),
-    )
+    if g.session.rank == 0:  # an earlier call that failed may have left its sums
+        _drop_sums(g)
+    wait_for_all(g)
+    sums = DistTensor((len(numbers),), "int64", _SUMS, part_policy=PartitionPolicy("range", g))
     sums.add(slice(None), numpy.asarray(numbers, dtype=numpy.int64))
     wait_for_all(g)
     found: list[int] = backend.to_numpy(sums[:]).tolist()
     wait_for_all(g)  # for those that still read
-    if g.session.rank == 0:
-        DistTensor.drop(g, sums.name)
+    if g.session.rank == 0:  # before it comes to the first barrier of the next call
+        _drop_sums(g)
     return found
+
+
+def _drop_sums(g: GraphBase) -> None:
+    with contextlib.suppress(NotFoundError):
+        DistTensor.drop(g, _SUMS)

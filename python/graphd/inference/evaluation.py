@@ -58,13 +58,19 @@ def evaluate(
     Raises
     ------
     graphd.errors.InvalidError
-        If `outputs` does not have rows of nodes, or a mask is not a name.
+        If `outputs` does not have rows of nodes, or no two dimensions and there is no `correct`, or
+        a mask is not a name.
     graphd.errors.NotFoundError
         If there are no such data.
     """
     graph_of(g)
     if not isinstance(outputs, DistTensor) or outputs.handle.policy != "node":
         raise InvalidError(f"outputs {outputs!r}: expected a DistTensor with a row per node")
+    if correct is None and len(outputs.shape) != 2:
+        raise InvalidError(
+            f"outputs of the shape {outputs.shape}: expected two dimensions, the scores of classes "
+            "per node; for other outputs give correct=, a function of (outputs, labels)"
+        )
     if isinstance(masks, str):
         raise InvalidError(f"masks {masks!r}: expected a list of names; put [] around it")
     batch_size = whole_number_in(batch_size, "batch_size", 1, 1 << 31)
@@ -133,7 +139,8 @@ def predict_edges(
     Raises
     ------
     graphd.errors.InvalidError
-        If there are not as many sources as destinations, or a type has no embeddings.
+        If there are not as many sources as destinations, or a type has no embeddings, or these are
+        not vectors and there is no `scorer`.
     graphd.errors.OutOfRangeError
         If there is no such node.
     """
@@ -141,6 +148,12 @@ def predict_edges(
     backend.chosen()
     batch_size = whole_number_in(batch_size, "batch_size", 1, 1 << 31)
     src, dst = _ends(g, embeddings, etype)
+    for each in (src, dst):
+        if scorer is None and len(each.shape) < 2:
+            raise InvalidError(
+                f"embeddings of the shape {each.shape}: expected two dimensions, a vector per node, "
+                "for the dot product; for others give a scorer, a function of (h_u, h_v)"
+            )
     u, v = _ids(u, "u"), _ids(v, "v")
     if u.ndim != 1 or u.shape != v.shape:
         raise InvalidError(

@@ -51,7 +51,8 @@ def layerwise(
     it. The rows of each layer are in a `DistTensor`, so that no layer is computed twice for a node
     and no trainer needs memory for all nodes; those of the layer before are dropped when all
     trainers have used them. Batches are sampled, read and written by threads while others are
-    computed. A result of the same name is replaced.
+    computed. A result of the same name is replaced, and tensors that an earlier call has returned
+    can't be read any more then: give each result that you keep a `name` of its own.
 
     Parameters
     ----------
@@ -79,10 +80,11 @@ def layerwise(
     resume : bool
         Whether a run that was interrupted, even by ``kill -9``, goes on when this is called again
         with the same arguments: rows and progress are persistent, and what is complete is not
-        computed again. A complete result is returned at once. With False, a run starts over.
+        computed again. A complete result is returned at once; if it was dropped, the run starts
+        over. With False, a run always starts over.
     version : str
-        Whatever identifies the model's weights, such as the name of a checkpoint. A run that is
-        resumed must have the same.
+        Whatever identifies the model's weights, such as the name of a checkpoint. With another
+        version, a run starts over even with `resume`, and replaces the earlier result.
     seed : int
         The seed of sampling.
     num_workers : int, optional
@@ -101,7 +103,7 @@ def layerwise(
     ------
     graphd.errors.InvalidError
         If an argument or the result of a layer is not valid, or the run to be resumed has other
-        arguments.
+        arguments and the same version.
     graphd.errors.ExistsError
         If a tensor of this name is not the result of layerwise.
     graphd.errors.UnavailableError
@@ -232,7 +234,7 @@ class _FullGraph:
             self._inputs(layer),
             self._is_typed,
             self._batch_size,
-            self._seed + layer,
+            (self._seed + layer) % (1 << 63),
             self._num_workers,
         )
         begin = 0

@@ -62,9 +62,12 @@ class Run:
         graphd.errors.DeadlineError
             If a trainer does not come in time.
         """
+        # Each barrier reports trainers that do not come. At the first one, all of them have returned
+        # from the call before and read what they need of its result.
+        self.g.session.barrier()
         if self.g.session.rank == 0 and not self._can_go_on():
             self._start_over()
-        self.g.session.barrier()  # reports trainers that do not come
+        self.g.session.barrier()
         self._check_arguments()
         if not self._resumable:
             return 0, 0
@@ -112,10 +115,16 @@ class Run:
             self._drop({name, *(f"{name}/{ntype}" for ntype in self.g.ntypes)})
 
     def _can_go_on(self) -> bool:
-        """Returns whether the servers have arguments and progress of an earlier run."""
-        if not self._resumable or self._kept_arguments() is None:
+        """Returns whether the servers have arguments, progress and rows of a run of this version."""
+        kept = self._kept_arguments() if self._resumable else None
+        if kept is None or kept.get("version") != self._arguments["version"]:
             return False
-        return f"{self.name}:progress" in self._existing()
+        existing = self._existing()
+        if f"{self.name}:progress" not in existing:
+            return False
+        progress = backend.to_numpy(DistTensor.open(self.g, f"{self.name}:progress")[:])
+        has_written = ((progress[:, 0] == self.num_layers - 1) & (progress[:, 1] > 0)).any()
+        return not has_written or not existing.isdisjoint(self._results())
 
     def _kept_arguments(self) -> dict[str, Any] | None:
         """Returns the arguments of an earlier run, or None if there are none, or not all of them."""
@@ -133,7 +142,7 @@ class Run:
         interrupted, the next call starts over, and knows the results as those of a run.
         """
         existing = self._existing()
-        results = [self.name, *(f"{self.name}/{ntype}" for ntype in self.g.ntypes)]
+        results = self._results()
         if f"{self.name}:run" not in existing:
             for result in existing.intersection(results):
                 raise ExistsError(
@@ -171,8 +180,13 @@ class Run:
         )
         raise InvalidError(
             f"layerwise {self.name!r}: the run that is on the servers has other arguments: "
-            f"{differing}; give the same, in all trainers, or start over with resume=False"
+            f"{differing}; give the same, in all trainers; to start over with resume=True, give "
+            "another version"
         )
+
+    def _results(self) -> set[str]:
+        """Returns the names that tensors of the result may have."""
+        return {self.name, *(f"{self.name}/{ntype}" for ntype in self.g.ntypes)}
 
     def _existing(self) -> set[str]:
         return {each["name"] for each in DistTensor.list(self.g)}
