@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 from collections.abc import Mapping, Sequence
@@ -93,16 +94,30 @@ def numbered(
 
 def write(path: str, names: Sequence[str]) -> None:
     """Writes the file of a type's names, in the form that graphctl-partition(1) describes."""
-    with gzip.GzipFile(f"{path}.tmp", "wb", compresslevel=1, mtime=0) as file:
-        for begin in range(0, len(names), 4096):
-            file.write("".join(f"{name}\n" for name in names[begin : begin + 4096]).encode())
-    os.replace(f"{path}.tmp", path)
+    part = f"{path}.tmp"
+    try:
+        with gzip.GzipFile(part, "wb", compresslevel=1, mtime=0) as file:
+            for begin in range(0, len(names), 4096):
+                file.write("".join(f"{name}\n" for name in names[begin : begin + 4096]).encode())
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        raise
 
 
 def check(names: Mapping[str, Names]) -> None:
-    """Raises InvalidError for names that the file cannot hold."""
+    """Raises InvalidError for names that the file cannot hold, and for types without a file."""
     for ntype, of_type in names.items():
+        path_beside("", "", ntype)
         for name in of_type:
+            try:
+                name.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidError(
+                    f"name {name!r} of a node of type {ntype!r}: {error.reason}; give names that "
+                    "UTF-8 can encode"
+                ) from None
             if "\n" in name:
                 raise InvalidError(
                     f"name {name!r} of a node of type {ntype!r}: names are lines; remove the line "
@@ -114,5 +129,8 @@ def path_beside(part_config: str, graph_name: str, ntype: str) -> str:
     """Returns the path of the file with a type's names, which is beside the part config."""
     file = f"{graph_name}.{ntype}.ids.txt.gz"
     if "/" in file:
-        raise InvalidError(f"node type {ntype!r}: a type with a slash in its name has no names")
+        raise InvalidError(
+            f"node type {ntype!r}: nodes of a type with a slash in its name have no names; rename the "
+            "type, or give ids"
+        )
     return os.path.join(os.path.dirname(part_config), file)

@@ -200,7 +200,12 @@ class Files(support.GraphTest):
         path = os.path.join(copy, "cities.city.ids.txt.gz")
         with open(self.path("parts/cities.city.ids.txt.gz"), "rb") as file:
             content = file.read()
-        for damaged, message in ((content[:-20], "copy it again"), (b"", "0 names, expected 501")):
+        for damaged, message in (
+            (content[:-20], "copy it again"),
+            (content[:40] + bytes(40) + content[80:], "copy it again"),
+            (content[:100] + b"\xff" * 400 + content[500:], "copy it again"),
+            (b"", "0 names, expected 501"),
+        ):
             with open(path, "wb") as file:
                 file.write(damaged)
             with self.assertRaisesRegex(graphd.errors.CorruptError, message):

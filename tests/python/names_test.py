@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 
 import networkx
 import numpy as np
@@ -119,8 +120,43 @@ class Names(support.GraphTest):
     def test_a_graph_without_names_replaces_one_with_names(self):
         self.partition((["a", "b"], ["b", "a"]))
         config = self.partition(([0, 1], [1, 0]))
-        with self.assertRaisesRegex(graphd.errors.NotFoundError, "ids.txt.gz does not exist"):
+        with self.assertRaisesRegex(
+            graphd.errors.NotFoundError, "^nodes .* had no names .*gz does not"
+        ):
             self.names(config)
+
+    def test_names_are_those_of_the_graph_and_not_of_the_process(self):
+        mine = self.partition((["a", "b"], ["b", "a"]))
+        other = os.path.join(self.folder, "other")
+        theirs = partition_graph((["c", "d"], ["d", "c"]), "mine", 1, other)
+        first = self.opened(mine)
+        second = graphd.connect(part_config=theirs).graph()
+        self.assertEqual(first.node_names().in_order(0, 2), ["a", "b"])
+        self.assertEqual(second.node_names().in_order(0, 2), ["c", "d"])
+        self.assertEqual(repr(second.node_names()), "NodeNames('_N', 2 names)")
+        graphd.distributed.exit_client()
+        self.assertEqual(first.node_names().in_order(0, 2), ["a", "b"])
+
+        # The launcher's part config is that of the session which initialize() makes.
+        servers = support.Daemons(theirs)
+        self.addCleanup(servers.stop)
+        variables = {"GRAPHD_RUNTIME_DIR": servers.runtime, "GRAPHD_PART_CONFIG": theirs}
+        with unittest.mock.patch.dict(os.environ, variables):
+            graphd.distributed.initialize(servers.ip_config, server_name=servers.server_name)
+            self.assertEqual(DistGraph().node_names().in_order(0, 2), ["c", "d"])
+        variables["GRAPHD_PART_CONFIG"] = mine
+        with unittest.mock.patch.dict(os.environ, variables):
+            session = graphd.connect(servers.server_name, ip_config=servers.ip_config)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "give its path"):
+                session.graph().node_names()
+
+    def test_names_that_cannot_be_written_leave_the_old_graph(self):
+        config = self.partition((["a", "b"], ["b", "a"]))
+        before = os.listdir(self.folder)
+        with self.assertRaises(graphd.errors.InvalidError):
+            self.partition((["a", "\udfff"], ["b", "a"]))
+        self.assertEqual(os.listdir(self.folder), before)
+        self.assertEqual(self.names(config), ["a", "b"])
 
     def test_mistakes(self):
         names = (["a", "b"], ["b", "a"])
@@ -130,6 +166,8 @@ class Names(support.GraphTest):
             ((["a", "b"], [0, 1]), {}, "have names elsewhere"),
             ((["a", None], ["b", "a"]), {}, "None among names"),
             ((["a\n", "b"], ["b", "a\n"]), {}, "remove the line break"),
+            ((["a\ud800", "b"], ["b", "b"]), {}, r"'a\\ud800' .* UTF-8"),
+            ({("a/b", "to", "a/b"): names}, {}, "slash .* rename the type"),
             ((["a"], ["b", "a"]), {}, "of the same length"),
             (names, {"num_nodes": 3}, "2 nodes have names"),
             (names, {"ndata": {"f": np.arange(2)}}, "give a frame of pandas"),

@@ -27,11 +27,15 @@ class Session:
         The session of the extension module.
     source : str
         What it is connected to, for messages.
+    part_config : str, optional
+        The part config of a graph that is opened in this process.
     """
 
-    def __init__(self, opened: _graphd.Session, source: str) -> None:
+    def __init__(
+        self, opened: _graphd.Session, source: str, part_config: str | None = None
+    ) -> None:
         self._opened: _graphd.Session | None = opened
-        self._source = source
+        self._source, self._part_config = source, part_config
 
     @property
     def handle(self) -> _graphd.Session:
@@ -58,7 +62,8 @@ class Session:
         graphd.errors.NotFoundError
             If the servers serve a graph of a different name.
         """
-        return DistGraph._of(self.handle, text(graph_name, "graph_name", "a name"))
+        name = text(graph_name, "graph_name", "a name")
+        return DistGraph._of(self.handle, name, self._part_config)
 
     @property
     def rank(self) -> int:
@@ -174,5 +179,6 @@ def connect(
             "connect: give a server_name (with ip_config), or part_config='parts/mine.json' to "
             "open a graph without servers"
         )
-    options.update(server_name="", part_config=os.path.realpath(part_config_file(file)))
-    return Session(_graphd.Session(options), f"{options['part_config']!r}")
+    file = os.path.realpath(part_config_file(file))
+    options.update(server_name="", part_config=file)
+    return Session(_graphd.Session(options), repr(file), file)

@@ -60,17 +60,20 @@ class DistGraph(GraphBase):
         if part_config:
             part_config = part_config_path(part_config)
         super().__init__(session.with_new_files(part_config), graph_name)
-        self._begin()
+        self._begin(session.known_part_config())
 
     @classmethod
-    def _of(cls, opened: _graphd.Session, graph_name: str) -> DistGraph:
+    def _of(
+        cls, opened: _graphd.Session, graph_name: str, part_config: str | None = None
+    ) -> DistGraph:
         """Returns the graph of a session that `graphd.connect` has opened."""
         g = cls.__new__(cls)
         GraphBase.__init__(g, opened, graph_name)
-        g._begin()
+        g._begin(part_config)
         return g
 
-    def _begin(self) -> None:
+    def _begin(self, part_config: str | None) -> None:
+        self._part_config = part_config  # None if it is known to the servers alone
         find_copies(self)
         current_graph.remember(self)
 
@@ -171,8 +174,8 @@ class DistGraph(GraphBase):
         ntype : str, optional
             Default: the only type.
         part_config : str, optional
-            Default: the one that is open in standalone mode, or else that of ``graphctl launch
-            --part_config``.
+            Default: the one that this graph was opened with, or for servers that of ``graphctl
+            launch --part_config``. The graph of `graphd.connect` to servers needs it.
 
         Returns
         -------
@@ -185,7 +188,7 @@ class DistGraph(GraphBase):
         graphd.errors.NotFoundError
             If the nodes have no names.
         """
-        config = part_config or session.known_part_config()
+        config = part_config or self._part_config
         if not config:
             raise InvalidError(
                 "node_names: the names are in a file beside the part config; give its path: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,10 +57,10 @@ class NodeNames:
                 self._text = file.read()
         except FileNotFoundError:
             raise NotFoundError(
-                f"names of nodes of type {ntype!r}: {path} does not exist; graphctl partition writes "
-                "it if nodes have names, and graphctl copy copies it beside the part config"
+                f"nodes of type {ntype!r} had no names in the input: {path} does not exist; if they "
+                "had some, copy it beside the part config, as graphctl copy does"
             ) from None
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise CorruptError(f"{path}: {error}; copy it again") from error
         ends = numpy.flatnonzero(numpy.frombuffer(self._text, dtype=numpy.uint8) == ord("\n"))
         if len(ends) != count:
@@ -67,13 +68,16 @@ class NodeNames:
                 f"{path}: {len(ends)} names, expected {count}, one per node of type {ntype!r}; give "
                 "the part config of the graph that is served"
             )
-        self._ends, self._original = ends, original
+        self._ntype, self._ends, self._original = ntype, ends, original
         self._lock = threading.Lock()
         self._index: tuple[dict[bytes, int], Any] | None = None  # guarded by the lock
 
     def __len__(self) -> int:
         """Returns the number of names."""
         return len(self._ends)
+
+    def __repr__(self) -> str:
+        return f"NodeNames({self._ntype!r}, {len(self)} names)"
 
     def in_order(self, begin: int, end: int) -> list[str]:
         """Returns the names of the nodes with original ids from `begin` to `end` - 1.

@@ -237,7 +237,8 @@ def _stamp_of(file: str) -> tuple[int, ...]:
 
 
 def known_part_config() -> str | None:
-    """Returns the part config that is open in standalone mode, or else that of the environment."""
+    """Returns the part config of the process's session: the one that is open in standalone mode, or
+    else that of the launcher."""
     return _part_config or os.environ.get("GRAPHD_PART_CONFIG") or None
 
 
