@@ -62,10 +62,18 @@ def nodes_of(ntype: Any, frame: Any) -> tuple[Names | None, Columns]:
 
 def features_of(frame: Any, names: Sequence[Any]) -> Columns:
     """Returns columns as arrays. Columns named x.0, x.1 and so on become one array x with several
-    numbers per row, as those of files do."""
+    numbers per row, as those of files do; without x.0, a column x.1 is an array x.1."""
     grouped: dict[str, list[Any]] = {}
+    stems = {str(name)[:-2] for name in names if str(name).endswith(".0")} - {""}
     for name in names:
         stem, _, number = str(name).rpartition(".")
-        is_next = stem and number == str(len(grouped.get(stem, ())))
-        grouped.setdefault(stem if is_next else str(name), []).append(name)
+        if stem in stems and number == str(len(grouped.get(stem, ()))):
+            grouped.setdefault(stem, []).append(name)
+        elif str(name) in grouped or str(name) in stems:
+            raise InvalidError(
+                f"column {name!r}: another column, or those from '{name}.0' on, are the feature "
+                "of this name; rename one"
+            )
+        else:
+            grouped[str(name)] = [name]
     return {name: frame[of[0] if of == [name] else of].to_numpy() for name, of in grouped.items()}

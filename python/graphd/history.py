@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -151,11 +152,12 @@ class History:
             The x, which are those of `axis`, and the y.
         """
         found: dict[str, tuple[list[float], list[float]]] = {}
+        axis = self.axis  # it looks at all records
         for number, record in enumerate(self._records):
-            x = _number(record.get(self.axis) if self.axis else number)
+            x = _number(record.get(axis) if axis else number)
             for name, value in record.items():
                 y = _number(value)
-                if name != self.axis and x is not None and y is not None:
+                if name != axis and x is not None and y is not None:
                     xs, ys = found.setdefault(name, ([], []))
                     xs.append(x)
                     ys.append(y)
@@ -195,17 +197,18 @@ class History:
 
 def _plain(name: str, value: Any) -> Value:
     """Returns a value in the form that JSON has."""
+    plain = value
     if hasattr(value, "item") and getattr(value, "size", None) != 0:
-        try:
-            value = value.item()
-        except (TypeError, ValueError, RuntimeError):  # a tensor of several elements
-            value = ...
-    if value is not None and not isinstance(value, (bool, int, float, str)):
-        raise InvalidError(
-            f"record: {name!r} is {type(value)}; expected a number, a str, None, or a tensor of one "
-            "element"
-        )
-    return value
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):  # it has several elements
+            plain = value.item()
+    if plain is None or isinstance(plain, (bool, int, float, str)):
+        return plain
+    shape = getattr(value, "shape", None)
+    raise InvalidError(
+        f"record: {name!r} is a {type(value).__name__}"
+        f"{'' if shape is None else f' of the shape {tuple(shape)}'}; expected a number, a str, "
+        "None, or a tensor of one element"
+    )
 
 
 def _number(value: Value) -> float | None:

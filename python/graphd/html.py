@@ -39,7 +39,8 @@ def properties(caption: str, rows: Iterable[tuple[str, Any]]) -> str:
 
 def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
     """Returns a small picture (SVG) of a curve, with a label, the last value, and the least and
-    the largest one. There is one point at least; all numbers are finite."""
+    the largest one. There is one point at least; all numbers are finite. Of many points, those are
+    drawn that can be told apart."""
     width, height, margin = 200, 60, 6
 
     def scaled(values: Sequence[float], size: int) -> list[float]:
@@ -48,7 +49,8 @@ def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
             margin + (size - 2 * margin) * ((v - low) / extent if extent else 0.5) for v in values
         ]
 
-    points = list(zip(scaled(xs, width), (height - y for y in scaled(ys, height))))
+    every = zip(scaled(xs, width), (height - y for y in scaled(ys, height)))
+    points = _thinned(list(every), width)
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     name = html.escape(label)
     ranges = f"{name}: {min(ys):.4g} to {max(ys):.4g}"
@@ -61,3 +63,16 @@ def curve(label: str, xs: Sequence[float], ys: Sequence[float]) -> str:
         f'<circle cx="{points[-1][0]:.1f}" cy="{points[-1][1]:.1f}" r="2.5" fill="#2a6fbb"/>'
         "</svg></span>"
     )
+
+
+def _thinned(points: list[tuple[float, float]], runs: int) -> list[tuple[float, float]]:
+    """Returns all points of a curve, or of very many the lowest and the highest one of each of some
+    runs, and the last one."""
+    if len(points) <= 2 * runs:
+        return points
+    kept = {len(points) - 1}
+    for run in range(runs):
+        numbers = range(run * len(points) // runs, (run + 1) * len(points) // runs)
+        kept.add(min(numbers, key=lambda i: points[i][1]))
+        kept.add(max(numbers, key=lambda i: points[i][1]))
+    return [points[i] for i in sorted(kept)]

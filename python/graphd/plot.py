@@ -213,8 +213,10 @@ def history(history: History, names: Iterable[str] | None = None, *, ax: Any = N
     Raises
     ------
     graphd.errors.InvalidError
-        If there are no numbers of a name.
+        If there are no numbers of a name, or `names` is a str.
     """
+    if isinstance(names, str):
+        raise InvalidError(f"names {names!r}: expected a list of names; put [] around it")
     curves = history.curves()
     chosen = list(curves) if names is None else list(names)
     for name in chosen:

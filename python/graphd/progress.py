@@ -105,8 +105,11 @@ def steps() -> Iterator[Callable[[str, int, int], None]]:
         if shown is None or step != current:
             if shown is not None:
                 shown.close()
+            unit = "B" if step == "writing partitions" else ""
             form = (
-                {"total": total, "unit_scale": True} if total else {"bar_format": "{desc}: {n} s"}
+                {"total": total, "unit": unit, "unit_scale": True}
+                if total
+                else {"bar_format": "{desc}: {n} s"}
             )
             shown, current = _made(desc=step, **form), step
             is_due = shown is not None

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from xml.etree import ElementTree
 
@@ -15,6 +16,7 @@ import numpy
 import torch
 
 import graphd
+import support
 from html_test import Cells
 
 TRAINING = """
@@ -73,6 +75,28 @@ class Records(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path))
         with self.assertRaisesRegex(KeyError, "no values 'lss'; there are"):
             history["lss"]
+
+    def test_a_refused_tensor_is_described(self):
+        for values, message in (
+            (torch.ones(2), r"'loss' is a Tensor of the shape \(2,\)"),
+            (numpy.ones((2, 3)), r"'loss' is a ndarray of the shape \(2, 3\)"),
+            ([1], "'loss' is a list; expected"),
+        ):
+            with self.assertRaisesRegex(graphd.errors.InvalidError, message):
+                graphd.History().record(loss=values)
+
+    def test_long_histories_are_drawn_quickly_with_their_peaks(self):
+        history = graphd.History()
+        for step in range(20_000):
+            history.record(step=step, loss=9.0 if step == 7_777 else 1.0)
+        begin = time.monotonic()
+        shown = history._repr_html_()
+        self.assertLess(time.monotonic() - begin, 2 * support.slowness())
+        (curve,) = ElementTree.fromstring(f"<p>{shown}</p>").iter("polyline")
+        points = curve.get("points").split()
+        self.assertLess(len(points), 500)
+        self.assertEqual([each for each in points if each.endswith(",6.0")], ["79.1,6.0"])
+        self.assertEqual(points[-1], "194.0,54.0")
 
     def test_a_saved_history_can_be_loaded(self):
         history = graphd.History()
@@ -165,4 +189,4 @@ class Records(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -95,6 +95,19 @@ class Names(support.GraphTest):
         u, _ = g.find_edges([0, 1, 2])
         self.assertEqual((g.edata["w"][:] - 10).tolist(), g.ndata["orig_id"][u].tolist())
 
+    def test_columns_form_an_array_from_the_number_0_on(self):
+        ends = {"from": [0, 1], "to": [1, 0]}
+        edges = pd.DataFrame({**ends, "x": [1, 2], "x.1": [3, 4], "y.0": [5, 6], "y.1": [7, 8]})
+        g = self.opened(self.partition(edges))
+        order = np.argsort(g.edata["orig_id"][:].numpy())
+        found = {name: g.edata[name][:].numpy()[order].tolist() for name in g.edata}
+        del found["orig_id"]
+        self.assertEqual(found, {"x": [1, 2], "x.1": [3, 4], "y": [[5, 7], [6, 8]]})
+        for names in (["x", "x.0"], ["x.0", "x"], ["x", "x"]):
+            wrong = pd.DataFrame([[0, 1, 2, 3]], columns=["from", "to", *names])
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "'x': .* rename one"):
+                self.partition(wrong)
+
     def test_networkx_keeps_names_and_its_order(self):
         graph = networkx.DiGraph([("x", "y"), ("z", "x")])
         config = self.partition(graph, ndata={"f": np.arange(3)})

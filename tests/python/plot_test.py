@@ -123,6 +123,8 @@ class Plots(support.GraphTest):
         self.assertEqual(len(alone.figure.axes), 1)
         with self.assertRaisesRegex(graphd.errors.InvalidError, "'note' has no numbers"):
             plot.history(history, ["note"])
+        with self.assertRaisesRegex(graphd.errors.InvalidError, r"'loss': expected a list.*\[\]"):
+            plot.history(history, "loss")
         history.record(epoch=3, loss=math.nan)
         plot.history(history).figure.savefig("/dev/null", format="png")
         plot.history(graphd.History()).figure.savefig("/dev/null", format="png")
