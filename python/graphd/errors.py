@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions of graphd.
 
-Every error of graphd is a `GraphdError` with a `code` that does not change between versions. Its
-message names the thing at fault and ends with a remedy. Where Python has an exception for the same
-condition, the subclass derives from it too, so that ``except TimeoutError`` works.
+Errors that graphd finds are a `GraphdError` with a `code` that does not change between versions. The
+message names the thing at fault and ends with a remedy where there is one. Where Python has an
+exception for the same condition, the subclass derives from it too, so that ``except TimeoutError``
+works.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -251,7 +252,7 @@ def _from_scipy(matrix: Any) -> RawGraph:
 def _from_networkx(g: Any) -> RawGraph:
     """Numbers nodes by their order in the graph, and makes two edges of an undirected one. Nodes
     that are all str keep these as their names. Attributes that all nodes, or all edges, have as
-    numbers become features."""
+    numbers become features; a warning names the others."""
     import numpy
 
     number = {node: i for i, node in enumerate(g.nodes)}
@@ -267,19 +268,26 @@ def _from_networkx(g: Any) -> RawGraph:
     return RawGraph(
         {NTYPE: len(number)},
         {ETYPE: (_int64(array[:, 0]), _int64(array[:, 1]))},
-        {NTYPE: _columns([data for _, data in g.nodes(data=True)])},
-        {ETYPE: _columns(attributes)},
+        {NTYPE: _columns("nodes", [data for _, data in g.nodes(data=True)])},
+        {ETYPE: _columns("edges", attributes)},
         {NTYPE: names} if are_names else None,
     )
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Features:
+def _columns(what: str, rows: Sequence[Mapping[str, Any]]) -> Features:
     """Converts [{name: number or array}] to {name: array}, for the names that all rows have."""
     import numpy
 
     names = set.intersection(*map(set, rows)) if rows else set()
     columns = {name: numpy.asarray([row[name] for row in rows]) for name in sorted(names)}
-    return {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
+    kept = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
+    left_out = sorted({str(name) for row in rows for name in row if name not in kept})
+    if left_out:
+        warnings.warn(
+            f"attributes {left_out} of {what} are left out: features are numbers that all {what} have",
+            stacklevel=5,  # the caller of partition_graph
+        )
+    return kept
 
 
 def _from_pyg(data: Any) -> RawGraph:

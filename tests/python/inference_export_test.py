@@ -125,6 +125,7 @@ class Files(support.GraphTest):
         tensor = self.outputs()
         for path, options, message in (
             ("no.csv", {}, r"\.parquet"),
+            ("absent/no.npy", {}, "there is no folder '.*absent'"),
             ("no.npy", {"by": "name"}, "no column for names"),
             ("no.npy", {"by": "orig"}, "orig_id"),
             ("no.parquet", {"by": "name", "part_config": self.path("x/y.json")}, "does not exist"),

@@ -3,7 +3,9 @@
 and none ends the process or the servers."""
 
 import io
+import os
 import tempfile
+import unittest.mock
 
 import numpy as np
 import torch
@@ -212,6 +214,7 @@ class Mistakes(support.GraphTest):
                 ("num_trainers_per_machine", "a", "whole"),
                 ("part_method", "file", "'metis', .* or 'hash'"),
                 ("objtype", 3, "'cut' or 'vol'"),
+                ("edge_orig_id", "no", "True or False"),
                 ("num_nodes", 4, "give 5 or more"),
                 ("num_nodes", -1, "give 0 or more"),
             ):
@@ -222,6 +225,9 @@ class Mistakes(support.GraphTest):
                 "node -1; node ids are 0 or more", partition_graph, (A - 1, A), *arguments[1:]
             )
             self.refused("no edge types", partition_graph, {}, *arguments[1:])
+            with self.assertRaises(graphd.errors.InvalidError) as caught:
+                partition_graph(*arguments, ndata={"f": A * 0.5}, store_as={"f": "float16"})
+            self.assertEqual(caught.exception.remedy, "convert it first: .astype('float32')")
             classes = [True, False, True, False, True]
             config = partition_graph(*arguments, balance_ntypes=classes)
             self.assertEqual(config, f"{folder}/b.json")
@@ -424,6 +430,11 @@ class Mistakes(support.GraphTest):
             graphd.errors.NotFoundError, "ip_config 'no.txt' can't be found; give .* per partition"
         ):
             graphd.distributed.initialize("no.txt", server_name="mine")
+        with unittest.mock.patch.dict(os.environ, GRAPHD_IP_CONFIG="ip_config.txt"):
+            os.environ.pop("GRAPHD_SERVER_NAME", None)
+            self.refused("but not GRAPHD_SERVER_NAME", graphd.distributed.initialize)
+            config = support.fixture(self.fixture).config
+            graphd.distributed.initialize(part_config=config)  # needs no servers
 
     def test_files_of_a_checkpoint(self):
         g = self.served()

@@ -153,6 +153,21 @@ class Partition(support.GraphTest):
             self.opened(partition_graph(ring, "ring", 2, self.out("r"))).num_edges(), 20
         )
 
+    def test_attributes_of_networkx_that_are_no_features_are_named(self):
+        graph = networkx.DiGraph([(0, 1), (1, 2)])
+        networkx.set_node_attributes(graph, "red", "color")
+        networkx.set_node_attributes(graph, 1.5, "size")
+        networkx.set_edge_attributes(graph, {(0, 1): 2}, "weight")
+        with self.assertWarns(UserWarning) as caught:
+            config = partition_graph(graph, "colors", 1, self.out())
+        self.assertEqual(caught.filename, __file__)
+        found = [str(each.message) for each in caught.warnings]
+        self.assertEqual(len(found), 2)
+        self.assertRegex(found[0], r"\['color'\] of nodes are left out")
+        self.assertRegex(found[1], r"\['weight'\] of edges are left out")
+        g = self.opened(config)
+        self.assertEqual((sorted(g.ndata), sorted(g.edata)), (["orig_id", "size"], ["orig_id"]))
+
     def test_types(self):
         edges = {
             ("user", "buys", "item"): (self.src, self.dst),

@@ -41,11 +41,39 @@ PartitionName=all Nodes=one,two Default=YES State=UP
 """
 
 
+# Debian's packages of the programs.
+PACKAGES = {
+    "munged": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sinfo": "slurm-client",
+    "srun": "slurm-client",
+}
+
+
+def path_of(program):
+    """Returns the path of a program. Debian has daemons in a folder that users need not have in PATH."""
+    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
+    if found is None:
+        raise AssertionError(f"there is no {program}; apt install {PACKAGES[program]}")
+    return found
+
+
 class Slurm:
     """The daemons; `environment` lets srun find them."""
 
     def __init__(self):
+        for program in PACKAGES:
+            path_of(program)
+        self.processes = []
         self.folder = tempfile.mkdtemp(prefix="graphd-slurm-")
+        try:
+            self._begin()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _begin(self):
         os.chmod(self.folder, 0o755)
         for name in ("munge", "state"):
             os.mkdir(os.path.join(self.folder, name))
@@ -64,7 +92,6 @@ class Slurm:
                 )
             )
         self.environment = dict(os.environ, SLURM_CONF=config)
-        self.processes = []
         self._start(
             "munged", "--foreground", "--force", "--key-file", key,
             *(f"--{name}={self.path('munge')}/{file}" for name, file in (
@@ -99,11 +126,11 @@ class Slurm:
         shutil.rmtree(self.folder)
 
     def _start(self, program, *arguments):
-        # Debian has the daemons in a folder that users need not have in their PATH.
-        path = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
         with open(self.path(f"{program}-{len(self.processes)}.out"), "w") as out:
             self.processes.append(
-                subprocess.Popen([path, *arguments], stdout=out, stderr=out, env=self.environment)
+                subprocess.Popen(
+                    [path_of(program), *arguments], stdout=out, stderr=out, env=self.environment
+                )
             )
 
     def _wait(self, is_done):
@@ -117,5 +144,4 @@ class Slurm:
         for name in logs:
             with open(self.path(name)) as file:
                 texts.append(f"== {name}\n{file.read()[-2000:]}")
-        self.stop()
         raise AssertionError("Slurm does not start:\n" + "\n".join(texts))

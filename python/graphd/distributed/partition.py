@@ -120,7 +120,7 @@ def partition_graph(
         "objtype": one_of(objtype, "objtype", ("cut", "vol")),
         "balance_edges": bool(balance_edges),
         "force": bool(force),
-        "edge_orig_id": bool(edge_orig_id),
+        "edge_orig_id": _true_or_false(edge_orig_id, "edge_orig_id"),
         "store_as": _stored_dtypes(store_as),
         "num_trainers_per_machine": whole_number_in(
             num_trainers_per_machine, "num_trainers_per_machine", 1, 1 << 14
@@ -153,6 +153,13 @@ def partition_graph(
     return (part_config, *_original_ids(part_config)) if return_mapping else part_config
 
 
+def _true_or_false(value: Any, what: str) -> bool:
+    """Returns a bool; "no" and the like would count as True."""
+    if not isinstance(value, bool):
+        raise InvalidError(f"{what} {value!r}: expected True or False")
+    return value
+
+
 def _stored_dtypes(given: Any) -> list[str]:
     """Converts store_as to arguments of graphctl's option."""
     if given is None:
@@ -175,6 +182,7 @@ def _arguments_named() -> Iterator[None]:
             ("--force", "force=True"),
             (r"--(part_method|num_hops) (\w+)", r"\1='\2'"),
             (r"--(\w+)", r"\1"),
+            ("(; only float32 is stored .*)", r"\1; convert it first: .astype('float32')"),
         )
         message = str(error)
         for option, argument in words:

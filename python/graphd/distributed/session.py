@@ -51,9 +51,10 @@ def initialize(
     trainers are one job if GRAPHD_JOB_ID or `job_id` says so. It waits for no other trainer, and may
     be called before or after ``torch.distributed.init_process_group``. A process that is started by a
     trainer, as a worker of ``torch.utils.data.DataLoader``, calls it too: it joins the trainer's job,
-    but takes no part in barriers and synchronous steps. A forked process cannot use the graphs and
-    tensors of its parent. Without servers it only selects standalone mode: `DistGraph` then opens a
-    graph with ``part_config``.
+    but takes no part in barriers and synchronous steps. (If the trainer has given `job_id`, its
+    children do not join its job unless they give the same arguments.) A forked process cannot use
+    the graphs and tensors of its parent. Without servers it only selects standalone mode: `DistGraph`
+    then opens a graph with ``part_config``.
 
     Parameters
     ----------
@@ -84,7 +85,8 @@ def initialize(
     graphd.errors.ExistsError
         If another process is the trainer of this rank.
     graphd.errors.InvalidError
-        If there are several trainers, and no job id.
+        If there are several trainers and no job id, or servers' addresses (GRAPHD_IP_CONFIG) without
+        their name.
     """
     global _session, _forked
     if _session is not None:
@@ -107,6 +109,11 @@ def initialize(
         _name_trainer(_session)
     elif part_config or os.environ.get("GRAPHD_PART_CONFIG"):
         _open(options, is_implicit=False)
+    elif os.environ.get("GRAPHD_IP_CONFIG"):
+        raise InvalidError(
+            "initialize: GRAPHD_IP_CONFIG is set, but not GRAPHD_SERVER_NAME; set it to the name of "
+            "the servers, or give server_name"
+        )
     # Otherwise the process is in standalone mode, and DistGraph gets the part config.
 
 

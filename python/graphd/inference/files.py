@@ -15,7 +15,7 @@ from ..distributed.elementwise import pieces
 from ..distributed.graph import DistGraph
 from ..distributed.original_ids import by_original_id, original_ids
 from ..distributed.tensor import DistTensor
-from ..errors import InvalidError
+from ..errors import InvalidError, NotFoundError
 from ..graph_base import GraphBase, graph_of
 from ..typing import Path
 
@@ -60,11 +60,14 @@ def export(
     graphd.errors.InvalidError
         If an argument is not valid, or pyarrow is missing.
     graphd.errors.NotFoundError
-        If the graph has no original ids or no names.
+        If the graph has no original ids or no names, or the file's folder does not exist.
     """
     file = path_of(path, "path", "the path of a file, as 'out.npy' or 'out.parquet'")
     ending = os.path.splitext(file)[1]
     one_of(ending, "path: its ending", (".npy", ".parquet"))
+    folder = os.path.dirname(file)
+    if folder and not os.path.isdir(folder):
+        raise NotFoundError(f"path {file!r}: there is no folder {folder!r}; make it first")
     if not isinstance(tensor, DistTensor):
         raise InvalidError(f"tensor {tensor!r}: expected a DistTensor, as layerwise returns it")
     order, names = _order(graph_of(g), tensor, by, part_config)
