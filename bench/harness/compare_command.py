@@ -2,6 +2,7 @@
 """The command bench/compare: measures graphd beside other systems in one run."""
 
 import argparse
+import functools
 import json
 import os
 import shlex
@@ -39,7 +40,11 @@ examples:
   bench/compare --write_docs RUN.json        # writes the page from the results of an earlier run"""
 
 SLUGS = dict(zip(("dgl", "dgl_local", "graphbolt", "pyg", "graphlearn", "graphd"), SYSTEMS))
-MODULES = {"dgl_local": "dgl_local", "graphbolt": "graphbolt", "pyg": "pyg"}
+# The modules of the systems without servers, which have their names, and what each can do.
+MEASURES = {
+    **dict.fromkeys(("dgl_local", "graphbolt", "pyg"), LOCAL),
+    "graphlearn": ("sample_2", "sample_3", "rows_local"),
+}
 PROGRAMS = ("sampling_bench", "transfer_bench", "tensor_bench")
 ENVIRONMENT = os.path.join(WORK, "environments", "peers")
 PAGE = os.path.join(ROOT, "docs", "performance.md")
@@ -144,13 +149,11 @@ def measure(sessions, chosen, known):
         if slug in chosen:
             limit = sessions.partitioning(SLUGS[slug], sessions.fifth, "partition_fifth")
             known.setdefault("partition_fifth", limit)
-    for slug, module in MODULES.items():
+    for slug, measures in MEASURES.items():
         if slug in chosen:
             environment.say(SLUGS[slug])
-            sessions.measure(SLUGS[slug], module, LOCAL)
-    if "graphlearn" in chosen:
-        environment.say(SLUGS["graphlearn"])
-        sessions.measure(SLUGS["graphlearn"], "graphlearn", ["sample_2", "sample_3", "rows_local"])
+            act = functools.partial(sessions.measure, SLUGS[slug], slug, measures)
+            sessions.guarded(SLUGS[slug], measures, act)
 
 
 def repeatable(args):

@@ -37,9 +37,14 @@ def build_release(*targets):
             )
 
 
+def has(build, names):
+    """Returns whether a build has all of some programs."""
+    return all(os.access(os.path.join(build, "bin", name), os.X_OK) for name in names)
+
+
 def program(build, name):
     """Returns the path of a program of a build. Exits if it is not there."""
     path = os.path.join(build, "bin", name)
-    if not os.access(path, os.X_OK):
+    if not has(build, [name]):
         sys.exit(f"{shown(path)} is not there; build it with: ninja -C {shown(build)} {name}")
     return path

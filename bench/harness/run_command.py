@@ -8,7 +8,7 @@ import shlex
 import sys
 
 from harness import machine, page, programs, table
-from harness.paths import RELEASE, build_release, program, run_folder, shown
+from harness.paths import RELEASE, build_release, has, program, run_folder, shown
 
 DESCRIPTION = """\
 Builds the release preset, runs the benchmark programs, and prints a line for each benchmark: its time,
@@ -44,7 +44,11 @@ def parser():
     )
     made.add_argument("names", metavar="NAME", nargs="*", help="a program; default: all")
     made.add_argument("--filter", metavar="REGEX", default="", help="only benchmarks that match")
-    made.add_argument("--list", action="store_true", help="print the benchmarks' names and exit")
+    made.add_argument(
+        "--list",
+        action="store_true",
+        help="print the benchmarks' names and exit; builds programs only if one is missing",
+    )
     made.add_argument(
         "--quick", action="store_true", help="measure each for 0.05 s instead of 0.5 s"
     )
@@ -114,7 +118,7 @@ def main(arguments):
     args = parser().parse_args(arguments)
     wanted = chosen(args.names)
     build = os.path.realpath(args.build_dir)
-    if not args.no_build and build == RELEASE:
+    if not args.no_build and build == RELEASE and not (args.list and has(build, wanted)):
         build_release(*wanted, "graphd")
     paths = [program(build, name) for name in wanted]
     if args.list:

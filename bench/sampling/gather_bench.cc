@@ -24,7 +24,7 @@ FeatureTable MakeTable(const Encoding& encoding, int64_t width) {
   layout.Add("rows", encoding, {kRows, width});
   SegmentWriter writer("gather_bench", std::move(layout));
   CounterRng rng(1);
-  // Bytes below 128 are finite numbers in every dtype.
+  // Bytes below 64 are finite numbers in every dtype.
   for (std::byte& byte : writer.bytes()) byte = static_cast<std::byte>(rng.Next() & 0x3f);
   return FeatureTable(std::move(writer).Seal()->array("rows"), encoding);
 }

@@ -21,6 +21,15 @@ OVER_TCP = ("attach", "sample_2", "rows_remote", "wire_per_edge", "epoch")
 TCP_NAMES = {name: name + "_tcp" for name in ("attach", "sample_2", "epoch", "epoch_compute")}
 
 
+def result_of(line):
+    """Returns the result that a line has, or None for a line that a library has printed."""
+    try:
+        result = json.loads(line)
+    except ValueError:
+        return None
+    return result if isinstance(result, dict) and "measure" in result else None
+
+
 class Sessions:
     """Measures the systems, one after the other. `results` has {system: {name: {"value" or "error"}}}.
 
@@ -60,8 +69,7 @@ class Sessions:
             except subprocess.TimeoutExpired as error:
                 out, reason = (error.stdout or b"").decode(), f"not ready in {TIMEOUT_SECONDS} s"
         given = set()
-        for line in out.splitlines():
-            result = json.loads(line)
+        for result in filter(None, map(result_of, out.splitlines())):
             name = result.pop("measure")
             given.add(name)
             self.put(system, rename.get(name, name), **result)

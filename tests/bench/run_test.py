@@ -3,6 +3,7 @@
 """Tests bench/run with a benchmark program of the build."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -40,6 +41,17 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout.split("\n")[:-1],
                          ["sampling_bench BM_MiniBatch/small/uniform",
                           "sampling_bench BM_HasEdges/small/min_time:0.100"])
+
+    def test_list_builds_nothing_where_programs_exist(self):
+        copy = os.path.join(self.folder.name, "bench")  # without the scripts that build
+        shutil.copytree(os.path.join(BENCH, "harness"), os.path.join(copy, "harness"))
+        shutil.copy(os.path.join(BENCH, "run"), copy)
+        folder = os.path.join(self.folder.name, "build", "release", "bin")
+        os.makedirs(folder)
+        program = os.path.join(build_folder(), "bin", "sampling_bench")
+        os.symlink(program, os.path.join(folder, "sampling_bench"))
+        done = run(os.path.join(copy, "run"), "--list", "sampling", "--filter", TINY)
+        self.assertEqual((done.returncode, done.stdout.count("sampling_bench BM_")), (0, 2), done.stderr)
 
     def test_a_run_prints_and_writes_every_line(self):
         done = run("run", *self.arguments("--filter", TINY, "--min_time", "0.01"))

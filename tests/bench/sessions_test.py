@@ -54,6 +54,7 @@ class Graph(unittest.TestCase):
         sessions = Sessions(build_folder(), sys.executable, self.graph, self.graph, work, logs, 0.02)
         sessions.served(OURS, "graphd_trainer")
         sessions.guarded(OURS, ["restart"], sessions.restart)
+        sessions.guarded(OURS, ["least_per_edge"], sessions.without_original_ids)
         for name in ("partition", "partition_fifth"):
             self.assertGreater(sessions.partitioning(OURS, self.graph, name), 0)
         results.fill(sessions.results, [OURS])
@@ -71,6 +72,18 @@ class Graph(unittest.TestCase):
         for name in ("sample_2", "embedding_pull", "embedding_step_cold", "embedding_step"):
             self.assertRegex(sessions.results["DGL local"][name]["error"],
                              "the process ended: exit code 1: .*no_such_module")
+
+    def test_other_lines_than_results_are_ignored(self):
+        folder = os.path.join(self.folder.name, "printing")
+        os.makedirs(folder)
+        python = os.path.join(folder, "python")
+        with open(python, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\necho 'a warning'; echo '[1]'; echo '{\"a\": 1}'\n"
+                       "echo '{\"measure\": \"sample_2\", \"value\": 3}'\n")
+        os.chmod(python, 0o755)
+        sessions = Sessions(build_folder(), python, self.graph, self.graph, folder, folder, 0.02)
+        sessions.measure("PyG", "pyg", ["sample_2"])
+        self.assertEqual(sessions.results, {"PyG": {"sample_2": {"value": 3}}})
 
 
 if __name__ == "__main__":
