@@ -27,6 +27,7 @@ int Run(int argc, char** argv) {
   AddInspect(app);
   AddKeys(app);
   AddPartition(app);
+  AddPlan(app);
   AddPs(app);
   AddReceive(app);
   AddStop(app);

@@ -22,6 +22,44 @@ struct InspectArgs {
   bool json = false;
 };
 
+ordered_json DescribeFeature(const std::string& name, const ArraySpec& array) {
+  return {{"name", name},
+          {"dtype", DTypeName(array.encoding.dtype)},
+          {"stored_as", DTypeName(array.encoding.stored)},
+          {"row_shape", std::vector<int64_t>(array.shape.begin() + 1, array.shape.end())}};
+}
+
+// Describes the features of a type, whose arrays' names begin with `prefix`.
+ordered_json DescribeFeatures(const std::vector<ArraySpec>& arrays, const std::string& prefix) {
+  ordered_json list = ordered_json::array();
+  for (const ArraySpec& array : arrays) {
+    if (!array.name.starts_with(prefix)) continue;
+    list.push_back(DescribeFeature(array.name.substr(prefix.size()), array));
+  }
+  return list;
+}
+
+ordered_json DescribeNodeFeatures(const std::vector<ArraySpec>& arrays, NodeTypeId t) {
+  return DescribeFeatures(arrays, StrCat("node/", t, "/"));
+}
+
+ordered_json DescribeEdgeFeatures(const std::vector<ArraySpec>& arrays, EdgeTypeId e) {
+  return DescribeFeatures(arrays, StrCat("edge/", e, "/"));
+}
+
+// Returns the features of the first partition that is on this machine, since all partitions have
+// the same. Returns none if only the part config is here.
+std::vector<ArraySpec> AnyFeatureArrays(const PartConfig& config) {
+  for (PartId part = 0; part < config.meta->book.num_partitions(); part++) {
+    try {
+      return FeatureArrays(config, part);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;
+    }
+  }
+  return {};
+}
+
 ordered_json DescribeConfig(const PartConfig& config) {
   const GraphMeta& meta = *config.meta;
   const PartitionBook& book = meta.book;
@@ -35,14 +73,18 @@ ordered_json DescribeConfig(const PartConfig& config) {
   root["num_parts"] = book.num_partitions();
   root["num_nodes"] = book.nodes().total();
   root["num_edges"] = book.edges().total();
+  const std::vector<ArraySpec> features = AnyFeatureArrays(config);
   root["ntypes"] = ordered_json::array();
   for (NodeTypeId t = 0; t < meta.schema.num_ntypes(); t++) {
-    root["ntypes"].push_back({{"name", meta.schema.ntype(t)}, {"nodes", book.nodes().count(t)}});
+    root["ntypes"].push_back({{"name", meta.schema.ntype(t)},
+                              {"nodes", book.nodes().count(t)},
+                              {"features", DescribeNodeFeatures(features, t)}});
   }
   root["etypes"] = ordered_json::array();
   for (EdgeTypeId e = 0; e < meta.schema.num_etypes(); e++) {
-    root["etypes"].push_back(
-        {{"name", meta.schema.etype(e).ToString()}, {"edges", book.edges().count(e)}});
+    root["etypes"].push_back({{"name", meta.schema.etype(e).ToString()},
+                              {"edges", book.edges().count(e)},
+                              {"features", DescribeEdgeFeatures(features, e)}});
   }
   for (PartId p = 0; p < book.num_partitions(); p++) {
     const PartFiles& files = config.parts[static_cast<size_t>(p)];
@@ -54,33 +96,19 @@ ordered_json DescribeConfig(const PartConfig& config) {
   return root;
 }
 
-// Describes features; table(name) returns the rows of one.
-template <class Table>
-ordered_json DescribeFeatures(const std::vector<FeatureInfo>& infos, const Table& table) {
-  ordered_json list = ordered_json::array();
-  for (const FeatureInfo& info : infos) {
-    list.push_back({{"name", info.name},
-                    {"dtype", DTypeName(info.dtype)},
-                    {"stored_as", DTypeName(table(info.name).encoding().stored)},
-                    {"row_shape", info.row_shape}});
-  }
-  return list;
-}
-
-ordered_json DescribePartition(const Partition& partition) {
+ordered_json DescribePartition(const PartConfig& config, const Partition& partition) {
+  const std::vector<ArraySpec> features = FeatureArrays(config, partition.id());
   const Schema& schema = partition.meta().schema;
   ordered_json root;
   root["graph_name"] = partition.meta().graph_name;
   root["part"] = partition.id();
   root["bytes"] = partition.bytes();
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
-    const auto table = [&](const std::string& name) { return partition.node_feature(t, name); };
     root["ntypes"].push_back({{"name", schema.ntype(t)},
                               {"nodes", partition.num_inner_nodes(t)},
-                              {"features", DescribeFeatures(partition.node_features(t), table)}});
+                              {"features", DescribeNodeFeatures(features, t)}});
   }
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
-    const auto table = [&](const std::string& name) { return partition.edge_feature(e, name); };
     const Csc& csc = partition.csc(e);
     int64_t largest = 0, remote = 0;
     for (size_t v = 0; v + 1 < csc.indptr.size(); v++) {
@@ -97,7 +125,7 @@ ordered_json DescribePartition(const Partition& partition) {
                               {"largest_in_degree", largest},
                               {"id_bytes", csc.indices.is_narrow() ? 4 : 8},
                               {"edge_rows", csc.edge_rows.has_value()},
-                              {"features", DescribeFeatures(partition.edge_features(e), table)}});
+                              {"features", DescribeEdgeFeatures(features, e)}});
   }
   return root;
 }
@@ -147,7 +175,7 @@ void Run(const InspectArgs& args) {
     options.progress = [&](uint64_t done, uint64_t total) {
       progress.Show("loading partition " + std::to_string(args.part), done, total);
     };
-    root = DescribePartition(*LoadPartition(config, args.part, options));
+    root = DescribePartition(config, *LoadPartition(config, args.part, options));
   }
   if (args.json) {
     std::printf("%s\n", root.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());

@@ -28,6 +28,7 @@ void AddDoctor(CLI::App& app);
 void AddInspect(CLI::App& app);
 void AddKeys(CLI::App& app);
 void AddPartition(CLI::App& app);
+void AddPlan(CLI::App& app);
 void AddPs(CLI::App& app);
 void AddReceive(CLI::App& app);
 void AddStop(CLI::App& app);

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "format/dgl/features.h"
 #include "format/dgl/import.h"
 #include "format/native/reader.h"
 
@@ -22,6 +23,26 @@ uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part) {
   CheckPart(config, part);
   if (config.format == PartFormat::kNative) return EstimateNativeBytes(config, part);
   return EstimateDglBytes(config, part);
+}
+
+std::vector<ArraySpec> FeatureArrays(const PartConfig& config, PartId part) {
+  CheckPart(config, part);
+  std::vector<ArraySpec> features;
+  const auto add = [&](const SegmentLayout& layout) {
+    for (const ArraySpec& array : layout.arrays()) {
+      if (!array.name.starts_with("csc/")) features.push_back(array);
+    }
+  };
+  if (config.format == PartFormat::kNative) {
+    for (const NativeSegmentInfo& segment : ReadNativeHeaderOf(config, part).segments) {
+      add(segment.layout);
+    }
+  } else {
+    const PartFiles& files = config.parts[static_cast<size_t>(part)];
+    add(DglFeatures(files.node_feats, *config.meta, part, FeatureKind::kNode).layout());
+    add(DglFeatures(files.edge_feats, *config.meta, part, FeatureKind::kEdge).layout());
+  }
+  return features;
 }
 
 std::vector<std::string> PartitionFiles(const PartConfig& config, PartId part) {

@@ -17,6 +17,11 @@ namespace graphd {
 // alone. A daemon compares them with the available memory before it loads.
 uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part);
 
+// Returns the descriptions of a partition's feature arrays, "node/<id of the type>/<name>" and
+// "edge/<id of the type>/<name>", from the headers of files alone. Throws as EstimatePartitionBytes
+// does.
+std::vector<ArraySpec> FeatureArrays(const PartConfig& config, PartId part);
+
 // Returns the paths of all files that LoadPartConfig and LoadPartition read for a partition, the
 // part config first. Throws as EstimatePartitionBytes does.
 std::vector<std::string> PartitionFiles(const PartConfig& config, PartId part);

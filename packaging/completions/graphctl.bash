@@ -22,6 +22,7 @@ _graphctl() {
       ''::inspect) verb='inspect' ;;
       ''::keys) verb='keys' ;;
       ''::partition) verb='partition' ;;
+      ''::plan) verb='plan' ;;
       ''::ps) verb='ps' ;;
       ''::stop) verb='stop' ;;
       ''::server) verb='server' ;;
@@ -55,28 +56,29 @@ _graphctl() {
       *::=) skip=yes ;;
       *::--assignment | *::--balance-ntypes | *::--balance_ntypes | *::--client | \
         *::--connect-timeout | *::--connect_timeout | *::--days | *::--dst-col | *::--dst_col | \
-        *::--durability | *::--edge-weights | *::--edge_weights | *::--edges | \
+        *::--durability | *::--edge-weights | *::--edge_weights | *::--edges | *::--embedding | \
         *::--embedding-memory | *::--embedding_memory | *::--extra-envs | *::--extra_envs | \
         *::--feat-cols | *::--feat_cols | *::--file | *::--format | *::--graph-format | \
         *::--graph-formats | *::--graph-name | *::--graph_format | *::--graph_formats | \
-        *::--graph_name | *::--graphctl | *::--graphd | *::--header | *::--host-timeout | \
-        *::--host_timeout | *::--input | *::--input-format | *::--input_format | *::--interval | \
-        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--log-dir | \
-        *::--log_dir | *::--master-port | *::--master_port | *::--memory-dir | *::--memory_dir | \
-        *::--nodes | *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
+        *::--graph_name | *::--graphctl | *::--graphd | *::--header | *::--host-memory | \
+        *::--host-timeout | *::--host_memory | *::--host_timeout | *::--input | \
+        *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
+        *::--ip_config | *::--job | *::--jobs | *::--keys | *::--log-dir | *::--log_dir | \
+        *::--master-port | *::--master_port | *::--memory-dir | *::--memory_dir | *::--nodes | \
+        *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
         *::--num-samplers | *::--num-servers | *::--num-trainers | \
         *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | *::--num_omp_threads | \
         *::--num_parts | *::--num_samplers | *::--num_servers | *::--num_trainers | \
-        *::--num_trainers_per_machine | *::--objtype | *::--output | *::--part | \
-        *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
+        *::--num_trainers_per_machine | *::--objtype | *::--optimizer | *::--output | \
+        *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
         *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | *::--runtime_dir | \
         *::--script-folder | *::--script_folder | *::--secret | *::--seed | *::--separator | \
         *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
         *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
         *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
         *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
-        *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | *::--tensors | \
-        *::--timeout | *::--workspace)
+        *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | *::--tensor | \
+        *::--tensors | *::--timeout | *::--workspace)
         skip=yes ;;
     esac
   done
@@ -105,19 +107,22 @@ _graphctl() {
         mapfile -t COMPREPLY < <(compgen -W 'native dgl' -- "$current"); return ;;
     --durability)
         mapfile -t COMPREPLY < <(compgen -W 'none process power' -- "$current"); return ;;
+    --optimizer)
+        mapfile -t COMPREPLY < <(compgen -W 'sgd adagrad row_adagrad adam' -- "$current"); return ;;
     --balance-ntypes | --balance_ntypes | --client | --connect-timeout | --connect_timeout | \
-        --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding-memory | \
-        --embedding_memory | --extra-envs | --extra_envs | --feat-cols | --feat_cols | \
-        --graph-format | --graph-name | --graph_format | --graph_name | --host-timeout | \
-        --host_timeout | --interval | --job | --jobs | --keys | --log-dir | --log_dir | \
-        --master-port | --master_port | --num-hops | --num-nodes | --num-omp-threads | \
-        --num-parts | --num-samplers | --num-servers | --num-trainers | \
-        --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
-        --num_parts | --num_samplers | --num_servers | --num_trainers | \
+        --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding | \
+        --embedding-memory | --embedding_memory | --extra-envs | --extra_envs | --feat-cols | \
+        --feat_cols | --graph-format | --graph-name | --graph_format | --graph_name | \
+        --host-memory | --host-timeout | --host_memory | --host_timeout | --interval | --job | \
+        --jobs | --keys | --log-dir | --log_dir | --master-port | --master_port | --num-hops | \
+        --num-nodes | --num-omp-threads | --num-parts | --num-samplers | --num-servers | \
+        --num-trainers | --num-trainers-per-machine | --num_hops | --num_nodes | \
+        --num_omp_threads | --num_parts | --num_samplers | --num_servers | --num_trainers | \
         --num_trainers_per_machine | --part | --seed | --server-grace | --server-name | \
         --server_grace | --server_name | --split | --src-col | --src_col | --ssh-port | \
         --ssh-username | --ssh_port | --ssh_username | --stall-timeout | --stall_timeout | \
-        --start-timeout | --start_timeout | --store-as | --store_as | --tensors | --timeout)
+        --start-timeout | --start_timeout | --store-as | --store_as | --tensor | --tensors | \
+        --timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -127,7 +132,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch checkpoint config convert copy doctor inspect keys partition ps stop server tensors top verify'
+      verbs='launch checkpoint config convert copy doctor inspect keys partition plan ps stop server tensors top verify'
       options='-h --help --version'
       ;;
     'launch')
@@ -244,6 +249,12 @@ _graphctl() {
       aliases='--input-format --add-reverse --num-nodes --src-col --dst-col --feat-cols --map-ids
         --graph-name --edge-orig-id --store-as --num-hops --graph-formats --num-parts
         --part-method --balance-ntypes --balance-edges --edge-weights --num-trainers-per-machine'
+      ;;
+    'plan')
+      paths=f
+      options='-h --help --ip_config --embedding --optimizer --tensor --embedding_memory
+        --host_memory --json'
+      aliases='--ip-config --embedding-memory --host-memory'
       ;;
     'ps')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

@@ -168,9 +168,10 @@ class PartitionCommand(unittest.TestCase):
         config = json.loads(graphctl("inspect", self.output, "--json").stdout)
         self.assertEqual(config["format"], "graphd-1")
         self.assertEqual(config["num_parts"], 2)
-        self.assertEqual(config["ntypes"], [{"name": "_N", "nodes": 400}])
+        self.assertEqual((config["ntypes"][0]["name"], config["ntypes"][0]["nodes"]), ("_N", 400))
         part = json.loads(graphctl("inspect", self.output, "--part", 0, "--json").stdout)
         self.assertEqual(part["part"], 0)
+        self.assertEqual(part["ntypes"][0]["features"], config["ntypes"][0]["features"])
         names = {feature["name"]: feature for feature in part["ntypes"][0]["features"]}
         self.assertEqual(names["feat"], {"name": "feat", "dtype": "float32",
                                          "stored_as": "float32", "row_shape": [2]})

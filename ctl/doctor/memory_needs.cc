@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/doctor/memory_needs.h"
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "format/load.h"
+#include "format/native/reader.h"
+#include "graphd/error.h"
+#include "store/rows/update_rule.h"
+
+namespace graphd::ctl {
+namespace {
+
+// Bytes per id of a book with an owner per id: the owner, the row, and the place in the owner's
+// list.
+constexpr uint64_t kMappedIdBytes = sizeof(int32_t) + 2 * sizeof(int64_t);
+
+// Returns an array's name with the name of its type: "node/_N/feat" for "node/0/feat".
+std::string NameWithType(const Schema& schema, const std::string& array) {
+  const size_t begin = array.find('/') + 1, end = array.find('/', begin);
+  const auto id = static_cast<int32_t>(ParseInt(array.substr(begin, end - begin), array));
+  const std::string type = array.starts_with("node/") ? schema.ntype(NodeTypeId(id))
+                                                      : schema.etype(EdgeTypeId(id)).ToString();
+  return array.substr(0, begin) + type + array.substr(end);
+}
+
+PartitionNeeds NeedsOf(const PartConfig& config, PartId part) {
+  PartitionNeeds needs;
+  needs.part = part;
+  needs.bytes = EstimatePartitionBytes(config, part);
+  if (config.format != PartFormat::kNative) {
+    needs.arrays.push_back({"all arrays, at most", "", {}, needs.bytes});
+    return needs;
+  }
+  for (const NativeSegmentInfo& segment : ReadNativeHeaderOf(config, part).segments) {
+    for (const ArraySpec& array : segment.layout.arrays()) {
+      needs.arrays.push_back({NameWithType(config.meta->schema, array.name),
+                              DTypeName(array.dtype()), array.shape, array.bytes});
+    }
+  }
+  return needs;
+}
+
+uint64_t BookBytes(const PartitionBook& book) {
+  uint64_t ids = 0;
+  if (!book.nodes().is_range()) ids += static_cast<uint64_t>(book.nodes().total());
+  if (!book.edges().is_range()) ids += static_cast<uint64_t>(book.edges().total());
+  return ids * kMappedIdBytes;
+}
+
+MemoryItem TensorRows(const GraphMeta& meta, const TensorPlan& tensor, PartId part) {
+  const int64_t rows = meta.book.nodes().count_in(part, tensor.ntype);
+  const auto columns = static_cast<size_t>(tensor.columns);
+  MemoryItem item;
+  item.name = StrCat("tensor of ", meta.schema.ntype(tensor.ntype));
+  if (tensor.state != OptimizerState::kNone) {
+    item.name += StrCat(" with state of ", OptimizerStateName(tensor.state));
+  }
+  item.dtype = DTypeName(tensor.dtype);
+  item.shape = {rows, tensor.columns};
+  item.bytes =
+      static_cast<uint64_t>(rows) * (columns * DTypeSize(tensor.dtype) +
+                                     store::StateFloats(tensor.state, columns) * sizeof(float));
+  return item;
+}
+
+// Adds the needs of a daemon that serves these partitions to those of its machine.
+void AddDaemon(HostNeeds& host, const PartConfig& config, const std::vector<PartId>& parts,
+               const std::vector<TensorPlan>& tensors, uint64_t tensor_limit) {
+  uint64_t tensor_bytes = 0;
+  for (const PartId part : parts) {
+    const PartitionNeeds& needs = host.partitions.emplace_back(NeedsOf(config, part));
+    host.graph_bytes += needs.bytes;
+    for (const TensorPlan& tensor : tensors) {
+      tensor_bytes += host.tensors.emplace_back(TensorRows(*config.meta, tensor, part)).bytes;
+    }
+  }
+  host.book_bytes += BookBytes(config.meta->book);
+  host.graph_bytes += BookBytes(config.meta->book);
+  host.tensor_bytes += tensor_limit > 0 ? std::min(tensor_bytes, tensor_limit) : tensor_bytes;
+}
+
+}  // namespace
+
+TensorPlan ParseTensorPlan(const std::string& text, const PartConfig& config,
+                           const std::string& option) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    Throw(ErrorCode::kInvalid, option, " '", text,
+          "': give a node type and the numbers per node, for example ",
+          config.meta->schema.ntype(NodeTypeId(0)), "=128");
+  }
+  TensorPlan plan;
+  plan.ntype = config.meta->schema.NodeTypeIdOf(text.substr(0, equals));
+  std::string columns = text.substr(equals + 1);
+  if (const size_t colon = columns.find(':'); colon != std::string::npos) {
+    plan.dtype = DTypeFromName(columns.substr(colon + 1));
+    columns.resize(colon);
+  }
+  plan.columns =
+      ParseInt(columns, StrCat(option, " '", text, "': the numbers per node"), 1, int64_t{1} << 24);
+  return plan;
+}
+
+std::vector<HostNeeds> MemoryNeeds(const PartConfig& config, const std::vector<HostLine>& lines,
+                                   const std::vector<TensorPlan>& tensors, uint64_t tensor_limit) {
+  const auto parts = static_cast<size_t>(config.meta->book.num_partitions());
+  std::vector<HostNeeds> hosts;
+  if (lines.empty()) {
+    for (size_t part = 0; part < parts; part++) {
+      HostNeeds& host = hosts.emplace_back();
+      host.address = StrCat("host of partition ", part);
+      AddDaemon(host, config, {static_cast<PartId>(part)}, tensors, tensor_limit);
+    }
+    return hosts;
+  }
+  if (lines.size() != parts) {
+    Throw(ErrorCode::kInvalid, "the ip_config has ", lines.size(), " lines and ", config.path, " ",
+          parts, " partitions; give a line for each partition");
+  }
+  for (const DaemonAddress& daemon : DaemonsOf(lines)) {
+    auto host = std::find_if(hosts.begin(), hosts.end(), [&](const HostNeeds& known) {
+      return known.address == daemon.address;
+    });
+    if (host == hosts.end()) {
+      host = hosts.insert(host, HostNeeds{});
+      host->address = daemon.address;
+    }
+    AddDaemon(*host, config, daemon.parts, tensors, tensor_limit);
+  }
+  return hosts;
+}
+
+}  // namespace graphd::ctl
