@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "metrics/page_html.h"
 #include "wire/connection.h"
 
 namespace graphd {
@@ -23,6 +24,12 @@ const Listener::Texts kTexts{
 constexpr const char* kPlain = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kOpenMetrics = "application/openmetrics-text";
 constexpr const char* kOpenMetrics1 = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+constexpr const char* kHtml = "text/html; charset=utf-8";
+// The page (page.html) runs its own script and asks this endpoint; a browser refuses all else.
+constexpr const char* kOnlyItself =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src "
+    "'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 // A scraper comes every few seconds: to keep its connection would only take the place of others.
 struct CloseAfterAnswer final : kj::HttpServerCallbacks {
@@ -65,8 +72,15 @@ class Server final : private kj::HttpService {
     if (method != kj::HttpMethod::GET && method != kj::HttpMethod::HEAD) {
       return response.sendError(405, "Method Not Allowed", *table_);
     }
+    kj::HttpHeaders headers(*table_);
+    if (url == "/") {
+      headers.set(kj::HttpHeaderId::CONTENT_TYPE, kHtml);
+      headers.add("Content-Security-Policy", kOnlyItself);
+      return Send(response, headers, kPageHtml);
+    }
     if (url != "/metrics" && !url.startsWith("/metrics?")) {
-      return response.sendError(404, "Not Found: metrics are at /metrics", *table_);
+      return response.sendError(404, "Not Found: metrics are at /metrics, and a page at /",
+                                *table_);
     }
     // Scrapers that know OpenMetrics name it, and prefer it.
     bool open = false;
@@ -75,8 +89,11 @@ class Server final : private kj::HttpService {
     }
     std::string text = AsKj([this] { return page_.Text(); });
     if (open) text = ToOpenMetrics(text);
-    kj::HttpHeaders headers(*table_);
     headers.set(kj::HttpHeaderId::CONTENT_TYPE, open ? kOpenMetrics1 : kPlain);
+    return Send(response, headers, std::move(text));
+  }
+
+  kj::Promise<void> Send(Response& response, const kj::HttpHeaders& headers, std::string text) {
     auto body = response.send(200, "OK", headers, text.size());
     auto kept = kj::heap(std::move(text));
     kj::Promise<void> written = body->write(kept->data(), kept->size());
