@@ -15,8 +15,8 @@ import graphd
 from graphd.distributed import DistGraph, DistNodeDataLoader, partition_graph
 from graphd.sampling import NeighborSampler
 
-IMPORT = ("import time; begin = time.perf_counter(); import graphd; "
-          "print(time.perf_counter() - begin)")
+IMPORT = ("import time; begin = time.process_time(); import graphd; "
+          "print(time.process_time() - begin)")
 
 
 def unpack(source, target):
@@ -31,7 +31,7 @@ def unpack(source, target):
 
 
 def import_seconds():
-    """Returns the shortest of several runs, because the machine may have other load."""
+    """Returns the shortest processor time of several runs, which other load hardly changes."""
     return min(float(subprocess.run([sys.executable, "-c", IMPORT], check=True, text=True,
                                     capture_output=True).stdout) for _ in range(5))
 
