@@ -33,6 +33,7 @@ mmdebstrap --quiet --variant=minbase --include=python3-venv \
   "$(. /etc/os-release && echo "$VERSION_CODENAME")" root >debian.log 2>&1 || { cat debian.log; exit 1; }
 cp -r wheels "$here/use_installed.py" "$here/wheel_trainer.py" \
   "$source_dir/tests/fixtures/dgl/sbm_2p_metis" root/srv
+# shellcheck disable=SC2016  # the inner shells expand their variables
 unshare --mount sh -ec '
   mount -t proc proc root/proc
   mount -t tmpfs shm root/dev/shm
