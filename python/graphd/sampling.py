@@ -326,8 +326,10 @@ class TemporalSampler(NativeSampler):
     ----------
     fanouts : list of int, or list of dict of edge type to int
         One per layer, the input layer first; -1: all edges that are old enough.
-    column : str
-        Edge feature with the time of each edge. Edge types without it exist at all times.
+    column : str or None
+        Edge feature with the time of each edge. Edge types without it exist at all times. With None,
+        all edges do, and seeds have no times: each only has a tree of its own, as with PyG's
+        ``disjoint=True``. Give ``recent=False`` then.
     recent : bool
         Whether to take the latest of those edges, or any of them.
     replace : bool
@@ -338,14 +340,17 @@ class TemporalSampler(NativeSampler):
         Whether blocks have ``edata[graphd.EID]``.
     **prefetch
         Those of `BlockSampler`.
-    """
 
-    needs_times = True
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If an argument is not valid, or `recent` is asked for without a column.
+    """
 
     def __init__(
         self,
         fanouts: Sequence[Fanout],
-        column: str,
+        column: str | None,
         recent: bool = True,
         replace: bool = False,
         inclusive: bool = False,
@@ -355,13 +360,19 @@ class TemporalSampler(NativeSampler):
     ) -> None:
         super().__init__(**prefetch)
         self.fanouts, self.recent = _layers(fanouts), recent
-        self.column = needed_column(column, "column")
+        if column is None and recent:
+            raise InvalidError(
+                "column None: expected the name of an edge feature with times; edges without times "
+                "have no latest: give recent=False"
+            )
+        self.column = None if column is None else needed_column(column, "column")
+        self.needs_times = column is not None
         self.replace, self.inclusive, self.edge_ids = replace, inclusive, edge_ids
 
     def _make(self, types: Types) -> _graphd.Sampler:
         return _graphd.temporal_sampler(
             _typed_fanouts(types, self.fanouts),
-            self.column,
+            self.column or "",
             bool(self.recent),
             bool(self.replace),
             bool(self.inclusive),

@@ -137,6 +137,20 @@ class Temporal(support.GraphTest):
                     self.assertEqual([times[end] for end in ends.tolist()], asked)
             self.assertEqual(sorted(seen), eids.tolist())
 
+    def test_without_times_each_seed_has_a_tree_of_all_edges(self):
+        for g in self.each_way():
+            when, seeds = self.column(g), [3, 8, 3, 60]
+            sampler = TemporalSampler([2, -1], None, recent=False)
+            _, outputs, blocks = sampler.sample(g, {"user": seeds})
+            self.assertEqual(outputs["user"].tolist(), seeds)
+            end = [max(when) + 1] * len(seeds)
+            for block, fanout in zip(blocks, (2, -1)):
+                self.assertGreater(self.check(block, fanout, when, end, recent=False), 5)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "recent=False"):
+            TemporalSampler([2], None)
+        with self.assertRaisesRegex(graphd.errors.InvalidError, "seed_times: a TemporalSampler"):
+            sampler.sample(g, {"user": seeds}, seed_times={"user": end})
+
     def test_invalid_arguments_raise_an_error(self):
         class Own(BlockSampler):
             pass

@@ -18,7 +18,8 @@ namespace {
 // of the type) + id, so that trees never share nodes.
 class Trees {
  public:
-  Trees(const DistGraph& graph, const BatchRequest& request, bool wants_real_times);
+  // Takes the times of the seeds, unless `has_times` is false.
+  Trees(const DistGraph& graph, const BatchRequest& request, bool has_times, bool wants_real_times);
 
   int64_t root(NodeTypeId t, int64_t number) const { return number / counts_[Index(t)]; }
   int64_t node(NodeTypeId t, int64_t number) const { return number % counts_[Index(t)]; }
@@ -53,7 +54,8 @@ void TakeTimes(const std::vector<std::vector<T>>& given, size_t t, size_t seeds,
   if (count > 0) times.insert(times.end(), given[t].begin(), given[t].end());
 }
 
-Trees::Trees(const DistGraph& graph, const BatchRequest& request, bool wants_real_times) {
+Trees::Trees(const DistGraph& graph, const BatchRequest& request, bool has_times,
+             bool wants_real_times) {
   const Schema& schema = graph.schema();
   const auto num_ntypes = Index(schema.num_ntypes());
   for (size_t given :
@@ -74,6 +76,7 @@ Trees::Trees(const DistGraph& graph, const BatchRequest& request, bool wants_rea
             "' is outside 0..", count - 1);
     }
     roots += static_cast<int64_t>(seeds.size());
+    if (!has_times) continue;
     const bool whole = !request.seed_times.empty() || request.seed_real_times.empty();
     if (whole) TakeTimes(request.seed_times, Index(t), seeds.size(), schema.ntype(t), times_);
     if (!request.seed_real_times.empty()) {
@@ -164,8 +167,9 @@ TemporalSampler::TemporalSampler(const std::vector<int>& fanouts, TemporalOption
 
 TemporalSampler::TemporalSampler(LayerFanouts fanouts, TemporalOptions options)
     : fanouts_(std::move(fanouts)), options_(std::move(options)) {
-  if (options_.column.empty()) {
-    Throw(ErrorCode::kInvalid, "temporal sampling needs an edge feature with times; name it");
+  if (options_.column.empty() && options_.recent) {
+    Throw(ErrorCode::kInvalid,
+          "the most recent edges need an edge feature with times; name it, or sample uniformly");
   }
   if (options_.recent && options_.replace) {
     Throw(ErrorCode::kInvalid,
@@ -177,7 +181,10 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
   GraphAccess& access = *graph.access();
   const Schema& schema = graph.schema();
   SamplingRule how;
-  how.method = options_.recent ? SamplingMethod::kTemporalRecent : SamplingMethod::kTemporalUniform;
+  const bool has_times = !options_.column.empty();
+  how.method = options_.recent ? SamplingMethod::kTemporalRecent
+               : has_times     ? SamplingMethod::kTemporalUniform
+                               : SamplingMethod::kUniform;
   how.column = options_.column;
   how.replace = options_.replace;
   how.inclusive = options_.inclusive;
@@ -189,7 +196,7 @@ MiniBatch TemporalSampler::Sample(const DistGraph& graph, BatchRequest request) 
       wants_real_times |= TakesRealTimes(schema, rule, access.features(true, rule.etype));
     }
   }
-  const Trees trees(graph, request, wants_real_times);
+  const Trees trees(graph, request, has_times, wants_real_times);
   FeatureRows rows(access, request.input_features, request.seed_features);
   MiniBatch batch;
   std::vector<RelabelTable> tables;  // hash tables of the numbers

@@ -11,7 +11,8 @@ namespace GRAPHD_EXPORT graphd {
 
 // The settings of a TemporalSampler.
 struct TemporalOptions {
-  std::string column;      // edge feature with the time of each edge, of any numeric dtype
+  std::string column;      // edge feature with the time of each edge, of any numeric dtype; empty:
+                           // edges have no times, and seeds need none
   bool recent = true;      // the latest edges before the seed's time; false: uniform among them
   bool replace = false;    // if not `recent`: exactly `fanout` edges, if any is eligible
   bool inclusive = false;  // edges at the seed's time itself are eligible, too
@@ -30,14 +31,15 @@ struct TemporalOptions {
 // and all are kept in order: batch.seeds[t] equals request.seeds[t]. Otherwise blocks are as
 // NeighborSampler makes them, and the edges of a tree stay within the tree.
 //
-// Edge types without the column have no times: they are sampled uniformly.
+// Edge types without the column have no times: they are sampled uniformly. Without a column, this
+// samples a tree of its own for each seed and nothing more, as PyG does with disjoint=True.
 //
 // Random choices depend on the batch's seed and on the position of the tree's root in the batch.
 // Loaders of nodes and edges take times in their options (LoaderOptions::seed_times). Thread-safe.
 class TemporalSampler final : public BlockSampler {
  public:
   // `fanouts` is per layer, input layer first; each is applied to every edge type. Throws
-  // Error(kInvalid) on a fanout below -1, an empty column name and `recent` with `replace`.
+  // Error(kInvalid) on a fanout below -1, and on `recent` without a column or with `replace`.
   TemporalSampler(const std::vector<int>& fanouts, TemporalOptions options);
   // Takes fanouts[layer][etype], as a std::vector<std::vector<int>>. Throws the same errors.
   TemporalSampler(LayerFanouts fanouts, TemporalOptions options);

@@ -184,6 +184,26 @@ TEST_F(Temporal, EqualSeedsHaveSeparateReproducibleTrees) {
   ExpectSameBatch(batch, sampler.Sample(*alone_, request));
 }
 
+TEST_F(Temporal, WithoutAColumnTreesHaveAnyEdgesAndSeedsHaveNoTimes) {
+  BatchRequest request = Request();
+  request.seed_times.clear();
+  request.seed_real_times.clear();
+  const TemporalSampler sampler({kAllNeighbors, 3},
+                                {.column = "", .recent = false, .edge_ids = true});
+  const MiniBatch batch = sampler.Sample(*alone_, request);
+  EXPECT_EQ(batch.seeds, request.seeds);
+  int64_t edges = 0;
+  for (const Block& block : batch.blocks) {
+    ExpectTrees(alone_->schema(), block);
+    for (const BlockEdges& of_type : block.edges) edges += of_type.indptr.back();
+  }
+  EXPECT_GT(edges, 20);
+  for (Transport transport : {Transport::kAuto, Transport::kTcp}) {
+    const DistGraph graph(Initialize(served_->TrainerOptions(transport)), "hubs");
+    ExpectSameBatch(batch, sampler.Sample(graph, request));
+  }
+}
+
 TEST_F(Temporal, EdgeTypesWithoutTimesAreAlwaysSampled) {
   RawGraph raw = SamplingGraph();
   raw.edges[3].features.clear();
