@@ -23,6 +23,7 @@ from .block import Block
 from .convert import to_pyg
 from .distributed.connection import Session, connect
 from .errors import GraphdError
+from .errors import GraphdError as DGLError
 from .history import History
 from .names import ALL, EID, NID
 from .sampled import to_block
@@ -48,6 +49,7 @@ __all__ = [
     "EID",
     "NID",
     "Block",
+    "DGLError",
     "GraphdError",
     "History",
     "Session",

@@ -10,6 +10,8 @@ from typing import Any
 from . import _graphd, backend
 from .batch_data import layers_of
 from .block import Block
+from .convert import subgraph_to_dgl
+from .dgl_form import DglForm, dgl_frames
 from .errors import InvalidError
 from .frame import Frame, frame_of
 from .graph_base import GraphBase
@@ -19,12 +21,13 @@ from .typed_graph import EdgeListGraph
 from .typing import Ids, NodeIds, Tensor
 
 
-class SampledGraph(EdgeListGraph):
+class SampledGraph(DglForm, EdgeListGraph):
     """Edges found for some nodes, with the ids of the original graph.
 
     Matches the graph that ``dgl.distributed.sample_neighbors`` and ``in_subgraph`` return, which
     has all nodes of the original graph and some of its edges. The edges of one node are
-    consecutive, in the order in which the nodes were given.
+    consecutive, in the order in which the nodes were given. DGL's functions take it as it is: see
+    `graphd.dgl_form.DglForm`.
 
     Attributes
     ----------
@@ -48,6 +51,11 @@ class SampledGraph(EdgeListGraph):
         self.types = types or g.types
         self._found = {e: (indptr, neighbors, ids) for e, indptr, neighbors, ids in found}
         self._edata = dict(edata or {})
+        self._edge_frames = [
+            Frame({EID: functools.partial(_ids_of, etype_id=e)}, self._found)
+            for e in range(len(self.types.canonical_etypes))
+        ]
+        self._edge_frames[0].update(self._edata)
 
     def _count_nodes(self, ntype_id: int) -> int:
         return self._g.num_nodes(self.types.ntypes[ntype_id])
@@ -62,17 +70,22 @@ class SampledGraph(EdgeListGraph):
     @property
     def edata(self) -> MutableMapping[str, Any]:
         """The data of the edges by name."""
-        frames = [
-            Frame({EID: functools.partial(SampledGraph._edge_ids, etype_id=e)}, self)
-            for e in range(len(self.canonical_etypes))
-        ]
-        frames[0].update(self._edata)
-        return frame_of(self.canonical_etypes, frames)
+        return frame_of(self.canonical_etypes, self._edge_frames)
+
+    def to_dgl(self) -> Any:
+        """Returns the graph with the same nodes, edges and data as a graph of DGL. Needs DGL.
+
+        Returns
+        -------
+        dgl.DGLGraph
+        """
+        return subgraph_to_dgl(self, [Frame() for _ in self.ntypes], self._edge_frames)
+
+    def _share_data(self, made: Any) -> None:
+        self._edge_frames = dgl_frames(made.edges, self.canonical_etypes)
 
     def _edge_ids(self, etype_id: int) -> Tensor:
-        if etype_id in self._found:
-            return self._found[etype_id][2]
-        return backend.from_numpy(_no_ids())
+        return _ids_of(self._found, etype_id)
 
     def _ends(self, etype_id: int) -> tuple[Any, Any]:
         """Returns the sources and destinations as arrays."""
@@ -139,6 +152,11 @@ class SampledGraph(EdgeListGraph):
     def __repr__(self) -> str:
         counts = {c: self.num_edges(c) for c in self.canonical_etypes}
         return f"SampledGraph(num_edges={counts})"
+
+
+def _ids_of(found: Mapping[int, tuple[Tensor, Tensor, Tensor]], etype_id: int) -> Tensor:
+    """Returns the ids of the edges of a type."""
+    return found[etype_id][2] if etype_id in found else backend.from_numpy(_no_ids())
 
 
 def _no_ids() -> Any:

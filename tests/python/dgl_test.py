@@ -354,5 +354,64 @@ except AttributeError as error:
         self.assertRegex(run.stdout, r"no 'local_scope'.*import dgl.*to_dgl\(\)", run.stderr)
 
 
+class Forms(unittest.TestCase):
+    """Graphs of graphd in the forms of DGL's."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(graphd.distributed.exit_client)
+
+    def test_a_partition_has_the_local_graph_of_dgl(self):
+        for g in (homogeneous(), heterogeneous()):
+            nodes, edges = partition_graph(g, "g", 2, self.folder, return_mapping=True, force=True)
+            if g.is_homogeneous:
+                nodes, edges = {g.ntypes[0]: nodes}, {g.canonical_etypes[0]: edges}
+            seen = {etype: [] for etype in g.canonical_etypes}
+            for part_id in range(2):
+                part, *_, book, _, _, etypes = graphd.distributed.load_partition(
+                    os.path.join(self.folder, "g.json"), part_id
+                )
+                local = part.to_dgl()
+                inner = local.ndata["inner_node"].bool()
+                self.assertEqual(int(inner.sum()), book.metadata()[part_id]["num_nodes"])
+                self.assertFalse(bool(inner.int().diff().gt(0).any()))  # its own come first
+                types, ids = book.map_to_per_ntype(local.ndata[dgl.NID])
+                self.assertTrue(torch.equal(types.int(), local.ndata[dgl.NTYPE]))
+                etype_ids, eids = book.map_to_per_etype(local.edata[dgl.EID])
+                self.assertTrue(torch.equal(etype_ids.int(), local.edata[dgl.ETYPE]))
+                u, v = local.edges()
+                self.assertTrue(bool(inner[v].all()))
+                for number, etype in enumerate(etypes):
+                    some = etype_ids == number
+                    original = edges[etype][eids[some]]
+                    src, dst = g.find_edges(original, etype=etype)
+                    self.assertTrue(torch.equal(nodes[etype[0]][ids[u[some]]], src))
+                    self.assertTrue(torch.equal(nodes[etype[2]][ids[v[some]]], dst))
+                    seen[etype].append(original)
+            for etype, parts in seen.items():
+                whole = torch.cat(parts).sort().values
+                self.assertTrue(torch.equal(whole, torch.arange(g.num_edges(etype))))
+
+    def test_sampled_neighbours_are_a_graph_of_dgl(self):
+        for g in (homogeneous(), heterogeneous()):
+            partition_graph(g, "g", 2, self.folder, force=True)
+            graphd.distributed.exit_client()
+            mine = DistGraph(part_config=os.path.join(self.folder, "g.json"))
+            seeds = {mine.ntypes[-1]: torch.arange(0, 40, 3)}
+            found = graphd.distributed.sample_neighbors(mine, seeds, 4, replace=True)
+            self.assertEqual(found.idtype, torch.int64)
+            for etype in g.canonical_etypes:
+                u, v = found.edges(etype=etype)
+                degrees = found.in_degrees(etype=etype)
+                counts = torch.bincount(v, minlength=g.num_nodes(etype[2]))
+                self.assertTrue(torch.equal(degrees, counts))
+                self.assertTrue(bool(mine.has_edges_between(u, v, etype).all()))
+            with self.assertRaises(dgl.DGLError):
+                found.in_degrees(etype="no_such_type")
+            with self.assertRaises(graphd.DGLError):
+                mine.num_nodes("no_such_type")
+
+
 if __name__ == "__main__":
     support.main()

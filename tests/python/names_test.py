@@ -54,8 +54,8 @@ class Names(support.GraphTest):
         draw = np.random.default_rng(0)
         edge_index = draw.integers(0, 30, (2, 100))
         for given in (edge_index, torch.from_numpy(edge_index), {("_N", "_E", "_N"): edge_index}):
-            config, nodes, edges = self.partition(given, num_nodes=40, return_mapping=True)
-            g = self.opened(config)
+            nodes, edges = self.partition(given, num_nodes=40, return_mapping=True)
+            g = self.opened(os.path.join(self.folder, "mine.json"))
             u, v = g.find_edges(list(range(100)))
             np.testing.assert_array_equal(torch.stack([nodes[u], nodes[v]]), edge_index[:, edges])
             self.assertEqual(g.num_nodes(), 40)

@@ -99,7 +99,7 @@ class Partition(support.GraphTest):
 
     def test_original_ids_map_back_to_the_input(self):
         for src, dst in ((self.src, self.dst), map(torch.from_numpy, (self.src, self.dst))):
-            config, nodes, edges = partition_graph(
+            nodes, edges = partition_graph(
                 (src, dst),
                 "mine",
                 3,
@@ -111,7 +111,7 @@ class Partition(support.GraphTest):
                 return_mapping=True,
                 force=True,
             )
-            g = self.opened(config)
+            g = self.opened(os.path.join(self.out(), "mine.json"))
             self.assertEqual((g.graph_name, g.num_nodes()), ("mine", 110))
             self.assertEqual(g.get_partition_book().num_partitions(), 3)
             self.assertEqual(self.edges_of(g), sorted(zip(self.src.tolist(), self.dst.tolist())))

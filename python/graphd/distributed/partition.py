@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _graphd, backend, input_names, progress, seeds
 from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
+from ..convert import partition_to_dgl
 from ..errors import GraphdError, InvalidError
 from ..raw import RawGraph, raw_graph
 from ..schema import Types
@@ -47,6 +48,10 @@ def partition_graph(
     edge_orig_id: bool = True,
     store_as: Any = None,
     reshuffle: bool = True,
+    store_eids: bool = True,
+    store_inner_node: bool = False,
+    store_inner_edge: bool = False,
+    n_jobs: int = 1,
 ) -> Any:
     """Partitions a graph and writes it in graphd's native format.
 
@@ -72,11 +77,11 @@ def partition_graph(
     balance_edges : bool
         Whether to balance in-degrees, too.
     return_mapping : bool
-        Whether to also return the original ids of nodes and edges.
+        Whether to return the original ids of nodes and edges, as DGL does.
     num_trainers_per_machine : int
         If more than 1, the feature "trainer_id" has the trainer of each node.
     objtype : {"cut", "vol"}
-    num_hops, graph_formats, use_graphbolt
+    num_hops, graph_formats, use_graphbolt, store_eids, store_inner_node, store_inner_edge, n_jobs
         DGL's; without effect, since the native format stores no halo nodes and needs no formats.
     num_nodes : int or dict, optional
         Numbers of nodes, for edges given as tensors. Default: the largest id plus one.
@@ -100,9 +105,9 @@ def partition_graph(
 
     Returns
     -------
-    str
-        Path of the part config; with return_mapping a tuple of it, original node ids and original
-        edge ids (tensors, or dicts by type). The id of a reverse is the edge's plus the number of
+    str, or tuple of tensors
+        Path of the part config; with return_mapping, original node ids and original edge ids
+        (tensors, or dicts by type) instead. The id of a reverse is the edge's plus the number of
         edges.
 
     Raises
@@ -150,7 +155,7 @@ def partition_graph(
         )
     for ntype, names in raw.names.items():
         input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
-    return (part_config, *_original_ids(part_config)) if return_mapping else part_config
+    return _original_ids(part_config) if return_mapping else part_config
 
 
 def _true_or_false(value: Any, what: str) -> bool:
@@ -289,12 +294,25 @@ class Partition(EdgeListGraph):
         """
         return self.handle.nodes(self.types.ntype_id(ntype))
 
+    def to_dgl(self) -> Any:
+        """Returns the partition as a graph of DGL, as ``dgl.distributed.load_partition`` does.
+
+        Nodes and edges of all types are numbered together, and have ``dgl.NID``, ``dgl.NTYPE`` and
+        "inner_node", or ``dgl.EID``, ``dgl.ETYPE`` and "inner_edge". Nodes of other partitions that
+        edges begin in come after the partition's own.
+
+        Returns
+        -------
+        dgl.DGLGraph
+        """
+        return partition_to_dgl(self.types, self.handle)
+
     def __repr__(self) -> str:
         return f"Partition({self.part_id}, nodes={self.num_nodes()}, edges={self.num_edges()})"
 
 
 def load_partition(
-    part_config: Path, part_id: int, load_feats: bool = True
+    part_config: Path, part_id: int, load_feats: bool = True, use_graphbolt: bool = False
 ) -> tuple[
     Partition,
     dict[str, Tensor],
@@ -314,6 +332,8 @@ def load_partition(
     part_id : int
     load_feats : bool
         Whether to return features, too.
+    use_graphbolt : bool
+        DGL's; without effect.
 
     Returns
     -------
