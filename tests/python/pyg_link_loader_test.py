@@ -84,6 +84,58 @@ class Batches(support.GraphTest):
             self.assertTrue(torch.equal(posts.n_id[posts.dst_pos_index], pairs[1, ids]))
             self.assertEqual(posts.dst_neg_index.shape, (20, 3))
 
+    def test_ends_of_an_edge_have_trees_up_to_its_time(self):
+        for g in self.each_way():
+            when = g.edges[FOLLOWS].data["ts"][:]
+            ids = torch.arange(0, 120, 2)
+            for etype in (FOLLOWS, LIKES):
+                loader = LinkNeighborLoader(
+                    g,
+                    [3, 2],
+                    (etype, self.pairs(g, etype)),
+                    edge_label_time=when[ids],
+                    time_attr="ts",
+                    neg_sampling="binary",
+                    batch_size=20,
+                )
+                edges = 0
+                for batch in loader:
+                    self.check(g, batch, etype, self.pairs(g, etype))
+                    at, store = batch[etype].edge_label_index, batch[FOLLOWS]
+                    for end, ntype in enumerate((etype[0], etype[2])):
+                        trees = batch[ntype].batch[at[end]]
+                        self.assertEqual(trees.tolist(), [*range(20), *range(20)])
+                    times = when[ids][batch[etype].input_id]
+                    root = batch["user"].batch[store.edge_index[1]]
+                    self.assertTrue(bool((when[store.e_id] <= times[root]).all()))
+                    edges += len(root)
+                self.assertGreater(edges, 100)
+
+    def test_disjoint_triplets_and_chosen_edges(self):
+        g = self.standalone()
+        pairs = self.pairs(g, LIKES)
+        loader = LinkNeighborLoader(
+            *(g, [2], (LIKES, pairs)),
+            neg_sampling=NegativeSampling("triplet", 2),
+            disjoint=True,
+        )
+        batch = loader([4, 9, 2])
+        self.assertEqual(batch[LIKES].input_id.tolist(), [4, 9, 2])
+        users, posts = batch["user"], batch["post"]
+        self.assertTrue(torch.equal(users.n_id[users.src_index], pairs[0, [4, 9, 2]]))
+        self.assertEqual(users.batch[users.src_index].tolist(), [0, 1, 2])
+        self.assertEqual(posts.batch[posts.dst_pos_index].tolist(), [0, 1, 2])
+        self.assertEqual(posts.batch[posts.dst_neg_index].tolist(), [[0, 0], [1, 1], [2, 2]])
+
+    def test_edge_features_are_those_of_the_sampled_edges(self):
+        g = self.standalone()
+        score = g.edges[LIKES].data["score"][:]
+        loader = LinkNeighborLoader(
+            g, [3], (LIKES, self.pairs(g, LIKES)), edge_attrs={LIKES: ["score"]}, batch_size=20
+        )
+        for batch in loader:
+            self.assertTrue(torch.equal(batch[LIKES].score, score[batch[LIKES].e_id]))
+
     def test_labels_and_order(self):
         g = self.standalone()
         pairs, labels = self.pairs(g, LIKES), torch.arange(60)
@@ -149,8 +201,9 @@ class Batches(support.GraphTest):
         with self.assertRaises(GraphdError):
             next(iter(LinkNeighborLoader(g, [1], (LIKES, torch.full((2, 1), 10**9)))))
         for wrong, message in (
-            ({"edge_label_time": torch.ones(60)}, "TemporalSampler"),
-            ({"disjoint": True}, "LinkNeighborLoader does not have it"),
+            ({"edge_label_time": torch.ones(60)}, "'time_attr' is not set"),
+            ({"time_attr": "ts"}, "'edge_label_time' is not set"),
+            ({"directed": False}, "LinkNeighborLoader does not have it"),
             ({"negsampling": 1}, "LinkNeighborLoader has no argument 'negsampling'"),
         ):
             with self.assertRaisesRegex(InvalidError, message):

@@ -8,10 +8,12 @@ from torch_geometric.utils import trim_to_layer
 
 import graphd
 import support
+from graphd.distributed import in_subgraph
 from graphd.errors import InvalidError
 from graphd.pyg import FeatureStore, GraphStore, NeighborLoader
 
 LIKES = ("user", "likes", "post")
+FOLLOWS = ("user", "follows", "user")
 
 
 class Batches(support.GraphTest):
@@ -102,6 +104,15 @@ class Batches(support.GraphTest):
         for batch in loader:
             self.assertTrue(torch.equal(batch[LIKES].score, score[batch[LIKES].e_id]))
 
+    def test_chosen_seeds_are_a_batch(self):
+        g = self.standalone()
+        ids = torch.arange(50, 20, -1)
+        batch = NeighborLoader(g, [2, 2], ("user", ids))([3, 0, 7])
+        self.assertEqual(batch["user"].n_id[:3].tolist(), [47, 50, 43])
+        self.assertEqual(batch["user"].input_id.tolist(), [3, 0, 7])
+        feat = g.nodes["user"].data["feat"][:]
+        self.assertTrue(torch.equal(batch["user"].x, feat[batch["user"].n_id]))
+
     def test_a_transform_makes_what_is_yielded(self):
         loader = NeighborLoader(
             self.standalone(), [1], ("user", [3, 8]), transform=lambda batch: batch["user"].n_id[0]
@@ -118,16 +129,23 @@ class Batches(support.GraphTest):
             pin_memory=True,
             persistent_workers=False,
             prefetch_factor=2,
-            disjoint=False,
-            subgraph_type="directional",
-            time_attr=None,
+            directed=True,
         )
         for wrong, message in (
-            ({"disjoint": True}, "disjoint=True"),
-            ({"subgraph_type": "induced"}, "induced"),
+            ({"subgraph_type": "induced"}, "ShadowSampler"),
             ({"directed": False}, "directed=False"),
-            ({"input_time": torch.ones(3)}, "TemporalSampler"),
-            ({"time_attr": "time"}, "TemporalSampler"),
+            ({"input_time": torch.ones(3)}, "'time_attr' is not set"),
+            ({"time_attr": "ts"}, "'input_time' is not set"),
+            (
+                {"time_attr": "ts", "input_time": torch.ones(3)},
+                r"shape \(3,\), for 300 input_nodes",
+            ),
+            (
+                {"time_attr": "feat", "input_time": torch.ones(300)},
+                "the time of each edge's source",
+            ),
+            ({"temporal_strategy": "first"}, "temporal_strategy"),
+            ({"disjoint": True, "weight_attr": "w"}, "sampled without weights"),
             ({"input_nodse": 1}, "no argument 'input_nodse'"),
         ):
             with self.assertRaisesRegex(InvalidError, message):
@@ -145,6 +163,131 @@ class Batches(support.GraphTest):
             NeighborLoader((g, g), [1], "user")
         with self.assertRaises(graphd.errors.GraphdError):
             NeighborLoader(g, [1], ("usr", [1]))
+
+
+class Trees(support.GraphTest):
+    """Batches in which every seed has a tree of its own."""
+
+    seeds = torch.tensor([5, 17, 5, 40, 3, 17, 200])
+
+    def trees(self, g, batch):
+        """Checks that edges stay within trees; returns (tree, source, destination, edge id)."""
+        for ntype in g.ntypes:
+            pairs = list(zip(batch[ntype].batch.tolist(), batch[ntype].n_id.tolist()))
+            self.assertEqual(len(set(pairs)), len(pairs))  # once in each tree
+        count = batch["user"].batch_size
+        self.assertEqual(batch["user"].batch[:count].tolist(), list(range(count)))
+        found = []
+        for etype in g.canonical_etypes:
+            store = batch[etype]
+            u, v = store.edge_index
+            root = batch[etype[2]].batch[v]
+            self.assertTrue(torch.equal(batch[etype[0]].batch[u], root))
+            ends = g.find_edges(store.e_id, etype)
+            self.assertTrue(torch.equal(batch[etype[0]].n_id[u], ends[0]))
+            self.assertTrue(torch.equal(batch[etype[2]].n_id[v], ends[1]))
+            if etype == FOLLOWS:
+                found += zip(root.tolist(), *(each.tolist() for each in ends), store.e_id.tolist())
+        return found
+
+    def test_seeds_share_no_nodes_if_they_are_disjoint(self):
+        for g in self.each_way():
+            (batch,) = NeighborLoader(g, [-1, 2], ("user", self.seeds), disjoint=True, batch_size=7)
+            self.assertEqual(batch["user"].n_id[:7].tolist(), self.seeds.tolist())
+            found = self.trees(g, batch)
+            for tree, seed in enumerate(self.seeds.tolist()):
+                mine = sorted(e for root, _, v, e in found if (root, v) == (tree, seed))
+                into = g.in_degrees([seed], FOLLOWS)
+                self.assertEqual(len(mine), into)
+
+    def test_equal_seeds_draw_different_neighbours(self):
+        g = self.standalone()
+        most = int(g.in_degrees(etype=FOLLOWS).argmax())
+        (batch,) = NeighborLoader(g, [2], ("user", [most] * 12), disjoint=True, batch_size=12)
+        drawn = {}
+        for root, _, _, e in self.trees(g, batch):
+            drawn.setdefault(root, set()).add(e)
+        self.assertEqual({len(each) for each in drawn.values()}, {2})
+        self.assertGreater(len(set(map(frozenset, drawn.values()))), 1)
+
+    def test_trees_end_at_the_time_of_their_seed(self):
+        for g in self.each_way():
+            when = g.edges[FOLLOWS].data["ts"][:]
+            times = when.sort().values[[200, 900, 600, 400, 700, 300, 1000]]
+            for strategy in ("uniform", "last"):
+                loader = NeighborLoader(
+                    g,
+                    [3, 2],
+                    ("user", self.seeds),
+                    times,
+                    time_attr="ts",
+                    temporal_strategy=strategy,
+                    batch_size=4,
+                    shuffle=True,
+                    seed=2,
+                )
+                edges, places = 0, []
+                for batch in loader:
+                    users = batch["user"]
+                    places.append(users.input_id)
+                    self.assertTrue(torch.equal(times[users.input_id], users.seed_time))
+                    self.assertTrue(
+                        torch.equal(self.seeds[users.input_id], users.n_id[: users.batch_size])
+                    )
+                    for root, _, v, e in self.trees(g, batch):
+                        edges += 1
+                        self.assertLessEqual(when[e], users.seed_time[root])
+                        if strategy == "last" and v == users.n_id[root]:
+                            into = when[in_subgraph(g, {"user": [v]}).edges("eid", etype=FOLLOWS)]
+                            may = into[into <= users.seed_time[root]].sort().values
+                            self.assertGreaterEqual(when[e], may[-3:][0])
+                self.assertGreater(edges, 10)
+                self.assertEqual(torch.cat(places).sort().values.tolist(), list(range(7)))
+
+    def test_chosen_seeds_have_their_times(self):
+        g = self.standalone()
+        times = g.edges[FOLLOWS].data["ts"][:].sort().values[::150][:7]
+        loader = NeighborLoader(g, [3], ("user", self.seeds), times, time_attr="ts")
+        batch = loader([4, 1])
+        self.assertEqual(batch["user"].n_id[:2].tolist(), [3, 17])
+        self.assertEqual(batch["user"].seed_time.tolist(), times[[4, 1]].tolist())
+        self.assertEqual(batch["user"].input_id.tolist(), [4, 1])
+
+
+class BothWays(support.GraphTest):
+    def test_sampled_edges_of_one_type_have_their_reverse(self):
+        g = self.standalone()
+        (batch,) = NeighborLoader(
+            g, [3, 3], ("user", [3, 8, 9]), subgraph_type="bidirectional", batch_size=3
+        )
+        (plain,) = NeighborLoader(g, [-1, -1], ("user", [3, 8, 9]), batch_size=3)
+        edges = set(zip(*batch[FOLLOWS].edge_index.tolist()))
+        self.assertEqual(edges, {(v, u) for u, v in edges})
+        self.assertNotIn("e_id", batch[FOLLOWS])
+        self.assertNotIn("num_sampled_edges", batch[FOLLOWS])
+        ids = batch["user"].n_id.tolist()
+        known = set(zip(*(each.tolist() for each in g.find_edges(
+            torch.arange(g.num_edges(FOLLOWS)), FOLLOWS))))  # fmt: skip
+        for u, v in edges:
+            self.assertTrue({(ids[u], ids[v]), (ids[v], ids[u])} & known)
+        self.assertEqual(plain["user"].n_id[:3].tolist(), [3, 8, 9])
+
+
+class BothWaysOfOneType(support.GraphTest):
+    fixture = "sbm_2p_metis"
+
+    def test_a_reverse_has_the_id_of_its_edge(self):
+        g = self.standalone()
+        seeds = torch.arange(0, 50, 7)
+        (batch,) = NeighborLoader(g, [4], seeds, subgraph_type="bidirectional", batch_size=20)
+        edges = set(zip(*batch.edge_index.tolist()))
+        self.assertEqual(edges, {(v, u) for u, v in edges})
+        self.assertEqual(len(batch.e_id), batch.edge_index.shape[1])
+        u, v = g.find_edges(batch.e_id)
+        mine = batch.n_id[batch.edge_index]
+        same = (mine[0] == u) & (mine[1] == v)
+        self.assertTrue(bool((same | ((mine[0] == v) & (mine[1] == u))).all()))
+        self.assertTrue(bool(same.any()))
 
 
 class WholeNeighborhoods(support.GraphTest):

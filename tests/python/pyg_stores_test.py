@@ -103,6 +103,29 @@ class Stores(support.GraphTest):
                 self.assertEqual(sum(users.num_sampled_nodes), len(users.n_id))
             self.assertTrue(torch.equal(torch.cat(seen), ids))
 
+    def test_a_stock_loader_samples_by_time(self):
+        for g in self.each_way():
+            etype = ("user", "follows", "user")
+            when = g.edges[etype].data["ts"][:]
+            ids, times = torch.arange(40), when.sort().values[::30][:40]
+            loader = NeighborLoader(
+                (FeatureStore(g, ["feat"]), GraphStore(g)),
+                [4, 3],
+                input_nodes=("user", ids),
+                input_time=times,
+                time_attr="ts",
+                batch_size=16,
+                neighbor_sampler=NeighborSampler(g, [4, 3], time_attr="ts"),
+            )
+            edges = 0
+            for batch in loader:
+                store = batch[etype]
+                root = batch["user"].batch[store.edge_index[1]]
+                limit = times[batch["user"].input_id][root]
+                self.assertTrue(bool((when[store.e_id] <= limit).all()))
+                edges += len(root)
+            self.assertGreater(edges, 100)
+
     def test_the_first_fanout_is_that_of_the_seeds(self):
         g = self.standalone()
         loader = NodeLoader(

@@ -10,6 +10,8 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
 
+from ..block_sampler import of_edge_types
+from ..distributed.graph_data import Data as EdgeData
 from ..distributed.loaders import DistDataLoader, number_of_workers
 from ..errors import InvalidError
 from ..graph_base import GraphBase
@@ -23,16 +25,16 @@ from .stores import FeatureStore, GraphStore
 class LinkNeighborLoader:
     """A loader of mini-batches of edges with the arguments of PyG's ``LinkNeighborLoader``.
 
-    It yields what PyG's yields, but no edge features: the sampled neighbours of the ends of the edges
-    and of negative edges, with ``edge_label_index`` and ``edge_label``, or ``src_index``,
-    ``dst_pos_index`` and ``dst_neg_index``. The edges may be any pairs of nodes. If there are
-    workers, batches are made ahead, in threads of Python; `graphd.distributed.DistEdgeDataLoader`,
-    for edges of the graph, makes them without the interpreter, and can leave a batch's edges out of
-    its blocks.
+    It yields what PyG's yields, but edge features only if `edge_attrs` names them: the sampled
+    neighbours of the ends of the edges and of negative edges, with ``edge_label_index`` and
+    ``edge_label``, or ``src_index``, ``dst_pos_index`` and ``dst_neg_index``. The edges may be any
+    pairs of nodes. If there are workers, batches are made ahead, in threads of Python;
+    `graphd.distributed.DistEdgeDataLoader`, for edges of the graph, makes them without the
+    interpreter, and can leave a batch's edges out of its blocks.
 
     Parameters
     ----------
-    data, num_neighbors, replace, weight_attr, transform
+    data, num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, weight_attr, transform
         Those of `NeighborLoader`.
     edge_label_index : optional
         The edges: a tensor with a row of sources and one of destinations, an edge type, or a tuple
@@ -40,6 +42,13 @@ class LinkNeighborLoader:
         process. In a job of several trainers, give each its share.
     edge_label : tensor, optional
         A label for each edge.
+    edge_label_time : tensor, optional
+        The time of each edge, with `time_attr`.
+    time_attr : str, optional
+        The edge feature with the time of each edge of the graph: both ends of an edge have trees with
+        edges up to the edge's own time, `edge_label_time`.
+    edge_attrs : list of str, or dict of edge type to list
+        The edge features that batches have. Default: none.
     neg_sampling : torch_geometric.sampler.NegativeSampling or str, optional
         "binary", "triplet", or more precisely. Negative nodes are drawn by PyTorch.
     neg_sampling_ratio : int or float, optional
@@ -65,12 +74,18 @@ class LinkNeighborLoader:
         num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
         edge_label_index: Any = None,
         edge_label: Any = None,
+        edge_label_time: Any = None,
         *,
         replace: bool = False,
+        subgraph_type: Any = "directional",
+        disjoint: bool = False,
+        temporal_strategy: str = "uniform",
         neg_sampling: Any = None,
         neg_sampling_ratio: float | None = None,
+        time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Any], Any] | None = None,
+        edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] = (),
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
@@ -91,12 +106,29 @@ class LinkNeighborLoader:
             )
             if len(edge_label) != count:
                 raise InvalidError(f"edge_label: {len(edge_label)} labels for {count} edges")
+        if (edge_label_time is None) != (time_attr is None):
+            missing = "time_attr" if time_attr is None else "edge_label_time"
+            raise InvalidError(
+                f"{missing!r} is not set: time_attr and edge_label_time belong together"
+            )
+        self._edge_attrs = of_edge_types(types, edge_attrs)
+        sampler = NeighborSampler(
+            self.g,
+            num_neighbors,
+            disjoint=disjoint,
+            time_attr=time_attr,
+            temporal_strategy=temporal_strategy,
+            subgraph_type=subgraph_type,
+            replace=replace,
+            prob=weight_attr,
+        )
         try:
             self._link_loader = LinkLoader(
                 stores,
-                NeighborSampler(self.g, num_neighbors, replace=replace, prob=weight_attr),
+                sampler,
                 (etype, pairs),
                 edge_label,
+                edge_label_time,
                 neg_sampling=neg_sampling,
                 neg_sampling_ratio=neg_sampling_ratio,
             )
@@ -119,8 +151,27 @@ class LinkNeighborLoader:
     def __iter__(self) -> Iterator[Any]:
         return map(self._transform or (lambda data: data), self._loader)
 
+    def __call__(self, index: Any) -> Any:
+        """Returns the batch of chosen edges.
+
+        Parameters
+        ----------
+        index : list of int, or tensor
+            Positions in `edge_label_index`.
+
+        Returns
+        -------
+        torch_geometric.data.Data or HeteroData
+        """
+        data = self._collate(index)
+        return data if self._transform is None else self._transform(data)
+
     def _collate(self, positions: list[int]) -> Any:
         data = self._link_loader(positions)
+        for e, name in self._edge_attrs:
+            store = data[self.g.types.canonical_etypes[e]]
+            if "e_id" in store:
+                store[name] = EdgeData(self.g, True, e)[name][store.e_id]
         return data if self._is_hetero else _as_homogeneous(data)
 
     def __repr__(self) -> str:

@@ -8,14 +8,16 @@ from typing import Any
 
 import torch
 
-from .. import sampling
+from ..block_sampler import of_edge_types
 from ..convert import to_hetero_data, to_pyg
 from ..distributed.loaders import DistNodeDataLoader
 from ..distributed.tensor import DistTensor
 from ..errors import InvalidError
 from ..graph_base import GraphBase
+from ..sampling import TemporalSampler
 from ..typing import EdgeType
-from .sampler import input_layer_first
+from .bidirectional import make_bidirectional
+from .sampler import block_sampler, is_bidirectional
 from .stores import FeatureStore, GraphStore
 
 # Arguments of PyG's that are allowed and change nothing.
@@ -25,18 +27,12 @@ _WITHOUT_EFFECT = {
     "persistent_workers",
     "pin_memory",
     "prefetch_factor",
-    "temporal_strategy",
 }
 # Arguments that are refused unless they have PyG's default, and what to do instead.
 _REFUSED = {
     "custom_cls": (None, "batches are Data or HeteroData"),
-    "directed": (True, "only the sampled in-edges are in a batch"),
-    "disjoint": (False, "seeds of a batch share neighbours"),
-    "edge_label_time": (None, "use graphd.sampling.TemporalSampler, DistEdgeDataLoader and to_pyg"),
-    "input_time": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
+    "directed": (True, "use subgraph_type"),
     "neighbor_sampler": (None, "give it to the loader in torch_geometric.loader"),
-    "subgraph_type": ("directional", "only the sampled in-edges are in a batch"),
-    "time_attr": (None, "use graphd.sampling.TemporalSampler, DistNodeDataLoader and to_pyg"),
     "transform_sampler_output": (None, "use transform"),
 }
 
@@ -58,9 +54,22 @@ class NeighborLoader:
         The fanout of each hop, from the seeds outwards; -1 takes all neighbours.
     input_nodes : optional
         The seeds: node ids, a mask, a node type, or a tuple of a node type and ids, a mask or None.
-        Default: all nodes. A batch has a node once, however often it is listed. In a job of several
-        trainers, give each its share (`graphd.distributed.node_split`).
+        Default: all nodes. A batch has a node once, however often it is listed, unless seeds have
+        trees of their own. In a job of several trainers, give each its share
+        (`graphd.distributed.node_split`).
+    input_time : tensor, optional
+        The time of each of `input_nodes`, with `time_attr`.
     replace : bool
+    subgraph_type : {"directional", "bidirectional"}
+        Whether a batch also has the reverse of each sampled edge, of the reverse edge type.
+    disjoint : bool
+        Whether each seed has a tree of its own, which shares no nodes with others; ``batch`` is the
+        seed of each node.
+    time_attr : str, optional
+        The edge feature with the time of each edge: the tree of a seed has only edges up to the
+        seed's time, `input_time`. PyG also has times of nodes, which graphd does not.
+    temporal_strategy : {"uniform", "last"}
+        Whether to take any of these edges, or the latest.
     weight_attr : str, optional
         The edge feature with the weights by which neighbours are sampled.
     transform : callable, optional
@@ -73,8 +82,8 @@ class NeighborLoader:
         Number of threads. Default: that of `graphd.distributed.DistNodeDataLoader`.
     seed : int, optional
     **others
-        ``is_sorted``, ``filter_per_worker``, ``pin_memory``, ``persistent_workers``,
-        ``prefetch_factor`` and ``temporal_strategy`` are without effect.
+        ``is_sorted``, ``filter_per_worker``, ``pin_memory``, ``persistent_workers`` and
+        ``prefetch_factor`` are without effect.
 
     Raises
     ------
@@ -87,8 +96,13 @@ class NeighborLoader:
         data: GraphBase | tuple[FeatureStore, GraphStore],
         num_neighbors: Sequence[int] | Mapping[EdgeType, Sequence[int]],
         input_nodes: Any = None,
+        input_time: torch.Tensor | None = None,
         *,
         replace: bool = False,
+        subgraph_type: Any = "directional",
+        disjoint: bool = False,
+        temporal_strategy: str = "uniform",
+        time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Any], Any] | None = None,
         edge_attrs: Sequence[str] | Mapping[EdgeType, Sequence[str]] = (),
@@ -104,27 +118,34 @@ class NeighborLoader:
         self.g, self._transform = store.g, transform
         self._is_hetero = isinstance(data, tuple) or not self.g.types.is_homogeneous
         self._ntype, self._ids = self._seeds(input_nodes)
-        self._order = torch.argsort(self._ids, stable=True)
-        self._sorted = self._ids[self._order]
+        self._times = _times_of(input_time, time_attr, len(self._ids))
+        self._is_bidirectional = is_bidirectional(subgraph_type)
         features: dict[str, list[str]] = {}
         for ntype, name in store.attrs:
             features.setdefault(ntype, []).append(name)
-        sampler = sampling.NeighborSampler(
-            input_layer_first(num_neighbors),
-            prob=weight_attr,
+        self._sampler = block_sampler(
+            self.g,
+            num_neighbors,
+            disjoint,
+            time_attr,
+            temporal_strategy,
+            weight_attr,
             replace=replace,
             prefetch_node_feats=features,
             prefetch_edge_feats=edge_attrs if isinstance(edge_attrs, Mapping) else list(edge_attrs),
         )
+        self._edge_names = {name for _, name in of_edge_types(self.g.types, edge_attrs)}
+        self._places = _Places(self._ids, self._times)
         self._loader = DistNodeDataLoader(
             self.g,
             {self._ntype: self._ids},
-            sampler,
+            self._sampler,
             batch_size=batch_size,
             shuffle=shuffle,
             drop_last=drop_last,
             num_workers=num_workers,
             seed=seed,
+            seed_times=None if self._times is None else {self._ntype: self._times},
         )
 
     def _seeds(self, input_nodes: Any) -> tuple[str, torch.Tensor]:
@@ -163,16 +184,73 @@ class NeighborLoader:
         # A generator's variables would keep a batch while the next is made, so this is a map.
         return map(self._to_data, self._loader)
 
-    def _to_data(self, step: tuple[Any, ...]) -> Any:
-        data = to_hetero_data(step[2]) if self._is_hetero else to_pyg(step[2])
+    def __call__(self, index: Any) -> Any:
+        """Returns the batch of chosen seeds.
+
+        Parameters
+        ----------
+        index : list of int, or tensor
+            Positions in `input_nodes`.
+
+        Returns
+        -------
+        torch_geometric.data.Data or HeteroData
+        """
+        index = torch.as_tensor(index)
+        seeds = {self._ntype: self._ids[index]}
+        if not isinstance(self._sampler, TemporalSampler):
+            return self._to_data(self._sampler.sample(self.g, seeds), index)
+        times = None if self._times is None else {self._ntype: self._times[index]}
+        return self._to_data(self._sampler.sample(self.g, seeds, seed_times=times), index)
+
+    def _to_data(self, step: tuple[Any, ...], index: torch.Tensor | None = None) -> Any:
+        convert = to_hetero_data if self._is_hetero else to_pyg
+        data = convert(step[2], all_nodes=False)
         seeds = data[self._ntype] if self._is_hetero else data
-        # The position of each seed in input_nodes: the first one, if a node is listed twice.
-        at = torch.searchsorted(self._sorted, seeds.n_id[: seeds.batch_size])
-        seeds.input_id = self._order[at]
+        seeds.input_id = self._places.of(seeds) if index is None else index
+        if self._is_bidirectional:
+            make_bidirectional(data, self._edge_names)
         return data if self._transform is None else self._transform(data)
 
     def __repr__(self) -> str:
         return f"NeighborLoader({len(self)} batches, {self._loader.sampler!r})"
+
+
+class _Places:
+    """The positions of seeds in `input_nodes`: the first one, if a seed is listed twice."""
+
+    def __init__(self, ids: torch.Tensor, times: torch.Tensor | None) -> None:
+        self._first: dict[Any, int] = {}
+        self._order = self._sorted = None
+        if times is None:
+            self._order = torch.argsort(ids, stable=True)
+            self._sorted = ids[self._order]
+        else:
+            for place, key in enumerate(zip(ids.tolist(), times.tolist())):
+                self._first.setdefault(key, place)
+
+    def of(self, seeds: Any) -> torch.Tensor:
+        """Returns the positions of the seeds of a batch, given the data of their type."""
+        ids = seeds.n_id[: seeds.batch_size]
+        if self._order is not None:
+            return self._order[torch.searchsorted(self._sorted, ids)]
+        keys = zip(ids.tolist(), seeds.seed_time.tolist())
+        return torch.tensor([self._first[key] for key in keys], dtype=torch.int64)
+
+
+def _times_of(input_time: Any, time_attr: str | None, count: int) -> torch.Tensor | None:
+    """Returns the times of the seeds, or None if there are none."""
+    if (input_time is None) != (time_attr is None):
+        missing = "time_attr" if time_attr is None else "input_time"
+        raise InvalidError(f"{missing!r} is not set: time_attr and input_time belong together")
+    if input_time is None:
+        return None
+    times = torch.as_tensor(input_time)
+    if times.shape != (count,):
+        raise InvalidError(
+            f"input_time has the shape {tuple(times.shape)}, for {count} input_nodes"
+        )
+    return times
 
 
 def stores_of(data: Any) -> tuple[FeatureStore, GraphStore]:
