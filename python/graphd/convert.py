@@ -179,8 +179,11 @@ class _Tree:
         for ntype in types.ntypes:
             reached.append(torch.full((blocks[0].num_src_nodes(ntype),), all_nodes))
             reached[-1][: blocks[-1].num_dst_nodes(ntype)] = True
-        # [edge type][hop] sources, destinations, the first edge, and which edges belong to it.
-        self.edges: list[list[tuple[Tensor, Tensor, int, Tensor]]] = [[] for _ in types.etypes]
+        # [edge type][hop] sources, destinations, the first edge, and which edges belong to it (None:
+        # all of them).
+        self.edges: list[list[tuple[Tensor, Tensor, int, Tensor | None]]] = [
+            [] for _ in types.etypes
+        ]
         known = [0] * len(types.ntypes)
         for block in reversed(blocks):
             found = []
@@ -188,9 +191,11 @@ class _Tree:
                 dst = types.dst_types[e]
                 u, v = block.coo(etype)
                 begin = int(block.csc(etype)[0][known[dst]])  # the nodes that the last hop found
-                u, v = u[begin:].cpu(), v[begin:].cpu()
-                mine = reached[dst][v]
-                found.append((types.src_types[e], u[mine]))
+                u, v, mine = u[begin:], v[begin:], None
+                if not all_nodes:
+                    mine = reached[dst][v.cpu()]
+                    found.append((types.src_types[e], u.cpu()[mine]))
+                    mine = None if bool(mine.all()) else mine.to(u.device)
                 self.edges[e].append((u, v, begin, mine))
             for src, ids in found:
                 reached[src][ids] = True
@@ -212,7 +217,7 @@ class _Tree:
     def ends(self, t: int, nodes: Tensor) -> Tensor:
         """Returns the new numbers of nodes."""
         numbers = self._numbers[t]
-        return nodes if numbers is None else numbers[nodes]
+        return nodes if numbers is None else numbers.to(nodes.device)[nodes]
 
 
 def _put_nodes(store: Any, blocks: Sequence[Layer], tree: _Tree, t: int) -> None:
@@ -249,13 +254,12 @@ def _put_edges(store: Any, blocks: Sequence[Layer], tree: _Tree, e: int) -> None
     data: dict[str, list[Tensor]] = {}
     counts: list[int] = []
     for block, (u, v, begin, mine) in zip(reversed(blocks), tree.edges[e]):
-        is_whole = bool(mine.all())
-        if not is_whole:
+        for name, rows in _whole(block.edge_frames[e], begin + len(u)).items():
+            rows = rows[begin:] if mine is None else rows[begin:][mine.to(rows.device)]
+            data.setdefault(name, []).append(rows)
+        if mine is not None:
             u, v = u[mine], v[mine]
-        indices.append(block.place(torch.stack([tree.ends(src, u), tree.ends(dst, v)])))
-        for name, rows in _whole(block.edge_frames[e], begin + len(mine)).items():
-            rows = rows[begin:]
-            data.setdefault(name, []).append(rows if is_whole else rows[mine.to(rows.device)])
+        indices.append(torch.stack([tree.ends(src, u), tree.ends(dst, v)]))
         counts.append(len(u))
     store.edge_index = torch.cat(indices, dim=1)
     store.num_sampled_edges = counts

@@ -104,6 +104,26 @@ class Batches(support.GraphTest):
         for batch in loader:
             self.assertTrue(torch.equal(batch[LIKES].score, score[batch[LIKES].e_id]))
 
+    def test_every_node_but_a_seed_has_an_edge(self):
+        for g in self.each_way():
+            left_out = 0
+            for batch in NeighborLoader(g, [3, 3, 2], ("user", torch.arange(60)), batch_size=20):
+                used = {ntype: set() for ntype in g.ntypes}
+                for etype in g.canonical_etypes:
+                    used[etype[0]].update(batch[etype].edge_index[0].tolist())
+                for ntype in g.ntypes:
+                    others = range(batch[ntype].batch_size, batch[ntype].num_nodes)
+                    self.assertLessEqual(set(others), used[ntype])
+            sampler = graphd.sampling.NeighborSampler([2, 3, 3])
+            _, _, blocks = sampler.sample(g, {"user": torch.arange(20)})
+            whole, some = graphd.to_pyg(blocks), graphd.to_pyg(blocks, all_nodes=False)
+            for ntype in g.ntypes:
+                self.assertLessEqual(
+                    set(some[ntype].n_id.tolist()), set(whole[ntype].n_id.tolist())
+                )
+                left_out += whole[ntype].num_nodes - some[ntype].num_nodes
+            self.assertGreater(left_out, 0)
+
     def test_chosen_seeds_are_a_batch(self):
         g = self.standalone()
         ids = torch.arange(50, 20, -1)
