@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import _graphd
 from .errors import InvalidError
-from .typing import EdgeIds, EdgeType, Ids, NodeIds, Tensor, Triple
+from .typing import EdgeIds, EdgeType, Ids, NodeIds, Triple
 
 
 def checked_ids(ids: Ids, what: str) -> Ids:
@@ -128,15 +128,3 @@ class Types:
             for each in lists
             if each is not None
         )
-
-    def ntypes_dict(self, by_type: Sequence[Tensor]) -> Any:
-        """Returns tensors by node type as DGL does: in a dict, or the tensor of the only type."""
-        if len(self.ntypes) == 1:
-            return by_type[0]
-        return dict(zip(self.ntypes, by_type))
-
-    def etypes_dict(self, by_type: Sequence[Tensor]) -> Any:
-        """Does the same as `ntypes_dict` for edge types."""
-        if len(self.canonical_etypes) == 1:
-            return by_type[0]
-        return dict(zip(self.canonical_etypes, by_type))

@@ -393,6 +393,20 @@ class Forms(unittest.TestCase):
                 whole = torch.cat(parts).sort().values
                 self.assertTrue(torch.equal(whole, torch.arange(g.num_edges(etype))))
 
+    def test_original_ids_are_dicts_unless_the_graph_is_homogeneous(self):
+        g = dgl.rand_bipartite("user", "buys", "game", 50, 100, 300)
+        nodes, edges = partition_graph(g, "g", 2, self.folder, return_mapping=True)
+        self.assertEqual(
+            {ntype: len(ids) for ntype, ids in nodes.items()}, {"user": 50, "game": 100}
+        )
+        ids = edges["user", "buys", "game"]
+        self.assertEqual(sorted(ids.tolist()), list(range(300)))
+        mine = DistGraph(part_config=os.path.join(self.folder, "g.json"))
+        u, v = mine.find_edges(torch.arange(300))
+        src, dst = g.find_edges(ids)
+        self.assertTrue(torch.equal(nodes["user"][u], src))
+        self.assertTrue(torch.equal(nodes["game"][v], dst))
+
     def test_sampled_neighbours_are_a_graph_of_dgl(self):
         for g in (homogeneous(), heterogeneous()):
             partition_graph(g, "g", 2, self.folder, force=True)

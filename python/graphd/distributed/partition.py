@@ -107,8 +107,8 @@ def partition_graph(
     -------
     str, or tuple of tensors
         Path of the part config; with return_mapping, original node ids and original edge ids
-        (tensors, or dicts by type) instead. The id of a reverse is the edge's plus the number of
-        edges.
+        instead: tensors, or with several types of nodes or edges dicts by type. The id of a reverse
+        is the edge's plus the number of edges.
 
     Raises
     ------
@@ -249,10 +249,10 @@ def _original_ids(part_config: str) -> tuple[Any, Any]:
         tensors = (g.data(is_edge, t, "orig_id") for t in range(count))
         return [tensor.slice(0, tensor.shape[0]) for tensor in tensors]
 
-    return (
-        types.ntypes_dict(of(False, len(types.ntypes))),
-        types.etypes_dict(of(True, len(types.etypes))),
-    )
+    nodes, edges = of(False, len(types.ntypes)), of(True, len(types.etypes))
+    if types.is_homogeneous:
+        return nodes[0], edges[0]
+    return dict(zip(types.ntypes, nodes)), dict(zip(types.canonical_etypes, edges))
 
 
 class Partition(EdgeListGraph):
