@@ -61,7 +61,7 @@ class Runner:
             PYTHONPATH=":".join(paths),
             PYTHONDONTWRITEBYTECODE="1",
             OMP_NUM_THREADS="1",
-            COLUMNS="400",  # so that pytest's summary has errors in full
+            COLUMNS="400",  # pytest's summary has errors in full
             DGLBACKEND="pytorch",
             GRAPHD_BIN_DIR=os.path.join(self._options.build, "bin"),
             GRAPHD_LIBRARY=self._library,
