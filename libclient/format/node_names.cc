@@ -26,8 +26,13 @@ void CopyNames(const std::string& from, const std::string& to) {
 }  // namespace
 
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name) {
+  RemoveListFiles(directory, graph_name, kEnding);
+}
+
+void RemoveListFiles(const std::string& directory, const std::string& graph_name,
+                     const std::string& end) {
   namespace fs = std::filesystem;
-  const std::string begin = graph_name + ".", end = kEnding;
+  const std::string begin = graph_name + ".";
   std::vector<fs::path> old;
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string file = entry.path().filename().string();

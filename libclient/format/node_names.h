@@ -15,6 +15,11 @@ namespace graphd {
 // Removes the files that an earlier graph of that name left.
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name);
 
+// Removes files "<graph_name>.<any><ending>" of a directory, and what an interrupted run left of
+// them.
+void RemoveListFiles(const std::string& directory, const std::string& graph_name,
+                     const std::string& ending);
+
 // Returns the existing files beside a part config, by NodeTypeId; "" for types without a file.
 std::vector<std::string> FindNodeNames(const PartConfig& config);
 

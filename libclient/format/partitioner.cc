@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/label_texts.h"
 #include "format/native/header.h"
 #include "format/native/write_partition.h"
 #include "format/node_names.h"
@@ -112,6 +113,7 @@ PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions
   const PartitionPlan plan = MakePlan(graph, std::move(assignment.owners), options);
   ClearOutput(options);
   summary.node_names = WriteNodeNames(options.output, options.graph_name, graph);
+  summary.label_texts = WriteLabelTexts(options.output, options.graph_name, graph);
   summary.meta = plan.meta;
   summary.edge_cut = plan.edge_cut();
   const uint64_t total = ExpectedBytes(graph, options.format);
@@ -165,6 +167,7 @@ void ClearOutput(const PartitionOptions& options) {
   MakeDirectories(options.output);
   RemoveFile(options.output, options.graph_name + ".json");
   RemoveNodeNames(options.output, options.graph_name);
+  RemoveLabelTexts(options.output, options.graph_name);
   for (PartId p = 0; p < kMaxParts; p++) {
     const std::string directory = PartDirectory(options.output, p);
     if (!fs::is_directory(directory)) {

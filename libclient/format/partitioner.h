@@ -44,6 +44,7 @@ struct PartitionOptions : AssignOptions {
 struct PartitionSummary {
   std::string part_config;                        // path of <graph_name>.json
   std::map<std::string, std::string> node_names;  // paths of the files of names, by node type
+  std::vector<std::string> label_texts;           // paths of the files of labels' texts
   std::shared_ptr<const GraphMeta> meta;
   int64_t edge_cut = 0;              // edges whose ends are in different partitions
   std::vector<uint64_t> bytes;       // size of each partition's files

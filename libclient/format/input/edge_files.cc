@@ -5,13 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/file.h"
+#include "format/input/column_files.h"
 #include "format/io/table_reader.h"
 
 namespace graphd {
 
+bool NamesSeveralFiles(const std::string& path) {
+  if (FileExists(path)) return std::filesystem::is_directory(path);
+  return path.find_first_of("*?[") != path.npos;
+}
+
 EdgeFileKind EdgeFileKindOf(const std::string& path) {
+  if (NamesSeveralFiles(path)) return EdgeFileKind::kColumns;
   std::array<char, 6> begin{};
   const size_t size = std::min<uint64_t>(FileSize(path), begin.size());
   {
@@ -20,11 +28,7 @@ EdgeFileKind EdgeFileKindOf(const std::string& path) {
   }
   const std::string_view magic(begin.data(), size);
   if (magic == "\x93NUMPY") return EdgeFileKind::kNpy;
-  if (magic.starts_with("PAR1")) {
-    Throw(ErrorCode::kInvalid, path,
-          " is a Parquet file, which can't be read; write it as .npy or ",
-          ".csv (pandas: read_parquet(...).to_csv(..., index=False))");
-  }
+  if (magic.starts_with("PAR1") || magic == "ARROW1") return EdgeFileKind::kColumns;
   if (magic.starts_with("PK\x03\x04")) {
     Throw(ErrorCode::kInvalid, path,
           " is a zip archive (.npz is one), which can't be read; unpack ",
@@ -51,8 +55,14 @@ EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
                         const TableHints& hints, const std::string& src_column,
                         const std::string& dst_column) {
   EdgeTable table{.path = path, .format = DetectTable(path, hints)};
+  if (!table.format.columns.empty()) ChooseEdgeColumns(table, type, src_column, dst_column);
+  return table;
+}
+
+void ChooseEdgeColumns(EdgeTable& table, const CanonicalEdgeType& type,
+                       const std::string& src_column, const std::string& dst_column) {
   const TableFormat& format = table.format;
-  if (format.columns.empty()) return table;
+  const std::string& path = table.path;
   if (format.columns.size() < 2) {
     Throw(ErrorCode::kCorrupt, path, ":1: one column '", format.columns[0],
           "', expected sources and destinations in two; --separator says what is between them");
@@ -60,7 +70,7 @@ EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
   if (src_column.empty() && dst_column.empty() && HasColumns(format, type)) {
     table.src_column = format.Find(path, type.src);
     table.dst_column = format.Find(path, type.dst);
-    return table;
+    return;
   }
   const auto first_but = [](size_t other) -> size_t { return other == 0 ? 1 : 0; };
   if (!src_column.empty()) table.src_column = format.Find(path, src_column);
@@ -71,7 +81,6 @@ EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
     Throw(ErrorCode::kInvalid, path, ": column '", format.columns[table.src_column],
           "' can't be both source and destination; give --src_col and --dst_col");
   }
-  return table;
 }
 
 void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,

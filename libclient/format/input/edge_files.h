@@ -10,14 +10,15 @@
 #include "format/io/step_progress.h"
 #include "format/io/table_format.h"
 
-// Files that hold the edges of one type: a table as text, a NumPy array, or a Matrix Market file.
+// Files that hold the edges of one type: a table as text, a table stored by column (Parquet), a
+// NumPy array, or a Matrix Market file.
 
 namespace graphd {
 
-enum class EdgeFileKind { kTable, kNpy, kMatrixMarket };
+enum class EdgeFileKind { kTable, kNpy, kMatrixMarket, kColumns };
 
-// Returns the kind of a file by its first bytes. Throws Error(kInvalid) for archives and Parquet,
-// with the remedy.
+// Returns the kind of a file by its first bytes; kColumns for a directory and a pattern. Throws
+// Error(kInvalid) for archives, with the remedy.
 EdgeFileKind EdgeFileKindOf(const std::string& path);
 
 // The edges of one type while its files are read one after the other. Edge ids follow that order.
@@ -34,13 +35,17 @@ struct EdgeTable {
   size_t src_column = 0, dst_column = 1;
 };
 
-// Detects the table's format and finds its columns. "" stands for the first and the second column
-// that the other option does not name or, if both are "" and the header contains the names of both
-// node types of `type`, for those. Throws Error(kCorrupt), or Error(kInvalid) for an unknown
-// column.
+// Detects the table's format and finds its columns, see ChooseEdgeColumns.
 EdgeTable OpenEdgeTable(const std::string& path, const CanonicalEdgeType& type,
                         const TableHints& hints, const std::string& src_column,
                         const std::string& dst_column);
+
+// Finds the columns of sources and destinations, and sets them in `table`. "" stands for the first
+// and the second column that the other option does not name or, if both are "" and the header
+// contains the names of both node types of `type`, for those. Throws Error(kCorrupt), or
+// Error(kInvalid) for an unknown column.
+void ChooseEdgeColumns(EdgeTable& table, const CanonicalEdgeType& type,
+                       const std::string& src_column, const std::string& dst_column);
 
 // Reads one edge per row; further columns become features (feature_columns.h).
 void ReadEdgeTable(const EdgeTable& table, FeatureSelection& selection, EdgesBeingRead& edges,

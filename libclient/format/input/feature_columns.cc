@@ -29,22 +29,26 @@ std::vector<FeatureColumns::Group> FeatureColumns::GroupColumns(const TableForma
   for (size_t c = 0; c < format.columns.size(); c++) {
     if (std::find(taken.begin(), taken.end(), c) != taken.end()) continue;
     const std::string& column = format.columns[c];
+    if (!format.list_sizes.empty() && format.list_sizes[c] > 0) {
+      if (selection.Takes(column)) groups.push_back({column, {c}, format.list_sizes[c]});
+      continue;
+    }
     if (!format.header) {
       if (!selection.Takes(column)) continue;
-      if (groups.empty()) groups.push_back({single_, {}});
+      if (groups.empty()) groups.push_back({single_, {}, 0});
       groups[0].columns.push_back(c);
       continue;
     }
     const size_t dot = column.rfind('.');
     const std::string name = column.substr(0, dot);
     const bool indexed = dot != column.npos && dot > 0;
-    if (indexed && !groups.empty() && groups.back().name == name &&
+    if (indexed && !groups.empty() && groups.back().name == name && groups.back().list_size == 0 &&
         column.substr(dot + 1) == std::to_string(groups.back().columns.size())) {
       groups.back().columns.push_back(c);
     } else if (indexed && column.substr(dot + 1) == "0") {
-      if (selection.Takes(name)) groups.push_back({name, {c}});
+      if (selection.Takes(name)) groups.push_back({name, {c}, 0});
     } else if (selection.Takes(column)) {
-      groups.push_back({column, {c}});
+      groups.push_back({column, {c}, 0});
     }
   }
   if (!format.header && !groups.empty() && groups[0].columns.size() > 1) groups[0].name = "feat";
@@ -57,11 +61,11 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
   columns_ = format.columns;
   if (first_path_.empty()) {
     first_path_ = path;
-    values_.resize(groups.size());
+    for (const Group& group : groups) values_.emplace_back(group.name);
   } else {
     const auto describe = [](const std::vector<Group>& all) {
       std::vector<std::string> names;
-      for (const Group& g : all) names.push_back(StrCat(g.name, " of ", g.columns.size()));
+      for (const Group& g : all) names.push_back(StrCat(g.name, " of ", g.width()));
       return names.empty() ? std::string("none") : Join(names, ", ");
     };
     if (describe(groups) != describe(groups_)) {
@@ -78,15 +82,35 @@ std::string FeatureColumns::NotANumber(std::string_view cell, size_t column) con
                 "' is not a number; --feat_cols can leave the column out");
 }
 
+void FeatureColumns::Append(const ArrowBatch& batch, const std::string& path, int64_t first_row) {
+  std::vector<const ArrowColumn*> columns;
+  for (size_t g = 0; g < groups_.size(); g++) {
+    columns.clear();
+    for (size_t c : groups_[g].columns) columns.push_back(&batch.columns[c]);
+    values_[g].Append(columns, batch.owner, path, first_row);
+  }
+}
+
+std::vector<size_t> FeatureColumns::columns() const {
+  std::vector<size_t> columns;
+  for (const Group& group : groups_) {
+    columns.insert(columns.end(), group.columns.begin(), group.columns.end());
+  }
+  return columns;
+}
+
 void FeatureColumns::Finish(int64_t rows, std::vector<RawFeature>& features) && {
   for (size_t g = 0; g < groups_.size(); g++) {
     std::vector<int64_t> shape{rows};
-    if (groups_[g].columns.size() > 1) {
-      shape.push_back(static_cast<int64_t>(groups_[g].columns.size()));
-    }
+    // The first rows, by which the file was opened, may have had no list.
+    const int64_t width =
+        std::max(values_[g].list_size(), static_cast<int64_t>(groups_[g].width()));
+    if (width > 1) shape.push_back(width);
+    std::shared_ptr<const NameTable> labels = values_[g].labels();
     const bool mask = groups_[g].name.ends_with("_mask");
     AddFeature(features, groups_[g].name, std::move(values_[g]).Finish(std::move(shape), mask),
                first_path_);
+    features.back().labels = std::move(labels);
   }
 }
 

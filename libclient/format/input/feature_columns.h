@@ -7,15 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "format/arrow/feature_values.h"
 #include "format/input/raw_graph.h"
-#include "format/io/number_column.h"
 #include "format/io/table_format.h"
 
 // The columns of a table that become features of its nodes or edges.
 //
 // With a header, a column becomes a feature of its name, and columns called NAME.0, NAME.1 ...
 // become one feature NAME of several numbers. Without a header, a single column is called `single`,
-// and several become one feature "feat".
+// and several become one feature "feat". In tables that are stored by column, a column of lists of
+// numbers is a feature, too.
 
 namespace graphd {
 
@@ -52,6 +53,11 @@ class FeatureColumns {
       }
     }
   }
+  // Appends the features of a batch, which has the columns that the file was opened with. Throws
+  // as FeatureValues::Append does.
+  void Append(const ArrowBatch& batch, const std::string& path, int64_t first_row);
+  // Returns the columns of the open file that become features.
+  std::vector<size_t> columns() const;
   // Adds the features to `features`; those whose name ends in "_mask" become uint8 if they are 0
   // and 1. Throws Error(kInvalid) if `features` has one of that name already.
   void Finish(int64_t rows, std::vector<RawFeature>& features) &&;
@@ -60,6 +66,8 @@ class FeatureColumns {
   struct Group {
     std::string name;
     std::vector<size_t> columns;
+    int64_t list_size = 0;  // numbers per list in its only column; 0: it has no lists
+    size_t width() const { return list_size > 0 ? static_cast<size_t>(list_size) : columns.size(); }
   };
   std::string NotANumber(std::string_view cell, size_t column) const;
   std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
@@ -67,7 +75,7 @@ class FeatureColumns {
 
   std::string single_, first_path_;
   std::vector<Group> groups_;
-  std::vector<NumberColumn> values_;
+  std::vector<FeatureValues> values_;
   std::vector<std::string> columns_;  // names in the open file, for messages
 };
 

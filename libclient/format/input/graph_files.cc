@@ -8,6 +8,7 @@
 
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/input/column_tables.h"
 #include "format/input/edge_files.h"
 #include "format/input/node_table.h"
 #include "format/io/npy_file.h"
@@ -19,7 +20,14 @@ namespace {
 struct OpenEdgeFile {
   const EdgeFile* file;
   EdgeFileKind kind;
-  EdgeTable table;  // for kTable only
+  EdgeTable table;  // for kTable and kColumns only
+};
+
+// A table of nodes and its detected format.
+struct OpenNodeTable {
+  std::string path;
+  TableFormat format;
+  bool columns;  // stored by column
 };
 
 class GraphFiles {
@@ -112,6 +120,9 @@ class GraphFiles {
       if (open.kind == EdgeFileKind::kTable) {
         open.table = OpenEdgeTable(file.path, file.type, HintsWith({file.type.src, file.type.dst}),
                                    options_.src_column, options_.dst_column);
+      } else if (open.kind == EdgeFileKind::kColumns) {
+        open.table = {.path = file.path, .format = DescribeColumns(Columns(file.path), file.path)};
+        ChooseEdgeColumns(open.table, file.type, options_.src_column, options_.dst_column);
       }
       edge_files_[Index(graph_.schema.EdgeTypeIdOf(file.type.ToString()))].push_back(
           std::move(open));
@@ -130,18 +141,30 @@ class GraphFiles {
               "' has a table already; give arrays for more features: --nodes ", file.type,
               ".feature=FILE.npy");
       }
-      table.emplace(file.path, DetectTable(file.path, HintsWith({file.type})));
-      if (table->second.columns.empty()) {
+      const bool columns = EdgeFileKindOf(file.path) == EdgeFileKind::kColumns;
+      table = {file.path,
+               columns ? DescribeColumns(Columns(file.path), file.path)
+                       : DetectTable(file.path, HintsWith({file.type})),
+               columns};
+      if (table->format.columns.empty()) {
         Throw(ErrorCode::kCorrupt, file.path, ":1: the file is empty, expected a row per node");
       }
     }
   }
 
   void CheckKind(const OpenEdgeFile& open) const {
-    constexpr std::array kNames{"a table as text", "a .npy file", "a Matrix Market file"};
+    constexpr std::array kNames{"a table as text", "a .npy file", "a Matrix Market file",
+                                "a table by column (Parquet)"};
     if (!options_.kind || open.kind == *options_.kind) return;
     Throw(ErrorCode::kInvalid, open.file->path, " is ", kNames[static_cast<size_t>(open.kind)],
           ", expected ", kNames[static_cast<size_t>(*options_.kind)], " as --input_format says");
+  }
+
+  // Returns the opener of Parquet files.
+  ColumnFiles& Columns(const std::string& path) const {
+    if (options_.column_files != nullptr) return *options_.column_files;
+    Throw(ErrorCode::kInvalid, path, " is stored by column (Parquet), which can't be read here; ",
+          "write it as .npy or .csv (pandas: read_parquet(...).to_csv(..., index=False))");
   }
 
   // Decides per type whether ids are names: they are if some file's first rows have ids that are
@@ -185,10 +208,10 @@ class GraphFiles {
       if (format.columns.empty()) return;
       columns.push_back({&path, &format, &format.ids[column], row});
     };
-    if (const auto& table = node_tables_[Index(t)]) add(table->first, table->second, 0, "node");
+    if (const auto& table = node_tables_[Index(t)]) add(table->path, table->format, 0, "node");
     for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) {
       for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
-        if (open.kind != EdgeFileKind::kTable) continue;
+        if (open.kind != EdgeFileKind::kTable && open.kind != EdgeFileKind::kColumns) continue;
         const EdgeTable& table = open.table;
         if (graph_.schema.src_type(e) == t) add(table.path, table.format, table.src_column, "edge");
         if (graph_.schema.dst_type(e) == t) add(table.path, table.format, table.dst_column, "edge");
@@ -210,8 +233,11 @@ class GraphFiles {
   void ReadNodes(NodeIds& ids) {
     const NodeTypeId t = graph_.schema.NodeTypeIdOf(ids.ntype());
     RawNodes& nodes = graph_.nodes[Index(t)];
-    if (const auto& table = node_tables_[Index(t)]) {
-      ReadNodeTable(table->first, table->second, ids, selection_, nodes, options_.progress);
+    if (const auto& table = node_tables_[Index(t)]; table && table->columns) {
+      ReadNodeColumns(Columns(table->path), table->path, table->format, ids, selection_, nodes,
+                      options_.progress);
+    } else if (table) {
+      ReadNodeTable(table->path, table->format, ids, selection_, nodes, options_.progress);
     } else if (ids.named() && options_.num_nodes.contains(ids.ntype())) {
       Throw(ErrorCode::kInvalid, "--num_nodes: the nodes of type '", ids.ntype(), "' have names; ",
             "list them in a table instead: --nodes ", ids.ntype(), "=FILE");
@@ -248,6 +274,9 @@ class GraphFiles {
     for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
       if (open.kind == EdgeFileKind::kTable) {
         ReadEdgeTable(open.table, selection_, reading, options_.progress);
+      } else if (open.kind == EdgeFileKind::kColumns) {
+        ReadEdgeColumns(Columns(open.file->path), open.table, selection_, reading,
+                        options_.progress);
       } else if (open.kind == EdgeFileKind::kMatrixMarket) {
         ReadMatrixMarket(open.file->path, reading, selection_, options_.progress);
       } else if (open.file->dst_path.empty()) {
@@ -258,6 +287,7 @@ class GraphFiles {
     }
     const int64_t count = reading.ends.count();
     std::move(reading.features).Finish(count, edges.features);
+    NoteLabels(edges.features);
     if (!reading.src.named()) reading.src.AtLeast(reading.ends.src_end());
     if (!reading.dst.named()) reading.dst.AtLeast(reading.ends.dst_end());
     std::move(reading.ends).Finish(edges);
@@ -286,7 +316,23 @@ class GraphFiles {
           "; if the graph has none, give its nodes with --num_nodes or --nodes");
   }
 
+  // Reports the texts that labels stand for.
+  void NoteLabels(const std::vector<RawFeature>& features) const {
+    constexpr uint64_t kMost = 20;
+    for (const RawFeature& feature : features) {
+      if (!feature.labels) continue;
+      std::vector<std::string> labels;
+      for (uint64_t i = 0; i < std::min(feature.labels->size(), kMost); i++) {
+        labels.push_back(StrCat(i, " '", feature.labels->name(i).substr(0, 40), "'"));
+      }
+      const uint64_t more = feature.labels->size() - labels.size();
+      Note("labels of ", feature.name, ": ", Join(labels, ", "),
+           more > 0 ? StrCat(" and ", more, " more") : "");
+    }
+  }
+
   void FinishNodes(NodeTypeId t) {
+    NoteLabels(graph_.nodes[Index(t)].features);
     NodeIds& ids = Ids(t);
     if (!ids.closed() && !ids.named()) CheckDense(t);
     graph_.nodes[Index(t)].count = ids.count();
@@ -326,9 +372,9 @@ class GraphFiles {
   const GraphFilesOptions& options_;
   FeatureSelection selection_;
   RawGraph graph_;
-  std::vector<NodeIds> ids_;                                                     // by NodeTypeId
-  std::vector<std::vector<OpenEdgeFile>> edge_files_;                            // by EdgeTypeId
-  std::vector<std::optional<std::pair<std::string, TableFormat>>> node_tables_;  // by NodeTypeId
+  std::vector<NodeIds> ids_;                               // by NodeTypeId
+  std::vector<std::vector<OpenEdgeFile>> edge_files_;      // by EdgeTypeId
+  std::vector<std::optional<OpenNodeTable>> node_tables_;  // by NodeTypeId
   std::set<std::string> noted_;
 };
 

@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "format/input/column_files.h"
 #include "format/input/edge_files.h"
 #include "format/input/raw_graph.h"
 #include "format/io/step_progress.h"
 #include "format/io/table_format.h"
 
-// Reads a graph from single files: the edges of each type as tables, NumPy arrays or Matrix Market
-// files (edge_files.h), the features of nodes and edges as tables or NumPy arrays. Files are
-// streamed: besides the graph, memory holds a buffer per open file, and the names if nodes have
-// names. Arrays of features are mapped, not read.
+// Reads a graph from single files: the edges of each type as tables (text or Parquet), NumPy arrays
+// or Matrix Market files (edge_files.h), the features of nodes and edges as tables or NumPy arrays.
+// Files are streamed: besides the graph, memory holds a buffer per open file, and the names if
+// nodes have names. Arrays of features are mapped, not read.
 //
 // The ids in the files determine the numbers of a type's nodes. Whole numbers are used as they are;
 // any others are names, numbered in order of first appearance. The number of a type's nodes follows
@@ -55,7 +56,8 @@ struct GraphFilesOptions {
   TableHints hints;
   std::string src_column, dst_column;  // name or position; "": first and second
   std::optional<std::vector<std::string>> feature_columns;  // unset: all
-  bool map_ids = false;  // treat all node ids as names, also numbers
+  ColumnFiles* column_files = nullptr;  // opens Parquet files; null: they are refused
+  bool map_ids = false;                 // treat all node ids as names, also numbers
   StepProgress progress;
   // Reports how ambiguous files were interpreted; may be empty.
   std::function<void(const std::string& text)> note;

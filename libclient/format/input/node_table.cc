@@ -39,34 +39,33 @@ Tensor Reorder(const Tensor& values, const std::vector<uint64_t>& rows) {
 
 }  // namespace
 
+void NodeRows::Finish(FeatureColumns columns, const std::string& path, RawNodes& nodes) && {
+  ids_.Close(count(), path);
+  const size_t before = nodes.features.size();
+  std::move(columns).Finish(count(), nodes.features);
+  if (in_order_) return;
+  const std::vector<uint64_t> by_id = RowsById(path, ids_.ntype(), order_.as<uint64_t>());
+  for (size_t i = before; i < nodes.features.size(); i++) {
+    nodes.features[i].values = Reorder(nodes.features[i].values, by_id);
+  }
+}
+
 void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
                    FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress) {
   TableReader table(path, format);
   FeatureColumns columns("feat");
   columns.Open(path, format, {0}, selection);
-  TensorBuilder order(DType::kUInt64);
-  uint64_t rows = 0;
-  bool in_order = true;
-  for (; table.Next(); rows++) {
-    const uint64_t id = ids.Resolve(table.cells()[0], table);
-    if (ids.named() && id != rows)
-      table.Fail("node '", table.cells()[0], "' is in an earlier row, too");
-    in_order = in_order && id == rows;
-    order.Append(id);
-    columns.Append(table.cells(), table);
-    if (rows % 65536 == 0 && progress) {
+  NodeRows rows(ids);
+  while (table.Next()) {
+    if (rows.count() % 65536 == 65535 && progress) {
       progress("reading " + path, table.bytes_read(), table.file_bytes());
     }
-  }
-  ids.Close(static_cast<int64_t>(rows), path);
-  const size_t before = nodes.features.size();
-  std::move(columns).Finish(static_cast<int64_t>(rows), nodes.features);
-  if (!in_order) {
-    const std::vector<uint64_t> by_id = RowsById(path, ids.ntype(), order.as<uint64_t>());
-    for (size_t i = before; i < nodes.features.size(); i++) {
-      nodes.features[i].values = Reorder(nodes.features[i].values, by_id);
+    if (!rows.Add(ids.Resolve(table.cells()[0], table))) {
+      table.Fail("node '", table.cells()[0], "' is in an earlier row, too");
     }
+    columns.Append(table.cells(), table);
   }
+  std::move(rows).Finish(std::move(columns), path, nodes);
   if (progress) progress("reading " + path, table.file_bytes(), table.file_bytes());
 }
 

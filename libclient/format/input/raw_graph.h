@@ -26,6 +26,8 @@ constexpr int64_t kMaxRawCount = int64_t{1} << 40;
 struct RawFeature {
   std::string name;
   Tensor values;  // [nodes or stored edges, ...]
+  // The texts that labels 0, 1 ... stand for; null for other features.
+  std::shared_ptr<const NameTable> labels = nullptr;
 };
 
 struct RawNodes {

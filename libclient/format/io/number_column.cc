@@ -4,10 +4,12 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 
 namespace graphd {
 namespace {
@@ -54,6 +56,27 @@ bool FitsFloat32(double value) noexcept {
          (size <= std::numeric_limits<float>::max() && size >= std::numeric_limits<float>::min());
 }
 
+// Returns the number of digits without the zeros at the end.
+int DigitsOf(int64_t value) noexcept {
+  auto rest = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  while (rest != 0 && rest % 10 == 0) rest /= 10;
+  int digits = 0;
+  for (; rest != 0; rest /= 10) digits++;
+  return digits;
+}
+
+// Returns whether the shortest decimal number that is read as `value` has too many digits for
+// float32, or is outside its range.
+bool NeedsDouble(double value) noexcept {
+  constexpr double kLimit = 1e9;
+  if (std::fabs(value) < kLimit && value == std::trunc(value)) return false;
+  if (!FitsFloat32(value)) return true;
+  if (std::isinf(value)) return false;
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return SignificantDigits({text.data(), static_cast<size_t>(end - text.data())}) > kFloat32Digits;
+}
+
 }  // namespace
 
 bool IsNumberCell(std::string_view cell) noexcept {
@@ -64,30 +87,59 @@ bool IsNumberCell(std::string_view cell) noexcept {
 bool NumberColumn::Append(std::string_view cell) {
   int64_t value = 0;
   if (ParseNumber(cell, value)) {
-    all_words_ = false;
+    PutInt(value, false, floating_ && SignificantDigits(cell) > kFloat32Digits);
   } else if (const auto word = ParseWord(cell)) {
-    value = *word;
+    PutInt(*word, true, false);
   } else {
-    return AppendFloat(cell);
-  }
-  all_bits_ = all_bits_ && (value == 0 || value == 1);
-  if (floating_) {
-    wide_ = wide_ || SignificantDigits(cell) > kFloat32Digits;
-    floats_.Append(static_cast<double>(value));
-  } else {
-    ints_.Append(value);
+    return AppendDecimal(cell);
   }
   return true;
 }
 
-bool NumberColumn::AppendFloat(std::string_view cell) {
+bool NumberColumn::AppendDecimal(std::string_view cell) {
   double value = std::numeric_limits<double>::quiet_NaN();
   if (!cell.empty() && !ParseNumber(cell, value)) return false;
+  PutFloat(value, !wide_ && (SignificantDigits(cell) > kFloat32Digits || !FitsFloat32(value)));
+  return true;
+}
+
+void NumberColumn::AppendInt(int64_t value) {
+  PutInt(value, false, floating_ && !wide_ && DigitsOf(value) > kFloat32Digits);
+}
+
+void NumberColumn::AppendUnsigned(uint64_t value) {
+  if (value <= INT64_MAX) return AppendInt(static_cast<int64_t>(value));
+  Append(std::to_string(value));
+}
+
+void NumberColumn::AppendFloat(float value) {
+  // Subnormal numbers are written exactly by float32, too, so the column stays one of it.
+  PutFloat(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value, false);
+}
+
+void NumberColumn::AppendDouble(double value) {
+  if (std::isnan(value)) return AppendMissing();
+  PutFloat(value, !wide_ && NeedsDouble(value));
+}
+
+void NumberColumn::AppendBool(bool value) { PutInt(value ? 1 : 0, true, false); }
+
+void NumberColumn::PutInt(int64_t value, bool word, bool wide) {
+  all_words_ = all_words_ && word;
+  all_bits_ = all_bits_ && (value == 0 || value == 1);
+  if (floating_) {
+    wide_ = wide_ || wide;
+    floats_.Append(static_cast<double>(value));
+  } else {
+    ints_.Append(value);
+  }
+}
+
+void NumberColumn::PutFloat(double value, bool wide) {
   all_words_ = all_bits_ = false;
   if (!floating_) MakeFloating();
-  if (!wide_) wide_ = SignificantDigits(cell) > kFloat32Digits || !FitsFloat32(value);
+  wide_ = wide_ || wide;
   floats_.Append(value);
-  return true;
 }
 
 void NumberColumn::MakeFloating() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "format/io/tensor_builder.h"
 #include "graphd/tensor.h"
 
-// A column of numbers as text, whose type is inferred while it is read.
+// A column of numbers, whose type is inferred while it is read.
 
 namespace graphd {
 
@@ -19,6 +21,14 @@ class NumberColumn {
   // Appends a cell. Returns false if it is not a number. An empty cell is NaN, true and false are 1
   // and 0.
   bool Append(std::string_view cell);
+  // Append a value that is not text, as its shortest decimal representation would be; a float or
+  // double that is whole counts as written with a point (1.0), and a float has float32's precision.
+  void AppendInt(int64_t value);
+  void AppendUnsigned(uint64_t value);
+  void AppendFloat(float value);
+  void AppendDouble(double value);
+  void AppendBool(bool value);
+  void AppendMissing() { PutFloat(std::numeric_limits<double>::quiet_NaN(), false); }
   size_t size() const noexcept { return floating_ ? floats_.num_elements() : ints_.num_elements(); }
 
   // Returns the column: int64 if all cells are whole numbers of 64 bits; else float32, or float64
@@ -28,7 +38,9 @@ class NumberColumn {
 
  private:
   void MakeFloating();
-  bool AppendFloat(std::string_view cell);
+  bool AppendDecimal(std::string_view cell);
+  void PutInt(int64_t value, bool word, bool wide);
+  void PutFloat(double value, bool wide);
   TensorBuilder ints_{DType::kInt64}, floats_{DType::kFloat64};
   bool floating_ = false, wide_ = false;
   bool all_words_ = true;  // all cells are true or false

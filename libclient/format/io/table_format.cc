@@ -13,7 +13,6 @@
 namespace graphd {
 namespace {
 
-constexpr size_t kSampleRows = 100;
 constexpr std::array kSeparators{',', '\t', ';', ' '};
 
 struct Row {
@@ -127,10 +126,7 @@ std::vector<IdCells> IdColumns(const std::vector<Row>& rows, size_t first) {
   std::vector<IdCells> columns(rows[0].cells.size());
   for (size_t r = first; r < rows.size(); r++) {
     for (size_t c = 0; c < columns.size() && c < rows[r].cells.size(); c++) {
-      const std::string& cell = rows[r].cells[c];
-      if (IsWhole<uint64_t>(cell)) continue;
-      auto& found = IsWhole<int64_t>(cell) ? columns[c].negative : columns[c].text;
-      if (!found) found = PlacedCell{rows[r].line, cell};
+      columns[c].Add(rows[r].line, rows[r].cells[c]);
     }
   }
   return columns;
@@ -153,6 +149,12 @@ void NameColumns(const std::string& path, const Row& row, TableFormat& format) {
 }
 
 }  // namespace
+
+void IdCells::Add(int64_t line, std::string_view cell) {
+  if (IsWhole<uint64_t>(cell)) return;
+  auto& found = IsWhole<int64_t>(cell) ? negative : text;
+  if (!found) found = PlacedCell{line, std::string(cell)};
+}
 
 TableFormat DetectTable(const std::string& path, const TableHints& hints) {
   LineReader lines(path);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The format of a text table: its cells are separated by commas, tabs, semicolons or blanks, it has
@@ -31,7 +32,13 @@ struct PlacedCell {
 struct IdCells {
   std::optional<PlacedCell> text;      // the first cell that is not an integer
   std::optional<PlacedCell> negative;  // the first negative integer
+
+  // Takes the next cell of the column into account.
+  void Add(int64_t line, std::string_view cell);
 };
+
+// Rows from which a format is detected; one of them may be the header.
+constexpr size_t kSampleRows = 100;
 
 struct TableFormat {
   char separator = ',';
@@ -39,6 +46,9 @@ struct TableFormat {
   std::vector<std::string> columns;  // names; "0", "1" ... without a header
   int64_t first_line = 1;            // line number of the first row, which may be the header
   std::vector<IdCells> ids;          // by column
+  // For tables with typed columns: the numbers per row of each column that holds lists, and 0 for
+  // others. Empty for text tables.
+  std::vector<int64_t> list_sizes = {};
 
   // Returns the column of that name or, if no column has it, of that position (from 0). Throws
   // Error(kInvalid) listing the columns. `path` names the file in messages.

@@ -386,7 +386,7 @@ TEST_F(GraphFilesTest, BadMatricesAreErrorsWithTheLine) {
 
 TEST_F(GraphFilesTest, ErrorsOfUnreadableFilesNameTheRemedy) {
   Edges("", "e.parquet", "PAR1....");
-  EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("Parquet"));
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("Parquet"));  // nothing can open it
   Edges("", "e.npz", "PK\x03\x04....");
   EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("unpack it"));
   Edges("", "e.csv", "1\n2\n");

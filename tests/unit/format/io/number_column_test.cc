@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace graphd {
 namespace {
@@ -49,6 +52,62 @@ TEST(NumberColumn, WordsAndMasksAreUInt8) {
   EXPECT_THAT(Column({"1", "0"}, true).as<uint8_t>(), ElementsAre(1, 0));
   EXPECT_THAT(Column({"1", "2"}, true).as<int64_t>(), ElementsAre(1, 2));
   EXPECT_THAT(Column({"true", "2"}).as<int64_t>(), ElementsAre(1, 2));
+}
+
+// Returns the bytes of a column with its dtype.
+std::string BytesOf(Tensor column) {
+  std::string bytes = DTypeName(column.dtype());
+  return bytes.append(reinterpret_cast<const char*>(column.data()), column.num_bytes());
+}
+
+TEST(NumberColumn, ValuesAreTheNumbersOfTheirTexts) {
+  std::mt19937_64 random(7);
+  constexpr std::array kScales{1e-45, 1e-7, 0.01, 1.0, 1e3, 1e9, 1e25};
+  for (int round = 0; round < 2000; round++) {
+    NumberColumn values, texts;
+    for (int i = 0; i < 3; i++) {
+      const auto whole = static_cast<int64_t>(random()) >> (random() % 64);
+      // Some decimal numbers are short, others have all digits of a double.
+      const double scale = kScales[random() % kScales.size()];
+      const double rounded = static_cast<double>(whole % 100000) * scale;
+      const double real = random() % 8 == 0 ? std::sqrt(std::fabs(rounded)) : rounded;
+      std::array<char, 40> text;
+      const auto append = [&](char* end) {
+        EXPECT_TRUE(texts.Append({text.data(), static_cast<size_t>(end - text.data())}));
+      };
+      switch (random() % 5) {
+        case 0:
+          values.AppendInt(whole);
+          append(std::to_chars(text.data(), text.data() + 40, whole).ptr);
+          break;
+        case 1: {
+          const uint64_t natural = static_cast<uint64_t>(whole) * 2;
+          values.AppendUnsigned(natural);
+          append(std::to_chars(text.data(), text.data() + 40, natural).ptr);
+          break;
+        }
+        case 2: {
+          values.AppendDouble(real);
+          char* end = std::to_chars(text.data(), text.data() + 38, real).ptr;
+          const std::string_view written(text.data(), static_cast<size_t>(end - text.data()));
+          if (written.find_first_of(".en") == written.npos) *end++ = '.';
+          append(end);
+          break;
+        }
+        case 3:
+          values.AppendMissing();
+          EXPECT_TRUE(texts.Append(""));
+          break;
+        default:
+          values.AppendBool(whole % 2 != 0);
+          EXPECT_TRUE(texts.Append(whole % 2 != 0 ? "true" : "false"));
+      }
+    }
+    const auto size = static_cast<int64_t>(values.size());
+    const bool mask = round % 2 == 0;
+    EXPECT_EQ(BytesOf(std::move(values).Finish({size}, mask)),
+              BytesOf(std::move(texts).Finish({size}, mask)));
+  }
 }
 
 TEST(NumberColumn, OtherTextIsRefused) {

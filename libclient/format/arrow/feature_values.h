@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/arrow/column.h"
+#include "format/io/name_table.h"
+#include "format/io/number_column.h"
+#include "format/io/tensor_builder.h"
+#include "graphd/tensor.h"
+
+namespace graphd {
+
+// The choice of a feature's dtype if it is read from typed columns: that which the same numbers
+// would get as text (NumberColumn), or that of the columns.
+enum class FeatureDTypes { kAsText, kKept };
+
+// The numbers of one feature while its rows are read, as cells of text or as typed columns:
+// numbers, bools, dictionaries of either, lists of numbers, and dictionaries of text, whose values
+// become labels 0, 1, 2 ... in the order of the dictionary. Nulls are NaN. Not thread-safe.
+class FeatureValues {
+ public:
+  explicit FeatureValues(std::string name, FeatureDTypes dtypes = FeatureDTypes::kAsText)
+      : name_(std::move(name)), dtypes_(dtypes), kept_(dtypes == FeatureDTypes::kKept) {}
+
+  // Appends a cell of text. Returns false if it is not a number.
+  bool Append(std::string_view cell) {
+    if (!numbers_ || pending_) UseNumbers();
+    return numbers_->Append(cell);
+  }
+
+  // Appends the rows of columns: one, or several that together are one feature, in which case none
+  // has lists. `source` and `first_row`, the row of the table at which the batch begins, are for
+  // messages. `owner` keeps the columns' memory alive: a single batch of the right dtype is not
+  // copied. Throws Error(kInvalid) for types that are not numbers, with the remedy, and
+  // Error(kCorrupt) for lists of different lengths and text that is not a number.
+  void Append(std::span<const ArrowColumn* const> columns, const std::shared_ptr<void>& owner,
+              const std::string& source, int64_t first_row);
+
+  // Returns the numbers in each row of lists; 0 before the first list.
+  int64_t list_size() const noexcept { return list_size_.value_or(0); }
+  // Returns the texts that labels stand for; null if there are none.
+  const std::shared_ptr<NameTable>& labels() const noexcept { return labels_; }
+
+  // Returns all numbers. `mask` is that of NumberColumn::Finish, and has an effect for kAsText
+  // only.
+  Tensor Finish(std::vector<int64_t> shape, bool mask) &&;
+
+ private:
+  struct Batch;
+  // A range of rows that is taken over as it is, unless more rows follow.
+  struct Pending {
+    ArrowType type;
+    ArrowColumn column;
+    std::shared_ptr<void> owner;
+  };
+
+  void Start(const Batch& batch);
+  bool Keep(const ArrowColumn& column, const std::shared_ptr<void>& owner);
+  void Flush();
+  void UseNumbers();
+  bool AppendAlike(std::span<const ArrowColumn* const> columns);
+  void AppendColumn(const Batch& batch, const ArrowColumn& column);
+  void AppendLists(const Batch& batch, const ArrowColumn& column,
+                   const std::shared_ptr<void>& owner);
+  void AppendRange(const Batch& batch, const ArrowColumn& column);
+  void AppendText(const Batch& batch, const ArrowColumn& column);
+  void AppendLabels(const Batch& batch, const ArrowColumn& column);
+  void AppendDecoded(const Batch& batch, const ArrowColumn& column);
+  void AppendMissing();
+  template <class T>
+  void AppendNumbers(const ArrowColumn& column, bool half);
+  template <class T>
+  void Put(T value);
+
+  const std::string name_;
+  const FeatureDTypes dtypes_;
+  const bool kept_;
+  bool started_ = false;
+  std::optional<Pending> pending_;
+  // At most one of the following has the numbers: of one dtype, or of one that is yet unknown.
+  std::optional<TensorBuilder> typed_;
+  std::optional<NumberColumn> numbers_;
+  std::optional<int64_t> list_size_;
+  std::shared_ptr<NameTable> labels_;
+};
+
+}  // namespace graphd

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "format/input/raw_graph.h"
+
+namespace graphd {
+
+// Files of the texts that labels stand for: directory/<graph_name>.<type>.<feature>.labels.txt.gz
+// has one text per line; line i (from 0) has that of label i.
+
+// Writes the file of each feature that has labels, and returns the paths. Throws Error(kInvalid) if
+// a type or a feature has a name with a slash.
+std::vector<std::string> WriteLabelTexts(const std::string& directory,
+                                         const std::string& graph_name, const RawGraph& graph);
+
+// Removes the files that an earlier graph of that name left.
+void RemoveLabelTexts(const std::string& directory, const std::string& graph_name);
+
+}  // namespace graphd
