@@ -51,7 +51,7 @@ CHOICES = {
     "format": "native dgl",
     "graph_formats": "coo csc csr",
     "header": "auto yes no",
-    "input_format": "auto ogb edges npy mtx chunked partition",
+    "input_format": "auto ogb edges parquet npy mtx chunked partition",
     "objtype": "cut vol",
     "part_method": "metis ldg fennel random hash file",
     "separator": "auto comma tab semicolon space",

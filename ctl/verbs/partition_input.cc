@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/strings.h"
+#include "ctl/columns/python_columns.h"
 #include "ctl/plan/part_config_path.h"
 #include "ctl/verbs/verbs.h"
 #include "format/gather_partitions.h"
@@ -50,10 +51,12 @@ std::optional<char> SeparatorOf(const std::string& word) {
 void PartitionInput::AddOptions(CLI::App& verb) {
   verb.add_option(
       Flags("input"), path_,
-      "The graph: a file of edges (CSV, TSV, .npy [2,E], Matrix Market), a directory in "
-      "OGB's raw layout or DGL's chunked layout, or a part config");
+      "The graph: a file of edges (CSV, TSV, Parquet, .npy [2,E], Matrix Market), a pattern of "
+      "Parquet files, a directory of them or in OGB's raw layout or DGL's chunked layout, or a "
+      "part config");
   verb.add_option(Flags("input_format"), format_,
-                  "auto (detected), ogb, edges (a table), npy, mtx, chunked or partition")
+                  "auto (detected), ogb, edges (a table as text), parquet, npy, mtx, chunked or "
+                  "partition")
       ->capture_default_str();
   verb.add_flag(
       Flags("add_reverse"), add_reverse_,
@@ -72,8 +75,8 @@ void PartitionInput::AddFileOptions(CLI::App& verb) {
   };
   add_list(
       "edges", edges_,
-      "src:rel:dst=FILE: edges of a type, instead of --input; src:rel:dst.NAME=FILE.npy: one of "
-      "their features. May be repeated");
+      "src:rel:dst=FILE: edges of a type, instead of --input; 'src:rel:dst=DIR/*.parquet': from "
+      "several Parquet files; src:rel:dst.NAME=FILE.npy: one of their features. May be repeated");
   add_list("nodes", nodes_,
            "type=FILE: a table of nodes: ids, then features; type.NAME=FILE.npy: one of their "
            "features. May be repeated");
@@ -93,6 +96,9 @@ void PartitionInput::AddFileOptions(CLI::App& verb) {
       ->capture_default_str();
   verb.add_flag(Flags("map_ids"), map_ids_,
                 "Accept arbitrary ids and renumber the nodes in order of first appearance");
+  verb.add_option(Flags("python"), python_,
+                  "Python interpreter with pyarrow, which reads Parquet and Arrow files")
+      ->capture_default_str();
 }
 
 PartitionInput::Format PartitionInput::FormatByName() const {
@@ -100,6 +106,7 @@ PartitionInput::Format PartitionInput::FormatByName() const {
                         {{"auto", Format::kAuto},
                          {"ogb", Format::kOgb},
                          {"edges", Format::kEdges},
+                         {"parquet", Format::kParquet},
                          {"npy", Format::kNpy},
                          {"mtx", Format::kMtx},
                          {"chunked", Format::kChunked},
@@ -121,17 +128,28 @@ PartitionInput::Format PartitionInput::Detect() const {
   if (path_.empty()) {
     Throw(ErrorCode::kInvalid, "no graph is given; name its files with --input or --edges");
   }
+  const bool several = NamesSeveralFiles(path_);
+  if (several && !FileExists(path_)) return Format::kParquet;
   if (!FileExists(path_)) Throw(ErrorCode::kNotFound, "--input ", path_, " does not exist");
-  if (!std::filesystem::is_directory(path_)) {
-    return path_.ends_with(".json") ? JsonFormat(path_) : Format::kEdges;
-  }
+  if (several) return DetectDirectory();
+  return path_.ends_with(".json") ? JsonFormat(path_) : Format::kEdges;
+}
+
+PartitionInput::Format PartitionInput::DetectDirectory() const {
   if (FileExists(JoinPath(path_, "raw"))) return Format::kOgb;
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     if (entry.path().extension() == ".json") return JsonFormat(FindPartConfig(path_));
   }
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    // A directory key=value has the rows with that value.
+    if (name.ends_with(".parquet") || (entry.is_directory() && name.find('=') != name.npos)) {
+      return Format::kParquet;
+    }
+  }
   Throw(ErrorCode::kNotFound, "--input ", path_, " has no known format; looked for raw/ ",
-        "(OGB's layout), metadata.json (DGL's chunked layout) and <graph_name>.json (partitions); ",
-        "to read a file of edges, give the file instead of its directory");
+        "(OGB's layout), metadata.json (DGL's chunked layout), <graph_name>.json (partitions) and ",
+        "*.parquet; ", "to read a file of edges, give the file instead of its directory");
 }
 
 std::string PartitionInput::MetadataPath() const {
@@ -165,6 +183,9 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) 
   if (format_ == "edges") options.kind = EdgeFileKind::kTable;
   if (format == Format::kNpy) options.kind = EdgeFileKind::kNpy;
   if (format == Format::kMtx) options.kind = EdgeFileKind::kMatrixMarket;
+  if (format == Format::kParquet) options.kind = EdgeFileKind::kColumns;
+  PythonColumns column_files(python_);
+  options.column_files = &column_files;
   return ReadGraphFiles(options);
 }
 
@@ -207,7 +228,8 @@ RawGraph PartitionInput::Read(const std::string& output, const StepProgress& pro
   Format format = FormatByName();
   if (format == Format::kAuto) format = Detect();
   RawGraph graph;
-  const bool files = format == Format::kEdges || format == Format::kNpy || format == Format::kMtx;
+  const bool files = format == Format::kEdges || format == Format::kNpy || format == Format::kMtx ||
+                     format == Format::kParquet;
   CheckOptions(format, files);
   if (format == Format::kOgb) {
     graph = ReadOgbRaw(path_, {.split = split_, .progress = progress});

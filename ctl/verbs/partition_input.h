@@ -22,10 +22,11 @@ class PartitionInput {
   RawGraph Read(const std::string& output, const StepProgress& progress) const;
 
  private:
-  enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kChunked, kPartition };
+  enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kParquet, kChunked, kPartition };
   Format FormatByName() const;
   // Determines the format from the file or directory at --input.
   Format Detect() const;
+  Format DetectDirectory() const;
   static Format JsonFormat(const std::string& path);
   // Returns metadata.json in --input, or --input itself if it is a file.
   std::string MetadataPath() const;
@@ -36,7 +37,7 @@ class PartitionInput {
 
   std::string path_, format_ = "auto", split_;
   std::vector<std::string> edges_, nodes_, num_nodes_, feature_columns_;
-  std::string src_column_, dst_column_, separator_ = "auto", header_ = "auto";
+  std::string src_column_, dst_column_, separator_ = "auto", header_ = "auto", python_ = "python3";
   bool add_reverse_ = false, map_ids_ = false;
 };
 

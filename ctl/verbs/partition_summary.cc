@@ -64,6 +64,7 @@ void PrintPartitionJson(const PartitionSummary& summary, const PartitionCost& co
   const PartitionBook& book = summary.meta->book;
   root["part_config"] = summary.part_config;
   for (const auto& [ntype, path] : summary.node_names) root["node_names"][ntype] = path;
+  if (!summary.label_texts.empty()) root["label_texts"] = summary.label_texts;
   root["graph_name"] = summary.meta->graph_name;
   root["part_method"] = summary.meta->part_method;
   root["num_nodes"] = book.nodes().total();
@@ -104,6 +105,9 @@ void PrintPartitionTable(const PartitionSummary& summary, const PartitionCost& c
   std::printf("part config  %s\n", summary.part_config.c_str());
   for (const auto& [ntype, path] : summary.node_names) {
     std::printf("node names   %s\n", path.c_str());
+  }
+  for (const std::string& path : summary.label_texts) {
+    std::printf("label texts  %s\n", path.c_str());
   }
 }
 
