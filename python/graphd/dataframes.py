@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from . import arrow_tables
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
-from .typing import Tensor, Triple
-
-Columns = dict[str, Tensor]
+from .table_columns import Columns, end_columns, grouped, ordered
+from .typing import Triple
 
 
 def is_frame(value: Any) -> bool:
@@ -25,55 +25,37 @@ def edges_of(etype: Triple, frame: Any) -> tuple[Any, Any, Columns]:
     are both, and otherwise the first two.
     """
     names = list(frame.columns)
-    ends = [etype[0], etype[2]]
-    if ends[0] == ends[1] or not set(ends) <= set(names):
-        ends = names[:2]
-    if len(ends) != 2:
-        raise InvalidError(
-            f"edges of {etype!r}: the frame has the columns {names}; expected two or more, of which "
-            "the first two are sources and destinations"
-        )
+    ends = end_columns(etype, names, "frame")
     src, dst = (frame[name].to_numpy() for name in ends)
     return src, dst, features_of(frame, [name for name in names if name not in ends])
 
 
-def nodes_of(ntype: Any, frame: Any) -> tuple[Names | None, Columns]:
-    """Returns the names of nodes, if the frame's index has names, and the columns as features. An
-    index of ids says which node a row is, and the features are put in the order of the ids."""
-    import numpy
-
+def nodes_of(ntype: Any, frame: Any) -> tuple[int, Names | None, Columns]:
+    """Returns the number of nodes, their names, if the frame's index has names, and the columns as
+    features. An index of ids says which node a row is, and the features are put in the order of the
+    ids."""
     ids = ids_or_names(frame.index.to_numpy())
-    if isinstance(ids, list):
-        if not frame.index.is_unique:
-            twice = frame.index[frame.index.duplicated()][0]
-            raise InvalidError(f"nodes of {ntype!r}: two rows have the name {twice!r}; drop one")
-        return ids, features_of(frame, list(frame.columns))
-    order = numpy.argsort(ids, kind="stable")
-    if (ids[order] != numpy.arange(len(ids))).any():
-        raise InvalidError(
-            f"nodes of {ntype!r}: the index of the frame has ids; expected each of 0 to "
-            f"{len(ids) - 1} once, or names (set_index makes a column the index)"
-        )
-    columns = features_of(frame, list(frame.columns))
-    if (order == numpy.arange(len(ids))).all():
-        return None, columns
-    return None, {name: column[order] for name, column in columns.items()}
+    hint = "the index of the frame"
+    return ordered(ntype, hint, ids, features_of(frame, list(frame.columns)))
 
 
 def features_of(frame: Any, names: Sequence[Any]) -> Columns:
     """Returns columns as arrays. Columns named x.0, x.1 and so on become one array x with several
     numbers per row, as those of files do; without x.0, a column x.1 is an array x.1."""
-    grouped: dict[str, list[Any]] = {}
-    stems = {str(name)[:-2] for name in names if str(name).endswith(".0")} - {""}
-    for name in names:
-        stem, _, number = str(name).rpartition(".")
-        if stem in stems and number == str(len(grouped.get(stem, ()))):
-            grouped.setdefault(stem, []).append(name)
-        elif str(name) in grouped or str(name) in stems:
-            raise InvalidError(
-                f"column {name!r}: another column, or those from '{name}.0' on, are the feature "
-                "of this name; rename one"
-            )
-        else:
-            grouped[str(name)] = [name]
-    return {name: frame[of[0] if of == [name] else of].to_numpy() for name, of in grouped.items()}
+    return {
+        name: _numbers(frame, of[0] if of == [name] else of) for name, of in grouped(names).items()
+    }
+
+
+def _numbers(frame: Any, columns: Any) -> Any:
+    """Returns a column, or several together, as an array. Lists and categories, for which pandas
+    has Python objects, are read through Arrow."""
+    array = frame[columns].to_numpy()
+    if array.dtype.kind in "biuf" or isinstance(columns, list):
+        return array
+    if not hasattr(frame, "__arrow_c_stream__"):
+        raise InvalidError(
+            f"column {columns!r} of the frame has the dtype {frame[columns].dtype}, expected numbers; "
+            "lists and categories need pandas 2.2 or newer, and pyarrow; or drop the column"
+        )
+    return arrow_tables.columns_of(frame[[columns]], "the frame")[str(columns)].feature()

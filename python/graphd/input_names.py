@@ -21,6 +21,8 @@ def ids_or_names(values: Any) -> Any:
     or names as a list of str."""
     import numpy
 
+    if isinstance(values, list) and values and all(isinstance(name, str) for name in values):
+        return values
     array = numpy.asarray(backend.to_numpy(values) if hasattr(values, "detach") else values)
     if array.size and array.dtype.kind in "OU" and array.ndim == 1:
         names = array.tolist()

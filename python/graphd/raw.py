@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from . import dataframes, input_names
+from . import arrow_tables, dataframes, input_names
 from .arguments import whole_number
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
@@ -57,14 +57,18 @@ def raw_graph(g: Any, num_nodes: Any = None, ndata: Any = None, edata: Any = Non
         raw = _from_networkx(g)
     elif module == "scipy":
         raw = _from_scipy(g)
-    elif isinstance(g, (tuple, list, dict)) or module in ("numpy", "pandas", "torch"):
+    elif (
+        isinstance(g, (tuple, list, dict))
+        or module in ("numpy", "pandas", "torch")
+        or arrow_tables.is_table(g)
+    ):
         raw = _from_coo(g, num_nodes, tables, rows)
         _check_tables(raw.names, tables, ndata)
     else:
         raise InvalidError(
             f"partition_graph can't read a {type(g)}; give (src, dst), an edge_index [2, E], a "
-            "frame of pandas, a dict of edge type to one of these, or a graph of SciPy, NetworkX, "
-            "PyG or DGL"
+            "frame of pandas or polars, a table or dataset of pyarrow, a dict of edge type to one of "
+            "these, or a graph of SciPy, NetworkX, PyG or DGL"
         )
     _check_names(raw, tables)
     if not raw.edges:
@@ -110,9 +114,9 @@ def _merge(known: Mapping[Any, Features], more: Any, only_type: Any) -> None:
 
 
 def _without_frames(ndata: Any) -> tuple[dict[str, Names], dict[str, int], Any]:
-    """Returns the names that the indices of frames in `ndata` have, the numbers of rows of all
-    frames, and `ndata` with dicts in place of the frames."""
-    if dataframes.is_frame(ndata):
+    """Returns the names that frames and tables in `ndata` have, the numbers of their rows, and
+    `ndata` with dicts in their place."""
+    if dataframes.is_frame(ndata) or arrow_tables.is_table(ndata):
         ndata = {NTYPE: ndata}
     names: dict[str, Names] = {}
     counts: dict[str, int] = {}
@@ -120,10 +124,13 @@ def _without_frames(ndata: Any) -> tuple[dict[str, Names], dict[str, int], Any]:
         ndata = dict(ndata)
         for ntype, value in ndata.items():
             if dataframes.is_frame(value):
-                counts[ntype] = len(value)
-                of_type, ndata[ntype] = dataframes.nodes_of(ntype, value)
-                if of_type is not None:
-                    names[ntype] = of_type
+                counts[ntype], of_type, ndata[ntype] = dataframes.nodes_of(ntype, value)
+            elif arrow_tables.is_table(value):
+                counts[ntype], of_type, ndata[ntype] = arrow_tables.nodes_of(ntype, value)
+            else:
+                continue
+            if of_type is not None:
+                names[ntype] = of_type
     return names, counts, ndata
 
 
@@ -132,8 +139,9 @@ def _check_names(raw: RawGraph, tables: Mapping[str, Names]) -> None:
     for ntype, names in tables.items():
         if raw.names.get(ntype) != names:
             raise InvalidError(
-                f"nodes of {ntype!r}: the index of the frame has names, which are not those of the "
-                "graph's nodes in their order; give it these, or an index of ids"
+                f"nodes of {ntype!r}: the index of the frame, or the first column of the table, has "
+                "names, which are not those of the graph's nodes in their order; give it these, or "
+                "ids"
             )
     input_names.check(raw.names)
 
@@ -145,7 +153,7 @@ def _check_tables(names: Iterable[str], tables: Mapping[str, Names], ndata: Any)
         if given and ntype not in tables:
             raise InvalidError(
                 f"features of nodes of {ntype!r}, which have names: give a frame of pandas whose "
-                "index has the names"
+                "index has the names, or a table whose first column has them"
             )
 
 
@@ -167,6 +175,8 @@ def _from_coo(
         pair, edata[_triple(etype)] = value, {}
         if dataframes.is_frame(value):
             *pair, edata[etype] = dataframes.edges_of(etype, value)
+        elif arrow_tables.is_table(value):
+            *pair, edata[etype] = arrow_tables.edges_of(etype, value)
         ends[etype] = _ends(etype, pair)
     edges, names = input_names.numbered(ends, tables)
     if num_nodes is not None and not isinstance(num_nodes, dict):

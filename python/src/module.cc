@@ -10,6 +10,7 @@ PYBIND11_MODULE(_graphd, m) {
   m.attr("__version__") = GRAPHD_VERSION;
   TranslateErrors();
   m.def("use_tensors_of", &UseTensorsOf, py::arg("from_dlpack"), py::arg("torch_bool"));
+  DefineArrowTable(m);
   DefineBook(m);
   DefineCheckpoint(m);
   DefineGraph(m);

@@ -11,6 +11,7 @@ namespace graphd::python {
 
 namespace py = pybind11;
 
+void DefineArrowTable(py::module_& m);      // arrow_table.cc
 void DefineBook(py::module_& m);            // book.cc
 void DefineCheckpoint(py::module_& m);      // checkpoint.cc
 void DefineGraph(py::module_& m);           // graph.cc

@@ -87,6 +87,8 @@ py::object ToTorch(Tensor tensor) {
   return dtype == DType::kBool ? made.attr("view")(library().torch_bool) : made;
 }
 
+}  // namespace
+
 py::object ToNumpy(Tensor tensor) {
   if (tensor.dtype() == DType::kBFloat16) {
     Throw(ErrorCode::kInvalid,
@@ -104,8 +106,6 @@ py::object ToNumpy(Tensor tensor) {
                     [](void* kept) { delete static_cast<Tensor*>(kept); });
   return py::array(dtype, shape, strides, data, owner);
 }
-
-}  // namespace
 
 void UseTensorsOf(py::object from_dlpack, py::object torch_bool) {
   library().from_dlpack = from_dlpack.is_none() ? py::object() : std::move(from_dlpack);

@@ -21,6 +21,8 @@ namespace py = pybind11;
 // Returns a torch.Tensor or a numpy.ndarray, as graphd.use chose. Throws Error(kInvalid) on a dtype
 // that the library does not have.
 py::object ToPython(Tensor tensor);
+// Returns a numpy.ndarray. Throws Error(kInvalid) for bfloat16.
+py::object ToNumpy(Tensor tensor);
 
 // Moves a vector into a tensor without copying its elements.
 template <class T>

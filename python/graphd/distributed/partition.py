@@ -56,17 +56,21 @@ def partition_graph(
     """Partitions a graph and writes it in graphd's native format.
 
     Matches ``dgl.distributed.partition_graph``. For graphs on disk there is ``graphctl partition``.
-    Tensors are read without a copy, and the input is not changed.
+    Tensors and columns in one piece are read without a copy, and the input is not changed.
 
     Parameters
     ----------
     g : graph
-        (src, dst) tensors; an edge_index [2, E]; a pandas.DataFrame of edges; a dict of canonical
-        edge type to any of these; a SciPy sparse matrix (entry i, j: an edge from i to j); a graph
-        of NetworkX, PyG or DGL. In PyG's Data and HeteroData, x and y become "feat" and "label". A
-        frame's first two columns are sources and destinations (or those named like the two node
-        types, if the types differ), and its other columns are features. Nodes may have names (str)
-        in place of ids: `DistGraph.node_names` returns these later.
+        (src, dst) tensors; an edge_index [2, E]; a pandas.DataFrame or a table of edges; a dict of
+        canonical edge type to any of these; a SciPy sparse matrix (entry i, j: an edge from i to
+        j); a graph of NetworkX, PyG or DGL. In PyG's Data and HeteroData, x and y become "feat" and
+        "label". A table is a pyarrow.Table, RecordBatch, RecordBatchReader or Dataset, a
+        polars.DataFrame, or any other object with ``__arrow_c_stream__``. The first two columns of
+        a frame or table are sources and destinations (or those named like the two node types, if
+        the types differ), and its other columns are features: numbers, lists of the same number of
+        numbers, or dictionaries (categories) of text, which become labels 0, 1, ... in the order of
+        the dictionary. Nulls are NaN. Nodes may have names (str) in place of ids:
+        `DistGraph.node_names` returns these later.
     graph_name : str
     num_parts : int
     out_path : str
@@ -86,9 +90,10 @@ def partition_graph(
     num_nodes : int or dict, optional
         Numbers of nodes, for edges given as tensors. Default: the largest id plus one.
     ndata, edata : dict of name to tensor, or dict of type to such a dict, optional
-        More features. Those of nodes may also be a pandas.DataFrame, or a dict of node type to such
-        frames. Its index has the ids of nodes, or their names, which are then numbered in this
-        order; its columns are features. Columns x.0, x.1, ... become one feature x.
+        More features. Those of nodes may also be a pandas.DataFrame or a table, or a dict of node
+        type to such. The index of a frame, or the first column of a table, has the ids of nodes, or
+        their names, which are then numbered in this order; the other columns are features. Columns
+        x.0, x.1, ... become one feature x.
     add_reverse : bool
         Whether to add a reverse to every edge.
     seed : int

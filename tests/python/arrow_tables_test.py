@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partitions tables of pyarrow, polars and pandas: they give what the same arrays give."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+from pyarrow import dataset, parquet
+
+from graphd import arrow_tables
+from graphd.distributed import load_partition, partition_graph
+from graphd.errors import InvalidError
+
+SRC, DST = np.arange(30) % 10, np.arange(30) * 7 % 10
+NAMES = [f"node {i}" for i in range(10)]
+WEIGHT = (np.arange(30) / 8).astype(np.float32)
+FEAT = np.arange(20, dtype=np.float32).reshape(10, 2)
+
+
+class ArrowTables(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="graphd_arrow_")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+
+    def partitions(self, g, **options):
+        """Partitions a graph and returns the bytes of all files by path."""
+        with tempfile.TemporaryDirectory() as out:
+            partition_graph(g, "g", 2, out, part_method="random", **options)
+            return {
+                str(path.relative_to(out)): path.read_bytes()
+                for path in pathlib.Path(out).rglob("*")
+                if path.is_file()
+            }
+
+    def features(self, g, kind=2, **options):
+        """Returns the features of the nodes (1) or edges (2) of a single partition."""
+        out = str(self.scratch / "one")
+        config = partition_graph(g, "g", 1, out, force=True, **options)
+        return {name.rpartition("/")[2]: x for name, x in load_partition(config, 0)[kind].items()}
+
+    def tables(self, columns):
+        """Yields the same columns as tables of each library."""
+        table = pyarrow.table(columns)
+        pieces = [table.slice(0, 7), table.slice(7)]
+        yield "pyarrow", table
+        yield "chunks", pyarrow.concat_tables(pieces)
+        yield "batch", table.to_batches()[0]
+        yield "reader", pyarrow.RecordBatchReader.from_batches(table.schema, table.to_batches(5))
+        yield "polars", polars.from_arrow(table)
+        parquet.write_table(table, self.scratch / "t.parquet", row_group_size=4)
+        yield "dataset", dataset.dataset(self.scratch / "t.parquet")
+        yield (
+            "pandas",
+            pandas.DataFrame(
+                {name: list(x) if x.ndim > 1 else x for name, x in map(_array, columns.items())}
+            ),
+        )
+
+    def test_edges_with_features_are_those_of_arrays(self):
+        wanted = self.partitions((SRC, DST), edata={"w": WEIGHT})
+        for library, table in self.tables({"a": SRC, "b": DST, "w": WEIGHT}):
+            with self.subTest(library):
+                self.assertEqual(self.partitions(table), wanted)
+
+    def test_nodes_are_ordered_by_their_first_column(self):
+        order = np.arange(10)[::-1]
+        rows = pyarrow.FixedSizeListArray.from_arrays(FEAT[order].ravel(), 2)
+        lists = pyarrow.array(FEAT[order].tolist(), pyarrow.list_(pyarrow.float32()))
+        wanted = self.partitions((SRC, DST), ndata={"feat": FEAT})
+        for feat in (rows, lists, lists.cast(pyarrow.large_list(pyarrow.float32()))):
+            table = pyarrow.table({"id": order, "feat": feat})
+            for nodes in (table, {"_N": polars.from_arrow(table)}):
+                self.assertEqual(self.partitions((SRC, DST), ndata=nodes), wanted)
+        columns = pyarrow.table({"id": order, "feat.0": FEAT[order, 0], "feat.1": FEAT[order, 1]})
+        self.assertEqual(self.partitions((SRC, DST), ndata=columns), wanted)
+
+    def test_names_are_text_or_dictionaries(self):
+        ends = [NAMES[i] for i in SRC], [NAMES[i] for i in DST]
+        nodes = pyarrow.table({"name": NAMES, "feat": FEAT[:, 0]})
+        wanted = self.partitions(ends)
+        typed = {("_N", "_E", "_N"): ends}
+        of_nodes = self.partitions(typed, ndata=pandas.DataFrame({"feat": FEAT[:, 0]}, NAMES))
+        text = pyarrow.table({"src": ends[0], "dst": ends[1]})
+        categories = pyarrow.table(
+            {
+                "src": text["src"].dictionary_encode(),
+                "dst": text["dst"].cast(pyarrow.large_string()),
+            }
+        )
+        views = pyarrow.table(
+            {name: pyarrow.array(each, pyarrow.string_view()) for name, each in zip("ab", ends)}
+        )
+        for table in (
+            text,
+            categories,
+            views,
+            polars.from_arrow(text),
+            polars.from_arrow(categories),
+        ):
+            self.assertEqual(self.partitions(table), wanted)
+            self.assertEqual(self.partitions(table, ndata=nodes), of_nodes)
+
+    def test_columns_named_like_node_types_are_the_ends(self):
+        etype = ("user", "likes", "item")
+        table = polars.DataFrame({"w": WEIGHT, "item": DST, "user": SRC})
+        self.assertEqual(
+            self.partitions({etype: table}),
+            self.partitions({etype: (SRC, DST)}, edata={etype: {"w": WEIGHT}}),
+        )
+
+    def test_dtypes_are_kept(self):
+        dtypes = ["int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"]
+        columns = {name: np.arange(30).astype(name) for name in dtypes}
+        columns["bool"] = np.arange(30) % 3 == 0
+        wanted = self.partitions((SRC, DST), edata=columns)
+        table = pyarrow.table({"a": SRC, "b": DST, **columns})
+        self.assertEqual(self.partitions(table), wanted)
+        self.assertEqual(self.partitions(pyarrow.concat_tables([table[:9], table[9:]])), wanted)
+        self.assertEqual(self.partitions(table.to_pandas()), wanted)
+
+    def test_nulls_are_nan(self):
+        holes = pyarrow.array([None, *range(29)], pyarrow.int32())
+        found = self.features(pyarrow.table({"a": SRC, "b": DST, "x": holes}))["x"].numpy()
+        self.assertEqual(np.isnan(found).sum(), 1)
+        self.assertEqual(found.dtype, np.float32)
+
+    def test_categories_are_labels_and_lists_are_rows(self):
+        kinds = [["paper", "book", "map"][i % 3] for i in range(10)]
+        categories = ["map", "paper", "book"]
+        frame = pandas.DataFrame(
+            {"kind": pandas.Categorical(kinds, categories), "feat": FEAT.tolist()}
+        )
+        indices = [categories.index(kind) for kind in kinds]
+        arrow = pyarrow.DictionaryArray.from_arrays(indices, categories)
+        lists = pyarrow.array(FEAT.tolist())
+        enum = polars.Series(kinds, dtype=polars.Enum(categories))
+        for nodes in (
+            frame,
+            pyarrow.table({"id": range(10), "kind": arrow, "feat": lists}),
+            polars.DataFrame({"id": range(10), "kind": enum, "feat": FEAT.tolist()}),
+        ):
+            found = self.features((SRC, DST), kind=1, ndata=nodes)
+            order = found["orig_id"].numpy()
+            self.assertEqual(found["kind"].tolist(), [indices[i] for i in order])
+            self.assertEqual(found["feat"].tolist(), FEAT[order].tolist())
+
+    def test_columns_in_one_piece_are_not_copied(self):
+        ids, feat = np.arange(1 << 16), np.ones((1 << 16, 4), np.float32)
+        table = pyarrow.table(
+            {"id": ids, "feat": pyarrow.FixedSizeListArray.from_arrays(feat.ravel(), 4)}
+        )
+        for given in (table, polars.from_arrow(table)):
+            columns = arrow_tables.columns_of(given, "nodes")
+            self.assertTrue(np.shares_memory(columns["id"].numbers, ids))
+            self.assertTrue(np.shares_memory(columns["feat"].numbers, feat))
+        part = arrow_tables.columns_of(table.slice(5, 3), "nodes")["feat"].numbers
+        self.assertTrue(np.shares_memory(part, feat))
+        self.assertEqual(part.shape, (3, 4))
+
+    def test_memory_outlives_the_table(self):
+        columns = arrow_tables.columns_of(pyarrow.table({"x": np.arange(1 << 16)}), "nodes")
+        self.assertEqual(int(columns["x"].numbers[-1]), (1 << 16) - 1)
+
+    def test_mistakes_name_the_column_and_the_remedy(self):
+        def complaint(columns, **options):
+            with self.assertRaises(InvalidError) as caught:
+                self.partitions(pyarrow.table(columns), **options)
+            return str(caught.exception)
+
+        ends = {"a": SRC, "b": DST}
+        self.assertIn("'x' has text", complaint({**ends, "x": ["blue"] * 30}))
+        self.assertIn("dictionary_encode", complaint({**ends, "x": ["blue"] * 30}))
+        day = pyarrow.array([0] * 30, pyarrow.date32())
+        self.assertIn("'x' is a date or time", complaint({**ends, "x": day}))
+        self.assertIn("expected two or more", complaint({"a": SRC}))
+        self.assertIn("'a' has float64", complaint({"a": SRC * 1.0, "b": DST}))
+        hole = pyarrow.array([None, *SRC[1:].tolist()])
+        self.assertIn("'a' has float32", complaint({"a": hole, "b": DST}))
+        named = [None, *[NAMES[i] for i in SRC[1:]]]
+        self.assertIn("a null in row 0", complaint({"a": named, "b": NAMES * 3}))
+        twice = pyarrow.table({"id": ["x", "y", "x"]})
+        self.assertIn("'x'; drop one", complaint(ends, ndata=twice))
+        gap = pyarrow.table({"id": [0, 2]})
+        self.assertIn("each of 0 to 1 once", complaint(ends, ndata=gap))
+        with self.assertRaisesRegex(InvalidError, "not a table"):
+            self.partitions(polars.Series([1, 2]))
+
+
+def _array(item):
+    return item[0], np.asarray(item[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
