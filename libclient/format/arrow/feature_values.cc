@@ -61,9 +61,9 @@ void FeatureValues::Start(const Batch& batch) {
   }
   // Text has no dtypes: only float32 has the same numbers with and without one.
   if (plain && (kept_ || common == DType::kFloat32)) {
-    typed_.emplace(common);
+    typed_.emplace(common, spill_);
   } else {
-    numbers_.emplace();
+    numbers_.emplace(spill_);
   }
 }
 
@@ -143,19 +143,19 @@ void FeatureValues::UseNumbers() {
   Flush();
   started_ = true;
   if (numbers_) return;
-  numbers_.emplace();
+  numbers_.emplace(spill_);
   if (!typed_) return;
   const TensorBuilder typed = std::move(*typed_);
   typed_.reset();
   if (typed.dtype() == DType::kBool) {
-    for (const bool value : typed.as<bool>()) numbers_->AppendBool(value);
+    typed.ForEach<bool>([&](bool value) { numbers_->AppendBool(value); });
   } else if (typed.dtype() == DType::kFloat16) {
     // A view of the same bits: halves have no C++ type.
-    for (const uint16_t bits : typed.as<uint16_t>()) numbers_->AppendFloat(FromFloat16()(bits));
+    typed.ForEach<uint16_t>([&](uint16_t bits) { numbers_->AppendFloat(FromFloat16()(bits)); });
   } else {
     VisitDType(typed.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      for (const T value : typed.as<T>()) Put(value);
+      typed.ForEach<T>([&](T value) { Put(value); });
     });
   }
 }
@@ -403,7 +403,7 @@ Tensor FeatureValues::Finish(std::vector<int64_t> shape, bool mask) && {
   }
   Flush();
   if (typed_) return std::move(*typed_).Finish(std::move(shape));
-  if (!numbers_) numbers_.emplace();
+  if (!numbers_) numbers_.emplace(spill_);
   return std::move(*numbers_).Finish(std::move(shape), mask);
 }
 

@@ -25,8 +25,13 @@ enum class FeatureDTypes { kAsText, kKept };
 // become labels 0, 1, 2 ... in the order of the dictionary. Nulls are NaN. Not thread-safe.
 class FeatureValues {
  public:
-  explicit FeatureValues(std::string name, FeatureDTypes dtypes = FeatureDTypes::kAsText)
-      : name_(std::move(name)), dtypes_(dtypes), kept_(dtypes == FeatureDTypes::kKept) {}
+  // With `spill`, the numbers are kept in files there (TensorBuilder).
+  explicit FeatureValues(std::string name, FeatureDTypes dtypes = FeatureDTypes::kAsText,
+                         SpillFiles* spill = nullptr)
+      : name_(std::move(name)),
+        dtypes_(dtypes),
+        kept_(dtypes == FeatureDTypes::kKept),
+        spill_(spill) {}
 
   // Appends a cell of text. Returns false if it is not a number.
   bool Append(std::string_view cell) {
@@ -81,6 +86,7 @@ class FeatureValues {
   const std::string name_;
   const FeatureDTypes dtypes_;
   const bool kept_;
+  SpillFiles* const spill_;
   bool started_ = false;
   std::optional<Pending> pending_;
   // At most one of the following has the numbers: of one dtype, or of one that is yet unknown.

@@ -17,8 +17,12 @@ namespace {
 
 class Chunked {
  public:
-  Chunked(const std::string& path, const StepProgress& progress)
-      : path_(path), document_(ParseJsonFile(path)), root_(document_, path), progress_(progress) {}
+  Chunked(const std::string& path, const StepProgress& progress, SpillFiles* spill)
+      : path_(path),
+        document_(ParseJsonFile(path)),
+        root_(document_, path),
+        progress_(progress),
+        spill_(spill) {}
 
   RawGraph Read() {
     ReadSchema();
@@ -128,7 +132,7 @@ class Chunked {
     NodeIds src_ids(schema.etype(e).src), dst_ids(schema.etype(e).dst);
     src_ids.Close(graph_.nodes[Index(schema.src_type(e))].count, path_);
     dst_ids.Close(graph_.nodes[Index(schema.dst_type(e))].count, path_);
-    EdgesBeingRead reading{.src = src_ids, .dst = dst_ids, .ends = {}};
+    EdgesBeingRead reading(src_ids, dst_ids, spill_);
     FeatureSelection none{std::vector<std::string>{}};
     bool numpy = false;
     for (const std::string& file : Files(root_["edges"][etype], numpy)) {
@@ -178,7 +182,7 @@ class Chunked {
 
   // Returns the rows of all files: a single array is mapped, several are concatenated in memory.
   Tensor JoinArrays(const std::vector<std::string>& files, int64_t rows) const {
-    Tensor first = MapNpy(files[0]);
+    Tensor first = spill_ ? spill_->MapNpyFile(files[0]) : MapNpy(files[0]);
     if (files.size() == 1) return first;
     std::vector<int64_t> shape = first.shape();
     if (shape.empty()) Throw(ErrorCode::kCorrupt, files[0], ": a single number, expected rows");
@@ -192,10 +196,10 @@ class Chunked {
       Throw(ErrorCode::kCorrupt, files[0], " and the ", files.size() - 1, " others have ",
             HumanBytes(bytes), ", expected ", rows, " rows of ", row_bytes, " bytes");
     }
-    Tensor joined = Tensor::Empty(first.dtype(), shape);
+    TensorBuilder joined(first.dtype(), spill_);
     int64_t done = 0;
     for (const std::string& file : files) {
-      const Tensor piece = MapNpy(file);
+      const Tensor piece = spill_ ? spill_->MapNpyFile(file) : MapNpy(file);
       const bool alike = piece.dtype() == first.dtype() && !piece.shape().empty() &&
                          std::equal(piece.shape().begin() + 1, piece.shape().end(),
                                     first.shape().begin() + 1, first.shape().end());
@@ -204,7 +208,7 @@ class Chunked {
               alike ? "more rows than the " : "rows unlike those of ",
               alike ? std::to_string(rows) + " expected" : files[0]);
       }
-      std::memcpy(joined.data() + Index(done) * row_bytes, piece.data(), piece.num_bytes());
+      joined.Append(std::span(piece.data(), piece.num_bytes()));
       done += piece.num_rows();
       if (progress_) progress_("reading " + file, 1, 1);
     }
@@ -212,12 +216,12 @@ class Chunked {
       Throw(ErrorCode::kCorrupt, files.back(), ": the files end after ", done, " rows, expected ",
             rows);
     }
-    return joined;
+    return std::move(joined).Finish(std::move(shape));
   }
 
   Tensor ReadText(const std::vector<std::string>& files, const std::string& name) const {
     FeatureSelection all;
-    FeatureColumns columns(name);
+    FeatureColumns columns(name, spill_);
     int64_t rows = 0;
     for (const std::string& file : files) {
       const TableFormat format = DetectTable(file, {.separator = std::nullopt, .header = false});
@@ -237,13 +241,15 @@ class Chunked {
   const nlohmann::json document_;
   const JsonField root_;
   const StepProgress& progress_;
+  SpillFiles* const spill_;
   RawGraph graph_;
 };
 
 }  // namespace
 
-RawGraph ReadChunked(const std::string& metadata_path, const StepProgress& progress) {
-  return Chunked(metadata_path, progress).Read();
+RawGraph ReadChunked(const std::string& metadata_path, const StepProgress& progress,
+                     SpillFiles* spill) {
+  return Chunked(metadata_path, progress, spill).Read();
 }
 
 }  // namespace graphd

@@ -22,6 +22,8 @@ namespace graphd {
 // chunks are joined in memory. Paths are relative to metadata.json; if an absolute path does not
 // exist, its last components are searched for below the directory of metadata.json, since data sets
 // move. Throws Error(kCorrupt), Error(kNotFound), and Error(kInvalid) for Parquet.
-RawGraph ReadChunked(const std::string& metadata_path, const StepProgress& progress = {});
+// With `spill`, edges, joined arrays and features of text are kept in files there.
+RawGraph ReadChunked(const std::string& metadata_path, const StepProgress& progress = {},
+                     SpillFiles* spill = nullptr);
 
 }  // namespace graphd

@@ -145,13 +145,13 @@ void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, FeatureSelectio
 
 void ReadNodeColumns(ColumnFiles& files, const std::string& path, const TableFormat& format,
                      NodeIds& ids, FeatureSelection& selection, RawNodes& nodes,
-                     const StepProgress& progress) {
-  FeatureColumns features("feat");
+                     const StepProgress& progress, SpillFiles* spill) {
+  FeatureColumns features("feat", spill);
   features.Open(path, format, {0}, selection);
   std::vector<size_t> wanted = features.columns();
   wanted.push_back(0);
   ColumnTable columns(files, path, format, std::move(wanted), progress);
-  NodeRows rows(ids);
+  NodeRows rows(ids, spill);
   while (columns.Next()) {
     const ArrowBatch& batch = columns.batch();
     BatchIds of_rows(batch.columns[0], format.columns[0], path, columns.first_row(), ids);

@@ -26,6 +26,6 @@ void ReadEdgeColumns(ColumnFiles& files, const EdgeTable& table, FeatureSelectio
                      EdgesBeingRead& edges, const StepProgress& progress);
 void ReadNodeColumns(ColumnFiles& files, const std::string& path, const TableFormat& format,
                      NodeIds& ids, FeatureSelection& selection, RawNodes& nodes,
-                     const StepProgress& progress);
+                     const StepProgress& progress, SpillFiles* spill = nullptr);
 
 }  // namespace graphd

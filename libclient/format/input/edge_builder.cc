@@ -7,8 +7,8 @@ namespace graphd {
 
 void EdgeBuilder::Widen() {
   for (TensorBuilder* ids : {&src_, &dst_}) {
-    TensorBuilder wide(DType::kUInt64);
-    for (uint32_t id : ids->as<uint32_t>()) wide.Append(uint64_t{id});
+    TensorBuilder wide(DType::kUInt64, spill_);
+    ids->ForEach<uint32_t>([&](uint32_t id) { wide.Append(uint64_t{id}); });
     *ids = std::move(wide);
   }
   wide_ = true;

@@ -11,6 +11,10 @@ namespace graphd {
 // The ends of edges while they are read: 32 bits each until an id needs more. Not thread-safe.
 class EdgeBuilder {
  public:
+  // With `spill`, the ends are kept in files there (TensorBuilder).
+  explicit EdgeBuilder(SpillFiles* spill = nullptr)
+      : spill_(spill), src_(DType::kUInt32, spill), dst_(DType::kUInt32, spill) {}
+
   void Add(uint64_t src, uint64_t dst) {
     if ((src | dst) > UINT32_MAX && !wide_) Widen();
     if (wide_) {
@@ -33,7 +37,8 @@ class EdgeBuilder {
 
  private:
   void Widen();
-  TensorBuilder src_{DType::kUInt32}, dst_{DType::kUInt32};
+  SpillFiles* spill_;
+  TensorBuilder src_, dst_;
   bool wide_ = false;
   uint64_t src_end_ = 0, dst_end_ = 0;
 };

@@ -23,10 +23,14 @@ EdgeFileKind EdgeFileKindOf(const std::string& path);
 
 // The edges of one type while its files are read one after the other. Edge ids follow that order.
 struct EdgesBeingRead {
+  // With `spill`, edges and features are kept in files there.
+  EdgesBeingRead(NodeIds& src_ids, NodeIds& dst_ids, SpillFiles* spill = nullptr)
+      : src(src_ids), dst(dst_ids), ends(spill), features("weight", spill) {}
+
   NodeIds& src;
   NodeIds& dst;
   EdgeBuilder ends;
-  FeatureColumns features{"weight"};
+  FeatureColumns features;
 };
 
 struct EdgeTable {

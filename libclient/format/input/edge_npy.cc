@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "format/input/edge_files.h"
@@ -36,6 +40,20 @@ struct IdColumn {
   }
 };
 
+// The ids that are read before their pages are released.
+constexpr size_t kReleaseIds = size_t{1} << 20;
+
+// Releases the pages of the ids from `begin` to `end` - 1 of a column: they are not read again, and
+// the array may be larger than the memory that a user grants.
+void ReleasePages(const IdColumn& column, size_t begin, size_t end) {
+  const size_t bytes = column.stride * DTypeSize(column.file.dtype());
+  const auto data = reinterpret_cast<uintptr_t>(column.file.data().data());
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t from = (data + begin * bytes + page - 1) / page * page;
+  const uintptr_t to = (data + end * bytes) / page * page;
+  if (from < to) ::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+}
+
 // Calls f with a value of the array's type.
 template <class F>
 void VisitIdType(const NpyFile& file, F&& f) {
@@ -62,6 +80,13 @@ void ReadColumns(const IdColumn& src, const IdColumn& dst, size_t count, EdgesBe
         const uint64_t u = src.Resolve<decltype(src_zero)>(edges.src, i);
         edges.ends.Add(u, dst.Resolve<decltype(dst_zero)>(edges.dst, i));
         if (i % 65536 == 0 && progress) progress("reading " + src.file.path(), i, count);
+        if (i % kReleaseIds == 0 && i > 0) {
+          // A page that two pieces share is released with the next one.
+          for (const IdColumn& column : {src, dst}) {
+            const size_t end = column.first / column.stride + i;
+            ReleasePages(column, end - std::min(end, 2 * kReleaseIds), end);
+          }
+        }
       }
     });
   });

@@ -61,7 +61,9 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
   columns_ = format.columns;
   if (first_path_.empty()) {
     first_path_ = path;
-    for (const Group& group : groups) values_.emplace_back(group.name);
+    for (const Group& group : groups) {
+      values_.emplace_back(group.name, FeatureDTypes::kAsText, spill_);
+    }
   } else {
     const auto describe = [](const std::vector<Group>& all) {
       std::vector<std::string> names;

@@ -37,7 +37,9 @@ class FeatureSelection {
 
 class FeatureColumns {
  public:
-  explicit FeatureColumns(std::string single) : single_(std::move(single)) {}
+  // With `spill`, the features are kept in files there.
+  explicit FeatureColumns(std::string single, SpillFiles* spill = nullptr)
+      : spill_(spill), single_(std::move(single)) {}
 
   // Starts a file; call it before its rows. `taken`: columns that are ids. Throws Error(kInvalid)
   // if its features differ from those of earlier files.
@@ -73,6 +75,7 @@ class FeatureColumns {
   std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
                                   FeatureSelection& selection) const;
 
+  SpillFiles* spill_;
   std::string single_, first_path_;
   std::vector<Group> groups_;
   std::vector<FeatureValues> values_;

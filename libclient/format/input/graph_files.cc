@@ -235,9 +235,10 @@ class GraphFiles {
     RawNodes& nodes = graph_.nodes[Index(t)];
     if (const auto& table = node_tables_[Index(t)]; table && table->columns) {
       ReadNodeColumns(Columns(table->path), table->path, table->format, ids, selection_, nodes,
-                      options_.progress);
+                      options_.progress, options_.spill);
     } else if (table) {
-      ReadNodeTable(table->path, table->format, ids, selection_, nodes, options_.progress);
+      ReadNodeTable(table->path, table->format, ids, selection_, nodes, options_.progress,
+                    options_.spill);
     } else if (ids.named() && options_.num_nodes.contains(ids.ntype())) {
       Throw(ErrorCode::kInvalid, "--num_nodes: the nodes of type '", ids.ntype(), "' have names; ",
             "list them in a table instead: --nodes ", ids.ntype(), "=FILE");
@@ -259,8 +260,8 @@ class GraphFiles {
     }
   }
 
-  static Tensor MapFeature(const std::string& path) {
-    Tensor values = MapNpy(path);
+  Tensor MapFeature(const std::string& path) const {
+    Tensor values = options_.spill ? options_.spill->MapNpyFile(path) : MapNpy(path);
     if (values.shape().empty()) {
       Throw(ErrorCode::kCorrupt, path, ": a single number, expected an array of a row per object");
     }
@@ -269,8 +270,8 @@ class GraphFiles {
 
   void ReadEdges(EdgeTypeId e) {
     RawEdges& edges = graph_.edges[Index(e)];
-    EdgesBeingRead reading{
-        .src = Ids(graph_.schema.src_type(e)), .dst = Ids(graph_.schema.dst_type(e)), .ends = {}};
+    EdgesBeingRead reading(Ids(graph_.schema.src_type(e)), Ids(graph_.schema.dst_type(e)),
+                           options_.spill);
     for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
       if (open.kind == EdgeFileKind::kTable) {
         ReadEdgeTable(open.table, selection_, reading, options_.progress);

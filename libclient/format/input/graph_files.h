@@ -59,6 +59,9 @@ struct GraphFilesOptions {
   ColumnFiles* column_files = nullptr;  // opens Parquet files; null: they are refused
   bool map_ids = false;                 // treat all node ids as names, also numbers
   StepProgress progress;
+  // If set, edges and the features of tables are kept in files there, and memory holds only the
+  // names of nodes.
+  SpillFiles* spill = nullptr;
   // Reports how ambiguous files were interpreted; may be empty.
   std::function<void(const std::string& text)> note;
 };

@@ -28,13 +28,11 @@ std::vector<uint64_t> RowsById(const std::string& path, const std::string& ntype
   return rows;
 }
 
-Tensor Reorder(const Tensor& values, const std::vector<uint64_t>& rows) {
-  Tensor ordered = Tensor::Empty(values.dtype(), values.shape());
+Tensor Reorder(const Tensor& values, const std::vector<uint64_t>& rows, SpillFiles* spill) {
+  TensorBuilder ordered(values.dtype(), spill);
   const size_t bytes = values.row_bytes();
-  for (size_t i = 0; i < rows.size(); i++) {
-    std::memcpy(ordered.data() + i * bytes, values.data() + rows[i] * bytes, bytes);
-  }
-  return ordered;
+  for (const uint64_t row : rows) ordered.Append(std::span(values.data() + row * bytes, bytes));
+  return std::move(ordered).Finish(values.shape());
 }
 
 }  // namespace
@@ -46,16 +44,17 @@ void NodeRows::Finish(FeatureColumns columns, const std::string& path, RawNodes&
   if (in_order_) return;
   const std::vector<uint64_t> by_id = RowsById(path, ids_.ntype(), order_.as<uint64_t>());
   for (size_t i = before; i < nodes.features.size(); i++) {
-    nodes.features[i].values = Reorder(nodes.features[i].values, by_id);
+    nodes.features[i].values = Reorder(nodes.features[i].values, by_id, spill_);
   }
 }
 
 void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
-                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress) {
+                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress,
+                   SpillFiles* spill) {
   TableReader table(path, format);
-  FeatureColumns columns("feat");
+  FeatureColumns columns("feat", spill);
   columns.Open(path, format, {0}, selection);
-  NodeRows rows(ids);
+  NodeRows rows(ids, spill);
   while (table.Next()) {
     if (rows.count() % 65536 == 65535 && progress) {
       progress("reading " + path, table.bytes_read(), table.file_bytes());

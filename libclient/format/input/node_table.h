@@ -14,7 +14,8 @@ namespace graphd {
 // The rows of a table of nodes while it is read.
 class NodeRows {
  public:
-  explicit NodeRows(NodeIds& ids) : ids_(ids) {}
+  // With `spill`, features are kept in files there.
+  explicit NodeRows(NodeIds& ids, SpillFiles* spill) : ids_(ids), spill_(spill) {}
   int64_t count() const noexcept { return static_cast<int64_t>(order_.num_elements()); }
   // Adds a row with this id. Returns false if the row is not the first of a name.
   bool Add(uint64_t id) {
@@ -30,14 +31,17 @@ class NodeRows {
 
  private:
   NodeIds& ids_;
+  SpillFiles* spill_;
   TensorBuilder order_{DType::kUInt64};
   bool in_order_ = true;
 };
 
 // Reads a table with a row for every node of a type: the id in the first column, features
 // (feature_columns.h) in the others. Closes `ids`. Names are numbered in the order of the rows;
-// numbers must be 0..rows-1, in any order. Throws Error(kCorrupt) with the line.
+// numbers must be 0..rows-1, in any order. With `spill`, features are kept in files there. Throws
+// Error(kCorrupt) with the line.
 void ReadNodeTable(const std::string& path, const TableFormat& format, NodeIds& ids,
-                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress);
+                   FeatureSelection& selection, RawNodes& nodes, const StepProgress& progress,
+                   SpillFiles* spill = nullptr);
 
 }  // namespace graphd

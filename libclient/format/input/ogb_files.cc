@@ -66,9 +66,9 @@ int64_t ReadOgbCount(const std::string& directory, const std::string& base) {
 }
 
 void ReadOgbEdges(const std::string& directory, int64_t src_nodes, int64_t dst_nodes, int64_t count,
-                  const StepProgress& progress, RawEdges& edges) {
+                  const StepProgress& progress, RawEdges& edges, SpillFiles* spill) {
   CsvReader csv(RequireOgbCsv(directory, "edge"));
-  EdgeBuilder ends;
+  EdgeBuilder ends(spill);
   std::array<int64_t, 2> row{};
   const auto check = [&](int64_t node, int64_t nodes) {
     if (node < 0 || node >= nodes) csv.Fail("node ", node, " is outside 0..", nodes - 1);
@@ -92,7 +92,8 @@ void ReadOgbEdges(const std::string& directory, int64_t src_nodes, int64_t dst_n
 }
 
 void ReadOgbFeatures(const std::string& directory, const std::string& kind, int64_t rows,
-                     const StepProgress& progress, std::vector<RawFeature>& features) {
+                     const StepProgress& progress, std::vector<RawFeature>& features,
+                     SpillFiles* spill) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(directory)) {
     files.push_back(entry.path().filename().string());
@@ -106,7 +107,7 @@ void ReadOgbFeatures(const std::string& directory, const std::string& kind, int6
     name.resize(name.size() - 4);
     const std::string path = JoinPath(directory, file);
     const NumberKind numbers = name == "feat" ? NumberKind::kFloat : NumberKind::kInfer;
-    AddFeature(features, name, ReadCsvMatrix(path, rows, numbers, progress), path);
+    AddFeature(features, name, ReadCsvMatrix(path, rows, numbers, progress, spill), path);
   }
 }
 

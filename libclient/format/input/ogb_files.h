@@ -9,7 +9,7 @@
 
 // The files of Open Graph Benchmark's layouts: numbers as CSV without header, each gzip-compressed
 // (.csv.gz) or plain (.csv). Missing files throw Error(kNotFound), bad contents Error(kCorrupt)
-// "file:line: ...".
+// "file:line: ...". With `spill`, edges and features are kept in files there.
 
 namespace graphd {
 
@@ -23,12 +23,13 @@ int64_t ReadOgbCount(const std::string& directory, const std::string& base);
 
 // Reads directory/edge: `count` lines source,destination.
 void ReadOgbEdges(const std::string& directory, int64_t src_nodes, int64_t dst_nodes, int64_t count,
-                  const StepProgress& progress, RawEdges& edges);
+                  const StepProgress& progress, RawEdges& edges, SpillFiles* spill = nullptr);
 
 // Reads every directory/<kind>-NAME and directory/<kind>_NAME, in alphabetical order, `rows` lines
 // each.
 void ReadOgbFeatures(const std::string& directory, const std::string& kind, int64_t rows,
-                     const StepProgress& progress, std::vector<RawFeature>& features);
+                     const StepProgress& progress, std::vector<RawFeature>& features,
+                     SpillFiles* spill = nullptr);
 
 // Returns the directory of the split scheme to use, split/<wanted> or the only one; nothing if the
 // data set has no split. Throws Error(kInvalid) if several exist and `wanted` is empty, or if

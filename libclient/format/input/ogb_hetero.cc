@@ -95,7 +95,7 @@ Schema ReadSchema(const std::string& raw, std::vector<RawNodes>& nodes) {
 
 // Reads raw/<folder>/<type> for each node type that has it.
 void ReadNodeFolder(const std::string& raw, const std::string& folder, const std::string& flag_file,
-                    const StepProgress& progress, RawGraph& graph) {
+                    const OgbRawOptions& options, RawGraph& graph) {
   const std::map<std::string, bool> flags = ReadFlags(raw, flag_file, graph.schema);
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
     const std::string& type = graph.schema.ntype(t);
@@ -109,7 +109,8 @@ void ReadNodeFolder(const std::string& raw, const std::string& folder, const std
             type, "'");
     }
     RawNodes& nodes = graph.nodes[static_cast<size_t>(t)];
-    ReadOgbFeatures(directory, "node", nodes.count, progress, nodes.features);
+    ReadOgbFeatures(directory, "node", nodes.count, options.progress, nodes.features,
+                    options.spill);
   }
 }
 
@@ -141,11 +142,11 @@ RawGraph ReadOgbHetero(const std::string& directory, const OgbRawOptions& option
     RawEdges& edges = graph.edges.emplace_back();
     ReadOgbEdges(relation, graph.nodes[static_cast<size_t>(graph.schema.src_type(e))].count,
                  graph.nodes[static_cast<size_t>(graph.schema.dst_type(e))].count, count,
-                 options.progress, edges);
-    ReadOgbFeatures(relation, "edge", count, options.progress, edges.features);
+                 options.progress, edges, options.spill);
+    ReadOgbFeatures(relation, "edge", count, options.progress, edges.features, options.spill);
   }
-  ReadNodeFolder(raw, "node-feat", "nodetype-has-feat", options.progress, graph);
-  ReadNodeFolder(raw, "node-label", "nodetype-has-label", options.progress, graph);
+  ReadNodeFolder(raw, "node-feat", "nodetype-has-feat", options, graph);
+  ReadNodeFolder(raw, "node-label", "nodetype-has-label", options, graph);
   if (const auto split = ChooseOgbSplit(directory, options.split)) ReadSplit(*split, graph);
   return graph;
 }

@@ -21,9 +21,9 @@ RawGraph ReadOgbRaw(const std::string& directory, const OgbRawOptions& options) 
   nodes.count = ReadOgbCount(raw, "num-node-list");
   if (nodes.count == 0) Throw(ErrorCode::kInvalid, raw, ": the graph has no nodes");
   const int64_t num_edges = ReadOgbCount(raw, "num-edge-list");
-  ReadOgbEdges(raw, nodes.count, nodes.count, num_edges, options.progress, edges);
-  ReadOgbFeatures(raw, "node", nodes.count, options.progress, nodes.features);
-  ReadOgbFeatures(raw, "edge", num_edges, options.progress, edges.features);
+  ReadOgbEdges(raw, nodes.count, nodes.count, num_edges, options.progress, edges, options.spill);
+  ReadOgbFeatures(raw, "node", nodes.count, options.progress, nodes.features, options.spill);
+  ReadOgbFeatures(raw, "edge", num_edges, options.progress, edges.features, options.spill);
   if (const auto split = ChooseOgbSplit(directory, options.split)) {
     ReadOgbMasks(*split, nodes.count, nodes.features);
   }

@@ -25,6 +25,7 @@ namespace graphd {
 struct OgbRawOptions {
   std::string split;  // scheme; empty: the only one, if there is one
   StepProgress progress;
+  SpillFiles* spill = nullptr;  // if set, edges and features are kept in files there
 };
 
 // Reads the data set. Throws Error(kNotFound) for a missing file, Error(kCorrupt) "file:line: ..."

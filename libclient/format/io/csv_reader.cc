@@ -92,9 +92,9 @@ void CsvReader::ParseFloats(std::span<float> out) const {
 }
 
 Tensor ReadCsvMatrix(const std::string& path, int64_t rows, NumberKind kind,
-                     const StepProgress& progress) {
+                     const StepProgress& progress, SpillFiles* spill) {
   CsvReader csv(path);
-  TensorBuilder ints(DType::kInt64), floats(DType::kFloat32);
+  TensorBuilder ints(DType::kInt64, spill), floats(DType::kFloat32, spill);
   bool integral = kind == NumberKind::kInfer;
   int64_t count = 0, columns = 1;
   std::vector<int64_t> int_row;
@@ -109,7 +109,7 @@ Tensor ReadCsvMatrix(const std::string& path, int64_t rows, NumberKind kind,
     if (integral && !csv.TryParseInts(int_row)) {
       // The first cell that is not an integer turns the column into floats.
       integral = false;
-      for (int64_t value : ints.as<int64_t>()) floats.Append(static_cast<float>(value));
+      ints.ForEach<int64_t>([&](int64_t value) { floats.Append(static_cast<float>(value)); });
     }
     if (integral) {
       ints.Append(std::as_bytes(std::span(int_row)));

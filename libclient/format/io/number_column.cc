@@ -144,25 +144,25 @@ void NumberColumn::PutFloat(double value, bool wide) {
 
 void NumberColumn::MakeFloating() {
   constexpr int64_t kLimit = 1'000'000'000;  // 10 to the power of kFloat32Digits
-  for (int64_t value : ints_.as<int64_t>()) {
+  ints_.ForEach<int64_t>([&](int64_t value) {
     wide_ = wide_ || value >= kLimit || value <= -kLimit;
     floats_.Append(static_cast<double>(value));
-  }
-  ints_ = TensorBuilder(DType::kInt64);
+  });
+  ints_ = TensorBuilder(DType::kInt64, spill_);
   floating_ = true;
 }
 
 Tensor NumberColumn::Finish(std::vector<int64_t> shape, bool mask) && {
   if (floating_ && wide_) return std::move(floats_).Finish(std::move(shape));
-  const auto narrow = [&](auto values, auto zero) {
+  const auto narrow = [&]<class From>(const TensorBuilder& values, From, auto zero) {
     using To = decltype(zero);
-    TensorBuilder builder(DTypeOf<To>());
-    for (auto value : values) builder.Append(static_cast<To>(value));
+    TensorBuilder builder(DTypeOf<To>(), spill_);
+    values.ForEach<From>([&](From value) { builder.Append(static_cast<To>(value)); });
     return std::move(builder).Finish(std::move(shape));
   };
-  if (floating_) return narrow(floats_.as<double>(), float{});
+  if (floating_) return narrow(floats_, double{}, float{});
   const bool any = ints_.num_elements() > 0;
-  if ((any && all_words_) || (mask && all_bits_)) return narrow(ints_.as<int64_t>(), uint8_t{});
+  if ((any && all_words_) || (mask && all_bits_)) return narrow(ints_, int64_t{}, uint8_t{});
   return std::move(ints_).Finish(std::move(shape));
 }
 

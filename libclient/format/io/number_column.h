@@ -18,6 +18,10 @@ bool IsNumberCell(std::string_view cell) noexcept;
 
 class NumberColumn {
  public:
+  // With `spill`, the values are kept in files there (TensorBuilder).
+  explicit NumberColumn(SpillFiles* spill = nullptr)
+      : spill_(spill), ints_(DType::kInt64, spill), floats_(DType::kFloat64, spill) {}
+
   // Appends a cell. Returns false if it is not a number. An empty cell is NaN, true and false are 1
   // and 0.
   bool Append(std::string_view cell);
@@ -41,7 +45,8 @@ class NumberColumn {
   bool AppendDecimal(std::string_view cell);
   void PutInt(int64_t value, bool word, bool wide);
   void PutFloat(double value, bool wide);
-  TensorBuilder ints_{DType::kInt64}, floats_{DType::kFloat64};
+  SpillFiles* spill_;
+  TensorBuilder ints_, floats_;
   bool floating_ = false, wide_ = false;
   bool all_words_ = true;  // all cells are true or false
   bool all_bits_ = true;   // all cells are 0 or 1
