@@ -99,6 +99,18 @@ void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& p
   }
 }
 
+void WriteExactlyAt(int fd, uint64_t offset, std::span<const std::byte> bytes,
+                    const std::string& path) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t put =
+        ::pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) ThrowErrno("can't write", path);
+    done += static_cast<size_t>(put);
+  }
+}
+
 void Sync(int fd, const std::string& path) {
   if (::fsync(fd) != 0) ThrowErrno("can't sync", path);
 }

@@ -51,6 +51,9 @@ void MakeDirectories(const std::string& path);
 // Reads exactly out.size() bytes from `offset`. Throws Error(kCorrupt) if the file is too short.
 void ReadExactly(int fd, uint64_t offset, std::span<std::byte> out, const std::string& path);
 void WriteExactly(int fd, std::span<const std::byte> bytes, const std::string& path);
+// Writes the bytes at `offset`, whatever the file's position. Threads may do so at once.
+void WriteExactlyAt(int fd, uint64_t offset, std::span<const std::byte> bytes,
+                    const std::string& path);
 // Waits until the file's contents are on the disk; for a directory, its entries.
 void Sync(int fd, const std::string& path);
 void SyncDirectory(const std::string& path);

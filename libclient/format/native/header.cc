@@ -69,7 +69,7 @@ NativeSegmentInfo ReadSegment(const JsonField& object, int64_t version,
   }
   const auto total = static_cast<uint64_t>(object["total_bytes"].Int(0, INT64_MAX));
   const std::string path = JoinPath(directory, segment.file);
-  const uint64_t size = FileSize(path);
+  const uint64_t size = directory.empty() ? total : FileSize(path);
   if (size != total) {
     Throw(ErrorCode::kCorrupt, path, ": ends at offset ", size, ", expected ", total, " bytes as ",
           kNativeHeaderFile, " says; copy or partition it again");
@@ -94,7 +94,10 @@ uint64_t NativeHeader::total_bytes() const noexcept {
 }
 
 NativeHeader ReadNativeHeader(const std::string& directory) {
-  const std::string path = JoinPath(directory, kNativeHeaderFile);
+  return ReadNativeHeaderFile(JoinPath(directory, kNativeHeaderFile), directory);
+}
+
+NativeHeader ReadNativeHeaderFile(const std::string& path, const std::string& directory) {
   const nlohmann::json document = ParseJsonFile(path);
   const JsonField root(document, path);
   const std::string format = root["format"].String();

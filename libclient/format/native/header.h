@@ -53,6 +53,10 @@ struct NativeHeader {
 // key and expectation, Error(kVersion) for a version that this program does not know.
 NativeHeader ReadNativeHeader(const std::string& directory);
 
+// Reads the header in the file `path`; the sizes of segments are compared with the files of
+// `directory`, unless that is empty.
+NativeHeader ReadNativeHeaderFile(const std::string& path, const std::string& directory);
+
 // Returns the text of partition.json.
 std::string NativeHeaderText(const NativeHeader& header);
 

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "format/io/checksum.h"
 #include "format/native/header.h"
+#include "format/native/segment_file_writer.h"
 #include "graph/partition.h"
 
 // Writes a partition in graphd's native format as a stream: the caller gives each segment's layout
-// first and then appends the arrays' bytes in that order, in pieces of any size. Memory holds only
-// one buffer. Files are written under temporary names; Finish() syncs them, renames them and writes
-// partition.json last, so a partition with a header is complete. Not thread-safe. Throws Error if a
-// write fails.
+// first and then appends the arrays' bytes, in pieces of any size. Memory holds only a buffer for
+// each array that is being filled. Files are written under temporary names; Finish() syncs them,
+// renames them and writes partition.json last, so a partition with a header is complete. Not
+// thread-safe. Throws Error if a write fails.
 
 namespace graphd {
+
+// Returns the name that a segment's file has until its partition is complete.
+std::string TemporarySegmentPath(const std::string& directory, const std::string& file);
+
+// Completes a partition whose segments have been written to their temporary files: syncs and
+// renames them and writes partition.json. May be repeated if it was interrupted.
+void PublishPartition(const std::string& directory, const NativeHeader& header);
 
 class NativePartitionWriter {
  public:
@@ -29,8 +35,7 @@ class NativePartitionWriter {
   NativePartitionWriter& operator=(const NativePartitionWriter&) = delete;
 
   void BeginSegment(const std::string& file, SegmentLayout layout);
-  // Appends to `array`, which must be the current or the next one; together, its pieces must have
-  // exactly its size.
+  // Appends to `array` (SegmentFileWriter::Append).
   void Append(const std::string& array, std::span<const std::byte> bytes);
   template <class T>
   void Append(const std::string& array, std::span<const T> values) {
@@ -41,21 +46,11 @@ class NativePartitionWriter {
   void Finish();
 
  private:
-  void CloseArray();
-  void Put(std::span<const std::byte> bytes);
-  void Flush();
-  std::string TemporaryPath(const std::string& file) const;
-
   std::string directory_;
   NativeHeader header_;
+  std::vector<std::string> files_;  // the names of all segments begun
+  std::optional<SegmentFileWriter> segment_;
   bool finished_ = false;
-  // The current segment.
-  UniqueFd fd_;
-  std::vector<std::byte> buffer_;
-  uint64_t position_ = 0;  // offset of the next byte, the buffer included
-  size_t array_ = 0;       // index of the current array
-  uint64_t filled_ = 0;    // bytes of the current array
-  Checksum checksum_;
 };
 
 }  // namespace graphd

@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "format/native/encoder.h"
+#include "format/native/partition_layout.h"
 #include "format/native/partition_writer.h"
 
 namespace graphd {
@@ -101,20 +102,8 @@ class PartitionFiles {
     }
   }
 
-  static std::vector<int64_t> RowsShape(const Tensor& values, int64_t rows) {
-    std::vector<int64_t> shape = values.shape();
-    shape[0] = rows;
-    return shape;
-  }
-
   void WriteGraph() {
-    SegmentLayout layout;
-    for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
-      const int64_t sources = plan_.meta->book.nodes().count(schema_.src_type(e));
-      layout.Add(Partition::IndptrName(e), DType::kUInt64, {Nodes(schema_.dst_type(e)) + 1});
-      layout.Add(Partition::IndicesName(e), Partition::IdDType(sources), {Edges(e)});
-    }
-    Begin("graph.seg", std::move(layout));
+    Begin(kGraphFile, GraphLayout(*plan_.meta, part_));
     for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
       const NodeTypeId t = schema_.dst_type(e);
       const std::span<const uint64_t> offsets = plan_.edges[Index(e)].offsets().subspan(
@@ -137,25 +126,8 @@ class PartitionFiles {
     writer_.EndSegment();
   }
 
-  // Adds the features of a type to a layout.
-  template <class Name>
-  static void AddFeatures(SegmentLayout& layout, const std::vector<RawFeature>& features,
-                          const std::vector<Encoding>& encodings, int64_t rows, Name&& name) {
-    for (size_t i = 0; i < features.size(); i++) {
-      layout.Add(name(features[i].name), encodings[i], RowsShape(features[i].values, rows));
-    }
-  }
-
   void WriteNodeFeatures() {
-    SegmentLayout layout;
-    for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
-      AddFeatures(layout, graph_.nodes[Index(t)].features, storage_.node_features[Index(t)],
-                  Nodes(t),
-                  [&](const std::string& name) { return Partition::NodeFeatureName(t, name); });
-      layout.Add(Partition::NodeFeatureName(t, kOrigId), storage_.node_orig_ids[Index(t)],
-                 {Nodes(t)});
-    }
-    Begin("node_feat.seg", std::move(layout));
+    Begin(kNodeFeatureFile, NodeFeatureLayout(graph_, *plan_.meta, storage_, part_));
     for (NodeTypeId t = 0; t < schema_.num_ntypes(); t++) {
       const RawNodes& raw = graph_.nodes[Index(t)];
       const std::vector<int64_t> rows = OriginalIds(plan_.owners[Index(t)], part_, Nodes(t));
@@ -171,16 +143,7 @@ class PartitionFiles {
   }
 
   void WriteEdgeFeatures() {
-    SegmentLayout layout;
-    for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
-      AddFeatures(layout, graph_.edges[Index(e)].features, storage_.edge_features[Index(e)],
-                  Edges(e),
-                  [&](const std::string& name) { return Partition::EdgeFeatureName(e, name); });
-      if (!storage_.edge_orig_id) continue;
-      layout.Add(Partition::EdgeFeatureName(e, kOrigId), storage_.edge_orig_ids[Index(e)],
-                 {Edges(e)});
-    }
-    Begin("edge_feat.seg", std::move(layout));
+    Begin(kEdgeFeatureFile, EdgeFeatureLayout(graph_, *plan_.meta, storage_, part_));
     for (EdgeTypeId e = 0; e < schema_.num_etypes(); e++) {
       const RawEdges& raw = graph_.edges[Index(e)];
       plan_.edges[Index(e)].Visit([&](auto keys) {

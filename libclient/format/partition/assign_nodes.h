@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "format/input/raw_graph.h"
+#include "format/io/spill_files.h"
 #include "format/io/step_progress.h"
 #include "graphd/schema.h"
 
@@ -48,6 +49,10 @@ struct AssignOptions {
   // If T > 1, nodes are assigned to num_parts * T trainers, T per partition.
   int num_trainers_per_machine = 1;
   MetisBounds metis;
+  // If set, ldg and fennel keep the neighbours of all nodes in a file there, which they write
+  // through a buffer of `spill_memory` bytes, reading all edges for each filled buffer.
+  SpillFiles* spill = nullptr;
+  uint64_t spill_memory = 0;
 };
 
 // Throws Error(kInvalid) for numbers out of range and for options that contradict the method.
@@ -89,9 +94,9 @@ NodeOwners AssignByMetis(const RawGraph& graph, const AssignOptions& options,
 
 // Runs Linear Deterministic Greedy (Stanton and Kliot, KDD 2012) or Fennel (Tsourakakis et al.,
 // WSDM 2014, gamma = 1.5), in up to ten passes over the nodes in the order of their ids. Needs 8
-// bytes per stored edge and about 24 per node (twice that beyond 2^32 nodes), one thread, and time
-// linear in edges. No share of a class is more than 3 % above the average; shares of in-degrees
-// come as close to it as the room for nodes allows.
+// bytes per stored edge (twice that beyond 2^32 nodes), of memory or with options.spill of disk,
+// and 16 or more per node, one thread, and time linear in edges. No share of a class is more than 3
+// % above the average; shares of in-degrees come as close to it as the room for nodes allows.
 NodeOwners AssignByStream(const RawGraph& graph, const AssignOptions& options,
                           const StepProgress& progress = {});
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <utility>
 
-#include "base/huge_array.h"
 #include "format/partition/assign_nodes.h"
 #include "format/partition/balance_targets.h"
+#include "format/partition/neighbours.h"
 #include "format/partition/node_sequence.h"
 
 namespace graphd {
@@ -17,34 +17,6 @@ namespace {
 constexpr double kSlack = 1.03;
 constexpr int kMaxPasses = 10;
 constexpr size_t kNoPart = std::numeric_limits<size_t>::max();
-
-// The neighbours of all nodes in both directions; repeated edges repeat them.
-template <class Id>
-class Neighbours {
- public:
-  Neighbours(const RawGraph& graph, const NodeSequence& sequence) : end_(sequence.size() + 1, 0) {
-    sequence.ForEachPair(graph, [&](EdgeTypeId, size_t, uint64_t u, uint64_t v) {
-      end_[u + 1]++;
-      end_[v + 1]++;
-    });
-    for (size_t i = 0; i + 1 < end_.size(); i++) end_[i + 1] += end_[i];
-    ids_ = HugeArray<Id>(end_.back(), "the neighbours of all nodes");
-    sequence.ForEachPair(graph, [&](EdgeTypeId, size_t, uint64_t u, uint64_t v) {
-      ids_[end_[u]++] = static_cast<Id>(v);
-      ids_[end_[v]++] = static_cast<Id>(u);
-    });
-  }
-
-  size_t total() const noexcept { return ids_.size(); }
-  std::span<const Id> of(size_t node) const {
-    const uint64_t begin = node ? end_[node - 1] : 0;
-    return ids_.span().subspan(begin, end_[node] - begin);
-  }
-
- private:
-  std::vector<uint64_t> end_;  // by node; its list begins at the previous node's end
-  HugeArray<Id> ids_;
-};
 
 // The load of each partition and its limits.
 class Loads {
@@ -154,7 +126,7 @@ class Streamer {
   Streamer(const RawGraph& graph, const AssignOptions& options)
       : sequence_(graph),
         targets_(FindBalanceTargets(graph, options)),
-        neighbours_(graph, sequence_),
+        neighbours_(graph, sequence_, options.spill, options.spill_memory),
         loads_(targets_, sequence_.size(), static_cast<size_t>(options.num_parts)),
         fennel_(options.method == PartMethod::kFennel),
         owner_(sequence_.size(), kNowhere),

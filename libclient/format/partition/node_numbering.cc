@@ -14,6 +14,12 @@ void FillNewIds(const std::vector<PartId>& owners, std::vector<int64_t> next, Te
 
 }  // namespace
 
+std::vector<int64_t> NodeNumbering::Counts() const {
+  std::vector<int64_t> counts;
+  for (size_t p = 0; p + 1 < first.size(); p++) counts.push_back(first[p + 1] - first[p]);
+  return counts;
+}
+
 NodeNumbering NumberNodes(const std::vector<PartId>& owners, int32_t num_parts) {
   NodeNumbering numbering;
   numbering.first.assign(static_cast<size_t>(num_parts) + 1, 0);

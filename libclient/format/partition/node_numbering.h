@@ -16,6 +16,9 @@ namespace graphd {
 struct NodeNumbering {
   Tensor new_ids;              // uint32 or uint64 [nodes]: type-wise new id of each original id
   std::vector<int64_t> first;  // [partitions + 1]: partition p owns new ids first[p]..first[p+1]-1
+
+  // Returns the number of nodes of each partition.
+  std::vector<int64_t> Counts() const;
 };
 
 NodeNumbering NumberNodes(const std::vector<PartId>& owners, int32_t num_parts);

@@ -30,6 +30,18 @@ int64_t PartitionPlan::edge_cut() const {
   return cut;
 }
 
+std::shared_ptr<GraphMeta> MakeGraphMeta(const Schema& schema, const std::string& graph_name,
+                                         const std::vector<std::vector<int64_t>>& node_counts,
+                                         const std::vector<std::vector<int64_t>>& edge_counts,
+                                         std::string part_method) {
+  const auto parts = static_cast<int32_t>(node_counts.at(0).size());
+  return std::make_shared<GraphMeta>(
+      GraphMeta{graph_name, schema,
+                PartitionBook(IdMap::FromRanges("node", TileRanges(node_counts, parts)),
+                              IdMap::FromRanges("edge", TileRanges(edge_counts, parts))),
+                std::move(part_method), 1});
+}
+
 PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_name,
                                 int32_t num_parts, NodeOwners owners, std::string part_method,
                                 const StepProgress& progress) {
@@ -38,11 +50,7 @@ PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_
   std::vector<std::vector<int64_t>> node_counts, edge_counts;
   for (const auto& of_type : plan.owners) {
     plan.nodes.push_back(NumberNodes(of_type, num_parts));
-    const std::vector<int64_t>& first = plan.nodes.back().first;
-    node_counts.emplace_back();
-    for (size_t p = 0; p < Index(num_parts); p++) {
-      node_counts.back().push_back(first[p + 1] - first[p]);
-    }
+    node_counts.push_back(plan.nodes.back().Counts());
   }
   const Schema& schema = graph.schema;
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
@@ -57,11 +65,7 @@ PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_
     }
   }
   if (progress) progress("sorting edges", 1, 1);
-  plan.meta = std::make_shared<GraphMeta>(
-      GraphMeta{graph_name, schema,
-                PartitionBook(IdMap::FromRanges("node", TileRanges(node_counts, num_parts)),
-                              IdMap::FromRanges("edge", TileRanges(edge_counts, num_parts))),
-                std::move(part_method), 1});
+  plan.meta = MakeGraphMeta(schema, graph_name, node_counts, edge_counts, std::move(part_method));
   return plan;
 }
 

@@ -26,6 +26,13 @@ struct PartitionPlan {
 // The feature of nodes and edges that stores their ids in the input.
 inline constexpr const char* kOrigId = "orig_id";
 
+// Returns the description of a graph whose partitions have the given counts [type][partition] of
+// nodes and edges.
+std::shared_ptr<GraphMeta> MakeGraphMeta(const Schema& schema, const std::string& graph_name,
+                                         const std::vector<std::vector<int64_t>>& node_counts,
+                                         const std::vector<std::vector<int64_t>>& edge_counts,
+                                         std::string part_method);
+
 // Renumbers nodes and edges by `owners`, with the rules of partitioner.h. `part_method` is the
 // method's name in the part config.
 PartitionPlan MakePartitionPlan(const RawGraph& graph, const std::string& graph_name,

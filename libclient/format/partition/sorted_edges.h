@@ -16,6 +16,10 @@ namespace graphd {
 // The source (new id) and the original id of an edge, ordered by both; in one word while both fit
 // 32 bits.
 struct NarrowEdgeKey {
+  // Returns whether these keys can hold the edges.
+  static bool Holds(const NodeNumbering& src, const RawEdges& edges) {
+    return src.new_ids.dtype() == DType::kUInt32 && edges.count() <= int64_t{UINT32_MAX};
+  }
   NarrowEdgeKey() = default;
   NarrowEdgeKey(uint64_t src, uint64_t edge) : bits(src << 32 | edge) {}
   uint64_t src() const noexcept { return bits >> 32; }
@@ -55,6 +59,7 @@ class SortedEdges {
   }
 
  private:
+  int64_t CountCut(const NodeNumbering& src, const NodeNumbering& dst) const;
   std::vector<uint64_t> offsets_;
   HugeArray<NarrowEdgeKey> narrow_;
   HugeArray<WideEdgeKey> wide_;

@@ -51,6 +51,28 @@ TEST_P(AssignStream, ClustersScatteredOverTheIdsAreFound) {
   EXPECT_LT(CutShare(graph, Assign(graph, 8)), 0.2);
 }
 
+TEST_P(AssignStream, NeighboursInAFileGiveTheSameOwners) {
+  RawGraph graph = Clusters(20, 50, 3);
+  EdgeList edges;
+  graph.edges[0].ForEach([&](size_t, uint64_t u, uint64_t v) {
+    edges.emplace_back(static_cast<uint32_t>(u), static_cast<uint32_t>(v));
+  });
+  // The neighbours of this node exceed the buffer.
+  for (uint32_t i = 0; i < 2000; i++) edges.emplace_back(i * 7 % 1000, 500u);
+  graph = HomogeneousGraph(1000, edges);
+  AssignOptions options;
+  options.num_parts = 4;
+  options.method = GetParam();
+  const NodeOwners expected = AssignNodes(graph, options).owners;
+  const testing::ScratchDirectory directory;
+  SpillFiles spill(directory.path(), uint64_t{1} << 20);
+  options.spill = &spill;
+  for (const uint64_t memory : {uint64_t{4}, uint64_t{4000}, uint64_t{1} << 20}) {
+    options.spill_memory = memory;
+    EXPECT_TRUE(AssignNodes(graph, options).owners == expected) << memory;
+  }
+}
+
 TEST_P(AssignStream, PartitionsDoNotExceedTheirLimit) {
   const RawGraph graph = Clusters(5, 1000, 2);  // not divisible by the number of partitions
   const NodeOwners owners = Assign(graph, 8);
