@@ -31,14 +31,19 @@ std::string ConfigPath(const PartitionOptions& options) {
   return JoinPath(options.output, options.graph_name + ".json");
 }
 
-// Removes directory/<name> and the temporary files that an interrupted run left for it.
-void RemoveFile(const std::string& directory, const std::string& name) {
+// Removes the temporary files that an interrupted run left for directory/<name>.
+void RemoveTemporariesOf(const std::string& directory, const std::string& name) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(directory)) {
-    const std::string file = entry.path().filename().string();
-    if (file == name || file.starts_with(name + ".tmp")) found.push_back(entry.path());
+    if (entry.path().filename().string().starts_with(name + ".tmp")) found.push_back(entry.path());
   }
   for (const fs::path& path : found) fs::remove(path);
+}
+
+// Removes directory/<name> and its temporary files.
+void RemoveFile(const std::string& directory, const std::string& name) {
+  RemoveTemporariesOf(directory, name);
+  fs::remove(JoinPath(directory, name));
 }
 
 // Returns the expected size of the files, for the progress.
@@ -182,8 +187,7 @@ void ClearOutput(const PartitionOptions& options) {
   }
 }
 
-PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options) {
-  CheckPartitionOptions(options);
+void CheckPartitionInput(const RawGraph& graph, const PartitionOptions& options) {
   for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
     CheckFeatures(graph.nodes[Index(t)].features, "node type '" + graph.schema.ntype(t) + "'",
                   options);
@@ -193,11 +197,24 @@ PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& o
                   "edge type '" + graph.schema.etype(e).ToString() + "'", options);
   }
   if (options.format == PartFormat::kDgl) CheckDglGraph(graph);
+}
+
+void RemoveTemporaries(const PartitionOptions& options) {
+  RemoveTemporariesOf(options.output, options.graph_name + ".json");
+  RemoveNodeNames(options.output, options.graph_name);
+  for (PartId p = 0; p < options.num_parts; p++) {
+    RemoveTemporariesOf(PartDirectory(options.output, p), kNativeHeaderFile);
+  }
+}
+
+PartitionSummary PartitionGraph(const RawGraph& graph, const PartitionOptions& options) {
+  CheckPartitionOptions(options);
+  CheckPartitionInput(graph, options);
   try {
     return PartitionAndWrite(graph, options);
   } catch (const std::bad_alloc&) {
     Throw(ErrorCode::kOverloaded, "too little memory to partition the graph; --part_method random ",
-          "needs the least");
+          "needs the least, and --memory SIZE keeps within SIZE");
   } catch (const fs::filesystem_error& error) {
     Throw(ErrorCode::kIo, error.what());
   }

@@ -57,9 +57,16 @@ struct PartitionSummary {
 // input.
 void CheckPartitionOptions(const PartitionOptions& options);
 
+// Throws Error(kInvalid) for types and features whose names partitions can't have (PartitionGraph).
+void CheckPartitionInput(const RawGraph& graph, const PartitionOptions& options);
+
 // Creates the output directory. If it exists, removes the files of an earlier graph of that name
 // and all partitions from it.
 void ClearOutput(const PartitionOptions& options);
+
+// Removes the temporary files that an interrupted run may have left while it wrote the part config,
+// headers and names.
+void RemoveTemporaries(const PartitionOptions& options);
 
 // Partitions the graph. Throws as CheckPartitionOptions does, and Error(kInvalid) for an input that
 // has a feature named "orig_id", or "trainer_id" with several trainers per machine, and for a graph

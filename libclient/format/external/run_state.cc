@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/external/run_state.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr const char* kKey = "key.json";
+constexpr const char* kLock = "lock";
+
+ordered_json ReadKey(const std::string& directory) {
+  const std::string path = JoinPath(directory, kKey);
+  if (!FileExists(path)) return nullptr;
+  return ordered_json::parse(ReadTextFile(path), nullptr, false);
+}
+
+// Returns the names of the members in which two keys differ.
+std::string Differences(const ordered_json& a, const ordered_json& b) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : a.items()) {
+    if (!b.is_object() || !b.contains(name) || b[name] != value) names.push_back(name);
+  }
+  return names.empty() ? "options" : Join(names, ", ");
+}
+
+}  // namespace
+
+bool RunState::Matches(const std::string& directory, const ordered_json& key) {
+  return ReadKey(directory) == key;
+}
+
+void RunState::CheckNoOther(const std::string& directory, const ordered_json& key) {
+  const ordered_json there = ReadKey(directory);
+  if (there.is_null() || there == key) return;
+  Throw(ErrorCode::kExists, directory,
+        " has the state of an interrupted run that differs in: ", Differences(key, there),
+        "; repeat that command to continue it, or give --force to ", "discard it");
+}
+
+RunState::RunState(std::string directory, const ordered_json& key, bool replace)
+    : directory_(std::move(directory)) {
+  MakeDirectories(directory_);
+  lock_ = OpenFile(Path(kLock), O_RDWR | O_CREAT);
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) ThrowErrno("can't lock", Path(kLock));
+    Throw(ErrorCode::kExists, directory_,
+          " is used by another graphctl partition; wait for it, or ", "give another --output");
+  }
+  if (Matches(directory_, key)) return;
+  if (!replace) CheckNoOther(directory_, key);
+  Clear();
+  WriteFileAtomically(Path(kKey), key.dump(1) + "\n");
+}
+
+void RunState::Write(const std::string& name, const std::string& text) const {
+  WriteFileAtomically(Path(name), text);
+}
+
+void RunState::Clear() const {
+  std::vector<fs::path> old;
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    if (entry.path().filename() != kLock) old.push_back(entry.path());
+  }
+  // The key goes first: without it, the rest is no state.
+  fs::remove(Path(kKey));
+  for (const fs::path& path : old) fs::remove_all(path);
+}
+
+void RunState::Remove() {
+  Clear();
+  fs::remove_all(directory_);
+  lock_.reset();
+}
+
+ordered_json DescribeFiles(const std::string& path) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file()) files.push_back(entry.path().string());
+    }
+    std::sort(files.begin(), files.end());
+  } else if (FileExists(path)) {
+    files.push_back(path);
+  }
+  ordered_json list = ordered_json::array();
+  for (const std::string& file : files) {
+    struct stat info {};
+    if (::stat(file.c_str(), &info) != 0) ThrowErrno("can't stat", file);
+    list.push_back({fs::absolute(file).string(), info.st_size,
+                    int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec});
+  }
+  return list;
+}
+
+}  // namespace graphd

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/file.h"
+
+namespace graphd {
+
+// The steps that a long run has completed, in a directory of its own, so that the same command
+// continues a run that was killed. A key describes the input and the options; a run with another
+// key does not use the state. One process at a time holds the directory. Not thread-safe.
+class RunState {
+ public:
+  // Returns whether `directory` has the state of a run with this key.
+  static bool Matches(const std::string& directory, const nlohmann::ordered_json& key);
+
+  // Throws Error(kExists) if `directory` has the state of a run with another key.
+  static void CheckNoOther(const std::string& directory, const nlohmann::ordered_json& key);
+
+  // Opens or creates the state. Throws Error(kExists) if another process uses it, or if it belongs
+  // to a run with another key and `replace` is false; otherwise that state is removed.
+  RunState(std::string directory, const nlohmann::ordered_json& key, bool replace);
+
+  const std::string& directory() const noexcept { return directory_; }
+  std::string Path(const std::string& name) const { return JoinPath(directory_, name); }
+  bool Has(const std::string& name) const { return FileExists(Path(name)); }
+  // Notes a completed step. What it describes must have been written before.
+  void Write(const std::string& name, const std::string& text) const;
+  // Removes the directory, at the end.
+  void Remove();
+
+ private:
+  void Clear() const;
+  const std::string directory_;
+  UniqueFd lock_;
+};
+
+// Returns the path, size and time of change of a file, or of all files below a directory; an empty
+// list if nothing is there.
+nlohmann::ordered_json DescribeFiles(const std::string& path);
+
+}  // namespace graphd

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "format/input/raw_graph.h"
+#include "format/io/spill_files.h"
+#include "format/partitioner.h"
+
+// Partitions a graph that is larger than the memory: what PartitionGraph holds in memory is kept in
+// files, in <output>/<graph_name>.partitioning, which is removed at the end. The partitions have
+// the same bytes as those of PartitionGraph.
+//
+// Memory holds 8 bytes for each node, or 16 and more while ldg or fennel assigns nodes, and the
+// names of nodes while the input is read. Everything else adapts to what is left: edges are sorted
+// by parts (external/spilled_edges.h), and rows of features go through buffers.
+//
+// A run that was killed continues when it is repeated: behind the last complete step, or, while
+// partitions are written, the last complete partition.
+
+namespace graphd {
+
+// The source of the graph.
+struct GraphSource {
+  // Describes files and options, so that a run with another input does not continue this one.
+  std::function<nlohmann::ordered_json()> describe;
+  // Reads the graph; its large arrays must be in `spill`.
+  std::function<RawGraph(SpillFiles& spill, const StepProgress& progress)> read;
+};
+
+// Partitions the graph with at most `memory` bytes of resident memory, those of the program and of
+// mapped files included. Throws as PartitionGraph does; Error(kInvalid) for DGL's format and for
+// several trainers per machine; Error(kOverloaded) with the least that is needed if `memory` is too
+// small or the disk has too little room; Error(kExists) if the state of another run is there and
+// options.force is not set.
+PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOptions& options,
+                                    uint64_t memory);
+
+}  // namespace graphd

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/external/run_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "graphd/error.h"
+
+#include "tests/unit/format/scratch_directory.h"
+
+namespace graphd {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::HasSubstr;
+using testing::ScratchDirectory;
+
+std::string Message(auto&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RunState, KeepsStepsForTheSameKeyOnly) {
+  const ScratchDirectory directory;
+  const std::string path = directory / "state";
+  const ordered_json key{{"--seed", 1}, {"--num_parts", 2}},
+      other{{"--seed", 1}, {"--num_parts", 3}};
+  EXPECT_FALSE(RunState::Matches(path, key));
+  RunState(path, key, false).Write("step", "done");
+  EXPECT_TRUE(RunState::Matches(path, key));
+  EXPECT_TRUE(RunState(path, key, false).Has("step"));
+  EXPECT_TRUE(RunState(path, key, true).Has("step"));
+  const std::string message = Message([&] { RunState(path, other, false); });
+  EXPECT_THAT(message, HasSubstr("differs in: --num_parts"));
+  EXPECT_THAT(message, HasSubstr("--force"));
+  EXPECT_TRUE(RunState(path, key, false).Has("step"));
+  EXPECT_FALSE(RunState(path, other, true).Has("step"));
+}
+
+TEST(RunState, StartsAnewIfTheKeyIsDamagedAndReplaceIsSet) {
+  const ScratchDirectory directory;
+  const ordered_json key{{"--seed", 1}};
+  RunState(directory.path(), key, false).Write("step", "done");
+  WriteFileAtomically(directory / "key.json", "{\"--se");
+  EXPECT_THAT(Message([&] { RunState(directory.path(), key, false); }), HasSubstr("differs in"));
+  EXPECT_FALSE(RunState(directory.path(), key, true).Has("step"));
+}
+
+TEST(RunState, IsHeldByOneAtATime) {
+  const ScratchDirectory directory;
+  const ordered_json key{{"--seed", 1}};
+  std::optional<RunState> first(std::in_place, directory.path(), key, false);
+  EXPECT_THAT(Message([&] { RunState(directory.path(), key, true); }), HasSubstr("is used by"));
+  first.reset();
+  RunState(directory.path(), key, false).Remove();
+  EXPECT_FALSE(FileExists(directory.path()));
+}
+
+TEST(DescribeFiles, NotesChangesOfSizeAndTime) {
+  const ScratchDirectory directory;
+  EXPECT_EQ(DescribeFiles(directory / "none"), ordered_json::array());
+  WriteFileAtomically(directory / "a", "1");
+  const ordered_json before = DescribeFiles(directory.path());
+  EXPECT_EQ(before.size(), 1u);
+  EXPECT_EQ(DescribeFiles(directory.path()), before);
+  WriteFileAtomically(directory / "a", "12");
+  EXPECT_NE(DescribeFiles(directory.path()), before);
+}
+
+}  // namespace
+}  // namespace graphd
