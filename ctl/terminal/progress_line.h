@@ -7,7 +7,8 @@
 #include "format/io/step_progress.h"
 
 // Shows a long task's progress on standard error: on a terminal, a bar that is redrawn at most ten
-// times a second; elsewhere, one line per step; elapsed seconds for steps of unknown length. One
+// times a second; elsewhere, one line per step and another for each minute that it takes; the time
+// that a step still takes at its speed so far, or elapsed seconds for steps of unknown length. One
 // thread at a time.
 
 namespace graphd::ctl {
@@ -20,7 +21,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // `detail` is shown after the step on a terminal.
+  // `detail` is shown after the step on a terminal, in place of the time left.
   void Show(const std::string& step, uint64_t done, uint64_t total, const std::string& detail = {});
   // Ends the bar before other output is written.
   void Finish();
@@ -28,10 +29,12 @@ class ProgressLine {
   StepProgress Callback();
 
  private:
+  // Returns "45 s left", or "" while the speed of the step is not known.
+  std::string TimeLeft(double share) const;
   bool terminal_;
   bool open_ = false;  // the terminal's last line is a bar without a newline
   std::string step_;
-  Clock::time_point drawn_{};
+  Clock::time_point begun_{}, drawn_{};  // the step, and what is shown
 };
 
 }  // namespace graphd::ctl

@@ -11,6 +11,7 @@
 #include "ctl/columns/python_columns.h"
 #include "ctl/plan/part_config_path.h"
 #include "ctl/verbs/verbs.h"
+#include "format/external/run_state.h"
 #include "format/gather_partitions.h"
 #include "format/input/chunked.h"
 #include "format/input/graph_files.h"
@@ -156,7 +157,8 @@ std::string PartitionInput::MetadataPath() const {
   return std::filesystem::is_directory(path_) ? JoinPath(path_, "metadata.json") : path_;
 }
 
-RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) const {
+RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress,
+                                   SpillFiles* spill) const {
   GraphFilesOptions options;
   if (!path_.empty() && !edges_.empty()) {
     Throw(ErrorCode::kInvalid, "--input ", path_, " and --edges can't be combined");
@@ -172,6 +174,7 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress) 
   options.dst_column = dst_column_;
   options.map_ids = map_ids_;
   options.progress = progress;
+  options.spill = spill;
   options.note = [](const std::string& text) {
     std::fprintf(stderr, "graphctl: %s\n", text.c_str());
   };
@@ -224,7 +227,8 @@ RawGraph PartitionInput::ReadPartitions(const std::string& output,
   return GatherPartitions(LoadPartConfig(config), progress);
 }
 
-RawGraph PartitionInput::Read(const std::string& output, const StepProgress& progress) const {
+RawGraph PartitionInput::Read(const std::string& output, const StepProgress& progress,
+                              SpillFiles* spill) const {
   Format format = FormatByName();
   if (format == Format::kAuto) format = Detect();
   RawGraph graph;
@@ -232,16 +236,47 @@ RawGraph PartitionInput::Read(const std::string& output, const StepProgress& pro
                      format == Format::kParquet;
   CheckOptions(format, files);
   if (format == Format::kOgb) {
-    graph = ReadOgbRaw(path_, {.split = split_, .progress = progress});
+    graph = ReadOgbRaw(path_, {.split = split_, .progress = progress, .spill = spill});
   } else if (format == Format::kChunked) {
-    graph = ReadChunked(MetadataPath(), progress);
+    graph = ReadChunked(MetadataPath(), progress, spill);
   } else if (format == Format::kPartition) {
+    if (spill) {
+      Throw(ErrorCode::kInvalid, "--memory: partitions can only be read into memory; give the ",
+            "original input of ", path_, ", or omit --memory");
+    }
     graph = ReadPartitions(output, progress);
   } else {
-    graph = ReadFiles(format, progress);
+    graph = ReadFiles(format, progress, spill);
   }
   if (add_reverse_) AddReverseEdges(graph);
   return graph;
+}
+
+nlohmann::ordered_json PartitionInput::Describe() const {
+  nlohmann::ordered_json json{{"--input", path_},
+                              {"--input_format", format_},
+                              {"--split", split_},
+                              {"--edges", edges_},
+                              {"--nodes", nodes_},
+                              {"--num_nodes", num_nodes_},
+                              {"--feat_cols", feature_columns_},
+                              {"--src_col", src_column_},
+                              {"--dst_col", dst_column_},
+                              {"--separator", separator_},
+                              {"--header", header_},
+                              {"--add_reverse", add_reverse_},
+                              {"--map_ids", map_ids_}};
+  std::vector<std::string> paths;
+  if (!path_.empty()) paths.push_back(path_);
+  for (const std::string& text : edges_) {
+    const EdgeFile file = ParseEdgeFile(text);
+    paths.push_back(file.path);
+    if (!file.dst_path.empty()) paths.push_back(file.dst_path);
+  }
+  for (const std::string& text : nodes_) paths.push_back(ParseNodeFile(text).path);
+  json["files"] = nlohmann::ordered_json::array();
+  for (const std::string& path : paths) json["files"].push_back(DescribeFiles(path));
+  return json;
 }
 
 }  // namespace graphd::ctl

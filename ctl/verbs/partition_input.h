@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <CLI/CLI.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "format/input/raw_graph.h"
+#include "format/io/spill_files.h"
 #include "format/io/step_progress.h"
 
 // The options of `graphctl partition` that name the input graph and its format, and the choice of
@@ -18,8 +20,12 @@ class PartitionInput {
   void AddOptions(CLI::App& verb);
   // Throws Error(kInvalid) for contradictory options, Error(kNotFound) listing what was looked for
   // if there is no input, and the readers' errors. `output`: the directory that will be written; it
-  // must not contain partitions that are read.
-  RawGraph Read(const std::string& output, const StepProgress& progress) const;
+  // must not contain partitions that are read. With `spill`, the graph's arrays are kept in files
+  // there, and partitions can't be read.
+  RawGraph Read(const std::string& output, const StepProgress& progress,
+                SpillFiles* spill = nullptr) const;
+  // Describes the options and the files that they name, with sizes and times of change.
+  nlohmann::ordered_json Describe() const;
 
  private:
   enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kParquet, kChunked, kPartition };
@@ -32,7 +38,7 @@ class PartitionInput {
   std::string MetadataPath() const;
   void CheckOptions(Format format, bool files) const;
   RawGraph ReadPartitions(const std::string& output, const StepProgress& progress) const;
-  RawGraph ReadFiles(Format format, const StepProgress& progress) const;
+  RawGraph ReadFiles(Format format, const StepProgress& progress, SpillFiles* spill) const;
   void AddFileOptions(CLI::App& verb);
 
   std::string path_, format_ = "auto", split_;

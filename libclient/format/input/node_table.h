@@ -15,7 +15,7 @@ namespace graphd {
 class NodeRows {
  public:
   // With `spill`, features are kept in files there.
-  explicit NodeRows(NodeIds& ids, SpillFiles* spill) : ids_(ids), spill_(spill) {}
+  NodeRows(NodeIds& ids, SpillFiles* spill) : ids_(ids), spill_(spill) {}
   int64_t count() const noexcept { return static_cast<int64_t>(order_.num_elements()); }
   // Adds a row with this id. Returns false if the row is not the first of a name.
   bool Add(uint64_t id) {

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests graphctl partition --memory: the memory it uses, and runs that are killed and repeated."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
+OK, INVALID, EXISTS, OVERLOADED = 0, 2, 4, 6
+MIB = 1 << 20
+STEPS = ("reading", "assigning nodes", "counting edges", "distributing edges",
+         "sorting and writing edges", "writing features of nodes", "waiting for the disk")
+
+
+def npy_header(descr, shape):
+    header = str({"descr": descr, "fortran_order": False, "shape": tuple(shape)}).encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+def write_edges(path, bits, edges):
+    """Writes random edges between 2^bits nodes, with repeated ones and self loops."""
+    draw, count = random.Random(5), 2 * edges
+    ends = bytearray(4 * count)
+    low = bytes(i & ((1 << (bits - 8)) - 1) for i in range(256))
+    ends[0::4] = draw.randbytes(count)
+    ends[1::4] = draw.randbytes(count).translate(low if bits < 16 else None)
+    if bits > 16:
+        ends[2::4] = draw.randbytes(count).translate(
+            bytes(i & ((1 << (bits - 16)) - 1) for i in range(256)))
+    path.write_bytes(npy_header("<i4", (2, edges)) + ends)
+
+
+def write_rows(path, rows, floats):
+    """Writes float32 [rows, floats]."""
+    block = random.Random(6).randbytes(MIB)
+    left = rows * floats * 4
+    with open(path, "wb") as file:
+        file.write(npy_header("<f4", (rows, floats)))
+        while left:
+            left -= file.write(block[:min(left, MIB)])
+
+
+class OutOfCore(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="graphd_out_of_core_")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        self.output = self.scratch / "out"
+        self.state = self.output / "g.partitioning"
+
+    def graph(self, bits, edges, floats):
+        write_edges(self.scratch / "edges.npy", bits, edges)
+        write_rows(self.scratch / "feat.npy", 1 << bits, floats)
+        return ["--input", self.scratch / "edges.npy",
+                "--nodes", ".feat=%s" % (self.scratch / "feat.npy")]
+
+    def command(self, *more, output=None):
+        return [str(part) for part in (GRAPHCTL, "partition", "--graph_name", "g", "--json",
+                                       "--output", output or self.output, *more)]
+
+    def run_partition(self, *more, output=None):
+        return subprocess.run(self.command(*more, output=output), capture_output=True, text=True,
+                              timeout=100)
+
+    def partitioned(self, *more, output=None):
+        result = self.run_partition(*more, output=output)
+        self.assertEqual(result.returncode, OK, result.stderr)
+        return json.loads(result.stdout), result.stderr
+
+    def kill_at(self, step, *more):
+        """Kills a run when it reports a step; returns the steps that it reported."""
+        process = subprocess.Popen(self.command(*more), stderr=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, text=True)
+        seen = []
+        for line in process.stderr:
+            seen.append(line)
+            if line.startswith(step):
+                process.kill()
+        self.assertEqual(process.wait(timeout=60), -9, "".join(seen))
+        process.stderr.close()
+        return "".join(seen)
+
+    def assert_same_files(self, expected, found):
+        def files(top):
+            return sorted(str(path.relative_to(top)) for path in top.rglob("*") if path.is_file())
+        self.assertEqual(files(expected), files(found))
+        for name in files(expected):
+            self.assertEqual((expected / name).read_bytes(), (found / name).read_bytes(), name)
+
+    def test_a_graph_larger_than_the_memory(self):
+        graph = self.graph(18, 12_000_000, 100)
+        memory = 88 * MIB
+        for path in self.scratch.glob("*.npy"):  # neither the edges nor the features fit
+            self.assertGreater(path.stat().st_size, memory)
+        summary, _ = self.partitioned(*graph, "--num_parts", 4, "--part_method", "ldg",
+                                      "--memory", memory)
+        self.assertLessEqual(summary["peak_memory_bytes"], memory)
+        self.assertFalse(self.state.exists())
+        verified = subprocess.run([GRAPHCTL, "verify", self.output / "g.json"],
+                                  capture_output=True, text=True, timeout=60)
+        self.assertEqual(verified.returncode, OK, verified.stdout + verified.stderr)
+
+    def test_runs_killed_at_every_step_continue(self):
+        graph = [*self.graph(15, 400_000, 60), "--num_parts", 3, "--part_method", "ldg"]
+        expected = self.scratch / "expected"
+        self.partitioned(*graph, output=expected)
+        graph += ["--memory", "96MiB"]
+        for i, step in enumerate(STEPS):
+            seen = self.kill_at(step, *graph)
+            self.assertFalse((self.output / "g.json").exists())
+            # A step is not repeated when the one behind it has begun.
+            for done in STEPS[:max(i - 1, 0)]:
+                if done != "counting edges":
+                    self.assertNotIn("\n" + done, "\n" + seen)
+        _, seen = self.partitioned(*graph)
+        self.assertNotIn("distributing", seen)
+        self.assert_same_files(expected, self.output)
+
+    def test_the_state_of_another_run_is_not_used(self):
+        graph = [*self.graph(15, 400_000, 60), "--part_method", "random", "--memory", "96MiB"]
+        self.kill_at("sorting and writing edges", *graph, "--num_parts", 3)
+        other = self.run_partition(*graph, "--num_parts", 2)
+        self.assertEqual(other.returncode, EXISTS, other.stderr)
+        self.assertIn("differs in: --num_parts", other.stderr)
+        os.utime(self.scratch / "edges.npy", (1, 1))
+        other = self.run_partition(*graph, "--num_parts", 3)
+        self.assertEqual(other.returncode, EXISTS, other.stderr)
+        self.assertIn("differs in: input", other.stderr)
+        self.partitioned(*graph, "--num_parts", 2, "--force")
+        self.assertFalse((self.output / "part2").exists())
+        self.assertFalse(self.state.exists())
+        expected = self.scratch / "expected"
+        self.partitioned(*graph[:-2], "--num_parts", 2, output=expected)
+        self.assert_same_files(expected, self.output)
+
+    def write(self, name, text):
+        path = self.scratch / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def write_inputs(self):
+        """Writes a graph in every kind of input; returns the options that name each."""
+        count = 40_000  # the columns exceed what is kept in memory while they are read
+        pairs = [(i * 7 % 500, i * i % 500) for i in range(count)]
+        yield ["--input", self.write("t.csv", "src,dst,w\n" + "".join(
+            "n%d,n%d,%d\n" % (u, v, i) for i, (u, v) in enumerate(pairs)))]
+        yield ["--add_reverse", "--input", self.write(
+            "m.mtx", "%%%%MatrixMarket matrix coordinate real general\n500 500 %d\n" % count +
+            "".join("%d %d .5\n" % (u + 1, v + 1) for u, v in pairs))]
+        self.write("ogb/raw/num-node-list.csv", "500\n")
+        self.write("ogb/raw/num-edge-list.csv", "%d\n" % count)
+        self.write("ogb/raw/edge.csv", "".join("%d,%d\n" % pair for pair in pairs))
+        self.write("ogb/raw/edge-w.csv", "".join(
+            "%d%s\n" % (i, ".5" if i == count - 1 else "") for i in range(count)))
+        self.write("ogb/raw/node-feat.csv", "1,2,3\n" * 500)
+        yield ["--input", self.scratch / "ogb", "--add_reverse"]
+        self.write("chunked/e.csv", "".join("%d %d\n" % pair for pair in pairs))
+        for i in range(2):
+            write_rows(self.scratch / ("chunked/f%d.npy" % i), 250, 400)
+        array = {"format": {"name": "numpy"}, "data": ["f0.npy", "f1.npy"]}
+        self.write("chunked/metadata.json", json.dumps({
+            "node_type": ["n"], "edge_type": ["n:e:n"], "num_nodes_per_type": [500],
+            "num_edges_per_type": [count],
+            "edges": {"n:e:n": {"format": {"name": "csv", "delimiter": " "}, "data": ["e.csv"]}},
+            "node_data": {"n": {"feat": array}}}))
+        yield ["--input", self.scratch / "chunked"]
+
+    def test_every_kind_of_input_gives_the_same_files(self):
+        for number, options in enumerate(self.write_inputs()):
+            options += ["--num_parts", 3, "--part_method", "fennel"]
+            expected = self.scratch / ("expected%d" % number)
+            found = self.scratch / ("found%d" % number)
+            self.partitioned(*options, output=expected)
+            self.partitioned(*options, "--memory", "96MiB", output=found)
+            self.assert_same_files(expected, found)
+
+    def test_mistakes_leave_nothing_behind(self):
+        graph = self.graph(10, 100, 1)
+        for more, code, text in (
+                (("--memory", "1MiB"), OVERLOADED, "give at least"),
+                (("--memory", "96MiB", "--format", "dgl"), INVALID, "--format native"),
+                (("--memory", "96MiB", "--store_as", "x=int8"), INVALID, "no type has"),
+                (("--memory", "96MiB", "--num_nodes", "5"), INVALID, "--num_nodes")):
+            result = self.run_partition(*graph, "--num_parts", 2, "--part_method", "random", *more)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn(text, result.stderr)
+            shutil.rmtree(self.state, ignore_errors=True)
+        self.partitioned(*graph, "--num_parts", 2, output=self.scratch / "in_memory")
+        result = self.run_partition("--input", self.scratch / "in_memory", "--num_parts", 2,
+                                    "--memory", "96MiB")
+        self.assertEqual(result.returncode, INVALID, result.stderr)
+        self.assertIn("original input", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
