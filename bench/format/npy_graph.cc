@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a random graph as the .npy files that graphctl partition reads:
 //
-//   npy_graph DIRECTORY NODES EDGES FLOATS
+//   npy_graph DIRECTORY NODES EDGES FLOATS [float16]
 //
-// edges.npy: int64 [2, EDGES], sources and destinations; feat.npy: float32 [NODES, FLOATS]. The
-// same arguments give the same bytes.
+// edges.npy: int64 [2, EDGES], sources and destinations; feat.npy: float32 or float16 [NODES,
+// FLOATS]. The same arguments give the same bytes.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -60,14 +60,22 @@ void Write(const std::string& path, const char* dtype, uint64_t rows, uint64_t c
 
 int main(int argc, char** argv) {
   uint64_t numbers[3] = {};
-  for (int i = 0; i < 3 && argc == 5; i++) numbers[i] = std::strtoull(argv[i + 2], nullptr, 10);
+  const bool half = argc == 6 && std::string(argv[5]) == "float16";
+  for (int i = 0; i < 3 && (argc == 5 || half); i++)
+    numbers[i] = std::strtoull(argv[i + 2], nullptr, 10);
   const auto [nodes, edges, floats] = numbers;
   if (nodes < 1 || edges < 1 || floats < 1 || nodes >> 32 || edges >> 40 || floats >> 16) {
-    std::fprintf(stderr, "usage: npy_graph DIRECTORY NODES EDGES FLOATS\n");
+    std::fprintf(stderr, "usage: npy_graph DIRECTORY NODES EDGES FLOATS [float16]\n");
     return 2;
   }
   const std::string directory = argv[1];
   Write<int64_t>(directory + "/edges.npy", "<i8", 2, edges, [nodes = nodes] { return End(nodes); });
+  if (half) {
+    // The upper bits make numbers from 1 to 2.
+    Write<uint16_t>(directory + "/feat.npy", "<f2", nodes, floats,
+                    [] { return static_cast<uint16_t>(0x3c00 | Random() >> 54); });
+    return 0;
+  }
   Write<float>(directory + "/feat.npy", "<f4", nodes, floats,
                [] { return static_cast<float>(Random() >> 40); });
 }

@@ -3,8 +3,13 @@
 # Times graphctl partition on a random graph of .npy files that are not cached, and compares it with
 # reading and writing as many bytes with dd. By default it has the size of ogbn-products:
 #
-#   bench/format/partition_bench.sh [--nodes N] [--edges N] [--floats N] [--parts N] [--memory GB]
-#                            [--bin DIR] [--work DIR] [-- OPTIONS OF graphctl partition]
+#   bench/format/partition_bench.sh [--nodes N] [--edges N] [--floats N] [--dtype float16] [--parts N]
+#                            [--memory GB] [--bin DIR] [--work DIR] [-- OPTIONS OF graphctl partition]
+#
+# A tenth of ogbn-papers100M, out of core, in 400 MiB:
+#
+#   bench/format/partition_bench.sh --nodes 11100000 --edges 161500000 --floats 128 --dtype float16 \
+#     --parts 8 -- --part_method random --memory 400MiB
 #
 # --memory (default 8) limits the memory, page cache included, with a cgroup (version 1) if root can
 # create one; otherwise only the peak is shown. --bin: the folder of graphctl and npy_graph (default
@@ -13,14 +18,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-nodes=2450000 edges=124000000 floats=100 parts=2 memory=8 bin=build/release/bin work=/tmp
+nodes=2450000 edges=124000000 floats=100 parts=2 memory=8 bin=build/release/bin work=/tmp dtype=float32
 method=(--part_method random)
 while [ $# -gt 0 ]; do
   case $1 in
-    --nodes|--edges|--floats|--parts|--memory|--bin|--work)
+    --nodes|--edges|--floats|--dtype|--parts|--memory|--bin|--work)
       printf -v "${1#--}" %s "${2:?$1 needs a value}"; shift 2 ;;
     --) shift; method=("$@"); break ;;
-    *) sed -n '3,13s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '3,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 
@@ -68,7 +73,8 @@ enter_cgroup() {
   echo $$ >"$cgroup/cgroup.procs"
 }
 
-"$bin/npy_graph" "$dir" "$nodes" "$edges" "$floats"
+[ "$dtype" != float32 ] || dtype=''
+"$bin/npy_graph" "$dir" "$nodes" "$edges" "$floats" ${dtype:+"$dtype"}
 in=("$dir/edges.npy" "$dir/feat.npy") input_bytes=$(size "$dir"/*.npy)
 sync "${in[@]}"
 enter_cgroup
@@ -76,7 +82,8 @@ enter_cgroup
 cold "${in[@]}"
 start=$(now)
 for file in "${in[@]}"; do dd if="$file" of=/dev/null bs=4M status=none; done
-show "dd: read the input" "$(since "$start")" "$input_bytes"
+read_seconds=$(since "$start")
+show "dd: read the input" "$read_seconds" "$input_bytes"
 
 cold "${in[@]}"
 [ -z "$cgroup" ] || echo 0 >"$cgroup/memory.max_usage_in_bytes"
@@ -89,9 +96,12 @@ output_bytes=$(size "$dir"/out)
 
 start=$(now)
 dd if=/dev/zero of="$dir/copy" bs=4M count="$output_bytes" iflag=count_bytes conv=fsync status=none
-show "dd: write as much as the output" "$(since "$start")" "$output_bytes"
+write_seconds=$(since "$start")
+show "dd: write as much as the output" "$write_seconds" "$output_bytes"
 
 show "graphctl partition: in and out" "$seconds" $((input_bytes + output_bytes))
+awk -v r="$read_seconds" -v w="$write_seconds" -v s="$seconds" 'BEGIN {
+  printf "  times reading and writing the bytes once: %.2f\n", s / (r + w) }'
 awk -F'[:,]' '/"(read_seconds|edge_cut_share)"/ { gsub(/[ "]/, ""); print "  " $1, $2 }
   /"peak_memory_bytes"/ { printf "  peak resident, mapped files included: %.2f GB\n", $2 / 1e9 }' \
   "$dir/summary.json"
