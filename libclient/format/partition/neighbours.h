@@ -106,7 +106,7 @@ class Neighbours {
   uint64_t total_ = 0;
   HugeArray<Id> memory_;  // the lists, if they are in memory
   Tensor lists_;          // the lists, if they are in a file
-  std::string path_;      // that file, which is removed in the end
+  std::string path_;      // the path of the file, which is removed in the end
   std::span<const Id> ids_;
 };
 
