@@ -165,13 +165,14 @@ class Graphd {
         options_.end_with_jobs, [this] { uv_async_send(&stop_async_); }, &watch);
     JobFile job_file(JobsPath(options_));
     job_file.Keep(jobs);
+    JobBoard board;
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
     PeerMemory memory(options_.peer_memory != 0 ? options_.peer_memory
                                                 : PeerMemory::DefaultLimit(TotalMemory()));
     ServiceContext context{
-        access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs,
+        access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs, board,
         pools,  counters, memory,  BufferPool::Create(), tls_.get(), secret_.get()};
     if (metrics) {
       metrics->Serve([this, &context, &info] {

@@ -129,17 +129,33 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
           " trainers, but a trainer attaches with a world size of ", member.world_size);
   }
   if (job.command.empty()) job.command = member.command;
+  if (member.role != JobRole::kLauncher) Begin(job, member);
   if (is_trainer) {
     for (const auto& [other, status] : job.members) {
-      if (status.role == JobRole::kTrainer && status.rank == member.rank) {
+      if (status.role == JobRole::kTrainer && status.rank == member.rank &&
+          status.attempt == member.attempt) {
         Throw(ErrorCode::kExists, "rank ", member.rank, " of job ", member.job_id,
               " is attached already (pid ", status.pid, ")");
       }
     }
     job.left.erase(member.rank);
   }
-  job.members[key] = {member.role, member.rank, peer.pid, peer.text};
+  job.members[key] = {member.role, member.rank, peer.pid, peer.text, member.attempt};
   return std::unique_ptr<Membership>(new Membership(*this, member, job.number, key));
+}
+
+// Compares the attempt of a trainer, or of its connection for rows, with the job's.
+void JobRegistry::Begin(Job& job, const JobMember& member) {
+  if (member.attempt < job.attempt) {
+    Throw(ErrorCode::kUnavailable, "job ", member.job_id, " was started again (attempt ",
+          job.attempt, "), and this trainer is of attempt ", member.attempt, "; it should end");
+  }
+  if (member.attempt == job.attempt) return;
+  job.attempt = member.attempt;
+  job.left.clear();
+  // The trainers of the attempt before have ended, and nobody reads the answers to their waits.
+  job.waiting.clear();
+  if (observer_ != nullptr) observer_->TrainerLeft(member.job_id, member.rank);
 }
 
 void JobRegistry::FailAll(Waiting waiting, int rank) {
@@ -159,7 +175,7 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
     Job& job = found->second;
     const MemberStatus member = job.members.at(key);
     job.members.erase(key);
-    if (member.role == JobRole::kTrainer) {
+    if (member.role == JobRole::kTrainer && member.attempt == job.attempt) {
       rank = member.rank;
       job.left.insert(rank);
       job.waiting.erase(rank);

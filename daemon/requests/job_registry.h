@@ -86,7 +86,9 @@ class JobRegistry {
   // kRememberSeconds after the last one has left, because the job's tensors exist for so long.
   // Throws Error(kDenied) for another secret or, if there is none, another user; Error(kInvalid)
   // for a rank outside the world or a world size other than the job's, Error(kExists) for a rank
-  // that is attached already, Error(kOverloaded) beyond kMaxJobs or kMaxMembers,
+  // that is attached already. A trainer of a later attempt forgets those of earlier ones: they no
+  // longer count as attached or as having left. One of an earlier attempt is refused with
+  // Error(kUnavailable). Throws Error(kOverloaded) beyond kMaxJobs or kMaxMembers,
   // Error(kUnavailable) once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer);
 
@@ -122,6 +124,7 @@ class JobRegistry {
     std::string command;
     uint64_t number = 0;
     int world_size = 0;
+    uint32_t attempt = 0;  // the latest that a trainer has attached with
     Clock::time_point since = Clock::now();
     std::map<uint64_t, MemberStatus> members;
     std::set<int> left;  // ranks of trainers that are no longer attached
@@ -139,6 +142,7 @@ class JobRegistry {
   // had not come, for an error; nothing if the trainer did not wait.
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
   static void FailAll(Waiting waiting, int rank);
+  void Begin(Job& job, const JobMember& member) GRAPHD_REQUIRES(mutex_);
 
   // Returns the credentials of a job that is attached or that has left a short while ago.
   const JobCredentials* Remembered(const std::string& job_id) GRAPHD_REQUIRES(mutex_);

@@ -169,4 +169,20 @@ kj::Promise<void> DaemonService::shutdown(ShutdownContext context) {
   }
 }
 
+kj::Promise<void> DaemonService::report(ReportContext context) {
+  NoteCall();
+  try {
+    const auto params = context.getParams();
+    CheckHello(params.getHello(), "the client at " + peer_.text);
+    context_.access.Require(peer_, Role::kReader, "run a job here");
+    const std::vector<JobHost> known =
+        context_.board.Report(ReadRecord(params.getRecord()), params.getSecret().cStr(), peer_);
+    auto hosts = context.getResults().initHosts(static_cast<kj::uint>(known.size()));
+    for (kj::uint i = 0; i < hosts.size(); i++) WriteHost(known[i], hosts[i]);
+    return kj::READY_NOW;
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
 }  // namespace graphd

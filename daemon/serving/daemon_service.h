@@ -27,6 +27,7 @@ class DaemonService final : public wire::Daemon::Server {
   kj::Promise<void> attach(AttachContext context) override;
   kj::Promise<void> status(StatusContext context) override;
   kj::Promise<void> shutdown(ShutdownContext context) override;
+  kj::Promise<void> report(ReportContext context) override;
 
  private:
   // Throws Error(kOverloaded) if there are more segments than one message can carry descriptors.

@@ -42,6 +42,7 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   status.rss_bytes = ResidentBytes();
   status.tensors = context.tensors.ListAll();
   status.store = context.tensors.status();
+  status.records = context.board.Records();
   return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include "daemon/access/access_rules.h"
 #include "daemon/graph/served_graph.h"
+#include "daemon/requests/job_board.h"
 #include "daemon/requests/job_registry.h"
 #include "daemon/requests/peer_memory.h"
 #include "daemon/requests/request_counters.h"
@@ -27,6 +28,7 @@ struct ServiceContext {
   StepGate& steps;
   FairPushes& pushes;
   JobRegistry& jobs;
+  JobBoard& board;
   WorkerPools& pools;
   RequestCounters& counters;
   PeerMemory& memory;

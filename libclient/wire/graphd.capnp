@@ -32,6 +32,7 @@ struct Member {
   pid @5 :Int64;          # filled in by the daemon from SO_PEERCRED; 0 over TCP
   peer @6 :Text;          # filled in by the daemon
   secret @7 :Text;        # the job's secret; never part of a status
+  attempt @8 :UInt32;     # number of times that the job's trainers were started again before
 }
 
 struct IdMap {
@@ -160,6 +161,7 @@ struct Status {
   rssBytes @18 :UInt64;
   tensors @19 :List(TensorInfo);
   store @20 :StoreStatus;  # null until there is a tensor
+  records @21 :List(JobRecord);
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -178,6 +180,30 @@ struct Status {
   }
 }
 
+# A supervisor's statement about its host's part of a job. Mirrors graphd::JobHost.
+struct JobHost {
+  host @0 :UInt32;        # the host's place among those of the job
+  sequence @1 :UInt64;    # a report replaces those of the same host with a smaller one
+  name @2 :Text;
+  phase @3 :UInt8;        # graphd::JobPhase
+  attempt @4 :UInt32;     # number of times that its trainers were started again
+  port @5 :UInt16;        # a free one of rank 0's host, for MASTER_PORT; 0: unknown
+  code @6 :Int32;         # the exit code, if the part has failed or ended
+  endedAt @7 :Float64;    # when it failed or ended, in seconds since 1970; 0: it has not
+  reason @8 :Text;
+  grace @9 :Float64;      # seconds that trainers have to end
+}
+
+# The knowledge about a job that works without its launcher, also after its end.
+struct JobRecord {
+  jobId @0 :Text;
+  command @1 :Text;
+  numHosts @2 :UInt32;
+  maxRestarts @3 :UInt32;
+  silentSeconds @4 :Float64;  # since the last report
+  hosts @5 :List(JobHost);
+}
+
 # The bootstrap interface of every connection.
 interface Daemon {
   # Agrees on the protocol and joins a job. `wantSegments`: pass the memfds; only over the Unix
@@ -187,6 +213,9 @@ interface Daemon {
   status @1 (hello :Hello) -> (status :Status);
   # `timeoutSeconds`: end by then, even if changed rows are not written back. Negative: no limit.
   shutdown @2 (force :Bool, timeoutSeconds :Float64 = -1) -> ();
+  # Keeps what supervisors of a job say about their hosts, and returns what is known about all of
+  # them. The first report of a job decides its secret; later ones need the same.
+  report @3 (hello :Hello, record :JobRecord, secret :Text) -> (hosts :List(JobHost));
 }
 
 # The seeds of a hop that are nodes of one type.

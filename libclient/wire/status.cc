@@ -45,6 +45,7 @@ void WriteJob(const JobStatus& job, wire::Status::JobStatus::Builder out) {
     members[i].setRank(member.rank);
     members[i].setPid(member.pid);
     members[i].setPeer(member.peer);
+    members[i].setAttempt(member.attempt);
   }
 }
 
@@ -52,8 +53,8 @@ JobStatus ReadJob(wire::Status::JobStatus::Reader in) {
   JobStatus job{
       in.getJobId().cStr(), in.getCommand().cStr(), in.getWorldSize(), in.getSeconds(), {}};
   for (auto member : BoundedList(in.getMembers(), "members")) {
-    job.members.push_back(
-        {FromWire(member.getRole()), member.getRank(), member.getPid(), member.getPeer().cStr()});
+    job.members.push_back({FromWire(member.getRole()), member.getRank(), member.getPid(),
+                           member.getPeer().cStr(), member.getAttempt()});
   }
   return job;
 }
@@ -82,11 +83,12 @@ void WriteMember(const JobMember& member, wire::Member::Builder out) {
   out.setWorldSize(member.world_size);
   out.setCommand(member.command.substr(0, kMaxCommand));
   out.setSecret(member.secret);
+  out.setAttempt(member.attempt);
 }
 
 JobMember ReadMember(wire::Member::Reader in) {
-  return {in.getJobId().cStr(), FromWire(in.getRole()), in.getRank(),
-          in.getWorldSize(),    in.getCommand().cStr(), in.getSecret().cStr()};
+  return {in.getJobId().cStr(),   FromWire(in.getRole()), in.getRank(),   in.getWorldSize(),
+          in.getCommand().cStr(), in.getSecret().cStr(),  in.getAttempt()};
 }
 
 void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
@@ -123,6 +125,8 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
   auto tensors = out.initTensors(Size(status.tensors.size()));
   for (kj::uint i = 0; i < tensors.size(); i++) WriteShare(status.tensors[i], tensors[i]);
   if (status.store) WriteStoreStatus(*status.store, out.initStore());
+  auto records = out.initRecords(Size(status.records.size()));
+  for (kj::uint i = 0; i < records.size(); i++) WriteRecord(status.records[i], records[i]);
 }
 
 ServerStatus ReadStatus(wire::Status::Reader in) {
@@ -153,6 +157,8 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   for (auto tensor : BoundedList(in.getTensors(), "tensors"))
     status.tensors.push_back(ReadShare(tensor));
   if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
+  for (auto record : BoundedList(in.getRecords(), "records"))
+    status.records.push_back(ReadRecord(record));
   return status;
 }
 

@@ -7,6 +7,7 @@
 
 #include "graphd/schema.h"
 #include "wire/graphd.capnp.h"
+#include "wire/job_record.h"
 #include "wire/tensor_messages.h"
 
 // Status of a daemon, and the identity of its clients. Plain values without threads of their own.
@@ -27,6 +28,7 @@ struct JobMember {
   // Text that only the members of the job know; a client with another one is refused.
   // Empty: members must be processes of one user. Never shown.
   std::string secret;
+  uint32_t attempt = 0;  // number of times that the job's trainers were started again before
 };
 
 struct MemberStatus {
@@ -34,6 +36,7 @@ struct MemberStatus {
   int rank;
   int64_t pid;       // reported by the kernel; 0 for TCP connections
   std::string peer;  // "unix" or the address
+  uint32_t attempt = 0;
 };
 
 struct JobStatus {
@@ -69,6 +72,7 @@ struct ServerStatus {
   uint64_t rss_bytes;
   std::vector<TensorShare> tensors;
   std::optional<StoreStatus> store;  // set once there is a tensor
+  std::vector<JobRecord> records;    // jobs that work without their launcher, also ended ones
 };
 
 // The longest command that is sent and kept, in bytes; longer ones are truncated.

@@ -126,7 +126,7 @@ DaemonServices::Input::Input(DaemonServices& services)
   info_.request_stop = [this](double) { stops_++; };
   context_ = std::make_unique<ServiceContext>(ServiceContext{
       *services.access_, *services.graph_, *services.tensors_, *services.checkpoints_, steps_,
-      *pushes_, jobs_, pools_, counters_, memory_, services.buffers_, nullptr, nullptr});
+      *pushes_, jobs_, board_, pools_, counters_, memory_, services.buffers_, nullptr, nullptr});
 }
 
 UniqueFd DaemonServices::Input::Connect(const Peer& peer) {

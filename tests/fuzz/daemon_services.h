@@ -74,6 +74,7 @@ class DaemonServices {
     struct Watch;
     const std::unique_ptr<Watch> watch_;
     JobRegistry jobs_;
+    JobBoard board_;
     std::unique_ptr<JobRegistry::Membership> victim_;
     WorkerPools pools_;
     PeerMemory memory_;

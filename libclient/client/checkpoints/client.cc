@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "client/checkpoints/peer.h"
 #include "client/link/book_calls.h"
+#include "client/link/restart_count.h"
 #include "store/checkpoint/set.h"
 #include "store/rows/update_rule.h"
 #include "wire/bounded_list.h"
@@ -85,6 +86,7 @@ CheckpointClient::CheckpointClient(const Options& options, const std::string& ru
     member.role = JobRole::kBulk;
     member.rank = options_.rank;
     member.world_size = options_.world_size;
+    member.attempt = RestartCount();
     member.command = "checkpoint";
     WriteMember(member, request.initMember());
     return request.send().then([&graph, &peer](auto&& response) {

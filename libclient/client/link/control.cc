@@ -4,6 +4,7 @@
 #include <kj/async-io.h>
 
 #include "base/strings.h"
+#include "wire/bounded_list.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
 #include "wire/ip_config.h"
@@ -80,6 +81,19 @@ void ControlClient::JoinJob(const JobMember& member) {
   impl_->session =
       impl_->Wait(request.send().then([](capnp::Response<wire::Daemon::AttachResults>&& response) {
         return response.getSession();
+      }));
+}
+
+std::vector<JobHost> ControlClient::Report(const JobRecord& record, const std::string& secret) {
+  auto request = impl_->daemon.reportRequest();
+  WriteHello(request.initHello());
+  WriteRecord(record, request.initRecord());
+  request.setSecret(secret);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Daemon::ReportResults>&& response) {
+        std::vector<JobHost> hosts;
+        for (auto host : BoundedList(response.getHosts(), "hosts")) hosts.push_back(ReadHost(host));
+        return hosts;
       }));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tls/shared_secret.h"
 #include "tls/tls_keys.h"
@@ -36,6 +37,9 @@ class ControlClient {
   ServerStatus Status();
   // Registers this process as a member of a job until this object is destroyed.
   void JoinJob(const JobMember& member);
+  // Tells the daemon what is known about hosts of a job, and returns what it knows about all of
+  // them. Throws what JobBoard::Report throws.
+  std::vector<JobHost> Report(const JobRecord& record, const std::string& secret);
   // Asks the daemon to end: it refuses new jobs, writes changed rows back, ends its connections,
   // and exits 0. After `timeout_seconds`, if that is not negative, it ends even if rows are not
   // written back. Only over the Unix socket (Error(kDenied) otherwise). Throws Error(kExists) if

@@ -6,6 +6,7 @@
 
 #include "base/fork.h"
 #include "client/link/call_gate.h"
+#include "client/link/restart_count.h"
 #include "graphd/initialize.h"
 #include "wire/connection.h"
 #include "wire/graph_messages.h"
@@ -40,6 +41,7 @@ struct DaemonConnections {
       member.role = role;
       member.rank = options.rank;
       member.world_size = options.world_size;
+      member.attempt = RestartCount();
       WriteMember(member, request.initMember());
       return request.send();
     }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/job_board.h"
+
+#include <utility>
+
+#include "base/strings.h"
+#include "daemon/requests/job_registry.h"
+#include "wire/status.h"
+
+namespace graphd {
+namespace {
+
+// Truncates a text, but not within a character.
+void Truncate(std::string& text, size_t size) {
+  if (text.size() <= size) return;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) size--;
+  text.resize(size);
+}
+
+void Check(const JobRecord& record) {
+  if (record.job_id.empty() || record.job_id.size() > JobRegistry::kMaxJobId ||
+      !IsUtf8(record.job_id)) {
+    Throw(ErrorCode::kInvalid, "a report of a job needs its id, of 1 to ", JobRegistry::kMaxJobId,
+          " bytes of UTF-8; it has ", record.job_id.size(), " bytes");
+  }
+  if (record.num_hosts < 1 || record.num_hosts > JobBoard::kMaxHosts) {
+    Throw(ErrorCode::kInvalid, "job ", record.job_id, " is on ", record.num_hosts,
+          " hosts; a job that works without its launcher may have 1 to ", JobBoard::kMaxHosts);
+  }
+  for (const JobHost& host : record.hosts) {
+    if (host.host >= record.num_hosts) {
+      Throw(ErrorCode::kInvalid, "a report of job ", record.job_id, " is about host ", host.host,
+            " of ", record.num_hosts);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secret,
+                                      const Peer& peer) {
+  Check(record);
+  if (secret.size() > JobRegistry::kMaxSecret) {
+    Throw(ErrorCode::kInvalid, "the job's secret has ", secret.size(), " bytes; at most ",
+          JobRegistry::kMaxSecret, " are allowed");
+  }
+  Truncate(record.command, kMaxCommand);
+  JobCredentials credentials = JobCredentials::Of(record.job_id, secret, peer);
+  const MutexLock lock(mutex_);
+  auto found = jobs_.find(record.job_id);
+  if (found == jobs_.end()) {
+    MakeRoom(credentials);
+    found = jobs_.try_emplace(record.job_id).first;
+    found->second.owner = credentials;
+    found->second.credentials = std::move(credentials);
+    found->second.record = {
+        record.job_id, record.command, record.num_hosts, record.max_restarts, 0, {}};
+  } else if (!found->second.credentials.Admit(credentials)) {
+    Throw(ErrorCode::kDenied, "job ", record.job_id, " has another secret or another user");
+  }
+  Job& job = found->second;
+  if (record.num_hosts != job.record.num_hosts) {
+    Throw(ErrorCode::kInvalid, "job ", record.job_id, " is on ", job.record.num_hosts,
+          " hosts, but a report says ", record.num_hosts);
+  }
+  job.reported = Clock::now();
+  for (JobHost& host : record.hosts) {
+    const auto known = job.hosts.find(host.host);
+    if (known != job.hosts.end() && known->second.sequence >= host.sequence) continue;
+    Truncate(host.name, kMaxName);
+    Truncate(host.reason, kMaxReason);
+    job.hosts[host.host] = std::move(host);
+  }
+  return HostsOf(job);
+}
+
+// Drops the user's job that has been silent for longest if there are kMaxJobs.
+void JobBoard::MakeRoom(const JobCredentials& owner) {
+  size_t same = 0;
+  auto oldest = jobs_.end();
+  for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+    if (!job->second.owner.IsSamePeer(owner)) continue;
+    same++;
+    if (oldest == jobs_.end() || job->second.reported < oldest->second.reported) oldest = job;
+  }
+  if (same < kMaxJobs) return;
+  if (SecondsSince(oldest->second.reported) < kSilentSeconds) {
+    Throw(ErrorCode::kOverloaded, "this graphd keeps the records of ", kMaxJobs,
+          " jobs of this user that have reported within ", kSilentSeconds,
+          " seconds; wait until some of them have ended");
+  }
+  jobs_.erase(oldest);
+}
+
+std::vector<JobHost> JobBoard::HostsOf(const Job& job) {
+  std::vector<JobHost> hosts;
+  for (const auto& [number, host] : job.hosts) hosts.push_back(host);
+  return hosts;
+}
+
+std::vector<JobRecord> JobBoard::Records() const {
+  const MutexLock lock(mutex_);
+  std::vector<JobRecord> all;
+  for (const auto& [id, job] : jobs_) {
+    JobRecord record = job.record;
+    record.silent_seconds = SecondsSince(job.reported);
+    record.hosts = HostsOf(job);
+    all.push_back(std::move(record));
+  }
+  return all;
+}
+
+}  // namespace graphd

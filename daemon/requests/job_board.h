@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "daemon/access/peer.h"
+#include "daemon/requests/job_credentials.h"
+#include "wire/job_record.h"
+
+namespace graphd {
+
+// The board with what supervisors have said about their hosts, of jobs that work without their
+// launcher and of those that have ended. It is how the hosts of such a job learn from one another;
+// the daemon decides nothing. A restarted daemon knows nothing, until the supervisors report again.
+// Owned by the main thread. Thread-safe: everything is guarded by one mutex.
+class JobBoard {
+ public:
+  static constexpr size_t kMaxHosts = 1024;  // hosts of a job
+  static constexpr size_t kMaxJobs = 64;     // records of one user; older ones are dropped
+  static constexpr size_t kMaxName = 256, kMaxReason = 512;  // bytes; longer texts are truncated
+  // A job that has reported within this time is not dropped for another one of the same user.
+  static constexpr double kSilentSeconds = 60;
+
+  JobBoard() = default;
+  JobBoard(const JobBoard&) = delete;
+  JobBoard& operator=(const JobBoard&) = delete;
+
+  // Keeps those of the hosts in `record` that are newer than what is known, and returns all that is
+  // known about the job. Throws Error(kInvalid) for a job id that is empty or too long and for a
+  // host outside the job, Error(kDenied) for another secret or, without one, another user than
+  // those of the first report, and Error(kOverloaded) if kMaxJobs of the user's jobs run.
+  std::vector<JobHost> Report(JobRecord record, const std::string& secret, const Peer& peer);
+
+  // Returns all jobs, by id.
+  std::vector<JobRecord> Records() const;
+
+ private:
+  struct Job {
+    JobCredentials credentials, owner;  // `owner` tells whose record it is
+    JobRecord record;                   // without hosts
+    std::map<uint32_t, JobHost> hosts;
+    Clock::time_point reported = Clock::now();
+  };
+  void MakeRoom(const JobCredentials& owner) GRAPHD_REQUIRES(mutex_);
+  static std::vector<JobHost> HostsOf(const Job& job);
+
+  mutable Mutex mutex_;
+  std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+}  // namespace graphd

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/job_record.h"
+
+#include "base/strings.h"
+#include "wire/bounded_list.h"
+
+namespace graphd {
+
+const char* JobPhaseName(JobPhase phase) noexcept {
+  switch (phase) {
+    case JobPhase::kPreparing:
+      return "preparing";
+    case JobPhase::kReady:
+      return "ready";
+    case JobPhase::kRunning:
+      return "running";
+    case JobPhase::kFinished:
+      return "finished";
+    case JobPhase::kFailed:
+      return "failed";
+    case JobPhase::kStopped:
+      return "stopped";
+    case JobPhase::kOver:
+      return "over";
+  }
+  return "unknown";
+}
+
+void WriteHost(const JobHost& host, wire::JobHost::Builder out) {
+  out.setHost(host.host);
+  out.setSequence(host.sequence);
+  out.setName(host.name);
+  out.setPhase(static_cast<uint8_t>(host.phase));
+  out.setAttempt(host.attempt);
+  out.setPort(host.port);
+  out.setCode(host.code);
+  out.setEndedAt(host.ended_at);
+  out.setReason(host.reason);
+  out.setGrace(host.grace);
+}
+
+JobHost ReadHost(wire::JobHost::Reader in) {
+  if (in.getPhase() >= kJobPhases) {
+    Throw(ErrorCode::kInvalid, "a report of a job has the unknown phase ", +in.getPhase());
+  }
+  return {in.getHost(),          in.getSequence(),
+          in.getName().cStr(),   static_cast<JobPhase>(in.getPhase()),
+          in.getAttempt(),       in.getPort(),
+          in.getCode(),          in.getEndedAt(),
+          in.getReason().cStr(), in.getGrace()};
+}
+
+void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out) {
+  out.setJobId(record.job_id);
+  out.setCommand(record.command);
+  out.setNumHosts(record.num_hosts);
+  out.setMaxRestarts(record.max_restarts);
+  out.setSilentSeconds(record.silent_seconds);
+  auto hosts = out.initHosts(static_cast<kj::uint>(record.hosts.size()));
+  for (kj::uint i = 0; i < hosts.size(); i++) WriteHost(record.hosts[i], hosts[i]);
+}
+
+JobRecord ReadRecord(wire::JobRecord::Reader in) {
+  JobRecord record{in.getJobId().cStr(), in.getCommand().cStr(), in.getNumHosts(),
+                   in.getMaxRestarts(),  in.getSilentSeconds(),  {}};
+  for (auto host : BoundedList(in.getHosts(), "hosts")) record.hosts.push_back(ReadHost(host));
+  return record;
+}
+
+}  // namespace graphd

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/graphd.capnp.h"
+
+// The messages of a job's supervisors to daemons, and to one another by way of these. Plain values.
+
+namespace graphd {
+
+// The phase of one host's part of a job. The trainers of all hosts start when every host is
+// kReady with the same attempt.
+enum class JobPhase : uint8_t {
+  kPreparing,  // waits for its daemon
+  kReady,      // may start its trainers
+  kRunning,
+  kFinished,  // all of its trainers have succeeded
+  kFailed,    // a trainer of this attempt has failed; another attempt may follow
+  kStopped,   // the job can't continue, or was stopped by a user
+  kOver,      // nothing of the job remains on the host
+};
+inline constexpr int kJobPhases = 7;
+
+// Returns the phase's name, such as "running".
+const char* JobPhaseName(JobPhase phase) noexcept;
+
+// A supervisor's statement about its host's part of a job.
+struct JobHost {
+  uint32_t host = 0;      // the host's place among those of the job
+  uint64_t sequence = 0;  // a report replaces those of the same host with a smaller one
+  std::string name;
+  JobPhase phase = JobPhase::kPreparing;
+  uint32_t attempt = 0;  // the number of times that its trainers were started again
+  uint16_t port = 0;     // a free one of rank 0's host, for MASTER_PORT; 0: unknown
+  int32_t code = 0;      // the exit code, if the part has failed or ended
+  double ended_at = 0;   // when it failed or ended, in seconds since 1970; 0: it has not
+  std::string reason;    // the reason why it failed, a sentence without a full stop
+  double grace = 0;      // seconds that trainers have to end
+};
+
+// The knowledge about a job that works without its launcher, also after its end.
+struct JobRecord {
+  std::string job_id, command;
+  uint32_t num_hosts = 1;
+  uint32_t max_restarts = 0;
+  double silent_seconds = 0;  // since the last report
+  std::vector<JobHost> hosts;
+};
+
+void WriteHost(const JobHost& host, wire::JobHost::Builder out);
+// Throws Error(kInvalid) for an unknown phase.
+JobHost ReadHost(wire::JobHost::Reader in);
+void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out);
+JobRecord ReadRecord(wire::JobRecord::Reader in);
+
+}  // namespace graphd

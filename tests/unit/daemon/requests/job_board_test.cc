@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/job_board.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "daemon/requests/job_registry.h"
+
+namespace graphd {
+namespace {
+
+using ::testing::HasSubstr;
+
+Peer UserWith(uid_t uid) {
+  Peer peer;
+  peer.uid = uid;
+  peer.text = "unix";
+  return peer;
+}
+
+JobRecord RecordOf(const std::string& job, uint32_t host, uint64_t sequence,
+                   JobPhase phase = JobPhase::kRunning) {
+  JobRecord record{job, "train", 2, 1, 0, {}};
+  JobHost said;
+  said.host = host;
+  said.sequence = sequence;
+  said.phase = phase;
+  record.hosts = {said};
+  return record;
+}
+
+template <class F>
+std::string ErrorOf(F&& f) {
+  try {
+    f();
+    return "no error";
+  } catch (const Error& error) {
+    return StrCat(ErrorCodeName(error.code()), ": ", error.what());
+  }
+}
+
+TEST(JobBoard, HostsLearnFromOneAnother) {
+  JobBoard board;
+  EXPECT_EQ(board.Report(RecordOf("a", 0, 1), "s", UserWith(1)).size(), 1u);
+  const auto hosts = board.Report(RecordOf("a", 1, 1, JobPhase::kFailed), "s", UserWith(1));
+  ASSERT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(hosts[1].phase, JobPhase::kFailed);
+  // A report without news asks only.
+  JobRecord question = RecordOf("a", 0, 1);
+  question.hosts.clear();
+  EXPECT_EQ(board.Report(question, "s", UserWith(1)).size(), 2u);
+}
+
+TEST(JobBoard, AnEarlierReportDoesNotReplaceALaterOne) {
+  JobBoard board;
+  board.Report(RecordOf("a", 0, 5, JobPhase::kOver), "s", UserWith(1));
+  const auto hosts = board.Report(RecordOf("a", 0, 4, JobPhase::kRunning), "s", UserWith(1));
+  EXPECT_EQ(hosts[0].phase, JobPhase::kOver);
+}
+
+TEST(JobBoard, OnlyWhoKnowsTheSecretReports) {
+  JobBoard board;
+  board.Report(RecordOf("a", 0, 1), "s", UserWith(1));
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("a", 0, 2), "t", UserWith(1)); }),
+              HasSubstr("denied: job a has another secret or another user"));
+  // A process that knows it is of the job, by any connection.
+  board.Report(RecordOf("a", 1, 2), "s", UserWith(2));
+  board.Report(RecordOf("b", 0, 1), "", UserWith(1));
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("b", 0, 2), "", UserWith(2)); }),
+              HasSubstr("denied: "));
+}
+
+TEST(JobBoard, RefusesReportsThatCanNotBe) {
+  JobBoard board;
+  const Peer user = UserWith(1);
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("", 0, 1), "", user); }), HasSubstr("invalid: "));
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf(std::string(257, 'a'), 0, 1), "", user); }),
+              HasSubstr("it has 257 bytes"));
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("a", 2, 1), "", user); }),
+              HasSubstr("host 2 of 2"));
+  JobRecord many = RecordOf("a", 0, 1);
+  many.num_hosts = JobBoard::kMaxHosts + 1;
+  EXPECT_THAT(ErrorOf([&] { board.Report(many, "", user); }), HasSubstr("1 to 1024"));
+  EXPECT_THAT(ErrorOf([&] {
+                board.Report(RecordOf("a", 0, 1), std::string(JobRegistry::kMaxSecret + 1, 's'),
+                             user);
+              }),
+              HasSubstr("the job's secret has 257 bytes"));
+  board.Report(RecordOf("a", 0, 1), "", user);
+  JobRecord other = RecordOf("a", 0, 2);
+  other.num_hosts = 3;
+  EXPECT_THAT(ErrorOf([&] { board.Report(other, "", user); }),
+              HasSubstr("job a is on 2 hosts, but a report says 3"));
+}
+
+TEST(JobBoard, TruncatesTextsBetweenCharacters) {
+  JobBoard board;
+  JobRecord record = RecordOf("a", 0, 1);
+  record.hosts[0].reason = std::string(JobBoard::kMaxReason - 1, 'x') + "é";
+  record.hosts[0].name = std::string(1000, 'n');
+  const auto hosts = board.Report(record, "", UserWith(1));
+  EXPECT_EQ(hosts[0].reason, std::string(JobBoard::kMaxReason - 1, 'x'));
+  EXPECT_EQ(hosts[0].name.size(), JobBoard::kMaxName);
+}
+
+TEST(JobBoard, AUserWithManyJobsDisplacesNoOtherUsers) {
+  JobBoard board;
+  board.Report(RecordOf("theirs", 0, 1), "s", UserWith(2));
+  for (size_t i = 0; i < JobBoard::kMaxJobs; i++) {
+    board.Report(RecordOf(StrCat("job-", i), 0, 1), "s", UserWith(1));
+  }
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("more", 0, 1), "s", UserWith(1)); }),
+              HasSubstr("overloaded: this graphd keeps the records of 64 jobs of this user"));
+  board.Report(RecordOf("job-0", 1, 1), "s", UserWith(1));  // known jobs go on
+  EXPECT_EQ(board.Records().size(), JobBoard::kMaxJobs + 1);
+}
+
+Peer Unix() { return UserWith(1); }
+
+JobMember Trainer(int rank, uint32_t attempt) {
+  JobMember member{"job", JobRole::kTrainer, rank, 2, "", "secret"};
+  member.attempt = attempt;
+  return member;
+}
+
+TEST(JobAttempts, ALaterAttemptForgetsTheOneBefore) {
+  JobRegistry jobs(false, [] {});
+  const auto launcher = jobs.Join({"job", JobRole::kLauncher, 0, 2, "", "secret"}, Unix());
+  auto old = jobs.Join(Trainer(0, 0), Unix());
+  EXPECT_THAT(ErrorOf([&] { jobs.Join(Trainer(0, 0), Unix()); }), HasSubstr("exists: "));
+  // The daemon may not have noticed yet that the killed trainer has gone.
+  const auto next = jobs.Join(Trainer(0, 1), Unix());
+  old.reset();
+  EXPECT_THAT(
+      ErrorOf([&] { jobs.Join(Trainer(1, 0), Unix()); }),
+      HasSubstr("unavailable: job job was started again (attempt 1), and this trainer is of "
+                "attempt 0"));
+  const auto other = jobs.Join(Trainer(1, 1), Unix());
+  EXPECT_EQ(jobs.Jobs()[0].members.size(), 3u);
+}
+
+}  // namespace
+}  // namespace graphd
