@@ -19,6 +19,7 @@ int Run(int argc, char** argv) {
   app.set_version_flag("--version", "graphctl " GRAPHD_VERSION);
   UserCommand command;
   AddLaunch(app, command);
+  AddAttach(app);
   AddCheckpoint(app);
   AddConfig(app);
   AddConvert(app);
@@ -26,6 +27,7 @@ int Run(int argc, char** argv) {
   AddDoctor(app);
   AddInspect(app);
   AddKeys(app);
+  AddLogs(app);
   AddPartition(app);
   AddPlan(app);
   AddPs(app);
@@ -36,6 +38,7 @@ int Run(int argc, char** argv) {
   AddTensors(app);
   AddTop(app);
   AddVerify(app);
+  AddWait(app);
 
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (!arguments.empty() && arguments[0] == "launch") {

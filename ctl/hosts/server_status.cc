@@ -30,6 +30,25 @@ json JobToJson(const JobStatus& job) {
           {"members", members}};
 }
 
+json RecordToJson(const JobRecord& record) {
+  json hosts = json::array();
+  for (const JobHost& host : record.hosts) {
+    hosts.push_back({{"host", host.host},
+                     {"name", host.name},
+                     {"phase", JobPhaseName(host.phase)},
+                     {"attempt", host.attempt},
+                     {"code", host.code},
+                     {"ended_at", host.ended_at},
+                     {"reason", host.reason}});
+  }
+  return {{"job", record.job_id},
+          {"command", record.command},
+          {"num_hosts", record.num_hosts},
+          {"max_restarts", record.max_restarts},
+          {"silent_seconds", record.silent_seconds},
+          {"hosts", hosts}};
+}
+
 json TensorToJson(const TensorShare& share) {
   const TensorSpec& spec = share.info.spec;
   return {{"name", spec.name},
@@ -124,6 +143,43 @@ std::string JobToText(const json& job) {
                 command.empty() ? "" : ": ", command, "\n");
 }
 
+// Returns one line about a job whose hosts decide together: what it does, or how it has ended.
+std::string RecordToText(const json& record) {
+  const json hosts = ValueOr(record, "hosts", json::array());
+  const std::string job = ValueOr(record, "job", "?");
+  const std::string command = ValueOr(record, "command", "");
+  const json* outcome = nullptr;  // the host where the job ended first
+  uint64_t attempt = 0;
+  std::vector<std::string> phases;
+  bool all_over = hosts.size() == ValueOr(record, "num_hosts", size_t{0});
+  for (const json& host : hosts) {
+    const std::string phase = ValueOr(host, "phase", "?");
+    phases.push_back(StrCat(ValueOr(host, "name", "?"), " ", phase));
+    attempt = std::max(attempt, ValueOr(host, "attempt", uint64_t{0}));
+    all_over = all_over && phase == "over";
+    if (phase != "over") continue;
+    const bool earlier =
+        !outcome || ValueOr(host, "ended_at", 0.0) < ValueOr(*outcome, "ended_at", 0.0);
+    if (earlier) outcome = &host;
+  }
+  std::string text = StrCat("  job ", job);
+  if (attempt > 0) {
+    text += StrCat(", started again ", attempt, " of ",
+                   ValueOr(record, "max_restarts", uint64_t{0}), " times");
+  }
+  if (all_over && outcome) {
+    const std::string reason = ValueOr(*outcome, "reason", "");
+    text +=
+        StrCat(", ended ", Duration(ValueOr(record, "silent_seconds", 0.0)), " ago with exit code ",
+               ValueOr(*outcome, "code", 0), reason.empty() ? "" : " (" + reason + ")");
+  } else {
+    text += StrCat(", hosts: ", Join(phases, ", "));
+    const double silent = ValueOr(record, "silent_seconds", 0.0);
+    if (silent > 30) text += StrCat("; nothing was heard of it for ", Duration(silent));
+  }
+  return text + (command.empty() ? "" : ": " + command) + "\n";
+}
+
 }  // namespace
 
 json StatusToJson(const ServerStatus& status) {
@@ -138,6 +194,8 @@ json StatusToJson(const ServerStatus& status) {
                           {"index_bytes", part.index_bytes}});
   }
   for (const JobStatus& job : status.jobs) jobs.push_back(JobToJson(job));
+  json records = json::array();
+  for (const JobRecord& record : status.records) records.push_back(RecordToJson(record));
   return {{"server_name", status.server_name},
           {"version", status.version},
           {"protocol", status.protocol},
@@ -152,6 +210,7 @@ json StatusToJson(const ServerStatus& status) {
           {"num_parts", status.num_parts},
           {"partitions", partitions},
           {"jobs", jobs},
+          {"job_records", records},
           {"tensors", tensors},
           {"store", status.store ? StoreToJson(*status.store) : json()},
           {"requests", status.requests},
@@ -191,6 +250,9 @@ std::string StatusToText(const std::string& host, const json& status) {
   const json jobs = ValueOr(status, "jobs", json::array());
   for (const json& job : jobs) text += JobToText(job);
   if (jobs.empty()) text += "  no job\n";
+  for (const json& record : ValueOr(status, "job_records", json::array())) {
+    text += RecordToText(record);
+  }
   return text;
 }
 

@@ -24,17 +24,21 @@ GRAPHD_JSON_FIELDS(ServerSpec, server_name, address, port, parts, num_parts, amo
 GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
-                   master_addr, world_size, num_samplers, num_omp_threads, extra_envs)
+                   master_addr, world_size, num_samplers, num_omp_threads, extra_envs, master_port,
+                   detach, max_restarts)
+GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout)
+GRAPHD_JSON_FIELDS(FollowSpec, job, output, lines, until_end)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStart, "start"},
                                           {HostAction::kStatus, "status"},
                                           {HostAction::kStopJobs, "stop_jobs"},
                                           {HostAction::kStopServer, "stop_server"},
                                           {HostAction::kInstallKeys, "install_keys"},
-                                          {HostAction::kExamine, "examine"}})
+                                          {HostAction::kExamine, "examine"},
+                                          {HostAction::kFollowJob, "follow_job"}})
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
-                   is_master, host_timeout, server_grace, stop_job, force, stop_timeout, peers,
-                   key_files)
+                   is_master, host_timeout, server_grace, meeting, stop_job, stop_grace, force,
+                   stop_timeout, peers, key_files, follow)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {
@@ -60,7 +64,8 @@ HostOrder DecodeOrder(const std::string& line) {
 std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOrder& order,
                                                                     const TrainerPlan& trainer,
                                                                     int master_port, int cores,
-                                                                    const std::string& ip_config) {
+                                                                    const std::string& ip_config,
+                                                                    uint32_t attempt) {
   const JobSpec& job = order.job;
   const int threads = job.num_omp_threads > 0
                           ? job.num_omp_threads
@@ -79,6 +84,7 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
       {"GRAPHD_JOB_ID", job.job_id},
       {"GRAPHD_JOB_SECRET", job.secret},
       {"GRAPHD_PART_ID", StrCat(trainer.part)},
+      {"GRAPHD_RESTART_COUNT", StrCat(attempt)},
       {"GRAPHD_NUM_SAMPLERS", StrCat(job.num_samplers)},
   };
   if (!order.server.runtime_dir.empty()) {

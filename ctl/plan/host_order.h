@@ -56,6 +56,27 @@ struct JobSpec {
   int num_samplers = 0;
   int num_omp_threads = 0;  // 0: the machine's cores divided by its trainers
   std::vector<std::string> extra_envs;
+  int master_port = 0;   // 0: a free port, chosen on the master's host
+  bool detach = false;   // the job continues when its launcher has ended
+  int max_restarts = 0;  // the number of times that failed trainers are started again
+};
+
+// The place of a host in a job whose hosts decide together when trainers start, are started again
+// and end. They meet at one daemon of the job.
+struct Meeting {
+  int host = 0, num_hosts = 1;  // in the order of ip_config
+  std::string name;             // the host's, for messages
+  std::string address;          // the address of the daemon where the hosts meet
+  uint16_t port = 0;
+  double host_timeout = 20;  // seconds of silence until another host is lost
+};
+
+// The question of `graphctl attach`, `logs` and `wait` about a job.
+struct FollowSpec {
+  std::string job;
+  bool output = true;      // send the trainers' output
+  int64_t lines = -1;      // the last lines of each trainer that are sent; < 0: all that is kept
+  bool until_end = false;  // send what comes later, until the job has ended
 };
 
 // A file of a directory of keys; see tls/key_directory.h.
@@ -63,7 +84,16 @@ struct KeyFile {
   std::string name, text;
 };
 
-enum class HostAction { kRun, kStart, kStatus, kStopJobs, kStopServer, kInstallKeys, kExamine };
+enum class HostAction {
+  kRun,
+  kStart,
+  kStatus,
+  kStopJobs,
+  kStopServer,
+  kInstallKeys,
+  kExamine,
+  kFollowJob
+};
 
 struct HostOrder {
   HostAction action = HostAction::kRun;
@@ -76,25 +106,34 @@ struct HostOrder {
   bool is_master = false;   // the host's first trainer is rank 0
   double host_timeout = 0;  // seconds of silence until the job ends; 0: only at end of file
   double server_grace = 0;  // seconds to wait for a daemon that has ended to return
+  Meeting meeting;
   // Only for kStopJobs and kStopServer.
-  std::string stop_job;  // empty: every job
+  std::string stop_job;   // empty: every job
+  double stop_grace = 0;  // seconds that trainers of a detached job have to end; 0: the default
   bool force = false;
   double stop_timeout = -1;  // seconds until a server ends without writing all rows back; < 0: none
   // Only for kExamine: the addresses, host:port, of the other daemons.
   std::vector<std::string> peers;
   // Only for kInstallKeys: the files to be written to server.keys, in this order.
   std::vector<KeyFile> key_files;
+  // Only for kFollowJob.
+  FollowSpec follow;
 };
+
+// Returns whether the hosts of the job decide together, without their launcher.
+inline bool HostsMeet(const JobSpec& job) { return job.detach || job.max_restarts > 0; }
 
 std::string EncodeOrder(const HostOrder& order);
 // Throws Error(kInvalid) if `line` is not an order.
 HostOrder DecodeOrder(const std::string& line);
 
 // Returns the variables that a trainer's environment has in addition to its supervisor's. `cores`
-// and `ip_config` are those of the trainer's machine.
+// and `ip_config` are those of the trainer's machine. `attempt`: how often the job's trainers were
+// started again before.
 std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOrder& order,
                                                                     const TrainerPlan& trainer,
                                                                     int master_port, int cores,
-                                                                    const std::string& ip_config);
+                                                                    const std::string& ip_config,
+                                                                    uint32_t attempt = 0);
 
 }  // namespace graphd::ctl

@@ -51,6 +51,16 @@ std::string LogDirOf(const LaunchOptions& options, const std::string& job_id) {
   return StrCat(base, "/", job_id);
 }
 
+// Hosts that decide together meet at the first daemon, which all of them reach as trainers do.
+void PlanMeeting(LaunchPlan& plan, double host_timeout) {
+  const ServerSpec first = plan.hosts[0].order.server;
+  for (size_t i = 0; i < plan.hosts.size(); i++) {
+    plan.hosts[i].order.meeting = {static_cast<int>(i), static_cast<int>(plan.hosts.size()),
+                                   plan.hosts[i].name,  first.address,
+                                   first.port,          host_timeout};
+  }
+}
+
 }  // namespace
 
 std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
@@ -130,8 +140,12 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
                       plan.world_size,
                       options.num_samplers,
                       options.num_omp_threads,
-                      options.extra_envs};
+                      options.extra_envs,
+                      options.master_port,
+                      options.detach,
+                      options.max_restarts};
   }
+  PlanMeeting(plan, options.host_timeout);
   return plan;
 }
 

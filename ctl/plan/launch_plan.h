@@ -26,6 +26,8 @@ struct LaunchOptions {
   int master_port = 0;  // 0: a free port, chosen on the master's host
   double host_timeout = 20;
   double server_grace = 30;
+  bool detach = false;
+  int max_restarts = 0;
   std::vector<std::string> extra_envs;
   UserCommand command;
 };

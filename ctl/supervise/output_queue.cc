@@ -27,6 +27,12 @@ OutputQueue::~OutputQueue() = default;
 
 void OutputQueue::Close() { uv_close(reinterpret_cast<uv_handle_t*>(&poll_), nullptr); }
 
+void OutputQueue::Discard() {
+  broken_ = true;
+  waiting_.clear();
+  Watch();
+}
+
 void OutputQueue::Write(std::string_view bytes) {
   if (broken_) return;
   waiting_ += bytes;

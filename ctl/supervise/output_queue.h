@@ -26,6 +26,8 @@ class OutputQueue {
   bool empty() const { return waiting_.empty(); }
   // Writes waiting frames, for at most `max_milliseconds`.
   void Flush(int max_milliseconds);
+  // Drops what waits and what is written later; the descriptor is no longer used.
+  void Discard();
   void Close();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ctl/supervise/run_guarded.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -77,7 +78,7 @@ void ReportKilled(int signal, int killed) {
 
 }  // namespace
 
-int RunGuarded(const std::function<int(GuardState&)>& supervisor) {
+int RunGuarded(const std::function<int(GuardState&)>& supervisor, GuardFiles files) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
   SharedState state;
@@ -92,6 +93,11 @@ int RunGuarded(const std::function<int(GuardState&)>& supervisor) {
   // Another name lets this process survive and clean up if a user kills every graphctl by name.
   ::prctl(PR_SET_NAME, "graphd-guard");
   ::close(STDIN_FILENO);
+  if (files == GuardFiles::kLetGo) {
+    const int nothing = ::open("/dev/null", O_RDWR);  // becomes standard input
+    for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
+    ::close_range(3, ~0u, 0);
+  }
   const int status = WaitFor(child, watched);
   const int killed = KillDescendants(state.daemon(), 5);
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {

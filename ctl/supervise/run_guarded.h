@@ -24,7 +24,12 @@ class GuardState {
   virtual bool guard_lives() const = 0;
 };
 
+// The standard streams and other descriptors of the guard. A guard that lets them go is used for a
+// job that outlives its launcher: the supervisor alone decides how long these stay open.
+enum class GuardFiles { kKeep, kLetGo };
+
 // Returns the exit code of the process. Must be called before any thread is started.
-int RunGuarded(const std::function<int(GuardState&)>& supervisor);
+int RunGuarded(const std::function<int(GuardState&)>& supervisor,
+               GuardFiles files = GuardFiles::kKeep);
 
 }  // namespace graphd::ctl

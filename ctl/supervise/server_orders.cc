@@ -19,6 +19,8 @@
 #include "ctl/hosts/server_status.h"
 #include "ctl/keys/key_bundle.h"
 #include "ctl/supervise/daemon_starter.h"
+#include "ctl/supervise/job_directory.h"
+#include "ctl/supervise/job_orders.h"
 #include "ctl/supervise/job_process.h"
 #include "wire/connection.h"
 #include "wire/ip_config.h"
@@ -162,6 +164,15 @@ std::set<pid_t> ProcessesToSignal(const JobStatus& job) {
 }
 
 void StopJobs(const HostOrder& order) {
+  const uint16_t port = order.server.port;
+  // A detached job's supervisor is asked: it tells the other hosts, and may give trainers more
+  // time.
+  if (!order.stop_job.empty() && StopJob(order.stop_job, port, order.stop_grace)) {
+    return Send({{"t", "stopped_job"}, {"job", order.stop_job}});
+  }
+  if (IsJobId(order.stop_job) && JobDirectory::Exists(order.stop_job, port)) {
+    return Send({{"t", "ended_job"}, {"job", order.stop_job}});
+  }
   std::unique_ptr<ControlClient> client;
   ServerStatus status;
   try {
@@ -177,6 +188,7 @@ void StopJobs(const HostOrder& order) {
   for (const JobStatus& job : status.jobs) {
     if (!order.stop_job.empty() && job.job_id != order.stop_job) continue;
     jobs.insert(job.job_id);
+    if (StopJob(job.job_id, port, order.stop_grace)) continue;
     for (const pid_t pid : ProcessesToSignal(job)) {
       try {
         signalled.emplace_back(pid, server_user);
@@ -234,6 +246,7 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         Send({{"t", "facts"}, {"facts", CollectHostFacts(order.server, order.peers)}});
         break;
       case HostAction::kRun:
+      case HostAction::kFollowJob:
         Throw(ErrorCode::kInternal, "a job is not a server order");
     }
     Send({{"t", "done"}});

@@ -45,29 +45,18 @@ bool IsFileWith(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardState& guard)
+Supervisor::Supervisor(HostOrder order, std::string unread_input, GuardState& guard,
+                       UniqueFd detaching)
     : order_(std::move(order)),
       guard_(guard),
+      detaching_(std::move(detaching)),
       input_text_(std::move(unread_input)),
       next_notice_(kFirstNotice) {
   uv_loop_init(&loop_);
   output_ = std::make_unique<OutputQueue>(
       &loop_, STDOUT_FILENO, [this](bool room) { trainers_->Pause(!room); },
       [this] { End(/*input_over=*/true); });
-  TrainerGroup::Events events;
-  events.on_lines = [this](int rank, int fd, std::string_view lines) {
-    Log(rank, lines);
-    Send({{"t", "out"}, {"rank", rank}, {"fd", fd}}, lines);
-  };
-  events.on_exit = [this](int rank, int code, int signal, bool ending) {
-    Send({{"t", "exit"}, {"rank", rank}, {"code", code}, {"signal", signal}, {"ending", ending}});
-  };
-  events.on_all_ended = [this] {
-    all_ended_ = true;
-    Send({{"t", "done"}});
-  };
-  trainers_ = std::make_unique<TrainerGroup>(
-      &loop_, std::move(events), [this] { return starter_ ? starter_->started_pid() : 0; });
+  trainers_ = MakeTrainers();
   for (uv_timer_t* timer : {&daemon_timer_, &silence_timer_}) {
     uv_timer_init(&loop_, timer);
     timer->data = this;
@@ -80,6 +69,7 @@ Supervisor::~Supervisor() {
   for (uv_timer_t* timer : {&daemon_timer_, &silence_timer_}) CloseHandle(*timer);
   CloseHandle(input_);
   StopWatchingDaemon();
+  part_.reset();
   trainers_->Close();
   output_->Close();
   uv_run(&loop_, UV_RUN_DEFAULT);
@@ -90,13 +80,18 @@ int Supervisor::Run() {
   try {
     WatchInput();
     CheckWorkspace();
-    if (!order_.job.log_dir.empty()) logs_.emplace(order_.job.log_dir);
+    if (HostsMeet(order_.job)) part_ = std::make_unique<JobPart>(&loop_, order_, PartActions());
+    if (!order_.job.log_dir.empty()) {
+      logs_.emplace(order_.job.log_dir);
+    } else if (part_) {
+      logs_.emplace(part_->directory().path(), JobDirectory::kMaxLogBytes);
+    }
     StartDaemon(DaemonStarter::IfMissing::kStart);
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
   TakeLines();  // lines that arrived together with the order
-  while (!all_ended_ || !input_over_) uv_run(&loop_, UV_RUN_ONCE);
+  while (!HasEnded()) uv_run(&loop_, UV_RUN_ONCE);
   LeaveDaemon();
   output_->Flush(1000);
   return exit_code_;
@@ -119,13 +114,20 @@ void Supervisor::Log(int rank, std::string_view lines) {
 // hosts.
 void Supervisor::Fail(ErrorCode code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = ExitCode(code);
+  if (why_.empty()) why_ = text;
   Send({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}});
   End(/*input_over=*/false);
 }
 
 void Supervisor::End(bool input_over) {
-  ending_ = true;
   input_over_ = input_over_ || input_over;
+  if (part_) {
+    // The other hosts learn it, too; then this host's part ends.
+    return part_->Stop(exit_code_ != 0 ? exit_code_ : ExitCode(ErrorCode::kUnavailable),
+                       StrCat(order_.meeting.name, ": ",
+                              why_.empty() ? "graphctl has ended the job, or has gone" : why_));
+  }
+  ending_ = true;
   uv_timer_stop(&daemon_timer_);
   trainers_->End(/*at_once=*/false);
 }
@@ -148,8 +150,10 @@ void Supervisor::WatchSignals() {
                        "ended the job");
             return self->End(/*input_over=*/true);
           }
+          if (number == SIGHUP && self->detached_) return;
           if (!self->ending_) self->Send({{"t", "stopped"}, {"signal", number}});
           self->exit_code_ = 128 + number;
+          if (self->why_.empty()) self->why_ = StrCat("received signal ", number);
           self->End(/*input_over=*/true);
         },
         numbers[i]);
@@ -207,6 +211,8 @@ void Supervisor::OnLine(const std::string& line) {
   const std::string kind = message.is_object() ? ValueOr(message, "t", "") : "";
   if (kind == "go" && ready_ && !ending_ && !started_) {
     StartTrainers(ValueOr(message, "port", 0));
+  } else if (kind == "detach") {
+    Detach();
   } else if (kind == "end") {
     End(/*input_over=*/true);
   } else if (kind == "kill") {
@@ -296,15 +302,12 @@ void Supervisor::OnReady() {
   }
   ready_ = true;
   int port = 0;
-  if (order_.is_master) {
-    auto [holder, number] = HoldFreePort(order_.job.master_addr);
-    port_holder_ = std::move(holder);
-    port = number;
-  }
+  if (order_.is_master) port = PrepareTrainers(0);
   Send({{"t", "ready"},
         {"started", starter_->started_pid() != 0},
         {"seconds", starter_->seconds()},
         {"port", port}});
+  if (part_) part_->OnReady(port);
 }
 
 // A pidfd becomes readable when its process ends, even if it is not our child.
@@ -396,14 +399,48 @@ void Supervisor::LeaveDaemon() {
 
 // --- Trainers
 
-void Supervisor::StartTrainers(int master_port) {
+std::unique_ptr<TrainerGroup> Supervisor::MakeTrainers() {
+  TrainerGroup::Events events;
+  events.on_lines = [this](int rank, int fd, std::string_view lines) {
+    Log(rank, lines);
+    Send({{"t", "out"}, {"rank", rank}, {"fd", fd}}, lines);
+  };
+  events.on_exit = [this](int rank, int code, int signal, bool ending) {
+    Send({{"t", "exit"}, {"rank", rank}, {"code", code}, {"signal", signal}, {"ending", ending}});
+    if (part_) part_->OnExit(rank, code, signal, ending);
+  };
+  events.on_all_ended = [this] { OnAllEnded(); };
+  return std::make_unique<TrainerGroup>(&loop_, std::move(events),
+                                        [this] { return starter_ ? starter_->started_pid() : 0; });
+}
+
+void Supervisor::StartTrainers(int master_port, uint32_t attempt) {
   started_ = true;
   port_holder_.reset();
   try {
-    trainers_->Start(order_, master_port, IpConfigPath());
+    trainers_->Start(order_, master_port, IpConfigPath(), attempt);
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
+}
+
+// Gets ready for an attempt. Returns MASTER_PORT of a host that has rank 0.
+int Supervisor::PrepareTrainers(uint32_t attempt) {
+  if (attempt > 0) {
+    trainers_->Close();
+    earlier_.push_back(std::exchange(trainers_, MakeTrainers()));
+  }
+  if (!order_.is_master) return 0;
+  if (order_.job.master_port != 0) return order_.job.master_port;
+  auto [holder, number] = HoldFreePort(order_.job.master_addr);
+  port_holder_ = std::move(holder);
+  return number;
+}
+
+void Supervisor::OnAllEnded() {
+  if (part_) return part_->OnAllEnded();
+  all_ended_ = true;
+  Send({{"t", "done"}});
 }
 
 // Returns the file's path or, if the host has no such file or a different one, the path of a copy
@@ -415,6 +452,68 @@ std::string Supervisor::IpConfigPath() {
   WriteExactly(ip_config_memory_.get(), std::as_bytes(std::span(order_.job.ip_config_text)),
                "ip_config");
   return StrCat("/proc/", ::getpid(), "/fd/", ip_config_memory_.get());
+}
+
+// --- Hosts that decide together
+
+JobPart::Actions Supervisor::PartActions() {
+  JobPart::Actions actions;
+  actions.start = [this](int port, uint32_t attempt) {
+    if (attempt > 0) {
+      for (const TrainerPlan& trainer : order_.trainers) {
+        Log(trainer.rank,
+            StrCat("graphctl: started again (", attempt, " of ", order_.job.max_restarts, ")\n"));
+      }
+    }
+    StartTrainers(port, attempt);
+    part_->OnTrainers(trainers_->Running());
+    Send({{"t", "started"}});
+  };
+  actions.end_trainers = [this](double grace) { trainers_->End(/*at_once=*/false, grace); };
+  actions.prepare = [this](uint32_t attempt) { return PrepareTrainers(attempt); };
+  actions.record = [this](const JobRecord& record) {
+    if (!client_) return;
+    try {
+      client_->Report(record, order_.job.secret);
+    } catch (const Error&) {
+      // It is told again within seconds. If the daemon has ended, that is noticed elsewhere.
+    }
+  };
+  actions.notice = [this](const std::string& text) { Send({{"t", "notice"}, {"text", text}}); };
+  actions.over = [this](int code, const std::string& reason) {
+    ending_ = true;
+    all_ended_ = true;
+    exit_code_ = code;
+    uv_timer_stop(&daemon_timer_);
+    Send({{"t", "over"}, {"code", code}, {"text", reason}});
+    Send({{"t", "done"}});
+  };
+  return actions;
+}
+
+// Continues without the launcher: from here on, nobody reads what this process sends.
+void Supervisor::Detach() {
+  if (!part_ || !order_.job.detach || detached_ || input_over_) return;
+  Send({{"t", "detached"}, {"directory", part_->directory().path()}});
+  output_->Flush(2000);
+  output_->Discard();
+  uv_poll_stop(&input_);
+  uv_timer_stop(&silence_timer_);
+  trainers_->Pause(false);
+  const UniqueFd nothing = OpenFile("/dev/null", O_RDWR);
+  const UniqueFd log =
+      OpenFile(part_->directory().path() + "/supervisor.log", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ::dup2(nothing.get(), STDIN_FILENO);
+  ::dup2(nothing.get(), STDOUT_FILENO);
+  ::dup2(log.get(), STDERR_FILENO);
+  detached_ = true;
+  input_over_ = true;
+  part_->OnDetached();
+  detaching_.reset();
+}
+
+bool Supervisor::HasEnded() const {
+  return all_ended_ && input_over_ && (!part_ || part_->may_leave());
 }
 
 }  // namespace graphd::ctl

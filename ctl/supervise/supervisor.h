@@ -7,10 +7,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/plan/host_order.h"
 #include "ctl/supervise/daemon_starter.h"
+#include "ctl/supervise/job_part.h"
 #include "ctl/supervise/output_queue.h"
 #include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/trainer_group.h"
@@ -27,14 +29,20 @@
 // a user is started by them, with settings that this process does not know, and one that has ended
 // with code 0 was stopped on purpose.
 //
-// Uses one thread and one libuv loop. libuv does not watch children: as a subreaper, this process
-// has children that it did not start.
+// Hosts that decide together (JobPart) need no launcher: they start their trainers when all are
+// ready, and start them again or end the job when one fails. A detached job continues after the
+// launcher has sent "detach".
+//
+// Uses one libuv loop, and a thread more for what hosts say to one another. libuv does not watch
+// children: as a subreaper, this process has children that it did not start.
 
 namespace graphd::ctl {
 
 class Supervisor {
  public:
-  Supervisor(HostOrder order, std::string unread_input, GuardState& guard);
+  // `detaching` is closed when the job no longer needs its launcher, or with this object.
+  Supervisor(HostOrder order, std::string unread_input, GuardState& guard,
+             UniqueFd detaching = UniqueFd());
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -63,9 +71,16 @@ class Supervisor {
   bool MayRestartDaemon();
   void LeaveDaemon();
   // Trainers
-  void StartTrainers(int master_port);
+  std::unique_ptr<TrainerGroup> MakeTrainers();
+  void StartTrainers(int master_port, uint32_t attempt = 0);
+  int PrepareTrainers(uint32_t attempt);
+  void OnAllEnded();
   void Log(int rank, std::string_view lines);
   std::string IpConfigPath();
+  // Hosts that decide together
+  JobPart::Actions PartActions();
+  void Detach();
+  bool HasEnded() const;
   // Ends the trainers and, if `input_over`, this process.
   void End(bool input_over);
 
@@ -74,13 +89,15 @@ class Supervisor {
   uv_loop_t loop_{};
   std::unique_ptr<OutputQueue> output_;
   std::unique_ptr<TrainerGroup> trainers_;
+  std::vector<std::unique_ptr<TrainerGroup>> earlier_;  // those of earlier attempts
   uv_poll_t input_{};
   uv_poll_t* daemon_exit_ = nullptr;  // deletes itself when it is closed
-  UniqueFd daemon_pidfd_, ip_config_memory_, port_holder_;
+  UniqueFd daemon_pidfd_, ip_config_memory_, port_holder_, detaching_;
   uv_timer_t daemon_timer_{}, silence_timer_{};
   uv_signal_t signals_[4]{};
   std::string input_text_;
   std::optional<TrainerLogs> logs_;
+  std::unique_ptr<JobPart> part_;  // null: the launcher decides
   std::unique_ptr<DaemonStarter> starter_;
   std::unique_ptr<ControlClient> client_;  // null: not attached
   Clock::time_point lost_since_{};         // when the daemon ended that is missing now
@@ -88,8 +105,10 @@ class Supervisor {
   uint64_t last_heard_ = 0;
   double next_notice_;  // seconds of waiting for the daemon until the next notice
   bool ready_ = false, started_ = false, all_ended_ = false, input_over_ = false;
+  bool detached_ = false;
   bool ending_ = false;  // for any reason: the job's end, a failure, a signal
   int exit_code_ = 0;
+  std::string why_;  // the reason why the job can't continue
 };
 
 }  // namespace graphd::ctl

@@ -85,7 +85,10 @@ StartedTrainer StartTrainer(const UserCommand& command, const std::string& works
   std::vector<std::string> environment = MergedEnvironment(variables);
   // execvpe searches the PATH of this process, so a PATH from --extra_envs must be set here, too.
   for (const auto& [name, value] : variables) {
-    if (name == "PATH") ::setenv("PATH", value.c_str(), 1);
+    if (name != "PATH") continue;
+    // Changed once: another thread may read the environment.
+    const char* const path = std::getenv("PATH");
+    if (!path || value != path) ::setenv("PATH", value.c_str(), 1);
   }
   const std::vector<char*> word_pointers = Pointers(words);
   const std::vector<char*> environment_pointers = Pointers(environment);

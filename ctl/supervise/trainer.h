@@ -19,7 +19,8 @@ struct StartedTrainer {
   UniqueFd out, err;  // non-blocking read ends
 };
 
-// Must be called by a single-threaded process. If the command can't be run, the child reports that
+// Between fork and exec, the child calls nothing that another thread of this process could have
+// locked. If the command can't be run, the child reports that
 // on its standard error and exits with 127 (not found) or 126, like shells.
 StartedTrainer StartTrainer(const UserCommand& command, const std::string& workspace,
                             const std::vector<std::pair<std::string, std::string>>& variables);

@@ -29,13 +29,14 @@ void TrainerGroup::Close() {
   }
 }
 
-void TrainerGroup::Start(const HostOrder& order, int master_port, const std::string& ip_config) {
+void TrainerGroup::Start(const HostOrder& order, int master_port, const std::string& ip_config,
+                         uint32_t attempt) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   starting_ = true;
   for (const TrainerPlan& plan : order.trainers) {
     StartedTrainer process =
         StartTrainer(order.job.command, order.job.workspace,
-                     TrainerEnvironment(order, plan, master_port, cores, ip_config));
+                     TrainerEnvironment(order, plan, master_port, cores, ip_config, attempt));
     auto member = std::make_unique<Member>();
     member->rank = plan.rank;
     member->pid = process.pid;
@@ -112,6 +113,14 @@ void TrainerGroup::EmitLines(Stream& stream) {
   stream.lines.clear();
 }
 
+std::vector<std::pair<int, pid_t>> TrainerGroup::Running() const {
+  std::vector<std::pair<int, pid_t>> running;
+  for (const auto& member : members_) {
+    if (member->running) running.emplace_back(member->rank, member->pid);
+  }
+  return running;
+}
+
 bool TrainerGroup::AnyRunning() const {
   for (const auto& member : members_) {
     if (member->running) return true;
@@ -137,7 +146,7 @@ bool TrainerGroup::OnChildExit(pid_t pid, int wait_status) {
   return false;
 }
 
-void TrainerGroup::End(bool at_once) {
+void TrainerGroup::End(bool at_once, double grace_seconds) {
   const bool first = !ending_;
   ending_ = true;
   if (!AnyRunning()) return AllEnded();
@@ -146,9 +155,10 @@ void TrainerGroup::End(bool at_once) {
   }
   if (at_once) KillDescendants(spared_(), 0);
   if (!first) return;
+  const auto grace = static_cast<uint64_t>(grace_seconds * 1000);
   uv_timer_start(
       &kill_timer_, [](uv_timer_t* timer) { static_cast<TrainerGroup*>(timer->data)->End(true); },
-      kGraceMilliseconds, 100);
+      grace == 0 ? kGraceMilliseconds : grace, 100);
 }
 
 // Kills the processes that trainers left behind (in the background, in other sessions).

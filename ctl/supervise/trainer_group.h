@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ctl/hosts/line_splitter.h"
@@ -37,20 +38,26 @@ class TrainerGroup {
 
   // Starts all trainers; may be called once. Throws Error if one can't be started; the trainers
   // started before it then keep running.
-  void Start(const HostOrder& order, int master_port, const std::string& ip_config);
+  void Start(const HostOrder& order, int master_port, const std::string& ip_config,
+             uint32_t attempt = 0);
   // Returns false if `pid` is not a trainer. Ends the other trainers if this one failed.
   bool OnChildExit(pid_t pid, int wait_status);
   // Sends SIGTERM now and SIGKILL after a grace period, or SIGKILL now. If no trainer is running,
-  // the first call calls on_all_ended before it returns.
-  void End(bool at_once);
+  // the first call calls on_all_ended before it returns. `grace_seconds` 0: a period that lets a
+  // job end within a second in total.
+  void End(bool at_once, double grace_seconds = 0);
   // Pauses or resumes the reading of output; to be paused while the launcher does not accept any.
   void Pause(bool pause);
   bool ending() const { return ending_; }
+  // Returns whether on_all_ended was called.
+  bool ended() const { return ended_; }
+  // Returns the running trainers: rank and pid.
+  std::vector<std::pair<int, pid_t>> Running() const;
   // Closes all handles; must be called before the loop runs for the last time.
   void Close();
 
  private:
-  // The grace period from SIGTERM to SIGKILL. It lets a job end within a second in total.
+  // The grace period from SIGTERM to SIGKILL, unless another one is given.
   static constexpr uint64_t kGraceMilliseconds = 600;
 
   struct Stream {

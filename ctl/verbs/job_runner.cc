@@ -34,7 +34,8 @@ JobRunner::JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_g
       ssh_(std::move(ssh)),
       hosts_(plan_.hosts.size()),
       labels_(static_cast<size_t>(plan_.world_size)),
-      master_port_(plan_.master_port) {
+      master_port_(plan_.master_port),
+      hosts_meet_(HostsMeet(plan_.hosts[0].order.job)) {
   for (size_t i = 0; i < hosts_.size(); i++) {
     hosts_[i].trainers_left = static_cast<int>(plan_.hosts[i].order.trainers.size());
     for (const TrainerPlan& trainer : plan_.hosts[i].order.trainers) {
@@ -109,6 +110,7 @@ void JobRunner::Handle(const HostEvent& event) {
       break;
     case HostEvent::Kind::kClosed:
       hosts_[event.host].closed = true;
+      if (hosts_[event.host].detached) break;
       if (!ending_ || !event.text.empty()) {
         End(ExitCode(event.code),
             StrCat(name, ": ", event.text.empty() ? "its supervisor has ended" : event.text));
@@ -121,7 +123,8 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
   const std::string& name = plan_.hosts[index].name;
   const std::string kind = ValueOr(event.header, "t", "");
   if (kind == "out") {
-    PrintLines(event.header, event.text);
+    // The output of a detached job is read with other verbs, all of it.
+    if (!plan_.hosts[index].order.job.detach) PrintLines(event.header, event.text);
   } else if (kind == "hello") {
     const std::string version = ValueOr(event.header, "version", "?");
     if (version != GRAPHD_VERSION) {
@@ -135,6 +138,12 @@ void JobRunner::OnFrame(size_t index, const HostEvent& event) {
     OnReady(index, event.header);
   } else if (kind == "exit") {
     OnExit(index, event.header);
+  } else if (kind == "started") {
+    OnStarted(index);
+  } else if (kind == "detached") {
+    hosts_[index].detached = true;
+  } else if (kind == "over") {
+    OnOver(event.header);
   } else if (kind == "stopped") {
     End(128 + ReadStopped(event.header), StrCat("the job was stopped on ", name));
   } else if (kind == "error") {
@@ -154,7 +163,7 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
   PrintMessage(StrCat(plan.name, ": ", ready.started ? "started" : "attached to", " server '",
                       plan.order.server.server_name, "' in ", seconds));
   const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.ready; });
-  if (!all || started_ || ending_) return;
+  if (!all || started_ || ending_ || hosts_meet_) return;
   started_ = true;
   const std::string go = nlohmann::json({{"t", "go"}, {"port", master_port_}}).dump();
   for (Host& each : hosts_) each.link->Send(go);
@@ -163,7 +172,7 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
 void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
   hosts_[index].trainers_left--;
   const auto [rank, code, signal, ending] = ReadExit(header);
-  if (ending_) return;
+  if (ending_ || hosts_meet_) return;
   if (code != 0 && !ending) {
     const std::string how =
         signal ? StrCat("was killed by signal ", signal) : StrCat("exited with code ", code);
@@ -177,6 +186,25 @@ void JobRunner::OnExit(size_t index, const nlohmann::json& header) {
   int left = 0;
   for (const Host& host : hosts_) left += host.trainers_left;
   if (left == 0) End(0, "");
+}
+
+// Lets the hosts continue alone once the trainers of all of them run.
+void JobRunner::OnStarted(size_t index) {
+  hosts_[index].started = true;
+  const bool all =
+      std::all_of(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.started; });
+  if (!all || ending_ || detaching_ || !plan_.hosts[0].order.job.detach) return;
+  detaching_ = true;
+  for (Host& host : hosts_) host.link->Send("{\"t\":\"detach\"}");
+}
+
+void JobRunner::OnOver(const nlohmann::json& header) {
+  const std::string why = ValueOr(header, "text", "");
+  const std::string hint =
+      plan_.hosts[0].order.job.detach
+          ? StrCat("; `graphctl logs ", plan_.job_id, "` with the same options shows its output")
+          : "";
+  End(ReadExit(header).code, why.empty() ? "" : StrCat(why, "; ended the job", hint));
 }
 
 void JobRunner::OnSignal(int number) {

@@ -19,13 +19,13 @@ class JobRunner {
   JobRunner(LaunchPlan plan, std::string graphctl, std::string remote_graphctl, SshOptions ssh);
 
   // Returns the job's exit code: 0, that of the first failing trainer, 128 + signal, or the
-  // ExitCode of an error.
+  // ExitCode of an error. Returns 0 when a detached job runs on all hosts.
   int Run();
 
  private:
   struct Host {
     std::unique_ptr<HostLink> link;
-    bool ready = false, closed = false;
+    bool ready = false, started = false, detached = false, closed = false;
     int trainers_left = 0;
   };
 
@@ -34,6 +34,8 @@ class JobRunner {
   void OnFrame(size_t index, const HostEvent& event);
   void OnReady(size_t index, const nlohmann::json& header);
   void OnExit(size_t index, const nlohmann::json& header);
+  void OnStarted(size_t index);
+  void OnOver(const nlohmann::json& header);
   void OnSignal(int number);
   void PrintLines(const nlohmann::json& header, std::string_view lines);
   void PrintMessage(const std::string& text);
@@ -54,7 +56,8 @@ class JobRunner {
   Console console_;
   int master_port_ = 0;
   int signals_ = 0;
-  bool started_ = false, ending_ = false, dropped_ = false;
+  const bool hosts_meet_;  // the hosts decide when trainers start and the job ends
+  bool started_ = false, ending_ = false, detaching_ = false, dropped_ = false;
   int exit_code_ = 0;
   Clock::time_point end_deadline_{}, last_ping_ = Clock::now();
 };

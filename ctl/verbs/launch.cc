@@ -27,6 +27,7 @@ Examples:
   graphctl launch ... --keep_alive -- python3 train.py     # the servers outlive the job
   graphctl launch ... --num_trainers 1 "python3 other.py"  # attaches to the running servers
   graphctl launch ... --dry_run "python3 train.py"         # shows what it would do
+  graphctl launch ... --detach --max_restarts 3 -- python3 train.py   # lives by itself
 )";
 
 struct LaunchArguments {
@@ -42,6 +43,19 @@ void CheckAssignments(const std::vector<std::string>& assignments) {
       Throw(ErrorCode::kInvalid, "--extra_envs: '", word, "' is not NAME=VALUE");
     }
   }
+}
+
+// Prints the job's id alone on standard output, so that a script can take it, and what to do with
+// it on standard error.
+void TellAboutJob(const std::string& job, const HostOptions& hosts) {
+  std::printf("%s\n", job.c_str());
+  std::fflush(stdout);
+  const std::string options = StrCat("--server_name ", hosts.server.server_name, " --ip_config ",
+                                     ShellQuote(hosts.ip_config));
+  std::fprintf(stderr,
+               "graphctl: job %s runs on its own; watch it with `graphctl attach %s %s`, and see "
+               "also `graphctl logs`, `wait` and `stop`\n",
+               job.c_str(), job.c_str(), options.c_str());
 }
 
 void Launch(LaunchArguments& arguments, const UserCommand& command) {
@@ -65,7 +79,10 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
     return;
   }
   for (HostPlan& host : plan.hosts) host.order.version = GRAPHD_VERSION;
-  SetExitCode(JobRunner(std::move(plan), hosts.own_path, hosts.graphctl, hosts.ssh).Run());
+  const std::string job = plan.job_id;
+  const int code = JobRunner(std::move(plan), hosts.own_path, hosts.graphctl, hosts.ssh).Run();
+  SetExitCode(code);
+  if (code == 0 && launch.detach) TellAboutJob(job, hosts);
 }
 
 }  // namespace
@@ -107,6 +124,14 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
                    "Seconds that a server which ends during the job may take to return; 0: none")
       ->default_val(30)
       ->check(CLI::Range(0.0, 86400.0));
+  verb->add_flag("--detach", launch.detach,
+                 "Return when the trainers run; the job goes on without this command, see "
+                 "graphctl attach, logs, wait and stop");
+  verb->add_option(Flags("max_restarts"), launch.max_restarts,
+                   "How often all trainers are started again when one has failed, with "
+                   "GRAPHD_RESTART_COUNT in their environment")
+      ->default_val(0)
+      ->check(CLI::Range(0, 1000));
   verb->add_option(Flags("graph_format"), arguments->graph_format,
                    "Ignored; accepted for compatibility with DGL");
   verb->add_flag(Flags("dry_run"), arguments->dry_run, "Show the plan and do nothing");

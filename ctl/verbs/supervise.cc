@@ -6,6 +6,8 @@
 
 #include "base/strings.h"
 #include "ctl/hosts/frame_reader.h"
+#include "ctl/supervise/detach.h"
+#include "ctl/supervise/job_orders.h"
 #include "ctl/supervise/run_guarded.h"
 #include "ctl/supervise/server_orders.h"
 #include "ctl/supervise/supervisor.h"
@@ -47,7 +49,9 @@ int Supervise(GuardState& guard) {
       Throw(ErrorCode::kVersion, "this host has graphctl ", GRAPHD_VERSION,
             " and the launching host has ", order.version, "; install the same version on both");
     }
+    if (order.action == HostAction::kFollowJob) return FollowJob(order);
     if (order.action != HostAction::kRun) return CarryOutServerOrder(order, guard);
+    if (order.job.detach) return RunDetached(std::move(order), std::move(rest), guard);
     return Supervisor(std::move(order), std::move(rest), guard).Run();
   } catch (const Error& error) {
     const std::string frame = EncodeFrame(

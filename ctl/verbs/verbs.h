@@ -20,6 +20,7 @@ void SetExitCode(int code);
 // `command`: the words that main finds after the options of `launch` (SplitLaunchArguments); read
 // when the callback runs.
 void AddLaunch(CLI::App& app, const UserCommand& command);
+void AddAttach(CLI::App& app);
 void AddCheckpoint(CLI::App& app);
 void AddConfig(CLI::App& app);
 void AddConvert(CLI::App& app);
@@ -27,6 +28,7 @@ void AddCopy(CLI::App& app);
 void AddDoctor(CLI::App& app);
 void AddInspect(CLI::App& app);
 void AddKeys(CLI::App& app);
+void AddLogs(CLI::App& app);
 void AddPartition(CLI::App& app);
 void AddPlan(CLI::App& app);
 void AddPs(CLI::App& app);
@@ -37,6 +39,7 @@ void AddSupervise(CLI::App& app);
 void AddTensors(CLI::App& app);
 void AddTop(CLI::App& app);
 void AddVerify(CLI::App& app);
+void AddWait(CLI::App& app);
 
 // Separates the user's command from the options of `graphctl launch`, as declared by `launch`.
 SplitArguments SplitLaunchArguments(const CLI::App& launch,

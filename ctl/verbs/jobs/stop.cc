@@ -5,34 +5,41 @@
 
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
-#include "ctl/verbs/host_options.h"
+#include "ctl/verbs/jobs/job_options.h"
 #include "ctl/verbs/verbs.h"
 
 namespace graphd::ctl {
 namespace {
 
 constexpr const char* kStopExamples = R"(
-The server keeps running; `graphctl server stop` stops it. `graphctl ps` shows jobs.
+The server keeps running; `graphctl server stop` stops it. `graphctl ps` shows jobs. On a host of a
+detached job, its id is enough.
 
 Examples:
   graphctl stop --server_name products --ip_config ip_config.txt            # every job
-  graphctl stop --server_name products --ip_config ip_config.txt --job 1120-130501-4711
+  graphctl stop 1120-130501-4711 --server_name products --ip_config ip_config.txt --grace 60
 )";
 
 struct StopArguments {
   HostOptions hosts;
   std::string job;
+  double grace = 0;
 };
 
 void Stop(StopArguments& arguments) {
   HostOptions& options = arguments.hosts;
   Resolve(options);
+  TakeFromJob(arguments.job, options);
   if (options.lines.empty()) options.lines = ParseIpConfig("127.0.0.1", "default");
   auto plan = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kStopJobs);
-  for (HostPlan& host : plan) host.order.stop_job = arguments.job;
+  for (HostPlan& host : plan) {
+    host.order.stop_job = arguments.job;
+    host.order.stop_grace = arguments.grace;
+  }
   const std::vector<HostAnswer> answers = AskHosts(plan, options);
   std::set<std::string> stopped;
   int code = 0;
+  bool had_ended = false;
   std::string absent;  // the reason if a host has no server
   for (size_t i = 0; i < plan.size(); i++) {
     if (!answers[i].ok) {
@@ -41,11 +48,15 @@ void Stop(StopArguments& arguments) {
     }
     for (const nlohmann::json& frame : answers[i].frames) {
       if (ValueOr(frame, "t", "") == "stopped_job") stopped.insert(ValueOr(frame, "job", "?"));
+      if (ValueOr(frame, "t", "") == "ended_job") had_ended = true;
       if (ValueOr(frame, "t", "") == "no_server") absent = ValueOr(frame, "text", "no server");
     }
   }
   for (const std::string& job : stopped) std::printf("stopped job %s\n", job.c_str());
-  if (stopped.empty() && code == 0) {
+  if (stopped.empty() && code == 0 && had_ended) {
+    std::printf("job %s had ended already; `graphctl wait %s` says how\n", arguments.job.c_str(),
+                arguments.job.c_str());
+  } else if (stopped.empty() && code == 0) {
     if (!absent.empty()) Throw(ErrorCode::kUnavailable, absent);
     if (!arguments.job.empty()) {
       Throw(ErrorCode::kNotFound, "server '", options.server.server_name, "' has no job '",
@@ -64,7 +75,11 @@ void AddStop(CLI::App& app) {
   verb->footer(kStopExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
-  verb->add_option("--job", arguments->job, "End only this job");
+  verb->add_option("JOB,--job", arguments->job, "End only this job");
+  verb->add_option("--grace", arguments->grace,
+                   "Seconds that the trainers of a detached job have from SIGTERM to SIGKILL "
+                   "(default: 0.6)")
+      ->check(CLI::Range(0.0, 86400.0));
   verb->callback([arguments] { Stop(*arguments); });
 }
 

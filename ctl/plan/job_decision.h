@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/job_record.h"
+
+// Decides what a host of a job does next, from what all hosts say. Every host decides for itself,
+// by the same rules, so that none of them has to outlive the others. No function has side effects.
+
+namespace graphd::ctl {
+
+struct JobDecision {
+  enum class Kind {
+    kWait,
+    kStart,    // start the trainers
+    kRestart,  // end the trainers and get ready for the next attempt
+    kEnd,      // end the trainers and the job
+  };
+  Kind kind = Kind::kWait;
+  int port = 0;      // kStart: MASTER_PORT
+  int32_t code = 0;  // kEnd: the job's exit code, and why it ended (empty: all trainers succeeded)
+  std::string reason;
+  double ended_at = 0, grace = 0;
+};
+
+// Returns what host `own` does. `hosts` has what is known about each host, in any order; those that
+// have not said anything are missing.
+JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num_hosts,
+                   uint32_t max_restarts);
+
+// Adds the hosts in `news` to `known`, which has at most one entry per host; a report with a larger
+// sequence number replaces one with a smaller. Returns whether anything changed.
+bool MergeHosts(std::vector<JobHost>& known, const std::vector<JobHost>& news);
+
+}  // namespace graphd::ctl

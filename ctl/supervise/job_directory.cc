@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/job_directory.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/directory.h"
+#include "base/strings.h"
+#include "ctl/plan/json_value.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr size_t kMaxState = size_t{16} << 20;
+constexpr const char* kStateFile = "/state.json";
+constexpr const char* kLockFile = "/lock";
+constexpr const char* kStopFile = "/stop";
+
+// Returns the same directory in every session of the user: XDG_STATE_HOME, for example, may be set
+// in a terminal and not by sshd.
+std::string BaseDirectory() {
+  if (const char* given = std::getenv("GRAPHD_JOBS_DIR"); given && *given) return given;
+  if (::geteuid() == 0) return "/var/lib/graphd";
+  const char* const home = std::getenv("HOME");
+  if (!home || !*home) {
+    Throw(ErrorCode::kInvalid,
+          "this user has no home directory (HOME) in which a job could be kept; set "
+          "GRAPHD_JOBS_DIR to a directory, on every host");
+  }
+  return StrCat(home, "/.local/state/graphd");
+}
+
+std::string PathOf(const std::string& job, uint16_t port) {
+  CheckJobId(job);
+  return StrCat(JobDirectory::Root(), "/", job, "/", port);
+}
+
+// Makes one directory that only this user can read; its parent exists.
+void MakeOwnDirectory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    ThrowErrno("can't create directory", path);
+  }
+  OpenOwnDirectory(path);  // checks its owner
+}
+
+// Returns names in a directory, or none if it does not exist.
+std::vector<std::string> NamesIn(const std::string& path) {
+  return FileExists(path) ? ListDirectory(path) : std::vector<std::string>();
+}
+
+// Returns the time of the last change of a job's states, in nanoseconds.
+int64_t TimeOf(const std::string& job_path) {
+  int64_t last = 0;
+  for (const std::string& port : NamesIn(job_path)) {
+    struct stat info {};
+    if (::stat((job_path + "/" + port + kStateFile).c_str(), &info) != 0) continue;
+    last = std::max(last, int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec);
+  }
+  return last;
+}
+
+bool IsLocked(const std::string& lock_path) {
+  const UniqueFd fd(::open(lock_path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+}  // namespace
+
+bool IsJobId(const std::string& job) {
+  const auto is_good = [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  return !job.empty() && job.size() <= 128 && job[0] != '.' &&
+         std::all_of(job.begin(), job.end(), is_good);
+}
+
+void CheckJobId(const std::string& job) {
+  if (IsJobId(job)) return;
+  Throw(ErrorCode::kInvalid, "'", job,
+        "' is not the id of a job; it has 1 to 128 letters, digits, "
+        "'-', '_' and '.', as `graphctl launch --detach` prints it and `graphctl ps` shows it");
+}
+
+std::string JobDirectory::Root() {
+  char host[HOST_NAME_MAX + 1] = "";
+  ::gethostname(host, sizeof host - 1);
+  return StrCat(BaseDirectory(), "/jobs-", host, "-", ::geteuid());
+}
+
+JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
+  JobDirectory made(PathOf(job, port));
+  MakeDirectories(DirName(Root()));
+  for (const std::string& path : {Root(), DirName(made.path_), made.path_}) MakeOwnDirectory(path);
+  const std::string lock = made.path_ + kLockFile;
+  made.lock_ = OpenOwnFile(lock, O_RDWR | O_CREAT);
+  if (::flock(made.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    Throw(ErrorCode::kExists, "job ", job, " runs on this host already (", lock,
+          " is locked); stop it first with `graphctl stop ", job, "`");
+  }
+  RemoveFile(made.path_ + kStopFile);
+  Prune();
+  return made;
+}
+
+JobDirectory JobDirectory::Open(const std::string& job, uint16_t port) {
+  JobDirectory found(PathOf(job, port));
+  if (FileExists(found.path_ + kStateFile)) {
+    OpenOwnDirectory(found.path_);
+    return found;
+  }
+  const std::vector<std::string> jobs = Jobs();
+  Throw(ErrorCode::kNotFound, "user ", ::geteuid(), " has no job ", job, " on this host (in ",
+        Root(), "); ",
+        jobs.empty()
+            ? std::string("there is none: `graphctl launch --detach` starts one")
+            : StrCat("there is ",
+                     Join({jobs.begin(),
+                           jobs.begin() + std::min<long>(5, static_cast<long>(jobs.size()))},
+                          ", ")),
+        "; jobs of other users are shown by `graphctl ps` alone");
+}
+
+bool JobDirectory::Exists(const std::string& job, uint16_t port) {
+  return FileExists(PathOf(job, port) + kStateFile);
+}
+
+std::vector<uint16_t> JobDirectory::PortsOf(const std::string& job) {
+  CheckJobId(job);
+  std::vector<uint16_t> ports;
+  for (const std::string& name : NamesIn(StrCat(Root(), "/", job))) {
+    uint16_t port = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), port);
+    if (error == std::errc() && end == name.data() + name.size() && Exists(job, port)) {
+      ports.push_back(port);
+    }
+  }
+  return ports;
+}
+
+std::vector<std::string> JobDirectory::Jobs() {
+  std::vector<std::pair<int64_t, std::string>> dated;
+  for (const std::string& job : NamesIn(Root()))
+    dated.emplace_back(TimeOf(Root() + "/" + job), job);
+  std::sort(dated.rbegin(), dated.rend());
+  std::vector<std::string> jobs;
+  for (auto& [time, job] : dated) jobs.push_back(std::move(job));
+  return jobs;
+}
+
+// Removes the oldest jobs whose supervisors have ended. The new job, which has no state yet, is
+// locked.
+void JobDirectory::Prune() {
+  std::vector<std::string> jobs = Jobs();
+  for (size_t count = jobs.size(); count > kMaxJobs && !jobs.empty(); jobs.pop_back()) {
+    const std::string path = StrCat(Root(), "/", jobs.back());
+    const std::vector<std::string> ports = NamesIn(path);
+    const bool lives = std::any_of(ports.begin(), ports.end(), [&](const std::string& port) {
+      return IsLocked(path + "/" + port + kLockFile);
+    });
+    if (lives) continue;
+    RemoveTree(path);
+    count--;
+  }
+}
+
+std::string JobDirectory::LogOf(int rank) const { return StrCat(path_, "/trainer-", rank, ".log"); }
+
+void JobDirectory::WriteState(const nlohmann::json& state) const {
+  WriteFileAtomically(path_ + kStateFile,
+                      state.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+nlohmann::json JobDirectory::ReadState() const {
+  const std::string path = path_ + kStateFile;
+  if (!FileExists(path)) return nlohmann::json::object();
+  nlohmann::json state = ParseJson(ReadTextFile(path, kMaxState));
+  if (!state.is_object()) {
+    Throw(ErrorCode::kCorrupt, path, " is not a JSON object; the job's logs are beside it");
+  }
+  return state;
+}
+
+bool JobDirectory::IsLive() const { return lock_ || IsLocked(path_ + kLockFile); }
+
+void JobDirectory::RequestStop(double grace_seconds) const {
+  WriteFileAtomically(path_ + kStopFile, nlohmann::json({{"grace", grace_seconds}}).dump());
+}
+
+std::optional<double> JobDirectory::TakeStopRequest() const {
+  const std::string path = path_ + kStopFile;
+  if (!FileExists(path)) return std::nullopt;
+  const double grace = ValueOr(ParseJson(ReadTextFile(path, 4096)), "grace", 0.0);
+  RemoveFile(path);
+  return std::clamp(grace, 0.0, 86400.0);
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+
+namespace graphd::ctl {
+
+// The directory in which the supervisor of a job keeps what outlives it: the job's state, the
+// trainers' output and their exit codes. Only its user can read it. It is
+// <base>/jobs-<host>-<user id>/<job>/<port>, so that hosts may share a home directory, and a host
+// may serve several daemons. <base> is $GRAPHD_JOBS_DIR, else /var/lib/graphd for root, else
+// ~/.local/state/graphd. Not thread-safe.
+class JobDirectory {
+ public:
+  // The number of jobs that are kept on a host; the oldest ones that have ended are removed.
+  static constexpr size_t kMaxJobs = 32;
+  // The size at which the log of a trainer is renamed; there are two files at most.
+  static constexpr uint64_t kMaxLogBytes = uint64_t{16} << 20;
+
+  // Makes the directory for a supervisor, and locks it while this object exists. Removes old jobs.
+  // Throws Error(kExists) if the job has a supervisor, Error(kDenied), Error(kIo).
+  static JobDirectory Make(const std::string& job, uint16_t port);
+  // Opens the directory of a job to read it. Throws Error(kNotFound), which names the jobs that the
+  // host knows.
+  static JobDirectory Open(const std::string& job, uint16_t port);
+  // Returns whether a host has the job.
+  static bool Exists(const std::string& job, uint16_t port);
+  // Returns the ports under which this host has the job; none if it doesn't know the job.
+  static std::vector<uint16_t> PortsOf(const std::string& job);
+  // Returns the jobs of this user on this host, the last one first.
+  static std::vector<std::string> Jobs();
+  // Returns the directory with all jobs of this user on this host.
+  static std::string Root();
+
+  const std::string& path() const noexcept { return path_; }
+  std::string LogOf(int rank) const;
+
+  void WriteState(const nlohmann::json& state) const;
+  // Returns the state that was written last; an empty object if there is none yet.
+  nlohmann::json ReadState() const;
+  // Returns whether the job's supervisor runs.
+  bool IsLive() const;
+
+  // Asks the supervisor to stop the job, and to give its trainers this time to end.
+  void RequestStop(double grace_seconds) const;
+  // Returns the time of a request that was not taken yet.
+  std::optional<double> TakeStopRequest() const;
+
+ private:
+  explicit JobDirectory(std::string path) : path_(std::move(path)) {}
+  static void Prune();
+
+  std::string path_;
+  UniqueFd lock_;
+};
+
+// Returns whether the id can be the name of a directory, as those of `graphctl launch` can: 1 to
+// 128 letters, digits, '-', '_' and '.', not beginning with '.'. CheckJobId throws Error(kInvalid)
+// if not.
+bool IsJobId(const std::string& job);
+void CheckJobId(const std::string& job);
+
+}  // namespace graphd::ctl

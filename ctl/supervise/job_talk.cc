@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/job_talk.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/failure.h"
+#include "base/strings.h"
+#include "ctl/plan/job_decision.h"
+#include "wire/connection.h"
+#include "wire/ip_config.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{250};
+constexpr std::chrono::milliseconds kTimeout{3000};
+
+// Returns whether a later attempt can succeed although this one has failed.
+bool MayPass(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadline ||
+         code == ErrorCode::kOverloaded || code == ErrorCode::kIo;
+}
+
+}  // namespace
+
+JobTalk::JobTalk(uv_loop_t* loop, const HostOrder& order, std::function<void()> on_news)
+    : order_(order), on_news_(std::move(on_news)), async_(new uv_async_t{}) {
+  const Meeting& meeting = order_.meeting;
+  if (IsLocalAddress(meeting.address)) {
+    const ServerSpec& server = order_.server;
+    socket_ = SocketPath(server.runtime_dir.empty() ? RuntimeDir() : server.runtime_dir,
+                         server.server_name, meeting.port);
+  }
+  record_.job_id = order_.job.job_id;
+  record_.command = DisplayCommand(order_.job.command);
+  record_.num_hosts = static_cast<uint32_t>(meeting.num_hosts);
+  record_.max_restarts = static_cast<uint32_t>(order_.job.max_restarts);
+  heard_.resize(static_cast<size_t>(meeting.num_hosts), Clock::now());
+  async_->data = this;
+  uv_async_init(loop, async_,
+                [](uv_async_t* async) { static_cast<JobTalk*>(async->data)->on_news_(); });
+  // The signals of this process are for the loop.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { Run(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+JobTalk::~JobTalk() {
+  {
+    const MutexLock lock(mutex_);
+    ended_ = true;
+    wake_.NotifyAll();
+  }
+  thread_.join();
+  uv_close(reinterpret_cast<uv_handle_t*>(async_),
+           [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+}
+
+void JobTalk::Say(JobHost host) {
+  const MutexLock lock(mutex_);
+  host.sequence = ++said_;
+  MergeHosts(news_.hosts, {host});
+  record_.hosts = {std::move(host)};
+  news_.told = false;
+  wake_.NotifyAll();
+}
+
+JobTalk::News JobTalk::Latest() const {
+  const MutexLock lock(mutex_);
+  return news_;
+}
+
+std::optional<JobHost> JobTalk::SilentHost(double seconds) const {
+  const MutexLock lock(mutex_);
+  if (news_.unreachable > 0) return std::nullopt;
+  for (const JobHost& host : news_.hosts) {
+    const bool other = host.host != static_cast<uint32_t>(order_.meeting.host);
+    if (other && host.phase != JobPhase::kOver && SecondsSince(heard_[host.host]) > seconds) {
+      return host;
+    }
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<ControlClient> JobTalk::Connect() const {
+  const Meeting& meeting = order_.meeting;
+  const ServerSpec& server = order_.server;
+  if (!socket_.empty()) return ControlClient::ConnectUnix(socket_, kTimeout);
+  ClientCredentials mine = ReadCredentials(server.keys, server.secret, server.server_name);
+  return ControlClient::ConnectTcp(meeting.address, meeting.port, kTimeout, mine.keys.get(),
+                                   mine.secret.get());
+}
+
+void JobTalk::Run() {
+  std::unique_ptr<ControlClient> client;
+  while (true) {
+    JobRecord record;
+    uint64_t said = 0;
+    {
+      const MutexLock lock(mutex_);
+      if (ended_) return;
+      // The number is raised each time, so that others know that this host lives.
+      if (!record_.hosts.empty()) record_.hosts[0].sequence = ++said_;
+      record = record_;
+      said = said_;
+    }
+    try {
+      if (!client) client = Connect();
+      Learn(client->Report(record, order_.job.secret), said);
+    } catch (const Error& error) {
+      client.reset();
+      NoteFailure(error);
+    } catch (...) {
+      client.reset();
+      NoteFailure(CurrentError());
+    }
+    uv_async_send(async_);
+    const MutexLock lock(mutex_);
+    const auto next = Clock::now() + kPause;
+    while (!ended_ && said_ == said && wake_.WaitUntil(mutex_, next)) {
+    }
+  }
+}
+
+void JobTalk::Learn(const std::vector<JobHost>& hosts, uint64_t said) {
+  const MutexLock lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  // While the daemon did not answer, nothing could be heard of anybody.
+  if (news_.unreachable > 0) std::fill(heard_.begin(), heard_.end(), now);
+  for (const JobHost& host : hosts) {
+    if (host.host < heard_.size() && MergeHosts(news_.hosts, {host})) heard_[host.host] = now;
+  }
+  answered_ = now;
+  news_.unreachable = 0;
+  news_.trouble.clear();
+  if (said == said_) news_.told = true;
+}
+
+void JobTalk::NoteFailure(const Error& error) {
+  const MutexLock lock(mutex_);
+  news_.unreachable = std::max(SecondsSince(answered_), 1e-3);
+  news_.trouble = error.what();
+  if (!MayPass(error.code())) news_.refusal = error;
+}
+
+}  // namespace graphd::ctl

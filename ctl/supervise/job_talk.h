@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <uv.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "client/link/control.h"
+#include "ctl/plan/host_order.h"
+
+namespace graphd::ctl {
+
+// The conversation of a job's supervisors, by way of the daemon where they meet. A thread tells the
+// daemon what this host says, at once after a change and four times a second otherwise, and asks
+// what the others say. Nothing depends on the daemon's memory: whoever has news tells it again
+// after the daemon's restart. The methods are called on the loop's thread.
+class JobTalk {
+ public:
+  // The state of the conversation.
+  struct News {
+    std::vector<JobHost> hosts;    // all that have said something, this one included
+    double unreachable = 0;        // seconds since the last answer of the daemon; 0: it answers
+    std::string trouble;           // the reason why it does not answer
+    std::optional<Error> refusal;  // an error that trying again does not change
+    bool told = false;             // the daemon knows what this host has said last
+  };
+
+  // Calls `on_news` after each exchange, on the loop's thread.
+  JobTalk(uv_loop_t* loop, const HostOrder& order, std::function<void()> on_news);
+  // Ends the thread; the loop must run once more.
+  ~JobTalk();
+  JobTalk(const JobTalk&) = delete;
+  JobTalk& operator=(const JobTalk&) = delete;
+
+  // Says something about this host; the sequence number is set here.
+  void Say(JobHost host);
+  News Latest() const;
+  // Returns the first host from which nothing was heard for `seconds` while the daemon answered.
+  std::optional<JobHost> SilentHost(double seconds) const;
+
+ private:
+  void Run();
+  std::unique_ptr<ControlClient> Connect() const;
+  void Learn(const std::vector<JobHost>& hosts, uint64_t said);
+  void NoteFailure(const Error& error);
+
+  const HostOrder order_;
+  std::string socket_;  // the daemon's, where the hosts meet; empty: it is on another machine
+  const std::function<void()> on_news_;
+  uv_async_t* async_;  // deletes itself when it is closed
+  mutable Mutex mutex_;
+  CondVar wake_;
+  bool ended_ GRAPHD_GUARDED_BY(mutex_) = false;
+  JobRecord record_ GRAPHD_GUARDED_BY(mutex_);  // the report: this host's part alone
+  uint64_t said_ GRAPHD_GUARDED_BY(mutex_) = 0;
+  News news_ GRAPHD_GUARDED_BY(mutex_);
+  std::vector<Clock::time_point> heard_ GRAPHD_GUARDED_BY(mutex_);  // by host
+  Clock::time_point answered_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();
+  std::thread thread_;
+};
+
+}  // namespace graphd::ctl

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/file.h"
+
+namespace graphd::ctl {
+
+// Reads the log of a trainer (TrainerLogs) while it grows, and through its renaming. Not
+// thread-safe.
+class LogTail {
+ public:
+  // Begins with the last `lines` lines that are kept, or with all if `lines` is negative. It is no
+  // error if there is no log yet.
+  LogTail(std::string path, int64_t lines);
+
+  // Returns the next whole lines, at most about 256 KiB; nothing if there is no more now. At the
+  // end of a job, `to_the_end` also returns a line without its newline, with one.
+  std::string Next(bool to_the_end = false);
+
+ private:
+  bool Open(const std::string& path, uint64_t begin);
+  bool WasRenamed() const;
+  size_t ReadSome();
+
+  const std::string path_;
+  UniqueFd fd_;
+  uint64_t position_ = 0;
+  std::string pending_;  // the beginning of a line
+};
+
+}  // namespace graphd::ctl

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "ctl/verbs/host_options.h"
+
+// The options that the verbs for one job have in common: which job, on which hosts.
+
+namespace graphd::ctl {
+
+struct JobOptions {
+  HostOptions hosts;
+  std::string job;
+};
+
+// Adds JOB, --server_name and the options of AddHostOptions.
+void AddJobOptions(CLI::App& verb, JobOptions& options);
+
+// Sets the server's name and the hosts to those that the job was launched with, if no --ip_config
+// was given and this host knows the job. Returns whether it does. `options` are resolved.
+bool TakeFromJob(const std::string& job, HostOptions& options);
+
+// Returns the orders for the hosts of a job: those of --ip_config or, without it, those of the
+// job's own ip_config, if this host is one of them. Throws Error(kNotFound) if this host doesn't
+// know the job.
+std::vector<HostPlan> PlanJobHosts(JobOptions& options, HostAction action);
+
+}  // namespace graphd::ctl

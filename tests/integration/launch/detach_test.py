@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests jobs that live by themselves: `graphctl launch --detach`, attach, logs, wait, stop, and
+--max_restarts. Two daemons on loopback stand for two hosts."""
+
+import json
+import os
+import signal
+import unittest
+
+from harness import DEADLINE, SLOW, GraphctlTest, read_line, wait_until
+
+# A trainer that works until the file "finish" exists.
+WORK = "echo up $RANK; while [ ! -e finish ]; do sleep 0.02; done; echo done $RANK"
+
+
+class DetachTest(GraphctlTest):
+    def setUp(self):
+        super().setUp()
+        self.environment["GRAPHD_JOBS_DIR"] = self.path("state")
+
+    def detach(self, *arguments, trainers=1):
+        """Launches a detached job; returns its id."""
+        done = self.launch("--detach", *arguments, trainers=trainers)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        job = done.stdout.strip()
+        self.assertRegex(job, r"^[0-9-]+$")
+        return job
+
+    def on_job(self, verb, job, *arguments):
+        return self.graphctl(verb, job, "--server_name", "ring", "--ip_config", "ip.txt",
+                             *arguments)
+
+    def state(self, job, port):
+        for root, _, files in os.walk(self.path("state")):
+            if root.endswith(f"/{job}/{port}") and "state.json" in files:
+                with open(os.path.join(root, "state.json")) as file:
+                    return json.load(file)
+        return {}
+
+    def records(self):
+        shown = self.graphctl("ps", "--server_name", "ring", "--ip_config", "ip.txt", "--json")
+        return [host["status"]["job_records"] for host in json.loads(shown.stdout)]
+
+    def all_gone(self):
+        wait_until("everything to be gone", lambda: not self.left(), 20)
+
+
+class Detached(DetachTest):
+    def test_it_outlives_its_launcher_and_keeps_output_and_exit_code(self):
+        job = self.detach(WORK, trainers=2)
+        self.assertIn(f"graphctl attach {job}", self.launch_hint)
+        self.assertEqual(len(self.daemons()), 2)
+        logs = self.on_job("logs", job)
+        self.assertEqual(self.lines(logs.stdout), [(r, f"up {r}") for r in range(4)], logs.stderr)
+        # A watcher goes without harm.
+        watcher = self.start("attach", job, "--server_name", "ring", "--ip_config", "ip.txt")
+        for _ in range(4):
+            self.assertIn("up", read_line(watcher.stdout))
+        watcher.send_signal(signal.SIGINT)
+        _, said = watcher.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(watcher.returncode, 130)
+        self.assertIn(f"job {job} goes on; `graphctl stop {job}`", said)
+        # On a host of the job, its id is enough.
+        watcher = self.start("attach", job)
+        self.assertIn("up", read_line(watcher.stdout))
+        self.write("finish", "")
+        out, said = watcher.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(watcher.returncode, 0, said)
+        self.assertEqual(out.count("done"), 4)
+        self.assertIn(f"job {job} has ended: every trainer has succeeded", said)
+        self.all_gone()
+        self.assertEqual(self.sockets(), [])
+        self.assertEqual(self.on_job("wait", job).returncode, 0)
+        last = self.on_job("logs", job, "--lines", "1")
+        self.assertEqual(self.lines(last.stdout), [(r, f"done {r}") for r in range(4)])
+
+    def test_a_failure_ends_it_on_all_hosts_and_is_remembered(self):
+        self.start_server()
+        job = self.detach("if [ $RANK = 1 ]; then while [ ! -e fail ]; do sleep 0.02; done; "
+                          "echo failing; exit 9; fi; " + WORK)
+        waiter = self.start("wait", job)
+        running = self.graphctl("ps", "--server_name", "ring").stdout
+        self.assertIn(f"job {job}, hosts:", running)
+        self.write("fail", "")
+        _, said = waiter.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(waiter.returncode, 9, said)
+        self.assertRegex(said, f"job {job} has ended: trainer 1 on .* exited with code 9")
+        wait_until("the job to be gone", lambda: not self.left(but="/graphd "))
+        # Each daemon keeps the record, of both hosts.
+        for records in self.records():
+            self.assertEqual([h["phase"] for h in records[0]["hosts"]], ["over", "over"])
+            self.assertEqual([h["code"] for h in records[0]["hosts"]], [9, 9])
+        shown = self.graphctl("ps", "--server_name", "ring").stdout
+        self.assertRegex(shown, f"job {job}, ended .* ago with exit code 9 \\(trainer 1 on")
+        codes = {t["rank"]: t["code"] for p in self.ports for t in self.state(job, p)["trainers"]}
+        self.assertEqual(codes, {0: 143, 1: 9})
+        self.stop_server()
+
+    def test_stop_gives_trainers_the_time_that_they_are_promised(self):
+        job = self.detach("trap 'sleep 2; echo cleaned; exit 0' TERM; echo up; "
+                          "while true; do sleep 0.05; done")
+        self.assertEqual(self.on_job("logs", job).stdout.count("up"), 2)
+        stopped = self.graphctl("stop", job, "--grace", "60")  # its id is enough here
+        self.assertEqual(stopped.returncode, 0, stopped.stderr)
+        self.assertIn(f"stopped job {job}", stopped.stdout)
+        self.all_gone()
+        self.assertEqual(self.on_job("logs", job).stdout.count("cleaned"), 2)
+        again = self.graphctl("stop", job)
+        self.assertEqual((again.returncode, again.stdout),
+                         (0, f"job {job} had ended already; `graphctl wait {job}` says how\n"))
+        waited = self.on_job("wait", job)
+        self.assertEqual(waited.returncode, 143)
+        self.assertIn("it was stopped by `graphctl stop`", waited.stderr)
+
+    def test_a_stop_on_one_host_stops_the_others(self):
+        job = self.detach(WORK)
+        with open(self.path("ip1.txt"), "w") as out:
+            out.write(f"127.0.0.1 {self.ports[1]}\n")
+        stopped = self.graphctl("stop", job, "--server_name", "ring", "--ip_config", "ip1.txt")
+        self.assertEqual(stopped.returncode, 0, stopped.stderr)
+        self.all_gone()
+        self.assertEqual(self.on_job("wait", job).returncode, 143)
+
+    def test_a_killed_supervisor_ends_the_job(self):
+        job = self.detach("--host_timeout", "2", WORK)
+        os.kill(self.state(job, self.ports[1])["pid"], signal.SIGKILL)
+        waited = self.on_job("wait", job)
+        self.assertEqual(waited.returncode, 5, waited.stderr)
+        self.assertIn("the supervisor of job", waited.stderr)
+        self.assertIn("has been silent for 2 s (--host_timeout); it is lost", waited.stderr)
+        self.all_gone()
+
+    def test_it_survives_the_death_of_the_server_where_the_hosts_meet(self):
+        job = self.detach(WORK)
+        first = [pid for pid, command in self.left()
+                 if "/graphd " in command and f" {self.ports[0]}" in command]
+        os.kill(first[0], signal.SIGKILL)
+        wait_until("another server",
+                   lambda: [p for p in self.daemons() if p not in first] and len(self.daemons()) == 2)
+        wait_until("the record to be told again",
+                   lambda: [len(r[0]["hosts"]) if r else 0 for r in self.records()] == [2, 2])
+        self.write("finish", "")
+        waited = self.on_job("wait", job)
+        self.assertEqual(waited.returncode, 0, waited.stderr)
+        self.all_gone()
+
+    def test_a_launch_that_fails_leaves_nothing(self):
+        os.rename(self.path("part1"), self.path("away"))  # the second server can't load it
+        done = self.launch("--detach", WORK)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("part1", done.stderr)
+        self.assertNotIn("has not confirmed", done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.all_gone()
+
+    def test_messages_say_what_to_do(self):
+        for verb in ("attach", "logs", "wait"):
+            unknown = self.graphctl(verb, "1120-130501-1")
+            self.assertEqual(unknown.returncode, 3)
+            self.assertIn("give --ip_config", unknown.stderr)
+            unknown = self.on_job(verb, "1120-130501-1")
+            self.assertEqual(unknown.returncode, 3)
+            self.assertIn("`graphctl launch --detach` starts one", unknown.stderr)
+            wrong = self.graphctl(verb, "../x")
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn("is not the id of a job", wrong.stderr)
+
+    def launch(self, *arguments, trainers=2):
+        done = super().launch(*arguments, trainers=trainers)
+        self.launch_hint = done.stderr
+        return done
+
+
+class Restarts(DetachTest):
+    def test_failed_trainers_are_started_again(self):
+        command = ("echo attempt $GRAPHD_RESTART_COUNT of $RANK; "
+                   "[ $GRAPHD_RESTART_COUNT = 2 ] || [ $RANK != 1 ] || kill -9 $$; "
+                   "[ $GRAPHD_RESTART_COUNT = 2 ] || sleep 3600")
+        done = self.launch("--max_restarts", "3", command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(self.lines(done.stdout)),
+                         sorted((r, f"attempt {a} of {r}") for r in range(4) for a in range(3)))
+        self.assertIn("starting the trainers again (2 of 3)", done.stderr)
+        self.all_gone()
+
+    def test_no_more_often_than_allowed(self):
+        job = self.detach("--max_restarts", "2", "exit $((7 + GRAPHD_RESTART_COUNT))")
+        waited = self.on_job("wait", job)
+        self.assertEqual(waited.returncode, 9, waited.stderr)
+        self.all_gone()
+        self.assertRegex(waited.stderr, "trainer . on .* exited with code 9")
+        # A host may have failed again before another one has started.
+        logs = self.on_job("logs", job).stdout
+        self.assertIn("graphctl: started again (2 of 2)", logs)
+        self.assertNotIn("3 of 2", logs)
+
+    def test_a_detached_job_survives_the_death_of_all_its_trainers(self):
+        job = self.detach("--max_restarts", "1", "echo $GRAPHD_RESTART_COUNT; " + WORK, trainers=2)
+        pids = [t["pid"] for p in self.ports for t in self.state(job, p)["trainers"]]
+        self.assertEqual(len(pids), 4)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        wait_until("other trainers",
+                   lambda: self.on_job("logs", job).stdout.count("up") == 8)
+        self.write("finish", "")
+        waited = self.on_job("wait", job)
+        self.assertEqual(waited.returncode, 0, waited.stderr)
+        self.assertIn("has started its trainers again (1 of 1)", waited.stderr)
+        self.all_gone()
+
+    def test_the_launchers_end_ends_an_attached_job(self):
+        launched = self.start_launch("--max_restarts", "3", WORK, trainers=1)
+        for _ in range(2):
+            self.assertIn("up", read_line(launched.stdout))
+        launched.kill()
+        self.all_gone()
+
+    def test_an_interrupt_ends_an_attached_job(self):
+        launched = self.start_launch("--max_restarts", "3", WORK, trainers=1)
+        for _ in range(2):
+            self.assertIn("up", read_line(launched.stdout))
+        launched.send_signal(signal.SIGINT)
+        launched.communicate(timeout=DEADLINE * SLOW)
+        self.assertEqual(launched.returncode, 130)
+        self.all_gone()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
