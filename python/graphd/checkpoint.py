@@ -11,6 +11,8 @@ from __future__ import annotations
 import builtins
 import collections.abc
 import dataclasses
+import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
@@ -115,6 +117,42 @@ def list(g: GraphBase) -> builtins.list[Checkpoint]:
     list of Checkpoint
     """
     return [Checkpoint(**each) for each in _graphd.list_checkpoints(graph_of(g).handle)]
+
+
+def latest(g: GraphBase, prefix: str | None = None) -> Checkpoint | None:
+    """Returns the last checkpoint whose name is `prefix`, "-" and a number, such as "model-40".
+
+    A trainer that ``graphctl launch --max_restarts`` has started again resumes from it. Its job is
+    still the same, so that the default finds what this job has made; a prefix of your own also
+    finds what an earlier job has made, with another number of trainers for example.
+
+    Parameters
+    ----------
+    g : DistGraph
+    prefix : str, optional
+        Default: the job's id (``GRAPHD_JOB_ID``).
+
+    Returns
+    -------
+    Checkpoint or None
+        The one with the largest number; None if there is none.
+
+    Raises
+    ------
+    graphd.errors.InvalidError
+        If `prefix` is not given and the environment names no job.
+    """
+    if prefix is None:
+        prefix = os.environ.get("GRAPHD_JOB_ID", "")
+        if not prefix:
+            raise InvalidError(
+                "prefix: GRAPHD_JOB_ID is not set, as graphctl launch does; give the prefix of the "
+                "checkpoints' names"
+            )
+    numbered = re.compile(re.escape(text(prefix, "prefix")) + r"-(\d+)", re.ASCII)
+    found = [(numbered.fullmatch(each.name), each) for each in list(g)]
+    named = [(int(match[1]), each) for match, each in found if match]
+    return max(named, key=lambda pair: pair[0])[1] if named else None
 
 
 def restore(g: GraphBase, name: str, tensors: Sequence[str] = ()) -> None:

@@ -3,6 +3,8 @@
 weights."""
 
 import io
+import os
+import unittest.mock
 
 import torch
 
@@ -52,6 +54,21 @@ class Checkpoints(support.GraphTest):
     def step(self, embedding, optimizer, nodes):
         (embedding(nodes) ** 2).sum().backward()
         optimizer.step()
+
+    def test_the_latest_one_of_a_prefix_is_that_with_the_largest_number(self):
+        g = self.served()
+        DistTensor((g.num_nodes(),), torch.int64, name="any", persistent=True)
+        self.assertIsNone(checkpoint.latest(g, "model"))
+        for name in ("model-9", "model-10", "model-x", "model-9-11", "other-12"):
+            checkpoint.create(g, name)
+        self.assertEqual(checkpoint.latest(g, "model").name, "model-10")
+        self.assertEqual(checkpoint.latest(g, "model-9").name, "model-9-11")
+        with unittest.mock.patch.dict(os.environ, {"GRAPHD_JOB_ID": "other"}):
+            self.assertEqual(checkpoint.latest(g).name, "other-12")
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("GRAPHD_JOB_ID", None)
+            with self.assertRaisesRegex(graphd.errors.InvalidError, "GRAPHD_JOB_ID is not set"):
+                checkpoint.latest(g)
 
     def test_some_tensors_are_restored_by_name(self):
         g = self.served()
