@@ -71,6 +71,19 @@ class KeysOnThreeHosts(ClusterCase):
                 open(cluster.operator.folder + KEYS + "/clients/alice/client.pem") as made:
             self.assertEqual(have.read(), made.read())
 
+    def test_the_hosts_of_a_detached_job_meet_with_them(self):
+        self.keys("create")
+        self.keys("distribute")
+        launched = self.launch("--detach", "--max_restarts", "1",
+                               "echo attempt $GRAPHD_RESTART_COUNT; sleep 1; "
+                               "exit $((1 - GRAPHD_RESTART_COUNT))")
+        self.assertEqual(launched.returncode, 0, launched.stderr)
+        job = (launched.stdout.strip(), "--workspace", "/srv/ws", "--ip_config", "ip.txt")
+        waited = self.graphctl("wait", *job)
+        logs = self.graphctl("logs", *job).stdout
+        self.assertEqual(waited.returncode, 0, waited.stderr + logs)
+        self.assertEqual([logs.count(f"attempt {n}\n") for n in (0, 1)], [3, 3], logs)
+
     def test_jobs_use_them_without_insecure_until_they_are_revoked(self):
         self.keys("create")
         self.keys("distribute")

@@ -35,6 +35,7 @@ mount --bind {folder}/passwd /etc/passwd; mount --bind {folder}/shadow /etc/shad
 hostname {name}
 mount --bind {folder}/root /root; mount --bind {folder}/srv /srv
 mount -t tmpfs none /run; mount -t tmpfs none /tmp
+mkdir -p /var/lib/graphd; mount -t tmpfs none /var/lib/graphd
 mkdir -p /run/sshd
 exec {program}
 """
