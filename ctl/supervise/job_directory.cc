@@ -125,7 +125,7 @@ JobDirectory JobDirectory::Open(const std::string& job, uint16_t port) {
                      Join({jobs.begin(),
                            jobs.begin() + std::min<long>(5, static_cast<long>(jobs.size()))},
                           ", ")),
-        "; jobs of other users are shown by `graphctl ps` alone");
+        "; if `graphctl ps` shows it, run this command as the user who launched it");
 }
 
 bool JobDirectory::Exists(const std::string& job, uint16_t port) {

@@ -172,7 +172,10 @@ int JobFollower::Conclude() {
   const int code = ReadExit(*outcome).code;
   if (tells_news_) {
     PrintMessage(StrCat("job ", follow_.job, " has ended",
-                        reason.empty() ? ": every trainer has succeeded" : ": " + reason));
+                        reason.empty() ? ": every trainer has succeeded" : ": " + reason,
+                        code == 0 || follow_.output
+                            ? std::string()
+                            : StrCat("; `graphctl logs ", follow_.job, "` shows its output")));
   }
   return code;
 }
