@@ -34,6 +34,7 @@ int Run(int argc, char** argv) {
   AddReceive(app);
   AddStop(app);
   AddServer(app);
+  AddServerControl(app);
   AddSupervise(app);
   AddTensors(app);
   AddTop(app);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "base/failure.h"
 #include "base/memory_limit.h"
@@ -19,7 +20,7 @@
 namespace graphd {
 namespace {
 
-// Runs checks, and prints and counts what they find.
+// Runs checks, and keeps what they find.
 class Checks {
  public:
   explicit Checks(const DaemonOptions& options) : options_(options) {}
@@ -31,25 +32,28 @@ class Checks {
       return true;
     } catch (...) {
       const Error error = CurrentError();
-      if (code_ == 0) code_ = ExitCode(error.code());
-      std::fprintf(stderr, "%s%s: %s\n", PlaceOf(options_.config, name).c_str(), name,
-                   error.what());
+      problems_.emplace_back(error.code(),
+                             StrCat(PlaceOf(options_.config, name), name, ": ", error.what()));
       return false;
     }
   }
-  int code() const noexcept { return code_; }
+  std::vector<Error> TakeProblems() { return std::move(problems_); }
 
  private:
   const DaemonOptions& options_;
-  int code_ = 0;
+  std::vector<Error> problems_;
 };
 
-}  // namespace
-
-int CheckConfig(const DaemonOptions& options) {
-  Checks checks(options);
+// The contents of the summary.
+struct Found {
   std::optional<PartConfig> graph;
-  uint64_t needed = 0;
+  uint64_t bytes = 0;  // the memory of the partitions
+};
+
+std::vector<Error> Examine(const DaemonOptions& options, Found& found) {
+  Checks checks(options);
+  std::optional<PartConfig>& graph = found.graph;
+  uint64_t& needed = found.bytes;
   checks.Run("part_config", [&] { graph = LoadPartConfig(options.part_config); });
   if (graph) {
     checks.Run("part_id", [&] {
@@ -83,11 +87,30 @@ int CheckConfig(const DaemonOptions& options) {
     rules.operators = options.access.operators;
     AccessRules{rules};
   });
-  if (checks.code() != 0) return checks.code();
+  checks.Run("weight", [&] {
+    AccessRules::Options rules;
+    rules.weights = options.access.weights;
+    AccessRules{rules};
+  });
+  return checks.TakeProblems();
+}
+
+}  // namespace
+
+std::vector<Error> FindProblems(const DaemonOptions& options) {
+  Found found;
+  return Examine(options, found);
+}
+
+int CheckConfig(const DaemonOptions& options) {
+  Found found;
+  const std::vector<Error> problems = Examine(options, found);
+  for (const Error& problem : problems) std::fprintf(stderr, "%s\n", problem.what());
+  if (!problems.empty()) return ExitCode(problems.front().code());
   std::printf("%s: ok, '%s' serves %zu of %zu partitions of '%s', %s\n",
               options.config.empty() ? "command line" : options.config.c_str(),
-              options.server_name.c_str(), options.parts.size(), graph->parts.size(),
-              graph->meta->graph_name.c_str(), HumanBytes(needed).c_str());
+              options.server_name.c_str(), options.parts.size(), found.graph->parts.size(),
+              found.graph->meta->graph_name.c_str(), HumanBytes(found.bytes).c_str());
   return 0;
 }
 

@@ -2,9 +2,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -22,6 +24,7 @@
 #include "daemon/load.h"
 #include "daemon/metrics/metrics_endpoint.h"
 #include "daemon/options.h"
+#include "daemon/reloader.h"
 #include "daemon/requests/job_file.h"
 #include "daemon/requests/memory_trimmer.h"
 #include "daemon/restart/descriptor_store.h"
@@ -61,6 +64,9 @@ class JobWatch final : public JobRegistry::Observer {
     LogFailure("the end of a job", [&] { tensors_.OnJobLeft(job_id); });
     LogFailure("the end of a job", [&] { steps_.OnJobLeft(job_id); });
   }
+  void OnJobEnded(const std::string& job_id) override {
+    LogFailure("the end of a job", [&] { tensors_.OnJobEnded(job_id); });
+  }
   void TrainerLeft(const std::string& job_id, int rank) override {
     LogFailure("the end of a trainer", [&] { steps_.TrainerLeft(job_id, rank); });
   }
@@ -78,18 +84,33 @@ uint64_t RaiseDescriptorLimit() {
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
 }
 
-void OpenLog(const std::string& path) {
+UniqueFd OpenLog(const std::string& path) { return OpenFile(path, O_WRONLY | O_CREAT | O_APPEND); }
+
+void LogTo(const std::string& path) {
   if (path.empty()) return;
-  UniqueFd fd = OpenFile(path, O_WRONLY | O_CREAT | O_APPEND);
+  const UniqueFd fd = OpenLog(path);
   if (::dup2(fd.get(), STDERR_FILENO) < 0) ThrowErrno("can't log to", path);
+}
+
+// Returns the options as the configuration has them now. Throws Error, with file, line and key.
+DaemonOptions Reread(int argc, char** argv) {
+  std::optional<DaemonOptions> read = ParseOptions(argc, argv);
+  if (!read) Throw(ErrorCode::kInternal, "these options only print text");
+  const std::vector<Error> problems = FindProblems(*read);
+  if (problems.empty()) return *std::move(read);
+  std::vector<std::string> texts;
+  for (const Error& problem : problems) texts.push_back(problem.what());
+  Throw(problems.front().code(), Join(texts, "; "));
 }
 
 // The daemon's main thread: signals, watchdog and timers by libuv, accepting by KJ. Owns all parts
 // of the daemon.
 class Graphd {
  public:
-  Graphd(const DaemonOptions& options, DescriptorStore descriptors)
+  // `reread` returns the options as the configuration has them then; any thread may call it.
+  Graphd(const DaemonOptions& options, DescriptorStore descriptors, Reloader::Read reread)
       : options_(options),
+        reread_(std::move(reread)),
         store_(std::move(descriptors)),
         io_(kj::setupAsyncIo()),
         stop_(kj::newPromiseAndFulfiller<void>()),
@@ -107,7 +128,7 @@ class Graphd {
          {reinterpret_cast<uv_handle_t*>(&stop_async_), reinterpret_cast<uv_handle_t*>(&watchdog_),
           reinterpret_cast<uv_handle_t*>(&first_job_), reinterpret_cast<uv_handle_t*>(&check_keys_),
           reinterpret_cast<uv_handle_t*>(&signals_[0]),
-          reinterpret_cast<uv_handle_t*>(&signals_[1])}) {
+          reinterpret_cast<uv_handle_t*>(&signals_[1]), reinterpret_cast<uv_handle_t*>(&hangup_)}) {
       if (handle->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handle)) uv_close(handle, nullptr);
     }
     uv_run(&loop_, UV_RUN_DEFAULT);
@@ -123,16 +144,15 @@ class Graphd {
     if (!options_.secret.empty()) {
       secret_ = std::make_unique<SecretServer>(options_.secret, options_.server_name);
     }
-    const AccessRules access(RulesWithOwnCertificate());
+    AccessRules access(WithOwnCertificate(options_.access));
     const bool insecure = options_.access.insecure;
     std::optional<Listener> tcp;
     if (!options_.address.empty()) {
       tcp.emplace(Listener::BindTcp(options_.address, options_.port, insecure || tls_ || secret_));
     }
-    // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
     Listener local = Listener::BindUnix(
         SocketPath(options_.runtime_dir, options_.server_name, tcp ? tcp->port() : options_.port),
-        access.has_outsiders() ? 0666 : 0660);
+        SocketMode(access));
     std::unique_ptr<MetricsEndpoint> metrics;
     if (!options_.metrics_address.empty()) {
       metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
@@ -158,6 +178,8 @@ class Graphd {
       uv_async_send(&stop_async_);
     };
     info.write_timeout = std::chrono::seconds(options_.write_timeout);
+    info.set_log_level = [this](LogLevel level) { return reloader_->SetLogLevel(level); };
+    info.reload = [this](const std::string& by) { return reloader_->Request(by); };
     const auto pushes = std::make_shared<FairPushes>();
     StepGate steps(tensors, pushes);
     JobWatch watch(tensors, steps);
@@ -169,14 +191,18 @@ class Graphd {
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
-    PeerMemory memory(options_.peer_memory != 0 ? options_.peer_memory
-                                                : PeerMemory::DefaultLimit(TotalMemory()));
+    PeerMemory memory(PeerMemoryLimit(options_));
+    reloader_.emplace(options_, reread_, [&, socket = local.text()](const DaemonOptions& read) {
+      Apply(read, access, info, memory, socket);
+    });
+    // A reload that runs ends before what it changes.
+    const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
     ServiceContext context{
         access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs, board,
         pools,  counters, memory,  BufferPool::Create(), tls_.get(), secret_.get()};
     if (metrics) {
       metrics->Serve([this, &context, &info] {
-        return NumbersOf(context, info, connections_, options_.max_connections);
+        return NumbersOf(context, info, connections_, max_connections_);
       });
     }
     // The metrics end before what they are made of.
@@ -198,7 +224,7 @@ class Graphd {
     size_t next_thread = 0;
     kj::TaskSet connections(task_errors_);
     const auto serve = [&](UniqueFd fd, Peer peer) {
-      if (connections_.open >= options_.max_connections) {
+      if (connections_.open >= max_connections_) {
         connections_.refused_by_limit++;
         LogWarning("refusing ", peer.text, ": ", connections_.open, " connections are open; raise ",
                    "--max_connections");
@@ -261,9 +287,33 @@ class Graphd {
   }
 
  private:
-  // Returns the options with the name of the client certificate beside the daemon's own keys.
-  AccessRules::Options RulesWithOwnCertificate() const {
-    AccessRules::Options rules = options_.access;
+  static uint64_t PeerMemoryLimit(const DaemonOptions& options) {
+    return options.peer_memory != 0 ? options.peer_memory : PeerMemory::DefaultLimit(TotalMemory());
+  }
+
+  // Applies the options that can change while the daemon serves; all of them or, if this throws,
+  // none. Called by the reloader's thread.
+  void Apply(const DaemonOptions& read, AccessRules& access, DaemonInfo& info, PeerMemory& memory,
+             const std::string& socket) {
+    // Opening the file again also lets logrotate move it.
+    const UniqueFd log = read.log_file.empty() ? UniqueFd() : OpenLog(read.log_file);
+    AccessRules::Options rules = read.access;
+    rules.insecure = options_.access.insecure;
+    access.Replace(WithOwnCertificate(rules));
+    if (log) ::dup2(log.get(), STDERR_FILENO);
+    ::chmod(socket.c_str(), SocketMode(access));
+    max_connections_ = read.max_connections;
+    info.write_timeout = std::chrono::seconds(read.write_timeout);
+    memory.SetLimit(PeerMemoryLimit(read));
+  }
+
+  // If others than the daemon's group have a role, everyone may connect, and is asked for a role.
+  static mode_t SocketMode(const AccessRules& access) {
+    return access.has_outsiders() ? 0666 : 0660;
+  }
+
+  // Returns the rules with the name of the client certificate beside the daemon's own keys.
+  AccessRules::Options WithOwnCertificate(AccessRules::Options rules) const {
     if (tls_ && tls_->directory().Has("client.pem")) {
       const KeyDirectory& keys = tls_->directory();
       rules.own_certificate =
@@ -353,6 +403,16 @@ class Graphd {
           [](uv_signal_t* handle, int) { static_cast<Graphd*>(handle->data)->OnSignal(); },
           numbers[i]);
     }
+    uv_signal_init(&loop_, &hangup_);
+    hangup_.data = this;
+    uv_signal_start(
+        &hangup_,
+        [](uv_signal_t* handle, int) {
+          auto* self = static_cast<Graphd*>(handle->data);
+          // While it loads, the daemon has read its configuration just before.
+          if (self->reloader_) self->reloader_->RequestQuietly("SIGHUP");
+        },
+        SIGHUP);
     bridge_->Kick();
   }
 
@@ -408,6 +468,9 @@ class Graphd {
   }
 
   const DaemonOptions& options_;
+  const Reloader::Read reread_;
+  std::optional<Reloader> reloader_;  // exists while the daemon serves
+  std::atomic<uint64_t> max_connections_{options_.max_connections};
   DescriptorStore store_;                 // the loading thread's while it loads
   std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS
   std::unique_ptr<SecretServer> secret_;  // null: TCP without a shared secret
@@ -418,7 +481,7 @@ class Graphd {
   uv_loop_t loop_{};
   uv_async_t stop_async_{};
   uv_timer_t watchdog_{}, first_job_{}, check_keys_{};
-  uv_signal_t signals_[2]{};
+  uv_signal_t signals_[2]{}, hangup_{};
   const uint64_t descriptors_ = RaiseDescriptorLimit();
   const JobRegistry* jobs_ = nullptr;
   ConnectionCounters connections_;
@@ -437,9 +500,10 @@ int main(int argc, char** argv) {
     if (!options) return 0;
     if (options->check_config) return CheckConfig(*options);
     SetLogLevel(options->log_level);
-    OpenLog(options->log_file);
+    LogTo(options->log_file);
     ::signal(SIGPIPE, SIG_IGN);
-    Graphd(*options, DescriptorStore::FromServiceManager()).Run();
+    const auto reread = [argc, argv] { return Reread(argc, argv); };
+    Graphd(*options, DescriptorStore::FromServiceManager(), reread).Run();
     return 0;
   } catch (const Error& error) {
     LogError(error.what());

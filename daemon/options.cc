@@ -10,6 +10,7 @@
 #include "base/directory.h"
 #include "base/strings.h"
 #include "daemon/config_error.h"
+#include "daemon/serving/log_level.h"
 #include "wire/ip_config.h"
 
 namespace graphd {
@@ -203,12 +204,11 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   if (const CLI::Option* config = app.get_config_ptr(); config->count() > 0) {
     options.config = config->results().back();
   }
-  if (level == "debug") options.log_level = LogLevel::kDebug;
-  if (level == "warning") options.log_level = LogLevel::kWarning;
-  if (level == "error") options.log_level = LogLevel::kError;
+  options.log_level = LogLevelFromName(level).value_or(LogLevel::kInfo);
   if (options.peer_memory != 0 && options.peer_memory < kLeastPeerMemory) {
-    Throw(ErrorCode::kInvalid, "--peer_memory ", HumanBytes(options.peer_memory),
-          " is too small to answer clients; give at least ", HumanBytes(kLeastPeerMemory));
+    Throw(ErrorCode::kInvalid, PlaceOf(options.config, "peer_memory"), "--peer_memory ",
+          HumanBytes(options.peer_memory), " is too small to answer clients; give at least ",
+          HumanBytes(kLeastPeerMemory));
   }
   CheckServerName(options.server_name);
   if (!listen.empty()) std::tie(options.address, options.port) = ParseHostPort(listen);
@@ -218,7 +218,8 @@ std::optional<DaemonOptions> ParseOptions(int argc, char** argv) {
   CheckGuardOfTcp(options);
   std::sort(options.parts.begin(), options.parts.end());
   if (std::adjacent_find(options.parts.begin(), options.parts.end()) != options.parts.end()) {
-    Throw(ErrorCode::kInvalid, "--part_id names a partition twice");
+    Throw(ErrorCode::kInvalid, PlaceOf(options.config, "part_id"),
+          "--part_id names a partition twice");
   }
   return options;
 }

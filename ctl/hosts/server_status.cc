@@ -80,6 +80,10 @@ json StoreToJson(const StoreStatus& store) {
           {"damage", store.damage}};
 }
 
+json DrainToJson(const DrainStatus& drained) {
+  return {{"by", drained.by}, {"reason", drained.reason}, {"seconds", drained.seconds}};
+}
+
 std::string TensorToText(const json& tensor) {
   std::vector<std::string> extents;
   for (const json& extent : ValueOr(tensor, "shape", json::array()))
@@ -129,6 +133,14 @@ std::string Duration(double seconds) {
     std::snprintf(text, sizeof text, "%lld h %lld min", whole / 3600, whole / 60 % 60);
   }
   return text;
+}
+
+std::string DrainToText(const json& drained) {
+  const std::string reason = ValueOr(drained, "reason", "");
+  return StrCat("  DRAINED by ", ValueOr(drained, "by", "?"), " ",
+                Duration(ValueOr(drained, "seconds", 0.0)), " ago",
+                reason.empty() ? "" : StrCat(" (", reason, ")"),
+                ": takes no new jobs until `graphctl server undrain`\n");
 }
 
 std::string JobToText(const json& job) {
@@ -213,6 +225,7 @@ json StatusToJson(const ServerStatus& status) {
           {"job_records", records},
           {"tensors", tensors},
           {"store", status.store ? StoreToJson(*status.store) : json()},
+          {"drained", status.drained ? DrainToJson(*status.drained) : json()},
           {"requests", status.requests},
           {"rows_served", status.rows_served},
           {"edges_sampled", status.edges_sampled},
@@ -246,6 +259,9 @@ std::string StatusToText(const std::string& host, const json& status) {
   for (const json& tensor : ValueOr(status, "tensors", json::array())) text += TensorToText(tensor);
   if (const json store = ValueOr(status, "store", json()); store.is_object()) {
     text += StoreToText(store);
+  }
+  if (const json drained = ValueOr(status, "drained", json()); drained.is_object()) {
+    text += DrainToText(drained);
   }
   const json jobs = ValueOr(status, "jobs", json::array());
   for (const json& job : jobs) text += JobToText(job);

@@ -33,12 +33,21 @@ NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
                                           {HostAction::kStatus, "status"},
                                           {HostAction::kStopJobs, "stop_jobs"},
                                           {HostAction::kStopServer, "stop_server"},
+                                          {HostAction::kControl, "control"},
                                           {HostAction::kInstallKeys, "install_keys"},
                                           {HostAction::kExamine, "examine"},
                                           {HostAction::kFollowJob, "follow_job"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
+                                           {ControlVerb::kUndrain, "undrain"},
+                                           {ControlVerb::kEndJob, "end_job"},
+                                           {ControlVerb::kLogLevel, "log_level"},
+                                           {ControlVerb::kReload, "reload"},
+                                           {ControlVerb::kRequests, "requests"},
+                                           {ControlVerb::kMemory, "memory"}})
+GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most)
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
                    is_master, host_timeout, server_grace, meeting, stop_job, stop_grace, force,
-                   stop_timeout, peers, key_files, follow)
+                   stop_timeout, control, peers, key_files, follow)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/plan/control_order.h"
 #include "ctl/plan/user_command.h"
 #include "graphd/schema.h"
 
@@ -90,6 +91,7 @@ enum class HostAction {
   kStatus,
   kStopJobs,
   kStopServer,
+  kControl,
   kInstallKeys,
   kExamine,
   kFollowJob
@@ -112,6 +114,7 @@ struct HostOrder {
   double stop_grace = 0;  // seconds that trainers of a detached job have to end; 0: the default
   bool force = false;
   double stop_timeout = -1;  // seconds until a server ends without writing all rows back; < 0: none
+  ControlOrder control;      // only for kControl
   // Only for kExamine: the addresses, host:port, of the other daemons.
   std::vector<std::string> peers;
   // Only for kInstallKeys: the files to be written to server.keys, in this order.

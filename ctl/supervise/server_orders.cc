@@ -18,6 +18,7 @@
 #include "ctl/hosts/frame_reader.h"
 #include "ctl/hosts/server_status.h"
 #include "ctl/keys/key_bundle.h"
+#include "ctl/supervise/control_orders.h"
 #include "ctl/supervise/daemon_starter.h"
 #include "ctl/supervise/job_directory.h"
 #include "ctl/supervise/job_orders.h"
@@ -238,6 +239,9 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         break;
       case HostAction::kStatus:
         Send({{"t", "status"}, {"status", StatusToJson(Connect(order.server)->Status())}});
+        break;
+      case HostAction::kControl:
+        Send(CarryOutControl(order.control, *Connect(order.server)));
         break;
       case HostAction::kInstallKeys:
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/strings.h"
 #include "graphd/error.h"
@@ -53,11 +54,19 @@ const char* RoleName(Role role) {
   return kNames[static_cast<size_t>(role)];
 }
 
-AccessRules::AccessRules(const Options& options)
-    : readers_(Resolve("--allow_read", options.readers)),
-      writers_(Resolve("--allow_write", options.writers)),
-      operators_(Resolve("--allow_operate", options.operators)),
-      insecure_(options.insecure) {
+AccessRules::AccessRules(const Options& options) : rules_(std::make_shared<const Rules>(options)) {}
+
+void AccessRules::Replace(const Options& options) {
+  auto rules = std::make_shared<const Rules>(options);
+  const MutexLock lock(mutex_);
+  rules_ = std::move(rules);
+}
+
+AccessRules::Rules::Rules(const Options& options)
+    : readers(Resolve("--allow_read", options.readers)),
+      writers(Resolve("--allow_write", options.writers)),
+      operators(Resolve("--allow_operate", options.operators)),
+      insecure(options.insecure) {
   for (const std::string& entry : options.weights) {
     const size_t equals = entry.rfind('=');
     double weight = 0;
@@ -69,15 +78,14 @@ AccessRules::AccessRules(const Options& options)
             "': write user:NAME=WEIGHT, group:NAME=WEIGHT, cert:NAME=WEIGHT or all=WEIGHT, with a ",
             "weight from ", kLeastWeight, " to ", kMostWeight);
     }
-    weights_.push_back({Resolve("--weight", {entry.substr(0, equals)}), weight});
+    weights.push_back({Resolve("--weight", {entry.substr(0, equals)}), weight});
   }
   // Clients with certificates do not use the Unix socket.
-  has_outsiders_ =
-      readers_.has_outsiders() || writers_.has_outsiders() || operators_.has_outsiders();
-  if (!has_outsiders_ && OwnGroupIsPrivate()) operators_.groups.insert(::getegid());
-  operators_.users.insert({0, ::geteuid()});
-  if (!readers_.secret && !writers_.secret) operators_.secret = true;
-  if (!options.own_certificate.empty()) operators_.certificates.insert(options.own_certificate);
+  has_outsiders = readers.has_outsiders() || writers.has_outsiders() || operators.has_outsiders();
+  if (!has_outsiders && OwnGroupIsPrivate()) operators.groups.insert(::getegid());
+  operators.users.insert({0, ::geteuid()});
+  if (!readers.secret && !writers.secret) operators.secret = true;
+  if (!options.own_certificate.empty()) operators.certificates.insert(options.own_certificate);
 }
 
 AccessRules::Members AccessRules::Resolve(const char* option,
@@ -119,14 +127,16 @@ bool AccessRules::Members::Has(const Peer& peer) const {
 }
 
 Role AccessRules::RoleOf(const Peer& peer) const {
-  if (operators_.Has(peer) || (insecure_ && !peer.is_unix)) return Role::kOperator;
-  if (writers_.Has(peer)) return Role::kWriter;
-  if (readers_.Has(peer)) return Role::kReader;
+  const auto now = rules();
+  if (now->operators.Has(peer) || (now->insecure && !peer.is_unix)) return Role::kOperator;
+  if (now->writers.Has(peer)) return Role::kWriter;
+  if (now->readers.Has(peer)) return Role::kReader;
   return Role::kNone;
 }
 
 double AccessRules::WeightOf(const Peer& peer) const {
-  for (const auto& [members, weight] : weights_) {
+  const auto now = rules();
+  for (const auto& [members, weight] : now->weights) {
     if (members.Has(peer)) return weight;
   }
   return 1;

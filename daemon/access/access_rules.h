@@ -2,10 +2,12 @@
 #pragma once
 #include <sys/types.h>
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "daemon/access/peer.h"
 
 namespace graphd {
@@ -21,7 +23,7 @@ enum class Role {
 // Returns the role's name: "none", "reader", "writer" or "operator".
 const char* RoleName(Role role);
 
-// The rules that give each peer a role. Constant while the daemon serves; thread-safe.
+// The rules that give each peer a role. Thread-safe: one mutex, held to copy a pointer.
 class AccessRules {
  public:
   struct Options {
@@ -46,6 +48,8 @@ class AccessRules {
   // that alone. Throws Error(kInvalid), with the option and the remedy, for an unknown user or
   // group.
   explicit AccessRules(const Options& options);
+  // Replaces the rules. Throws as the constructor, and then changes nothing.
+  void Replace(const Options& options);
 
   Role RoleOf(const Peer& peer) const;
   // Returns the weight of the peer's jobs among others: 1, unless Options::weights says otherwise.
@@ -55,7 +59,7 @@ class AccessRules {
   // is below `least`. `action` completes "may not".
   void Require(const Peer& peer, Role least, const char* action) const;
   // Returns whether users outside the daemon's own group have a role.
-  bool has_outsiders() const noexcept { return has_outsiders_; }
+  bool has_outsiders() const { return rules()->has_outsiders; }
 
  private:
   struct Members {
@@ -72,9 +76,19 @@ class AccessRules {
     Members members;
     double weight;
   };
-  Members readers_, writers_, operators_;
-  std::vector<Weight> weights_;
-  bool insecure_ = false, has_outsiders_ = false;
+  struct Rules {
+    explicit Rules(const Options& options);
+    Members readers, writers, operators;
+    std::vector<Weight> weights;
+    bool insecure = false, has_outsiders = false;
+  };
+  std::shared_ptr<const Rules> rules() const {
+    const MutexLock lock(mutex_);
+    return rules_;
+  }
+
+  mutable Mutex mutex_;
+  std::shared_ptr<const Rules> rules_ GRAPHD_GUARDED_BY(mutex_);
 };
 
 }  // namespace graphd

@@ -159,6 +159,8 @@ void AddStateMetric(const std::string& state, FamilyBuilder& to) {
 
 void AddServerMetrics(const ServerNumbers& numbers, FamilyBuilder& to) {
   AddStateMetric(numbers.status.state, to);
+  to.Gauge("graphd_drained", "1 while the server takes no new jobs (graphctl server drain).")
+      .Sample(numbers.status.drained ? 1 : 0);
   AddGraph(numbers.status, to);
   AddClients(numbers, to);
   AddRequests(numbers, to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_registry.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/strings.h"
@@ -73,7 +74,8 @@ void JobRegistry::SetOnChange(std::function<void()> on_change) {
   on_change_ = std::move(on_change);
 }
 
-std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer) {
+std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer,
+                                                           std::function<void()> on_end) {
   if (member.job_id.size() > kMaxJobId) {
     Throw(ErrorCode::kInvalid, "the job id has ", member.job_id.size(), " bytes; at most ",
           kMaxJobId, " are allowed");
@@ -107,6 +109,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
             "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
     }
   }
+  CheckWanted(member.job_id);
   if (found == jobs_.end()) {
     if (jobs_.size() >= kMaxJobs) {
       Throw(ErrorCode::kOverloaded, "this graphd has ", kMaxJobs, " jobs already");
@@ -141,6 +144,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
     job.left.erase(member.rank);
   }
   job.members[key] = {member.role, member.rank, peer.pid, peer.text, member.attempt};
+  if (on_end) job.on_end[key] = std::move(on_end);
   return std::unique_ptr<Membership>(new Membership(*this, member, job.number, key));
 }
 
@@ -158,11 +162,76 @@ void JobRegistry::Begin(Job& job, const JobMember& member) {
   if (observer_ != nullptr) observer_->TrainerLeft(member.job_id, member.rank);
 }
 
-void JobRegistry::FailAll(Waiting waiting, int rank) {
-  for (auto& [waiting_rank, waiter] : waiting) {
-    waiter.fulfiller->reject(ToKj(
-        Error(ErrorCode::kUnavailable, StrCat("barrier: trainer ", rank, " has left the job"))));
+void JobRegistry::FailAll(Waiting waiting, const Error& error) {
+  for (auto& [rank, waiter] : waiting) waiter.fulfiller->reject(ToKj(error));
+}
+
+void JobRegistry::CheckWanted(const std::string& job_id) {
+  if (const auto ended = ended_.find(job_id); ended != ended_.end()) {
+    const double passed = SecondsSince(ended->second.at);
+    if (passed < kRememberSeconds) {
+      Throw(ErrorCode::kDenied, ended->second.why, ", and can't attach again under this id for ",
+            static_cast<int>(kRememberSeconds - passed) + 1, " s; start it as a new job");
+    }
+    ended_.erase(ended);
   }
+  // Processes of running jobs come and go: that of a job that has just left may be attaching again.
+  if (!drained_ || job_id.starts_with(kToolJobPrefix) || Remembered(job_id) != nullptr) return;
+  Throw(ErrorCode::kDenied, "this server takes no new jobs: ", drained_->by, " has drained it ",
+        static_cast<int>(SecondsSince(drained_at_)), " s ago",
+        drained_->reason.empty() ? "" : StrCat(" (", drained_->reason, ")"),
+        "; use another server, or wait until an operator has run `graphctl server undrain`");
+}
+
+bool JobRegistry::SetDrained(std::optional<DrainStatus> drained) {
+  const MutexLock lock(mutex_);
+  const bool same =
+      drained_.has_value() == drained.has_value() &&
+      (!drained || (drained_->by == drained->by && drained_->reason == drained->reason));
+  if (same) return false;
+  if (!drained_) drained_at_ = Clock::now();
+  drained_ = std::move(drained);
+  return true;
+}
+
+std::optional<DrainStatus> JobRegistry::drained() const {
+  const MutexLock lock(mutex_);
+  std::optional<DrainStatus> drained = drained_;
+  if (drained) drained->seconds = SecondsSince(drained_at_);
+  return drained;
+}
+
+size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
+  Waiting failed;
+  std::vector<std::function<void()>> on_end;
+  size_t members = 0;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = jobs_.find(job_id);
+    if (found == jobs_.end()) {
+      // An id that a client has chosen may be long, and there may be many of them.
+      constexpr size_t kMostNamed = 8;
+      std::vector<std::string> names;
+      for (const auto& [id, job] : jobs_) {
+        if (names.size() < kMostNamed) names.push_back(id);
+      }
+      Throw(ErrorCode::kNotFound, "this server has no job '", job_id, "'; ",
+            names.empty() ? "it has none" : "it has: " + graphd::Join(names, ", "),
+            jobs_.size() > kMostNamed ? ", ... (graphctl ps)" : "");
+    }
+    std::erase_if(ended_, [](const auto& entry) {
+      return SecondsSince(entry.second.at) >= kRememberSeconds;
+    });
+    if (ended_.size() >= kMaxRemembered) ended_.erase(ended_.begin());
+    ended_[job_id] = {why, Clock::now()};
+    Job& job = found->second;
+    members = job.members.size();
+    failed.swap(job.waiting);
+    for (const auto& [key, callback] : job.on_end) on_end.push_back(callback);
+  }
+  FailAll(std::move(failed), Error(ErrorCode::kDenied, why));
+  for (const auto& callback : on_end) callback();
+  return members;
 }
 
 void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
@@ -175,6 +244,7 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
     Job& job = found->second;
     const MemberStatus member = job.members.at(key);
     job.members.erase(key);
+    job.on_end.erase(key);
     if (member.role == JobRole::kTrainer && member.attempt == job.attempt) {
       rank = member.rank;
       job.left.insert(rank);
@@ -186,11 +256,13 @@ void JobRegistry::Leave(const std::string& job_id, uint64_t key) {
       Remember(job_id, std::move(job.credentials));
       jobs_.erase(found);
       if (observer_ != nullptr) observer_->OnJobLeft(job_id);
+      if (observer_ != nullptr && ended_.contains(job_id)) observer_->OnJobEnded(job_id);
     }
     empty = end_with_jobs_ && jobs_.empty() && !closed_;
     if (empty) closed_ = true;
   }
-  FailAll(std::move(failed), rank);
+  FailAll(std::move(failed),
+          Error(ErrorCode::kUnavailable, StrCat("barrier: trainer ", rank, " has left the job")));
   if (empty) on_empty_();
 }
 

@@ -32,6 +32,8 @@ class JobRegistry {
     virtual ~Observer() = default;
     virtual void OnJobJoined(const std::string& job_id) = 0;
     virtual void OnJobLeft(const std::string& job_id) = 0;
+    // Reports, after OnJobLeft, that the job can't come back, because an operator has ended it.
+    virtual void OnJobEnded(const std::string& job_id) { static_cast<void>(job_id); }
     // Reports that a trainer has left its job.
     virtual void TrainerLeft(const std::string& job_id, int rank) = 0;
   };
@@ -84,13 +86,27 @@ class JobRegistry {
 
   // Adds a member. The first one decides the job's secret and user, which are remembered for
   // kRememberSeconds after the last one has left, because the job's tensors exist for so long.
-  // Throws Error(kDenied) for another secret or, if there is none, another user; Error(kInvalid)
-  // for a rank outside the world or a world size other than the job's, Error(kExists) for a rank
-  // that is attached already. A trainer of a later attempt forgets those of earlier ones: they no
-  // longer count as attached or as having left. One of an earlier attempt is refused with
+  // `on_end`, if given, is called without the lock when an operator ends the job; it must not
+  // throw. Throws Error(kDenied) for another secret or, if there is none, another user, for a job
+  // that an operator has ended, and for a new one while jobs are refused; Error(kInvalid) for a
+  // rank outside the world or a world size other than the job's, Error(kExists) for a rank that is
+  // attached already. A trainer of a later attempt forgets those of earlier ones: they no longer
+  // count as attached or as having left. One of an earlier attempt is refused with
   // Error(kUnavailable). Throws Error(kOverloaded) beyond kMaxJobs or kMaxMembers,
   // Error(kUnavailable) once the daemon shuts down.
-  std::unique_ptr<Membership> Join(JobMember member, const Peer& peer);
+  std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
+                                   std::function<void()> on_end = {});
+
+  // Refuses new jobs from now on, or takes them again. Jobs that are attached or remembered, and
+  // graphctl's own (kToolJobPrefix), are admitted all the same. Returns whether anything changes;
+  // what counts of `drained` is not its age.
+  bool SetDrained(std::optional<DrainStatus> drained);
+  std::optional<DrainStatus> drained() const;
+
+  // Ends a job: fails its barriers with Error(kDenied), which tells `why`, calls the on_end of its
+  // members, and refuses it for kRememberSeconds with the same error. Returns the number of its
+  // members. Throws Error(kNotFound), with the jobs that exist.
+  size_t End(const std::string& job_id, const std::string& why);
 
   // Takes the credentials of the jobs of the process before this one, as if they had left just now.
   void Expect(CredentialsOfJobs jobs);
@@ -114,6 +130,11 @@ class JobRegistry {
   static constexpr double kRememberSeconds = 120;
 
  private:
+  // A job that an operator has ended.
+  struct Ended {
+    std::string why;
+    Clock::time_point at{};
+  };
   // The credentials of a job that has left.
   struct Departed {
     JobCredentials credentials;
@@ -127,6 +148,8 @@ class JobRegistry {
     uint32_t attempt = 0;  // the latest that a trainer has attached with
     Clock::time_point since = Clock::now();
     std::map<uint64_t, MemberStatus> members;
+    std::map<uint64_t, std::function<void()>>
+        on_end;          // the callbacks of members that have given one
     std::set<int> left;  // ranks of trainers that are no longer attached
     struct Waiter {
       uint64_t ticket;
@@ -141,8 +164,10 @@ class JobRegistry {
   // Removes a trainer from the barrier if it waits there with this ticket. Returns the ranks that
   // had not come, for an error; nothing if the trainer did not wait.
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
-  static void FailAll(Waiting waiting, int rank);
+  static void FailAll(Waiting waiting, const Error& error);
   void Begin(Job& job, const JobMember& member) GRAPHD_REQUIRES(mutex_);
+  // Throws Error(kDenied) if an operator has ended the job, or new jobs are refused and it is one.
+  void CheckWanted(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
 
   // Returns the credentials of a job that is attached or that has left a short while ago.
   const JobCredentials* Remembered(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
@@ -155,6 +180,9 @@ class JobRegistry {
   mutable Mutex mutex_;
   std::map<std::string, Job> jobs_ GRAPHD_GUARDED_BY(mutex_);
   std::map<std::string, Departed> departed_ GRAPHD_GUARDED_BY(mutex_);
+  std::map<std::string, Ended> ended_ GRAPHD_GUARDED_BY(mutex_);
+  std::optional<DrainStatus> drained_ GRAPHD_GUARDED_BY(mutex_);
+  Clock::time_point drained_at_ GRAPHD_GUARDED_BY(mutex_){};
   uint64_t next_key_ GRAPHD_GUARDED_BY(mutex_) = 1;
   bool closed_ GRAPHD_GUARDED_BY(mutex_) = false;
   const bool end_with_jobs_;

@@ -25,6 +25,8 @@ class PeerMemory {
   // Returns the bytes that are charged in all.
   size_t used() const noexcept { return all_->used(); }
   size_t limit() const noexcept { return all_->limit(); }
+  // Sets the limit; what is charged beyond a lower one stays until it is released.
+  void SetLimit(uint64_t limit) noexcept { all_->SetLimit(limit); }
 
   // Returns the limit for a machine or a cgroup with this memory: an eighth, at least 2 GiB, at
   // most half.

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "daemon/requests/segment_handle.h"
+#include "daemon/serving/control_service.h"
 #include "daemon/serving/graph_session.h"
 #include "daemon/serving/server_status.h"
 #include "wire/graph_messages.h"
@@ -94,6 +95,10 @@ bool DaemonService::is_idle() const {
   return SecondsSince(last_call_) > (called_ ? kMaxIdleSeconds : kFirstCallSeconds);
 }
 
+bool DaemonService::has_lost_access() const {
+  return attached_ && context_.access.RoleOf(peer_) < Role::kReader;
+}
+
 void DaemonService::NoteCall() {
   called_ = true;
   last_call_ = Clock::now();
@@ -115,7 +120,7 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     }
     if (attached_) Throw(ErrorCode::kExists, "this connection is attached already; open another");
     if (params.getWantSegments()) CheckDescriptors();
-    auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_);
+    auto membership = context_.jobs.Join(ReadMember(params.getMember()), peer_, ended_.fulfill);
     auto results = context.getResults();
     WriteHello(results.initHello());
     auto graph = results.initGraph();
@@ -141,6 +146,29 @@ kj::Promise<void> DaemonService::status(StatusContext context) {
     CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "see this server's status");
     WriteStatus(StatusOf(context_, info_), context.getResults().initStatus());
+    return kj::READY_NOW;
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
+DaemonService::Ending DaemonService::NewEnding() {
+  auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+  // The fulfiller is behind a pointer, because its destructor may throw.
+  auto fulfiller = std::make_shared<decltype(pair.fulfiller)>(kj::mv(pair.fulfiller));
+  return {kj::mv(pair.promise), [fulfiller] { (*fulfiller)->fulfill(); }};
+}
+
+kj::Promise<void> DaemonService::control(ControlContext context) {
+  NoteCall();
+  try {
+    CheckHello(context.getParams().getHello(), "the client at " + peer_.text);
+    if (!peer_.is_unix) {
+      Throw(ErrorCode::kDenied, "a graphd is controlled over its Unix socket only; run graphctl ",
+            "on its machine");
+    }
+    context_.access.Require(peer_, Role::kOperator, "control this server");
+    context.getResults().setControl(kj::heap<ControlService>(context_, info_, peer_));
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);

@@ -2,6 +2,8 @@
 #pragma once
 #include <kj/timer.h>
 
+#include <functional>
+
 #include "base/clock.h"
 #include "daemon/access/access_rules.h"
 #include "daemon/serving/server_status.h"
@@ -22,12 +24,18 @@ class DaemonService final : public wire::Daemon::Server {
   bool is_attached() const noexcept { return attached_; }
   // Returns whether the connection should be closed: it has not attached, and makes no calls.
   bool is_idle() const;
+  // Returns whether it has attached, and a reload has taken away its right to.
+  bool has_lost_access() const;
+  // Returns a promise that is fulfilled when an operator has ended the job of this connection. Call
+  // once.
+  kj::Promise<void> WhenEnded() { return kj::mv(ended_.promise); }
 
  protected:
   kj::Promise<void> attach(AttachContext context) override;
   kj::Promise<void> status(StatusContext context) override;
   kj::Promise<void> shutdown(ShutdownContext context) override;
   kj::Promise<void> report(ReportContext context) override;
+  kj::Promise<void> control(ControlContext context) override;
 
  private:
   // Throws Error(kOverloaded) if there are more segments than one message can carry descriptors.
@@ -42,6 +50,13 @@ class DaemonService final : public wire::Daemon::Server {
   WorkerScratch& scratch_;
   kj::Timer& timer_;
   Connection* connection_ = nullptr;
+  // Fulfilled by the thread on which an operator ends the job.
+  struct Ending {
+    kj::Promise<void> promise;
+    std::function<void()> fulfill;
+  };
+  static Ending NewEnding();
+  Ending ended_ = NewEnding();
   Clock::time_point last_call_ = Clock::now();  // set when the connection is made, too
   bool called_ = false;
   bool attached_ = false;  // one session per connection, so that its limits hold

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/data_thread.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -32,57 +34,68 @@ struct Served {
 constexpr auto kIdleCheck = 1 * kj::SECONDS;
 
 // Returns a promise that is fulfilled when the connection should be closed, because it is idle or
-// reads nothing.
+// reads nothing. Shuts its socket down if it has lost the right to read.
 kj::Promise<void> WhenUseless(kj::Timer& timer, Served& served, std::string peer,
-                              std::chrono::seconds write_timeout) {
+                              const DaemonInfo& info, int socket) {
+  const std::chrono::seconds write_timeout = info.write_timeout.load(std::memory_order_relaxed);
   // A twentieth of the timeout, so that the limit is exact enough.
   const auto stall_check = std::max<int64_t>(write_timeout.count() * 50, 50) * kj::MILLISECONDS;
   const auto pause = served.impl.is_attached() ? stall_check : std::min(stall_check, kIdleCheck);
-  return timer.afterDelay(pause).then(
-      [&timer, &served, peer = std::move(peer), write_timeout]() mutable -> kj::Promise<void> {
-        if (served.impl.is_idle()) return kj::READY_NOW;
-        if (served.connection.stream().StalledFor() > write_timeout) {
-          LogWarning("client ", peer, " has not read an answer for ", write_timeout.count(),
-                     " s (--write_timeout); its connection is closed");
-          return kj::READY_NOW;
-        }
-        return WhenUseless(timer, served, std::move(peer), write_timeout);
-      });
+  return timer.afterDelay(pause).then([&timer, &served, peer = std::move(peer), &info, socket,
+                                       write_timeout]() mutable -> kj::Promise<void> {
+    if (served.impl.is_idle()) return kj::READY_NOW;
+    if (served.connection.stream().StalledFor() > write_timeout) {
+      LogWarning("client ", peer, " has not read an answer for ", write_timeout.count(),
+                 " s (--write_timeout); its connection is closed");
+      return kj::READY_NOW;
+    }
+    if (served.impl.has_lost_access()) {
+      LogInfo("client ", peer, " may no longer read this graph; its connection is closed");
+      ::shutdown(socket, SHUT_RDWR);
+      return kj::NEVER_DONE;
+    }
+    return WhenUseless(timer, served, std::move(peer), info, socket);
+  });
 }
 
 }  // namespace
 
 kj::Promise<void> DataThread::Serve(UniqueFd fd, Peer peer) {
-  return loop_.executor().executeAsync(
-      [this, fd = std::move(fd), peer = std::move(peer)]() mutable -> kj::Promise<void> {
-        const int number = fd.get();
-        auto socket = WrapSocket(loop_.provider(), std::move(fd), peer.is_unix);
-        if (!peer.is_unix && context_.secret != nullptr) {
-          return context_.secret->Accept(kj::mv(socket), std::move(peer), loop_.timer())
-              .then([this](SecretServer::Accepted accepted) {
-                return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer), nullptr);
-              });
-        }
-        if (peer.is_unix || context_.tls == nullptr) {
-          return ServeStream(kj::mv(socket), std::move(peer), nullptr);
-        }
-        return context_.tls->Accept(kj::mv(socket), number, std::move(peer), loop_.timer())
-            .then([this](TlsServer::Accepted accepted) {
-              return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer),
-                                 std::move(accepted.entry));
-            });
-      });
+  return loop_.executor().executeAsync([this, fd = std::move(fd),
+                                        peer = std::move(peer)]() mutable -> kj::Promise<void> {
+    const int number = fd.get();
+    auto socket = WrapSocket(loop_.provider(), std::move(fd), peer.is_unix);
+    if (!peer.is_unix && context_.secret != nullptr) {
+      return context_.secret->Accept(kj::mv(socket), std::move(peer), loop_.timer())
+          .then([this, number](SecretServer::Accepted accepted) {
+            return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer), nullptr, number);
+          });
+    }
+    if (peer.is_unix || context_.tls == nullptr) {
+      return ServeStream(kj::mv(socket), std::move(peer), nullptr, number);
+    }
+    return context_.tls->Accept(kj::mv(socket), number, std::move(peer), loop_.timer())
+        .then([this, number](TlsServer::Accepted accepted) {
+          return ServeStream(kj::mv(accepted.stream), std::move(accepted.peer),
+                             std::move(accepted.entry), number);
+        });
+  });
 }
 
 kj::Promise<void> DataThread::ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
-                                          std::unique_ptr<LivingCertificates::Entry> entry) {
+                                          std::unique_ptr<LivingCertificates::Entry> entry,
+                                          int number) {
   kj::Timer& timer = loop_.timer();
   auto service = kj::heap<DaemonService>(context_, info_, peer, scratch_, timer);
   auto served =
       kj::heap<Served>(kj::mv(stream), timer, context_, kj::mv(service), peer, std::move(entry));
+  // The connection ends as if the peer had closed it: its calls may be writing answers.
+  auto ending = served->impl.WhenEnded()
+                    .then([number] { ::shutdown(number, SHUT_RDWR); })
+                    .eagerlyEvaluate(nullptr);
   auto gone = served->connection.OnDisconnect().exclusiveJoin(
-      WhenUseless(timer, *served, std::move(peer.text), info_.write_timeout));
-  return gone.attach(kj::mv(served));
+      WhenUseless(timer, *served, std::move(peer.text), info_, number));
+  return gone.attach(kj::mv(ending), kj::mv(served));
 }
 
 kj::Promise<void> DataThread::Beat() {

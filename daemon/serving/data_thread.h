@@ -28,9 +28,9 @@ class DataThread {
   const std::atomic<uint64_t>& beats() const noexcept { return beats_; }
 
  private:
-  // Serves a connection on the loop's thread. `entry` may be null.
+  // Serves a connection on the loop's thread. `entry` may be null; `number` is the socket's.
   kj::Promise<void> ServeStream(kj::Own<kj::AsyncIoStream> stream, Peer peer,
-                                std::unique_ptr<LivingCertificates::Entry> entry);
+                                std::unique_ptr<LivingCertificates::Entry> entry, int number);
   kj::Promise<void> BeatOnLoop();
 
   ServiceContext& context_;

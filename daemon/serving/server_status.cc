@@ -43,6 +43,7 @@ ServerStatus StatusOf(const ServiceContext& context, const DaemonInfo& info) {
   status.tensors = context.tensors.ListAll();
   status.store = context.tensors.status();
   status.records = context.board.Records();
+  status.drained = context.jobs.drained();
   return status;
 }
 

@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <kj/async.h>
+
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "daemon/serving/service_context.h"
+#include "wire/control_messages.h"
 #include "wire/status.h"
 
 namespace graphd {
 
-// The daemon's description of itself; constant while it serves. `request_stop` may be called from
-// any thread; it gets the seconds after which the daemon ends even if changed rows are not written
-// back, or a negative number.
+// The daemon's description of itself; constant while it serves, unless a member says otherwise.
+// `request_stop` may be called from any thread; it gets the seconds after which the daemon ends
+// even if changed rows are not written back, or a negative number.
 struct DaemonInfo {
   std::string server_name, part_config;
   std::vector<std::string> listening;
   bool insecure = false, ends_with_jobs = false;
   Clock::time_point started = Clock::now();
   // A peer that does not read all of an answer in this time keeps memory for nothing.
-  std::chrono::seconds write_timeout{600};
+  // A reload may change it.
+  std::atomic<std::chrono::seconds> write_timeout{std::chrono::seconds(600)};
   std::function<void(double seconds)> request_stop;
+  // Sets the level of the log, and returns the one before. Any thread may call it.
+  std::function<LogLevel(LogLevel level)> set_log_level;
+  // Reads the configuration again for an operator of this name. The promise, on the caller's event
+  // loop, returns what differed; it fails with the Error that a mistake causes. May throw Error.
+  std::function<kj::Promise<std::vector<ChangedOption>>(const std::string& by)> reload;
 };
 
 // Returns the status of a daemon. Any thread may call it.

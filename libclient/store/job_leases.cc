@@ -23,6 +23,13 @@ void JobLeases::Retry(const std::string& job) {
   if (!connected_.contains(job)) left_at_[job] = Clock::now();
 }
 
+void JobLeases::Expire(const std::string& job) {
+  const auto left = left_at_.find(job);
+  if (left == left_at_.end()) return;
+  left->second -= std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(lease_seconds_ + orphan_seconds_));
+}
+
 std::optional<double> JobLeases::SecondsGone(const std::string& job) const {
   const auto left = left_at_.find(job);
   if (left == left_at_.end()) return std::nullopt;

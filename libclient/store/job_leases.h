@@ -31,6 +31,9 @@ class JobLeases {
   void Watch(const std::string& job);
   // Starts the clock of a job that has left again, because its tensors could not be removed.
   void Retry(const std::string& job);
+  // Makes a job that has left one whose lease has ended and whose tensors are orphaned, because it
+  // can't come back.
+  void Expire(const std::string& job);
   void Forget(const std::string& job) { left_at_.erase(job); }
 
   bool HasLeft(const std::string& job) const { return left_at_.contains(job); }

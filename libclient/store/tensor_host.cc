@@ -346,6 +346,11 @@ void TensorHost::OnJobLeft(const std::string& job) {
   leases_.OnJobLeft(job, shares_.AnyOf(job));
 }
 
+void TensorHost::OnJobEnded(const std::string& job) {
+  const MutexLock lock(mutex_);
+  leases_.Expire(job);
+}
+
 void TensorHost::OnCallerLeft(uint64_t key) {
   const MutexLock lock(mutex_);
   for (const MutableShare& share : shares_.All()) {

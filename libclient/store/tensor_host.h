@@ -56,6 +56,8 @@ class TensorHost {
   // Handle the opening of a job's first connection, and the closing of its last one.
   void OnJobJoined(const std::string& job);
   void OnJobLeft(const std::string& job);
+  // Drops the tensors of a job that has left, and its leases, soon: it can't come back.
+  void OnJobEnded(const std::string& job);
   // Handles the closing of a connection.
   void OnCallerLeft(uint64_t key);
 

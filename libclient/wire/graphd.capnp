@@ -8,6 +8,8 @@
 @0xb5c1f0d3a9e84c27;
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("graphd::wire");
+using import "control.capnp".Control;
+using import "control.capnp".Drained;
 
 const protocolVersion :UInt32 = 5;
 
@@ -162,6 +164,7 @@ struct Status {
   tensors @19 :List(TensorInfo);
   store @20 :StoreStatus;  # null until there is a tensor
   records @21 :List(JobRecord);
+  drained @22 :Drained;    # null while new jobs are taken
 
   struct PartitionStatus {
     part @0 :Int32;
@@ -216,6 +219,8 @@ interface Daemon {
   # Keeps what supervisors of a job say about their hosts, and returns what is known about all of
   # them. The first report of a job decides its secret; later ones need the same.
   report @3 (hello :Hello, record :JobRecord, secret :Text) -> (hosts :List(JobHost));
+  # Returns what operators control the daemon with. Only over the Unix socket.
+  control @4 (hello :Hello) -> (control :Control);
 }
 
 # The seeds of a hop that are nodes of one type.

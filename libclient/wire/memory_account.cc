@@ -10,13 +10,13 @@ bool MemoryAccount::CanTake(size_t bytes, double part) const noexcept {
   for (const MemoryAccount* at = this; at != nullptr; at = at->parent_.get()) {
     sum += at->used() + bytes;
   }
-  return static_cast<double>(sum) <= static_cast<double>(limit_) * part;
+  return static_cast<double>(sum) <= static_cast<double>(limit()) * part;
 }
 
 bool MemoryAccount::CouldEverTake(size_t bytes) const noexcept {
   size_t sum = 0;
   for (const MemoryAccount* at = this; at != nullptr; at = at->parent_.get()) sum += bytes;
-  return sum <= limit_;
+  return sum <= limit();
 }
 
 void MemoryAccount::Refuse(size_t bytes) const {
@@ -26,7 +26,7 @@ void MemoryAccount::Refuse(size_t bytes) const {
     remedy = at->remedy_;
   }
   Throw(ErrorCode::kOverloaded, HumanBytes(bytes), " more would exceed a fair share of the ",
-        HumanBytes(limit_), " that clients may make this graphd keep. In use: ", users, ". ",
+        HumanBytes(limit()), " that clients may make this graphd keep. In use: ", users, ". ",
         remedy);
 }
 

@@ -19,10 +19,10 @@ class MemoryAccount {
  public:
   // Creates the account at the root; `remedy` ends the errors.
   MemoryAccount(std::string owner, size_t limit, std::string remedy)
-      : owner_(std::move(owner)), remedy_(std::move(remedy)), limit_(limit) {}
+      : owner_(std::move(owner)), remedy_(std::move(remedy)), limit_(limit), root_(this) {}
   // Creates an account below another one.
   MemoryAccount(std::string owner, std::shared_ptr<MemoryAccount> parent)
-      : owner_(std::move(owner)), limit_(parent->limit_), parent_(std::move(parent)) {}
+      : owner_(std::move(owner)), root_(parent->root_), parent_(std::move(parent)) {}
   // Returns a new account beside this one.
   std::shared_ptr<MemoryAccount> Sibling(std::string owner) const {
     return std::make_shared<MemoryAccount>(std::move(owner), parent_);
@@ -32,7 +32,7 @@ class MemoryAccount {
 
   // Charges the bytes, or returns false.
   bool TryCharge(size_t bytes) noexcept {
-    if (ChargeAnyway(bytes) <= limit_) return true;
+    if (ChargeAnyway(bytes) <= limit()) return true;
     Release(bytes);
     return false;
   }
@@ -55,7 +55,10 @@ class MemoryAccount {
   }
 
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  size_t limit() const noexcept { return limit_; }
+  const std::string& owner() const noexcept { return owner_; }
+  size_t limit() const noexcept { return root_->limit_.load(std::memory_order_relaxed); }
+  // Sets the limit of all accounts of the tree. What is charged beyond a lower one stays.
+  void SetLimit(size_t limit) noexcept { root_->limit_.store(limit, std::memory_order_relaxed); }
   // Returns whether the bytes could be charged if the limit were this part of it.
   bool CanTake(size_t bytes, double part) const noexcept;
   // Returns whether the bytes could be charged if nothing else were.
@@ -65,7 +68,8 @@ class MemoryAccount {
 
  private:
   const std::string owner_, remedy_;
-  const size_t limit_;  // the root has set it
+  std::atomic<size_t> limit_{0};  // the root's counts
+  MemoryAccount* const root_;     // lives as long as a parent's pointer to it
   const std::shared_ptr<MemoryAccount> parent_;
   std::atomic<size_t> used_{0};
 };

@@ -127,6 +127,11 @@ void WriteStatus(const ServerStatus& status, wire::Status::Builder out) {
   if (status.store) WriteStoreStatus(*status.store, out.initStore());
   auto records = out.initRecords(Size(status.records.size()));
   for (kj::uint i = 0; i < records.size(); i++) WriteRecord(status.records[i], records[i]);
+  if (!status.drained) return;
+  auto drained = out.initDrained();
+  drained.setBy(status.drained->by);
+  drained.setReason(status.drained->reason);
+  drained.setSeconds(status.drained->seconds);
 }
 
 ServerStatus ReadStatus(wire::Status::Reader in) {
@@ -159,6 +164,10 @@ ServerStatus ReadStatus(wire::Status::Reader in) {
   if (in.hasStore()) status.store = ReadStoreStatus(in.getStore());
   for (auto record : BoundedList(in.getRecords(), "records"))
     status.records.push_back(ReadRecord(record));
+  if (in.hasDrained()) {
+    const auto drained = in.getDrained();
+    status.drained = {drained.getBy().cStr(), drained.getReason().cStr(), drained.getSeconds()};
+  }
   return status;
 }
 

@@ -55,6 +55,13 @@ struct PartitionStatus {
   uint64_t index_bytes = 0;  // derived arrays, not included in `bytes`
 };
 
+// The reason why a daemon takes no new jobs.
+struct DrainStatus {
+  std::string by;      // the operator who has asked for it
+  std::string reason;  // given by that operator; may be empty
+  double seconds = 0;  // since then
+};
+
 struct ServerStatus {
   std::string version;  // the daemon's, such as "0.1.0"
   uint32_t protocol;
@@ -71,12 +78,16 @@ struct ServerStatus {
   uint64_t requests, rows_served, edges_sampled, bytes_sent;
   uint64_t rss_bytes;
   std::vector<TensorShare> tensors;
-  std::optional<StoreStatus> store;  // set once there is a tensor
-  std::vector<JobRecord> records;    // jobs that work without their launcher, also ended ones
+  std::optional<StoreStatus> store;         // set once there is a tensor
+  std::vector<JobRecord> records = {};      // jobs that work without their launcher, also ended ones
+  std::optional<DrainStatus> drained = {};  // set while no new jobs are taken
 };
 
 // The longest command that is sent and kept, in bytes; longer ones are truncated.
 inline constexpr size_t kMaxCommand = 4096;
+
+// Jobs whose ids begin so are graphctl's own connections, such as those of `graphctl checkpoint`.
+inline constexpr const char* kToolJobPrefix = "graphctl-";
 
 // Returns what becomes of the changed rows of a server that ends before write-back has ended.
 std::string WhatIsNotWritten(const StoreStatus& store);

@@ -33,11 +33,11 @@ for option in $options; do
 done
 
 # check_verb PAGE SUBCOMMAND...: checks that PAGE has every option of the subcommand.
-# graphctl-server(1), graphctl-keys(1) and graphctl-attach(1) refer to graphctl-launch(1) for the options that select
-# hosts.
+# graphctl-server(1), graphctl-control(1), graphctl-keys(1) and graphctl-attach(1) refer to graphctl-launch(1) for
+# the options that select hosts.
 check_verb() {
   local page=man/$1.1 pages=("man/$1.1")
-  case $1 in graphctl-server|graphctl-keys|graphctl-attach) pages+=(man/graphctl-launch.1) ;; esac
+  case $1 in graphctl-server|graphctl-keys|graphctl-attach|graphctl-control) pages+=(man/graphctl-launch.1) ;; esac
   shift
   for option in $("$GRAPHD_BIN_DIR/graphctl" "$@" --help | grep -oE '^ +--[a-z_]+' | tr -d ' -'); do
     grep -q -- "Fl -$option" "${pages[@]}" || { echo "$page: no --$option of graphctl $*"; status=1; }
@@ -59,5 +59,6 @@ for verb in attach logs wait; do check_verb graphctl-attach $verb; done
 check_verb graphctl-server ps
 check_verb graphctl-server top
 check_verb graphctl-server stop
+for verb in drain undrain end_job log_level reload; do check_verb graphctl-control server $verb; done
 for verb in start stop status; do check_verb graphctl-server server $verb; done
 exit $status

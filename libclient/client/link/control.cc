@@ -42,6 +42,15 @@ struct ControlClient::Impl {
   Connection connection;
   wire::Daemon::Client daemon;
   kj::Maybe<wire::Session::Client> session;
+
+  // Returns the interface for operators.
+  wire::Control::Client Control() {
+    auto request = daemon.controlRequest();
+    WriteHello(request.initHello());
+    return Wait(request.send().then([](capnp::Response<wire::Daemon::ControlResults>&& response) {
+      return response.getControl();
+    }));
+  }
 };
 
 ControlClient::ControlClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -94,6 +103,48 @@ std::vector<JobHost> ControlClient::Report(const JobRecord& record, const std::s
         std::vector<JobHost> hosts;
         for (auto host : BoundedList(response.getHosts(), "hosts")) hosts.push_back(ReadHost(host));
         return hosts;
+      }));
+}
+
+bool ControlClient::Drain(bool on, const std::string& by, const std::string& reason) {
+  auto request = impl_->Control().drainRequest();
+  request.setOn(on);
+  request.setBy(by);
+  request.setReason(reason);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::DrainResults>&& response) {
+        return response.getChanged();
+      }));
+}
+
+uint32_t ControlClient::EndJob(const std::string& job_id, const std::string& by,
+                               const std::string& reason) {
+  auto request = impl_->Control().endJobRequest();
+  request.setJobId(job_id);
+  request.setBy(by);
+  request.setReason(reason);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::EndJobResults>&& response) {
+        return response.getMembers();
+      }));
+}
+
+std::string ControlClient::SetLogLevel(const std::string& level, const std::string& by) {
+  auto request = impl_->Control().setLogLevelRequest();
+  request.setLevel(level);
+  request.setBy(by);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::SetLogLevelResults>&& response) {
+        return std::string(response.getBefore().cStr());
+      }));
+}
+
+std::vector<ChangedOption> ControlClient::Reload(const std::string& by) {
+  auto request = impl_->Control().reloadRequest();
+  request.setBy(by);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::ReloadResults>&& response) {
+        return ReadChanges(response.getChanges());
       }));
 }
 

@@ -8,6 +8,7 @@
 
 #include "tls/shared_secret.h"
 #include "tls/tls_keys.h"
+#include "wire/control_messages.h"
 #include "wire/status.h"
 
 // The client that graphctl uses to control one daemon: it asks for its status, joins jobs and shuts
@@ -45,6 +46,22 @@ class ControlClient {
   // written back. Only over the Unix socket (Error(kDenied) otherwise). Throws Error(kExists) if
   // jobs are attached and `force` is false.
   void Shutdown(bool force, double timeout_seconds = -1);
+
+  // The calls of operators, over the Unix socket only; each throws Error(kDenied) otherwise. `by`
+  // is the operator's name for the log and for those who are refused, and `reason` may be empty;
+  // both have at most 256 bytes.
+
+  // Refuses new jobs, or takes them again. Returns whether that changed anything.
+  bool Drain(bool on, const std::string& by, const std::string& reason);
+  // Closes a job's connections, and refuses its processes for two minutes. Returns how many it had.
+  // Throws Error(kNotFound) if the daemon has no such job.
+  uint32_t EndJob(const std::string& job_id, const std::string& by, const std::string& reason);
+
+  // Sets the level of the log until the next start or reload. Returns the name of the one before.
+  std::string SetLogLevel(const std::string& level, const std::string& by);
+  // Reads the daemon's configuration again, and returns what differed. A mistake in it is an Error
+  // that names file, line and key, and changes nothing.
+  std::vector<ChangedOption> Reload(const std::string& by);
 
  private:
   struct Impl;

@@ -39,6 +39,20 @@ TEST(MemoryAccount, AJobGetsHalfAndAConnectionAThird) {
   EXPECT_EQ(Exhaust(*job), 300U);
 }
 
+TEST(MemoryAccount, ANewLimitHoldsForTheWholeTree) {
+  const auto all = Root(600);
+  const auto job = std::make_shared<MemoryAccount>("job 1", all);
+  MemoryAccount connection("connection 1", job);
+  EXPECT_EQ(Exhaust(connection), 200U);
+  all->SetLimit(900);
+  EXPECT_EQ(Exhaust(connection), 100U);
+  all->SetLimit(300);
+  EXPECT_EQ(connection.limit(), 300U);
+  EXPECT_FALSE(connection.TryCharge(1));
+  connection.Release(201);
+  EXPECT_TRUE(connection.TryCharge(1));
+}
+
 TEST(MemoryAccount, ANewcomerFindsRoomWhateverOthersUse) {
   const auto all = Root(10000);
   std::vector<std::unique_ptr<MemoryAccount>> jobs;

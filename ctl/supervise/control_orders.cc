@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/supervise/control_orders.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+using nlohmann::json;
+
+// The time in which the connections of a job that was ended are closed.
+constexpr double kEndSeconds = 10;
+constexpr int kPollMilliseconds = 20;
+// The configuration may name users whom a slow directory service knows.
+constexpr std::chrono::milliseconds kReloadTimeout{60000};
+
+json Drain(const ControlOrder& order, ControlClient& client) {
+  const bool on = order.verb == ControlVerb::kDrain;
+  const bool changed = client.Drain(on, order.by, order.reason);
+  json jobs = json::array();
+  for (const JobStatus& job : client.Status().jobs) jobs.push_back(job.job_id);
+  return {{"changed", changed}, {"jobs", jobs}};
+}
+
+bool HasJob(ControlClient& client, const std::string& job_id) {
+  try {
+    const ServerStatus status = client.Status();
+    return std::any_of(status.jobs.begin(), status.jobs.end(),
+                       [&](const JobStatus& job) { return job.job_id == job_id; });
+  } catch (const Error& error) {
+    // A server that ends with its last job may have ended.
+    if (error.code() == ErrorCode::kUnavailable) return false;
+    throw;
+  }
+}
+
+json EndJob(const ControlOrder& order, ControlClient& client) {
+  const uint32_t connections = client.EndJob(order.job, order.by, order.reason);
+  const Clock::time_point start = Clock::now();
+  while (HasJob(client, order.job)) {
+    if (SecondsSince(start) > kEndSeconds) {
+      Throw(ErrorCode::kDeadline, "job ", order.job,
+            " is refused from now on, but its connections ", "are not closed after ", kEndSeconds,
+            " s; see `graphctl debug requests`");
+    }
+    ::poll(nullptr, 0, kPollMilliseconds);
+  }
+  return {{"job", order.job}, {"connections", connections}};
+}
+
+json Reload(const ControlOrder& order, ControlClient& client) {
+  client.SetTimeout(kReloadTimeout);
+  json changes = json::array();
+  for (const ChangedOption& change : client.Reload(order.by)) {
+    changes.push_back({{"key", change.key},
+                       {"before", change.before},
+                       {"after", change.after},
+                       {"needs_restart", change.needs_restart},
+                       {"place", change.place}});
+  }
+  return {{"changes", changes}};
+}
+
+json Answer(const ControlOrder& order, ControlClient& client) {
+  switch (order.verb) {
+    case ControlVerb::kDrain:
+    case ControlVerb::kUndrain:
+      return Drain(order, client);
+    case ControlVerb::kEndJob:
+      return EndJob(order, client);
+    case ControlVerb::kLogLevel:
+      return {{"before", client.SetLogLevel(order.level, order.by)}, {"level", order.level}};
+    case ControlVerb::kReload:
+      return Reload(order, client);
+    default:
+      break;
+  }
+  Throw(ErrorCode::kInternal, "an order without a meaning");
+}
+
+}  // namespace
+
+json CarryOutControl(const ControlOrder& order, ControlClient& client) {
+  return {{"t", "control"}, {"answer", Answer(order, client)}};
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "client/link/control.h"
+#include "ctl/plan/control_order.h"
+
+namespace graphd::ctl {
+
+// Asks a daemon of this host for what an operator wants. Returns the frame of the answer, whose
+// kind is "control". Throws Error.
+nlohmann::json CarryOutControl(const ControlOrder& order, ControlClient& client);
+
+}  // namespace graphd::ctl

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/verbs/control/ask.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "ctl/plan/json_value.h"
+#include "ctl/verbs/find_servers.h"
+#include "ctl/verbs/verbs.h"
+#include "wire/ip_config.h"
+
+namespace graphd::ctl {
+namespace {
+
+// Returns this process's user and machine, for the daemons' logs: alice@host-1.
+std::string OperatorName() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const passwd* const user = ::getpwuid(::geteuid());
+  return StrCat(user != nullptr ? user->pw_name : StrCat(::geteuid()), "@", host.data());
+}
+
+// Returns lines for the daemons of this machine with the server's name, whose sockets are
+// <runtime_dir>/<server_name>/<port>.sock.
+std::vector<HostLine> DaemonsHere(const HostOptions& options) {
+  const std::string runtime_dir = RuntimeDirOf(options);
+  const std::string& name = options.server.server_name;
+  std::vector<std::string> lines;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(runtime_dir + "/" + name, ignored)) {
+    if (entry.path().extension() != ".sock") continue;
+    lines.push_back("127.0.0.1 " + entry.path().stem().string() + "\n");
+  }
+  if (lines.empty()) {
+    Throw(ErrorCode::kUnavailable, "no server '", name, "' runs on this machine (no socket in ",
+          runtime_dir, "/", name, OtherServersHint(SocketPath(runtime_dir, name, 0)),
+          "); give --server_name, --ip_config for other machines, or the --runtime_dir that it was "
+          "started with");
+  }
+  std::sort(lines.begin(), lines.end());
+  return ParseIpConfig(Join(lines, ""), "the sockets of this machine");
+}
+
+}  // namespace
+
+CLI::App* AddControlVerb(CLI::App& verb, const std::string& name, const std::string& help,
+                         const char* examples, const std::shared_ptr<ControlArguments>& arguments) {
+  CLI::App* const added = verb.add_subcommand(name, help);
+  added->footer(examples);
+  AddServerName(*added, arguments->hosts);
+  AddHostOptions(*added, arguments->hosts);
+  added->add_flag("--json", arguments->json, "Print JSON");
+  return added;
+}
+
+void AddReason(CLI::App& action, ControlArguments& arguments) {
+  action.add_option("--reason", arguments.order.reason,
+                    "Text for the log and for those who are refused");
+}
+
+std::vector<ControlAnswer> AskDaemons(ControlArguments& arguments) {
+  HostOptions& options = arguments.hosts;
+  Resolve(options);
+  if (options.lines.empty()) options.lines = DaemonsHere(options);
+  arguments.order.by = OperatorName();
+  auto plan = PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kControl);
+  for (HostPlan& host : plan) host.order.control = arguments.order;
+  const std::vector<HostAnswer> answers = AskHosts(plan, options);
+  std::vector<ControlAnswer> all;
+  for (size_t i = 0; i < plan.size(); i++) {
+    const ServerSpec& server = plan[i].order.server;
+    ControlAnswer& answer = all.emplace_back();
+    answer.host = HostPort(server.address, server.port);
+    answer.ok = answers[i].ok;
+    answer.code = answers[i].code;
+    answer.error = answers[i].error;
+    answer.answer = nlohmann::json::object();
+    for (const nlohmann::json& frame : answers[i].frames) {
+      if (ValueOr(frame, "t", "") == "control") {
+        answer.answer = ValueOr(frame, "answer", nlohmann::json::object());
+      }
+    }
+  }
+  return all;
+}
+
+void ShowAnswers(const ControlArguments& arguments, const std::vector<ControlAnswer>& answers,
+                 const std::function<std::string(const ControlAnswer&)>& show) {
+  nlohmann::json list = nlohmann::json::array();
+  int code = 0;
+  for (const ControlAnswer& answer : answers) {
+    if (arguments.json) {
+      nlohmann::json entry = answer.answer;
+      entry["host"] = answer.host;
+      entry["ok"] = answer.ok;
+      if (!answer.ok) entry["error"] = answer.error;
+      list.push_back(std::move(entry));
+    } else if (answer.ok) {
+      std::fputs(show(answer).c_str(), stdout);
+    } else {
+      std::fprintf(stderr, "graphctl: %s: %s\n", answer.host.c_str(), answer.error.c_str());
+    }
+    if (!answer.ok && code == 0) code = ExitCode(answer.code);
+  }
+  if (arguments.json) {
+    std::puts(list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  }
+  SetExitCode(code);
+}
+
+}  // namespace graphd::ctl

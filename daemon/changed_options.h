@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "daemon/options.h"
+#include "wire/control_messages.h"
+
+namespace graphd {
+
+// Returns the options that differ, in the order of graphd.conf(5), with their places in the
+// configuration file of `read`. Those that a running daemon can apply do not need a restart.
+std::vector<ChangedOption> CompareOptions(const DaemonOptions& running, const DaemonOptions& read);
+
+}  // namespace graphd

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/serving/control_service.h"
+
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/strings.h"
+#include "daemon/serving/log_level.h"
+#include "wire/connection.h"
+
+namespace graphd {
+namespace {
+
+// The longest name and reason that an operator may give; they are kept, logged and shown.
+constexpr size_t kMostText = 256;
+
+std::string CheckedText(const char* what, capnp::Text::Reader text) {
+  std::string checked(text.begin(), text.size());
+  if (checked.size() > kMostText) {
+    Throw(ErrorCode::kInvalid, "the ", what, " has ", checked.size(), " bytes; at most ", kMostText,
+          " are allowed");
+  }
+  if (!IsUtf8(checked)) Throw(ErrorCode::kInvalid, "the ", what, " is not UTF-8");
+  for (const char byte : checked) {
+    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') {
+      Throw(ErrorCode::kInvalid, "the ", what, " has a control character; write it as one line");
+    }
+  }
+  return checked;
+}
+
+std::string InParentheses(const std::string& reason) {
+  return reason.empty() ? reason : StrCat(" (", reason, ")");
+}
+
+}  // namespace
+
+template <class Call>
+kj::Promise<void> ControlService::IfOperator(const char* action, Call&& call) {
+  try {
+    context_.access.Require(peer_, Role::kOperator, action);
+    return call();
+  } catch (const Error& error) {
+    return ToKj(error);
+  }
+}
+
+std::string ControlService::NameOf(capnp::Text::Reader by) const {
+  const std::string name = CheckedText("operator's name", by);
+  const std::string user = peer_.uid ? StrCat("uid ", *peer_.uid) : "an unknown user";
+  return name.empty() ? user : StrCat(name, " (", user, ")");
+}
+
+kj::Promise<void> ControlService::drain(DrainContext context) {
+  return IfOperator("drain this server", [&]() -> kj::Promise<void> {
+    const auto params = context.getParams();
+    const std::string by = NameOf(params.getBy());
+    const std::string reason = CheckedText("reason", params.getReason());
+    std::optional<DrainStatus> drained;
+    if (params.getOn()) drained = {by, reason};
+    const bool changed = context_.jobs.SetDrained(std::move(drained));
+    context.getResults().setChanged(changed);
+    if (changed) {
+      LogInfo(by,
+              params.getOn() ? " drains this server: new jobs are refused"
+                             : " ends the drain: new jobs are taken again",
+              InParentheses(reason));
+    }
+    return kj::READY_NOW;
+  });
+}
+
+kj::Promise<void> ControlService::endJob(EndJobContext context) {
+  return IfOperator("end jobs", [&]() -> kj::Promise<void> {
+    const auto params = context.getParams();
+    const std::string job(params.getJobId().begin(), params.getJobId().size());
+    const std::string why = StrCat("job ", job, " was ended by ", NameOf(params.getBy()),
+                                   InParentheses(CheckedText("reason", params.getReason())));
+    const size_t members = context_.jobs.End(job, why);
+    LogInfo(why, "; it had ", members, " connections here");
+    context.getResults().setMembers(static_cast<uint32_t>(members));
+    return kj::READY_NOW;
+  });
+}
+
+kj::Promise<void> ControlService::setLogLevel(SetLogLevelContext context) {
+  return IfOperator("set the log level", [&]() -> kj::Promise<void> {
+    const auto params = context.getParams();
+    const std::string name(params.getLevel().begin(), params.getLevel().size());
+    const std::optional<LogLevel> level = LogLevelFromName(name);
+    if (!level) {
+      Throw(ErrorCode::kInvalid, "the log level is '", CheckedText("log level", params.getLevel()),
+            "'; give debug, info, warning or error");
+    }
+    if (!info_.set_log_level) Throw(ErrorCode::kUnavailable, "this graphd has no log level to set");
+    const std::string by = NameOf(params.getBy());
+    // One of the two lines is written, unless both levels are too high.
+    LogInfo(by, " sets the log level to ", name);
+    const LogLevel before = info_.set_log_level(*level);
+    if (before > LogLevel::kInfo) {
+      LogInfo(by, " has set the log level from ", LogLevelName(before), " to ", name);
+    }
+    context.getResults().setBefore(LogLevelName(before));
+    return kj::READY_NOW;
+  });
+}
+
+kj::Promise<void> ControlService::reload(ReloadContext context) {
+  return IfOperator("reload the configuration", [&]() -> kj::Promise<void> {
+    if (!info_.reload) {
+      Throw(ErrorCode::kUnavailable, "this graphd has no configuration to read again");
+    }
+    return info_.reload(NameOf(context.getParams().getBy()))
+        .then([context](std::vector<ChangedOption> changes) mutable {
+          WriteChanges(changes,
+                       context.getResults().initChanges(static_cast<kj::uint>(changes.size())));
+        });
+  });
+}
+
+}  // namespace graphd

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/job_registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+
+#include "base/strings.h"
+#include "wire/connection.h"
+
+namespace graphd {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A registry that notes what its observer is told.
+class JobRegistryTest : public ::testing::Test, public JobRegistry::Observer {
+ public:
+  void OnJobJoined(const std::string& job) override { told_.push_back("joined " + job); }
+  void OnJobLeft(const std::string& job) override { told_.push_back("left " + job); }
+  void OnJobEnded(const std::string& job) override { told_.push_back("ended " + job); }
+  void TrainerLeft(const std::string&, int) override {}
+
+ protected:
+  std::unique_ptr<JobRegistry::Membership> Join(const std::string& job, int rank = 0,
+                                                int world_size = 1,
+                                                std::function<void()> on_end = {}) {
+    JobMember member;
+    member.job_id = job;
+    member.rank = rank;
+    member.world_size = world_size;
+    return registry_.Join(member, {true, 1, 1000, {}, "unix"}, std::move(on_end));
+  }
+  // Joins and leaves at once. Returns what that threw.
+  std::string Refusal(const std::string& job) {
+    try {
+      Join(job);
+      return "no error";
+    } catch (const Error& error) {
+      return StrCat(ErrorCodeName(error.code()), ": ", error.what());
+    }
+  }
+
+  std::vector<std::string> told_;
+  JobRegistry registry_{false, [] {}, this};
+};
+
+TEST_F(JobRegistryTest, RefusesOnlyNewJobsWhileItIsDrained) {
+  const auto running = Join("running", 0, 2);
+  Join("just-left");
+  EXPECT_TRUE(registry_.SetDrained(DrainStatus{"alice@host-1 (uid 1000)", "new disks"}));
+  EXPECT_THAT(Refusal("late"),
+              AllOf(StartsWith("denied: this server takes no new jobs: alice@host-1 (uid 1000)"),
+                    HasSubstr("(new disks)"), HasSubstr("graphctl server undrain")));
+  EXPECT_THAT(Refusal(""), StartsWith("denied: "));  // a job without a name is new
+  EXPECT_NO_THROW(Join("running", 1, 2));
+  EXPECT_EQ(Refusal("just-left"), "no error");
+  EXPECT_EQ(Refusal("graphctl-checkpoint-123"), "no error");
+  EXPECT_EQ(registry_.drained().value().by, "alice@host-1 (uid 1000)");
+  EXPECT_TRUE(registry_.SetDrained(std::nullopt));
+  EXPECT_EQ(registry_.drained(), std::nullopt);
+  EXPECT_EQ(Refusal("late"), "no error");
+}
+
+TEST_F(JobRegistryTest, SaysWhetherADrainChangesAnything) {
+  EXPECT_FALSE(registry_.SetDrained(std::nullopt));
+  EXPECT_TRUE(registry_.SetDrained(DrainStatus{"alice", "disks"}));
+  EXPECT_FALSE(registry_.SetDrained(DrainStatus{"alice", "disks"}));
+  EXPECT_TRUE(registry_.SetDrained(DrainStatus{"bob", "disks"}));
+  EXPECT_EQ(registry_.drained().value().by, "bob");
+}
+
+TEST_F(JobRegistryTest, EndsAJobAndRefusesItAfterwards) {
+  int ended = 0, other_ended = 0;
+  auto first = Join("night", 0, 2, [&] { ended++; });
+  auto second = Join("night", 1, 2, [&] { ended++; });
+  const auto other = Join("day", 0, 1, [&] { other_ended++; });
+  EXPECT_EQ(registry_.End("night", "job night was ended by alice"), 2U);
+  EXPECT_EQ(ended, 2);
+  EXPECT_EQ(other_ended, 0);
+  first = nullptr;
+  second = nullptr;
+  EXPECT_THAT(told_, ElementsAre("joined night", "joined day", "left night", "ended night"));
+  EXPECT_THAT(Refusal("night"), AllOf(StartsWith("denied: job night was ended by alice"),
+                                      HasSubstr("start it as a new job")));
+  EXPECT_EQ(registry_.num_jobs(), 1U);
+}
+
+TEST_F(JobRegistryTest, FailsTheBarriersOfAJobThatIsEnded) {
+  kj::AsyncIoContext io = kj::setupAsyncIo();
+  const auto member = Join("night", 0, 2);
+  auto barrier = member->Barrier(io.provider->getTimer(), std::chrono::milliseconds(0));
+  registry_.End("night", "job night was ended by alice");
+  try {
+    barrier.wait(io.waitScope);
+    ADD_FAILURE() << "the barrier was passed";
+  } catch (const kj::Exception& exception) {
+    const Error error = FromKj(exception, "barrier");
+    EXPECT_EQ(error.code(), ErrorCode::kDenied);
+    EXPECT_THAT(error.what(), HasSubstr("ended by alice"));
+  }
+}
+
+TEST_F(JobRegistryTest, NamesTheJobsThatThereAreIfTheOneToEndIsUnknown) {
+  const auto member = Join("day");
+  try {
+    registry_.End("night", "why");
+    ADD_FAILURE() << "an unknown job was ended";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("no job 'night'"), HasSubstr("it has: day")));
+  }
+}
+
+}  // namespace
+}  // namespace graphd

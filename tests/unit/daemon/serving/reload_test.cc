@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests what a real daemon does when its configuration has changed while it serves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/strings.h"
+#include "client/link/control.h"
+#include "tests/support/served_graph_fixture.h"
+
+namespace graphd::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::chrono::milliseconds kReloadLimit{20000};
+constexpr uid_t kReader = 65534;
+
+class Reload : public ::testing::Test {
+ protected:
+  void Serve(const std::string& text) {
+    Write(text);
+    served_ = std::make_unique<ServedGraphFixture>(
+        HomogeneousGraph(1000, RandomMultigraph(1000, 5000, 1)), std::vector<std::vector<int>>{{0}},
+        1, std::vector<std::string>{"--config", file_});
+    for (const std::string& folder : {DirName(served_->runtime_dir()), served_->runtime_dir(),
+                                      DirName(served_->socket_path(0))}) {
+      ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+    }
+  }
+  void Write(const std::string& text) const { WriteFileAtomically(file_, text); }
+  std::vector<ChangedOption> DoReload() const {
+    return ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)
+        ->Reload("alice@host-1");
+  }
+  std::string ReloadError() const {
+    try {
+      DoReload();
+      return "no error";
+    } catch (const Error& error) {
+      return StrCat(ErrorCodeName(error.code()), ": ", error.what());
+    }
+  }
+  // Returns the change of an option; an empty key if there is none.
+  static ChangedOption Find(const std::vector<ChangedOption>& changes, const std::string& key) {
+    for (const ChangedOption& change : changes) {
+      if (change.key == key) return change;
+    }
+    return {};
+  }
+  // Sets a level, and returns the one before.
+  std::string SetLevel(const std::string& level) const {
+    return ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)
+        ->SetLogLevel(level, "alice@host-1");
+  }
+  void AwaitLog(const std::string& text) const {
+    const auto start = Clock::now();
+    while (served_->daemon(0).Log().find(text) == std::string::npos) {
+      ASSERT_LT(SecondsSince(start), 30) << served_->daemon(0).Log();
+      ::usleep(5000);
+    }
+  }
+  // Returns the state that another user of the machine is told, or the error.
+  std::string StateForNobody() const {
+    EXPECT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
+    std::string text;
+    std::thread([&] {
+      // The functions of glibc would change all threads of the process.
+      ASSERT_EQ(::syscall(SYS_setgroups, 0, nullptr), 0);
+      ASSERT_EQ(::syscall(SYS_setresgid, kReader, kReader, kReader), 0);
+      ASSERT_EQ(::syscall(SYS_setresuid, kReader, kReader, kReader), 0);
+      try {
+        text = ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)->Status().state;
+      } catch (const Error& error) {
+        text = StrCat("error: ", error.what());
+      }
+    }).join();
+    return text;
+  }
+
+  ScratchDirectory scratch_;
+  const std::string file_ = scratch_ / "hubs.conf";
+  std::unique_ptr<ServedGraphFixture> served_;
+};
+
+TEST_F(Reload, AppliesWhatCanChangeAndNamesWhatNeedsARestart) {
+  Serve("# nothing yet\n");
+  EXPECT_TRUE(DoReload().empty());
+  Write("max_connections = 77\nnum_servers = 7\n\npeer_memory = \"1GiB\"\nlog_level = \"debug\"\n");
+  const auto changes = DoReload();
+  const ChangedOption connections = Find(changes, "max_connections");
+  EXPECT_EQ(connections.before, "4096");
+  EXPECT_EQ(connections.after, "77");
+  EXPECT_FALSE(connections.needs_restart);
+  EXPECT_EQ(connections.place, file_ + ":1");
+  const ChangedOption servers = Find(changes, "num_servers");
+  EXPECT_TRUE(servers.needs_restart);
+  EXPECT_EQ(servers.after, "7");
+  EXPECT_EQ(Find(changes, "peer_memory").place, file_ + ":4");
+  EXPECT_EQ(Find(changes, "log_level").before, "info");
+  EXPECT_EQ(changes.size(), 4U);
+  // An applied option differs no more; the rest does, until the restart.
+  const auto again = DoReload();
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].key, "num_servers");
+  AwaitLog("num_servers is '7' now");
+  EXPECT_EQ(SetLevel("info"), "debug");
+}
+
+TEST_F(Reload, GivesAndTakesRights) {
+  Serve("");
+  EXPECT_THAT(StateForNobody(), StartsWith("error: "));
+  Write("allow_read = [\"user:65534\"]\n");
+  EXPECT_EQ(Find(DoReload(), "allow_read").after, "user:65534");
+  EXPECT_EQ(StateForNobody(), "ready");
+  Write("");
+  EXPECT_EQ(Find(DoReload(), "allow_read").before, "user:65534");
+  EXPECT_THAT(StateForNobody(), StartsWith("error: "));
+}
+
+TEST_F(Reload, AFaultyFileChangesNothingAndIsNamedWithLineAndKey) {
+  Serve("log_level = \"info\"\n");
+  const auto expect_refused = [&](const std::string& text, const std::string& code, int line,
+                                  const std::string& key) {
+    Write(text);
+    EXPECT_THAT(ReloadError(), AllOf(StartsWith(code + ": "),
+                                     HasSubstr(StrCat(file_, ":", line, ": ")), HasSubstr(key)));
+    EXPECT_EQ(SetLevel("info"), "info");
+  };
+  const std::string level = "log_level = \"error\"\n";
+  expect_refused(level + "allow_read = [\"user:no-such-user\"]\n", "invalid", 2, "allow_read");
+  expect_refused(level + "\nmax_conections = 3\n", "invalid", 3, "max_connections");
+  expect_refused(level + "max_connections = \"many\"\n", "invalid", 2, "--max_connections");
+  expect_refused(level + "peer_memory = \"1KiB\"\n", "invalid", 2, "--peer_memory");
+  expect_refused(level + "weight = [\"user:0=1000\"]\n", "invalid", 2, "--weight");
+  expect_refused(level + "write_timeout\n", "invalid", 2, "--write_timeout");
+  Write(level + "log_file = \"/no/such/folder/log\"\n");
+  EXPECT_THAT(ReloadError(), HasSubstr("/no/such/folder/log"));
+  EXPECT_EQ(SetLevel("info"), "info");
+  ::unlink(file_.c_str());
+  EXPECT_THAT(ReloadError(), Not(HasSubstr("no error")));
+}
+
+TEST_F(Reload, SighupReportsToTheLog) {
+  Serve("");
+  Write("write_timeout = 33\n");
+  served_->daemon(0).Signal(SIGHUP);
+  AwaitLog("SIGHUP has reloaded the configuration");
+  AwaitLog("hubs.conf:1: write_timeout is '33' now, and was '600'");
+  Write("nonsense = 1\n");
+  served_->daemon(0).Signal(SIGHUP);
+  AwaitLog("hubs.conf:1: 'nonsense' is not an option");
+  EXPECT_THAT(served_->daemon(0).Log(), HasSubstr("nothing has changed"));
+  Write("write_timeout = 33\n");
+  EXPECT_TRUE(DoReload().empty());
+}
+
+TEST_F(Reload, OpensTheLogFileAgain) {
+  const std::string log = scratch_ / "graphd.log";
+  Serve("log_file = \"" + log + "\"\n");
+  ASSERT_EQ(::rename(log.c_str(), (log + ".1").c_str()), 0);
+  EXPECT_TRUE(DoReload().empty());
+  EXPECT_THAT(ReadTextFile(log, 1 << 20), HasSubstr("has reloaded the configuration"));
+  EXPECT_THAT(ReadTextFile(log + ".1", 1 << 20), HasSubstr("serving"));
+}
+
+TEST_F(Reload, LimitsHoldForTheNextConnections) {
+  Serve("");
+  Write("max_connections = 1\n");
+  DoReload();
+  // The connection that asked for the reload may still be open.
+  std::unique_ptr<ControlClient> first;
+  const auto start = Clock::now();
+  while (first == nullptr && SecondsSince(start) < 30) {
+    try {
+      auto client = ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit);
+      client->Status();
+      first = std::move(client);
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+    }
+  }
+  ASSERT_NE(first, nullptr);
+  std::thread([&] {
+    try {
+      ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)->Status();
+      ADD_FAILURE() << "a second connection was accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnavailable) << error.what();
+    }
+  }).join();
+}
+
+}  // namespace
+}  // namespace graphd::testing
