@@ -7,15 +7,14 @@
 
 namespace graphd::ctl {
 
-enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload, kRequests, kMemory };
+enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload };
 
 struct ControlOrder {
-  ControlVerb verb = ControlVerb::kRequests;
+  ControlVerb verb = ControlVerb::kReload;
   std::string by;      // the operator, as alice@host-1
   std::string reason;  // for kDrain and kEndJob; may be empty
   std::string job;     // for kEndJob
   std::string level;   // for kLogLevel
-  uint32_t most = 0;   // for kRequests: the number of requests that are listed
 };
 
 }  // namespace graphd::ctl

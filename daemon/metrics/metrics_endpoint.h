@@ -12,11 +12,11 @@
 
 namespace graphd {
 
-// The HTTP endpoint of the daemon's metrics, http://<address>/metrics, and of a page for people that
-// shows them, http://<address>/. It has a thread and an event
-// loop of its own, so that scrapers hold up no client. Connections are bounded in number and time:
-// a new one takes the place of the oldest, so that silent ones keep nobody out. Constructed, used
-// and destroyed by a thread with an event loop.
+// The HTTP endpoint of the daemon's metrics, http://<address>/metrics, and of a page for people
+// that shows them, http://<address>/. It has a thread and an event loop of its own, so that
+// scrapers hold up no client. Connections are bounded in number and time: a new one takes the place
+// of the oldest, so that silent ones keep nobody out. Constructed, used and destroyed by a thread
+// with an event loop.
 class MetricsEndpoint {
  public:
   static constexpr size_t kMaxConnections = 32;
