@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 // The time in which the connections of a job that was ended are closed.
-constexpr double kEndSeconds = 10;
+constexpr double kCloseSeconds = 10;
 constexpr int kPollMilliseconds = 20;
 // The configuration may name users whom a slow directory service knows.
 constexpr std::chrono::milliseconds kReloadTimeout{60000};
@@ -43,9 +43,9 @@ json EndJob(const ControlOrder& order, ControlClient& client) {
   const uint32_t connections = client.EndJob(order.job, order.by, order.reason);
   const Clock::time_point start = Clock::now();
   while (HasJob(client, order.job)) {
-    if (SecondsSince(start) > kEndSeconds) {
+    if (SecondsSince(start) > kCloseSeconds) {
       Throw(ErrorCode::kDeadline, "job ", order.job,
-            " is refused from now on, but its connections ", "are not closed after ", kEndSeconds,
+            " is refused from now on, but its connections ", "are not closed after ", kCloseSeconds,
             " s; see `graphctl debug requests`");
     }
     ::poll(nullptr, 0, kPollMilliseconds);
