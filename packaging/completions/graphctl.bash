@@ -14,6 +14,7 @@ _graphctl() {
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $verb:$skip:$word in
       ''::launch) verb='launch' ;;
+      ''::attach) verb='attach' ;;
       ''::checkpoint) verb='checkpoint' ;;
       ''::config) verb='config' ;;
       ''::convert) verb='convert' ;;
@@ -21,6 +22,7 @@ _graphctl() {
       ''::doctor) verb='doctor' ;;
       ''::inspect) verb='inspect' ;;
       ''::keys) verb='keys' ;;
+      ''::logs) verb='logs' ;;
       ''::partition) verb='partition' ;;
       ''::plan) verb='plan' ;;
       ''::ps) verb='ps' ;;
@@ -29,6 +31,7 @@ _graphctl() {
       ''::tensors) verb='tensors' ;;
       ''::top) verb='top' ;;
       ''::verify) verb='verify' ;;
+      ''::wait) verb='wait' ;;
       launch::-- | launch::[!-]*)
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -48,6 +51,11 @@ _graphctl() {
       'server'::start) verb='server start' ;;
       'server'::stop) verb='server stop' ;;
       'server'::status) verb='server status' ;;
+      'server'::drain) verb='server drain' ;;
+      'server'::undrain) verb='server undrain' ;;
+      'server'::end_job) verb='server end_job' ;;
+      'server'::log_level) verb='server log_level' ;;
+      'server'::reload) verb='server reload' ;;
       'tensors'::list) verb='tensors list' ;;
       'tensors'::export) verb='tensors export' ;;
       'tensors'::drop) verb='tensors drop' ;;
@@ -58,27 +66,28 @@ _graphctl() {
         *::--connect-timeout | *::--connect_timeout | *::--days | *::--dst-col | *::--dst_col | \
         *::--durability | *::--edge-weights | *::--edge_weights | *::--edges | *::--embedding | \
         *::--embedding-memory | *::--embedding_memory | *::--extra-envs | *::--extra_envs | \
-        *::--feat-cols | *::--feat_cols | *::--file | *::--format | *::--graph-format | \
-        *::--graph-formats | *::--graph-name | *::--graph_format | *::--graph_formats | \
-        *::--graph_name | *::--graphctl | *::--graphd | *::--header | *::--host-memory | \
-        *::--host-timeout | *::--host_memory | *::--host_timeout | *::--input | \
-        *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
-        *::--ip_config | *::--job | *::--jobs | *::--keys | *::--log-dir | *::--log_dir | \
-        *::--master-port | *::--master_port | *::--memory-dir | *::--memory_dir | *::--nodes | \
+        *::--feat-cols | *::--feat_cols | *::--file | *::--format | *::--grace | \
+        *::--graph-format | *::--graph-formats | *::--graph-name | *::--graph_format | \
+        *::--graph_formats | *::--graph_name | *::--graphctl | *::--graphd | *::--header | \
+        *::--host-memory | *::--host-timeout | *::--host_memory | *::--host_timeout | \
+        *::--input | *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
+        *::--ip_config | *::--job | *::--jobs | *::--keys | *::--lines | *::--log-dir | \
+        *::--log_dir | *::--master-port | *::--master_port | *::--max-restarts | \
+        *::--max_restarts | *::--memory | *::--memory-dir | *::--memory_dir | *::--nodes | \
         *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
         *::--num-samplers | *::--num-servers | *::--num-trainers | \
         *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | *::--num_omp_threads | \
         *::--num_parts | *::--num_samplers | *::--num_servers | *::--num_trainers | \
         *::--num_trainers_per_machine | *::--objtype | *::--optimizer | *::--output | \
         *::--part | *::--part-config | *::--part-method | *::--part_config | *::--part_method | \
-        *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | *::--runtime_dir | \
-        *::--script-folder | *::--script_folder | *::--secret | *::--seed | *::--separator | \
-        *::--server-grace | *::--server-name | *::--server_grace | *::--server_name | \
-        *::--split | *::--src-col | *::--src_col | *::--ssh-config | *::--ssh-port | \
-        *::--ssh-username | *::--ssh_config | *::--ssh_port | *::--ssh_username | \
-        *::--stall-timeout | *::--stall_timeout | *::--start-timeout | *::--start_timeout | \
-        *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | *::--tensor | \
-        *::--tensors | *::--timeout | *::--workspace)
+        *::--python | *::--reason | *::--rel-data-path | *::--rel_data_path | *::--runtime-dir | \
+        *::--runtime_dir | *::--script-folder | *::--script_folder | *::--secret | *::--seed | \
+        *::--separator | *::--server-grace | *::--server-name | *::--server_grace | \
+        *::--server_name | *::--split | *::--src-col | *::--src_col | *::--ssh-config | \
+        *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
+        *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
+        *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
+        *::--tensor | *::--tensors | *::--timeout | *::--workspace)
         skip=yes ;;
     esac
   done
@@ -94,7 +103,7 @@ _graphctl() {
     --separator)
         mapfile -t COMPREPLY < <(compgen -W 'auto comma tab semicolon space' -- "$current"); return ;;
     --input-format | --input_format)
-        mapfile -t COMPREPLY < <(compgen -W 'auto ogb edges npy mtx chunked partition' -- "$current"); return ;;
+        mapfile -t COMPREPLY < <(compgen -W 'auto ogb edges parquet npy mtx chunked partition' -- "$current"); return ;;
     --header)
         mapfile -t COMPREPLY < <(compgen -W 'auto yes no' -- "$current"); return ;;
     --graph-formats | --graph_formats)
@@ -112,17 +121,18 @@ _graphctl() {
     --balance-ntypes | --balance_ntypes | --client | --connect-timeout | --connect_timeout | \
         --days | --dst-col | --dst_col | --edge-weights | --edge_weights | --embedding | \
         --embedding-memory | --embedding_memory | --extra-envs | --extra_envs | --feat-cols | \
-        --feat_cols | --graph-format | --graph-name | --graph_format | --graph_name | \
+        --feat_cols | --grace | --graph-format | --graph-name | --graph_format | --graph_name | \
         --host-memory | --host-timeout | --host_memory | --host_timeout | --interval | --job | \
-        --jobs | --keys | --log-dir | --log_dir | --master-port | --master_port | --num-hops | \
-        --num-nodes | --num-omp-threads | --num-parts | --num-samplers | --num-servers | \
-        --num-trainers | --num-trainers-per-machine | --num_hops | --num_nodes | \
-        --num_omp_threads | --num_parts | --num_samplers | --num_servers | --num_trainers | \
-        --num_trainers_per_machine | --part | --seed | --server-grace | --server-name | \
-        --server_grace | --server_name | --split | --src-col | --src_col | --ssh-port | \
-        --ssh-username | --ssh_port | --ssh_username | --stall-timeout | --stall_timeout | \
-        --start-timeout | --start_timeout | --store-as | --store_as | --tensor | --tensors | \
-        --timeout)
+        --jobs | --keys | --lines | --log-dir | --log_dir | --master-port | --master_port | \
+        --max-restarts | --max_restarts | --memory | --num-hops | --num-nodes | \
+        --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
+        --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
+        --num_parts | --num_samplers | --num_servers | --num_trainers | \
+        --num_trainers_per_machine | --part | --python | --reason | --seed | --server-grace | \
+        --server-name | --server_grace | --server_name | --split | --src-col | --src_col | \
+        --ssh-port | --ssh-username | --ssh_port | --ssh_username | --stall-timeout | \
+        --stall_timeout | --start-timeout | --start_timeout | --store-as | --store_as | \
+        --tensor | --tensors | --timeout)
         return ;;
   esac
   if [[ -n $paths ]]; then
@@ -132,7 +142,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch checkpoint config convert copy doctor inspect keys partition plan ps stop server tensors top verify'
+      verbs='launch attach checkpoint config convert copy doctor inspect keys logs partition plan ps stop server tensors top verify wait'
       options='-h --help --version'
       ;;
     'launch')
@@ -141,12 +151,18 @@ _graphctl() {
         --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
         --graphd --keys --secret --insecure --start_timeout --num_trainers --num_samplers
         --num_omp_threads --extra_envs --master_port --log_dir --keep_alive --server_grace
-        --graph_format --dry_run --json'
+        --detach --max_restarts --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
         --num-omp-threads --extra-envs --master-port --log-dir --keep-alive --server-grace
-        --graph-format --dry-run'
+        --max-restarts --graph-format --dry-run'
+      ;;
+    'attach')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --lines'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'checkpoint')
       verbs='create list show restore delete export'
@@ -240,12 +256,18 @@ _graphctl() {
       aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
         --connect-timeout --host-timeout'
       ;;
+    'logs')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --lines'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
     'partition')
       options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes
-        --src_col --dst_col --feat_cols --separator --header --map_ids --graph_name --output
-        --format --edge_orig_id --store_as --num_hops --graph_formats --num_parts --part_method
-        --seed --assignment --balance_ntypes --balance_edges --edge_weights --objtype
-        --num_trainers_per_machine --force --json'
+        --src_col --dst_col --feat_cols --separator --header --map_ids --python --graph_name
+        --output --format --edge_orig_id --store_as --num_hops --graph_formats --num_parts
+        --part_method --seed --assignment --balance_ntypes --balance_edges --edge_weights
+        --objtype --num_trainers_per_machine --memory --force --json'
       aliases='--input-format --add-reverse --num-nodes --src-col --dst-col --feat-cols --map-ids
         --graph-name --edge-orig-id --store-as --num-hops --graph-formats --num-parts
         --part-method --balance-ntypes --balance-edges --edge-weights --num-trainers-per-machine'
@@ -264,12 +286,13 @@ _graphctl() {
       ;;
     'stop')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --job'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --job
+        --grace'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
         --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'server')
-      verbs='start stop status'
+      verbs='start stop status drain undrain end_job log_level reload'
       options='-h --help'
       ;;
     'server start')
@@ -299,6 +322,38 @@ _graphctl() {
         --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
         --memory-dir --embedding-memory --start-timeout'
       ;;
+    'server drain')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --reason'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server undrain')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server end_job')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --reason'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server log_level')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'server reload')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
     'tensors')
       verbs='list export drop'
       options='-h --help'
@@ -326,6 +381,12 @@ _graphctl() {
     'verify')
       paths=f
       options='-h --help --json'
+      ;;
+    'wait')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then
