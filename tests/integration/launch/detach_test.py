@@ -173,9 +173,12 @@ class Detached(DetachTest):
 
 class Restarts(DetachTest):
     def test_failed_trainers_are_started_again(self):
-        command = ("echo attempt $GRAPHD_RESTART_COUNT of $RANK; "
-                   "[ $GRAPHD_RESTART_COUNT = 2 ] || [ $RANK != 1 ] || kill -9 $$; "
-                   "[ $GRAPHD_RESTART_COUNT = 2 ] || sleep 3600")
+        # The failing trainer waits until the others run, since its end is theirs.
+        marks = self.path("runs-$GRAPHD_RESTART_COUNT-")
+        command = ("echo attempt $GRAPHD_RESTART_COUNT of $RANK; touch %s$RANK; "
+                   "[ $GRAPHD_RESTART_COUNT = 2 ] || [ $RANK != 1 ] || { "
+                   "until [ $(ls %s? | wc -l) = 4 ]; do sleep 0.05; done; kill -9 $$; }; "
+                   "[ $GRAPHD_RESTART_COUNT = 2 ] || sleep 3600" % (marks, marks))
         done = self.launch("--max_restarts", "3", command)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(self.lines(done.stdout)),
