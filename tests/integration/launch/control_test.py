@@ -34,7 +34,7 @@ class Control(GraphctlTest):
         status = self.json_of("server", "status", *HERE)
         self.assertEqual([each["status"]["drained"]["reason"] for each in status],
                          ["new disks"] * 2)
-        # graphctl's own calls are no new jobs: a checkpoint can be made before a server is stopped.
+        # A checkpoint can be made before a server is stopped: graphctl's own calls are no new jobs.
         made = self.graphctl("checkpoint", "list", *HERE)
         self.assertEqual(made.returncode, 0, made.stderr)
         answers = self.json_of("server", "undrain", *HERE)

@@ -400,7 +400,7 @@ class Metrics(unittest.TestCase):
 
     def test_other_paths_and_methods_are_refused(self):
         for path, data, status in (
-            ("/", None, 404),
+            ("/page.html", None, 404),
             ("/etc/passwd", None, 404),
             ("/metrics", b"x", 405),
         ):
