@@ -16,13 +16,25 @@ namespace {
 // list.
 constexpr uint64_t kMappedIdBytes = sizeof(int32_t) + 2 * sizeof(int64_t);
 
-// Returns an array's name with the name of its type: "node/_N/feat" for "node/0/feat".
+// Returns an array's name with the name of its type, "node/_N/feat" for "node/0/feat", or the name
+// as it is if it has none.
 std::string NameWithType(const Schema& schema, const std::string& array) {
-  const size_t begin = array.find('/') + 1, end = array.find('/', begin);
-  const auto id = static_cast<int32_t>(ParseInt(array.substr(begin, end - begin), array));
-  const std::string type = array.starts_with("node/") ? schema.ntype(NodeTypeId(id))
-                                                      : schema.etype(EdgeTypeId(id)).ToString();
-  return array.substr(0, begin) + type + array.substr(end);
+  const auto named = [&](const std::string& kind, int32_t id, const std::string& type) {
+    const std::string prefix = StrCat(kind, "/", id, "/");
+    return array.starts_with(prefix) ? StrCat(kind, "/", type, "/", array.substr(prefix.size()))
+                                     : "";
+  };
+  for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
+    const std::string name = named("node", t, schema.ntype(t));
+    if (!name.empty()) return name;
+  }
+  for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
+    for (const char* kind : {"csc", "edge"}) {
+      const std::string name = named(kind, e, schema.etype(e).ToString());
+      if (!name.empty()) return name;
+    }
+  }
+  return array;
 }
 
 PartitionNeeds NeedsOf(const PartConfig& config, PartId part) {

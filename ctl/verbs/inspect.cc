@@ -47,14 +47,15 @@ ordered_json DescribeEdgeFeatures(const std::vector<ArraySpec>& arrays, EdgeType
   return DescribeFeatures(arrays, StrCat("edge/", e, "/"));
 }
 
-// Returns the features of the first partition that is on this machine, since all partitions have
-// the same. Returns none if only the part config is here.
+// Returns the features of the first partition on this machine that can be read, since all
+// partitions have the same. Returns none if only the part config is here.
 std::vector<ArraySpec> AnyFeatureArrays(const PartConfig& config) {
   for (PartId part = 0; part < config.meta->book.num_partitions(); part++) {
     try {
       return FeatureArrays(config, part);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kNotFound) throw;
+      if (error.code() == ErrorCode::kNotFound) continue;
+      std::fprintf(stderr, "graphctl: %s\n", error.what());
     }
   }
   return {};

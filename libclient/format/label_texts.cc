@@ -20,11 +20,6 @@ std::vector<std::string> WriteLabelTexts(const std::string& directory,
     for (const RawFeature& feature : features) {
       if (!feature.labels) continue;
       const std::string file = StrCat(graph_name, ".", type, ".", feature.name, kLabelsEnding);
-      if (file.find('/') != file.npos) {
-        Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of '", type,
-              "' has labels, whose ",
-              "texts need a file of its name; rename it, so that the name has no slash");
-      }
       paths.push_back(JoinPath(directory, file));
       WriteNames(paths.back(), *feature.labels);
     }

@@ -17,6 +17,21 @@ void CheckPart(const PartConfig& config, PartId part) {
   }
 }
 
+// Throws Error(kCorrupt) unless the array is called node/ or edge/, an id of a type, and a name,
+// and has rows.
+void CheckFeatureArray(const PartConfig& config, PartId part, const ArraySpec& array) {
+  const Schema& schema = config.meta->schema;
+  const bool is_node = array.name.starts_with("node/");
+  const int32_t types = is_node ? schema.num_ntypes() : schema.num_etypes();
+  for (int32_t type = 0; type < types; type++) {
+    const std::string prefix = StrCat(is_node ? "node/" : "edge/", type, "/");
+    if (array.name.starts_with(prefix) && !array.shape.empty()) return;
+  }
+  Throw(ErrorCode::kCorrupt, config.path, ": partition ", part, " has an array '", array.name,
+        "' of ", array.shape.size(),
+        " dimensions, which is no feature of a type; copy or partition ", "it again");
+}
+
 }  // namespace
 
 uint64_t EstimatePartitionBytes(const PartConfig& config, PartId part) {
@@ -30,7 +45,9 @@ std::vector<ArraySpec> FeatureArrays(const PartConfig& config, PartId part) {
   std::vector<ArraySpec> features;
   const auto add = [&](const SegmentLayout& layout) {
     for (const ArraySpec& array : layout.arrays()) {
-      if (!array.name.starts_with("csc/")) features.push_back(array);
+      if (array.name.starts_with("csc/")) continue;
+      CheckFeatureArray(config, part, array);
+      features.push_back(array);
     }
   };
   if (config.format == PartFormat::kNative) {

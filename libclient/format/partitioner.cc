@@ -80,6 +80,12 @@ void CheckFeatures(const std::vector<RawFeature>& features, const std::string& t
   CheckUtf8(type);
   for (const RawFeature& feature : features) {
     CheckUtf8(feature.name);
+    if (feature.labels && (type + feature.name).find('/') != std::string::npos) {
+      Throw(
+          ErrorCode::kInvalid, "feature '", feature.name, "' of '", type,
+          "' has labels, whose texts need a file of its name; rename it, so that the name has no ",
+          "slash");
+    }
     if (feature.name == kOrigId) {
       Throw(ErrorCode::kInvalid, type, " has a feature '", kOrigId,
             "', the name that partitioning gives to the original ids; rename it");

@@ -58,4 +58,6 @@ def _numbers(frame: Any, columns: Any) -> Any:
             f"column {columns!r} of the frame has the dtype {frame[columns].dtype}, expected numbers; "
             "lists and categories need pandas 2.2 or newer, and pyarrow; or drop the column"
         )
-    return arrow_tables.columns_of(frame[[columns]], "the frame")[str(columns)].feature()
+    # Without its index, which a frame exports as a further column.
+    table = frame[[columns]].reset_index(drop=True)
+    return arrow_tables.columns_of(table, "the frame")[str(columns)].feature()

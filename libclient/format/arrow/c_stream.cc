@@ -113,6 +113,12 @@ class CStream final : public ArrowStream {
       type.children.push_back(TypeOf(*schema.children[0], depth + 1));
     }
     if (schema.dictionary != nullptr) {
+      const bool whole = type.kind == ArrowKind::kNumber && type.dtype != DType::kFloat16 &&
+                         type.dtype != DType::kFloat32 && type.dtype != DType::kFloat64;
+      if (!whole || schema.dictionary->dictionary != nullptr) {
+        Fail(ErrorCode::kCorrupt, "column '", name, "': a dictionary with indices of type ",
+             type.words, ", expected whole numbers and values without a dictionary");
+      }
       type.dictionary = std::make_shared<ArrowType>(TypeOf(*schema.dictionary, depth + 1));
     }
     return type;

@@ -207,7 +207,9 @@ class NeighborLoader:
         convert = to_hetero_data if self._is_hetero else to_pyg
         data = convert(step[2], all_nodes=False)
         seeds = data[self._ntype] if self._is_hetero else data
-        seeds.input_id = self._places.of(seeds) if index is None else index
+        # The sampler takes each seed once, so that repeated positions are not those of the seeds.
+        given = index is not None and len(index) == seeds.batch_size
+        seeds.input_id = index if given else self._places.of(seeds)
         if self._is_bidirectional:
             make_bidirectional(data, self._edge_names)
         return data if self._transform is None else self._transform(data)
