@@ -10,7 +10,7 @@ import unittest
 
 GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-OK, TOO_LITTLE_MEMORY, INVALID, NOT_FOUND = 0, 1, 2, 3
+OK, TOO_LITTLE_MEMORY, INVALID, NOT_FOUND, CORRUPT = 0, 1, 2, 3, 9
 NODES = 1001
 
 
@@ -121,6 +121,19 @@ class Plan(unittest.TestCase):
         alone.write_bytes(pathlib.Path(self.graph, "ring.json").read_bytes())
         config = json.loads(graphctl("inspect", alone, "--json").stdout)
         self.assertEqual(config["ntypes"][0]["features"], [])
+
+    def test_damaged_headers_are_errors(self):
+        folder = os.path.join(self.scratch.name, "damaged")
+        subprocess.run(["cp", "-r", self.graph, folder], check=True)
+        path = pathlib.Path(folder, "part0/partition.json")
+        good = path.read_text()
+        for change in ('"node/7/x"', '"node/0"', '"x"'):
+            path.write_text(good.replace('"node/0/x"', change))
+            for verb in (["inspect", folder, "--part", "0"], ["inspect", folder]):
+                result = graphctl(*verb)
+                self.assertIn("again", result.stderr)
+                self.assertEqual(result.returncode, CORRUPT if "--part" in verb else OK)
+            self.assertIn(graphctl("plan", folder).returncode, (OK, CORRUPT))
 
     def test_mistakes_are_named(self):
         self.assert_fails(INVALID, "--embedding 'x'", "_N=128", args=["--embedding", "x"])

@@ -208,6 +208,19 @@ TEST_F(CStreamTest, WrongDictionariesAreRefused) {
   EXPECT_TRUE(Open({Rows({column})})->Next(batch));
 }
 
+TEST_F(CStreamTest, IndicesOfDictionariesAreWholeNumbers) {
+  const auto words = std::make_shared<ArrowSpec>(Texts("", {"a", "b"}));
+  ArrowSpec other{"+ud:1,2", "union", 1, {}};
+  ArrowSpec floats = Numbers<float>("f", "x", {0, 1});
+  ArrowSpec nested = Numbers<int8_t>("c", "x", {0, 1});
+  nested.dictionary = std::make_shared<ArrowSpec>(Numbers<int8_t>("c", "", {0, 1}));
+  nested.dictionary->dictionary = words;
+  other.dictionary = floats.dictionary = words;
+  for (const ArrowSpec& column : {other, floats, nested}) {
+    EXPECT_THAT(Failure([&] { Open({Rows({column})}); }).second, HasSubstr("whole numbers"));
+  }
+}
+
 TEST_F(CStreamTest, ColumnsOfOtherTypesAreNotTouched) {
   ArrowSpec other{"+ud:1,2", "union", 1, {}};
   ArrowBatch batch;
