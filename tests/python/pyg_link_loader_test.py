@@ -190,6 +190,7 @@ class Batches(support.GraphTest):
         pairs = self.pairs(g, LIKES)
         for wrong, message in (
             ({"edge_label": torch.ones(59)}, "59 labels for 60 edges"),
+            ({"edge_label_time": torch.ones(61)}, "61 times for 60 edges"),
             ({"neg_sampling": "bin"}, "not a valid NegativeSamplingMode"),
             ({"neg_sampling": "triplet", "edge_label": torch.ones(60)}, "triplet"),
         ):

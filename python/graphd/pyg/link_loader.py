@@ -99,13 +99,13 @@ class LinkNeighborLoader:
         types = self.g.types
         self._is_hetero = isinstance(data, tuple) or not types.is_homogeneous
         etype, pairs = _edges(types, edge_label_index)
+        count = self.g.handle.num_edges(types.etype_id(etype)) if pairs is None else len(pairs[0])
         if edge_label is not None:
             edge_label = torch.as_tensor(edge_label)
-            count = (
-                self.g.handle.num_edges(types.etype_id(etype)) if pairs is None else len(pairs[0])
-            )
             if len(edge_label) != count:
                 raise InvalidError(f"edge_label: {len(edge_label)} labels for {count} edges")
+        if edge_label_time is not None and len(edge_label_time) != count:
+            raise InvalidError(f"edge_label_time: {len(edge_label_time)} times for {count} edges")
         if (edge_label_time is None) != (time_attr is None):
             missing = "time_attr" if time_attr is None else "edge_label_time"
             raise InvalidError(
