@@ -78,8 +78,8 @@ struct ServerStatus {
   uint64_t requests, rows_served, edges_sampled, bytes_sent;
   uint64_t rss_bytes;
   std::vector<TensorShare> tensors;
-  std::optional<StoreStatus> store;         // set once there is a tensor
-  std::vector<JobRecord> records = {};      // jobs that work without their launcher, also ended ones
+  std::optional<StoreStatus> store;     // set once there is a tensor
+  std::vector<JobRecord> records = {};  // jobs that work without their launcher, also ended ones
   std::optional<DrainStatus> drained = {};  // set while no new jobs are taken
 };
 
