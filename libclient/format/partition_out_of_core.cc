@@ -209,6 +209,8 @@ class OutOfCore {
                                    [&](const SpilledEdges& e) { return e.memory() <= work_; });
       // Runs for more memory can't be sorted in less; but they may not be needed any more.
       if (fit || AllHave(EdgesName)) return;
+      // The list must go first: the files that it describes are overwritten.
+      std::filesystem::remove(state_.Path(kEdges));
       edges_.clear();
     }
     const Schema& schema = graph_.schema;

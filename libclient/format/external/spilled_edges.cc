@@ -84,6 +84,7 @@ class RunFiles {
   void Read(size_t file, uint64_t offset, std::span<std::byte> bytes) const {
     ReadExactly(fds_[file].get(), offset, bytes, paths_[file]);
   }
+  const std::string& path(size_t file) const noexcept { return paths_[file]; }
   // Asks the kernel to read a range of each file soon.
   void Prefetch(uint64_t begin, uint64_t end, const std::array<size_t, 3>& widths) const {
     for (size_t i = 0; i < 3 && fds_[i]; i++) {
@@ -307,6 +308,7 @@ class Chunk {
     files.Read(0, begin * sizeof(Key), std::as_writable_bytes(Writable(source.keys)));
     files.Read(1, begin * sizeof(uint32_t), std::as_writable_bytes(Writable(nodes_)));
     if (row_bytes) files.Read(2, begin * row_bytes, Writable(rows_));
+    CheckNodes(files, run.end_node - run.first_node, begin);
     EdgeSorter<SortKey, Source> sorter(source);
     sorter.Sort(offsets_);
     sorted_ = sorter.TakeKeys();
@@ -341,6 +343,15 @@ class Chunk {
       }
     }
   };
+  // Refuses files that do not belong to the run, instead of counting beyond its nodes.
+  void CheckNodes(const RunFiles& files, uint64_t num_nodes, uint64_t begin) const {
+    for (size_t i = 0; i < nodes_.size(); i++) {
+      if (nodes_[i] < num_nodes) continue;
+      const std::string& path = files.path(1);
+      Throw(ErrorCode::kCorrupt, path, ": edge ", begin + i, " (from 0) has node ", nodes_[i],
+            " of a run of ", num_nodes, " nodes; remove ", DirName(path), " and start again");
+    }
+  }
   template <class T>
   static std::span<T> Writable(HugeArray<T>& array) {
     return {array.data(), array.size()};

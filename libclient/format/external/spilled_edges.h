@@ -62,7 +62,8 @@ class SpilledEdges {
   std::vector<int64_t> Counts(int32_t num_parts) const;
 
   // Sorts a run. Calls degrees(span of the number of in-edges of each node of the run), then
-  // piece(SortedPiece) until all edges have been passed. Uses all cores.
+  // piece(SortedPiece) until all edges have been passed. Uses all cores. Throws Error(kCorrupt) if
+  // the files have nodes that are not the run's.
   void ForEachPiece(const EdgeRun& run,
                     const std::function<void(std::span<const uint64_t>)>& degrees,
                     const std::function<void(const SortedPiece&)>& piece) const;

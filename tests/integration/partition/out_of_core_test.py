@@ -122,6 +122,20 @@ class OutOfCore(unittest.TestCase):
         self.assertNotIn("distributing", seen)
         self.assert_same_files(expected, self.output)
 
+    def test_runs_for_more_memory_are_not_used_while_others_replace_them(self):
+        # The runs that 4 GiB allow can't be sorted in 96 MiB, so the second command distributes the
+        # edges again, into the same files.
+        graph = [*self.graph(15, 8_000_000, 1), "--num_parts", 2, "--part_method", "random"]
+        expected = self.scratch / "expected"
+        self.partitioned(*graph, output=expected)
+        self.kill_at("sorting and writing edges", *graph, "--memory", "4GiB")
+        self.assertTrue((self.state / "edges.json").exists())
+        self.kill_at("distributing edges", *graph, "--memory", "96MiB")
+        self.assertFalse((self.state / "edges.json").exists())
+        _, seen = self.partitioned(*graph, "--memory", "4GiB")
+        self.assertIn("distributing edges", seen)
+        self.assert_same_files(expected, self.output)
+
     def test_the_state_of_another_run_is_not_used(self):
         graph = [*self.graph(15, 400_000, 60), "--part_method", "random", "--memory", "96MiB"]
         self.kill_at("sorting and writing edges", *graph, "--num_parts", 3)

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/index.h"
 #include "base/rng.h"
 #include "format/native/encoder.h"
@@ -106,6 +107,26 @@ TEST(SpilledEdges, HaveTheOrderOfSortedEdgesInManyRuns) {
   const RawGraph graph = HomogeneousGraph(5000, RandomMultigraph(5000, 40000, 2), true);
   EXPECT_GT(ExpectSameOrder(graph, 2, uint64_t{200} << 10, false), 20u);
   EXPECT_GT(ExpectSameOrder(graph, 7, uint64_t{200} << 10, true), 20u);
+}
+
+TEST(SpilledEdges, RefuseNodesOfAnotherRun) {
+  const ScratchDirectory directory;
+  const RawGraph graph = HomogeneousGraph(500, RandomMultigraph(500, 4000, 1));
+  const NodeNumbering nodes = NumberNodes(RandomOwners(500, 2), 2);
+  const SpilledEdges spilled(graph.edges[0], nodes, nodes, {}, uint64_t{64} << 20,
+                             directory / "edges", {});
+  std::string bytes = ReadTextFile(directory / "edges.nodes");
+  const uint32_t beyond = 500;
+  std::memcpy(bytes.data() + 4 * sizeof beyond, &beyond, sizeof beyond);
+  WriteFileAtomically(directory / "edges.nodes", bytes);
+  try {
+    Collect(spilled);
+    FAIL() << "a node of another run was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("edge 4 (from 0) has node 500"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("remove " + directory.path()));
+  }
 }
 
 TEST(SpilledEdges, UseSeveralThreadsForManyEdges) {
