@@ -41,7 +41,7 @@ constexpr const char* kEdges = "edges.json";
 constexpr const char* kCleared = "cleared";
 
 std::string StateDirectory(const PartitionOptions& options) {
-  return JoinPath(options.output, options.graph_name + ".partitioning");
+  return JoinPath(options.output, options.graph_name + kStateEnding);
 }
 
 // Returns the kernel's id of the time since the machine was started.
@@ -102,7 +102,7 @@ class OutOfCore {
       MakeMeta();
       numbering_.clear();
       if (!state_.Has(kCleared)) {
-        ClearOutput(options_);
+        ClearOutput(options_, state_.directory());
         state_.Write(kCleared, "");
       }
       for (int32_t p = 0; p < options_.num_parts; p++) MakeDirectories(Directory(p));
@@ -296,8 +296,9 @@ class OutOfCore {
     NativeHeader nodes = ReadNativeHeaderFile(state_.Path(NodesName(part)), "");
     // The order is that of WritePartition.
     header.segments.insert(header.segments.begin() + 1, std::move(nodes.segments.at(0)));
-    // ClearOutput has removed older headers.
-    if (!FileExists(JoinPath(Directory(part), kNativeHeaderFile))) {
+    // A header that is there may be that of another graph.
+    const std::string path = JoinPath(Directory(part), kNativeHeaderFile);
+    if (!FileExists(path) || ReadTextFile(path) != NativeHeaderText(header)) {
       PublishPartition(Directory(part), header);
     }
     return header.total_bytes();

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/external/run_state.h"
 #include "format/label_texts.h"
 #include "format/native/header.h"
 #include "format/native/write_partition.h"
@@ -172,10 +173,12 @@ void CheckPartitionOptions(const PartitionOptions& options) {
   }
 }
 
-// Removes the part config first, so that an interrupted run leaves no graph that looks complete;
-// also removes partitions beyond the new number, which would seem to belong to it.
-void ClearOutput(const PartitionOptions& options) {
+// Interrupted runs would go on with their states and take the new partitions for their own.
+// Removes the part config first of all files, so that an interrupted run leaves no graph that looks
+// complete; also removes partitions beyond the new number, which would seem to belong to it.
+void ClearOutput(const PartitionOptions& options, const std::string& keep) {
   MakeDirectories(options.output);
+  RunState::RemoveOthers(options.output, keep);
   RemoveFile(options.output, options.graph_name + ".json");
   RemoveNodeNames(options.output, options.graph_name);
   RemoveLabelTexts(options.output, options.graph_name);

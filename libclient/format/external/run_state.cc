@@ -27,6 +27,21 @@ ordered_json ReadKey(const std::string& directory) {
   return ordered_json::parse(ReadTextFile(path), nullptr, false);
 }
 
+// Returns whether a directory is the state of a run, even if it has lost its key.
+bool IsState(const std::string& directory) {
+  return FileExists(JoinPath(directory, kKey)) || FileExists(JoinPath(directory, kLock));
+}
+
+// Locks a state for this process, or throws Error(kExists).
+UniqueFd Lock(const std::string& directory) {
+  const std::string path = JoinPath(directory, kLock);
+  UniqueFd lock = OpenFile(path, O_RDWR | O_CREAT);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) ThrowErrno("can't lock", path);
+  Throw(ErrorCode::kExists, directory, " is used by another graphctl partition; wait for it, or ",
+        "give another --output");
+}
+
 // Returns the names of the members in which two keys differ.
 std::string Differences(const ordered_json& a, const ordered_json& b) {
   std::vector<std::string> names;
@@ -50,15 +65,30 @@ void RunState::CheckNoOther(const std::string& directory, const ordered_json& ke
         "; repeat that command to continue it, or give --force to ", "discard it");
 }
 
+void RunState::RemoveOthers(const std::string& parent, const std::string& keep) {
+  std::vector<std::pair<std::string, UniqueFd>> states;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent)) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(kStateEnding) || !IsState(path)) continue;
+    if (!keep.empty() && fs::equivalent(path, keep, ignored)) continue;
+    states.emplace_back(path, Lock(path));
+  }
+  for (const auto& [path, lock] : states) {
+    // The key goes first: without it, the rest is no state.
+    fs::remove(JoinPath(path, kKey));
+    fs::remove_all(path);
+  }
+}
+
 RunState::RunState(std::string directory, const ordered_json& key, bool replace)
     : directory_(std::move(directory)) {
   MakeDirectories(directory_);
-  lock_ = OpenFile(Path(kLock), O_RDWR | O_CREAT);
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) ThrowErrno("can't lock", Path(kLock));
-    Throw(ErrorCode::kExists, directory_,
-          " is used by another graphctl partition; wait for it, or ", "give another --output");
+  if (!IsState(directory_) && !fs::is_empty(directory_)) {
+    Throw(ErrorCode::kExists, directory_, " is not the state of a run, for which this name is ",
+          "needed; move the directory, or give another --output or --graph_name");
   }
+  lock_ = Lock(directory_);
   if (Matches(directory_, key)) return;
   if (!replace) CheckNoOther(directory_, key);
   Clear();

@@ -7,6 +7,9 @@
 
 namespace graphd {
 
+// The ending of the names of such directories.
+inline constexpr const char* kStateEnding = ".partitioning";
+
 // The steps that a long run has completed, in a directory of its own, so that the same command
 // continues a run that was killed. A key describes the input and the options; a run with another
 // key does not use the state. One process at a time holds the directory. Not thread-safe.
@@ -17,6 +20,10 @@ class RunState {
 
   // Throws Error(kExists) if `directory` has the state of a run with another key.
   static void CheckNoOther(const std::string& directory, const nlohmann::ordered_json& key);
+
+  // Removes the states in a directory, whose names end in kStateEnding, except `keep`. Throws
+  // Error(kExists) if another process uses one of them; then none is removed.
+  static void RemoveOthers(const std::string& parent, const std::string& keep);
 
   // Opens or creates the state. Throws Error(kExists) if another process uses it, or if it belongs
   // to a run with another key and `replace` is false; otherwise that state is removed.

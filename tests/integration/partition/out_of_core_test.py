@@ -153,6 +153,19 @@ class OutOfCore(unittest.TestCase):
         self.partitioned(*graph[:-2], "--num_parts", 2, output=expected)
         self.assert_same_files(expected, self.output)
 
+    def test_a_graph_in_the_place_of_an_interrupted_run_removes_its_state(self):
+        graph = [*self.graph(15, 400_000, 60), "--num_parts", 3, "--part_method", "random"]
+        expected = self.scratch / "expected"
+        self.partitioned(*graph, output=expected)
+        self.kill_at("waiting for the disk", *graph, "--memory", "96MiB")
+        other = [*graph, "--seed", 7]
+        self.partitioned(*other, "--force")
+        self.assertFalse(self.state.exists())
+        again = self.run_partition(*graph, "--memory", "96MiB")
+        self.assertEqual(again.returncode, EXISTS, again.stderr)
+        self.partitioned(*graph, "--memory", "96MiB", "--force")
+        self.assert_same_files(expected, self.output)
+
     def write(self, name, text):
         path = self.scratch / name
         path.parent.mkdir(parents=True, exist_ok=True)

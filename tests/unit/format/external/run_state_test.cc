@@ -62,6 +62,38 @@ TEST(RunState, IsHeldByOneAtATime) {
   EXPECT_FALSE(FileExists(directory.path()));
 }
 
+TEST(RunState, RemovesOtherStatesUnlessTheyAreUsed) {
+  const ScratchDirectory directory;
+  const ordered_json key{{"--seed", 1}};
+  RunState(directory / "a.partitioning", key, false).Write("step", "done");
+  RunState(directory / "b.partitioning", key, false).Write("step", "done");
+  MakeDirectories(directory / "mine.partitioning");
+  WriteFileAtomically(directory / "mine.partitioning/thesis", "text");
+  {
+    const RunState used(directory / "c.partitioning", key, false);
+    EXPECT_THAT(Message([&] { RunState::RemoveOthers(directory.path(), ""); }),
+                HasSubstr("c.partitioning is used by"));
+    EXPECT_TRUE(FileExists(directory / "a.partitioning/step"));
+  }
+  RunState::RemoveOthers(directory.path(), directory / "b.partitioning");
+  EXPECT_FALSE(FileExists(directory / "a.partitioning"));
+  EXPECT_TRUE(FileExists(directory / "b.partitioning/step"));
+  EXPECT_FALSE(FileExists(directory / "c.partitioning"));
+  EXPECT_TRUE(FileExists(directory / "mine.partitioning/thesis"));
+}
+
+TEST(RunState, KeepsADirectoryThatIsNoState) {
+  const ScratchDirectory directory;
+  WriteFileAtomically(directory / "thesis", "text");
+  const ordered_json key{{"--seed", 1}};
+  for (const bool replace : {false, true}) {
+    EXPECT_THAT(Message([&] { RunState(directory.path(), key, replace); }),
+                HasSubstr("is not the state of a run"));
+  }
+  EXPECT_TRUE(FileExists(directory / "thesis"));
+  EXPECT_FALSE(FileExists(directory / "lock"));
+}
+
 TEST(DescribeFiles, NotesChangesOfSizeAndTime) {
   const ScratchDirectory directory;
   EXPECT_EQ(DescribeFiles(directory / "none"), ordered_json::array());
