@@ -27,7 +27,10 @@ struct PartitionArgs {
 
 // Returns the input as PartitionOutOfCore takes it; notes in `cost` how long reading takes.
 GraphSource SourceOf(const PartitionArgs& args, PartitionCost& cost) {
-  return {.describe = [&] { return args.input.Describe(); },
+  return {.describe =
+              [&] {
+                return args.input.Describe({args.partition.output, args.partition.graph_name});
+              },
           .read =
               [&](SpillFiles& spill, const StepProgress& progress) {
                 const auto start = Clock::now();

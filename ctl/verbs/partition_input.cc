@@ -11,7 +11,6 @@
 #include "ctl/columns/python_columns.h"
 #include "ctl/plan/part_config_path.h"
 #include "ctl/verbs/verbs.h"
-#include "format/external/run_state.h"
 #include "format/gather_partitions.h"
 #include "format/input/chunked.h"
 #include "format/input/graph_files.h"
@@ -252,7 +251,7 @@ RawGraph PartitionInput::Read(const std::string& output, const StepProgress& pro
   return graph;
 }
 
-nlohmann::ordered_json PartitionInput::Describe() const {
+nlohmann::ordered_json PartitionInput::Describe(const WrittenFiles& written) const {
   nlohmann::ordered_json json{{"--input", path_},
                               {"--input_format", format_},
                               {"--split", split_},
@@ -267,7 +266,12 @@ nlohmann::ordered_json PartitionInput::Describe() const {
                               {"--add_reverse", add_reverse_},
                               {"--map_ids", map_ids_}};
   std::vector<std::string> paths;
-  if (!path_.empty()) paths.push_back(path_);
+  if (!path_.empty()) {
+    // The metadata of a chunked graph names files beside it.
+    const bool metadata = std::filesystem::is_regular_file(path_) &&
+                          (format_ == "chunked" || path_.ends_with(".json"));
+    paths.push_back(metadata ? DirName(path_) : path_);
+  }
   for (const std::string& text : edges_) {
     const EdgeFile file = ParseEdgeFile(text);
     paths.push_back(file.path);
@@ -275,7 +279,7 @@ nlohmann::ordered_json PartitionInput::Describe() const {
   }
   for (const std::string& text : nodes_) paths.push_back(ParseNodeFile(text).path);
   json["files"] = nlohmann::ordered_json::array();
-  for (const std::string& path : paths) json["files"].push_back(DescribeFiles(path));
+  for (const std::string& path : paths) json["files"].push_back(DescribeFiles(path, written));
   return json;
 }
 

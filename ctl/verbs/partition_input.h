@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "format/external/describe_files.h"
 #include "format/input/raw_graph.h"
 #include "format/io/spill_files.h"
 #include "format/io/step_progress.h"
@@ -24,8 +25,9 @@ class PartitionInput {
   // there, and partitions can't be read.
   RawGraph Read(const std::string& output, const StepProgress& progress,
                 SpillFiles* spill = nullptr) const;
-  // Describes the options and the files that they name, with sizes and times of change.
-  nlohmann::ordered_json Describe() const;
+  // Describes the options and the files that they name, with sizes and times of change, except the
+  // files that the run writes.
+  nlohmann::ordered_json Describe(const WrittenFiles& written) const;
 
  private:
   enum class Format { kAuto, kOgb, kEdges, kNpy, kMtx, kParquet, kChunked, kPartition };

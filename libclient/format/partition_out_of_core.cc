@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/external/describe_files.h"
 #include "format/external/edge_segments.h"
 #include "format/external/graph_manifest.h"
 #include "format/external/memory_shares.h"

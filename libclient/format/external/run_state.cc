@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <vector>
@@ -113,27 +111,6 @@ void RunState::Remove() {
   Clear();
   fs::remove_all(directory_);
   lock_.reset();
-}
-
-ordered_json DescribeFiles(const std::string& path) {
-  std::vector<std::string> files;
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    for (const auto& entry : fs::recursive_directory_iterator(path)) {
-      if (entry.is_regular_file()) files.push_back(entry.path().string());
-    }
-    std::sort(files.begin(), files.end());
-  } else if (FileExists(path)) {
-    files.push_back(path);
-  }
-  ordered_json list = ordered_json::array();
-  for (const std::string& file : files) {
-    struct stat info {};
-    if (::stat(file.c_str(), &info) != 0) ThrowErrno("can't stat", file);
-    list.push_back({fs::absolute(file).string(), info.st_size,
-                    int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec});
-  }
-  return list;
 }
 
 }  // namespace graphd

@@ -43,8 +43,4 @@ class RunState {
   UniqueFd lock_;
 };
 
-// Returns the path, size and time of change of a file, or of all files below a directory; an empty
-// list if nothing is there.
-nlohmann::ordered_json DescribeFiles(const std::string& path);
-
 }  // namespace graphd

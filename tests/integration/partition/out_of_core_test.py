@@ -166,6 +166,28 @@ class OutOfCore(unittest.TestCase):
         self.partitioned(*graph, "--memory", "96MiB", "--force")
         self.assert_same_files(expected, self.output)
 
+    def test_changes_beside_the_metadata_of_a_chunked_graph_are_noticed(self):
+        *_, chunked = self.write_inputs()
+        graph = ["--input", chunked[1] / "metadata.json", "--num_parts", 2,
+                 "--part_method", "random", "--memory", "96MiB"]
+        self.kill_at("sorting and writing edges", *graph)
+        os.utime(chunked[1] / "f1.npy", (1, 1))
+        other = self.run_partition(*graph)
+        self.assertEqual(other.returncode, EXISTS, other.stderr)
+        self.assertIn("differs in: input", other.stderr)
+
+    def test_a_run_continues_in_the_directory_of_its_input(self):
+        *_, chunked = self.write_inputs()
+        graph = [*chunked, "--num_parts", 2, "--part_method", "random"]
+        expected = self.scratch / "expected"
+        self.partitioned(*graph, output=expected)
+        for self.output in (chunked[1] / "out", chunked[1]):
+            for step in ("sorting and writing edges", "waiting for the disk"):
+                self.kill_at(step, *graph, "--memory", "96MiB")
+            _, seen = self.partitioned(*graph, "--memory", "96MiB")
+            self.assertNotIn("distributing", seen)
+            self.assertTrue((self.output / "g.json").exists())
+
     def write(self, name, text):
         path = self.scratch / name
         path.parent.mkdir(parents=True, exist_ok=True)

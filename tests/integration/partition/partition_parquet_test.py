@@ -15,7 +15,7 @@ import pyarrow
 from pyarrow import dataset, feather, parquet
 
 GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
-OK, INVALID, NOT_FOUND, CORRUPT, IO = 0, 2, 3, 9, 11
+OK, INVALID, NOT_FOUND, EXISTS, CORRUPT, IO = 0, 2, 3, 4, 9, 11
 
 
 def cell(value):
@@ -226,6 +226,27 @@ class ParquetTest(unittest.TestCase):
         text = self.write("t.parquet", edges(kind=pyarrow.array(kinds)))
         self.assert_fails(CORRUPT, ["'kind' has 'paper' in row 0", "astype('category')"],
                           "--input", text)
+
+    def test_a_changed_file_of_a_pattern_is_noticed(self):
+        table = edges(2000)
+        for i in range(2):
+            self.write(f"parts/{i}.parquet", table)
+        options = ["partition", "--graph_name", "g", "--num_parts", 2, "--output", "out",
+                   "--part_method", "random", "--python", sys.executable, "--memory", "96MiB",
+                   "--input", "parts/*.parquet"]
+        command = [GRAPHCTL, *map(str, options)]
+        killed = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                  text=True, cwd=self.scratch)
+        for line in killed.stderr:
+            if line.startswith("waiting for the disk"):
+                killed.kill()
+        killed.stderr.close()
+        self.assertEqual(killed.wait(timeout=60), -9)
+        os.utime(self.scratch / "parts/1.parquet", (1, 1))
+        again = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                               cwd=self.scratch)
+        self.assertEqual(again.returncode, EXISTS, again.stderr)
+        self.assertIn("differs in: input", again.stderr)
 
     def test_what_is_no_number_is_refused_with_a_remedy(self):
         day = pyarrow.array([0] * 40, pyarrow.date32())

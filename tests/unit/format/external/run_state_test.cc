@@ -94,16 +94,5 @@ TEST(RunState, KeepsADirectoryThatIsNoState) {
   EXPECT_FALSE(FileExists(directory / "lock"));
 }
 
-TEST(DescribeFiles, NotesChangesOfSizeAndTime) {
-  const ScratchDirectory directory;
-  EXPECT_EQ(DescribeFiles(directory / "none"), ordered_json::array());
-  WriteFileAtomically(directory / "a", "1");
-  const ordered_json before = DescribeFiles(directory.path());
-  EXPECT_EQ(before.size(), 1u);
-  EXPECT_EQ(DescribeFiles(directory.path()), before);
-  WriteFileAtomically(directory / "a", "12");
-  EXPECT_NE(DescribeFiles(directory.path()), before);
-}
-
 }  // namespace
 }  // namespace graphd
