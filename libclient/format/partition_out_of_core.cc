@@ -40,6 +40,8 @@ constexpr int kStateVersion = 1;
 constexpr const char* kOwners = "owners";
 constexpr const char* kEdges = "edges.json";
 constexpr const char* kCleared = "cleared";
+// The run has cleared the output, but the machine was restarted.
+constexpr const char* kStartedAgain = "started_again";
 
 std::string StateDirectory(const PartitionOptions& options) {
   return JoinPath(options.output, options.graph_name + kStateEnding);
@@ -58,7 +60,7 @@ ordered_json KeyOf(const GraphSource& source, const PartitionOptions& options) {
   ordered_json key;
   key["version"] = kStateVersion;
   // A restart of the machine loses files that were not synced, so the state can't be used then.
-  key["the machine's start"] = BootId();
+  key[kMachineStart] = BootId();
   key["input"] = source.describe();
   key["--graph_name"] = options.graph_name;
   key["--num_parts"] = options.num_parts;
@@ -136,6 +138,8 @@ class OutOfCore {
       };
       const RawGraph graph = source_.read(spill_, progress);
       CheckPartitionInput(graph, options_);
+      // Mistakes are found before the graph is kept.
+      if (!options_.storage.store_as.empty()) MakeStoragePlan(graph, options_.storage);
       SaveRawGraph(graph, spill_);
     }
     graph_ = LoadRawGraph(spill_);
@@ -336,22 +340,32 @@ PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOp
   if (!options.force) RunState::CheckNoOther(directory, key);
   PartitionOptions checked = options;
   // A run that continues finds what it has written itself.
-  if (RunState::Matches(directory, key) && FileExists(JoinPath(directory, kCleared))) {
-    checked.force = true;
-  }
+  const bool wrote =
+      RunState::MatchesButForStart(directory, key) &&
+      (FileExists(JoinPath(directory, kCleared)) || FileExists(JoinPath(directory, kStartedAgain)));
+  if (wrote) checked.force = true;
   CheckPartitionOptions(checked);
   CheckLeastMemory(memory);
   const bool existed = FileExists(options.output);
   try {
     RunState state(directory, key, options.force);
+    if (wrote && !state.Has(kCleared)) state.Write(kStartedAgain, "");
+    const auto leave_nothing = [&] {
+      state.Discard();
+      std::error_code ignored;  // the first error is reported
+      if (!existed) std::filesystem::remove(options.output, ignored);
+    };
     try {
       return OutOfCore(source, options, memory, state).Run();
+    } catch (const Error& error) {
+      // A refused input or option leaves nothing that would block the corrected command.
+      const bool refused = error.code() == ErrorCode::kInvalid ||
+                           error.code() == ErrorCode::kNotFound ||
+                           error.code() == ErrorCode::kCorrupt;
+      if (!state.Has(kGraphManifest) || (refused && !state.Has(kOwners))) leave_nothing();
+      throw;
     } catch (...) {
-      if (!state.Has(kGraphManifest)) {
-        state.Remove();
-        // A refused input leaves nothing behind.
-        if (!existed) std::filesystem::remove(options.output);
-      }
+      if (!state.Has(kGraphManifest)) leave_nothing();
       throw;
     }
   } catch (const std::bad_alloc&) {

@@ -40,6 +40,11 @@ UniqueFd Lock(const std::string& directory) {
         "give another --output");
 }
 
+ordered_json WithoutStart(ordered_json key) {
+  if (key.is_object()) key.erase(kMachineStart);
+  return key;
+}
+
 // Returns the names of the members in which two keys differ.
 std::string Differences(const ordered_json& a, const ordered_json& b) {
   std::vector<std::string> names;
@@ -55,9 +60,13 @@ bool RunState::Matches(const std::string& directory, const ordered_json& key) {
   return ReadKey(directory) == key;
 }
 
+bool RunState::MatchesButForStart(const std::string& directory, const ordered_json& key) {
+  return WithoutStart(ReadKey(directory)) == WithoutStart(key);
+}
+
 void RunState::CheckNoOther(const std::string& directory, const ordered_json& key) {
   const ordered_json there = ReadKey(directory);
-  if (there.is_null() || there == key) return;
+  if (there.is_null() || WithoutStart(there) == WithoutStart(key)) return;
   Throw(ErrorCode::kExists, directory,
         " has the state of an interrupted run that differs in: ", Differences(key, there),
         "; repeat that command to continue it, or give --force to ", "discard it");
@@ -110,6 +119,14 @@ void RunState::Clear() const {
 void RunState::Remove() {
   Clear();
   fs::remove_all(directory_);
+  lock_.reset();
+}
+
+void RunState::Discard() noexcept {
+  std::error_code ignored;
+  // The lock stays until the end, and with it the directory is still known as a state.
+  fs::remove(Path(kKey), ignored);
+  fs::remove_all(directory_, ignored);
   lock_.reset();
 }
 

@@ -10,6 +10,9 @@ namespace graphd {
 // The ending of the names of such directories.
 inline constexpr const char* kStateEnding = ".partitioning";
 
+// The member of a key that tells when the machine was started.
+inline constexpr const char* kMachineStart = "the machine's start";
+
 // The steps that a long run has completed, in a directory of its own, so that the same command
 // continues a run that was killed. A key describes the input and the options; a run with another
 // key does not use the state. One process at a time holds the directory. Not thread-safe.
@@ -18,7 +21,11 @@ class RunState {
   // Returns whether `directory` has the state of a run with this key.
   static bool Matches(const std::string& directory, const nlohmann::ordered_json& key);
 
-  // Throws Error(kExists) if `directory` has the state of a run with another key.
+  // Returns likewise, but the machine may have been restarted since.
+  static bool MatchesButForStart(const std::string& directory, const nlohmann::ordered_json& key);
+
+  // Throws Error(kExists) if `directory` has the state of a run with a key that differs in more
+  // than kMachineStart.
   static void CheckNoOther(const std::string& directory, const nlohmann::ordered_json& key);
 
   // Removes the states in a directory, whose names end in kStateEnding, except `keep`. Throws
@@ -26,7 +33,8 @@ class RunState {
   static void RemoveOthers(const std::string& parent, const std::string& keep);
 
   // Opens or creates the state. Throws Error(kExists) if another process uses it, or if it belongs
-  // to a run with another key and `replace` is false; otherwise that state is removed.
+  // to a run with another key and `replace` is false; otherwise that state is removed, as is one
+  // from before the machine was restarted.
   RunState(std::string directory, const nlohmann::ordered_json& key, bool replace);
 
   const std::string& directory() const noexcept { return directory_; }
@@ -36,6 +44,8 @@ class RunState {
   void Write(const std::string& name, const std::string& text) const;
   // Removes the directory, at the end.
   void Remove();
+  // Removes what can be removed, after another error.
+  void Discard() noexcept;
 
  private:
   void Clear() const;

@@ -5,13 +5,12 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import subprocess
 import tempfile
 import unittest
 
 GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
-OK, INVALID, EXISTS, OVERLOADED = 0, 2, 4, 6
+OK, INVALID, NOT_FOUND, EXISTS, OVERLOADED = 0, 2, 3, 4, 6
 MIB = 1 << 20
 STEPS = ("reading", "assigning nodes", "counting edges", "distributing edges",
          "sorting and writing edges", "writing features of nodes", "waiting for the disk")
@@ -236,11 +235,15 @@ class OutOfCore(unittest.TestCase):
                 (("--memory", "1MiB"), OVERLOADED, "give at least"),
                 (("--memory", "96MiB", "--format", "dgl"), INVALID, "--format native"),
                 (("--memory", "96MiB", "--store_as", "x=int8"), INVALID, "no type has"),
+                (("--memory", "96MiB", "--balance_ntypes", "x"), NOT_FOUND, "--balance_ntypes"),
+                (("--memory", "96MiB", "--part_method", "file", "--assignment",
+                  self.scratch / "none.txt"), NOT_FOUND, "none.txt"),
                 (("--memory", "96MiB", "--num_nodes", "5"), INVALID, "--num_nodes")):
-            result = self.run_partition(*graph, "--num_parts", 2, "--part_method", "random", *more)
+            method = () if "--part_method" in more else ("--part_method", "ldg")
+            result = self.run_partition(*graph, "--num_parts", 2, *method, *more)
             self.assertEqual(result.returncode, code, result.stderr)
             self.assertIn(text, result.stderr)
-            shutil.rmtree(self.state, ignore_errors=True)
+            self.assertFalse(self.output.exists(), more)
         self.partitioned(*graph, "--num_parts", 2, output=self.scratch / "in_memory")
         result = self.run_partition("--input", self.scratch / "in_memory", "--num_parts", 2,
                                     "--memory", "96MiB")

@@ -192,6 +192,35 @@ TEST(OutOfCore, ContinuesAfterEveryStep) {
   ExpectSameFiles(directory / "in_memory", directory / "out_of_core");
 }
 
+TEST(OutOfCore, StartsAgainAfterARestartOfTheMachine) {
+  const ScratchDirectory directory;
+  const RawGraph graph = HomogeneousGraph(300, RandomMultigraph(300, 2500, 5));
+  PartitionOptions options = Options(directory / "in_memory", 3, PartMethod::kLdg);
+  PartitionGraph(graph, options);
+  options.output = directory / "out_of_core";
+  const std::string key_path = directory / "out_of_core/g.partitioning/key.json";
+  // It stops when the output has been cleared and, the second time, before.
+  for (const std::string stop : {"waiting for the disk", "assigning nodes"}) {
+    options.progress = [&](const std::string& step, uint64_t, uint64_t) {
+      if (step == stop) throw std::runtime_error("stopped");
+    };
+    EXPECT_THROW(PartitionOutOfCore(SourceOf(graph), options, kMemory), std::runtime_error);
+    auto key = nlohmann::ordered_json::parse(ReadTextFile(key_path));
+    key["the machine's start"] = "another time";
+    WriteFileAtomically(key_path, key.dump());
+  }
+  options.progress = {};
+  bool read = false;
+  const GraphSource source{.describe = SourceOf(graph).describe,
+                           .read = [&](SpillFiles&, const StepProgress&) {
+                             read = true;
+                             return graph;
+                           }};
+  PartitionOutOfCore(source, options, kMemory);
+  EXPECT_TRUE(read);
+  ExpectSameFiles(directory / "in_memory", directory / "out_of_core");
+}
+
 std::string FailureOf(const PartitionOptions& options, uint64_t memory, ErrorCode code) {
   const RawGraph graph = HomogeneousGraph(300, RandomMultigraph(300, 2500, 5));
   try {

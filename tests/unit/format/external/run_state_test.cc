@@ -43,6 +43,19 @@ TEST(RunState, KeepsStepsForTheSameKeyOnly) {
   EXPECT_FALSE(RunState(path, other, true).Has("step"));
 }
 
+TEST(RunState, StartsAnewAfterARestartOfTheMachine) {
+  const ScratchDirectory directory;
+  const ordered_json before{{kMachineStart, "a"}, {"--seed", 1}},
+      now{{kMachineStart, "b"}, {"--seed", 1}}, other{{kMachineStart, "b"}, {"--seed", 2}};
+  RunState(directory.path(), before, false).Write("step", "done");
+  EXPECT_FALSE(RunState::Matches(directory.path(), now));
+  EXPECT_TRUE(RunState::MatchesButForStart(directory.path(), now));
+  EXPECT_THAT(Message([&] { RunState(directory.path(), other, false); }),
+              HasSubstr("differs in: --seed"));
+  EXPECT_FALSE(RunState(directory.path(), now, false).Has("step"));
+  EXPECT_TRUE(RunState::Matches(directory.path(), now));
+}
+
 TEST(RunState, StartsAnewIfTheKeyIsDamagedAndReplaceIsSet) {
   const ScratchDirectory directory;
   const ordered_json key{{"--seed", 1}};
