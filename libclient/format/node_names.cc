@@ -17,13 +17,13 @@ std::string FileName(const std::string& graph_name, const std::string& ntype) {
   return graph_name + "." + ntype + kEnding;
 }
 
+}  // namespace
+
 void CopyNames(const std::string& from, const std::string& to) {
   const MappedFile file(from);
   const std::span<const std::byte> bytes = file.bytes();
   WriteFileAtomically(to, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
-
-}  // namespace
 
 void RemoveNodeNames(const std::string& directory, const std::string& graph_name) {
   RemoveListFiles(directory, graph_name, kEnding);

@@ -20,6 +20,9 @@ void RemoveNodeNames(const std::string& directory, const std::string& graph_name
 void RemoveListFiles(const std::string& directory, const std::string& graph_name,
                      const std::string& ending);
 
+// Copies such a file. The copy gets its name when it is complete and on the disk.
+void CopyNames(const std::string& from, const std::string& to);
+
 // Returns the existing files beside a part config, by NodeTypeId; "" for types without a file.
 std::vector<std::string> FindNodeNames(const PartConfig& config);
 

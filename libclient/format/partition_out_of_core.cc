@@ -23,6 +23,7 @@
 #include "format/external/node_segments.h"
 #include "format/external/run_state.h"
 #include "format/external/spilled_edges.h"
+#include "format/label_texts.h"
 #include "format/native/partition_layout.h"
 #include "format/native/partition_writer.h"
 #include "format/node_names.h"
@@ -35,7 +36,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // Raise it when the meaning of the state's files changes.
-constexpr int kStateVersion = 1;
+constexpr int kStateVersion = 2;
 
 constexpr const char* kOwners = "owners";
 constexpr const char* kEdges = "edges.json";
@@ -114,6 +115,7 @@ class OutOfCore {
     }
     RemoveTemporaries(options_);
     summary.node_names = WriteNodeNames(options_.output, options_.graph_name, graph_);
+    summary.label_texts = WriteLabelTexts(options_.output, options_.graph_name, graph_);
     summary.meta = meta_;
     for (const SpilledEdges& edges : edges_) summary.edge_cut += edges.edge_cut();
     for (int32_t p = 0; p < options_.num_parts; p++) summary.bytes.push_back(Publish(p));
@@ -138,6 +140,7 @@ class OutOfCore {
       };
       const RawGraph graph = source_.read(spill_, progress);
       CheckPartitionInput(graph, options_);
+      CheckLabelTexts(options_.graph_name, graph);
       // Mistakes are found before the graph is kept.
       if (!options_.storage.store_as.empty()) MakeStoragePlan(graph, options_.storage);
       SaveRawGraph(graph, spill_);

@@ -211,6 +211,7 @@ void CheckPartitionInput(const RawGraph& graph, const PartitionOptions& options)
 void RemoveTemporaries(const PartitionOptions& options) {
   RemoveTemporariesOf(options.output, options.graph_name + ".json");
   RemoveNodeNames(options.output, options.graph_name);
+  RemoveLabelTexts(options.output, options.graph_name);
   for (PartId p = 0; p < options.num_parts; p++) {
     RemoveTemporariesOf(PartDirectory(options.output, p), kNativeHeaderFile);
   }

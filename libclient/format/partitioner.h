@@ -66,7 +66,7 @@ void CheckPartitionInput(const RawGraph& graph, const PartitionOptions& options)
 void ClearOutput(const PartitionOptions& options, const std::string& keep = "");
 
 // Removes the temporary files that an interrupted run may have left while it wrote the part config,
-// headers and names.
+// headers, names and texts of labels.
 void RemoveTemporaries(const PartitionOptions& options);
 
 // Partitions the graph. Throws as CheckPartitionOptions does, and Error(kInvalid) for an input that

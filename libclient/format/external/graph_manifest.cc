@@ -26,13 +26,7 @@ class Writer {
 
   ordered_json Nodes(const RawNodes& nodes) {
     ordered_json json{{"count", nodes.count}, {"features", Features(nodes.features)}};
-    std::string names = nodes.names_file;
-    if (nodes.names) {
-      names = spill_.NewPath();
-      WriteNames(names, *nodes.names);
-      used_.insert(names);
-    }
-    json["names"] = names;
+    json["names"] = nodes.names ? Texts(*nodes.names) : nodes.names_file;
     return json;
   }
 
@@ -57,6 +51,14 @@ class Writer {
   }
 
  private:
+  // Writes texts and returns the path of their file.
+  std::string Texts(const NameTable& texts) {
+    const std::string path = spill_.NewPath();
+    WriteNames(path, texts);
+    used_.insert(path);
+    return path;
+  }
+
   ordered_json Array(const Tensor& tensor) {
     std::optional<FileRange> range = spill_.Find(tensor);
     if (!range) {
@@ -75,7 +77,9 @@ class Writer {
   ordered_json Features(const std::vector<RawFeature>& features) {
     ordered_json list = ordered_json::array();
     for (const RawFeature& feature : features) {
-      list.push_back({{"name", feature.name}, {"values", Array(feature.values)}});
+      list.push_back({{"name", feature.name},
+                      {"values", Array(feature.values)},
+                      {"labels", feature.labels ? Texts(*feature.labels) : feature.labels_file}});
     }
     return list;
   }
@@ -96,7 +100,9 @@ Tensor ReadArray(const JsonField& json, SpillFiles& spill) {
 std::vector<RawFeature> ReadFeatures(const JsonField& list, SpillFiles& spill) {
   std::vector<RawFeature> features;
   for (size_t i = 0; i < list.size(); i++) {
-    features.push_back({list[i]["name"].String(), ReadArray(list[i]["values"], spill)});
+    features.push_back({.name = list[i]["name"].String(),
+                        .values = ReadArray(list[i]["values"], spill),
+                        .labels_file = list[i]["labels"].String()});
   }
   return features;
 }

@@ -13,8 +13,8 @@ namespace graphd {
 inline constexpr const char* kGraphManifest = "graph.json";
 
 // Writes the arrays that are in no file yet, removes spill files that no array needs, and writes
-// the manifest, last. Names of nodes are written to files: the graph that LoadRawGraph returns has
-// names_file in their place.
+// the manifest, last. Names of nodes and texts of labels are written to files: the graph that
+// LoadRawGraph returns has names_file and labels_file in their place.
 void SaveRawGraph(const RawGraph& graph, SpillFiles& spill);
 
 // Returns whether the directory has a manifest.

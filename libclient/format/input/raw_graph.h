@@ -28,6 +28,9 @@ struct RawFeature {
   Tensor values;  // [nodes or stored edges, ...]
   // The texts that labels 0, 1 ... stand for; null for other features.
   std::shared_ptr<const NameTable> labels = nullptr;
+  // The path of the file of these texts that an earlier run wrote, if they were not read; empty if
+  // there is no such file.
+  std::string labels_file = {};
 };
 
 struct RawNodes {

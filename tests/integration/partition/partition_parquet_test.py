@@ -221,6 +221,11 @@ class ParquetTest(unittest.TestCase):
         result = self.partition("out", "--input", file, "--json")
         self.assertIn("labels of kind: 0 'paper', 1 'book', 2 'map'", result.stderr)
         self.assertEqual(len(json.loads(result.stdout)["label_texts"]), 1)
+        # A graph that exceeds the memory has the same files.
+        self.assertEqual(self.partitioned("out", "--input", file, "--memory", "96MiB",
+                                          "--part_method", "random"),
+                         self.partitioned("in_memory", "--input", file, "--part_method", "random"))
+        self.assertTrue((self.scratch / "out/g._N:_E:_N.kind.labels.txt.gz").exists())
         # Another graph in its place has no labels.
         self.assertEqual(self.partitioned("out", "--input", self.scratch / "e.csv"), wanted)
         text = self.write("t.parquet", edges(kind=pyarrow.array(kinds)))

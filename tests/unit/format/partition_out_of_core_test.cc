@@ -118,6 +118,22 @@ TEST(OutOfCore, TakesAnAssignmentFromAFile) {
   ExpectSamePartitions(HomogeneousGraph(300, RandomMultigraph(300, 2500, 5)), options);
 }
 
+TEST(OutOfCore, WritesTheTextsOfLabels) {
+  RawGraph graph = HomogeneousGraph(300, RandomMultigraph(300, 2500, 5));
+  const auto labels = std::make_shared<NameTable>();
+  for (const char* text : {"paper", "book", "map"}) labels->Add(text);
+  graph.nodes[0].features[1].labels = labels;
+  graph.edges[0].features[0].labels = labels;
+  const PartitionOptions options = Options("", 3, PartMethod::kRandom);
+  ExpectSamePartitions(graph, options);
+  const ScratchDirectory directory;
+  PartitionOptions here = options;
+  here.output = directory.path();
+  const PartitionSummary summary = PartitionOutOfCore(SourceOf(graph), here, kMemory);
+  ASSERT_EQ(summary.label_texts.size(), 2u);
+  for (const std::string& path : summary.label_texts) EXPECT_TRUE(FileExists(path)) << path;
+}
+
 TEST(OutOfCore, ReadsTablesThroughFiles) {
   const ScratchDirectory directory;
   {
