@@ -45,7 +45,9 @@ constexpr const char* kCleared = "cleared";
 constexpr const char* kStartedAgain = "started_again";
 
 std::string StateDirectory(const PartitionOptions& options) {
-  return JoinPath(options.output, options.graph_name + kStateEnding);
+  // The paths that the state has must hold for a run with another current directory.
+  const std::string output = std::filesystem::weakly_canonical(options.output).string();
+  return JoinPath(output, options.graph_name + kStateEnding);
 }
 
 // Returns the kernel's id of the time since the machine was started.
@@ -56,10 +58,23 @@ std::string BootId() {
   return id;
 }
 
+// Refuses options that can't be written as JSON.
+void CheckUtf8(const ordered_json& key) {
+  for (const ordered_json& value : key.flatten()) {
+    if (!value.is_string() || IsUtf8(value.get_ref<const std::string&>())) continue;
+    const auto replace = ordered_json::error_handler_t::replace;
+    Throw(ErrorCode::kInvalid, value.dump(-1, ' ', false, replace),
+          " in an option is not UTF-8, which --memory needs; rename it");
+  }
+}
+
 // Describes everything that the partitions depend on.
 ordered_json KeyOf(const GraphSource& source, const PartitionOptions& options) {
   ordered_json key;
   key["version"] = kStateVersion;
+  key["the program's version"] = GRAPHD_VERSION;
+  // The state has absolute paths, which are those of other files if the output was moved.
+  key["the directory"] = StateDirectory(options);
   // A restart of the machine loses files that were not synced, so the state can't be used then.
   key[kMachineStart] = BootId();
   key["input"] = source.describe();
@@ -80,6 +95,7 @@ ordered_json KeyOf(const GraphSource& source, const PartitionOptions& options) {
   key["--objtype"] = options.objective == Objective::kCut ? "cut" : "vol";
   key["--edge_orig_id"] = options.storage.edge_orig_id;
   key["--store_as"] = options.storage.store_as;
+  CheckUtf8(key);
   return key;
 }
 
@@ -338,19 +354,20 @@ PartitionSummary PartitionOutOfCore(const GraphSource& source, const PartitionOp
     Throw(ErrorCode::kInvalid, "--memory can't be combined with --num_trainers_per_machine ",
           options.num_trainers_per_machine);
   }
-  const ordered_json key = KeyOf(source, options);
-  const std::string directory = StateDirectory(options);
-  if (!options.force) RunState::CheckNoOther(directory, key);
-  PartitionOptions checked = options;
-  // A run that continues finds what it has written itself.
-  const bool wrote =
-      RunState::MatchesButForStart(directory, key) &&
-      (FileExists(JoinPath(directory, kCleared)) || FileExists(JoinPath(directory, kStartedAgain)));
-  if (wrote) checked.force = true;
-  CheckPartitionOptions(checked);
-  CheckLeastMemory(memory);
-  const bool existed = FileExists(options.output);
+  CheckUtf8(ordered_json(options.output));
   try {
+    const ordered_json key = KeyOf(source, options);
+    const std::string directory = StateDirectory(options);
+    if (!options.force) RunState::CheckNoOther(directory, key);
+    PartitionOptions checked = options;
+    // A run that continues finds what it has written itself.
+    const bool wrote = RunState::MatchesButForStart(directory, key) &&
+                       (FileExists(JoinPath(directory, kCleared)) ||
+                        FileExists(JoinPath(directory, kStartedAgain)));
+    if (wrote) checked.force = true;
+    CheckPartitionOptions(checked);
+    CheckLeastMemory(memory);
+    const bool existed = FileExists(options.output);
     RunState state(directory, key, options.force);
     if (wrote && !state.Has(kCleared)) state.Write(kStartedAgain, "");
     const auto leave_nothing = [&] {

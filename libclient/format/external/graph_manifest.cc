@@ -20,6 +20,29 @@ std::string ManifestPath(const SpillFiles& spill) {
   return JoinPath(spill.directory(), kGraphManifest);
 }
 
+void RemoveUnusedFiles(const SpillFiles& spill, const std::set<std::string>& used) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> unused;
+  for (const auto& entry : fs::directory_iterator(spill.directory())) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("data") && !used.contains(entry.path().string())) {
+      unused.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : unused) fs::remove(path);
+}
+
+// Adds the paths of all files that a manifest names.
+void CollectFiles(const nlohmann::json& json, std::set<std::string>& files) {
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_structured()) CollectFiles(value, files);
+    if (!value.is_string()) continue;
+    if (name == "file" || name == "names" || name == "labels") {
+      files.insert(value.get<std::string>());
+    }
+  }
+}
+
 class Writer {
  public:
   explicit Writer(SpillFiles& spill) : spill_(spill) {}
@@ -38,17 +61,7 @@ class Writer {
   }
 
   // Removes the files that intermediate arrays have left.
-  void RemoveUnused() const {
-    namespace fs = std::filesystem;
-    std::vector<fs::path> unused;
-    for (const auto& entry : fs::directory_iterator(spill_.directory())) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("data") && !used_.contains(entry.path().string())) {
-        unused.push_back(entry.path());
-      }
-    }
-    for (const fs::path& path : unused) fs::remove(path);
-  }
+  void RemoveUnused() const { RemoveUnusedFiles(spill_, used_); }
 
  private:
   // Writes texts and returns the path of their file.
@@ -155,6 +168,9 @@ RawGraph LoadRawGraph(SpillFiles& spill) {
     of_type.features = ReadFeatures(edges[e]["features"], spill);
   }
   graph.schema = Schema(std::move(ntypes), std::move(etypes));
+  std::set<std::string> used;
+  CollectFiles(document, used);
+  RemoveUnusedFiles(spill, used);
   return graph;
 }
 

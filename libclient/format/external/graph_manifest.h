@@ -20,8 +20,9 @@ void SaveRawGraph(const RawGraph& graph, SpillFiles& spill);
 // Returns whether the directory has a manifest.
 bool HasRawGraph(const SpillFiles& spill);
 
-// Returns the graph, all arrays mapped. Throws Error(kCorrupt) or Error(kNotFound) if a file is
-// missing or shorter than the manifest says.
+// Returns the graph, all arrays mapped, and removes spill files that no array needs, which a run
+// that was killed may have left. Throws Error(kCorrupt) or Error(kNotFound) if a file is missing or
+// shorter than the manifest says.
 RawGraph LoadRawGraph(SpillFiles& spill);
 
 }  // namespace graphd

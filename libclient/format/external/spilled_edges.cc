@@ -44,7 +44,10 @@ uint64_t SortedEdgeBytes(bool narrow, size_t row_bytes) {
   const size_t key = KeyBytes(narrow) + (row_bytes ? 8 : 0);
   return SpilledEdgeBytes(narrow, row_bytes) + 2 * key + 2;
 }
-constexpr uint64_t kSortedNodeBytes = 20;
+constexpr uint64_t kSortedNodeBytes = 24;
+
+// Returns the number of threads that distribute so many edges.
+size_t DistributingThreads(uint64_t edges) { return edges < 100'000 ? 1 : UsefulThreads(); }
 
 // Returns the share of the memory for edges and nodes of a run.
 uint64_t RoomForEdges(uint64_t memory) { return memory - std::min(memory / 2, kFixedBytes); }
@@ -181,7 +184,7 @@ class Distributor {
         memory_(memory),
         progress_(progress),
         total_(Index(edges.count())),
-        threads_(total_ < 100'000 ? 1 : UsefulThreads()),
+        threads_(DistributingThreads(total_)),
         cells_(dst.first),
         counts_(threads_, std::vector<uint64_t>(cells_.size(), 0)) {}
 
@@ -435,12 +438,18 @@ uint64_t SpilledEdgeBytes(bool narrow, size_t row_bytes) noexcept {
 uint64_t LeastSortMemory(uint64_t edges, bool narrow, size_t row_bytes,
                          int32_t num_parts) noexcept {
   const auto parts = static_cast<uint64_t>(num_parts);
+  const uint64_t threads = DistributingThreads(edges);
   for (uint64_t memory = uint64_t{8} << 20;; memory += memory / 4) {
     // Runs are filled at least by half, or end with their partition.
     const uint64_t runs =
         2 * edges * SortedEdgeBytes(narrow, row_bytes) / (memory - kFixedBytes) + 2 * parts + 1;
-    const uint64_t buffers = runs * kLeastBuffer * SpilledEdgeBytes(narrow, row_bytes);
-    if (buffers + kFixedBytes + parts * 64 <= memory / 2) return memory;
+    const uint64_t buffer =
+        kLeastBuffer * SpilledEdgeBytes(narrow, row_bytes) + 2 * sizeof(uint64_t);
+    const uint64_t buffers = runs * threads * buffer;
+    // Each thread counts the edges of all groups of nodes (NodeCells) before it has buffers.
+    const uint64_t counts = threads * (65537 + parts) * sizeof(uint64_t);
+    const uint64_t fixed = kFixedBytes + parts * 64;
+    if (buffers + fixed <= memory / 2 && counts + fixed <= memory) return memory;
   }
 }
 

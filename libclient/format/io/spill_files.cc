@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/strings.h"
 #include "format/io/npy_file.h"
@@ -100,7 +101,8 @@ void SpillFiles::Note(const Tensor& tensor, std::span<const std::byte> file,
   if (file.empty()) return;
   const MutexLock lock(mutex_);
   std::erase_if(mappings_, [](const Mapping& mapping) { return mapping.owner.expired(); });
-  mappings_.push_back({file, path, tensor.owner()});
+  // Another process, which goes on with the file, may have another current directory.
+  mappings_.push_back({file, std::filesystem::absolute(path).string(), tensor.owner()});
 }
 
 void SpillFiles::ReleasePages() {

@@ -42,7 +42,8 @@ class SpillFiles {
   Tensor Map(const FileRange& range, DType dtype, std::vector<int64_t> shape);
   // Maps the array of a .npy file, as MapNpy does.
   Tensor MapNpyFile(const std::string& path);
-  // Returns where a tensor's elements are, if one of the functions above returned it.
+  // Returns where a tensor's elements are, by an absolute path, if one of the functions above
+  // returned it.
   std::optional<FileRange> Find(const Tensor& tensor) const;
 
  private:

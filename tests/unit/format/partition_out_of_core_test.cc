@@ -208,6 +208,33 @@ TEST(OutOfCore, ContinuesAfterEveryStep) {
   ExpectSameFiles(directory / "in_memory", directory / "out_of_core");
 }
 
+TEST(OutOfCore, ContinuesInAnotherDirectoryWithoutOldFiles) {
+  const ScratchDirectory directory;
+  const RawGraph graph = HomogeneousGraph(300, RandomMultigraph(300, 2500, 5));
+  PartitionOptions options = Options(directory / "in_memory", 3, PartMethod::kLdg);
+  PartitionGraph(graph, options);
+  const std::string old = directory / "out_of_core/g.partitioning/data77";
+  const fs::path before = fs::current_path();
+  fs::current_path(directory.path());
+  options.output = "out_of_core";
+  options.progress = [&](const std::string& step, uint64_t, uint64_t) {
+    if (step == "distributing edges") throw std::runtime_error("stopped");
+  };
+  EXPECT_THROW(PartitionOutOfCore(SourceOf(graph), options, kMemory), std::runtime_error);
+  fs::current_path(before);
+  WriteFileAtomically(old, "left by a run that was killed");
+  options.output = directory / "out_of_core";
+  bool continued = false;
+  options.progress = [&](const std::string& step, uint64_t, uint64_t) {
+    continued = true;
+    EXPECT_NE(step, "assigning nodes");
+    EXPECT_FALSE(FileExists(old));
+  };
+  PartitionOutOfCore(SourceOf(graph), options, kMemory);
+  EXPECT_TRUE(continued);
+  ExpectSameFiles(directory / "in_memory", directory / "out_of_core");
+}
+
 TEST(OutOfCore, StartsAgainAfterARestartOfTheMachine) {
   const ScratchDirectory directory;
   const RawGraph graph = HomogeneousGraph(300, RandomMultigraph(300, 2500, 5));

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/rng.h"
+#include "base/run_threads.h"
 #include "format/native/encoder.h"
 #include "format/partition/sorted_edges.h"
 #include "tests/unit/format/raw_graph_samples.h"
@@ -153,6 +154,9 @@ TEST(SpilledEdges, AskForMoreMemoryForMorePartitionsAndEdges) {
   EXPECT_LE(few, uint64_t{16} << 20);
   EXPECT_GT(LeastSortMemory(1 << 20, true, 0, 16384), few);
   EXPECT_GT(LeastSortMemory(uint64_t{1} << 40, false, 0, 2), few);
+  // Every thread, of which many edges have up to eight, has buffers for all runs.
+  EXPECT_GE(LeastSortMemory(1 << 20, true, 1000, 1000),
+            uint64_t{2} * UsefulThreads() * 2001 * 16 * 1012);
   // papers100M sorts within much less than its edges take.
   EXPECT_LE(LeastSortMemory(1'615'685'872, true, 0, 8), uint64_t{64} << 20);
 }
