@@ -45,8 +45,10 @@ constexpr const char* kCleared = "cleared";
 constexpr const char* kStartedAgain = "started_again";
 
 std::string StateDirectory(const PartitionOptions& options) {
+  namespace fs = std::filesystem;
+  if (options.output.empty()) return "";  // CheckPartitionOptions refuses it
   // The paths that the state has must hold for a run with another current directory.
-  const std::string output = std::filesystem::weakly_canonical(options.output).string();
+  const std::string output = fs::weakly_canonical(fs::absolute(options.output)).string();
   return JoinPath(output, options.graph_name + kStateEnding);
 }
 

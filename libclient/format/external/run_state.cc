@@ -67,8 +67,8 @@ bool RunState::MatchesButForStart(const std::string& directory, const ordered_js
 void RunState::CheckNoOther(const std::string& directory, const ordered_json& key) {
   const ordered_json there = ReadKey(directory);
   if (there.is_null() || WithoutStart(there) == WithoutStart(key)) return;
-  Throw(ErrorCode::kExists, directory,
-        " has the state of an interrupted run that differs in: ", Differences(key, there),
+  Throw(ErrorCode::kExists, directory, " has the state of an interrupted run that differs in: ",
+        Differences(WithoutStart(key), WithoutStart(there)),
         "; repeat that command to continue it, or give --force to ", "discard it");
 }
 
