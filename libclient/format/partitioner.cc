@@ -81,12 +81,6 @@ void CheckFeatures(const std::vector<RawFeature>& features, const std::string& t
   CheckUtf8(type);
   for (const RawFeature& feature : features) {
     CheckUtf8(feature.name);
-    if (feature.labels && (type + feature.name).find('/') != std::string::npos) {
-      Throw(
-          ErrorCode::kInvalid, "feature '", feature.name, "' of '", type,
-          "' has labels, whose texts need a file of its name; rename it, so that the name has no ",
-          "slash");
-    }
     if (feature.name == kOrigId) {
       Throw(ErrorCode::kInvalid, type, " has a feature '", kOrigId,
             "', the name that partitioning gives to the original ids; rename it");
@@ -114,6 +108,7 @@ PartitionPlan MakePlan(const RawGraph& graph, NodeOwners owners, const Partition
 PartitionSummary PartitionAndWrite(const RawGraph& input, const PartitionOptions& options) {
   const bool dgl = options.format == PartFormat::kDgl;
   // Mistakes are found before the long part begins.
+  CheckLabelTexts(options.graph_name, input);
   if (!options.storage.store_as.empty()) MakeStoragePlan(input, options.storage);
   Assignment assignment = AssignNodes(input, options, options.progress);
   const RawGraph graph =
