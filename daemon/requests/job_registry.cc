@@ -74,19 +74,38 @@ void JobRegistry::SetOnChange(std::function<void()> on_change) {
   on_change_ = std::move(on_change);
 }
 
+void JobRegistry::CheckSizes(const std::string& job_id, const std::string& secret) {
+  if (job_id.size() > kMaxJobId) {
+    Throw(ErrorCode::kInvalid, "the job id has ", job_id.size(), " bytes; at most ", kMaxJobId,
+          " are allowed");
+  }
+  if (!IsUtf8(job_id)) Throw(ErrorCode::kInvalid, "the job id is not UTF-8");
+  if (secret.size() > kMaxSecret) {
+    Throw(ErrorCode::kInvalid, "the job's secret has ", secret.size(), " bytes; at most ",
+          kMaxSecret, " are allowed");
+  }
+}
+
+void JobRegistry::CheckReport(const std::string& job_id, const std::string& secret,
+                              const Peer& peer) {
+  CheckSizes(job_id, secret);
+  const JobCredentials mine = JobCredentials::Of(job_id, secret, peer);
+  const MutexLock lock(mutex_);
+  const JobCredentials* const known = Remembered(job_id);
+  if (!known) {
+    Throw(ErrorCode::kUnavailable, "job ", job_id, " is not attached to this graphd yet");
+  }
+  if (!known->Admit(mine)) {
+    Throw(ErrorCode::kDenied, "job ", job_id, " has another secret or another user; ",
+          "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
+  }
+}
+
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer,
                                                            std::function<void()> on_end) {
-  if (member.job_id.size() > kMaxJobId) {
-    Throw(ErrorCode::kInvalid, "the job id has ", member.job_id.size(), " bytes; at most ",
-          kMaxJobId, " are allowed");
-  }
-  if (!IsUtf8(member.job_id)) Throw(ErrorCode::kInvalid, "the job id is not UTF-8");
+  CheckSizes(member.job_id, member.secret);
   if (member.world_size < 1) {
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
-  }
-  if (member.secret.size() > kMaxSecret) {
-    Throw(ErrorCode::kInvalid, "the job's secret has ", member.secret.size(), " bytes; at most ",
-          kMaxSecret, " are allowed");
   }
   if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
   const MutexLock lock(mutex_);
@@ -151,8 +170,8 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
 // Compares the attempt of a trainer, or of its connection for rows, with the job's.
 void JobRegistry::Begin(Job& job, const JobMember& member) {
   if (member.attempt < job.attempt) {
-    Throw(ErrorCode::kUnavailable, "job ", member.job_id, " was started again (attempt ",
-          job.attempt, "), and this trainer is of attempt ", member.attempt, "; it should end");
+    Throw(ErrorCode::kDenied, "job ", member.job_id, " was started again (attempt ", job.attempt,
+          "), and this trainer is of attempt ", member.attempt, "; it should end");
   }
   if (member.attempt == job.attempt) return;
   job.attempt = member.attempt;
@@ -208,7 +227,7 @@ size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
   {
     const MutexLock lock(mutex_);
     const auto found = jobs_.find(job_id);
-    if (found == jobs_.end()) {
+    if (found == jobs_.end() && Remembered(job_id) == nullptr) {
       // An id that a client has chosen may be long, and there may be many of them.
       constexpr size_t kMostNamed = 8;
       std::vector<std::string> names;
@@ -222,8 +241,17 @@ size_t JobRegistry::End(const std::string& job_id, const std::string& why) {
     std::erase_if(ended_, [](const auto& entry) {
       return SecondsSince(entry.second.at) >= kRememberSeconds;
     });
-    if (ended_.size() >= kMaxRemembered) ended_.erase(ended_.begin());
+    if (ended_.size() >= kMaxRemembered) {
+      ended_.erase(std::min_element(ended_.begin(), ended_.end(), [](const auto& a, const auto& b) {
+        return a.second.at < b.second.at;
+      }));
+    }
     ended_[job_id] = {why, Clock::now()};
+    if (found == jobs_.end()) {
+      // It has left a short while ago, but what it holds is kept for its return.
+      if (observer_ != nullptr) observer_->OnJobEnded(job_id);
+      return 0;
+    }
     Job& job = found->second;
     members = job.members.size();
     failed.swap(job.waiting);
@@ -279,6 +307,10 @@ kj::Promise<void> JobRegistry::Wait(const std::string& job_id, uint64_t key, kj:
     rank = member.rank;
     if (member.role != JobRole::kTrainer) {
       Throw(ErrorCode::kInvalid, "only trainers take part in barriers");
+    }
+    if (member.attempt < job.attempt) {
+      Throw(ErrorCode::kDenied, "barrier: job ", job_id, " was started again (attempt ",
+            job.attempt, "), and this trainer is of attempt ", member.attempt, "; it should end");
     }
     if (!job.left.empty()) {
       Throw(ErrorCode::kUnavailable, "barrier: trainer ", *job.left.begin(), " has left the job");

@@ -92,10 +92,15 @@ class JobRegistry {
   // rank outside the world or a world size other than the job's, Error(kExists) for a rank that is
   // attached already. A trainer of a later attempt forgets those of earlier ones: they no longer
   // count as attached or as having left. One of an earlier attempt is refused with
-  // Error(kUnavailable). Throws Error(kOverloaded) beyond kMaxJobs or kMaxMembers,
-  // Error(kUnavailable) once the daemon shuts down.
+  // Error(kDenied), so that it does not try again. Throws Error(kOverloaded) beyond kMaxJobs or
+  // kMaxMembers, Error(kUnavailable) once the daemon shuts down.
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
                                    std::function<void()> on_end = {});
+
+  // Checks that whoever reports about a job could join it. Throws Error(kInvalid) for a job id or a
+  // secret that is too long, Error(kUnavailable) if the job is neither attached nor remembered, and
+  // Error(kDenied) for another secret or, if there is none, another user.
+  void CheckReport(const std::string& job_id, const std::string& secret, const Peer& peer);
 
   // Refuses new jobs from now on, or takes them again. Jobs that are attached or remembered, and
   // graphctl's own (kToolJobPrefix), are admitted all the same. Returns whether anything changes;
@@ -105,7 +110,8 @@ class JobRegistry {
 
   // Ends a job: fails its barriers with Error(kDenied), which tells `why`, calls the on_end of its
   // members, and refuses it for kRememberSeconds with the same error. Returns the number of its
-  // members. Throws Error(kNotFound), with the jobs that exist.
+  // members, 0 for a job that has left but is remembered. Throws Error(kNotFound), with the jobs
+  // that exist.
   size_t End(const std::string& job_id, const std::string& why);
 
   // Takes the credentials of the jobs of the process before this one, as if they had left just now.
@@ -166,6 +172,8 @@ class JobRegistry {
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
   static void FailAll(Waiting waiting, const Error& error);
   void Begin(Job& job, const JobMember& member) GRAPHD_REQUIRES(mutex_);
+  // Throws Error(kInvalid) if one of them is too long, or the id is not UTF-8.
+  static void CheckSizes(const std::string& job_id, const std::string& secret);
   // Throws Error(kDenied) if an operator has ended the job, or new jobs are refused and it is one.
   void CheckWanted(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
 

@@ -203,8 +203,10 @@ kj::Promise<void> DaemonService::report(ReportContext context) {
     const auto params = context.getParams();
     CheckHello(params.getHello(), "the client at " + peer_.text);
     context_.access.Require(peer_, Role::kReader, "run a job here");
-    const std::vector<JobHost> known =
-        context_.board.Report(ReadRecord(params.getRecord()), params.getSecret().cStr(), peer_);
+    JobRecord record = ReadRecord(params.getRecord());
+    const std::string secret = params.getSecret().cStr();
+    context_.jobs.CheckReport(record.job_id, secret, peer_);
+    const std::vector<JobHost> known = context_.board.Report(std::move(record), secret, peer_);
     auto hosts = context.getResults().initHosts(static_cast<kj::uint>(known.size()));
     for (kj::uint i = 0; i < hosts.size(); i++) WriteHost(known[i], hosts[i]);
     return kj::READY_NOW;

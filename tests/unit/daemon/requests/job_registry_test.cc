@@ -115,5 +115,13 @@ TEST_F(JobRegistryTest, NamesTheJobsThatThereAreIfTheOneToEndIsUnknown) {
   }
 }
 
+TEST_F(JobRegistryTest, EndsAJobThatHasJustLeft) {
+  Join("gone");
+  told_.clear();
+  EXPECT_EQ(registry_.End("gone", "an operator has ended job gone"), 0u);
+  EXPECT_THAT(told_, ElementsAre("ended gone"));
+  EXPECT_THAT(Refusal("gone"), StartsWith("denied: an operator has ended job gone"));
+}
+
 }  // namespace
 }  // namespace graphd
