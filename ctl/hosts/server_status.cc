@@ -30,19 +30,50 @@ json JobToJson(const JobStatus& job) {
           {"members", members}};
 }
 
-json RecordToJson(const JobRecord& record) {
+// The bytes of job records in a status: it is one line that has room in a frame (FrameReader).
+constexpr size_t kRecordsRoom = size_t{512} << 10;
+constexpr size_t kMaxCommandShown = 200;
+
+// Returns the host where the job ended first, or null.
+const JobHost* FirstToEnd(const std::vector<JobHost>& hosts) {
+  const JobHost* first = nullptr;
+  for (const JobHost& host : hosts) {
+    if (host.phase == JobPhase::kOver && (!first || host.ended_at < first->ended_at)) first = &host;
+  }
+  return first;
+}
+
+// Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
+// reasons that are those of the first host, because a job's end is told by all with one reason.
+json RecordToJson(const JobRecord& record, size_t& room) {
+  std::string command = record.command;
+  if (command.size() > kMaxCommandShown) {
+    size_t size = kMaxCommandShown;
+    while (size > 0 && (static_cast<unsigned char>(command[size]) & 0xc0) == 0x80) size--;
+    command.resize(size);
+  }
+  const auto take = [&room](size_t texts) {
+    const size_t bytes = 200 + 2 * texts;  // keys and numbers, and texts with escapes
+    if (bytes > room) return false;
+    room -= bytes;
+    return true;
+  };
+  if (!take(record.job_id.size() + command.size())) return nullptr;
+  const JobHost* const first = FirstToEnd(record.hosts);
   json hosts = json::array();
   for (const JobHost& host : record.hosts) {
+    const bool tells = !first || &host == first || host.reason != first->reason;
+    if (!take(host.name.size() + (tells ? host.reason.size() : 0))) break;
     hosts.push_back({{"host", host.host},
                      {"name", host.name},
                      {"phase", JobPhaseName(host.phase)},
                      {"attempt", host.attempt},
                      {"code", host.code},
-                     {"ended_at", host.ended_at},
-                     {"reason", host.reason}});
+                     {"ended_at", host.ended_at}});
+    if (tells) hosts.back()["reason"] = host.reason;
   }
   return {{"job", record.job_id},
-          {"command", record.command},
+          {"command", command},
           {"num_hosts", record.num_hosts},
           {"max_restarts", record.max_restarts},
           {"silent_seconds", record.silent_seconds},
@@ -207,7 +238,11 @@ json StatusToJson(const ServerStatus& status) {
   }
   for (const JobStatus& job : status.jobs) jobs.push_back(JobToJson(job));
   json records = json::array();
-  for (const JobRecord& record : status.records) records.push_back(RecordToJson(record));
+  size_t room = kRecordsRoom;
+  for (const JobRecord& record : status.records) {
+    json shown = RecordToJson(record, room);
+    if (!shown.is_null()) records.push_back(std::move(shown));
+  }
   return {{"server_name", status.server_name},
           {"version", status.version},
           {"protocol", status.protocol},

@@ -17,6 +17,15 @@ void Truncate(std::string& text, size_t size) {
   text.resize(size);
 }
 
+// Makes a client's text fit for the terminals of others.
+void Clean(std::string& text, size_t size) {
+  if (!IsUtf8(text)) text = "?";
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  Truncate(text, size);
+}
+
 void Check(const JobRecord& record) {
   if (record.job_id.empty() || record.job_id.size() > JobRegistry::kMaxJobId ||
       !IsUtf8(record.job_id)) {
@@ -44,12 +53,12 @@ std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secre
     Throw(ErrorCode::kInvalid, "the job's secret has ", secret.size(), " bytes; at most ",
           JobRegistry::kMaxSecret, " are allowed");
   }
-  Truncate(record.command, kMaxCommand);
+  Clean(record.command, kMaxCommand);
   JobCredentials credentials = JobCredentials::Of(record.job_id, secret, peer);
   const MutexLock lock(mutex_);
   auto found = jobs_.find(record.job_id);
   if (found == jobs_.end()) {
-    MakeRoom(credentials);
+    MakeRoom(credentials, record.num_hosts);
     found = jobs_.try_emplace(record.job_id).first;
     found->second.owner = credentials;
     found->second.credentials = std::move(credentials);
@@ -67,26 +76,43 @@ std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secre
   for (JobHost& host : record.hosts) {
     const auto known = job.hosts.find(host.host);
     if (known != job.hosts.end() && known->second.sequence >= host.sequence) continue;
-    Truncate(host.name, kMaxName);
-    Truncate(host.reason, kMaxReason);
+    Clean(host.name, kMaxName);
+    Clean(host.reason, kMaxReason);
     job.hosts[host.host] = std::move(host);
   }
   return HostsOf(job);
 }
 
-// Drops the user's job that has been silent for longest if there are kMaxJobs.
-void JobBoard::MakeRoom(const JobCredentials& owner) {
-  size_t same = 0;
+void JobBoard::MakeRoom(const JobCredentials& owner, size_t num_hosts) {
+  while (true) {
+    size_t jobs = 0, hosts = num_hosts, all_hosts = num_hosts;
+    for (const auto& [id, job] : jobs_) {
+      all_hosts += job.record.num_hosts;
+      if (!job.owner.IsSamePeer(owner)) continue;
+      jobs++;
+      hosts += job.record.num_hosts;
+    }
+    if (jobs >= kMaxJobs) {
+      DropOldest(&owner, StrCat(kMaxJobs, " jobs of this user"));
+    } else if (hosts > kMaxHostsOfUser) {
+      DropOldest(&owner, StrCat("this user's jobs on ", kMaxHostsOfUser, " hosts"));
+    } else if (all_hosts > kMaxHostsOfAll) {
+      DropOldest(nullptr, StrCat("jobs on ", kMaxHostsOfAll, " hosts"));
+    } else {
+      return;
+    }
+  }
+}
+
+void JobBoard::DropOldest(const JobCredentials* owner, const std::string& kept) {
   auto oldest = jobs_.end();
   for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
-    if (!job->second.owner.IsSamePeer(owner)) continue;
-    same++;
+    if (owner != nullptr && !job->second.owner.IsSamePeer(*owner)) continue;
     if (oldest == jobs_.end() || job->second.reported < oldest->second.reported) oldest = job;
   }
-  if (same < kMaxJobs) return;
-  if (SecondsSince(oldest->second.reported) < kSilentSeconds) {
-    Throw(ErrorCode::kOverloaded, "this graphd keeps the records of ", kMaxJobs,
-          " jobs of this user that have reported within ", kSilentSeconds,
+  if (oldest == jobs_.end() || SecondsSince(oldest->second.reported) < kSilentSeconds) {
+    Throw(ErrorCode::kOverloaded, "this graphd keeps the records of at most ", kept,
+          " that have reported within ", kSilentSeconds,
           " seconds; wait until some of them have ended");
   }
   jobs_.erase(oldest);

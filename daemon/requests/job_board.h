@@ -20,6 +20,8 @@ class JobBoard {
  public:
   static constexpr size_t kMaxHosts = 1024;  // hosts of a job
   static constexpr size_t kMaxJobs = 64;     // records of one user; older ones are dropped
+  // Hosts of all jobs of one user, and of all users; records of old jobs are dropped for new ones.
+  static constexpr size_t kMaxHostsOfUser = 2048, kMaxHostsOfAll = 8192;
   static constexpr size_t kMaxName = 256, kMaxReason = 512;  // bytes; longer texts are truncated
   // A job that has reported within this time is not dropped for another one of the same user.
   static constexpr double kSilentSeconds = 60;
@@ -31,7 +33,8 @@ class JobBoard {
   // Keeps those of the hosts in `record` that are newer than what is known, and returns all that is
   // known about the job. Throws Error(kInvalid) for a job id that is empty or too long and for a
   // host outside the job, Error(kDenied) for another secret or, without one, another user than
-  // those of the first report, and Error(kOverloaded) if kMaxJobs of the user's jobs run.
+  // those of the first report, and Error(kOverloaded) if there are too many jobs or hosts that have
+  // reported within kSilentSeconds. The caller has checked the secret with the job's other members.
   std::vector<JobHost> Report(JobRecord record, const std::string& secret, const Peer& peer);
 
   // Returns all jobs, by id.
@@ -44,7 +47,11 @@ class JobBoard {
     std::map<uint32_t, JobHost> hosts;
     Clock::time_point reported = Clock::now();
   };
-  void MakeRoom(const JobCredentials& owner) GRAPHD_REQUIRES(mutex_);
+  // Drops silent jobs of the user, and then of all, until a job on `num_hosts` hosts has room.
+  void MakeRoom(const JobCredentials& owner, size_t num_hosts) GRAPHD_REQUIRES(mutex_);
+  // Drops the job that has been silent for longest, of those of `owner` if it is not null. Throws
+  // Error(kOverloaded), which says what the board keeps, if that one has reported a short time ago.
+  void DropOldest(const JobCredentials* owner, const std::string& kept) GRAPHD_REQUIRES(mutex_);
   static std::vector<JobHost> HostsOf(const Job& job);
 
   mutable Mutex mutex_;

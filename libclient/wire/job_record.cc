@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/job_record.h"
 
+#include <cmath>
+
 #include "base/strings.h"
 #include "wire/bounded_list.h"
 
@@ -42,6 +44,14 @@ void WriteHost(const JobHost& host, wire::JobHost::Builder out) {
 JobHost ReadHost(wire::JobHost::Reader in) {
   if (in.getPhase() >= kJobPhases) {
     Throw(ErrorCode::kInvalid, "a report of a job has the unknown phase ", +in.getPhase());
+  }
+  // Whoever reads them converts them to whole numbers, or sorts by them.
+  if (!(in.getGrace() >= 0 && in.getGrace() <= kMaxGraceSeconds)) {
+    Throw(ErrorCode::kInvalid, "a report of a job gives its trainers ", in.getGrace(),
+          " s to end; expected 0 to ", kMaxGraceSeconds);
+  }
+  if (!std::isfinite(in.getEndedAt())) {
+    Throw(ErrorCode::kInvalid, "a report of a job has an end at no time: ", in.getEndedAt());
   }
   return {in.getHost(),          in.getSequence(),
           in.getName().cStr(),   static_cast<JobPhase>(in.getPhase()),

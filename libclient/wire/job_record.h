@@ -22,6 +22,7 @@ enum class JobPhase : uint8_t {
   kOver,      // nothing of the job remains on the host
 };
 inline constexpr int kJobPhases = 7;
+inline constexpr double kMaxGraceSeconds = 86400;
 
 // Returns the phase's name, such as "running".
 const char* JobPhaseName(JobPhase phase) noexcept;
@@ -50,7 +51,8 @@ struct JobRecord {
 };
 
 void WriteHost(const JobHost& host, wire::JobHost::Builder out);
-// Throws Error(kInvalid) for an unknown phase.
+// Throws Error(kInvalid) for an unknown phase, a grace outside 0 to kMaxGraceSeconds, and an end
+// that is no number.
 JobHost ReadHost(wire::JobHost::Reader in);
 void WriteRecord(const JobRecord& record, wire::JobRecord::Builder out);
 JobRecord ReadRecord(wire::JobRecord::Reader in);

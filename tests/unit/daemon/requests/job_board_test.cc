@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/requests/job_board.h"
 
+#include <capnp/message.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "base/strings.h"
 #include "daemon/requests/job_registry.h"
@@ -110,10 +113,76 @@ TEST(JobBoard, AUserWithManyJobsDisplacesNoOtherUsers) {
   for (size_t i = 0; i < JobBoard::kMaxJobs; i++) {
     board.Report(RecordOf(StrCat("job-", i), 0, 1), "s", UserWith(1));
   }
-  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("more", 0, 1), "s", UserWith(1)); }),
-              HasSubstr("overloaded: this graphd keeps the records of 64 jobs of this user"));
+  EXPECT_THAT(
+      ErrorOf([&] { board.Report(RecordOf("more", 0, 1), "s", UserWith(1)); }),
+      HasSubstr("overloaded: this graphd keeps the records of at most 64 jobs of this user"));
   board.Report(RecordOf("job-0", 1, 1), "s", UserWith(1));  // known jobs go on
   EXPECT_EQ(board.Records().size(), JobBoard::kMaxJobs + 1);
+}
+
+TEST(JobBoard, BoundsTheHostsOfAUserAndOfAll) {
+  JobBoard board;
+  const auto large = [](const std::string& job) {
+    JobRecord record = RecordOf(job, 0, 1);
+    record.num_hosts = JobBoard::kMaxHosts;
+    return record;
+  };
+  for (uid_t user = 1; user <= 4; user++) {
+    board.Report(large(StrCat("a-", user)), "s", UserWith(user));
+    board.Report(large(StrCat("b-", user)), "s", UserWith(user));
+  }
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("more", 0, 1), "s", UserWith(1)); }),
+              HasSubstr("overloaded: this graphd keeps the records of at most this user's jobs on "
+                        "2048 hosts"));
+  EXPECT_THAT(ErrorOf([&] { board.Report(RecordOf("more", 0, 1), "s", UserWith(5)); }),
+              HasSubstr("at most jobs on 8192 hosts"));
+  board.Report(large("a-1"), "s", UserWith(1));  // known jobs go on
+  EXPECT_EQ(board.Records().size(), 8u);
+}
+
+TEST(JobBoard, KeepsNoTextThatATerminalWouldObey) {
+  JobBoard board;
+  JobRecord record = RecordOf("a", 0, 1);
+  record.command = "train\x1b[2J\n\x7f é";
+  record.hosts[0].name = "host\xff";
+  record.hosts[0].reason = "a\tb";
+  const auto hosts = board.Report(record, "", UserWith(1));
+  EXPECT_EQ(board.Records()[0].command, "train?[2J?? é");
+  EXPECT_EQ(hosts[0].name, "?");
+  EXPECT_EQ(hosts[0].reason, "a?b");
+}
+
+TEST(JobReports, HaveTimesThatCanBe) {
+  const auto read = [](double grace, double ended_at) {
+    return ErrorOf([&] {
+      capnp::MallocMessageBuilder message;
+      auto host = message.initRoot<wire::JobHost>();
+      host.setGrace(grace);
+      host.setEndedAt(ended_at);
+      ReadHost(host.asReader());
+    });
+  };
+  EXPECT_EQ(read(86400, 1.7e9), "no error");
+  for (const double grace : {-1.0, 86401.0, std::nan(""), HUGE_VAL}) {
+    EXPECT_THAT(read(grace, 0), HasSubstr("invalid: ")) << grace;
+  }
+  EXPECT_THAT(read(0, std::nan("")), HasSubstr("invalid: "));
+  EXPECT_THAT(read(0, -HUGE_VAL), HasSubstr("invalid: "));
+}
+
+TEST(JobReports, NeedTheSecretOfAnAttachedOrRememberedJob) {
+  JobRegistry jobs(false, [] {});
+  const auto check = [&](const std::string& secret, uid_t uid) {
+    return ErrorOf([&] { jobs.CheckReport("job", secret, UserWith(uid)); });
+  };
+  EXPECT_EQ(check("stolen", 2), "unavailable: job job is not attached to this graphd yet");
+  auto launcher = jobs.Join({"job", JobRole::kLauncher, 0, 2, "", "secret"}, UserWith(1));
+  EXPECT_EQ(check("secret", 2), "no error");
+  EXPECT_THAT(check("stolen", 1), HasSubstr("denied: job job has another secret or another user"));
+  EXPECT_THAT(check(std::string(JobRegistry::kMaxSecret + 1, 's'), 1), HasSubstr("has 257 bytes"));
+  launcher.reset();  // it has left, and is remembered
+  EXPECT_EQ(check("secret", 1), "no error");
+  EXPECT_THAT(check("stolen", 1), HasSubstr("denied: "));
 }
 
 Peer Unix() { return UserWith(1); }
@@ -132,10 +201,9 @@ TEST(JobAttempts, ALaterAttemptForgetsTheOneBefore) {
   // The daemon may not have noticed yet that the killed trainer has gone.
   const auto next = jobs.Join(Trainer(0, 1), Unix());
   old.reset();
-  EXPECT_THAT(
-      ErrorOf([&] { jobs.Join(Trainer(1, 0), Unix()); }),
-      HasSubstr("unavailable: job job was started again (attempt 1), and this trainer is of "
-                "attempt 0"));
+  EXPECT_THAT(ErrorOf([&] { jobs.Join(Trainer(1, 0), Unix()); }),
+              HasSubstr("denied: job job was started again (attempt 1), and this trainer is of "
+                        "attempt 0"));
   const auto other = jobs.Join(Trainer(1, 1), Unix());
   EXPECT_EQ(jobs.Jobs()[0].members.size(), 3u);
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/hosts/server_status.h"
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+JobRecord RecordOf(const std::string& job, uint32_t num_hosts, const std::string& reason) {
+  JobRecord record{job, std::string(1000, 'c'), num_hosts, 0, 0, {}};
+  for (uint32_t i = 0; i < num_hosts; i++) {
+    JobHost host;
+    host.host = i;
+    host.name = StrCat("host-", i);
+    host.phase = JobPhase::kOver;
+    host.ended_at = 100 - i;
+    host.reason = reason;
+    record.hosts.push_back(std::move(host));
+  }
+  return record;
+}
+
+TEST(ServerStatus, TellsTheReasonOfAJobsEndOnce) {
+  ServerStatus status;
+  status.records = {RecordOf("a", 3, "trainer 1 failed")};
+  status.records[0].hosts[0].reason = "another";
+  const nlohmann::json record = StatusToJson(status)["job_records"][0];
+  EXPECT_EQ(record["command"].get<std::string>().size(), 200u);
+  EXPECT_EQ(record["hosts"][0]["reason"], "another");
+  EXPECT_FALSE(record["hosts"][1].contains("reason"));
+  EXPECT_EQ(record["hosts"][2]["reason"], "trainer 1 failed");  // it ended first
+}
+
+TEST(ServerStatus, HasRoomInAFrameWhateverClientsReport) {
+  ServerStatus status;
+  for (int i = 0; i < 8; i++) {
+    status.records.push_back(RecordOf(StrCat("job-", i), 1024, ""));
+    for (JobHost& host : status.records.back().hosts) {
+      host.reason = StrCat(host.host, std::string(500, '"'));
+    }
+  }
+  const nlohmann::json shown = StatusToJson(status);
+  EXPECT_LT(shown.dump().size(), size_t{700} << 10);
+  EXPECT_GT(shown["job_records"][0]["hosts"].size(), 100u);
+}
+
+}  // namespace
+}  // namespace graphd::ctl
