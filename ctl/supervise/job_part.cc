@@ -38,8 +38,7 @@ nlohmann::json HostJson(const JobHost& host) {
 JobPart::JobPart(uv_loop_t* loop, const HostOrder& order, Actions actions)
     : order_(order),
       actions_(std::move(actions)),
-      directory_(JobDirectory::Make(order.job.job_id, order.server.port)),
-      timer_(new uv_timer_t{}) {
+      directory_(JobDirectory::Make(order.job.job_id, order.server.port)) {
   const JobSpec& job = order_.job;
   nlohmann::json trainers = nlohmann::json::array();
   for (const TrainerPlan& trainer : order_.trainers) {
@@ -62,12 +61,14 @@ JobPart::JobPart(uv_loop_t* loop, const HostOrder& order, Actions actions)
             {"trainers", trainers}};
   own_.host = static_cast<uint32_t>(order_.meeting.host);
   own_.name = order_.meeting.name;
+  // A timer that has started outlives this object if the constructor throws.
+  talk_ = std::make_unique<JobTalk>(loop, order_, [this] { Act(); });
+  timer_ = new uv_timer_t{};
   uv_timer_init(loop, timer_);
   timer_->data = this;
   uv_timer_start(
       timer_, [](uv_timer_t* timer) { static_cast<JobPart*>(timer->data)->Act(); },
       kTickMilliseconds, kTickMilliseconds);
-  talk_ = std::make_unique<JobTalk>(loop, order_, [this] { Act(); });
   Say(JobPhase::kPreparing);
 }
 
@@ -184,11 +185,14 @@ void JobPart::FindTrouble(const JobTalk::News& news) {
   }
   const Meeting& meeting = order_.meeting;
   const std::string where = StrCat("the server on ", meeting.address, ", where the hosts meet,");
-  if (news.refusal) {
+  const double patience = std::max(order_.server_grace, meeting.host_timeout);
+  // A job that runs outlives a refusal that passes, such as that of a server with new keys; one
+  // that has not begun fails at once.
+  if (news.refusal && (news.refusal->code() == ErrorCode::kVersion || !news.was_accepted ||
+                       news.refused > patience)) {
     return Stop(ExitCode(news.refusal->code()),
                 StrCat(meeting.name, ": ", where, " refuses its reports: ", news.refusal->what()));
   }
-  const double patience = std::max(order_.server_grace, meeting.host_timeout);
   if (ready_ && news.unreachable > patience) {
     return Stop(ExitCode(ErrorCode::kUnavailable),
                 StrCat(meeting.name, ": ", where, " has not answered for ", patience,

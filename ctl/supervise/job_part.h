@@ -74,7 +74,7 @@ class JobPart {
   JobDirectory directory_;
   nlohmann::json state_;
   JobHost own_;
-  uv_timer_t* timer_;  // deletes itself when it is closed
+  uv_timer_t* timer_ = nullptr;  // deletes itself when it is closed
   bool ready_ = false;
   bool trainers_gone_ = true;  // none runs, or has started yet
   bool interrupted_ = false;   // they are being ended for another attempt

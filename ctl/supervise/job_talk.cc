@@ -47,8 +47,20 @@ JobTalk::JobTalk(uv_loop_t* loop, const HostOrder& order, std::function<void()> 
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { Run(); });
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (...) {
+    const Error error = CurrentError();
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    CloseAsync();  // the loop would wait for it
+    throw error;
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void JobTalk::CloseAsync() {
+  uv_close(reinterpret_cast<uv_handle_t*>(async_),
+           [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
 }
 
 JobTalk::~JobTalk() {
@@ -58,8 +70,7 @@ JobTalk::~JobTalk() {
     wake_.NotifyAll();
   }
   thread_.join();
-  uv_close(reinterpret_cast<uv_handle_t*>(async_),
-           [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+  CloseAsync();
 }
 
 void JobTalk::Say(JobHost host) {
@@ -139,6 +150,8 @@ void JobTalk::Learn(const std::vector<JobHost>& hosts, uint64_t said) {
   answered_ = now;
   news_.unreachable = 0;
   news_.trouble.clear();
+  news_.refusal.reset();
+  news_.was_accepted = true;
   if (said == said_) news_.told = true;
 }
 
@@ -146,7 +159,10 @@ void JobTalk::NoteFailure(const Error& error) {
   const MutexLock lock(mutex_);
   news_.unreachable = std::max(SecondsSince(answered_), 1e-3);
   news_.trouble = error.what();
-  if (!MayPass(error.code())) news_.refusal = error;
+  if (MayPass(error.code())) return news_.refusal.reset();
+  if (!news_.refusal) refused_ = Clock::now();
+  news_.refusal = error;
+  news_.refused = SecondsSince(refused_);
 }
 
 }  // namespace graphd::ctl

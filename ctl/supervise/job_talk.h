@@ -26,7 +26,9 @@ class JobTalk {
     std::vector<JobHost> hosts;    // all that have said something, this one included
     double unreachable = 0;        // seconds since the last answer of the daemon; 0: it answers
     std::string trouble;           // the reason why it does not answer
-    std::optional<Error> refusal;  // an error that trying again does not change
+    std::optional<Error> refusal;  // an error that trying again is not likely to change
+    double refused = 0;            // seconds for which the daemon has refused reports
+    bool was_accepted = false;     // the daemon has taken a report before
     bool told = false;             // the daemon knows what this host has said last
   };
 
@@ -44,6 +46,7 @@ class JobTalk {
   std::optional<JobHost> SilentHost(double seconds) const;
 
  private:
+  void CloseAsync();
   void Run();
   std::unique_ptr<ControlClient> Connect() const;
   void Learn(const std::vector<JobHost>& hosts, uint64_t said);
@@ -61,6 +64,7 @@ class JobTalk {
   News news_ GRAPHD_GUARDED_BY(mutex_);
   std::vector<Clock::time_point> heard_ GRAPHD_GUARDED_BY(mutex_);  // by host
   Clock::time_point answered_ GRAPHD_GUARDED_BY(mutex_) = Clock::now();
+  Clock::time_point refused_ GRAPHD_GUARDED_BY(mutex_){};  // first refusal since an answer
   std::thread thread_;
 };
 

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/log.h"
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/supervise/free_port.h"
@@ -101,13 +102,18 @@ void Supervisor::Send(const nlohmann::json& header, std::string_view payload) {
   output_->Write(EncodeFrame(header, payload));
 }
 
+// Tells the launcher or, without one, the log of the supervisor.
+void Supervisor::Notice(const std::string& text) {
+  if (detached_) return LogInfo("job ", order_.job.job_id, ": ", text);
+  Send({{"t", "notice"}, {"text", text}});
+}
+
 // Appends to the trainer's log. A job continues without its logs, for example on a full disk.
 void Supervisor::Log(int rank, std::string_view lines) {
   if (!logs_) return;
   const std::string why = logs_->Append(rank, lines);
   if (why.empty()) return;
-  Send({{"t", "notice"},
-        {"text", StrCat("the log of trainer ", rank, " lacks some of its output: ", why)}});
+  Notice(StrCat("the log of trainer ", rank, " lacks some of its output: ", why));
 }
 
 // Reports that the job can't continue. The launcher answers with "end" after it has informed all
@@ -115,12 +121,14 @@ void Supervisor::Log(int rank, std::string_view lines) {
 void Supervisor::Fail(ErrorCode code, const std::string& text) {
   if (exit_code_ == 0) exit_code_ = ExitCode(code);
   if (why_.empty()) why_ = text;
+  if (detached_) LogError("job ", order_.job.job_id, ": ", text);
   Send({{"t", "error"}, {"code", ErrorCodeName(code)}, {"text", text}});
   End(/*input_over=*/false);
 }
 
 void Supervisor::End(bool input_over) {
   input_over_ = input_over_ || input_over;
+  uv_timer_stop(&daemon_timer_);
   if (part_) {
     // The other hosts learn it, too; then this host's part ends.
     return part_->Stop(exit_code_ != 0 ? exit_code_ : ExitCode(ErrorCode::kUnavailable),
@@ -128,7 +136,6 @@ void Supervisor::End(bool input_over) {
                               why_.empty() ? "graphctl has ended the job, or has gone" : why_));
   }
   ending_ = true;
-  uv_timer_stop(&daemon_timer_);
   trainers_->End(/*at_once=*/false);
 }
 
@@ -264,9 +271,8 @@ void Supervisor::PollDaemon() {
     const bool ready = starter_->Poll();
     if (!had_started && starter_->started_pid() != 0) {
       guard_.set_daemon(starter_->started_pid());
-      Send({{"t", "notice"},
-            {"text", StrCat("starting server '", order_.server.server_name, "', log in ",
-                            starter_->log_path())}});
+      Notice(StrCat("starting server '", order_.server.server_name, "', log in ",
+                    starter_->log_path()));
     }
     if (ready) return OnReady();
     const double grace = order_.server_grace;
@@ -277,10 +283,9 @@ void Supervisor::PollDaemon() {
             " s (--server_grace)", starter_->LogTail());
     }
     if (starter_->seconds() < next_notice_) return;
-    Send({{"t", "notice"},
-          {"text", StrCat("waiting for server '", order_.server.server_name, "' for ",
-                          static_cast<int>(starter_->seconds()), " s; it ",
-                          starter_->started_pid() ? "is loading" : "does not answer yet")}});
+    Notice(StrCat("waiting for server '", order_.server.server_name, "' for ",
+                  static_cast<int>(starter_->seconds()), " s; it ",
+                  starter_->started_pid() ? "is loading" : "does not answer yet"));
     next_notice_ *= 2;
   } catch (const Error& error) {
     const std::optional<int> status = starter_->exit_status();
@@ -296,9 +301,8 @@ void Supervisor::OnReady() {
   if (ready_) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.3f s", SecondsSince(lost_since_));
-    return Send({{"t", "notice"},
-                 {"text", StrCat("attached again to server '", order_.server.server_name,
-                                 "' after ", seconds)}});
+    return Notice(
+        StrCat("attached again to server '", order_.server.server_name, "' after ", seconds));
   }
   ready_ = true;
   int port = 0;
@@ -361,7 +365,7 @@ void Supervisor::OnDaemonEnd() {
   text += failed ? "; starting it again"
                  : StrCat("; waiting up to ", order_.server_grace,
                           " s for its return (--server_grace)");
-  Send({{"t", "notice"}, {"text", text}});
+  Notice(text);
   next_notice_ = kFirstNotice;
   StartDaemon(failed ? DaemonStarter::IfMissing::kStart : DaemonStarter::IfMissing::kWait);
 }
@@ -479,7 +483,7 @@ JobPart::Actions Supervisor::PartActions() {
       // It is told again within seconds. If the daemon has ended, that is noticed elsewhere.
     }
   };
-  actions.notice = [this](const std::string& text) { Send({{"t", "notice"}, {"text", text}}); };
+  actions.notice = [this](const std::string& text) { Notice(text); };
   actions.over = [this](int code, const std::string& reason) {
     ending_ = true;
     all_ended_ = true;

@@ -52,6 +52,7 @@ class Supervisor {
 
  private:
   void Send(const nlohmann::json& header, std::string_view payload = {});
+  void Notice(const std::string& text);
   void Fail(ErrorCode code, const std::string& text);
   // Input from the launcher, the system and the user
   void WatchSignals();

@@ -25,6 +25,9 @@ void TrainerGroup::Close() {
   for (auto& member : members_) {
     for (auto& stream : member->streams) {
       uv_close(reinterpret_cast<uv_handle_t*>(&stream->poll), nullptr);
+      // This object is kept until the loop has closed the handle, which may be at the job's end.
+      stream->open = false;
+      stream->fd.reset();
     }
   }
 }
