@@ -11,8 +11,10 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 
 #include "base/directory.h"
+#include "base/failure.h"
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
 
@@ -26,16 +28,19 @@ constexpr const char* kStopFile = "/stop";
 
 // Returns the same directory in every session of the user: XDG_STATE_HOME, for example, may be set
 // in a terminal and not by sshd.
-std::string BaseDirectory() {
+std::optional<std::string> FindBaseDirectory() {
   if (const char* given = std::getenv("GRAPHD_JOBS_DIR"); given && *given) return given;
   if (::geteuid() == 0) return "/var/lib/graphd";
   const char* const home = std::getenv("HOME");
-  if (!home || !*home) {
-    Throw(ErrorCode::kInvalid,
-          "this user has no home directory (HOME) in which a job could be kept; set "
-          "GRAPHD_JOBS_DIR to a directory, on every host");
-  }
+  if (!home || !*home) return std::nullopt;
   return StrCat(home, "/.local/state/graphd");
+}
+
+std::string BaseDirectory() {
+  if (auto found = FindBaseDirectory()) return *found;
+  Throw(ErrorCode::kInvalid,
+        "this user has no home directory (HOME) in which a job could be kept; set "
+        "GRAPHD_JOBS_DIR to a directory, on every host");
 }
 
 std::string PathOf(const std::string& job, uint16_t port) {
@@ -98,7 +103,11 @@ std::string JobDirectory::Root() {
 JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
   JobDirectory made(PathOf(job, port));
   MakeDirectories(DirName(Root()));
-  for (const std::string& path : {Root(), DirName(made.path_), made.path_}) MakeOwnDirectory(path);
+  MakeOwnDirectory(Root());
+  // Another supervisor could remove a directory that is made here but not locked yet.
+  const UniqueFd root(::open(Root().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!root || ::flock(root.get(), LOCK_EX) != 0) ThrowErrno("can't lock", Root());
+  for (const std::string& path : {DirName(made.path_), made.path_}) MakeOwnDirectory(path);
   const std::string lock = made.path_ + kLockFile;
   made.lock_ = OpenOwnFile(lock, O_RDWR | O_CREAT);
   if (::flock(made.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -106,7 +115,8 @@ JobDirectory JobDirectory::Make(const std::string& job, uint16_t port) {
           " is locked); stop it first with `graphctl stop ", job, "`");
   }
   RemoveFile(made.path_ + kStopFile);
-  Prune();
+  // The new job does without: the next one tries again.
+  LogFailure("can't remove old jobs", [] { Prune(); });
   return made;
 }
 
@@ -129,12 +139,14 @@ JobDirectory JobDirectory::Open(const std::string& job, uint16_t port) {
 }
 
 bool JobDirectory::Exists(const std::string& job, uint16_t port) {
-  return FileExists(PathOf(job, port) + kStateFile);
+  CheckJobId(job);
+  return FindBaseDirectory() && FileExists(PathOf(job, port) + kStateFile);
 }
 
 std::vector<uint16_t> JobDirectory::PortsOf(const std::string& job) {
   CheckJobId(job);
   std::vector<uint16_t> ports;
+  if (!FindBaseDirectory()) return ports;
   for (const std::string& name : NamesIn(StrCat(Root(), "/", job))) {
     uint16_t port = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), port);
@@ -146,6 +158,7 @@ std::vector<uint16_t> JobDirectory::PortsOf(const std::string& job) {
 }
 
 std::vector<std::string> JobDirectory::Jobs() {
+  if (!FindBaseDirectory()) return {};
   std::vector<std::pair<int64_t, std::string>> dated;
   for (const std::string& job : NamesIn(Root()))
     dated.emplace_back(TimeOf(Root() + "/" + job), job);

@@ -15,6 +15,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr size_t kPiece = size_t{256} << 10;
+// A longer line, which TrainerLogs does not write, is cut: a frame has bounds.
+constexpr size_t kMaxPending = size_t{512} << 10;
 
 // Counts lines from the end of a file. Returns where the last `lines` of them begin, and lowers
 // `lines` by their number.
@@ -89,14 +91,19 @@ size_t LogTail::ReadSome() {
 
 std::string LogTail::Next(bool to_the_end) {
   if (!fd_ && !Open(path_, 0)) return {};
-  // A renamed file is not written any more; what it has is read before the new one.
-  const bool was_renamed = WasRenamed();
-  if (ReadSome() == 0 && was_renamed) {
-    fd_.reset();
-    if (!Open(path_, 0)) return {};
-    ReadSome();
+  bool is_at_end = false;
+  while (!is_at_end && pending_.find('\n') == std::string::npos && pending_.size() < kMaxPending) {
+    // A renamed file is not written any more; what it has is read before the new one.
+    const bool was_renamed = WasRenamed();
+    if (ReadSome() > 0) continue;
+    if (was_renamed) fd_.reset();
+    is_at_end = !was_renamed || !Open(path_, 0);
   }
-  if (to_the_end && !pending_.empty() && pending_.back() != '\n') pending_ += '\n';
+  const bool is_cut = pending_.size() >= kMaxPending;
+  if (((to_the_end && is_at_end) || is_cut) && !pending_.empty() && pending_.back() != '\n' &&
+      pending_.find('\n') == std::string::npos) {
+    pending_ += '\n';
+  }
   const size_t end = pending_.rfind('\n');
   if (end == std::string::npos) return {};
   std::string lines = pending_.substr(0, end + 1);

@@ -40,18 +40,23 @@ int JobFollower::Run() {
         PrintMessage(StrCat("job ", follow_.job, " goes on; `graphctl stop ", follow_.job,
                             "` with the same options ends it"));
       }
-      console_.WriteOrDrop();
-      return 128 + static_cast<int>(info.ssi_signo);
+      Leave(128 + static_cast<int>(info.ssi_signo));
     }
     if (take) {
       for (const HostEvent& event : queue_.TakeAll()) Handle(event);
     }
     console_.WriteSome();
-    if (console_.out_is_broken()) return 128 + SIGPIPE;
+    if (console_.out_is_broken()) Leave(128 + SIGPIPE);
   }
   const int code = Conclude();
   console_.WriteOrDrop();
   return code;
+}
+
+// Exits without the links' threads, which wait while the queue of events is full.
+void JobFollower::Leave(int code) {
+  console_.WriteOrDrop();
+  ::_exit(code);
 }
 
 void JobFollower::OpenLinks() {
@@ -166,7 +171,12 @@ int JobFollower::Conclude() {
       if (failure == 0) failure = ExitCode(ErrorCode::kUnavailable);
     }
   }
-  if (told == 0 || (follow_.until_end && over == 0)) return failure;
+  if (told == 0) return failure;
+  if (follow_.until_end && over == 0) {
+    if (failure != 0) return failure;
+    PrintMessage(StrCat("no host has said how job ", follow_.job, " ended; run the command again"));
+    return ExitCode(ErrorCode::kUnavailable);
+  }
   if (!outcome || !follow_.until_end) return 0;
   const std::string reason = ValueOr(*outcome, "reason", "");
   const int code = ReadExit(*outcome).code;

@@ -20,9 +20,10 @@ class JobFollower {
   // job was started again, and how it has ended.
   JobFollower(std::vector<HostPlan> hosts, HostOptions options, FollowSpec follow, bool tells_news);
 
-  // Returns, when all hosts have answered, the exit code of a job that has ended, or 0; 128 +
-  // signal after a signal, which leaves the job alone; the ExitCode of an error if no host knows
-  // the job or if a host can't tell how it has ended.
+  // Returns, when all hosts have answered, the exit code of a job that has ended, or 0; the
+  // ExitCode of an error if no host knows the job or if a host can't tell how it has ended. Exits
+  // with 128 + signal after a signal, and if nobody reads standard output any longer; the job goes
+  // on.
   int Run();
 
  private:
@@ -36,6 +37,7 @@ class JobFollower {
     std::string error;
   };
 
+  [[noreturn]] void Leave(int code);
   void OpenLinks();
   void Handle(const HostEvent& event);
   void OnFrame(Host& host, const HostEvent& event);

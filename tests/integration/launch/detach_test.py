@@ -112,6 +112,25 @@ class Detached(DetachTest):
         self.assertEqual(waited.returncode, 143)
         self.assertIn("it was stopped by `graphctl stop`", waited.stderr)
 
+    def test_a_watcher_of_much_output_may_go(self):
+        # More than the queues of a watcher hold.
+        job = self.detach("yes some line of output | head -c 25000000; " + WORK)
+        wait_until("the output",
+                   lambda: all(self.log_bytes(job, p) >= 25000000 for p in self.ports), 60)
+        for leave in (lambda w: w.stdout.close(), lambda w: w.send_signal(signal.SIGINT)):
+            watcher = self.start("logs", job, "--server_name", "ring", "--ip_config", "ip.txt")
+            self.assertIn("some line", read_line(watcher.stdout))
+            leave(watcher)
+            self.assertIn(watcher.wait(DEADLINE * SLOW), (130, 141))
+        self.write("finish", "")
+        self.all_gone()
+
+    def log_bytes(self, job, port):
+        return sum(os.path.getsize(os.path.join(root, name))
+                   for root, _, files in os.walk(self.path("state"))
+                   if root.endswith(f"/{job}/{port}")
+                   for name in files if name.startswith("trainer-"))
+
     def test_a_stop_on_one_host_stops_the_others(self):
         job = self.detach(WORK)
         with open(self.path("ip1.txt"), "w") as out:
@@ -201,10 +220,14 @@ class Restarts(DetachTest):
         job = self.detach("--max_restarts", "1", "echo $GRAPHD_RESTART_COUNT; " + WORK, trainers=2)
         pids = [t["pid"] for p in self.ports for t in self.state(job, p)["trainers"]]
         self.assertEqual(len(pids), 4)
+        supervisor = self.state(job, self.ports[0])["pid"]
+        descriptors = len(os.listdir(f"/proc/{supervisor}/fd"))
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         wait_until("other trainers",
                    lambda: self.on_job("logs", job).stdout.count("up") == 8)
+        # The pipes of the trainers before are closed, four here.
+        self.assertLess(len(os.listdir(f"/proc/{supervisor}/fd")), descriptors + 4)
         self.write("finish", "")
         waited = self.on_job("wait", job)
         self.assertEqual(waited.returncode, 0, waited.stderr)

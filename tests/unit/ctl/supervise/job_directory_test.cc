@@ -152,5 +152,30 @@ TEST_F(LogTailTest, ReturnsWholeLines) {
   EXPECT_EQ(LogTail(path, 1).Next(true), "part\n");
 }
 
+TEST_F(JobDirectoryTest, AUserWithoutAHomeHasNoJobs) {
+  const char* const home = ::getenv("HOME");
+  const std::string before = home ? home : "";
+  if (::geteuid() == 0) GTEST_SKIP() << "root's jobs are not in its home directory";
+  ::unsetenv("GRAPHD_JOBS_DIR");
+  ::unsetenv("HOME");
+  EXPECT_FALSE(JobDirectory::Exists("1120-1", 30050));
+  EXPECT_TRUE(JobDirectory::PortsOf("1120-1").empty());
+  EXPECT_TRUE(JobDirectory::Jobs().empty());
+  EXPECT_THAT(ErrorOf([] { JobDirectory::Make("1120-1", 30050); }), HasSubstr("GRAPHD_JOBS_DIR"));
+  ::setenv("HOME", before.c_str(), 1);
+}
+
+TEST_F(JobDirectoryTest, ATailBreaksNoLineThatIsLongerThanWhatIsReadAtOnce) {
+  const std::string path = root_ + "/trainer-0.log";
+  std::string text;
+  for (int i = 0; text.size() < (size_t{1} << 20); i++) text += StrCat("line ", i, "\n");
+  text += "the last one";
+  WriteFileAtomically(path, text);
+  LogTail tail(path, -1);
+  std::string read;
+  for (std::string lines = "begin"; !lines.empty(); read += lines) lines = tail.Next(true);
+  EXPECT_TRUE(read == text + "\n") << read.size() << " of " << text.size() + 1 << " bytes";
+}
+
 }  // namespace
 }  // namespace graphd::ctl
