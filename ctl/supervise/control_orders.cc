@@ -45,8 +45,8 @@ json EndJob(const ControlOrder& order, ControlClient& client) {
   while (HasJob(client, order.job)) {
     if (SecondsSince(start) > kCloseSeconds) {
       Throw(ErrorCode::kDeadline, "job ", order.job,
-            " is refused from now on, but its connections ", "are not closed after ", kCloseSeconds,
-            " s; see `graphctl debug requests`");
+            " is refused from now on, but its connections are not closed after ", kCloseSeconds,
+            " s; try again, or see the server's log");
     }
     ::poll(nullptr, 0, kPollMilliseconds);
   }

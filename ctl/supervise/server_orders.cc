@@ -171,9 +171,11 @@ void StopJobs(const HostOrder& order) {
   if (!order.stop_job.empty() && StopJob(order.stop_job, port, order.stop_grace)) {
     return Send({{"t", "stopped_job"}, {"job", order.stop_job}});
   }
-  if (IsJobId(order.stop_job) && JobDirectory::Exists(order.stop_job, port)) {
-    return Send({{"t", "ended_job"}, {"job", order.stop_job}});
-  }
+  const bool had_ended = IsJobId(order.stop_job) && JobDirectory::Exists(order.stop_job, port);
+  const nlohmann::json ended = {{"t", "ended_job"}, {"job", order.stop_job}};
+  // A supervisor that waits for the other hosts is left alone. Otherwise, processes that somebody
+  // has started under the job's id may be attached.
+  if (had_ended && JobDirectory::Open(order.stop_job, port).IsLive()) return Send(ended);
   std::unique_ptr<ControlClient> client;
   ServerStatus status;
   try {
@@ -181,6 +183,7 @@ void StopJobs(const HostOrder& order) {
     status = client->Status();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
+    if (had_ended) return Send(ended);
     return Send({{"t", "no_server"}, {"text", error.what()}});  // may have ended with its job
   }
   const uid_t server_user = UserOf(SocketOf(order.server));
@@ -219,6 +222,7 @@ void StopJobs(const HostOrder& order) {
             "' are still attached 10 seconds after their launchers received SIGTERM");
     }
   }
+  if (jobs.empty() && had_ended) return Send(ended);
   for (const std::string& job : jobs) Send({{"t", "stopped_job"}, {"job", job}});
 }
 

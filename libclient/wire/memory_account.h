@@ -55,7 +55,6 @@ class MemoryAccount {
   }
 
   size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  const std::string& owner() const noexcept { return owner_; }
   size_t limit() const noexcept { return root_->limit_.load(std::memory_order_relaxed); }
   // Sets the limit of all accounts of the tree. What is charged beyond a lower one stays.
   void SetLimit(size_t limit) noexcept { root_->limit_.store(limit, std::memory_order_relaxed); }
