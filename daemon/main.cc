@@ -220,6 +220,7 @@ class Graphd {
 
     AdviseOnPages(graph);
     StartTimers(jobs);
+    if (hangup_while_loading_) reloader_->RequestQuietly("SIGHUP");
     UserDirectory users;
     size_t next_thread = 0;
     kj::TaskSet connections(task_errors_);
@@ -409,7 +410,8 @@ class Graphd {
         &hangup_,
         [](uv_signal_t* handle, int) {
           auto* self = static_cast<Graphd*>(handle->data);
-          // While it loads, the daemon has read its configuration just before.
+          // While the daemon loads, its file may have changed since it was read.
+          self->hangup_while_loading_ = !self->reloader_;
           if (self->reloader_) self->reloader_->RequestQuietly("SIGHUP");
         },
         SIGHUP);
@@ -469,6 +471,7 @@ class Graphd {
 
   const DaemonOptions& options_;
   const Reloader::Read reread_;
+  bool hangup_while_loading_ = false;
   std::optional<Reloader> reloader_;  // exists while the daemon serves
   std::atomic<uint64_t> max_connections_{options_.max_connections};
   DescriptorStore store_;                 // the loading thread's while it loads
