@@ -45,7 +45,7 @@ JobHost ReadHost(wire::JobHost::Reader in) {
   if (in.getPhase() >= kJobPhases) {
     Throw(ErrorCode::kInvalid, "a report of a job has the unknown phase ", +in.getPhase());
   }
-  // Whoever reads them converts them to whole numbers, or sorts by them.
+  // They are converted to whole numbers, or sorted by.
   if (!(in.getGrace() >= 0 && in.getGrace() <= kMaxGraceSeconds)) {
     Throw(ErrorCode::kInvalid, "a report of a job gives its trainers ", in.getGrace(),
           " s to end; expected 0 to ", kMaxGraceSeconds);

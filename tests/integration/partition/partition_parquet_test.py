@@ -298,7 +298,7 @@ class ParquetTest(unittest.TestCase):
         self.assert_fails(IO, "ended with exit code 7", "--input", file,
                           python=self.script("exit 7\n"))
         self.assert_fails(CORRUPT, "damaged Arrow", "--input", file,
-                          python=self.script("read request; echo What is this, and why does it answer?\n"))
+                          python=self.script("read request; echo What is this, and why?\n"))
 
     def test_modules_in_the_current_directory_are_not_imported(self):
         (self.scratch / "json.py").write_text("raise SystemExit('the wrong module')\n")
