@@ -160,12 +160,12 @@ TEST_F(JobDirectoryTest, AUserWithoutAHomeHasNoJobs) {
   // Root's jobs are not in a home directory, so that the test is somebody else meanwhile.
   constexpr uid_t kNobody = 65534;
   const uid_t user = ::geteuid();
-  if (user == 0) ASSERT_EQ(::seteuid(kNobody), 0);
+  ASSERT_EQ(user == 0 ? ::seteuid(kNobody) : 0, 0);
   EXPECT_FALSE(JobDirectory::Exists("1120-1", 30050));
   EXPECT_TRUE(JobDirectory::PortsOf("1120-1").empty());
   EXPECT_TRUE(JobDirectory::Jobs().empty());
   EXPECT_THAT(ErrorOf([] { JobDirectory::Make("1120-1", 30050); }), HasSubstr("GRAPHD_JOBS_DIR"));
-  if (user == 0) ASSERT_EQ(::seteuid(user), 0);
+  ASSERT_EQ(::seteuid(user), 0);
   ::setenv("HOME", before.c_str(), 1);
 }
 
