@@ -54,6 +54,7 @@ Sorted Collect(const SpilledEdges& edges) {
         [&](const SortedPiece& piece) {
           all.src.insert(all.src.end(), piece.src.begin(), piece.src.end());
           all.edge.insert(all.edge.end(), piece.edge.begin(), piece.edge.end());
+          if (piece.rows.empty()) return;
           const size_t before = all.weights.size();
           all.weights.resize(before + piece.rows.size() / sizeof(float));
           std::memcpy(all.weights.data() + before, piece.rows.data(), piece.rows.size());
