@@ -25,12 +25,12 @@ std::string NameWithType(const Schema& schema, const std::string& array) {
                                      : "";
   };
   for (NodeTypeId t = 0; t < schema.num_ntypes(); t++) {
-    const std::string name = named("node", t, schema.ntype(t));
+    std::string name = named("node", t, schema.ntype(t));
     if (!name.empty()) return name;
   }
   for (EdgeTypeId e = 0; e < schema.num_etypes(); e++) {
     for (const char* kind : {"csc", "edge"}) {
-      const std::string name = named(kind, e, schema.etype(e).ToString());
+      std::string name = named(kind, e, schema.etype(e).ToString());
       if (!name.empty()) return name;
     }
   }

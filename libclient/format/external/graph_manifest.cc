@@ -66,7 +66,7 @@ class Writer {
  private:
   // Writes texts and returns the path of their file.
   std::string Texts(const NameTable& texts) {
-    const std::string path = spill_.NewPath();
+    std::string path = spill_.NewPath();
     WriteNames(path, texts);
     used_.insert(path);
     return path;
