@@ -13,7 +13,7 @@
 
 namespace graphd::ctl {
 
-// One array of a graph, or the rows of a tensor on one host.
+// The memory of an array of a graph, or of the rows of a tensor on a host.
 struct MemoryItem {
   std::string name;   // "csc/_N:_E:_N/indices", or the tensor's name
   std::string dtype;  // the stored one; empty if only the bytes are known

@@ -16,9 +16,9 @@
 
 namespace graphd::ctl {
 
-// One host's part of a job whose hosts decide together (ctl/plan/job_decision.h): what this host
-// says, what follows from what the others say, and what is kept about it on this host. Belongs to
-// the loop's thread.
+// The share of this host in a job whose hosts decide together (ctl/plan/job_decision.h): it
+// sends what this host says, does what follows from what the others say, and keeps the job's
+// directory. Belongs to the loop's thread.
 class JobPart {
  public:
   // The actions of the supervisor for this part.

@@ -95,7 +95,7 @@ kj::Promise<void> ControlService::setLogLevel(SetLogLevelContext context) {
     }
     if (!info_.set_log_level) Throw(ErrorCode::kUnavailable, "this graphd has no log level to set");
     const std::string by = NameOf(params.getBy());
-    // One of the two lines is written, unless both levels are too high.
+    // The old level may hide the first line; then the second one is written under the new level.
     LogInfo(by, " sets the log level to ", name);
     const LogLevel before = info_.set_log_level(*level);
     if (before > LogLevel::kInfo) {

@@ -76,7 +76,7 @@ class Neighbours {
         first = last;
         continue;
       }
-      // One list exceeds the buffer: it is read several times, and a part is kept each time.
+      // A list that exceeds the buffer is read several times, and a part of it is kept each time.
       const uint64_t list_end = end_[first + 1], list_begin = end_[first];
       for (uint64_t at = list_begin; at < list_end; at += piece.size()) {
         uint64_t seen = list_begin;
