@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <thread>
@@ -192,9 +194,19 @@ class Graphd {
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
     PeerMemory memory(PeerMemoryLimit(options_));
-    reloader_.emplace(options_, reread_, [&, socket = local.text()](const DaemonOptions& read) {
-      Apply(read, access, info, memory, socket);
-    });
+    const std::string endpoints = tcp ? StrCat(tcp->text(),
+                                               tls_      ? " (TLS)"
+                                               : secret_ ? " (shared secret)"
+                                                         : "",
+                                               " and ", local.text())
+                                      : StrCat(local.text(), ", and not over TCP (--listen)");
+    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", endpoints);
+    reloader_.emplace(
+        options_, reread_,
+        [&, socket = local.text()](const DaemonOptions& read) {
+          Apply(read, access, info, memory, socket);
+        },
+        serving);
     // A reload that runs ends before what it changes.
     const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
     ServiceContext context{
@@ -261,13 +273,6 @@ class Graphd {
       LogWarning("--insecure: everyone who reaches ", tcp->text(),
                  " may do everything but stop this server");
     }
-    const std::string endpoints = tcp ? StrCat(tcp->text(),
-                                               tls_      ? " (TLS)"
-                                               : secret_ ? " (shared secret)"
-                                                         : "",
-                                               " and ", local.text())
-                                      : StrCat(local.text(), ", and not over TCP (--listen)");
-    const std::string serving = StrCat("serving '", graph.meta().graph_name, "' at ", endpoints);
     LogInfo(serving);
     kj::Promise<void> accepting_tcp = kj::NEVER_DONE;
     if (tcp) accepting_tcp = tcp->Accept(io_.unixEventPort, serve).eagerlyEvaluate(nullptr);
@@ -301,8 +306,12 @@ class Graphd {
     AccessRules::Options rules = read.access;
     rules.insecure = options_.access.insecure;
     access.Replace(WithOwnCertificate(rules));
-    if (log) ::dup2(log.get(), STDERR_FILENO);
-    ::chmod(socket.c_str(), SocketMode(access));
+    if (log && ::dup2(log.get(), STDERR_FILENO) < 0) {
+      LogWarning("can't log to ", read.log_file, ": ", std::strerror(errno));
+    }
+    if (::chmod(socket.c_str(), SocketMode(access)) != 0) {
+      LogWarning("can't change who may connect to ", socket, ": ", std::strerror(errno));
+    }
     max_connections_ = read.max_connections;
     info.write_timeout = std::chrono::seconds(read.write_timeout);
     memory.SetLimit(PeerMemoryLimit(read));

@@ -38,11 +38,12 @@ void LogChanges(const std::vector<ChangedOption>& changes) {
 
 }  // namespace
 
-Reloader::Reloader(const DaemonOptions& running, Read read, Apply apply)
+Reloader::Reloader(const DaemonOptions& running, Read read, Apply apply, std::string status)
     : running_(running),
       log_level_(running.log_level),
       read_(std::move(read)),
       apply_(std::move(apply)),
+      status_(std::move(status)),
       thread_([this] {
         while (!LogFailure("reloading the configuration", [this] { Run(); })) {
         }
@@ -115,7 +116,7 @@ void Reloader::Serve(const Waiting& request) {
   NotifyReloading();
   try {
     Changes changes = Reload(request.by);
-    sd_notify(0, "READY=1");
+    sd_notifyf(0, "READY=1\nSTATUS=%s", status_.c_str());
     if (!request.outcome) return;
     {
       const MutexLock lock(request.outcome->mutex);

@@ -28,8 +28,9 @@ class Reloader {
   // if it throws, none.
   using Apply = std::function<void(const DaemonOptions& options)>;
 
-  // Starts the thread, which calls both functions.
-  Reloader(const DaemonOptions& running, Read read, Apply apply);
+  // Starts the thread, which calls both functions. `status` is what the service manager shows
+  // unless a reload has failed.
+  Reloader(const DaemonOptions& running, Read read, Apply apply, std::string status = "");
   ~Reloader();
   Reloader(const Reloader&) = delete;
   Reloader& operator=(const Reloader&) = delete;
@@ -68,6 +69,7 @@ class Reloader {
   std::atomic<LogLevel> log_level_;
   const Read read_;
   const Apply apply_;
+  const std::string status_;
   Mutex mutex_;
   CondVar wake_;
   std::deque<Waiting> waiting_ GRAPHD_GUARDED_BY(mutex_);

@@ -49,10 +49,7 @@ void Check(const JobRecord& record) {
 std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secret,
                                       const Peer& peer) {
   Check(record);
-  if (secret.size() > JobRegistry::kMaxSecret) {
-    Throw(ErrorCode::kInvalid, "the job's secret has ", secret.size(), " bytes; at most ",
-          JobRegistry::kMaxSecret, " are allowed");
-  }
+  JobRegistry::CheckSizes(record.job_id, secret);
   Clean(record.command, kMaxCommand);
   JobCredentials credentials = JobCredentials::Of(record.job_id, secret, peer);
   const MutexLock lock(mutex_);
@@ -60,12 +57,11 @@ std::vector<JobHost> JobBoard::Report(JobRecord record, const std::string& secre
   if (found == jobs_.end()) {
     MakeRoom(credentials, record.num_hosts);
     found = jobs_.try_emplace(record.job_id).first;
-    found->second.owner = credentials;
     found->second.credentials = std::move(credentials);
     found->second.record = {
         record.job_id, record.command, record.num_hosts, record.max_restarts, 0, {}};
-  } else if (!found->second.credentials.Admit(credentials)) {
-    Throw(ErrorCode::kDenied, "job ", record.job_id, " has another secret or another user");
+  } else {
+    found->second.credentials.Require(credentials, record.job_id);
   }
   Job& job = found->second;
   if (record.num_hosts != job.record.num_hosts) {
@@ -88,7 +84,7 @@ void JobBoard::MakeRoom(const JobCredentials& owner, size_t num_hosts) {
     size_t jobs = 0, hosts = num_hosts, all_hosts = num_hosts;
     for (const auto& [id, job] : jobs_) {
       all_hosts += job.record.num_hosts;
-      if (!job.owner.IsSamePeer(owner)) continue;
+      if (!job.credentials.IsSamePeer(owner)) continue;
       jobs++;
       hosts += job.record.num_hosts;
     }
@@ -107,7 +103,7 @@ void JobBoard::MakeRoom(const JobCredentials& owner, size_t num_hosts) {
 void JobBoard::DropOldest(const JobCredentials* owner, const std::string& kept) {
   auto oldest = jobs_.end();
   for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
-    if (owner != nullptr && !job->second.owner.IsSamePeer(*owner)) continue;
+    if (owner != nullptr && !job->second.credentials.IsSamePeer(*owner)) continue;
     if (oldest == jobs_.end() || job->second.reported < oldest->second.reported) oldest = job;
   }
   if (oldest == jobs_.end() || SecondsSince(oldest->second.reported) < kSilentSeconds) {

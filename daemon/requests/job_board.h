@@ -42,8 +42,8 @@ class JobBoard {
 
  private:
   struct Job {
-    JobCredentials credentials, owner;  // `owner` tells whose record it is
-    JobRecord record;                   // without hosts
+    JobCredentials credentials;
+    JobRecord record;  // without hosts
     std::map<uint32_t, JobHost> hosts;
     Clock::time_point reported = Clock::now();
   };

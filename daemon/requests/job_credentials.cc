@@ -23,9 +23,11 @@ JobCredentials JobCredentials::Of(const std::string& job_id, const std::string& 
   return credentials;
 }
 
-bool JobCredentials::Admit(const JobCredentials& newcomer) const {
-  if (!EqualSecrets(secret_hash, newcomer.secret_hash)) return false;
-  return !secret_hash.empty() || IsSamePeer(newcomer);
+void JobCredentials::Require(const JobCredentials& newcomer, const std::string& job_id) const {
+  const bool has_secret_of_job = EqualSecrets(secret_hash, newcomer.secret_hash);
+  if (has_secret_of_job && (!secret_hash.empty() || IsSamePeer(newcomer))) return;
+  Throw(ErrorCode::kDenied, "job ", job_id, " has another secret or another user; processes that ",
+        "are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
 }
 
 }  // namespace graphd

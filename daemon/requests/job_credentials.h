@@ -20,8 +20,9 @@ struct JobCredentials {
 
   // Returns the credentials of a job whose first member has this secret.
   static JobCredentials Of(const std::string& job_id, const std::string& secret, const Peer& peer);
-  // Returns whether a process with these may join the job.
-  bool Admit(const JobCredentials& newcomer) const;
+  // Throws Error(kDenied), with the remedy, unless a process with those of `newcomer` may join the
+  // job.
+  void Require(const JobCredentials& newcomer, const std::string& job_id) const;
   // Returns whether both are of the same identity, whatever the secrets.
   bool IsSamePeer(const JobCredentials& other) const {
     return uid == other.uid && certificate == other.certificate && has_secret == other.has_secret;

@@ -95,10 +95,7 @@ void JobRegistry::CheckReport(const std::string& job_id, const std::string& secr
   if (!known) {
     Throw(ErrorCode::kUnavailable, "job ", job_id, " is not attached to this graphd yet");
   }
-  if (!known->Admit(mine)) {
-    Throw(ErrorCode::kDenied, "job ", job_id, " has another secret or another user; ",
-          "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
-  }
+  known->Require(mine, job_id);
 }
 
 std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, const Peer& peer,
@@ -123,10 +120,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   }
   JobCredentials credentials = JobCredentials::Of(member.job_id, member.secret, peer);
   if (const JobCredentials* const expected = Remembered(member.job_id)) {
-    if (!expected->Admit(credentials)) {
-      Throw(ErrorCode::kDenied, "job ", member.job_id, " has another secret or another user; ",
-            "processes that are not started by graphctl launch need the same GRAPHD_JOB_SECRET");
-    }
+    expected->Require(credentials, member.job_id);
   }
   CheckWanted(member.job_id);
   if (found == jobs_.end()) {

@@ -84,6 +84,9 @@ class JobRegistry {
     const int rank_, world_size_;
   };
 
+  // Throws Error(kInvalid) if one of them is too long, or the id is not UTF-8.
+  static void CheckSizes(const std::string& job_id, const std::string& secret);
+
   // Adds a member. The first one decides the job's secret and user, which are remembered for
   // kRememberSeconds after the last one has left, because the job's tensors exist for so long.
   // `on_end`, if given, is called without the lock when an operator ends the job; it must not
@@ -97,7 +100,7 @@ class JobRegistry {
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
                                    std::function<void()> on_end = {});
 
-  // Checks that whoever reports about a job could join it. Throws Error(kInvalid) for a job id or a
+  // Checks that a process which reports about a job could join it. Throws Error(kInvalid) for a job id or a
   // secret that is too long, Error(kUnavailable) if the job is neither attached nor remembered, and
   // Error(kDenied) for another secret or, if there is none, another user.
   void CheckReport(const std::string& job_id, const std::string& secret, const Peer& peer);
@@ -172,8 +175,6 @@ class JobRegistry {
   std::string StopWaiting(const std::string& job_id, int rank, uint64_t ticket);
   static void FailAll(Waiting waiting, const Error& error);
   void Begin(Job& job, const JobMember& member) GRAPHD_REQUIRES(mutex_);
-  // Throws Error(kInvalid) if one of them is too long, or the id is not UTF-8.
-  static void CheckSizes(const std::string& job_id, const std::string& secret);
   // Throws Error(kDenied) if an operator has ended the job, or new jobs are refused and it is one.
   void CheckWanted(const std::string& job_id) GRAPHD_REQUIRES(mutex_);
 
