@@ -100,9 +100,9 @@ class JobRegistry {
   std::unique_ptr<Membership> Join(JobMember member, const Peer& peer,
                                    std::function<void()> on_end = {});
 
-  // Checks that a process which reports about a job could join it. Throws Error(kInvalid) for a job id or a
-  // secret that is too long, Error(kUnavailable) if the job is neither attached nor remembered, and
-  // Error(kDenied) for another secret or, if there is none, another user.
+  // Checks that a process which reports about a job could join it. Throws Error(kInvalid) for a job
+  // id or a secret that is too long, Error(kUnavailable) if the job is neither attached nor
+  // remembered, and Error(kDenied) for another secret or, if there is none, another user.
   void CheckReport(const std::string& job_id, const std::string& secret, const Peer& peer);
 
   // Refuses new jobs from now on, or takes them again. Jobs that are attached or remembered, and
