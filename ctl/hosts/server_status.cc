@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/strings.h"
+#include "ctl/plan/job_decision.h"
 #include "ctl/plan/json_value.h"
 #include "graph/id_json.h"
 
@@ -34,24 +35,11 @@ json JobToJson(const JobStatus& job) {
 constexpr size_t kRecordsRoom = size_t{512} << 10;
 constexpr size_t kMaxCommandShown = 200;
 
-// Returns the host where the job ended first, or null.
-const JobHost* FirstToEnd(const std::vector<JobHost>& hosts) {
-  const JobHost* first = nullptr;
-  for (const JobHost& host : hosts) {
-    if (host.phase == JobPhase::kOver && (!first || host.ended_at < first->ended_at)) first = &host;
-  }
-  return first;
-}
-
 // Returns a record, and lowers `room` by about its bytes. Leaves out hosts that don't fit, and
 // reasons that are those of the first host, because a job's end is told by all with one reason.
 json RecordToJson(const JobRecord& record, size_t& room) {
   std::string command = record.command;
-  if (command.size() > kMaxCommandShown) {
-    size_t size = kMaxCommandShown;
-    while (size > 0 && (static_cast<unsigned char>(command[size]) & 0xc0) == 0x80) size--;
-    command.resize(size);
-  }
+  Truncate(command, kMaxCommandShown);
   const auto take = [&room](size_t texts) {
     const size_t bytes = 200 + 2 * texts;  // keys and numbers, and texts with escapes
     if (bytes > room) return false;

@@ -60,6 +60,10 @@ JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num
   return {};
 }
 
+const JobHost* FirstToEnd(const std::vector<JobHost>& hosts) {
+  return FirstOf(hosts, [](const JobHost& host) { return host.phase == JobPhase::kOver; });
+}
+
 bool MergeHosts(std::vector<JobHost>& known, const std::vector<JobHost>& news) {
   bool changed = false;
   for (const JobHost& host : news) {

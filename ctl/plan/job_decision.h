@@ -30,6 +30,9 @@ struct JobDecision {
 JobDecision Decide(const std::vector<JobHost>& hosts, uint32_t own, uint32_t num_hosts,
                    uint32_t max_restarts);
 
+// Returns the host where the job ended first (kOver), or null. It tells how the job has ended.
+const JobHost* FirstToEnd(const std::vector<JobHost>& hosts);
+
 // Adds the hosts in `news` to `known`, which has at most one entry per host; a report with a larger
 // sequence number replaces one with a smaller. Returns whether anything changed.
 bool MergeHosts(std::vector<JobHost>& known, const std::vector<JobHost>& news);

@@ -10,13 +10,6 @@
 namespace graphd {
 namespace {
 
-// Truncates a text, but not within a character.
-void Truncate(std::string& text, size_t size) {
-  if (text.size() <= size) return;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) size--;
-  text.resize(size);
-}
-
 // Makes a client's text fit for the terminals of others.
 void Clean(std::string& text, size_t size) {
   if (!IsUtf8(text)) text = "?";

@@ -104,7 +104,7 @@ std::unique_ptr<JobRegistry::Membership> JobRegistry::Join(JobMember member, con
   if (member.world_size < 1) {
     Throw(ErrorCode::kInvalid, "the job has ", member.world_size, " trainers; expected 1 or more");
   }
-  if (member.command.size() > kMaxCommand) member.command.resize(kMaxCommand);
+  Truncate(member.command, kMaxCommand);
   const MutexLock lock(mutex_);
   if (closed_)
     Throw(ErrorCode::kUnavailable,

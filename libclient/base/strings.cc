@@ -79,6 +79,12 @@ bool IsUtf8(std::string_view text) noexcept {
   return true;
 }
 
+void Truncate(std::string& text, size_t size) {
+  if (text.size() <= size) return;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) size--;
+  text.resize(size);
+}
+
 std::string HumanBytes(uint64_t bytes) {
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

@@ -41,6 +41,9 @@ int64_t ParseInt(std::string_view text, std::string_view what, int64_t min = INT
 // Returns whether the text is valid UTF-8, which JSON needs.
 bool IsUtf8(std::string_view text) noexcept;
 
+// Truncates a text of UTF-8 to at most `size` bytes, but not within a character.
+void Truncate(std::string& text, size_t size);
+
 // Returns a size for people: "1.5 GiB", "312 MiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
 

@@ -2,16 +2,15 @@
 #include "format/external/memory_shares.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
 #include "format/external/edge_segments.h"
 #include "format/external/spilled_edges.h"
+#include "format/io/spill_files.h"
 #include "format/partition/sorted_edges.h"
 
 namespace graphd {
@@ -130,11 +129,7 @@ uint64_t ExpectedBytes(const RawGraph& graph, const StoragePlan& storage) {
 
 void CheckResident(uint64_t memory) {
   const UniqueFd statm = OpenFile("/proc/self/statm", O_RDONLY);
-  char text[128] = {};
-  if (::read(statm.get(), text, sizeof text - 1) <= 0) return;
-  unsigned long long size = 0, resident = 0, shared = 0;
-  if (std::sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3) return;
-  const uint64_t own = (resident - shared) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t own = ReadResidentMemory(statm.get()).own;
   if (own <= memory - std::min(memory, MappedShare(memory))) return;
   Throw(ErrorCode::kOverloaded, "--memory ", HumanBytes(memory), " is too little to read the ",
         "graph: ", HumanBytes(own), " are held so far, such as the names of nodes; give more, or ",

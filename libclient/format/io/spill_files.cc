@@ -20,18 +20,18 @@ constexpr size_t kSpillBufferBytes = size_t{256} << 10;
 // At 4 GB/s, which is more than page faults allow, 8 MB become resident in this time.
 constexpr std::chrono::milliseconds kLookInterval{2};
 
-// Returns the resident bytes of this process that belong to files and shared memory.
-uint64_t ResidentFileBytes(int statm, uint64_t page) {
+}  // namespace
+
+ResidentMemory ReadResidentMemory(int statm) noexcept {
   char text[128];
   const ssize_t got = ::pread(statm, text, sizeof text - 1, 0);
-  if (got <= 0) return 0;
+  if (got <= 0) return {};
   text[got] = '\0';
   unsigned long long size = 0, resident = 0, shared = 0;
-  if (std::sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3) return 0;
-  return shared * page;
+  if (std::sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3) return {};
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return {(resident - shared) * page, shared * page};
 }
-
-}  // namespace
 
 SpillFiles::SpillFiles(std::string directory, uint64_t resident_bytes)
     : directory_(std::move(directory)),
@@ -116,14 +116,13 @@ void SpillFiles::ReleasePages() {
 }
 
 void SpillFiles::KeepBelowLimit(const std::stop_token& stop) {
-  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  const uint64_t before = ResidentFileBytes(statm_.get(), page);
+  const uint64_t before = ReadResidentMemory(statm_.get()).files;
   while (!stop.stop_requested()) {
     {
       const MutexLock lock(mutex_);
       if (!stop.stop_requested()) stopped_.WaitFor(mutex_, kLookInterval);
     }
-    if (ResidentFileBytes(statm_.get(), page) > before + resident_bytes_) ReleasePages();
+    if (ReadResidentMemory(statm_.get()).files > before + resident_bytes_) ReleasePages();
   }
 }
 

@@ -16,6 +16,13 @@
 
 namespace graphd {
 
+// The resident memory of this process, in bytes: its own, and that of files and shared memory.
+struct ResidentMemory {
+  uint64_t own = 0, files = 0;
+};
+// Reads it from an open /proc/self/statm; zeros if it can't be read.
+ResidentMemory ReadResidentMemory(int statm) noexcept;
+
 // A place in a file.
 struct FileRange {
   std::string path;
