@@ -27,6 +27,9 @@ struct FeatureValues::Batch {
 
 namespace {
 
+// The most numbers in a list, because a row without one takes as many, and nothing in the input.
+constexpr int64_t kMaxListSize = int64_t{1} << 20;
+
 const ArrowType& ItemType(const ArrowType& type) {
   return type.kind == ArrowKind::kList && !type.dictionary ? type.children[0] : type;
 }
@@ -217,6 +220,10 @@ void FeatureValues::AppendLists(const Batch& batch, const ArrowColumn& column,
       continue;
     }
     if (!list_size_) list_size_ = end - begin;
+    if (*list_size_ > kMaxListSize) {
+      batch.Fail(ErrorCode::kInvalid, "has ", *list_size_, " numbers in row ",
+                 batch.first_row + row, " (from 0); a feature may have ", kMaxListSize);
+    }
     if (*list_size_ == 0) {
       batch.Fail(ErrorCode::kInvalid, "has an empty list in row ", batch.first_row + row,
                  " (from 0); lists must have numbers to be a feature");

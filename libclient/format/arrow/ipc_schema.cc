@@ -111,6 +111,7 @@ ArrowType TypeOfNumber(uint8_t number, const FlatTable& type, const std::string&
 struct Limits {
   int fields = 0;
   static constexpr int kMaxFields = 100'000;
+  static constexpr size_t kMaxName = size_t{64} << 10;  // many columns may share one text
 };
 
 ArrowField ReadField(const FlatTable& field, int depth, Limits& limits) {
@@ -119,6 +120,10 @@ ArrowField ReadField(const FlatTable& field, int depth, Limits& limits) {
           " nested types or ", Limits::kMaxFields, " columns");
   }
   ArrowField read{field.Text(0), {}};
+  if (read.name.size() > Limits::kMaxName) {
+    Throw(ErrorCode::kCorrupt, "damaged Arrow message: the name of a column has ", read.name.size(),
+          " bytes; at most ", Limits::kMaxName, " are allowed");
+  }
   if (!field.Has(3)) Throw(ErrorCode::kCorrupt, "column '", read.name, "' has no Arrow type");
   read.type = TypeOfNumber(field.Value<uint8_t>(2, 0), field.Table(3), read.name);
   const FlatVector children = field.Vector(5, 4);

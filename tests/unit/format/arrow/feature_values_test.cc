@@ -245,5 +245,13 @@ TEST(FeatureValuesTest, CellsOfTextCanFollow) {
               ElementsAre(1, 2, 0.25f, 7));
 }
 
+// Nulls in lists take no bytes of the input, so that a few could ask for any amount of memory.
+TEST(FeatureValuesTest, ListsHaveALimit) {
+  constexpr int32_t kLength = (1 << 20) + 1;
+  ArrowSpec lists{"+l", "x", 1, {std::nullopt, BytesOf<int32_t>({0, kLength})}};
+  lists.children.push_back({"n", "item", kLength, {}});
+  EXPECT_THAT(Failure([&] { AsText(lists); }).second, HasSubstr("a feature may have 1048576"));
+}
+
 }  // namespace
 }  // namespace graphd
