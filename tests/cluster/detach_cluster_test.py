@@ -123,14 +123,16 @@ class DetachedJobs(ClusterCase):
         self.assertEqual(logs.count("begins at step 0 of 20, 3 trainers"), 3, logs)
         self.assertEqual(logs.count("begins at step 10 of 20, 3 trainers"), 3, logs)
         self.assertEqual(logs.count("ends with rows of [20.0]"), 3, logs)
-        # Another job continues with more trainers from the last checkpoint of this one.
-        more = self.launch_by_ssh(cluster.machines[1], "--num_trainers", "2",
-                                  f"{train} {job} 30")
-        waited = self.graphctl(cluster.operator, "wait", more)
-        logs = self.graphctl(cluster.operator, "logs", more).stdout
-        self.assertEqual(waited.returncode, 0, waited.stderr + logs)
-        self.assertEqual(logs.count("begins at step 20 of 30, 6 trainers"), 6, logs)
-        self.assertEqual(logs.count("ends with rows of [30.0]"), 6, logs)
+        # Other jobs continue with more trainers from its last checkpoint, and then with fewer.
+        for trainers, begin in ((6, 20), (3, 30)):
+            other = self.launch_by_ssh(cluster.machines[1], "--num_trainers", str(trainers // 3),
+                                       f"{train} {job} {begin + 10}")
+            waited = self.graphctl(cluster.operator, "wait", other)
+            logs = self.graphctl(cluster.operator, "logs", other).stdout
+            self.assertEqual(waited.returncode, 0, waited.stderr + logs)
+            begins = f"begins at step {begin} of {begin + 10}, {trainers} trainers"
+            self.assertEqual(logs.count(begins), trainers, logs)
+            self.assertEqual(logs.count(f"ends with rows of [{begin + 10}.0]"), trainers, logs)
         shown = self.graphctl(cluster.operator, "ps").stdout
         self.assertEqual(len(re.findall(f"job {job}, started again 1 of 2 times, ended", shown)), 3,
                          shown)

@@ -39,7 +39,8 @@ class ControlClient {
   // Registers this process as a member of a job until this object is destroyed.
   void JoinJob(const JobMember& member);
   // Tells the daemon what is known about hosts of a job, and returns what it knows about all of
-  // them. Throws what JobBoard::Report throws.
+  // them. Throws Error(kUnavailable) unless the job is attached there or was a short while ago, and
+  // Error(kDenied) for another secret than the job's.
   std::vector<JobHost> Report(const JobRecord& record, const std::string& secret);
   // Asks the daemon to end: it refuses new jobs, writes changed rows back, ends its connections,
   // and exits 0. After `timeout_seconds`, if that is not negative, it ends even if rows are not

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <future>
 #include <thread>
 
 #include "base/clock.h"
@@ -71,8 +72,9 @@ class Reload : public ::testing::Test {
       ::usleep(5000);
     }
   }
-  // Returns the state that another user of the machine is told, or the error.
-  std::string StateForNobody() const {
+  // Calls f on a thread of another user of the machine, and returns what it returns, or the error.
+  template <class F>
+  static std::string AsNobody(const F& f) {
     EXPECT_EQ(::geteuid(), 0U) << "the test changes its user, so it must be run as root";
     std::string text;
     std::thread([&] {
@@ -81,12 +83,17 @@ class Reload : public ::testing::Test {
       ASSERT_EQ(::syscall(SYS_setresgid, kReader, kReader, kReader), 0);
       ASSERT_EQ(::syscall(SYS_setresuid, kReader, kReader, kReader), 0);
       try {
-        text = ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)->Status().state;
+        text = f();
       } catch (const Error& error) {
         text = StrCat("error: ", error.what());
       }
     }).join();
     return text;
+  }
+  std::string StateForNobody() const {
+    return AsNobody([&] {
+      return ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit)->Status().state;
+    });
   }
 
   ScratchDirectory scratch_;
@@ -127,6 +134,31 @@ TEST_F(Reload, GivesAndTakesRights) {
   Write("");
   EXPECT_EQ(Find(DoReload(), "allow_read").before, "user:65534");
   EXPECT_THAT(StateForNobody(), StartsWith("error: "));
+}
+
+TEST_F(Reload, AttachedClientsWithoutTheirRightAreDisconnected) {
+  const std::string soon = "write_timeout = 10\n";  // a twentieth of it is between two checks
+  Serve(soon + "allow_read = [\"user:65534\"]\n");
+  std::promise<std::string> attached;
+  std::promise<void> closed;
+  std::string said;
+  std::thread reader([&] {  // a client lives on one thread
+    said = AsNobody([&] {
+      const auto client = ControlClient::ConnectUnix(served_->socket_path(0), kReloadLimit);
+      client->JoinJob({"job", JobRole::kLauncher, 0, 1, "", "secret"});
+      attached.set_value(client->Status().state);
+      closed.get_future().wait();
+      return client->Status().state;
+    });
+  });
+  std::future<std::string> state = attached.get_future();
+  EXPECT_EQ(state.wait_for(kReloadLimit), std::future_status::ready);
+  Write(soon);
+  DoReload();
+  AwaitLog("may no longer read this graph; its connection is closed");
+  closed.set_value();
+  reader.join();
+  EXPECT_THAT(said, AllOf(StartsWith("error: "), Not(HasSubstr("may not"))));
 }
 
 TEST_F(Reload, AFaultyFileChangesNothingAndIsNamedWithLineAndKey) {
