@@ -32,9 +32,9 @@ struct JobMember {
 };
 
 struct MemberStatus {
-  JobRole role;
-  int rank;
-  int64_t pid;       // reported by the kernel; 0 for TCP connections
+  JobRole role = JobRole::kTrainer;
+  int rank = 0;
+  int64_t pid = 0;   // reported by the kernel; 0 for TCP connections
   std::string peer;  // "unix" or the address
   uint32_t attempt = 0;
 };
@@ -42,15 +42,15 @@ struct MemberStatus {
 struct JobStatus {
   std::string job_id;
   std::string command;
-  int world_size;
-  double seconds;  // since the first member attached
+  int world_size = 0;
+  double seconds = 0;  // since the first member attached
   std::vector<MemberStatus> members;
 };
 
 struct PartitionStatus {
   PartId part;
-  int64_t num_nodes, num_edges;  // owned
-  uint64_t bytes;
+  int64_t num_nodes = 0, num_edges = 0;  // owned
+  uint64_t bytes = 0;
   std::string pages;         // "2 MiB transparent", ...
   uint64_t index_bytes = 0;  // derived arrays, not included in `bytes`
 };
@@ -64,19 +64,19 @@ struct DrainStatus {
 
 struct ServerStatus {
   std::string version;  // the daemon's, such as "0.1.0"
-  uint32_t protocol;
+  uint32_t protocol = 0;
   std::string server_name, graph_name, part_config;
   std::string state;  // "ready" or "draining"
-  int64_t pid;
-  double uptime_seconds;
+  int64_t pid = 0;
+  double uptime_seconds = 0;
   std::vector<std::string> listening;  // addresses and the socket's path
-  bool insecure;
-  bool ends_with_jobs;  // started by a launch without --keep_alive
-  int32_t num_parts;    // partitions of the whole graph
+  bool insecure = false;
+  bool ends_with_jobs = false;  // started by a launch without --keep_alive
+  int32_t num_parts = 0;        // partitions of the whole graph
   std::vector<PartitionStatus> partitions;
   std::vector<JobStatus> jobs;
-  uint64_t requests, rows_served, edges_sampled, bytes_sent;
-  uint64_t rss_bytes;
+  uint64_t requests = 0, rows_served = 0, edges_sampled = 0, bytes_sent = 0;
+  uint64_t rss_bytes = 0;
   std::vector<TensorShare> tensors;
   std::optional<StoreStatus> store;     // set once there is a tensor
   std::vector<JobRecord> records = {};  // jobs that work without their launcher, also ended ones
