@@ -16,6 +16,7 @@
 #include "ctl/copy/protocol.h"
 #include "ctl/plan/relative_path.h"
 #include "format/io/json_field.h"
+#include "format/label_texts.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "format/native/reader.h"
@@ -119,6 +120,9 @@ void FindGraph(CopySources& sources) {
   const PartConfig config = LoadPartConfig(path);
   for (const std::string& names : FindNodeNames(config)) {
     if (!names.empty()) sources.names.push_back(finder.Find(names));
+  }
+  for (const std::string& texts : ListLabelTexts(config)) {
+    sources.names.push_back(finder.Find(texts));
   }
   for (PartId part = 0; part < num_parts; part++) {
     if (config.format == PartFormat::kNative) {

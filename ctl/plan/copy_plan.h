@@ -15,8 +15,8 @@
 //   WORKSPACE/<script_folder>/...            every machine
 //   WORKSPACE/REL_DATA_PATH/<part config>    every machine, rewritten: RewritePartConfig
 //   WORKSPACE/REL_DATA_PATH/<map>.npy        every machine, if owners are in files (DGL 0.5-0.9)
-//   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes have names
-//   WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
+//   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes have names or labels have
+//   texts WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
 //
 // A machine's files are listed in the order in which they are sent. The part config is the last
 // one, so that it never exists before its partitions.
@@ -41,7 +41,7 @@ struct CopySources {
   LocalFile part_config, ip_config;
   std::string part_config_text;               // unchanged
   std::vector<LocalFile> maps;                // the files that node_map and edge_map name
-  std::vector<LocalFile> names;               // node names, one file per node type that has names
+  std::vector<LocalFile> names;               // node names by type, texts of labels by feature
   std::vector<std::vector<LocalFile>> parts;  // indexed by PartId
   struct Script {
     LocalFile file;

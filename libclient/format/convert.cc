@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/label_texts.h"
 #include "format/load.h"
 #include "format/native/encoder.h"
 #include "format/native/partition_writer.h"
@@ -170,6 +171,7 @@ PartitionSummary ConvertPartitions(const PartConfig& config, const std::string& 
   for (PartId p = 0; p < options.num_parts; p++) total += EstimatePartitionBytes(config, p);
   ClearOutput(options);
   CopyNodeNames(config, output);
+  CopyLabelTexts(config, output);
   PartitionSummary summary;
   summary.meta = config.meta;
   for (PartId p = 0; p < options.num_parts; p++) {

@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "base/strings.h"
+#include "format/label_texts.h"
 #include "format/load.h"
 #include "format/node_names.h"
 #include "format/partition/partition_plan.h"
@@ -118,16 +119,24 @@ class Gatherer {
       std::move(node_rows_[t]).Finish(config_.path, nodes.features, nodes.orig_id);
       // Without orig_id, the lines of the names file can't be assigned to nodes.
       if (nodes.orig_id) nodes.names_file = names[t];
+      FindLabels(schema_.ntype(NodeTypeId(static_cast<int32_t>(t))), nodes.features);
     }
     for (size_t e = 0; e < graph_.edges.size(); e++) {
       RawEdges& edges = graph_.edges[e];
       std::move(edge_rows_[e]).Finish(config_.path, edges.features, edges.orig_id);
+      FindLabels(schema_.etype(EdgeTypeId(static_cast<int32_t>(e))).ToString(), edges.features);
     }
     return std::move(graph_);
   }
 
  private:
   const PartitionBook& book() const { return config_.meta->book; }
+
+  void FindLabels(const std::string& type, std::vector<RawFeature>& features) const {
+    for (RawFeature& feature : features) {
+      feature.labels_file = FindLabelTexts(config_, type, feature.name);
+    }
+  }
 
   void Allocate() {
     graph_.schema = schema_;

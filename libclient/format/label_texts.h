@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "format/config/part_config.h"
 #include "format/input/raw_graph.h"
 
 namespace graphd {
@@ -17,6 +18,18 @@ void CheckLabelTexts(const std::string& graph_name, const RawGraph& graph);
 // paths. Throws as CheckLabelTexts does.
 std::vector<std::string> WriteLabelTexts(const std::string& directory,
                                          const std::string& graph_name, const RawGraph& graph);
+
+// Returns the path of the file beside a part config that has the texts of a feature's labels, "" if
+// there is none. `type`: the name of the node type, or src:rel:dst.
+std::string FindLabelTexts(const PartConfig& config, const std::string& type,
+                           const std::string& feature);
+
+// Returns the paths of all such files beside a part config, in ascending order. The partitions are
+// not read, so they may be on other machines. Throws Error(kIo) if the directory can't be read.
+std::vector<std::string> ListLabelTexts(const PartConfig& config);
+
+// Copies the files of a part config beside another one of the same graph name.
+void CopyLabelTexts(const PartConfig& config, const std::string& directory);
 
 // Removes the files that an earlier graph of that name left.
 void RemoveLabelTexts(const std::string& directory, const std::string& graph_name);

@@ -116,14 +116,20 @@ class Copies(CopyTest):
         host = self.result(data=".")
         self.assertEqual((host["files_missing"], host["files_same"]), (0, 10))
 
-    def test_node_names_arrive_beside_the_part_config(self):
+    def test_names_and_label_texts_arrive_beside_the_part_config(self):
         self.write("named.csv", "ann,bob\nbob,carl\ncarl,ann\n")
         done = self.graphctl("partition", "--input", "named.csv", "--graph_name", "named",
                              "--num_parts", "2", "--output", "named", "--part_method", "random")
         self.assertEqual(done.returncode, OK, done.stderr)
+        # graphctl partition writes such files for columns of text.
+        for name in ("named._N.kind.labels.txt.gz", "named._N:_E:_N.of.labels.txt.gz"):
+            with gzip.open(self.path("named/" + name), "wt") as texts:
+                texts.write("red\nblue\n")
         self.copy(part_config="named")
-        self.assertTrue(filecmp.cmp(self.path("named/named._N.ids.txt.gz"),
-                                    self.target + "/data/named._N.ids.txt.gz", shallow=False))
+        for name in ("named._N.ids.txt.gz", "named._N.kind.labels.txt.gz",
+                     "named._N:_E:_N.of.labels.txt.gz"):
+            self.assertTrue(filecmp.cmp(self.path("named/" + name), self.target + "/data/" + name,
+                                        shallow=False))
 
     def test_a_dry_run_shows_the_paths_and_writes_nothing(self):
         plan = json.loads(self.copy("--dry_run", "--json").stdout)

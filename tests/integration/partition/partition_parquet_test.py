@@ -226,6 +226,17 @@ class ParquetTest(unittest.TestCase):
                                           "--part_method", "random"),
                          self.partitioned("in_memory", "--input", file, "--part_method", "random"))
         self.assertTrue((self.scratch / "out/g._N:_E:_N.kind.labels.txt.gz").exists())
+        # The texts are copied when the graph is repartitioned or converted.
+        self.partition("dgl", "--input", file, "--format", "dgl")
+        for target, command in (
+            ("anew", ["partition", "--input", "out", "--graph_name", "g", "--num_parts", 3]),
+            ("native", ["convert", "--part_config", "dgl"]),
+        ):
+            done = subprocess.run([GRAPHCTL, *map(str, command), "--output", target],
+                                  capture_output=True, text=True, cwd=self.scratch)
+            self.assertEqual(done.returncode, OK, done.stderr)
+            copied = self.scratch / target / "g._N:_E:_N.kind.labels.txt.gz"
+            self.assertEqual(gzip.decompress(copied.read_bytes()).decode(), texts)
         # Another graph in its place has no labels.
         self.assertEqual(self.partitioned("out", "--input", self.scratch / "e.csv"), wanted)
         text = self.write("t.parquet", edges(kind=pyarrow.array(kinds)))

@@ -8,8 +8,10 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/index.h"
 #include "fixture_files.h"
 #include "format/convert.h"
+#include "format/label_texts.h"
 #include "format/load.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
@@ -186,6 +188,49 @@ TEST(GatherPartitions, NodeNamesAreCopiedIfOrigIdRefersToThem) {
   ConvertPartitions(first, folder / "third", false);
   EXPECT_EQ(ReadTextFile(folder / ("third/g." + type + ".ids.txt.gz")), written);
   EXPECT_FALSE(FileExists(folder / ("third/g." + other + ".ids.txt.gz")));
+}
+
+TEST(GatherPartitions, TextsOfLabelsAreCopied) {
+  RawGraph graph = testing::TypedGraph(20, 30, 3);
+  const auto add_labels = [](std::vector<RawFeature>& features, int64_t count, const char* text) {
+    Tensor values = Tensor::Empty(DType::kInt64, {count});
+    for (int64_t i = 0; i < count; i++) values.as<int64_t>()[Index(i)] = i % 2;
+    NameTable texts;
+    texts.Add(text);
+    texts.Add("other");
+    auto labels = std::make_shared<const NameTable>(std::move(texts));
+    features.push_back({"kind", std::move(values), std::move(labels)});
+  };
+  add_labels(graph.nodes[0].features, graph.nodes[0].count, "node");
+  add_labels(graph.edges[1].features, graph.edges[1].stored(), "edge");
+  const std::string of_nodes = "." + graph.schema.ntype(0) + ".kind.labels.txt.gz";
+  const std::string of_edges = "." + graph.schema.etype(1).ToString() + ".kind.labels.txt.gz";
+  TempFolder folder;
+  PartitionOptions options;
+  options.graph_name = "g";
+  options.num_parts = 2;
+  options.method = PartMethod::kRandom;
+  options.format = PartFormat::kDgl;
+  options.output = folder / "first";
+  const PartConfig first = LoadPartConfig(PartitionGraph(graph, options).part_config);
+  WriteFileAtomically(folder / "first/another._N.kind.labels.txt.gz", "of another graph");
+  EXPECT_EQ(ListLabelTexts(first), (std::vector<std::string>{folder / ("first/g" + of_nodes),
+                                                             folder / ("first/g" + of_edges)}));
+  const std::string nodes = ReadTextFile(folder / ("first/g" + of_nodes));
+  const std::string edges = ReadTextFile(folder / ("first/g" + of_edges));
+  EXPECT_NE(nodes, edges);
+  options.graph_name = "again";
+  options.num_parts = 3;
+  options.format = PartFormat::kNative;
+  options.output = folder / "second";
+  const PartitionSummary summary = PartitionGraph(GatherPartitions(first), options);
+  EXPECT_EQ(summary.label_texts.size(), 2u);
+  EXPECT_EQ(ReadTextFile(folder / ("second/again" + of_nodes)), nodes);
+  EXPECT_EQ(ReadTextFile(folder / ("second/again" + of_edges)), edges);
+  ConvertPartitions(first, folder / "third", false);
+  EXPECT_EQ(ReadTextFile(folder / ("third/g" + of_nodes)), nodes);
+  EXPECT_EQ(ReadTextFile(folder / ("third/g" + of_edges)), edges);
+  EXPECT_FALSE(FileExists(folder / "third/another._N.kind.labels.txt.gz"));
 }
 
 TEST(GatherPartitions, NodeNamesAreNotCopiedWithoutOrigId) {
