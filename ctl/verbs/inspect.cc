@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "ctl/plan/part_config_path.h"
+#include "ctl/report/graph_report.h"
+#include "ctl/statistics/collect_statistics.h"
+#include "ctl/statistics/statistics_json.h"
+#include "ctl/statistics/statistics_text.h"
 #include "ctl/terminal/progress_line.h"
 #include "ctl/verbs/verbs.h"
 #include "format/load.h"
@@ -17,9 +26,9 @@ namespace {
 using nlohmann::ordered_json;
 
 struct InspectArgs {
-  std::string path;
+  std::string path, html;
   PartId part = -1;
-  bool json = false;
+  bool json = false, statistics = false;
 };
 
 ordered_json DescribeFeature(const std::string& name, const ArraySpec& array) {
@@ -165,8 +174,65 @@ void Print(const ordered_json& root) {
   }
 }
 
+// Refuses a path that the report can't be written to, before files are read for long.
+void CheckReportPath(const std::string& path) {
+  if (FileExists(path) && std::filesystem::is_directory(path)) {
+    Throw(ErrorCode::kInvalid, "--html ", path, " is a directory; give the name of a file");
+  }
+  const std::string directory = DirName(path);
+  if (!FileExists(directory)) {
+    Throw(ErrorCode::kNotFound, "--html ", path, ": there is no directory ", directory,
+          "; create it, or give another path");
+  }
+  if (::access(directory.c_str(), W_OK) != 0) ThrowErrno("--html: can't write to", directory);
+}
+
+// Reports on standard error what the statistics leave out.
+void NoteOmissions(const GraphStatistics& statistics) {
+  if (!statistics.missing.empty()) {
+    std::vector<std::string> missing;
+    for (const PartId part : statistics.missing) {
+      missing.push_back(missing.size() < 10 ? StrCat(part) : "...");
+      if (missing.size() > 10) break;
+    }
+    std::fprintf(stderr,
+                 "graphctl: %zu of %d partitions are not on this machine and left out: %s\n",
+                 statistics.missing.size(), statistics.num_parts, Join(missing, ", ").c_str());
+  }
+  if (statistics.memory_for_degrees > 0) {
+    std::fprintf(stderr,
+                 "graphctl: out-degrees and nodes without edges are left out, because counting "
+                 "them takes %s of memory, more than half of what is available\n",
+                 HumanBytes(statistics.memory_for_degrees).c_str());
+  }
+}
+
+void RunWithStatistics(const InspectArgs& args, const PartConfig& config) {
+  if (!args.html.empty()) CheckReportPath(args.html);
+  const auto part = args.part < 0 ? std::nullopt : std::optional(args.part);
+  GraphStatistics statistics;
+  {
+    ProgressLine progress;
+    statistics = CollectStatistics(config, part, progress.Callback());
+  }
+  NoteOmissions(statistics);
+  if (!args.html.empty()) WriteFileAtomically(args.html, GraphReport(config, statistics));
+  ordered_json root = DescribeConfig(config);
+  if (args.json) {
+    root["statistics"] = StatisticsToJson(statistics);
+    std::printf("%s\n", root.dump(2, ' ', false, ordered_json::error_handler_t::replace).c_str());
+    return;
+  }
+  if (args.statistics) {
+    Print(root);
+    std::printf("\n%s", StatisticsToText(statistics).c_str());
+  }
+  if (!args.html.empty()) std::printf("report  %s\n", args.html.c_str());
+}
+
 void Run(const InspectArgs& args) {
   const PartConfig config = LoadPartConfig(FindPartConfig(args.path));
+  if (args.statistics || !args.html.empty()) return RunWithStatistics(args, config);
   ordered_json root;
   if (args.part < 0) {
     root = DescribeConfig(config);
@@ -196,11 +262,18 @@ void AddInspect(CLI::App& app) {
       ->required();
   verb->add_option(Flags("part"), args->part, "Load this partition and show it")
       ->check(CLI::Range(0, 16383));
+  verb->add_flag(Flags("statistics"), args->statistics,
+                 "Read all partitions on this machine, or --part, and show features, degrees, cut "
+                 "and balance");
+  verb->add_option(Flags("html"), args->html,
+                   "Write the statistics with plots to this file, which a browser shows");
   verb->add_flag(Flags("json"), args->json, "Print JSON");
   verb->footer(
       "Examples:\n"
       "  graphctl inspect data/products.json\n"
-      "  graphctl inspect data --part 0 --json");
+      "  graphctl inspect data --part 0 --json\n"
+      "  graphctl inspect data --statistics\n"
+      "  graphctl inspect data --html report.html");
   verb->callback([args] { Run(*args); });
 }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Pieces of HTML with plots in SVG, whose colours are those of the report's style sheet.
+
+namespace graphd::ctl {
+
+// Returns a text for HTML's contents and attributes. Control characters become U+FFFD.
+std::string Escaped(std::string_view text);
+
+// A column of a chart; `label` stands below it, and `text` is shown when the pointer is on it.
+struct Column {
+  std::string label;
+  double value = 0;
+  std::string text;
+};
+
+// Returns a chart of columns from 0 on. Labels are left out where they have no room. `top`: the
+// largest value as a text. `mean` draws a horizontal line at a value.
+std::string ColumnChart(const std::string& title, const std::vector<Column>& columns,
+                        const std::string& top, std::optional<double> mean = std::nullopt);
+
+// Returns a small chart of columns without labels, for a cell of a table.
+std::string SmallChart(const std::string& title, const std::vector<Column>& columns);
+
+// Returns a matrix of counts in squares: the more, the darker. The rows and columns are numbered
+// from 0, and `row_title` and `column_title` say what they are. Few squares contain their counts;
+// all show them when the pointer is on them. The squares of the diagonal have no colour, since they
+// have most of the counts.
+std::string MatrixChart(const std::string& title, const std::vector<std::vector<int64_t>>& rows,
+                        const std::string& row_title, const std::string& column_title);
+
+}  // namespace graphd::ctl

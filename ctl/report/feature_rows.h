@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ctl/statistics/graph_statistics.h"
+
+namespace graphd::ctl {
+
+// Returns a table in HTML of the features of a type, with a histogram of each and its most
+// frequent values; a sentence if there are none.
+std::string FeatureTableHtml(const std::vector<FeatureStatistics>& features);
+
+}  // namespace graphd::ctl

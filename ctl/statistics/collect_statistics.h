@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "ctl/statistics/graph_statistics.h"
+#include "format/config/part_config.h"
+#include "format/io/step_progress.h"
+
+namespace graphd::ctl {
+
+// Reads all partitions of the graph that are on this machine, or only `part`, one after the other,
+// each with all processors. Besides the statistics, memory holds what EdgeCollector says, and
+// FeatureCollector::kSample numbers for each feature; a partition of DGL is loaded. Out-degrees and
+// isolated nodes are left out if they need more than half of the available memory.
+//
+// Throws Error(kNotFound) if no partition is on this machine, and Error(kCorrupt) for damaged
+// files, whose checksums are not compared.
+GraphStatistics CollectStatistics(const PartConfig& config, std::optional<PartId> part,
+                                  const StepProgress& progress);
+
+}  // namespace graphd::ctl

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "ctl/statistics/graph_statistics.h"
+#include "ctl/statistics/partition_arrays.h"
+#include "ctl/statistics/piece_scan.h"
+#include "ctl/statistics/shared_counters.h"
+#include "graph/partition.h"
+
+namespace graphd::ctl {
+
+// Degrees, cut and halo nodes while the partitions of a graph are read. One thread at a time.
+//
+// Memory: a bit for each node, and for degrees another bit, and 4 bytes for each node and edge type
+// that begins at its type (8 from 2^32 edges on).
+class EdgeCollector {
+ public:
+  // Returns the memory that out-degrees and isolated nodes take.
+  static uint64_t MemoryForDegrees(const GraphMeta& meta);
+
+  // With `whole`, out-degrees and isolated nodes are counted, for which all partitions must be
+  // read. `statistics` must have its types and outlive the object.
+  EdgeCollector(const GraphMeta& meta, bool whole, GraphStatistics& statistics);
+
+  // Reads the structure of the next partition. Throws Error(kCorrupt) naming array and element for
+  // offsets that descend or don't fit the edges, and for sources that don't exist.
+  void Read(PartId part, const PartitionArrays& arrays, const std::string& step, PieceScan& scan);
+  // Sets what needs all partitions.
+  void Finish();
+
+ private:
+  void ReadOffsets(PartId part, EdgeTypeId e, const StoredArray& offsets, uint64_t edges,
+                   const std::string& step, PieceScan& scan);
+  void ReadSources(PartId part, EdgeTypeId e, const StoredArray& sources, const std::string& step,
+                   PieceScan& scan, std::vector<int64_t>& from);
+
+  const GraphMeta& meta_;
+  const bool whole_;
+  GraphStatistics& statistics_;
+  std::vector<DegreeCounts> in_degrees_;     // by edge type
+  std::vector<SharedCounters> out_degrees_;  // by edge type; empty unless whole_
+  std::vector<SharedSet> has_edges_;         // by node type: nodes with in-edges
+  std::vector<SharedSet> halo_;              // by node type: of the partition that is read
+};
+
+}  // namespace graphd::ctl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ctl/statistics/graph_statistics.h"
+
+// Numbers as reports for people show them.
+
+namespace graphd::ctl {
+
+// Returns 4 significant digits: "12.35", "1.2e-07".
+std::string ShortNumber(double value);
+// Returns a whole number with all its digits, another one as ShortNumber does, and "-" for none.
+std::string ShortNumber(const std::optional<Number>& number);
+// Returns "12.3 %"; "0 %" if `all` is 0.
+std::string PercentText(uint64_t part, uint64_t all);
+// Returns a whole number with a comma between thousands.
+std::string Thousands(uint64_t number);
+// Returns the degrees of an element of DegreeSummary::log2_histogram: "0", "1", "2-3", "4-7".
+std::string DegreeRange(size_t bucket);
+// Returns "float32 x 16, stored as int8".
+std::string DTypeText(const FeatureStatistics& feature);
+// Returns the name of a class: the text of its label, in quotes after the number, or the number.
+std::string ClassText(const FeatureClass& of_value);
+
+}  // namespace graphd::ctl

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/statistics/statistics_text.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "base/strings.h"
+#include "ctl/statistics/balance.h"
+#include "ctl/statistics/number_text.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr size_t kMostClasses = 20;  // values shown of each feature; --json has all
+constexpr size_t kMostParts = 64;    // rows of the table of partitions; --json has all
+
+// A table whose columns are as wide as their cells. The first column is aligned to the left.
+class TextTable {
+ public:
+  explicit TextTable(std::string indent) : indent_(std::move(indent)) {}
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string Text() const {
+    std::vector<size_t> widths;
+    for (const auto& row : rows_) {
+      widths.resize(std::max(widths.size(), row.size()));
+      for (size_t c = 0; c < row.size(); c++) widths[c] = std::max(widths[c], row[c].size());
+    }
+    std::string text;
+    for (const auto& row : rows_) {
+      text += indent_;
+      for (size_t c = 0; c < row.size(); c++) {
+        const std::string blanks(widths[c] - row[c].size(), ' ');
+        text += c == 0 ? row[c] + blanks : "  " + blanks + row[c];
+      }
+      text.erase(text.find_last_not_of(' ') + 1);
+      text += '\n';
+    }
+    return text;
+  }
+
+ private:
+  std::string indent_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string BalanceText(const std::optional<double>& balance) {
+  if (!balance) return "unknown";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", *balance);
+  return text;
+}
+
+std::string PartsText(const GraphStatistics& statistics) {
+  TextTable table("");
+  table.Add({"partition", "nodes", "edges", "cut edges", "halo nodes", "size"});
+  const size_t shown = std::min(statistics.parts.size(), kMostParts);
+  for (size_t i = 0; i < shown; i++) {
+    table.Add({StrCat(statistics.parts[i]), StrCat(statistics.nodes_in(i)),
+               StrCat(statistics.edges_in(i)), StrCat(statistics.cut_in(i)),
+               StrCat(statistics.halo_in(i)), HumanBytes(statistics.bytes[i])});
+  }
+  const size_t more = statistics.parts.size() - shown;
+  return table.Text() + (more > 0 ? StrCat("and ", more, " more (--json shows all)\n") : "");
+}
+
+std::string DegreesText(const char* name, const DegreeSummary& degrees) {
+  std::string text =
+      StrCat("  ", name, ": min ", degrees.min, ", median ", ShortNumber(degrees.median), ", mean ",
+             ShortNumber(degrees.mean), ", max ", degrees.max, ", ", degrees.zero, " of ",
+             degrees.nodes, " nodes have none\n");
+  std::vector<std::string> buckets;
+  for (size_t i = 0; i < degrees.log2_histogram.size(); i++) {
+    if (degrees.log2_histogram[i] == 0) continue;
+    buckets.push_back(StrCat(DegreeRange(i), ": ", degrees.log2_histogram[i]));
+  }
+  return text + (buckets.empty() ? "" : StrCat("    nodes by degree  ", Join(buckets, "  "), "\n"));
+}
+
+// Returns the most frequent classes.
+std::string ClassesText(const FeatureStatistics& feature) {
+  std::vector<FeatureClass> classes = *feature.classes;
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](const FeatureClass& a, const FeatureClass& b) { return a.count > b.count; });
+  std::vector<std::string> pieces;
+  for (const FeatureClass& of_value : classes) {
+    if (pieces.size() == kMostClasses) break;
+    pieces.push_back(StrCat(ClassText(of_value), ": ", of_value.count));
+  }
+  const size_t more = classes.size() - pieces.size();
+  return StrCat("    values of ", feature.name, "  ", Join(pieces, "  "),
+                more > 0 ? StrCat("  and ", more, " more") : "", "\n");
+}
+
+std::string FeaturesText(const std::vector<FeatureStatistics>& features) {
+  if (features.empty()) return "";
+  TextTable table("  ");
+  table.Add({"feature", "dtype", "numbers", "nan", "zeros", "min", "max", "mean", "std"});
+  std::string classes;
+  for (const FeatureStatistics& feature : features) {
+    const ValueSummary& values = feature.values;
+    const bool any = values.finite() > 0;
+    table.Add({feature.name, DTypeText(feature), StrCat(values.count),
+               PercentText(values.nan, values.count), PercentText(values.zeros, values.count),
+               ShortNumber(values.min), ShortNumber(values.max),
+               any ? ShortNumber(values.mean) : "-", any ? ShortNumber(values.Deviation()) : "-"});
+    if (feature.classes && !feature.classes->empty()) classes += ClassesText(feature);
+  }
+  return table.Text() + classes;
+}
+
+}  // namespace
+
+std::string StatisticsToText(const GraphStatistics& statistics) {
+  std::string text = PartsText(statistics);
+  const auto edges = static_cast<uint64_t>(statistics.edges());
+  const auto cut = static_cast<uint64_t>(statistics.cut());
+  text += StrCat("edge cut   ", cut, " of ", edges, " edges (", PercentText(cut, edges),
+                 ") come from another partition\n");
+  if (NodeBalance(statistics)) {
+    text += StrCat("balance    largest partition over the average: nodes ",
+                   BalanceText(NodeBalance(statistics)), ", edges ",
+                   BalanceText(EdgeBalance(statistics)), ", size ",
+                   BalanceText(ByteBalance(statistics)), "\n");
+  }
+  for (const NodeTypeStatistics& type : statistics.ntypes) {
+    text += StrCat("nodes ", type.name, ": ", type.nodes);
+    if (type.isolated) text += StrCat(", ", *type.isolated, " without an edge");
+    text += "\n" + FeaturesText(type.features);
+  }
+  for (const EdgeTypeStatistics& type : statistics.etypes) {
+    text += StrCat("edges ", type.name, ": ", type.edges, ", ", type.cut, " cut\n");
+    text += DegreesText("in-degrees", type.in_degrees);
+    if (type.out_degrees) text += DegreesText("out-degrees", *type.out_degrees);
+    text += FeaturesText(type.features);
+  }
+  return text;
+}
+
+}  // namespace graphd::ctl

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/statistics/value_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "ctl/statistics/visit_elements.h"
+
+namespace graphd::ctl {
+namespace {
+
+// Sums are those of differences from the first finite element: the squares of large numbers, such
+// as times, would leave no digits for the deviations.
+template <class T, class Convert>
+ValueSummary SummarizeSpan(std::span<const T> elements, const Convert& convert) {
+  using Wide = decltype(convert(T()));
+  ValueSummary summary;
+  summary.count = elements.size();
+  Wide low = std::numeric_limits<Wide>::max(), high = std::numeric_limits<Wide>::lowest();
+  double origin = 0, sum = 0, squares = 0;
+  bool any = false;
+  for (const T& element : elements) {
+    const Wide value = convert(element);
+    if constexpr (std::is_same_v<Wide, double>) {
+      if (!std::isfinite(value)) {
+        (std::isnan(value) ? summary.nan : summary.infinite)++;
+        continue;
+      }
+    }
+    if (!any) origin = static_cast<double>(value);
+    any = true;
+    summary.zeros += value == 0;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    const double difference = static_cast<double>(value) - origin;
+    sum += difference;
+    squares += difference * difference;
+  }
+  if (!any) return summary;
+  const auto finite = static_cast<double>(summary.finite());
+  summary.min = low;
+  summary.max = high;
+  summary.mean = origin + sum / finite;
+  summary.squares = std::max(0.0, squares - sum * (sum / finite));
+  return summary;
+}
+
+}  // namespace
+
+double ToDouble(const Number& number) noexcept {
+  return std::visit([](auto value) { return static_cast<double>(value); }, number);
+}
+
+double ValueSummary::Deviation() const noexcept {
+  return finite() ? std::sqrt(squares / static_cast<double>(finite())) : 0;
+}
+
+void ValueSummary::Add(const ValueSummary& other) noexcept {
+  const auto before = static_cast<double>(finite()), more = static_cast<double>(other.finite());
+  count += other.count;
+  nan += other.nan;
+  infinite += other.infinite;
+  zeros += other.zeros;
+  if (other.finite() == 0) return;
+  const double all = before + more, difference = other.mean - mean;
+  mean = before == 0 ? other.mean : mean + difference * (more / all);
+  squares += other.squares + difference * difference * (before * (more / all));
+  if (!min || *other.min < *min) min = other.min;
+  if (!max || *max < *other.max) max = other.max;
+}
+
+ValueSummary Summarize(const Encoding& encoding, std::span<const std::byte> bytes) {
+  ValueSummary summary;
+  VisitElements(encoding, bytes, [&](auto elements, const auto& convert) {
+    summary = SummarizeSpan(elements, convert);
+  });
+  return summary;
+}
+
+}  // namespace graphd::ctl

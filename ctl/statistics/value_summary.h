@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <variant>
+
+#include "graph/encoding.h"
+
+namespace graphd::ctl {
+
+// A number as a feature has it: whole numbers lose no digit.
+using Number = std::variant<int64_t, uint64_t, double>;
+double ToDouble(const Number& number) noexcept;
+
+// The summary of some elements of a feature, as readers get them. A plain value.
+struct ValueSummary {
+  uint64_t count = 0;              // all elements
+  uint64_t nan = 0;                // those that are not a number
+  uint64_t infinite = 0;           // infinite ones
+  uint64_t zeros = 0;              // zeros
+  std::optional<Number> min, max;  // the least and the largest finite element
+  double mean = 0;                 // the mean of the finite elements
+  double squares = 0;              // the sum of the squares of their deviations from the mean
+
+  uint64_t finite() const noexcept { return count - nan - infinite; }
+  // Returns the standard deviation of the finite elements, all of them taken as the population.
+  double Deviation() const noexcept;
+  // Adds the elements of another summary of the same dtype. The sums depend, in their last digits,
+  // on the order in which summaries are added.
+  void Add(const ValueSummary& other) noexcept;
+};
+
+// Returns the summary of stored elements.
+ValueSummary Summarize(const Encoding& encoding, std::span<const std::byte> bytes);
+
+}  // namespace graphd::ctl

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "graph/decode.h"
+#include "graph/encoding.h"
+
+namespace graphd::ctl {
+
+// The type in which the elements of a dtype are summarized: it holds all of their values.
+template <class T>
+using SummaryNumber =
+    std::conditional_t<std::is_floating_point_v<T>, double,
+                       std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>>;
+
+// Returns whether readers get whole numbers.
+inline bool IsWhole(DType dtype) noexcept {
+  return dtype != DType::kFloat16 && dtype != DType::kBFloat16 && dtype != DType::kFloat32 &&
+         dtype != DType::kFloat64;
+}
+
+// Calls f(elements, convert) with a span of stored elements and the function that returns what
+// readers get of one: an int64_t, a uint64_t or a double, which is the same type for all arrays of
+// a dtype. `bytes` are stored elements of the encoding, which CheckEncoding accepts.
+template <class F>
+void VisitElements(const Encoding& encoding, std::span<const std::byte> bytes, F&& f) {
+  const auto elements = [&]<class T>(T) {
+    return std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+  };
+  const auto plain = [&]<class T>(T zero) {
+    f(elements(zero), [](T value) { return static_cast<SummaryNumber<T>>(value); });
+  };
+  if (!encoding.is_plain()) {
+    return VisitDecoder(encoding, [&]<class To>(auto zero, auto decode, To) {
+      f(elements(zero),
+        [decode](auto value) { return static_cast<SummaryNumber<To>>(decode(value)); });
+    });
+  }
+  switch (encoding.dtype) {
+    case DType::kFloat16:
+      return f(elements(uint16_t()), [](uint16_t v) { return double{FromFloat16()(v)}; });
+    case DType::kBFloat16:
+      return f(elements(uint16_t()), [](uint16_t v) { return double{FromBFloat16()(v)}; });
+    case DType::kFloat32:
+      return plain(float());
+    case DType::kFloat64:
+      return plain(double());
+    case DType::kBool:  // a damaged file may have other bytes than 0 and 1
+      return f(elements(uint8_t()), [](uint8_t v) { return int64_t{v != 0}; });
+    case DType::kUInt8:
+      return plain(uint8_t());
+    case DType::kInt8:
+      return plain(int8_t());
+    case DType::kUInt16:
+      return plain(uint16_t());
+    case DType::kInt16:
+      return plain(int16_t());
+    case DType::kUInt32:
+      return plain(uint32_t());
+    case DType::kInt32:
+      return plain(int32_t());
+    case DType::kUInt64:
+      return plain(uint64_t());
+    case DType::kInt64:
+      return plain(int64_t());
+  }
+}
+
+}  // namespace graphd::ctl
