@@ -26,6 +26,7 @@ FILES = set(
         "file",
         "graphctl",
         "graphd",
+        "html",
         "input",
         "ip_config",
         "log_file",

@@ -70,9 +70,9 @@ _graphctl() {
         *::--graph-format | *::--graph-formats | *::--graph-name | *::--graph_format | \
         *::--graph_formats | *::--graph_name | *::--graphctl | *::--graphd | *::--header | \
         *::--host-memory | *::--host-timeout | *::--host_memory | *::--host_timeout | \
-        *::--input | *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
-        *::--ip_config | *::--job | *::--jobs | *::--keys | *::--lines | *::--log-dir | \
-        *::--log_dir | *::--master-port | *::--master_port | *::--max-restarts | \
+        *::--html | *::--input | *::--input-format | *::--input_format | *::--interval | \
+        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--lines | \
+        *::--log-dir | *::--log_dir | *::--master-port | *::--master_port | *::--max-restarts | \
         *::--max_restarts | *::--memory | *::--memory-dir | *::--memory_dir | *::--nodes | \
         *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
         *::--num-samplers | *::--num-servers | *::--num-trainers | \
@@ -92,7 +92,7 @@ _graphctl() {
     esac
   done
   case $previous in
-    --assignment | --edges | --file | --graphctl | --graphd | --input | --ip-config | \
+    --assignment | --edges | --file | --graphctl | --graphd | --html | --input | --ip-config | \
         --ip_config | --nodes | --part-config | --part_config | --secret | --ssh-config | \
         --ssh_config)
         paths=f ;;
@@ -224,7 +224,7 @@ _graphctl() {
       ;;
     'inspect')
       paths=f
-      options='-h --help --part --json'
+      options='-h --help --part --statistics --html --json'
       ;;
     'keys')
       verbs='create list rotate revoke distribute'
