@@ -38,6 +38,9 @@ bool IsFloat(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
+// Texts of which most are different are hardly labels. Fewer are not counted.
+constexpr uint64_t kManyTexts = 65536;
+
 constexpr uint16_t kHalfNaN = 0x7e00;
 
 // Returns the dtype that a column has in memory, if it is a plain one.
@@ -165,6 +168,10 @@ void FeatureValues::UseNumbers() {
 
 void FeatureValues::AppendColumn(const Batch& batch, const ArrowColumn& column) {
   const ArrowType& type = *column.type;
+  const ArrowKind kind = (type.dictionary ? *type.dictionary : type).kind;
+  if (labels_ && kind != ArrowKind::kText && kind != ArrowKind::kNull && column.length > 0) {
+    batch.Fail(ErrorCode::kInvalid, "has ", type.words, ", but text in the files before");
+  }
   if (type.dictionary) {
     if (type.dictionary->kind == ArrowKind::kText) return AppendLabels(batch, column);
     return AppendDecoded(batch, column);
@@ -308,7 +315,32 @@ void FeatureValues::AppendRange(const Batch&, const ArrowColumn& column) {
   }
 }
 
+bool FeatureValues::HasTooManyTexts() const noexcept {
+  return labels_->size() > kManyTexts && labels_->size() > numbers_->size() / 2;
+}
+
+// Appends a label for a cell that is not empty, and NaN for one that is.
+bool FeatureValues::AppendText(std::string_view cell) {
+  if (cell.empty()) return numbers_->Append(cell);
+  const bool first = numbers_->size() == missing_;
+  if (!labels_ && (!accepts_texts_ || !first)) return false;
+  if (cell.find_first_of("\r\n") != cell.npos) return false;
+  if (!labels_) labels_ = std::make_shared<NameTable>();
+  numbers_->AppendInt(static_cast<int64_t>(labels_->Add(cell)));
+  return !HasTooManyTexts();
+}
+
+std::string FeatureValues::Problem(std::string_view cell) const {
+  if (labels_ && HasTooManyTexts()) {
+    return StrCat("is the ", labels_->size(), "th different text in ", numbers_->size(),
+                  " rows, so the texts are hardly labels");
+  }
+  if (cell.find_first_of("\r\n") != cell.npos) return "has a line break, so it can't be a label";
+  return "is not a number";
+}
+
 void FeatureValues::AppendMissing() {
+  missing_++;
   // The dtypes of integers and bools have no NaN.
   if (typed_ && !IsFloat(typed_->dtype())) UseNumbers();
   if (!typed_) {
@@ -330,14 +362,17 @@ void FeatureValues::AppendText(const Batch& batch, const ArrowColumn& column) {
   UseNumbers();
   for (int64_t row = 0; row < column.length; row++) {
     const std::string_view cell = column.IsNull(row) ? std::string_view() : column.Text(row);
-    if (numbers_->Append(cell)) continue;
+    if (Append(cell)) continue;
     batch.Fail(ErrorCode::kCorrupt, "has '", cell.substr(0, 40), "' in row ", batch.first_row + row,
-               " (from 0), which is not a number", kRemedy);
+               " (from 0), which ", Problem(cell), kRemedy);
   }
 }
 
 void FeatureValues::AppendLabels(const Batch& batch, const ArrowColumn& column) {
   UseNumbers();
+  if (!labels_ && numbers_->size() > missing_) {
+    batch.Fail(ErrorCode::kInvalid, "has text, but numbers in the files before");
+  }
   if (!labels_) labels_ = std::make_shared<NameTable>();
   const ArrowColumn& values = *column.dictionary;
   std::vector<int64_t> label(Index(values.length), -1);
@@ -355,7 +390,7 @@ void FeatureValues::AppendLabels(const Batch& batch, const ArrowColumn& column) 
       const int64_t value =
           null ? -1 : label[static_cast<size_t>(column.Load<decltype(zero)>(1, row))];
       if (value < 0) {
-        numbers_->AppendMissing();
+        AppendMissing();
       } else {
         numbers_->AppendInt(value);
       }

@@ -21,8 +21,9 @@ namespace graphd {
 enum class FeatureDTypes { kAsText, kKept };
 
 // The numbers of one feature while its rows are read, as cells of text or as typed columns:
-// numbers, bools, dictionaries of either, lists of numbers, and dictionaries of text, whose values
-// become labels 0, 1, 2 ... in the order of the dictionary. Nulls are NaN. Not thread-safe.
+// numbers, bools, dictionaries of either, lists of numbers, and texts, which become labels 0, 1, 2
+// ... in the order of the dictionary or, without one, of their first appearance. Nulls and empty
+// cells are NaN. Not thread-safe.
 class FeatureValues {
  public:
   // With `spill`, the numbers are kept in files there (TensorBuilder).
@@ -33,11 +34,19 @@ class FeatureValues {
         kept_(dtypes == FeatureDTypes::kKept),
         spill_(spill) {}
 
-  // Appends a cell of text. Returns false if it is not a number.
+  // Accepts text that is not a number: if the first cell that is not empty is no number, all cells
+  // become labels. Dictionaries of text are accepted anyway.
+  void AcceptTexts() noexcept { accepts_texts_ = true; }
+
+  // Appends a cell of text. Returns false if it can't be appended; Problem says why.
   bool Append(std::string_view cell) {
     if (!numbers_ || pending_) UseNumbers();
-    return numbers_->Append(cell);
+    missing_ += cell.empty();
+    if (labels_) return AppendText(cell);
+    return numbers_->Append(cell) || AppendText(cell);
   }
+  // Returns the end of the sentence "'<cell>' in column '<name>' ..." for a cell that was refused.
+  std::string Problem(std::string_view cell) const;
 
   // Appends the rows of columns: one, or several that together are one feature, in which case none
   // has lists. `source` and `first_row`, the row of the table at which the batch begins, are for
@@ -49,6 +58,8 @@ class FeatureValues {
 
   // Returns the numbers in each row of lists; 0 before the first list.
   int64_t list_size() const noexcept { return list_size_.value_or(0); }
+  // Returns the number of nulls and empty cells.
+  uint64_t missing() const noexcept { return missing_; }
   // Returns the texts that labels stand for; null if there are none.
   const std::shared_ptr<NameTable>& labels() const noexcept { return labels_; }
 
@@ -74,6 +85,8 @@ class FeatureValues {
   void AppendLists(const Batch& batch, const ArrowColumn& column,
                    const std::shared_ptr<void>& owner);
   void AppendRange(const Batch& batch, const ArrowColumn& column);
+  bool AppendText(std::string_view cell);
+  bool HasTooManyTexts() const noexcept;
   void AppendText(const Batch& batch, const ArrowColumn& column);
   void AppendLabels(const Batch& batch, const ArrowColumn& column);
   void AppendDecoded(const Batch& batch, const ArrowColumn& column);
@@ -88,6 +101,8 @@ class FeatureValues {
   const bool kept_;
   SpillFiles* const spill_;
   bool started_ = false;
+  bool accepts_texts_ = false;
+  uint64_t missing_ = 0;
   std::optional<Pending> pending_;
   // At most one of the following has the numbers: of one dtype, or of one that is yet unknown.
   std::optional<TensorBuilder> typed_;

@@ -170,12 +170,19 @@ class Chunked {
       for (const std::string& name : data[type].keys()) {
         bool numpy = false;
         const std::vector<std::string> files = Files(data[type][name], numpy);
-        Tensor values = numpy ? JoinArrays(files, rows) : ReadText(files, name);
+        RawFeature read;
+        if (numpy) {
+          read.values = JoinArrays(files, rows);
+        } else {
+          read = ReadText(files, name);
+        }
+        const Tensor& values = read.values;
         if (values.shape().empty() || values.num_rows() != rows) {
           Throw(ErrorCode::kCorrupt, path_, ": the files of ", key, ".", type, ".", name, " have ",
                 values.shape().empty() ? 0 : values.num_rows(), " rows, expected ", rows);
         }
-        AddFeature(*features, name, std::move(values), path_);
+        AddFeature(*features, name, std::move(read.values), path_);
+        features->back().labels = std::move(read.labels);
       }
     }
   }
@@ -219,7 +226,7 @@ class Chunked {
     return std::move(joined).Finish(std::move(shape));
   }
 
-  Tensor ReadText(const std::vector<std::string>& files, const std::string& name) const {
+  RawFeature ReadText(const std::vector<std::string>& files, const std::string& name) const {
     FeatureSelection all;
     FeatureColumns columns(name, spill_);
     int64_t rows = 0;
@@ -233,8 +240,8 @@ class Chunked {
     }
     std::vector<RawFeature> features;
     std::move(columns).Finish(rows, features);
-    if (features.empty()) return Tensor::Empty(DType::kFloat32, {0});
-    return std::move(features[0].values);
+    if (features.empty()) return {name, Tensor::Empty(DType::kFloat32, {0})};
+    return std::move(features[0]);
   }
 
   const std::string& path_;

@@ -63,6 +63,7 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
     first_path_ = path;
     for (const Group& group : groups) {
       values_.emplace_back(group.name, FeatureDTypes::kAsText, spill_);
+      if (accepts_texts_ && group.width() == 1) values_.back().AcceptTexts();
     }
   } else {
     const auto describe = [](const std::vector<Group>& all) {
@@ -79,9 +80,9 @@ void FeatureColumns::Open(const std::string& path, const TableFormat& format,
   groups_ = std::move(groups);
 }
 
-std::string FeatureColumns::NotANumber(std::string_view cell, size_t column) const {
-  return StrCat("'", cell.substr(0, 40), "' in column '", columns_[column],
-                "' is not a number; --feat_cols can leave the column out");
+std::string FeatureColumns::Refusal(std::string_view cell, size_t group, size_t column) const {
+  return StrCat("'", cell.substr(0, 40), "' in column '", columns_[column], "' ",
+                values_[group].Problem(cell), "; --feat_cols can leave the column out");
 }
 
 void FeatureColumns::Append(const ArrowBatch& batch, const std::string& path, int64_t first_row) {
@@ -109,10 +110,12 @@ void FeatureColumns::Finish(int64_t rows, std::vector<RawFeature>& features) && 
         std::max(values_[g].list_size(), static_cast<int64_t>(groups_[g].width()));
     if (width > 1) shape.push_back(width);
     std::shared_ptr<const NameTable> labels = values_[g].labels();
+    const uint64_t missing = values_[g].missing();
     const bool mask = groups_[g].name.ends_with("_mask");
     AddFeature(features, groups_[g].name, std::move(values_[g]).Finish(std::move(shape), mask),
                first_path_);
     features.back().labels = std::move(labels);
+    features.back().missing = missing;
   }
 }
 

@@ -16,7 +16,7 @@
 // With a header, a column becomes a feature of its name, and columns called NAME.0, NAME.1 ...
 // become one feature NAME of several numbers. Without a header, a single column is called `single`,
 // and several become one feature "feat". In tables that are stored by column, a column of lists of
-// numbers is a feature, too.
+// numbers is a feature, too. A column of text becomes labels, whose texts are kept (FeatureValues).
 
 namespace graphd {
 
@@ -41,17 +41,19 @@ class FeatureColumns {
   explicit FeatureColumns(std::string single, SpillFiles* spill = nullptr)
       : spill_(spill), single_(std::move(single)) {}
 
+  // Refuses columns of text in files that are opened later.
+  void RefuseTexts() noexcept { accepts_texts_ = false; }
   // Starts a file; call it before its rows. `taken`: columns that are ids. Throws Error(kInvalid)
   // if its features differ from those of earlier files.
   void Open(const std::string& path, const TableFormat& format, const std::vector<size_t>& taken,
             FeatureSelection& selection);
-  // Appends the features of a row. `where` has Fail(...), which is called for a cell that is not a
-  // number.
+  // Appends the features of a row. `where` has Fail(...), which is called for a cell that is
+  // neither a number nor a label.
   template <class Where>
   void Append(std::span<const std::string_view> cells, const Where& where) {
     for (size_t g = 0; g < groups_.size(); g++) {
       for (size_t c : groups_[g].columns) {
-        if (!values_[g].Append(cells[c])) where.Fail(NotANumber(cells[c], c));
+        if (!values_[g].Append(cells[c])) where.Fail(Refusal(cells[c], g, c));
       }
     }
   }
@@ -71,11 +73,12 @@ class FeatureColumns {
     int64_t list_size = 0;  // numbers per list in its only column; 0: it has no lists
     size_t width() const { return list_size > 0 ? static_cast<size_t>(list_size) : columns.size(); }
   };
-  std::string NotANumber(std::string_view cell, size_t column) const;
+  std::string Refusal(std::string_view cell, size_t group, size_t column) const;
   std::vector<Group> GroupColumns(const TableFormat& format, const std::vector<size_t>& taken,
                                   FeatureSelection& selection) const;
 
   SpillFiles* spill_;
+  bool accepts_texts_ = true;
   std::string single_, first_path_;
   std::vector<Group> groups_;
   std::vector<FeatureValues> values_;

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "format/input/column_tables.h"
 #include "format/input/edge_files.h"
+#include "format/input/input_notes.h"
 #include "format/input/node_table.h"
 #include "format/io/npy_file.h"
 
@@ -92,6 +93,19 @@ class GraphFiles {
     if (options_.note) options_.note(StrCat(args...));
   }
 
+  void NoteIfAny(const std::string& note) const {
+    if (!note.empty()) Note(note);
+  }
+
+  // Reports labels and missing values of the features that were read from tables.
+  void NoteFeatures(const std::string& of, const std::vector<RawFeature>& features) const {
+    if (!options_.note) return;
+    for (const RawFeature& feature : features) {
+      NoteIfAny(LabelsNote(feature));
+      NoteIfAny(MissingNote(of, feature));
+    }
+  }
+
   // Adds the names of columns and types in the user's options, which a header may use, to the
   // hints.
   TableHints HintsWith(std::vector<std::string> names) const {
@@ -123,6 +137,9 @@ class GraphFiles {
       } else if (open.kind == EdgeFileKind::kColumns) {
         open.table = {.path = file.path, .format = DescribeColumns(Columns(file.path), file.path)};
         ChooseEdgeColumns(open.table, file.type, options_.src_column, options_.dst_column);
+      }
+      if (options_.src_column.empty() && options_.dst_column.empty()) {
+        NoteIfAny(EndColumnsNote(open.table, file.type));
       }
       edge_files_[Index(graph_.schema.EdgeTypeIdOf(file.type.ToString()))].push_back(
           std::move(open));
@@ -233,13 +250,16 @@ class GraphFiles {
   void ReadNodes(NodeIds& ids) {
     const NodeTypeId t = graph_.schema.NodeTypeIdOf(ids.ntype());
     RawNodes& nodes = graph_.nodes[Index(t)];
-    if (const auto& table = node_tables_[Index(t)]; table && table->columns) {
+    const auto& table = node_tables_[Index(t)];
+    if (table && table->columns) {
       ReadNodeColumns(Columns(table->path), table->path, table->format, ids, selection_, nodes,
                       options_.progress, options_.spill);
     } else if (table) {
       ReadNodeTable(table->path, table->format, ids, selection_, nodes, options_.progress,
                     options_.spill);
-    } else if (ids.named() && options_.num_nodes.contains(ids.ntype())) {
+    }
+    NoteFeatures(ids.ntype(), nodes.features);
+    if (!table && ids.named() && options_.num_nodes.contains(ids.ntype())) {
       Throw(ErrorCode::kInvalid, "--num_nodes: the nodes of type '", ids.ntype(), "' have names; ",
             "list them in a table instead: --nodes ", ids.ntype(), "=FILE");
     }
@@ -288,7 +308,7 @@ class GraphFiles {
     }
     const int64_t count = reading.ends.count();
     std::move(reading.features).Finish(count, edges.features);
-    NoteLabels(edges.features);
+    NoteFeatures(graph_.schema.etype(e).ToString(), edges.features);
     if (!reading.src.named()) reading.src.AtLeast(reading.ends.src_end());
     if (!reading.dst.named()) reading.dst.AtLeast(reading.ends.dst_end());
     std::move(reading.ends).Finish(edges);
@@ -317,24 +337,9 @@ class GraphFiles {
           "; if the graph has none, give its nodes with --num_nodes or --nodes");
   }
 
-  // Reports the texts that labels stand for.
-  void NoteLabels(const std::vector<RawFeature>& features) const {
-    constexpr uint64_t kMost = 20;
-    for (const RawFeature& feature : features) {
-      if (!feature.labels) continue;
-      std::vector<std::string> labels;
-      for (uint64_t i = 0; i < std::min(feature.labels->size(), kMost); i++) {
-        labels.push_back(StrCat(i, " '", feature.labels->name(i).substr(0, 40), "'"));
-      }
-      const uint64_t more = feature.labels->size() - labels.size();
-      Note("labels of ", feature.name, ": ", Join(labels, ", "),
-           more > 0 ? StrCat(" and ", more, " more") : "");
-    }
-  }
-
   void FinishNodes(NodeTypeId t) {
-    NoteLabels(graph_.nodes[Index(t)].features);
     NodeIds& ids = Ids(t);
+    if (ids.named() && !options_.map_ids) NoteIfAny(LoneNamesNote(ids.ntype(), *ids.names()));
     if (!ids.closed() && !ids.named()) CheckDense(t);
     graph_.nodes[Index(t)].count = ids.count();
     graph_.nodes[Index(t)].names = ids.names();

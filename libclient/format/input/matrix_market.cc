@@ -155,6 +155,7 @@ void ReadMatrixMarket(const std::string& path, EdgesBeingRead& edges, FeatureSel
   format.header = true;
   format.columns = {"row", "column"};
   if (reader.has_values()) format.columns.push_back("weight");
+  edges.features.RefuseTexts();
   edges.features.Open(path, format, {0, 1}, selection);
   reader.Read(edges, progress);
 }

@@ -31,6 +31,8 @@ struct RawFeature {
   // The path of the file of these texts that an earlier run wrote, if they were not read; empty if
   // there is no such file.
   std::string labels_file = {};
+  // The number of nulls and empty cells in the input, which are NaN in `values`.
+  uint64_t missing = 0;
 };
 
 struct RawNodes {

@@ -88,10 +88,15 @@ std::vector<Row> CutByBestSeparator(const std::string& path, const Sample& sampl
 }
 
 template <class T>
-bool IsWhole(std::string_view cell) {
-  T value = 0;
+bool ParseWhole(std::string_view cell, T& value) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return error == std::errc() && end == cell.data() + cell.size();
+}
+
+template <class T>
+bool IsWhole(std::string_view cell) {
+  T value = 0;
+  return ParseWhole(cell, value);
 }
 
 bool IsUsualName(std::string_view cell) {
@@ -151,7 +156,12 @@ void NameColumns(const std::string& path, const Row& row, TableFormat& format) {
 }  // namespace
 
 void IdCells::Add(int64_t line, std::string_view cell) {
-  if (IsWhole<uint64_t>(cell)) return;
+  uint64_t value = 0;
+  const bool is_whole = ParseWhole(cell, value);
+  if (cells == 0) first = value;
+  are_steps = are_steps && is_whole && first <= 1 && value == first + cells;
+  cells++;
+  if (is_whole) return;
   auto& found = IsWhole<int64_t>(cell) ? negative : text;
   if (!found) found = PlacedCell{line, std::string(cell)};
 }

@@ -239,8 +239,13 @@ class ParquetTest(unittest.TestCase):
             self.assertEqual(gzip.decompress(copied.read_bytes()).decode(), texts)
         # Another graph in its place has no labels.
         self.assertEqual(self.partitioned("out", "--input", self.scratch / "e.csv"), wanted)
+        # Columns of text are labels, too, as in CSV.
         text = self.write("t.parquet", edges(kind=pyarrow.array(kinds)))
-        self.assert_fails(CORRUPT, ["'kind' has 'paper' in row 0", "astype('category')"],
+        csv = self.write("t.csv", edges(kind=pyarrow.array(kinds)))
+        got = self.assert_same(["--input", csv], ["--input", text])
+        self.assertEqual(gzip.decompress(got["g._N:_E:_N.kind.labels.txt.gz"]).decode(), texts)
+        text = self.write("t.parquet", edges(kind=pyarrow.array(["7"] + kinds[1:])))
+        self.assert_fails(CORRUPT, ["'kind' has 'book' in row 1", "astype('category')"],
                           "--input", text)
 
     def test_a_changed_file_of_a_pattern_is_noticed(self):

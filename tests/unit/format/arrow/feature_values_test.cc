@@ -245,6 +245,25 @@ TEST(FeatureValuesTest, CellsOfTextCanFollow) {
               ElementsAre(1, 2, 0.25f, 7));
 }
 
+TEST(FeatureValuesTest, TextsAreLabelsIfTheyAreAcceptedAndComeFirst) {
+  FeatureValues values("x");
+  values.AcceptTexts();
+  EXPECT_TRUE(values.Append(""));
+  EXPECT_TRUE(values.Append("blue"));
+  EXPECT_TRUE(values.Append("7"));
+  EXPECT_TRUE(values.Append("blue"));
+  EXPECT_EQ(values.missing(), 1u);
+  EXPECT_EQ(values.labels()->size(), 2u);
+  const Tensor labels = std::move(values).Finish({4}, false);
+  EXPECT_THAT(ValuesOf<float>(labels), ElementsAre(::testing::IsNan(), 0, 1, 0));
+  FeatureValues numbers("x");
+  numbers.AcceptTexts();
+  EXPECT_TRUE(numbers.Append("7"));
+  EXPECT_FALSE(numbers.Append("blue"));
+  EXPECT_EQ(numbers.Problem("blue"), "is not a number");
+  EXPECT_EQ(numbers.labels(), nullptr);
+}
+
 // Nulls in lists take no bytes of the input, so that a few could ask for any amount of memory.
 TEST(FeatureValuesTest, ListsHaveALimit) {
   constexpr int32_t kLength = (1 << 20) + 1;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/unit/format/npy_bytes.h"
 #include "tests/unit/format/raw_graph_checks.h"
 #include "tests/unit/format/text_files.h"
@@ -165,9 +167,88 @@ TEST_F(GraphFilesTest, FeatureColumnsCanBeChosen) {
   EXPECT_EQ(Read().edges[0].features.size(), 0u);
   options_.feature_columns = {{"w", "q"}};
   EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("no table has a feature column 'q'"));
-  Edges("", "e.csv", text);
+}
+
+TEST_F(GraphFilesTest, ColumnsOfTextAreLabels) {
+  Edges("", "e.csv", "src,dst,kind\n0,1,\n1,0,paper\n2,0,book\n3,1,paper\n");
+  Edges("", "f.csv", "src,dst,kind\n0,1,7\n1,0,map\n");
+  std::string notes;
+  options_.note = [&](const std::string& text) { notes += text + "\n"; };
+  const RawGraph graph = Read();
+  const RawFeature& kind = graph.edges[0].features.at(0);
+  const auto labels = kind.values.as<float>();
+  EXPECT_TRUE(std::isnan(labels[0]));
+  EXPECT_THAT(labels.subspan(1), ElementsAre(0, 1, 0, 2, 3));
+  ASSERT_NE(kind.labels, nullptr);
+  EXPECT_EQ(kind.labels->size(), 4u);
+  EXPECT_EQ(kind.labels->name(1), "book");
+  EXPECT_THAT(notes, HasSubstr("labels of kind: 0 'paper', 1 'book', 2 '7', 3 'map'; 1 of these 4 "
+                               "texts are numbers, and 3 not, the first 'paper'"));
+  EXPECT_THAT(notes, HasSubstr("feature 'kind' of _N:_E:_N: 1 of 6 numbers (17 %) are NaN, because "
+                               "their cells are empty\n"));
+  options_ = {};
+  Nodes("a", "n.csv", "id,colour,size\n1,red,5\n0,blue,6\n");
+  Edges("a:r:a", "e.csv", "0,1\n");
+  const RawGraph typed = Read();
+  EXPECT_THAT(typed.nodes[0].features.at(0).values.as<int64_t>(), ElementsAre(1, 0));
+  EXPECT_EQ(typed.nodes[0].features.at(0).labels->name(1), "blue");
+  EXPECT_EQ(typed.nodes[0].features.at(1).labels, nullptr);
+}
+
+TEST_F(GraphFilesTest, TextThatIsNoLabelIsRefused) {
+  Edges("", "e.csv", "src,dst,w\n0,1,5\n1,0,hello\n");
+  EXPECT_THAT(
+      Complaint(ErrorCode::kCorrupt),
+      AllOf(HasSubstr("e.csv:3: 'hello' in column 'w' is not a number"), HasSubstr("--feat_cols")));
+  Edges("", "e.csv", "src,dst,w.0,w.1\n0,1,a,b\n");
+  EXPECT_THAT(Complaint(ErrorCode::kCorrupt), HasSubstr("'a' in column 'w.0' is not a number"));
+  Edges("", "e.csv", "src,dst,w\n0,1,\"a\nb\"\n");
   EXPECT_THAT(Complaint(ErrorCode::kCorrupt),
-              AllOf(HasSubstr("e.csv:2: 'hello' in column 'note'"), HasSubstr("--feat_cols")));
+              HasSubstr("has a line break, so it can't be a label"));
+  std::string titles = "src,dst,title\n";
+  for (int i = 0; i < 70000; i++) titles += StrCat("0,1,title ", i, "\n");
+  Edges("", "e.csv", titles);
+  EXPECT_THAT(
+      Complaint(ErrorCode::kCorrupt),
+      HasSubstr("e.csv:65538: 'title 65536' in column 'title' is the 65537th different text "
+                "in 65537 rows, so the texts are hardly labels; --feat_cols"));
+}
+
+TEST_F(GraphFilesTest, DoubtfulInputIsReportedWithCounts) {
+  const auto notes_of = [&] {
+    std::string notes;
+    options_.note = [&](const std::string& text) { notes += text + "\n"; };
+    Read();
+    options_ = {};
+    return notes;
+  };
+  Edges("", "e.csv", "src,dst,w\n0,1,nan\n1,2,\n2,3,1.5\n3,0,2\n");
+  EXPECT_THAT(notes_of(), HasSubstr("feature 'w' of _N:_E:_N: 2 of 4 numbers (50 %) are NaN, 1 of "
+                                    "them because their cells are empty\n"));
+  Edges("", "e.csv", "1,2\n3,4\nN/A,2\n4,1\n");
+  EXPECT_THAT(notes_of(), HasSubstr("1 of 5 names of _N are not whole numbers, the first 'N/A'; "));
+  Edges("", "e.csv", "id,src,dst\n0,1,2\n1,2,0\n");
+  EXPECT_THAT(notes_of(), HasSubstr("e.csv: by their positions, column 'id' has the sources and "
+                                    "'src' the destinations; --src_col src --dst_col dst takes"));
+  std::string counting;
+  for (int i = 0; i < 20; i++) counting += StrCat(i, ",", i % 3, ",", i % 7, "\n");
+  Edges("", "e.csv", counting);
+  EXPECT_THAT(notes_of(), HasSubstr("and '0' counts the first 20 rows; if it numbers the edges, "
+                                    "give --src_col 1 --dst_col 2\n"));
+}
+
+TEST_F(GraphFilesTest, InputWithoutDoubtIsNotReported) {
+  std::string notes, ring = "src,dst,w\n";
+  for (int i = 0; i < 20; i++) ring += StrCat(i, ",", (i + 1) % 20, ",", i, "\n");
+  Edges("", "e.csv", ring);
+  options_.note = [&](const std::string& text) { notes += text + "\n"; };
+  Read();
+  EXPECT_EQ(notes, "");
+  options_.edges.clear();
+  Edges("", "e.csv", "id,src,dst\n0,1,2\n1,2,0\n");
+  options_.src_column = "id";
+  Read();
+  EXPECT_EQ(notes, "");
 }
 
 TEST_F(GraphFilesTest, ColumnsWithoutHeaderGetUsualNames) {
