@@ -10,6 +10,7 @@ from typing import Any
 from . import _graphd
 from .errors import InvalidError
 from .input_names import Names
+from .labels import Labels, labels_of
 from .table_columns import Columns, end_columns, grouped, ordered
 from .typing import Triple
 
@@ -61,14 +62,10 @@ class Column:
         return names
 
     def feature(self) -> Any:
-        """Returns numbers, or the labels of a dictionary."""
+        """Returns numbers, or `Labels` of text and of a dictionary."""
         if self.numbers is None:
-            raise InvalidError(
-                f"column {self.name!r} has text, not numbers; drop it, or make it a dictionary to "
-                "get a label for each text (pyarrow: column.dictionary_encode(), pandas: "
-                "astype('category'), polars: cast(pl.Categorical))"
-            )
-        return self.numbers
+            return labels_of(self.name, self.texts)
+        return self.numbers if self.texts is None else Labels(self.numbers, self.texts)
 
 
 def columns_of(table: Any, what: str) -> dict[str, Column]:
@@ -122,7 +119,14 @@ def _features(columns: dict[str, Column]) -> Columns:
         if of == [name]:
             features[name] = columns[name].feature()
         else:
-            features[name] = numpy.stack([columns[each].feature() for each in of], axis=1)
+            parts = [columns[each].feature() for each in of]
+            for each, part in zip(of, parts):
+                if isinstance(part, Labels):
+                    raise InvalidError(
+                        f"column {each!r} has text, and the columns {name}.0, {name}.1 ... together "
+                        "are numbers of one feature; rename it, or drop it"
+                    )
+            features[name] = numpy.stack(parts, axis=1)
             if len(of) == 1:
                 features[name] = features[name][:, 0]
     return features

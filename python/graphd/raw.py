@@ -11,6 +11,7 @@ from . import arrow_tables, dataframes, input_names
 from .arguments import whole_number
 from .errors import InvalidError
 from .input_names import Names, ids_or_names
+from .labels import Labels
 from .typing import Ids, Tensor, Triple
 
 NTYPE, ETYPE = "_N", ("_N", "_E", "_N")
@@ -25,7 +26,7 @@ class RawGraph:
     ----------
     num_nodes : dict of node type to int
     edges : dict of canonical edge type to (src, dst)
-    ndata, edata : dict of type to dict of name to tensor
+    ndata, edata : dict of type to dict of name to tensor or `Labels`
     names : dict of node type to list of str
         The names of the nodes of types that have names in place of ids.
     """
@@ -84,7 +85,8 @@ def _check_features(by_type: Mapping[Any, Features]) -> None:
     import numpy
 
     for of, features in by_type.items():
-        for name, values in features.items():
+        for name, given in features.items():
+            values = given.numbers if isinstance(given, Labels) else given
             if not isinstance(values, numpy.ndarray) and not hasattr(values, "detach"):
                 raise InvalidError(
                     f"feature {name!r} of {of!r}: expected a tensor of torch or an "

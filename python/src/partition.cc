@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <memory>
+
 #include "base/clock.h"
 #include "base/strings.h"
 #include "call.h"
@@ -11,10 +13,37 @@
 namespace graphd::python {
 namespace {
 
+// Returns the texts of labels, a list of str without duplicates.
+std::shared_ptr<const NameTable> TextsFrom(const py::list& given, const std::string& feature) {
+  auto texts = std::make_shared<NameTable>();
+  for (const py::handle each : given) {
+    const auto text = each.cast<std::string>();
+    if (text.find_first_of("\r\n") != text.npos) {
+      Throw(ErrorCode::kInvalid, "feature '", feature, "' has a label with a line break, '",
+            text.substr(0, 40), "'; replace it");
+    }
+    texts->Add(text);
+  }
+  if (texts->size() != given.size()) {
+    Throw(ErrorCode::kInvalid, "feature '", feature, "' has ", given.size(), " labels, of which ",
+          texts->size(), " are different; join equal ones");
+  }
+  return texts;
+}
+
+// Makes features of {name: array, or (labels, their texts)}.
 std::vector<RawFeature> FeaturesFrom(const py::dict& given, int64_t rows, const std::string& of) {
   std::vector<RawFeature> features;
-  for (const auto& [key, value] : given) {
-    RawFeature feature{key.cast<std::string>(), FromPython(value, "a feature")};
+  for (const auto& [key, entry] : given) {
+    const auto name = key.cast<std::string>();
+    py::object value = py::reinterpret_borrow<py::object>(entry);
+    std::shared_ptr<const NameTable> labels;
+    if (py::isinstance<py::tuple>(value)) {
+      const auto pair = value.cast<py::tuple>();
+      labels = TextsFrom(pair[1], name);
+      value = pair[0];
+    }
+    RawFeature feature{name, FromPython(value, "a feature"), std::move(labels)};
     if (feature.values.shape().empty() || feature.values.num_rows() != rows) {
       Throw(ErrorCode::kInvalid, "feature '", feature.name, "' of ", of, " has ",
             feature.values.shape().empty() ? 0 : feature.values.num_rows(), " rows, expected ",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partitions tables of pyarrow, polars and pandas: they give what the same arrays give."""
 
+import gzip
 import pathlib
 import tempfile
 import unittest
@@ -149,6 +150,29 @@ class ArrowTables(unittest.TestCase):
             self.assertEqual(found["kind"].tolist(), [indices[i] for i in order])
             self.assertEqual(found["feat"].tolist(), FEAT[order].tolist())
 
+    def test_texts_of_labels_are_kept(self):
+        texts = [["red", "blue", None][i % 3] for i in range(30)]
+        wanted = {"red": 0, "blue": 1}
+        for what, table in self.tables({"a": SRC, "b": DST, "kind": pyarrow.array(texts)}):
+            found = self.features(table)
+            order = found["orig_id"].tolist()
+            with self.subTest(what):
+                self.assertEqual(
+                    [None if np.isnan(x) else int(x) for x in found["kind"].tolist()],
+                    [wanted.get(texts[i]) for i in order],
+                )
+                path = self.scratch / "one/g._N:_E:_N.kind.labels.txt.gz"
+                self.assertEqual(gzip.decompress(path.read_bytes()), b"red\nblue\n")
+        # Texts of a dictionary keep its order, also those that no row has.
+        kinds = pandas.Categorical(["b", "a"] * 5, ["none", "a", "b"])
+        self.features((SRC, DST), kind=1, ndata=pandas.DataFrame({"kind": kinds}))
+        path = self.scratch / "one/g._N.kind.labels.txt.gz"
+        self.assertEqual(gzip.decompress(path.read_bytes()), b"none\na\nb\n")
+        # Features follow the order of ids.
+        nodes = pyarrow.table({"id": list(range(10))[::-1], "kind": [f"k{i}" for i in range(10)]})
+        found = self.features((SRC, DST), kind=1, ndata=nodes)
+        self.assertEqual((found["kind"] + found["orig_id"]).tolist(), [9] * 10)
+
     def test_columns_in_one_piece_are_not_copied(self):
         ids, feat = np.arange(1 << 16), np.ones((1 << 16, 4), np.float32)
         table = pyarrow.table(
@@ -173,8 +197,15 @@ class ArrowTables(unittest.TestCase):
             return str(caught.exception)
 
         ends = {"a": SRC, "b": DST}
-        self.assertIn("'x' has text", complaint({**ends, "x": ["blue"] * 30}))
-        self.assertIn("dictionary_encode", complaint({**ends, "x": ["blue"] * 30}))
+        self.assertIn("'x' has text", complaint({**ends, "x": ["1.5"] * 30}))
+        self.assertIn("dictionary_encode", complaint({**ends, "x": ["1.5"] * 30}))
+        parts = complaint({**ends, "x.0": ["blue"] * 30, "x.1": ["red"] * 30})
+        self.assertIn("'x.0' has text", parts)
+        lines = pyarrow.array(["a\nb"] * 30)
+        self.assertIn("a line break", complaint({**ends, "x": lines}))
+        count = 70000
+        titles = {"a": [0] * count, "b": [1] * count, "x": [f"title {i}" for i in range(count)]}
+        self.assertIn("70000 different texts in 70000 rows", complaint(titles))
         day = pyarrow.array([0] * 30, pyarrow.date32())
         self.assertIn("'x' is a date or time", complaint({**ends, "x": day}))
         self.assertIn("expected two or more", complaint({"a": SRC}))

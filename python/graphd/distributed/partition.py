@@ -14,6 +14,7 @@ from .. import _graphd, backend, input_names, progress, seeds
 from ..arguments import one_of, part_config_file, path, text, whole_number, whole_number_in
 from ..convert import partition_to_dgl
 from ..errors import GraphdError, InvalidError
+from ..labels import Labels
 from ..raw import RawGraph, raw_graph
 from ..schema import Types
 from ..typed_graph import EdgeListGraph
@@ -68,9 +69,10 @@ def partition_graph(
         polars.DataFrame, or any other object with ``__arrow_c_stream__``. The first two columns of
         a frame or table are sources and destinations (or those named like the two node types, if
         the types differ), and its other columns are features: numbers, lists of the same number of
-        numbers, or dictionaries (categories) of text, which become labels 0, 1, ... in the order of
-        the dictionary. Nulls are NaN. Nodes may have names (str) in place of ids:
-        `DistGraph.node_names` returns these later.
+        numbers, or text, which becomes labels 0, 1, ... in the order of its first appearance, or in
+        that of a dictionary (categories). The texts of labels are written to a file beside the part
+        config, as graphctl-partition(1) describes. Nulls are NaN. Nodes may have names (str) in
+        place of ids: `DistGraph.node_names` returns these later.
     graph_name : str
     num_parts : int
     out_path : str
@@ -144,8 +146,8 @@ def partition_graph(
     if return_mapping and not edge_orig_id:
         raise InvalidError("return_mapping=True needs the ids that edge_orig_id=False leaves out")
     raw = raw_graph(g, num_nodes, ndata, edata)
-    nodes = [(ntype, count, raw.ndata[ntype]) for ntype, count in raw.num_nodes.items()]
-    edges = [(*etype, *ends, raw.edata[etype]) for etype, ends in raw.edges.items()]
+    nodes = [(ntype, count, _plain(raw.ndata[ntype])) for ntype, count in raw.num_nodes.items()]
+    edges = [(*etype, *ends, _plain(raw.edata[etype])) for etype, ends in raw.edges.items()]
     with tempfile.TemporaryDirectory() as scratch, _arguments_named(), progress.steps() as show:
         part_config, _ = _graphd.partition_graph(
             nodes,
@@ -161,6 +163,14 @@ def partition_graph(
     for ntype, names in raw.names.items():
         input_names.write(input_names.path_beside(part_config, graph_name, ntype), names)
     return _original_ids(part_config) if return_mapping else part_config
+
+
+def _plain(features: dict[str, Any]) -> dict[str, Any]:
+    """Replaces labels by (numbers, texts)."""
+    return {
+        name: (value.numbers, value.texts) if isinstance(value, Labels) else value
+        for name, value in features.items()
+    }
 
 
 def _true_or_false(value: Any, what: str) -> bool:

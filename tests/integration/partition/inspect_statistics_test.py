@@ -213,7 +213,7 @@ class Statistics(unittest.TestCase):
         for i, count in enumerate(histogram["counts"]):
             low = histogram["low"] + i * width
             last = i + 1 == len(histogram["counts"])
-            near = [v for v in self.feat if low - 1e-5 <= v < low + width + 1e-5 or last and v >= low]
+            near = [v for v in self.feat if low - 1e-5 <= v < low + width + 1e-5 or (last and v >= low)]
             inside = [v for v in self.feat if low + 1e-5 <= v < low + width - 1e-5]
             self.assertTrue(len(inside) <= count <= len(near), (i, count))
         self.assertEqual(sum(histogram["counts"]), len(self.feat))

@@ -244,7 +244,7 @@ class ParquetTest(unittest.TestCase):
         csv = self.write("t.csv", edges(kind=pyarrow.array(kinds)))
         got = self.assert_same(["--input", csv], ["--input", text])
         self.assertEqual(gzip.decompress(got["g._N:_E:_N.kind.labels.txt.gz"]).decode(), texts)
-        text = self.write("t.parquet", edges(kind=pyarrow.array(["7"] + kinds[1:])))
+        text = self.write("t.parquet", edges(kind=pyarrow.array(["7", *kinds[1:]])))
         self.assert_fails(CORRUPT, ["'kind' has 'book' in row 1", "astype('category')"],
                           "--input", text)
 
