@@ -85,9 +85,10 @@ void PartitionInput::AddFileOptions(CLI::App& verb) {
                   "Name or position (from 0) of the column of sources (default: the first)");
   verb.add_option(Flags("dst_col"), dst_column_,
                   "Likewise of the column of destinations (default: the second)");
-  verb.add_option(Flags("feat_cols"), feature_columns_,
-                  "NAME,NAME...: other columns that become features, or none (default: all)")
-      ->delimiter(',');
+  verb.add_option(
+      Flags("feat_cols"), feature_columns_,
+      "[TYPE=]NAME,NAME...: other columns, of all tables or those of a type, that become "
+      "features, or none (default: all)");
   verb.add_option(Flags("separator"), separator_,
                   "Separator of columns: auto, comma, tab, semicolon or space")
       ->capture_default_str();
@@ -177,11 +178,7 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress,
   options.note = [](const std::string& text) {
     std::fprintf(stderr, "graphctl: %s\n", text.c_str());
   };
-  if (feature_columns_ == std::vector<std::string>{"none"}) {
-    options.feature_columns.emplace();
-  } else if (!feature_columns_.empty()) {
-    options.feature_columns = feature_columns_;
-  }
+  ParseFeatureColumns(feature_columns_, options);
   if (format_ == "edges") options.kind = EdgeFileKind::kTable;
   if (format == Format::kNpy) options.kind = EdgeFileKind::kNpy;
   if (format == Format::kMtx) options.kind = EdgeFileKind::kMatrixMarket;

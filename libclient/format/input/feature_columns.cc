@@ -14,11 +14,11 @@ bool FeatureSelection::Takes(const std::string& name) {
   return true;
 }
 
-void FeatureSelection::CheckAllSeen() const {
+void FeatureSelection::CheckAllSeen(const std::string& tables) const {
   if (!wanted_) return;
   for (const std::string& name : *wanted_) {
     if (seen_.contains(name)) continue;
-    Throw(ErrorCode::kInvalid, "--feat_cols: no table has a feature column '", name, "'");
+    Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'");
   }
 }
 

@@ -27,8 +27,8 @@ class FeatureSelection {
   explicit FeatureSelection(std::optional<std::vector<std::string>> wanted)
       : wanted_(std::move(wanted)) {}
   bool Takes(const std::string& name);
-  // Throws Error(kInvalid) naming a wanted column that no table has.
-  void CheckAllSeen() const;
+  // Throws Error(kInvalid) naming a wanted column that no table has. `tables` is its subject.
+  void CheckAllSeen(const std::string& tables = "no table") const;
 
  private:
   std::optional<std::vector<std::string>> wanted_;

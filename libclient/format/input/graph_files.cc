@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -34,7 +35,11 @@ struct OpenNodeTable {
 class GraphFiles {
  public:
   explicit GraphFiles(const GraphFilesOptions& options)
-      : options_(options), selection_(options.feature_columns) {}
+      : options_(options), selection_(options.feature_columns) {
+    for (const auto& [type, columns] : options.feature_columns_of) {
+      selections_of_.emplace(type, FeatureSelection(columns));
+    }
+  }
 
   RawGraph Read() {
     MakeSchema();
@@ -44,6 +49,9 @@ class GraphFiles {
     for (EdgeTypeId e = 0; e < graph_.schema.num_etypes(); e++) ReadEdges(e);
     CheckNotEmpty();
     selection_.CheckAllSeen();
+    for (const auto& [type, selection] : selections_of_) {
+      selection.CheckAllSeen("no table of " + type);
+    }
     for (NodeTypeId t = 0; t < graph_.schema.num_ntypes(); t++) FinishNodes(t);
     return std::move(graph_);
   }
@@ -93,6 +101,11 @@ class GraphFiles {
     if (options_.note) options_.note(StrCat(args...));
   }
 
+  FeatureSelection& SelectionOf(const std::string& type) {
+    const auto found = selections_of_.find(type);
+    return found == selections_of_.end() ? selection_ : found->second;
+  }
+
   void NoteIfAny(const std::string& note) const {
     if (!note.empty()) Note(note);
   }
@@ -116,6 +129,9 @@ class GraphFiles {
     }
     if (options_.feature_columns) {
       const auto& columns = *options_.feature_columns;
+      hints.names.insert(hints.names.end(), columns.begin(), columns.end());
+    }
+    for (const auto& [type, columns] : options_.feature_columns_of) {
       hints.names.insert(hints.names.end(), columns.begin(), columns.end());
     }
     return hints;
@@ -252,11 +268,11 @@ class GraphFiles {
     RawNodes& nodes = graph_.nodes[Index(t)];
     const auto& table = node_tables_[Index(t)];
     if (table && table->columns) {
-      ReadNodeColumns(Columns(table->path), table->path, table->format, ids, selection_, nodes,
-                      options_.progress, options_.spill);
+      ReadNodeColumns(Columns(table->path), table->path, table->format, ids,
+                      SelectionOf(ids.ntype()), nodes, options_.progress, options_.spill);
     } else if (table) {
-      ReadNodeTable(table->path, table->format, ids, selection_, nodes, options_.progress,
-                    options_.spill);
+      ReadNodeTable(table->path, table->format, ids, SelectionOf(ids.ntype()), nodes,
+                    options_.progress, options_.spill);
     }
     NoteFeatures(ids.ntype(), nodes.features);
     if (!table && ids.named() && options_.num_nodes.contains(ids.ntype())) {
@@ -290,16 +306,17 @@ class GraphFiles {
 
   void ReadEdges(EdgeTypeId e) {
     RawEdges& edges = graph_.edges[Index(e)];
+    FeatureSelection& selection = SelectionOf(graph_.schema.etype(e).ToString());
     EdgesBeingRead reading(Ids(graph_.schema.src_type(e)), Ids(graph_.schema.dst_type(e)),
                            options_.spill);
     for (const OpenEdgeFile& open : edge_files_[Index(e)]) {
       if (open.kind == EdgeFileKind::kTable) {
-        ReadEdgeTable(open.table, selection_, reading, options_.progress);
+        ReadEdgeTable(open.table, selection, reading, options_.progress);
       } else if (open.kind == EdgeFileKind::kColumns) {
-        ReadEdgeColumns(Columns(open.file->path), open.table, selection_, reading,
+        ReadEdgeColumns(Columns(open.file->path), open.table, selection, reading,
                         options_.progress);
       } else if (open.kind == EdgeFileKind::kMatrixMarket) {
-        ReadMatrixMarket(open.file->path, reading, selection_, options_.progress);
+        ReadMatrixMarket(open.file->path, reading, selection, options_.progress);
       } else if (open.file->dst_path.empty()) {
         ReadNpyEdges(open.file->path, TwoByTwo::kEndsInRows, reading, options_.progress);
       } else {
@@ -377,6 +394,7 @@ class GraphFiles {
 
   const GraphFilesOptions& options_;
   FeatureSelection selection_;
+  std::map<std::string, FeatureSelection> selections_of_;  // by type; others have selection_
   RawGraph graph_;
   std::vector<NodeIds> ids_;                               // by NodeTypeId
   std::vector<std::vector<OpenEdgeFile>> edge_files_;      // by EdgeTypeId

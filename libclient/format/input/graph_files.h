@@ -56,6 +56,8 @@ struct GraphFilesOptions {
   TableHints hints;
   std::string src_column, dst_column;  // name or position; "": first and second
   std::optional<std::vector<std::string>> feature_columns;  // unset: all
+  // The columns of the tables of a type, "user" or "src:rel:dst", in place of feature_columns.
+  std::map<std::string, std::vector<std::string>> feature_columns_of;
   ColumnFiles* column_files = nullptr;  // opens Parquet files; null: they are refused
   bool map_ids = false;                 // treat all node ids as names, also numbers
   StepProgress progress;
@@ -65,6 +67,11 @@ struct GraphFilesOptions {
   // Reports how ambiguous files were interpreted; may be empty.
   std::function<void(const std::string& text)> note;
 };
+
+// Adds --feat_cols options, "[type=]NAME,NAME..." or "[type=]none", to the columns of `options`,
+// whose edges and nodes must have been set: "type=" is a part of a column's name unless they have
+// that type.
+void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOptions& options);
 
 // Reads the graph. Types are numbered in the order in which `edges`, then `nodes` name them. Throws
 // Error(kInvalid) for options that contradict each other or the files, for numeric ids if

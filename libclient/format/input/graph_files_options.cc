@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -81,6 +82,25 @@ NodeFile ParseNodeFile(const std::string& option) {
   file.path = path;
   CheckTypeName(file.type, "--nodes", option);
   return file;
+}
+
+void ParseFeatureColumns(const std::vector<std::string>& texts, GraphFilesOptions& options) {
+  std::set<std::string> types;
+  for (const EdgeFile& file : options.edges) {
+    types.insert({file.type.ToString(), file.type.src, file.type.dst});
+  }
+  for (const NodeFile& file : options.nodes) types.insert(file.type);
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    const std::string type = equals == text.npos ? "" : text.substr(0, equals);
+    const bool of_type = types.contains(type);
+    const std::string_view list = std::string_view(text).substr(of_type ? equals + 1 : 0);
+    if (!of_type && !options.feature_columns) options.feature_columns.emplace();
+    auto& columns = of_type ? options.feature_columns_of[type] : *options.feature_columns;
+    if (list == "none") continue;
+    const std::vector<std::string> more = Split(list, ',');
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
 }
 
 std::pair<std::string, int64_t> ParseNodeCount(const std::string& option) {

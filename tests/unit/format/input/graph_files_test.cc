@@ -169,6 +169,42 @@ TEST_F(GraphFilesTest, FeatureColumnsCanBeChosen) {
   EXPECT_THAT(Complaint(ErrorCode::kInvalid), HasSubstr("no table has a feature column 'q'"));
 }
 
+TEST_F(GraphFilesTest, FeatureColumnsCanBeChosenByType) {
+  const auto add_files = [&] {
+    options_ = {};
+    Nodes("user", "users.csv", "id,age,name=full,score\n0,30,1,2\n");
+    Nodes("item", "items.csv", "id,age,price\n0,3,5\n");
+    Edges("user:buys:item", "e.csv", "user,item,age,price\n0,0,1,2\n");
+  };
+  const auto names_of = [&](const std::vector<RawFeature>& features) {
+    std::vector<std::string> names;
+    for (const RawFeature& feature : features) names.push_back(feature.name);
+    return names;
+  };
+  add_files();
+  ParseFeatureColumns({"user=age,name=full", "user:buys:item=none"}, options_);
+  RawGraph graph = Read();
+  EXPECT_THAT(names_of(graph.nodes[0].features), ElementsAre("age", "name=full"));
+  EXPECT_THAT(names_of(graph.nodes[1].features), ElementsAre("age", "price"));
+  EXPECT_THAT(names_of(graph.edges[0].features), ElementsAre());
+  add_files();
+  ParseFeatureColumns({"price", "user=score"}, options_);
+  graph = Read();
+  EXPECT_THAT(names_of(graph.nodes[0].features), ElementsAre("score"));
+  EXPECT_THAT(names_of(graph.nodes[1].features), ElementsAre("price"));
+  EXPECT_THAT(names_of(graph.edges[0].features), ElementsAre("price"));
+  add_files();
+  ParseFeatureColumns({"name=full"}, options_);
+  EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("name=full"));
+  add_files();
+  ParseFeatureColumns({"item=score"}, options_);
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid),
+              HasSubstr("no table of item has a feature column 'score'"));
+  add_files();
+  ParseFeatureColumns({"user=age", "user=score"}, options_);
+  EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
+}
+
 TEST_F(GraphFilesTest, ColumnsOfTextAreLabels) {
   Edges("", "e.csv", "src,dst,kind\n0,1,\n1,0,paper\n2,0,book\n3,1,paper\n");
   Edges("", "f.csv", "src,dst,kind\n0,1,7\n1,0,map\n");
