@@ -125,13 +125,15 @@ Histogram FeatureCollector::MakeHistogram() const {
   histogram.high = ToDouble(*values.max);
   histogram.sampled = stride_ > 1;
   size_t intervals = kIntervals;
-  // Few whole numbers get an interval each.
-  const double values_between = histogram.high - histogram.low;
-  if (IsWhole(statistics_.encoding.dtype) && values_between < static_cast<double>(kIntervals)) {
-    intervals = static_cast<size_t>(values_between) + 1;
-    histogram.high = histogram.low + static_cast<double>(intervals);
+  if (IsWhole(statistics_.encoding.dtype)) {
+    // Each interval has as many whole numbers as the others, and few of them have one each.
+    const double numbers = histogram.high - histogram.low + 1;
+    const double width = numbers <= 2 * kIntervals ? 1 : std::ceil(numbers / kIntervals);
+    intervals = static_cast<size_t>(std::ceil(numbers / width));
+    histogram.high = histogram.low + width * static_cast<double>(intervals);
   }
-  if (!(histogram.high > histogram.low) || !std::isfinite(values_between)) intervals = 1;
+  const bool has_width = histogram.high > histogram.low;
+  if (!has_width || !std::isfinite(histogram.high - histogram.low)) intervals = 1;
   histogram.counts.resize(intervals);
   for (const double value : sample_) {
     histogram

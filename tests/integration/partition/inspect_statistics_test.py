@@ -217,6 +217,16 @@ class Statistics(unittest.TestCase):
             inside = [v for v in self.feat if low + 1e-5 <= v < low + width - 1e-5]
             self.assertTrue(len(inside) <= count <= len(near), (i, count))
         self.assertEqual(sum(histogram["counts"]), len(self.feat))
+        # Whole numbers: an interval each if they are few, else as many in each.
+        histogram = user["age"]["histogram"]
+        self.assertEqual(histogram["low"], min(self.age))
+        width = (histogram["high"] - histogram["low"]) / len(histogram["counts"])
+        self.assertEqual(width, 1 if max(self.age) - min(self.age) < 40 else 3)
+        self.assertEqual(histogram["counts"], [
+            sum(low <= age < low + width for age in self.age)
+            for low in (histogram["low"] + i * width for i in range(len(histogram["counts"])))])
+        histogram = user["orig_id"]["histogram"]
+        self.assertEqual(histogram, {"low": 0, "high": 90, "sampled": False, "counts": [5] * 18})
 
     def test_dgls_partitions_have_the_same_statistics(self):
         self.partition("dgl", "--format", "dgl")
