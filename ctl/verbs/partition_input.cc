@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/index.h"
 #include "base/strings.h"
 #include "ctl/columns/python_columns.h"
 #include "ctl/plan/part_config_path.h"
@@ -14,6 +15,7 @@
 #include "format/gather_partitions.h"
 #include "format/input/chunked.h"
 #include "format/input/graph_files.h"
+#include "format/input/input_notes.h"
 #include "format/input/ogb_raw.h"
 #include "format/io/json_field.h"
 #include "format/load_part_config.h"
@@ -44,6 +46,24 @@ std::optional<char> SeparatorOf(const std::string& word) {
                                       {"\t", '\t'},
                                       {";", ';'},
                                       {" ", ' '}});
+}
+
+void PrintNote(const std::string& note) {
+  if (!note.empty()) std::fprintf(stderr, "graphctl: %s\n", note.c_str());
+}
+
+// Reports the NaN in the features of a graph that was read from text.
+void NoteMissing(const RawGraph& graph) {
+  for (NodeTypeId t = 0; t < graph.schema.num_ntypes(); t++) {
+    for (const RawFeature& feature : graph.nodes[Index(t)].features) {
+      PrintNote(MissingNote(graph.schema.ntype(t), feature));
+    }
+  }
+  for (EdgeTypeId e = 0; e < graph.schema.num_etypes(); e++) {
+    for (const RawFeature& feature : graph.edges[Index(e)].features) {
+      PrintNote(MissingNote(graph.schema.etype(e).ToString(), feature));
+    }
+  }
 }
 
 }  // namespace
@@ -175,9 +195,7 @@ RawGraph PartitionInput::ReadFiles(Format format, const StepProgress& progress,
   options.map_ids = map_ids_;
   options.progress = progress;
   options.spill = spill;
-  options.note = [](const std::string& text) {
-    std::fprintf(stderr, "graphctl: %s\n", text.c_str());
-  };
+  options.note = PrintNote;
   ParseFeatureColumns(feature_columns_, options);
   if (format_ == "edges") options.kind = EdgeFileKind::kTable;
   if (format == Format::kNpy) options.kind = EdgeFileKind::kNpy;
@@ -233,6 +251,7 @@ RawGraph PartitionInput::Read(const std::string& output, const StepProgress& pro
   CheckOptions(format, files);
   if (format == Format::kOgb) {
     graph = ReadOgbRaw(path_, {.split = split_, .progress = progress, .spill = spill});
+    NoteMissing(graph);
   } else if (format == Format::kChunked) {
     graph = ReadChunked(MetadataPath(), progress, spill);
   } else if (format == Format::kPartition) {

@@ -146,6 +146,13 @@ class PartitionCommand(unittest.TestCase):
         self.assert_fails(self.partition(), CORRUPT, "node-feat.csv:2:", "'x'")
         self.assertFalse(os.path.exists(self.output))
 
+    def test_missing_numbers_are_counted(self):
+        self.assertNotIn("NaN", self.partition().stderr)
+        rows = ["nan,0", ",1"] + ["%d.5,0" % i for i in range(398)]
+        pathlib.Path(self.input, "raw/node-feat.csv").write_text("\n".join(rows) + "\n")
+        result = self.partition("--force")
+        self.assertIn("feature 'feat' of _N: 2 of 800 numbers (0.25 %) are NaN\n", result.stderr)
+
     def test_a_killed_run_leaves_no_graph_that_looks_complete(self):
         write_ring(self.input, 60000)
         for delay in (0.02, 0.05, 0.1, 0.15, 0.2):
