@@ -192,6 +192,7 @@ class Graphd {
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
+    RequestsInFlight in_flight;
     PeerMemory memory(PeerMemoryLimit(options_));
     const std::string endpoints = tcp ? StrCat(tcp->text(),
                                                tls_      ? " (TLS)"
@@ -208,9 +209,21 @@ class Graphd {
         serving);
     // A reload that runs ends before what it changes.
     const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
-    ServiceContext context{
-        access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs, board,
-        pools,  counters, memory,  BufferPool::Create(), tls_.get(), secret_.get()};
+    ServiceContext context{access,
+                           graph,
+                           tensors,
+                           checkpoints,
+                           steps,
+                           *pushes,
+                           jobs,
+                           board,
+                           pools,
+                           counters,
+                           in_flight,
+                           memory,
+                           BufferPool::Create(),
+                           tls_.get(),
+                           secret_.get()};
     if (metrics) {
       metrics->Serve([this, &context, &info] {
         return NumbersOf(context, info, connections_, max_connections_);

@@ -41,8 +41,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kUndrain, "undrain"},
                                            {ControlVerb::kEndJob, "end_job"},
                                            {ControlVerb::kLogLevel, "log_level"},
-                                           {ControlVerb::kReload, "reload"}})
-GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level)
+                                           {ControlVerb::kReload, "reload"},
+                                           {ControlVerb::kRequests, "requests"}})
+GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most)
 GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
                    is_master, host_timeout, server_grace, meeting, stop_job, stop_grace, force,
                    stop_timeout, control, peers, key_files, follow)

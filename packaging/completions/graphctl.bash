@@ -19,6 +19,7 @@ _graphctl() {
       ''::config) verb='config' ;;
       ''::convert) verb='convert' ;;
       ''::copy) verb='copy' ;;
+      ''::debug) verb='debug' ;;
       ''::doctor) verb='doctor' ;;
       ''::inspect) verb='inspect' ;;
       ''::keys) verb='keys' ;;
@@ -43,6 +44,7 @@ _graphctl() {
       'checkpoint'::delete) verb='checkpoint delete' ;;
       'checkpoint'::export) verb='checkpoint export' ;;
       'config'::check) verb='config check' ;;
+      'debug'::requests) verb='debug requests' ;;
       'keys'::create) verb='keys create' ;;
       'keys'::list) verb='keys list' ;;
       'keys'::rotate) verb='keys rotate' ;;
@@ -71,8 +73,8 @@ _graphctl() {
         *::--graph_formats | *::--graph_name | *::--graphctl | *::--graphd | *::--header | \
         *::--host-memory | *::--host-timeout | *::--host_memory | *::--host_timeout | \
         *::--input | *::--input-format | *::--input_format | *::--interval | *::--ip-config | \
-        *::--ip_config | *::--job | *::--jobs | *::--keys | *::--lines | *::--log-dir | \
-        *::--log_dir | *::--master-port | *::--master_port | *::--max-restarts | \
+        *::--ip_config | *::--job | *::--jobs | *::--keys | *::--limit | *::--lines | \
+        *::--log-dir | *::--log_dir | *::--master-port | *::--master_port | *::--max-restarts | \
         *::--max_restarts | *::--memory | *::--memory-dir | *::--memory_dir | *::--nodes | \
         *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
         *::--num-samplers | *::--num-servers | *::--num-trainers | \
@@ -123,8 +125,8 @@ _graphctl() {
         --embedding-memory | --embedding_memory | --extra-envs | --extra_envs | --feat-cols | \
         --feat_cols | --grace | --graph-format | --graph-name | --graph_format | --graph_name | \
         --host-memory | --host-timeout | --host_memory | --host_timeout | --interval | --job | \
-        --jobs | --keys | --lines | --log-dir | --log_dir | --master-port | --master_port | \
-        --max-restarts | --max_restarts | --memory | --num-hops | --num-nodes | \
+        --jobs | --keys | --limit | --lines | --log-dir | --log_dir | --master-port | \
+        --master_port | --max-restarts | --max_restarts | --memory | --num-hops | --num-nodes | \
         --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
         --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
         --num_parts | --num_samplers | --num_servers | --num_trainers | \
@@ -142,7 +144,7 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch attach checkpoint config convert copy doctor inspect keys logs partition plan ps stop server tensors top verify wait'
+      verbs='launch attach checkpoint config convert copy debug doctor inspect keys logs partition plan ps stop server tensors top verify wait'
       options='-h --help --version'
       ;;
     'launch')
@@ -212,6 +214,17 @@ _graphctl() {
         --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
       aliases='--part-config --ip-config --rel-data-path --script-folder --stall-timeout --dry-run
         --ssh-port --ssh-username --ssh-config --ssh-accept-new --connect-timeout --host-timeout'
+      ;;
+    'debug')
+      verbs='requests'
+      options='-h --help'
+      ;;
+    'debug requests')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --limit'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'doctor')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

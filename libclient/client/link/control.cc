@@ -205,6 +205,15 @@ std::vector<ChangedOption> ControlClient::Reload(const std::string& by) {
       }));
 }
 
+WaitingRequests ControlClient::Requests(uint32_t most) {
+  auto request = impl_->Control().requestsRequest();
+  request.setMost(most);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::RequestsResults>&& response) {
+        return WaitingRequests{ReadRequests(response.getOldest()), response.getTotal()};
+      }));
+}
+
 void ControlClient::Shutdown(bool force, double timeout_seconds) {
   auto request = impl_->link->daemon.shutdownRequest();
   request.setForce(force);

@@ -65,6 +65,8 @@ class ControlClient {
   // Reads the daemon's configuration again, and returns what differed. A mistake in it is an Error
   // that names file, line and key, and changes nothing.
   std::vector<ChangedOption> Reload(const std::string& by);
+  // Returns the oldest requests that the daemon has not answered, at most `most`.
+  WaitingRequests Requests(uint32_t most);
 
  private:
   struct Impl;
