@@ -209,11 +209,12 @@ _graphctl() {
       aliases='--part-config'
       ;;
     'copy')
-      options='-h --help --part_config --ip_config --workspace --rel_data_path --script_folder
-        --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port --ssh_username
-        --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
-      aliases='--part-config --ip-config --rel-data-path --script-folder --stall-timeout --dry-run
-        --ssh-port --ssh-username --ssh-config --ssh-accept-new --connect-timeout --host-timeout'
+      options='-h --help --part_config --ip_config --trainer_hosts --workspace --rel_data_path
+        --script_folder --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--part-config --ip-config --trainer-hosts --rel-data-path --script-folder
+        --stall-timeout --dry-run --ssh-port --ssh-username --ssh-config --ssh-accept-new
+        --connect-timeout --host-timeout'
       ;;
     'doctor')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port

@@ -71,8 +71,9 @@ class TrainerHosts(ClusterCase):
             out.write(text)
 
     def words(self, verb, *arguments, where=None):
+        name = () if verb == "copy" else ("--server_name", "small")
         return (where or cluster.operator).enter(
-            cluster.root + "/bin/graphctl", *verb.split(), "--server_name", "small", *arguments)
+            cluster.root + "/bin/graphctl", *verb.split(), *name, *arguments)
 
     def graphctl(self, verb, *arguments, where=None):
         return subprocess.run(self.words(verb, *arguments, where=where), capture_output=True,
@@ -272,6 +273,29 @@ class Launching(TrainerHosts):
         self.assertEqual(sorted(done.stdout.splitlines()),
                          ["[10.99.0.1:0] m1", "[10.99.0.2:1] m2", "[localhost:2] m3"])
         wait_until("all to be gone", lambda: not self.left(), 5)
+
+    def test_scripts_are_copied_there_and_partitions_are_not(self):
+        scripts = cluster.operator.folder + "/srv/scripts"
+        os.makedirs(scripts, exist_ok=True)
+        with open(scripts + "/show.py", "w") as out:
+            out.write("import os; print(os.environ['GRAPHD_PART_CONFIG'], os.environ['RANK'])\n")
+        copied = self.graphctl("copy", "--part_config", cluster.root + "/small.json", "--ip_config",
+                               "/srv/ws/ip.txt", "--trainer_hosts", "/srv/ws/gpus.txt",
+                               "--workspace", "/srv/copied", "--rel_data_path", "data",
+                               "--script_folder", "/srv/scripts")
+        self.assertEqual(copied.returncode, 0, copied.stderr)
+        found = [sorted(os.listdir(machine.folder + "/srv/copied/data"))
+                 for machine in cluster.machines]
+        self.assertEqual(found, [["part0", "small.json"], ["part1", "small.json"], ["small.json"]])
+        done = self.graphctl("launch", "--workspace", "/srv/copied", "--ip_config", "/srv/ws/ip.txt",
+                             "--trainer_hosts", "/srv/ws/gpus.txt", "--part_config",
+                             "data/small.json", "--memory_dir", "/run", "--insecure",
+                             "/usr/bin/python3 scripts/show.py")
+        for machine in cluster.machines:
+            shutil.rmtree(machine.folder + "/srv/copied")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            f"[10.99.0.{n}:{n - 1}] /srv/copied/data/small.json {n - 1}" for n in (1, 2, 3)])
 
     def test_no_server_runs_there_and_ps_shows_its_trainer(self):
         job = self.start_launch(self.python("whole_trainer.py", "small", "3600"))
