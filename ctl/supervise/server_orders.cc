@@ -278,7 +278,9 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);
         break;
       case HostAction::kExamine:
-        Send({{"t", "facts"}, {"facts", CollectHostFacts(order.server, order.peers)}});
+        Send({{"t", "facts"},
+              {"facts", order.only_trainers ? CollectTrainerFacts(order.server, order.peers)
+                                            : CollectHostFacts(order.server, order.peers)}});
         break;
       case HostAction::kRun:
       case HostAction::kFollowJob:

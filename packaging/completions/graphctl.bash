@@ -89,14 +89,15 @@ _graphctl() {
         *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
         *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
         *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
-        *::--tensor | *::--tensors | *::--timeout | *::--workspace)
+        *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
+        *::--workspace)
         skip=yes ;;
     esac
   done
   case $previous in
     --assignment | --edges | --file | --graphctl | --graphd | --input | --ip-config | \
         --ip_config | --nodes | --part-config | --part_config | --secret | --ssh-config | \
-        --ssh_config)
+        --ssh_config | --trainer-hosts | --trainer_hosts)
         paths=f ;;
     --memory-dir | --memory_dir | --output | --rel-data-path | --rel_data_path | --runtime-dir | \
         --runtime_dir | --script-folder | --script_folder | --state-dir | --state_dir | \
@@ -150,21 +151,22 @@ _graphctl() {
     'launch')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --secret --insecure --start_timeout --num_trainers --num_samplers
-        --num_omp_threads --extra_envs --master_port --log_dir --keep_alive --server_grace
-        --detach --max_restarts --graph_format --dry_run --json'
+        --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
+        --embedding_memory --graphd --keys --secret --insecure --start_timeout --num_trainers
+        --num_samplers --num_omp_threads --extra_envs --master_port --log_dir --keep_alive
+        --server_grace --detach --max_restarts --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
-        --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
-        --num-omp-threads --extra-envs --master-port --log-dir --keep-alive --server-grace
-        --max-restarts --graph-format --dry-run'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
+        --num-servers --state-dir --memory-dir --embedding-memory --start-timeout --num-trainers
+        --num-samplers --num-omp-threads --extra-envs --master-port --log-dir --keep-alive
+        --server-grace --max-restarts --graph-format --dry-run'
       ;;
     'attach')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --lines'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts --lines'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
       ;;
     'checkpoint')
       verbs='create list show restore delete export'
@@ -209,11 +211,12 @@ _graphctl() {
       aliases='--part-config'
       ;;
     'copy')
-      options='-h --help --part_config --ip_config --workspace --rel_data_path --script_folder
-        --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port --ssh_username
-        --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
-      aliases='--part-config --ip-config --rel-data-path --script-folder --stall-timeout --dry-run
-        --ssh-port --ssh-username --ssh-config --ssh-accept-new --connect-timeout --host-timeout'
+      options='-h --help --part_config --ip_config --trainer_hosts --workspace --rel_data_path
+        --script_folder --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--part-config --ip-config --trainer-hosts --rel-data-path --script-folder
+        --stall-timeout --dry-run --ssh-port --ssh-username --ssh-config --ssh-accept-new
+        --connect-timeout --host-timeout'
       ;;
     'debug')
       verbs='requests'
@@ -229,11 +232,11 @@ _graphctl() {
     'doctor')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --secret --insecure --start_timeout --json'
+        --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
+        --embedding_memory --graphd --keys --secret --insecure --start_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
-        --memory-dir --embedding-memory --start-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
+        --num-servers --state-dir --memory-dir --embedding-memory --start-timeout'
       ;;
     'inspect')
       paths=f
@@ -252,28 +255,31 @@ _graphctl() {
       aliases='--server-name'
       ;;
     'keys rotate')
-      options='-h --help --server_name --keys --json --days --ip_config --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --client'
-      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
-        --connect-timeout --host-timeout'
+      options='-h --help --server_name --keys --json --days --ip_config --trainer_hosts --graphctl
+        --ssh_port --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --client'
+      aliases='--server-name --ip-config --trainer-hosts --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'keys revoke')
-      options='-h --help --server_name --keys --json --ip_config --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
-      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
-        --connect-timeout --host-timeout'
+      options='-h --help --server_name --keys --json --ip_config --trainer_hosts --graphctl
+        --ssh_port --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--server-name --ip-config --trainer-hosts --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'keys distribute')
-      options='-h --help --server_name --keys --json --ip_config --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --client'
-      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
-        --connect-timeout --host-timeout'
+      options='-h --help --server_name --keys --json --ip_config --trainer_hosts --graphctl
+        --ssh_port --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --client'
+      aliases='--server-name --ip-config --trainer-hosts --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'logs')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --lines'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts --lines'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
       ;;
     'partition')
       options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes
@@ -397,9 +403,10 @@ _graphctl() {
       ;;
     'wait')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then
