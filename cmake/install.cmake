@@ -63,7 +63,8 @@ if(GRAPHD_BUILD_PROGRAMS)
       DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT ${program})
   endforeach()
   # systemd searches only /usr/lib and /lib, not the library directory of the architecture.
-  install(FILES packaging/systemd/graphd@.service DESTINATION lib/systemd/system COMPONENT graphd)
+  install(FILES packaging/systemd/graphd@.service packaging/systemd/graphd@.socket
+    DESTINATION lib/systemd/system COMPONENT graphd)
   install(FILES packaging/systemd/graphd.sysusers DESTINATION lib/sysusers.d RENAME graphd.conf
     COMPONENT graphd)
   install(FILES packaging/systemd/graphd.tmpfiles DESTINATION lib/tmpfiles.d RENAME graphd.conf

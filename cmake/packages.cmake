@@ -59,7 +59,8 @@ name, run by systemd (graphd@NAME.service) or by graphctl launch.")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_NAME graphd)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_RECOMMENDS "systemd")
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_SUGGESTS "graphctl, prometheus")
-set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_EXTRA ${debian}/graphd/postinst ${debian}/graphd/postrm)
+set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_EXTRA
+    ${debian}/graphd/postinst ${debian}/graphd/prerm ${debian}/graphd/postrm)
 set(CPACK_DEBIAN_GRAPHD_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 graphd_package_documents(graphd graphd)
 

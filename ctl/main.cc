@@ -24,6 +24,7 @@ int Run(int argc, char** argv) {
   AddConfig(app);
   AddConvert(app);
   AddCopy(app);
+  AddDebug(app);
   AddDoctor(app);
   AddInspect(app);
   AddKeys(app);

@@ -32,7 +32,7 @@
 #include "daemon/restart/descriptor_store.h"
 #include "daemon/serving/data_thread.h"
 #include "daemon/serving/drain.h"
-#include "daemon/serving/listener.h"
+#include "daemon/serving/listeners.h"
 #include "daemon/serving/loop_watch.h"
 #include "daemon/serving/uv_bridge.h"
 #include "tls/certificate.h"
@@ -148,13 +148,12 @@ class Graphd {
     }
     AccessRules access(WithOwnCertificate(options_.access));
     const bool insecure = options_.access.insecure;
-    std::optional<Listener> tcp;
-    if (!options_.address.empty()) {
-      tcp.emplace(Listener::BindTcp(options_.address, options_.port, insecure || tls_ || secret_));
-    }
-    Listener local = Listener::BindUnix(
-        SocketPath(options_.runtime_dir, options_.server_name, tcp ? tcp->port() : options_.port),
-        SocketMode(access));
+    listeners_.emplace(
+        ListenOptions{options_.address, options_.port, insecure || tls_ || secret_,
+                      options_.runtime_dir, options_.server_name, SocketMode(access)},
+        store_);
+    Listener* const tcp = listeners_->tcp();
+    Listener& local = listeners_->local();
     std::unique_ptr<MetricsEndpoint> metrics;
     if (!options_.metrics_address.empty()) {
       metrics = std::make_unique<MetricsEndpoint>(options_.metrics_address, options_.metrics_port,
@@ -162,7 +161,7 @@ class Graphd {
       LogInfo("metrics are at http://", metrics->text(), "/metrics");
     }
     WatchSignals();
-    const Loaded loaded = Load(local);
+    const Loaded loaded = Load();
     ServedGraph& graph = *loaded.graph;
     store::TensorHost& tensors = *loaded.tensors;
 
@@ -193,6 +192,7 @@ class Graphd {
     store::CheckpointCatalog checkpoints(CheckpointsDirectory(options_), StoreName(options_));
     WorkerPools pools(options_.compute_threads, tensors.memory_is_bounded());
     RequestCounters counters;
+    RequestsInFlight in_flight;
     PeerMemory memory(PeerMemoryLimit(options_));
     const std::string endpoints = tcp ? StrCat(tcp->text(),
                                                tls_      ? " (TLS)"
@@ -209,9 +209,21 @@ class Graphd {
         serving);
     // A reload that runs ends before what it changes.
     const auto end_of_reloads = kj::defer([this] { reloader_.reset(); });
-    ServiceContext context{
-        access, graph,    tensors, checkpoints,          steps,      *pushes,      jobs, board,
-        pools,  counters, memory,  BufferPool::Create(), tls_.get(), secret_.get()};
+    ServiceContext context{access,
+                           graph,
+                           tensors,
+                           checkpoints,
+                           steps,
+                           *pushes,
+                           jobs,
+                           board,
+                           pools,
+                           counters,
+                           in_flight,
+                           memory,
+                           BufferPool::Create(),
+                           tls_.get(),
+                           secret_.get()};
     if (metrics) {
       metrics->Serve([this, &context, &info] {
         return NumbersOf(context, info, connections_, max_connections_);
@@ -287,8 +299,7 @@ class Graphd {
     pushes->Stop();
     if (drain.Run().wait(io_.waitScope)) return;
     LogWarning("stopping before all is done: ", drain.WhatIsLeft());
-    tcp.reset();
-    { const Listener gone = std::move(local); }  // removes its socket file
+    listeners_.reset();
     std::_Exit(0);
   }
 
@@ -309,9 +320,7 @@ class Graphd {
     if (log && ::dup2(log.get(), STDERR_FILENO) < 0) {
       LogWarning("can't log to ", read.log_file, ": ", std::strerror(errno));
     }
-    if (::chmod(socket.c_str(), SocketMode(access)) != 0) {
-      LogWarning("can't change who may connect to ", socket, ": ", std::strerror(errno));
-    }
+    Listener::SetMode(socket, SocketMode(access));
     max_connections_ = read.max_connections;
     info.write_timeout = std::chrono::seconds(read.write_timeout);
     memory.SetLimit(PeerMemoryLimit(read));
@@ -374,7 +383,7 @@ class Graphd {
 
   // Loads on a thread of its own, so that signals are handled meanwhile: a signal to stop ends the
   // process here.
-  Loaded Load(Listener& local) {
+  Loaded Load() {
     auto loaded = kj::newPromiseAndCrossThreadFulfiller<void>();
     // The fulfiller is behind a pointer, because its destructor may throw.
     auto fulfiller = std::make_shared<decltype(loaded.fulfiller)>(kj::mv(loaded.fulfiller));
@@ -389,9 +398,9 @@ class Graphd {
       }
     });
     try {
-      auto interrupted = stopping_.addBranch().then([&local] {
+      auto interrupted = stopping_.addBranch().then([this] {
         LogInfo("stopped while loading");
-        { const Listener gone = std::move(local); }  // removes its socket file
+        listeners_.reset();
         std::_Exit(0);
       });
       loaded.promise.exclusiveJoin(kj::mv(interrupted)).wait(io_.waitScope);
@@ -410,7 +419,9 @@ class Graphd {
       signals_[i].data = this;
       uv_signal_start(
           &signals_[i],
-          [](uv_signal_t* handle, int) { static_cast<Graphd*>(handle->data)->OnSignal(); },
+          [](uv_signal_t* handle, int number) {
+            static_cast<Graphd*>(handle->data)->OnSignal(number);
+          },
           numbers[i]);
     }
     uv_signal_init(&loop_, &hangup_);
@@ -427,8 +438,12 @@ class Graphd {
     bridge_->Kick();
   }
 
-  // The first signal asks the daemon to stop, another one to stop at once.
-  void OnSignal() {
+  // The first signal asks the daemon to stop, another one to stop at once. With SIGINT the service
+  // manager says that it will start the next process (RestartKillSignal= of the unit). It is not a
+  // signal of its own, because it may reach a daemon that is older than the unit.
+  void OnSignal(int number) {
+    was_terminated_ |= number == SIGTERM;
+    listeners_->LeaveToNextProcess(!was_terminated_);
     if (!stop_.fulfiller->isWaiting() && drain_ != nullptr) drain_->EndWithin(0);
     stop_.fulfiller->fulfill();
   }
@@ -481,9 +496,11 @@ class Graphd {
   const DaemonOptions& options_;
   const Reloader::Read reread_;
   bool hangup_while_loading_ = false;
+  bool was_terminated_ = false;       // by SIGTERM
   std::optional<Reloader> reloader_;  // exists while the daemon serves
   std::atomic<uint64_t> max_connections_{options_.max_connections};
-  DescriptorStore store_;                 // the loading thread's while it loads
+  DescriptorStore store_;  // the loading thread's while it loads
+  std::optional<Listeners> listeners_;
   std::unique_ptr<TlsServer> tls_;        // null: TCP without TLS
   std::unique_ptr<SecretServer> secret_;  // null: TCP without a shared secret
   kj::AsyncIoContext io_;

@@ -34,6 +34,7 @@ FILES = set(
         "part_config",
         "secret",
         "ssh_config",
+        "trainer_hosts",
     ]
 )
 DIRECTORIES = set(

@@ -42,9 +42,12 @@ class Examiner {
         continue;
       }
       CheckMachine(host, *host.facts);
-      CheckDirectories(*host.facts);
-      CheckServer(host.server, *host.facts);
-      CheckGraph(host.server, *host.facts);
+      if (!host.only_trainers) {
+        CheckDirectories(*host.facts);
+        CheckServer(host.server, *host.facts);
+      }
+      CheckReach(*host.facts);
+      if (!host.only_trainers) CheckGraph(host.server, *host.facts);
     }
     CompareGraphs();
     CheckMemory();
@@ -77,6 +80,7 @@ class Examiner {
                    " or more: LimitNOFILE= of the unit, or /etc/security/limits.conf"));
     }
     const bool collapses = KernelVersion(facts.kernel) >= 6001;
+    if (host.only_trainers) return;
     if (facts.shmem_pages == "deny" || (facts.shmem_pages == "never" && !collapses)) {
       Warn(StrCat("its kernel (", facts.kernel, ") gives shared memory no huge pages, as ",
                   "shmem_enabled is '", facts.shmem_pages, "'; reading rows takes longer"),
@@ -121,9 +125,6 @@ class Examiner {
                    facts.port_error),
             "give another address or port, or end what is in the way");
     }
-    if (!facts.keys_error.empty()) {
-      Fault(facts.keys_error, "make keys or a secret, and distribute them: see graphctl-keys(1)");
-    }
     if (server.among_others && facts.is_loopback) {
       Fault(StrCat(server.address,
                    " is a loopback address on this host (see its /etc/hosts), and the other hosts "
@@ -133,6 +134,13 @@ class Examiner {
       Fault("nothing says who may connect from other machines, so the daemon refuses to listen",
             "give --keys or --secret (graphctl keys create), or --insecure in a network of your "
             "own");
+    }
+  }
+
+  // Reports keys that can't be used, and daemons that can't be reached.
+  void CheckReach(const HostFacts& facts) {
+    if (!facts.keys_error.empty()) {
+      Fault(facts.keys_error, "make keys or a secret, and distribute them: see graphctl-keys(1)");
     }
     for (const std::string& peer : facts.unreachable) {
       const bool has_no_address = peer.find("can't be resolved") != std::string::npos;

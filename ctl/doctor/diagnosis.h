@@ -17,10 +17,11 @@ struct Finding {
   std::string remedy;
 };
 
-// A daemon of the plan, and what its host has answered.
+// A daemon of the plan, or a host that only computes, and what the host has answered.
 struct ExaminedHost {
   std::string name;  // for messages
   ServerSpec server;
+  bool only_trainers = false;
   std::optional<HostFacts> facts;  // nothing: it has not answered
   std::string error;               // the reason why it has not answered
   double clock_ahead = 0;          // seconds by which its clock is ahead of this machine's

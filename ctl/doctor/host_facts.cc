@@ -74,7 +74,7 @@ std::string Chosen(const char* path) {
              : text.substr(begin + 1, end - begin - 1);
 }
 
-void CollectMachine(const ServerSpec& server, HostFacts& facts) {
+void CollectMachine(HostFacts& facts) {
   utsname system{};
   ::uname(&system);
   facts.kernel = system.release;
@@ -84,6 +84,9 @@ void CollectMachine(const ServerSpec& server, HostFacts& facts) {
   rlimit descriptors{};
   ::getrlimit(RLIMIT_NOFILE, &descriptors);
   facts.descriptors = descriptors.rlim_max;
+}
+
+void CollectDirectories(const ServerSpec& server, HostFacts& facts) {
   facts.shmem_pages = Chosen(kShmemSetting);
   facts.memory_dir = server.memory_dir.empty() ? kDefaultMemoryDir : server.memory_dir;
   facts.memory_dir_free = FreeBytes(facts.memory_dir, facts.memory_dir_error);
@@ -151,11 +154,10 @@ void CollectPort(const ServerSpec& server, HostFacts& facts) {
   facts.port_error = WhyNotListen(server.address, server.port);
 }
 
-void CollectKeys(const ServerSpec& server, HostFacts& facts) {
+void CollectKeys(const ServerSpec& server, TlsSide side, HostFacts& facts) {
   try {
     if (!server.keys.empty()) {
-      ReadTlsCredentials(KeyDirectory(server.keys, server.server_name), server.server_name,
-                         TlsSide::kServer);
+      ReadTlsCredentials(KeyDirectory(server.keys, server.server_name), server.server_name, side);
     } else if (!server.secret.empty()) {
       SecretFile(server.secret, server.server_name);
     }
@@ -200,19 +202,33 @@ void CollectGraph(const ServerSpec& server, HostFacts& facts) {
   }
 }
 
+// Returns seconds since 1970. The clock is read last: graphctl compares it with its own when the
+// answer arrives.
+double Now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace
 
 HostFacts CollectHostFacts(const ServerSpec& server, const std::vector<std::string>& peers) {
   HostFacts facts;
-  CollectMachine(server, facts);
+  CollectMachine(facts);
+  CollectDirectories(server, facts);
   CollectProgram(server, facts);
   CollectPort(server, facts);
-  CollectKeys(server, facts);
+  CollectKeys(server, TlsSide::kServer, facts);
   CollectGraph(server, facts);
   facts.unreachable = FindUnreachable(peers);
-  // The clock is read last: graphctl compares it with its own when the answer arrives.
-  facts.clock =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  facts.clock = Now();
+  return facts;
+}
+
+HostFacts CollectTrainerFacts(const ServerSpec& server, const std::vector<std::string>& peers) {
+  HostFacts facts;
+  CollectMachine(facts);
+  CollectKeys(server, TlsSide::kClient, facts);
+  facts.unreachable = FindUnreachable(peers);
+  facts.clock = Now();
   return facts;
 }
 

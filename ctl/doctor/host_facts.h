@@ -55,6 +55,10 @@ struct HostFacts {
 // of the other daemons. Takes a few seconds at most, even if peers do not answer.
 HostFacts CollectHostFacts(const ServerSpec& server, const std::vector<std::string>& peers);
 
+// Finds out what trainers would meet on this host, which serves no partition. What concerns daemons
+// keeps its initial value. `peers`: the addresses of all daemons.
+HostFacts CollectTrainerFacts(const ServerSpec& server, const std::vector<std::string>& peers);
+
 void to_json(nlohmann::json& json, const HostFacts& facts);
 // Throws nlohmann::json::exception for JSON that to_json has not written.
 void from_json(const nlohmann::json& json, HostFacts& facts);

@@ -46,18 +46,27 @@ void AddRevoked(const KeyDirectory& keys, std::vector<KeyFile>& files) {
   if (keys.Has("revoked")) AddFile(keys, "revoked", "revoked", files);
 }
 
-}  // namespace
-
-std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
+// Returns what a machine of the servers' owner gets: with the key of the daemons, or without.
+std::vector<KeyFile> KeysOfOwner(const KeyDirectory& keys, bool has_daemons, bool with_revoked) {
   std::vector<KeyFile> files;
   const bool has_secret = keys.Has(SecretFile::kName);
   if (has_secret) AddFile(keys, SecretFile::kName, SecretFile::kName, files);
   if (has_secret && !keys.Has("server.pem")) return files;
   AddFile(keys, "ca.pem", "ca.pem", files);
-  AddPair(keys, "server", "server", files);
+  if (has_daemons) AddPair(keys, "server", "server", files);
   AddPair(keys, "client", "client", files);
   if (with_revoked) AddRevoked(keys, files);
   return files;
+}
+
+}  // namespace
+
+std::vector<KeyFile> KeysOfHost(const KeyDirectory& keys, bool with_revoked) {
+  return KeysOfOwner(keys, /*has_daemons=*/true, with_revoked);
+}
+
+std::vector<KeyFile> KeysOfTrainerHost(const KeyDirectory& keys, bool with_revoked) {
+  return KeysOfOwner(keys, /*has_daemons=*/false, with_revoked);
 }
 
 std::vector<KeyFile> KeysOfClient(const KeyDirectory& keys, const std::string& name) {

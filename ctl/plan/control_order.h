@@ -7,14 +7,15 @@
 
 namespace graphd::ctl {
 
-enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload };
+enum class ControlVerb { kDrain, kUndrain, kEndJob, kLogLevel, kReload, kRequests };
 
 struct ControlOrder {
   ControlVerb verb = ControlVerb::kReload;
-  std::string by;      // the operator, as alice@host-1
-  std::string reason;  // for kDrain and kEndJob; may be empty
-  std::string job;     // for kEndJob
-  std::string level;   // for kLogLevel
+  std::string by;       // the operator, as alice@host-1
+  std::string reason;   // for kDrain and kEndJob; may be empty
+  std::string job;      // for kEndJob
+  std::string level;    // for kLogLevel
+  uint32_t most = 100;  // for kRequests: how many to return
 };
 
 }  // namespace graphd::ctl

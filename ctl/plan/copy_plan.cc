@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "base/strings.h"
@@ -32,19 +33,26 @@ void CheckUtf8(const std::string& name) {
   }
 }
 
-// Returns the machines of ip_config: lines with the same address are one machine, and so are all
-// local addresses.
-std::vector<CopyHost> MachinesOf(const std::vector<HostLine>& lines, const LocalTest& is_local) {
+// Returns the machines of ip_config and trainer_hosts: lines with the same address are one machine,
+// and so are all local addresses.
+std::vector<CopyHost> MachinesOf(const std::vector<HostLine>& lines,
+                                 const std::vector<TrainerHost>& trainer_hosts,
+                                 const LocalTest& is_local) {
   std::vector<CopyHost> hosts;
-  for (const HostLine& line : lines) {
-    const bool local = is_local(line.address);
-    auto host = std::find_if(hosts.begin(), hosts.end(), [&](const CopyHost& known) {
-      return (local && known.is_local) || known.address == line.address;
-    });
-    if (host == hosts.end()) {
-      host = hosts.insert(host, CopyHost{local, line.address, line.address, {}, {}, 0});
+  // Returns a machine, and whether it is new.
+  const auto find = [&](const std::string& address) -> std::pair<CopyHost*, bool> {
+    const bool local = is_local(address);
+    for (CopyHost& known : hosts) {
+      if ((local && known.is_local) || known.address == address) return {&known, false};
     }
-    host->parts.push_back(line.part);
+    return {&hosts.emplace_back(CopyHost{local, address, address, {}, {}, 0}), true};
+  };
+  for (const HostLine& line : lines) find(line.address).first->parts.push_back(line.part);
+  for (const TrainerHost& host : trainer_hosts) {
+    const auto [known, is_new] = find(host.address);
+    if (is_new) continue;
+    Throw(ErrorCode::kInvalid, host.where, ": '", host.address, "' is the machine of '",
+          known->address, "', which is named before it; remove the line");
   }
   return hosts;
 }
@@ -148,7 +156,7 @@ class Planner {
 
 CopyPlan MakeCopyPlan(const std::string& workspace, const std::string& rel_data_path,
                       const CopySources& sources, const std::vector<HostLine>& lines,
-                      const LocalTest& is_local) {
+                      const LocalTest& is_local, const std::vector<TrainerHost>& trainer_hosts) {
   if (lines.size() != sources.parts.size()) {
     Throw(ErrorCode::kInvalid, sources.ip_config.path, " has ", lines.size(), " lines, and ",
           sources.part_config.path, " ", sources.parts.size(),
@@ -156,7 +164,7 @@ CopyPlan MakeCopyPlan(const std::string& workspace, const std::string& rel_data_
           "than once)");
   }
   const std::string data = CleanRelativePath(rel_data_path, "--rel_data_path");
-  return Planner(workspace, data, sources).Make(MachinesOf(lines, is_local));
+  return Planner(workspace, data, sources).Make(MachinesOf(lines, trainer_hosts, is_local));
 }
 
 std::string RewritePartConfig(const std::string& text, const std::string& path,

@@ -18,6 +18,8 @@
 //   WORKSPACE/REL_DATA_PATH/<names>.gz       every machine, if nodes have names or labels have
 //   texts WORKSPACE/REL_DATA_PATH/part<i>/...      the machine of line i
 //
+// The machines of --trainer_hosts count as machines, and have no line.
+//
 // A machine's files are listed in the order in which they are sent. The part config is the last
 // one, so that it never exists before its partitions.
 
@@ -74,10 +76,12 @@ struct CopyPlan {
 };
 
 // Plans a copy into `workspace`, which must be an absolute path. Throws Error(kInvalid) if the
-// numbers of lines and partitions differ, or if two files would have the same path.
+// numbers of lines and partitions differ, if two files would have the same path, or if a machine
+// of trainer_hosts has been named before.
 CopyPlan MakeCopyPlan(const std::string& workspace, const std::string& rel_data_path,
                       const CopySources& sources, const std::vector<HostLine>& lines,
-                      const LocalTest& is_local);
+                      const LocalTest& is_local,
+                      const std::vector<TrainerHost>& trainer_hosts = {});
 
 // Returns a part config whose partitions' files are part<i>/<name>, relative to the config itself,
 // where DGL (0.6 and later) and graphd look for them. Maps become <directory>/<name>, where

@@ -25,7 +25,7 @@ GRAPHD_JSON_FIELDS(KeyFile, name, text)
 GRAPHD_JSON_FIELDS(TrainerPlan, rank, local_rank, local_world_size, part, label)
 GRAPHD_JSON_FIELDS(JobSpec, job_id, secret, workspace, log_dir, ip_config, ip_config_text, command,
                    master_addr, world_size, num_samplers, num_omp_threads, extra_envs, master_port,
-                   detach, max_restarts)
+                   detach, max_restarts, remote_trainers, trainer_hosts)
 GRAPHD_JSON_FIELDS(Meeting, host, num_hosts, name, address, port, host_timeout)
 GRAPHD_JSON_FIELDS(FollowSpec, job, output, lines, until_end)
 NLOHMANN_JSON_SERIALIZE_ENUM(HostAction, {{HostAction::kRun, "run"},
@@ -41,11 +41,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ControlVerb, {{ControlVerb::kDrain, "drain"},
                                            {ControlVerb::kUndrain, "undrain"},
                                            {ControlVerb::kEndJob, "end_job"},
                                            {ControlVerb::kLogLevel, "log_level"},
-                                           {ControlVerb::kReload, "reload"}})
-GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level)
-GRAPHD_JSON_FIELDS(HostOrder, action, version, server, job, trainers, trainers_on_machine,
-                   is_master, host_timeout, server_grace, meeting, stop_job, stop_grace, force,
-                   stop_timeout, control, peers, key_files, follow)
+                                           {ControlVerb::kReload, "reload"},
+                                           {ControlVerb::kRequests, "requests"}})
+GRAPHD_JSON_FIELDS(ControlOrder, verb, by, reason, job, level, most)
+GRAPHD_JSON_FIELDS(HostOrder, action, version, only_trainers, server, job, trainers,
+                   trainers_on_machine, is_master, host_timeout, server_grace, meeting, stop_job,
+                   stop_grace, force, stop_timeout, control, peers, key_files, follow)
 
 // Rejects command lines that contain bytes other than UTF-8, which JSON can't represent.
 std::string EncodeOrder(const HostOrder& order) {
@@ -90,7 +91,9 @@ std::vector<std::pair<std::string, std::string>> TrainerEnvironment(const HostOr
       {"GRAPHD_PART_CONFIG", order.server.part_config},
       {"GRAPHD_JOB_ID", job.job_id},
       {"GRAPHD_JOB_SECRET", job.secret},
-      {"GRAPHD_PART_ID", StrCat(trainer.part)},
+      {"GRAPHD_PART_ID", order.only_trainers ? "" : StrCat(trainer.part)},
+      {"GRAPHD_ROLE", order.only_trainers ? "trainer" : "host"},
+      {"GRAPHD_REMOTE_TRAINERS", StrCat(job.remote_trainers)},
       {"GRAPHD_RESTART_COUNT", StrCat(attempt)},
       {"GRAPHD_NUM_SAMPLERS", StrCat(job.num_samplers)},
   };

@@ -34,12 +34,12 @@ struct ServerSpec {
   std::string keys;    // directory of keys on the host, or "default"; empty: TCP without TLS
   std::string secret;  // file of the shared secret on the host, or "default"; empty: none
   double start_timeout = 600;  // seconds that the daemon may take to load
-  bool among_others = false;   // other machines also serve partitions and must reach `address`
+  bool among_others = false;   // other machines serve or compute, too, and must reach `address`
 };
 
 struct TrainerPlan {
   int rank = 0, local_rank = 0, local_world_size = 1;
-  PartId part = 0;    // partition of its ip_config line
+  PartId part = -1;   // partition of its ip_config line; -1: a host of --trainer_hosts has none
   std::string label;  // "host:rank", the prefix of each line of its output
 };
 
@@ -57,9 +57,11 @@ struct JobSpec {
   int num_samplers = 0;
   int num_omp_threads = 0;  // 0: the machine's cores divided by its trainers
   std::vector<std::string> extra_envs;
-  int master_port = 0;   // 0: a free port, chosen on the master's host
-  bool detach = false;   // the job continues when its launcher has ended
-  int max_restarts = 0;  // the number of times that failed trainers are started again
+  int master_port = 0;      // 0: a free port, chosen on the master's host
+  bool detach = false;      // the job continues when its launcher has ended
+  int max_restarts = 0;     // the number of times that failed trainers are started again
+  int remote_trainers = 0;  // the last ranks, on hosts without a partition
+  std::vector<std::string> trainer_hosts;  // the addresses of these hosts
 };
 
 // The place of a host in a job whose hosts decide together when trainers start, are started again
@@ -100,6 +102,9 @@ enum class HostAction {
 struct HostOrder {
   HostAction action = HostAction::kRun;
   std::string version;  // version of the graphctl that sends the order
+  // The host serves no partition: of `server`, only the name, the address and what clients use
+  // apply, and no daemon is looked for there.
+  bool only_trainers = false;
   ServerSpec server;
   // Only for kRun.
   JobSpec job;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace graphd::ctl {
 
@@ -62,6 +63,16 @@ T ValueOr(const nlohmann::json& object, const char* key, const T& otherwise) {
 }
 inline std::string ValueOr(const nlohmann::json& object, const char* key, const char* otherwise) {
   return ValueOr(object, key, std::string(otherwise));
+}
+
+// Returns the texts in a member that is a list; none if it is missing. Elements of other types are
+// left out.
+inline std::vector<std::string> TextsIn(const nlohmann::json& object, const char* key) {
+  std::vector<std::string> texts;
+  for (const nlohmann::json& each : ValueOr(object, key, nlohmann::json::array())) {
+    if (each.is_string()) texts.push_back(each.get<std::string>());
+  }
+  return texts;
 }
 
 }  // namespace graphd::ctl

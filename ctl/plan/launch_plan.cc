@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -18,17 +19,18 @@ bool IsLoopbackLiteral(const std::string& address) {
 }
 
 // Rejects a loopback address among several machines: trainers on other machines would connect to
-// themselves.
+// themselves. Nobody connects to a host that only computes, unless it has rank 0.
 void CheckReachable(const std::vector<HostPlan>& hosts) {
   const HostPlan* loopback = nullptr;
   const HostPlan* remote = nullptr;
   for (const HostPlan& host : hosts) {
-    if (IsLoopbackLiteral(host.order.server.address)) loopback = &host;
+    const bool is_used = !host.order.only_trainers || host.order.is_master;
+    if (is_used && IsLoopbackLiteral(host.order.server.address)) loopback = &host;
     if (!host.is_local) remote = &host;
   }
   if (loopback && remote) {
-    Throw(ErrorCode::kInvalid, "ip_config names ", loopback->order.server.address, ", which ",
-          remote->order.server.address,
+    Throw(ErrorCode::kInvalid, loopback->where.empty() ? "ip_config" : loopback->where, " names ",
+          loopback->order.server.address, ", which ", remote->order.server.address,
           " can't reach; write this machine's address on the network instead");
   }
 }
@@ -40,6 +42,18 @@ int TrainersOf(const HostLine& line, const LaunchOptions& options) {
 // Returns the machine that an address belongs to: all local addresses are one machine.
 std::string MachineOf(const std::string& address, bool is_local) {
   return is_local ? std::string() : address;
+}
+
+// Numbers the trainers of a host, or of one of its lines, and adds them.
+void AddTrainers(LaunchPlan& plan, HostPlan& host, int count, PartId part) {
+  for (int local = 0; local < count; local++) {
+    if (plan.world_size == 0) {
+      plan.master_addr = host.order.server.address;
+      host.order.is_master = true;
+    }
+    const int rank = plan.world_size++;
+    host.order.trainers.push_back({rank, local, count, part, StrCat(host.name, ":", rank)});
+  }
 }
 
 // Returns the directory of a job's logs; each job has one of its own.
@@ -87,6 +101,33 @@ std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<Host
   return hosts;
 }
 
+void AddTrainerHosts(const ServerSpec& server, const std::vector<TrainerHost>& trainer_hosts,
+                     const LocalTest& is_local, HostAction action, std::vector<HostPlan>& hosts) {
+  std::map<std::string, std::string> machines;  // each with the place that names it
+  for (const HostPlan& host : hosts) {
+    machines.emplace(MachineOf(host.order.server.address, host.is_local), "of ip_config");
+  }
+  for (const TrainerHost& each : trainer_hosts) {
+    HostPlan host;
+    host.is_local = is_local(each.address);
+    host.name = each.address;
+    host.where = each.where;
+    const auto [named, is_new] =
+        machines.emplace(MachineOf(each.address, host.is_local), "of " + each.where);
+    if (!is_new) {
+      Throw(ErrorCode::kInvalid, each.where, ": '", each.address, "' is a host ", named->second,
+            " already; name it once, and write the number of its trainers into the last column ",
+            "there");
+    }
+    host.order.action = action;
+    host.order.only_trainers = true;
+    host.order.server = server;
+    host.order.server.address = each.address;
+    hosts.push_back(std::move(host));
+  }
+  for (HostPlan& host : hosts) host.order.server.among_others = machines.size() > 1;
+}
+
 LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
                           const std::string& ip_config_text, const std::string& job_id,
                           const std::string& secret, const LocalTest& is_local) {
@@ -99,7 +140,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
   plan.job_id = job_id;
   plan.master_port = options.master_port;
   plan.hosts = PlanHosts(options.server, lines, is_local, HostAction::kRun);
-  CheckReachable(plan.hosts);
+  AddTrainerHosts(options.server, options.trainer_hosts, is_local, HostAction::kRun, plan.hosts);
 
   std::map<std::pair<std::string, uint16_t>, HostPlan*> host_of;
   for (HostPlan& host : plan.hosts) {
@@ -110,20 +151,24 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
     HostPlan& host = *host_of[{line.address, line.port}];
     const int count = TrainersOf(line, options);
     on_machine[MachineOf(line.address, host.is_local)] += count;
-    for (int local = 0; local < count; local++) {
-      if (plan.world_size == 0) {
-        plan.master_addr = line.address;
-        host.order.is_master = true;
-      }
-      const int rank = plan.world_size++;
-      host.order.trainers.push_back({rank, local, count, line.part, StrCat(host.name, ":", rank)});
-    }
+    AddTrainers(plan, host, count, line.part);
+  }
+  const int with_partitions = plan.world_size;
+  for (size_t i = 0; i < options.trainer_hosts.size(); i++) {
+    HostPlan& host = plan.hosts[plan.hosts.size() - options.trainer_hosts.size() + i];
+    const int count =
+        options.trainer_hosts[i].num_trainers.value_or(std::max(1, options.num_trainers));
+    on_machine[MachineOf(host.order.server.address, host.is_local)] += count;
+    AddTrainers(plan, host, count, -1);
   }
   if (plan.world_size == 0) {
     Throw(ErrorCode::kInvalid,
-          "launch: no host has a trainer; give --num_trainers, or use `graphctl server start` to "
-          "serve without a job");
+          "launch: no host has a trainer; give --num_trainers or --trainer_hosts, or use "
+          "`graphctl server start` to serve without a job");
   }
+  CheckReachable(plan.hosts);
+  std::vector<std::string> trainer_hosts;
+  for (const TrainerHost& host : options.trainer_hosts) trainer_hosts.push_back(host.address);
   for (HostPlan& host : plan.hosts) {
     host.order.trainers_on_machine =
         on_machine[MachineOf(host.order.server.address, host.is_local)];
@@ -143,7 +188,9 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
                       options.extra_envs,
                       options.master_port,
                       options.detach,
-                      options.max_restarts};
+                      options.max_restarts,
+                      plan.world_size - with_partitions,
+                      trainer_hosts};
   }
   PlanMeeting(plan, options.host_timeout);
   return plan;

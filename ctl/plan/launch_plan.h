@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ctl/plan/host_order.h"
+#include "ctl/plan/trainer_hosts.h"
 #include "wire/ip_config.h"
 
 // Plans the orders for all hosts, from options and ip_config's lines. Planning has no side effects,
@@ -12,6 +13,7 @@
 //
 // Every line of ip_config is a machine in DGL's sense: it has one partition and its own trainers,
 // with local ranks from 0. Lines with the same address and port share a daemon and one supervisor.
+// Hosts of --trainer_hosts have a supervisor and trainers alone, with the last ranks.
 
 namespace graphd::ctl {
 
@@ -21,6 +23,8 @@ struct LaunchOptions {
   std::string log_dir;    // relative to the workspace; empty: the trainers' output goes to no files
   std::string ip_config;  // the path that trainers receive
   int num_trainers = 1;   // per ip_config line; a third column there overrides it
+  // Hosts that only compute. Each has num_trainers unless it says otherwise, and at least one.
+  std::vector<TrainerHost> trainer_hosts;
   int num_samplers = 0;
   int num_omp_threads = 0;
   int master_port = 0;  // 0: a free port, chosen on the master's host
@@ -36,14 +40,16 @@ struct HostPlan {
   bool is_local = false;
   std::string name;  // the address, for messages; with its port if the address occurs twice
   HostOrder order;
+  std::string where;  // the line of --trainer_hosts that names it; empty: it is of ip_config
 };
 
 struct LaunchPlan {
   std::string job_id;
   int world_size = 0;
   std::string master_addr;
-  int master_port = 0;          // 0: chosen at launch
-  std::vector<HostPlan> hosts;  // one per daemon, in order of first appearance
+  int master_port = 0;  // 0: chosen at launch
+  // One per daemon, in order of first appearance, and then those that only compute.
+  std::vector<HostPlan> hosts;
 };
 
 using LocalTest = std::function<bool(const std::string& address)>;
@@ -52,8 +58,13 @@ using LocalTest = std::function<bool(const std::string& address)>;
 std::vector<HostPlan> PlanHosts(const ServerSpec& server, const std::vector<HostLine>& lines,
                                 const LocalTest& is_local, HostAction action);
 
-// Throws Error(kInvalid) for a plan that can't work: no trainer, no command, or a loopback address
-// that other hosts can't reach.
+// Adds the hosts that only compute to those with daemons; they get the server's settings that
+// clients use. Throws Error(kInvalid) for a machine that is among the hosts already.
+void AddTrainerHosts(const ServerSpec& server, const std::vector<TrainerHost>& trainer_hosts,
+                     const LocalTest& is_local, HostAction action, std::vector<HostPlan>& hosts);
+
+// Throws Error(kInvalid) for a plan that can't work: no trainer, no command, a host that is named
+// twice, or a loopback address that other hosts can't reach.
 LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLine>& lines,
                           const std::string& ip_config_text, const std::string& job_id,
                           const std::string& secret, const LocalTest& is_local);

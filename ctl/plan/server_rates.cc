@@ -41,13 +41,6 @@ std::string Rate(const json& machine, const char* name) {
   return machine.contains(name) ? Short(Number(machine, name)) : "-";
 }
 
-std::string Printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  }
-  return text;
-}
-
 using Row = std::vector<std::string>;
 
 Row MachineRow(const json& machine) {

@@ -36,17 +36,21 @@ std::string PlanToJson(const LaunchPlan& plan) {
     const ServerSpec& server = host.order.server;
     nlohmann::json trainers = nlohmann::json::array();
     for (const TrainerPlan& trainer : host.order.trainers) {
-      trainers.push_back({{"rank", trainer.rank},
-                          {"local_rank", trainer.local_rank},
-                          {"part", trainer.part},
-                          {"env", EnvironmentJson(plan, host.order, trainer)}});
+      nlohmann::json shown = {{"rank", trainer.rank},
+                              {"local_rank", trainer.local_rank},
+                              {"env", EnvironmentJson(plan, host.order, trainer)}};
+      if (!host.order.only_trainers) shown["part"] = trainer.part;
+      trainers.push_back(std::move(shown));
     }
-    hosts.push_back({{"address", server.address},
-                     {"port", server.port},
-                     {"local", host.is_local},
-                     {"parts", server.parts},
-                     {"part_config", server.part_config},
-                     {"trainers", trainers}});
+    nlohmann::json shown = {{"address", server.address},
+                            {"local", host.is_local},
+                            {"parts", server.parts},
+                            {"trainers", trainers}};
+    if (!host.order.only_trainers) {
+      shown["port"] = server.port;
+      shown["part_config"] = server.part_config;
+    }
+    hosts.push_back(std::move(shown));
   }
   const JobSpec& job = plan.hosts[0].order.job;
   const nlohmann::json all = {{"job", plan.job_id},
@@ -76,12 +80,16 @@ std::string PlanToText(const LaunchPlan& plan) {
                  DisplayCommand(first.job.command), "\n");
   for (const HostPlan& host : plan.hosts) {
     const ServerSpec& server = host.order.server;
-    text += StrCat("host ", HostPort(server.address, server.port),
-                   host.is_local ? " (this machine)" : " (over ssh)", "\n  daemon: partition ",
-                   PartsText(server.parts), "\n");
+    const bool only_trainers = host.order.only_trainers;
+    text += StrCat("host ", only_trainers ? server.address : HostPort(server.address, server.port),
+                   host.is_local ? " (this machine)" : " (over ssh)",
+                   only_trainers ? std::string("\n  no daemon")
+                                 : StrCat("\n  daemon: partition ", PartsText(server.parts)),
+                   "\n");
     for (const TrainerPlan& trainer : host.order.trainers) {
-      text += StrCat("  trainer: rank ", trainer.rank, ", local rank ", trainer.local_rank,
-                     ", partition ", trainer.part, "\n");
+      text += StrCat(
+          "  trainer: rank ", trainer.rank, ", local rank ", trainer.local_rank,
+          only_trainers ? ", reads over the network" : StrCat(", partition ", trainer.part), "\n");
     }
     if (host.order.trainers.empty()) text += "  no trainer\n";
   }

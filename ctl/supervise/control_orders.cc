@@ -66,6 +66,21 @@ json Reload(const ControlOrder& order, ControlClient& client) {
   return {{"changes", changes}};
 }
 
+json Requests(const ControlOrder& order, ControlClient& client) {
+  const WaitingRequests found = client.Requests(order.most);
+  json requests = json::array();
+  for (const WaitingRequest& request : found.oldest) {
+    requests.push_back({{"operation", request.operation},
+                        {"state", request.state},
+                        {"seconds", request.seconds},
+                        {"job", request.job_id},
+                        {"rank", request.rank},
+                        {"pid", request.pid},
+                        {"peer", request.peer}});
+  }
+  return {{"total", found.total}, {"requests", requests}};
+}
+
 json Answer(const ControlOrder& order, ControlClient& client) {
   switch (order.verb) {
     case ControlVerb::kDrain:
@@ -77,6 +92,8 @@ json Answer(const ControlOrder& order, ControlClient& client) {
       return {{"before", client.SetLogLevel(order.level, order.by)}, {"level", order.level}};
     case ControlVerb::kReload:
       return Reload(order, client);
+    case ControlVerb::kRequests:
+      return Requests(order, client);
     default:
       break;
   }

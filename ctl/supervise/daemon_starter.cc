@@ -264,8 +264,8 @@ void DaemonStarter::Start() {
   if (spec_.among_others && is_loopback) {
     // Debian's /etc/hosts maps the host's own name to 127.0.1.1.
     Throw(ErrorCode::kInvalid, spec_.address,
-          " is a loopback address on this host (see /etc/hosts there), and other machines of "
-          "ip_config can't reach it; write the host's IP address into ip_config");
+          " is a loopback address on this host (see /etc/hosts there), and the job's other "
+          "machines can't reach it; write the host's IP address into ip_config");
   }
   if (!spec_.insecure && spec_.keys.empty() && spec_.secret.empty() && !is_loopback) {
     Throw(ErrorCode::kDenied, "a server at ", HostPort(spec_.address, spec_.port),

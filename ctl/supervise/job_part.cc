@@ -50,6 +50,7 @@ JobPart::JobPart(uv_loop_t* loop, const HostOrder& order, Actions actions)
             {"server_name", order_.server.server_name},
             {"runtime_dir", order_.server.runtime_dir},
             {"ip_config_text", job.ip_config_text},
+            {"trainer_hosts", job.trainer_hosts},
             {"log_dir", job.log_dir.empty() ? directory_.path() : job.log_dir},
             {"host", order_.meeting.host},
             {"name", order_.meeting.name},

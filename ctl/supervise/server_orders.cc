@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <set>
+#include <sstream>
 #include <vector>
 
 #include "base/strings.h"
@@ -65,6 +67,22 @@ uid_t UserOf(const std::string& socket) {
     ThrowErrno("can't see who listens on", socket);
   }
   return listener.uid;
+}
+
+// Returns whether somebody listens on a Unix socket, without connecting to it.
+bool IsListening(const std::string& path) {
+  constexpr uint32_t kAccepts = 1 << 16;  // __SO_ACCEPTCON
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    // Num RefCount Protocol Flags Type St Inode Path
+    std::istringstream fields(line);
+    std::string number, references, protocol, type, state, inode, name;
+    uint32_t flags = 0;
+    fields >> number >> references >> protocol >> std::hex >> flags >> type >> state >> inode;
+    std::getline(fields >> std::ws, name);
+    if (name == path && (flags & kAccepts) != 0) return true;
+  }
+  return false;
 }
 
 // Waits until `condition` holds, at most for `max_seconds`.
@@ -135,8 +153,9 @@ void StopServer(const HostOrder& order) {
   client->SetTimeout(kStatusTimeout);
   const std::string socket = SocketOf(order.server);
   const auto gone = [&] {
+    if (!process) return !FileExists(socket);
     pollfd ended{process.get(), POLLIN, 0};  // readable after its end, reaped or not
-    return !FileExists(socket) && (!process || ::poll(&ended, 1, 0) == 1);
+    return ::poll(&ended, 1, 0) == 1;
   };
   StoreStatus store;  // the last that is known
   Clock::time_point moved = Clock::now();
@@ -150,6 +169,14 @@ void StopServer(const HostOrder& order) {
   }
   if (store.written_bytes < store.changed_bytes && order.stop_timeout >= 0) {
     Send({{"t", "notice"}, {"text", "it has ended: " + WhatIsNotWritten(store)}});
+  }
+  // A daemon without a socket unit has removed the file.
+  if (FileExists(socket) && IsListening(socket)) {
+    const std::string unit = StrCat("graphd@", order.server.server_name);
+    Send({{"t", "notice"},
+          {"text", StrCat("it has ended, and the next client will start it again, because ", unit,
+                          ".socket listens; to end both: systemctl stop ", unit, ".socket ", unit,
+                          ".service")}});
   }
 }
 
@@ -251,7 +278,9 @@ int CarryOutServerOrder(const HostOrder& order, GuardState& guard) {
         InstallKeys(KeyDirectory(order.server.keys, order.server.server_name), order.key_files);
         break;
       case HostAction::kExamine:
-        Send({{"t", "facts"}, {"facts", CollectHostFacts(order.server, order.peers)}});
+        Send({{"t", "facts"},
+              {"facts", order.only_trainers ? CollectTrainerFacts(order.server, order.peers)
+                                            : CollectHostFacts(order.server, order.peers)}});
         break;
       case HostAction::kRun:
       case HostAction::kFollowJob:

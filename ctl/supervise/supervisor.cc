@@ -87,7 +87,11 @@ int Supervisor::Run() {
     } else if (part_) {
       logs_.emplace(part_->directory().path(), JobDirectory::kMaxLogBytes);
     }
-    StartDaemon(DaemonStarter::IfMissing::kStart);
+    if (order_.only_trainers) {
+      BecomeReady();
+    } else {
+      StartDaemon(DaemonStarter::IfMissing::kStart);
+    }
   } catch (const Error& error) {
     Fail(error.code(), error.what());
   }
@@ -304,12 +308,17 @@ void Supervisor::OnReady() {
     return Notice(
         StrCat("attached again to server '", order_.server.server_name, "' after ", seconds));
   }
+  BecomeReady();
+}
+
+// Reports that this host's trainers may start.
+void Supervisor::BecomeReady() {
   ready_ = true;
   int port = 0;
   if (order_.is_master) port = PrepareTrainers(0);
   Send({{"t", "ready"},
-        {"started", starter_->started_pid() != 0},
-        {"seconds", starter_->seconds()},
+        {"started", starter_ && starter_->started_pid() != 0},
+        {"seconds", starter_ ? starter_->seconds() : 0},
         {"port", port}});
   if (part_) part_->OnReady(port);
 }

@@ -21,7 +21,8 @@
 // Runs one host's part of a job: finds or starts the daemon, joins the job and starts the trainers
 // when the launcher sends "go". Ends all trainers when one fails, when the launcher's end of
 // standard input closes or falls silent, or on a signal. Stays a member of the job until the
-// launcher ends it, so that a host without trainers serves until the job's end.
+// launcher ends it, so that a host without trainers serves until the job's end. A host without a
+// partition has no daemon: it is ready at once, and learns from the others of the end of theirs.
 //
 // When the daemon ends, the trainers wait for it and attach again by themselves; the supervisor
 // does the same, and ends the job if no daemon returns within the grace period. It starts the
@@ -66,6 +67,7 @@ class Supervisor {
   void StartDaemon(DaemonStarter::IfMissing if_missing);
   void PollDaemon();
   void OnReady();
+  void BecomeReady();
   void WatchDaemonProcess(pid_t pid);
   void StopWatchingDaemon();
   void OnDaemonEnd();

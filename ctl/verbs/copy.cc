@@ -19,8 +19,8 @@ namespace graphd::ctl {
 namespace {
 
 constexpr const char* kCopyExamples = R"(
-Each machine receives the partition of its line in ip_config; every machine receives the part
-config, ip_config and the script folder. Files that are already there are not sent again, and an
+Each machine receives the partition of its line in ip_config; every machine, also those of
+--trainer_hosts, receives the part config, ip_config and the script folder. Files that are already there are not sent again, and an
 interrupted copy continues where it stopped.
 
 Examples:
@@ -30,7 +30,7 @@ Examples:
 )";
 
 struct CopyArguments {
-  std::string part_config, ip_config, workspace, rel_data_path, script_folder;
+  std::string part_config, ip_config, trainer_hosts, workspace, rel_data_path, script_folder;
   CopyOptions options;
   bool dry_run = false, json = false;
 };
@@ -119,11 +119,20 @@ void Copy(CopyArguments& arguments) {
   const std::string part_config = absolute(FindPartConfig(arguments.part_config));
   const std::string ip_config = absolute(arguments.ip_config);
   const std::vector<HostLine> lines = ReadIpConfig(ip_config);
+  std::vector<TrainerHost> trainer_hosts;
+  if (!arguments.trainer_hosts.empty()) {
+    if (!FileExists(arguments.trainer_hosts)) {
+      Throw(ErrorCode::kNotFound, "--trainer_hosts ", arguments.trainer_hosts,
+            " can't be found; give the path of a file with a line 'address [trainers]' per host");
+    }
+    trainer_hosts = ParseTrainerHosts(ReadTextFile(arguments.trainer_hosts, size_t{1} << 20),
+                                      arguments.trainer_hosts);
+  }
   const CopySources sources = FindSources(part_config, ip_config, arguments.script_folder);
   std::string workspace = absolute(arguments.workspace);
   while (workspace.size() > 1 && workspace.back() == '/') workspace.pop_back();
-  const CopyPlan plan =
-      MakeCopyPlan(workspace, arguments.rel_data_path, sources, lines, IsLocalAddress);
+  const CopyPlan plan = MakeCopyPlan(workspace, arguments.rel_data_path, sources, lines,
+                                     IsLocalAddress, trainer_hosts);
   if (arguments.dry_run) {
     const std::string text = arguments.json ? CopyPlanToJson(plan) + "\n" : CopyPlanToText(plan);
     std::fputs(text.c_str(), stdout);
@@ -156,6 +165,8 @@ void AddCopy(CLI::App& app) {
   verb->add_option(Flags("ip_config"), arguments->ip_config,
                    "File with a line 'address [port [trainers]]' per partition")
       ->required();
+  verb->add_option(Flags("trainer_hosts"), arguments->trainer_hosts,
+                   "File with a line 'address [trainers]' per host that serves no partition");
   verb->add_option(Flags("workspace"), arguments->workspace,
                    "Directory on every host that receives the files")
       ->required();

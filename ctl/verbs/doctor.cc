@@ -49,10 +49,13 @@ std::vector<HostPlan> Plan(HostOptions& options) {
   if (options.lines.empty()) options.lines = ParseIpConfig(LinesOfThisMachine(options), "default");
   std::vector<HostPlan> plan =
       PlanHosts(options.server, options.lines, IsLocalAddress, HostAction::kExamine);
+  AddTrainerHosts(options.server, options.trainers_only, IsLocalAddress, HostAction::kExamine,
+                  plan);
   for (HostPlan& host : plan) {
     for (const HostPlan& other : plan) {
       const ServerSpec& server = other.order.server;
-      if (&other != &host) host.order.peers.push_back(HostPort(server.address, server.port));
+      if (&other != &host && !other.order.only_trainers)
+        host.order.peers.push_back(HostPort(server.address, server.port));
     }
   }
   return plan;
@@ -65,6 +68,7 @@ std::vector<ExaminedHost> Examine(const std::vector<HostPlan>& plan, const HostO
     ExaminedHost& host = hosts.emplace_back();
     host.name = plan[i].name;
     host.server = plan[i].order.server;
+    host.only_trainers = plan[i].order.only_trainers;
     if (!answers[i].ok) {
       host.error = answers[i].error;
       continue;
@@ -79,16 +83,21 @@ std::vector<ExaminedHost> Examine(const std::vector<HostPlan>& plan, const HostO
   return hosts;
 }
 
-std::string Describe(const HostFacts& facts) {
-  std::string text =
-      StrCat("kernel ", facts.kernel, ", ", facts.cores, " cores, ",
-             HumanBytes(facts.memory_available), " of ", HumanBytes(facts.memory_total),
-             " memory available, ", HumanBytes(facts.state_dir_free), " of disk");
+std::string Describe(const HostFacts& facts, bool only_trainers) {
+  std::string text = StrCat("kernel ", facts.kernel, ", ", facts.cores, " cores, ",
+                            HumanBytes(facts.memory_available), " of ",
+                            HumanBytes(facts.memory_total), " memory available");
+  if (only_trainers) return text + ", for trainers only";
+  text += StrCat(", ", HumanBytes(facts.state_dir_free), " of disk");
   for (const PartitionFacts& partition : facts.partitions) {
     text += StrCat("; partition ", partition.part, ", ", HumanBytes(partition.bytes));
   }
   if (facts.is_running) text += "; the server runs";
   return text;
+}
+
+std::string AddressOf(const ExaminedHost& host) {
+  return host.only_trainers ? host.server.address : HostPort(host.server.address, host.server.port);
 }
 
 const char* SeverityName(Finding::Severity severity) {
@@ -98,9 +107,9 @@ const char* SeverityName(Finding::Severity severity) {
 void PrintText(const std::vector<ExaminedHost>& hosts, const std::vector<Finding>& findings,
                size_t faults) {
   for (size_t i = 0; i < hosts.size(); i++) {
-    const std::string where = HostPort(hosts[i].server.address, hosts[i].server.port);
-    std::printf("%s: %s\n", where.c_str(),
-                hosts[i].facts ? Describe(*hosts[i].facts).c_str() : "no answer");
+    const std::string state =
+        hosts[i].facts ? Describe(*hosts[i].facts, hosts[i].only_trainers) : "no answer";
+    std::printf("%s: %s\n", AddressOf(hosts[i]).c_str(), state.c_str());
     for (const Finding& finding : findings) {
       if (finding.host != i) continue;
       std::printf("  %s: %s\n", SeverityName(finding.severity), finding.text.c_str());
@@ -116,7 +125,7 @@ void PrintJson(const std::vector<ExaminedHost>& hosts, const std::vector<Finding
   root["hosts"] = nlohmann::ordered_json::array();
   for (size_t i = 0; i < hosts.size(); i++) {
     nlohmann::ordered_json host;
-    host["host"] = HostPort(hosts[i].server.address, hosts[i].server.port);
+    host["host"] = AddressOf(hosts[i]);
     host["findings"] = nlohmann::ordered_json::array();
     for (const Finding& finding : findings) {
       if (finding.host != i) continue;
@@ -156,6 +165,7 @@ void AddDoctor(CLI::App& app) {
   verb->footer(kDoctorExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
+  AddTrainerHostsOption(*verb, arguments->hosts);
   AddServerStartOptions(*verb, arguments->hosts);
   verb->add_flag(Flags("json"), arguments->json, "Print everything that was found out as JSON");
   verb->callback([arguments] { Run(*arguments); });

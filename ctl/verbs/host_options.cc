@@ -19,15 +19,15 @@ namespace graphd::ctl {
 namespace {
 
 // Looks for a file relative to the workspace, like DGL's launcher, and then relative to the working
-// directory.
-std::string FindForReading(const std::string& path, const std::string& workspace) {
+// directory. `what` is its name, and `lines` what it must have.
+std::string FindForReading(const std::string& path, const std::string& workspace, const char* what,
+                           const char* lines) {
   std::string first = JoinPath(workspace, path);
   if (FileExists(first)) return first;
   std::string second = std::filesystem::absolute(path).string();
   if (FileExists(second)) return second;
-  Throw(ErrorCode::kNotFound, "ip_config ", path, " does not exist (looked for ", first,
-        first == second ? "" : " and " + second,
-        "); it must have a line 'address [port [trainers]]' for each partition");
+  Throw(ErrorCode::kNotFound, what, " ", path, " does not exist (looked for ", first,
+        first == second ? "" : " and " + second, "); it must have a line ", lines);
 }
 
 void OnEvent(const HostEvent& event, const HostPlan& host, HostAnswer& answer, bool& closed) {
@@ -89,6 +89,12 @@ void AddHostOptions(CLI::App& verb, HostOptions& options) {
                   "Directory of sockets and logs on every host (default: $GRAPHD_RUNTIME_DIR, else "
                   "/run/graphd or the user's own)");
   AddSshOptions(verb, options.graphctl, options.ssh);
+}
+
+void AddTrainerHostsOption(CLI::App& verb, HostOptions& options) {
+  verb.add_option(Flags("trainer_hosts"), options.trainer_hosts,
+                  "File with a line 'address [trainers]' per host that serves no partition and "
+                  "only runs trainers; relative to the workspace");
 }
 
 void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh) {
@@ -189,8 +195,16 @@ void Resolve(HostOptions& options) {
     // Existence on other hosts can't be checked from here; the file belongs into the workspace.
     server.part_config = !FileExists(in_workspace) && FileExists(here) ? here : in_workspace;
   }
+  if (!options.trainer_hosts.empty()) {
+    const std::string file =
+        FindForReading(options.trainer_hosts, options.workspace, "--trainer_hosts",
+                       "'address [trainers]' for each host without a partition");
+    options.trainers_only = ParseTrainerHosts(ReadTextFile(file, size_t{1} << 20), file);
+    options.trainer_hosts = file;
+  }
   if (options.ip_config.empty()) return;
-  const std::string found = FindForReading(options.ip_config, options.workspace);
+  const std::string found = FindForReading(options.ip_config, options.workspace, "ip_config",
+                                           "'address [port [trainers]]' for each partition");
   options.ip_config_text = ReadTextFile(found, size_t{1} << 20);
   options.lines = ParseIpConfig(options.ip_config_text, found);
   options.ip_config = found;

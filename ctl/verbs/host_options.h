@@ -16,18 +16,22 @@ struct HostOptions {
   ServerSpec server;
   std::string workspace;  // made absolute by Resolve
   std::string ip_config;
-  std::string graphctl;  // path on remote hosts; empty: the same path as here
+  std::string trainer_hosts;  // the path of the file; empty: all hosts have partitions
+  std::string graphctl;       // path on remote hosts; empty: the same path as here
   SshOptions ssh;
 
   // Set by Resolve.
   std::string own_path;  // path of this program
   std::string ip_config_text;
-  std::vector<HostLine> lines;  // empty if no ip_config was given
+  std::vector<HostLine> lines;             // empty if no ip_config was given
+  std::vector<TrainerHost> trainers_only;  // those of trainer_hosts
 };
 
 void AddServerName(CLI::App& verb, HostOptions& options);
 // Adds --ip_config, --workspace, --runtime_dir and the options of AddSshOptions.
 void AddHostOptions(CLI::App& verb, HostOptions& options);
+// Adds --trainer_hosts.
+void AddTrainerHostsOption(CLI::App& verb, HostOptions& options);
 // Adds the options for connecting to remote hosts: --graphctl, --ssh_port and so on.
 void AddSshOptions(CLI::App& verb, std::string& graphctl, SshOptions& ssh);
 // Adds --part_config, --graphd and the other options for starting a daemon.
@@ -36,8 +40,8 @@ void AddServerStartOptions(CLI::App& verb, HostOptions& options);
 // Returns the path of this program.
 std::string OwnPath();
 
-// Makes paths absolute, reads ip_config and finds the programs. Throws Error(kNotFound) naming
-// every place where a file was looked for.
+// Makes paths absolute, reads ip_config and trainer_hosts, and finds the programs. Throws
+// Error(kNotFound) naming every place where a file was looked for.
 void Resolve(HostOptions& options);
 
 // The answer of one host to a server order.

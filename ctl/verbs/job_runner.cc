@@ -112,8 +112,10 @@ void JobRunner::Handle(const HostEvent& event) {
       hosts_[event.host].closed = true;
       if (hosts_[event.host].detached) break;
       if (!ending_ || !event.text.empty()) {
+        const std::string& where = plan_.hosts[event.host].where;
         End(ExitCode(event.code),
-            StrCat(name, ": ", event.text.empty() ? "its supervisor has ended" : event.text));
+            StrCat(name, where.empty() ? "" : StrCat(" (", where, ")"), ": ",
+                   event.text.empty() ? "its supervisor has ended" : event.text));
       }
       break;
   }
@@ -158,10 +160,14 @@ void JobRunner::OnReady(size_t index, const nlohmann::json& header) {
   host.ready = true;
   const ReadyFrame ready = ReadReady(header);
   if (plan.order.is_master && master_port_ == 0) master_port_ = ready.port;
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.3f s", ready.seconds);
-  PrintMessage(StrCat(plan.name, ": ", ready.started ? "started" : "attached to", " server '",
-                      plan.order.server.server_name, "' in ", seconds));
+  if (plan.order.only_trainers) {
+    PrintMessage(StrCat(plan.name, ": is ready, without a server"));
+  } else {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.3f s", ready.seconds);
+    PrintMessage(StrCat(plan.name, ": ", ready.started ? "started" : "attached to", " server '",
+                        plan.order.server.server_name, "' in ", seconds));
+  }
   const bool all = std::all_of(hosts_.begin(), hosts_.end(), [](const Host& h) { return h.ready; });
   if (!all || started_ || ending_ || hosts_meet_) return;
   started_ = true;

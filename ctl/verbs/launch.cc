@@ -27,6 +27,7 @@ Examples:
   graphctl launch ... --keep_alive -- python3 train.py     # the servers outlive the job
   graphctl launch ... --num_trainers 1 "python3 other.py"  # attaches to the running servers
   graphctl launch ... --dry_run "python3 train.py"         # shows what it would do
+  graphctl launch ... --trainer_hosts gpus.txt --num_trainers 0 "python3 train.py"   # only there
   graphctl launch ... --detach --max_restarts 3 -- python3 train.py   # lives by itself
 )";
 
@@ -50,8 +51,9 @@ void CheckAssignments(const std::vector<std::string>& assignments) {
 void TellAboutJob(const std::string& job, const HostOptions& hosts) {
   std::printf("%s\n", job.c_str());
   std::fflush(stdout);
-  const std::string options = StrCat("--server_name ", hosts.server.server_name, " --ip_config ",
-                                     ShellQuote(hosts.ip_config));
+  const std::string options = StrCat(
+      "--server_name ", hosts.server.server_name, " --ip_config ", ShellQuote(hosts.ip_config),
+      hosts.trainer_hosts.empty() ? "" : " --trainer_hosts " + ShellQuote(hosts.trainer_hosts));
   std::fprintf(stderr,
                "graphctl: job %s runs on its own; watch it with `graphctl attach %s %s`, and see "
                "also `graphctl logs`, `wait` and `stop`\n",
@@ -69,6 +71,7 @@ void Launch(LaunchArguments& arguments, const UserCommand& command) {
   launch.server = hosts.server;
   launch.workspace = hosts.workspace;
   launch.ip_config = hosts.ip_config;
+  launch.trainer_hosts = hosts.trainers_only;
   launch.host_timeout = hosts.ssh.host_timeout;
   launch.command = command;
   LaunchPlan plan = MakeLaunchPlan(launch, hosts.lines, hosts.ip_config_text, NewJobId(),
@@ -93,10 +96,12 @@ void AddLaunch(CLI::App& app, const UserCommand& command) {
   verb->footer(kLaunchExamples);
   AddServerName(*verb, arguments->hosts);
   AddHostOptions(*verb, arguments->hosts);
+  AddTrainerHostsOption(*verb, arguments->hosts);
   AddServerStartOptions(*verb, arguments->hosts);
   LaunchOptions& launch = arguments->launch;
   verb->add_option(Flags("num_trainers"), launch.num_trainers,
-                   "Trainers per ip_config line (a third column there overrides this)")
+                   "Trainers per ip_config line and host of --trainer_hosts (a last column there "
+                   "overrides this); 0: only on the latter, one each")
       ->default_val(1)
       ->check(CLI::Range(0, 4096));
   verb->add_option(Flags("num_samplers"), launch.num_samplers,

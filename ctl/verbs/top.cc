@@ -81,11 +81,7 @@ std::vector<std::string> JobLines(const Sample& sample) {
     }
   }
   std::vector<std::string> lines;
-  for (auto& [id, line] : jobs) {
-    std::replace_if(
-        line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
-    lines.push_back(std::move(line));
-  }
+  for (auto& [id, line] : jobs) lines.push_back(Printable(std::move(line)));
   return lines;
 }
 

@@ -25,6 +25,7 @@ void AddCheckpoint(CLI::App& app);
 void AddConfig(CLI::App& app);
 void AddConvert(CLI::App& app);
 void AddCopy(CLI::App& app);
+void AddDebug(CLI::App& app);
 void AddDoctor(CLI::App& app);
 void AddInspect(CLI::App& app);
 void AddKeys(CLI::App& app);

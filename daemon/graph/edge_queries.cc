@@ -79,7 +79,7 @@ void Answer(RequestContext& requests, Context& context, Packed& packed,
 
 }  // namespace
 
-kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
+kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context, const RequestPtr& request) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
   const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
@@ -109,8 +109,11 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
     job->out.push_back(Pack(*buffers, src, IdBytes(nodes.count(src_type))));
     job->out.push_back(Pack(*buffers, dst, IdBytes(nodes.count(dst_type))));
   };
+  request->SetState(RequestState::kWaitsForIndex);
   return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
-      .then([this, job, run] { return requests_.Execute(job->ids.size() * 256, 1, run); })
+      .then([this, job, run, request] {
+        return requests_.Execute(request, job->ids.size() * 256, 1, run);
+      })
       .then([this, context, job]() mutable {
         using Results = wire::Session::FindEdgesResults::Builder;
         Answer<Results>(
@@ -119,7 +122,7 @@ kj::Promise<void> EdgeQueries::FindEdges(FindEdgesContext context) {
       });
 }
 
-kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
+kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context, const RequestPtr& request) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
   const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
@@ -150,8 +153,11 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
                      found);
     job->out.push_back(Pack(*buffers, found));
   };
+  request->SetState(RequestState::kWaitsForIndex);
   return BuildSorted(requests_.pools().builds, requests_.job(), indexes, etype)
-      .then([this, job, run] { return requests_.Execute(job->src.size() * 512, 1, run); })
+      .then([this, job, run, request] {
+        return requests_.Execute(request, job->src.size() * 512, 1, run);
+      })
       .then([this, context, job]() mutable {
         using Results = wire::Session::HasEdgesResults::Builder;
         Answer<Results>(requests_, context, job->out,
@@ -159,7 +165,7 @@ kj::Promise<void> EdgeQueries::HasEdges(HasEdgesContext context) {
       });
 }
 
-kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
+kj::Promise<void> EdgeQueries::Degrees(DegreesContext context, const RequestPtr& request) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
   const bool out = params.getOutward();
@@ -192,8 +198,11 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
     graphd::Degrees(indexes->Rows(etype, out), scratch.rows, counts);
     job->out.push_back(Pack(*buffers, counts, 4));  // a row has fewer than 2^32 edges
   };
+  request->SetState(RequestState::kWaitsForIndex);
   return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
-      .then([this, job, run] { return requests_.Execute(job->ids.size() * 64, 1, run); })
+      .then([this, job, run, request] {
+        return requests_.Execute(request, job->ids.size() * 64, 1, run);
+      })
       .then([this, context, job]() mutable {
         using Results = wire::Session::DegreesResults::Builder;
         Answer<Results>(requests_, context, job->out,
@@ -201,7 +210,7 @@ kj::Promise<void> EdgeQueries::Degrees(DegreesContext context) {
       });
 }
 
-kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
+kj::Promise<void> EdgeQueries::Induced(InducedContext context, const RequestPtr& request) {
   auto params = context.getParams();
   const EdgeTypeId etype = params.getEtype();
   const ServedGraph::Found served = graph_.Find(params.getPart(), etype);
@@ -238,8 +247,9 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
     job->out.push_back(Pack(*buffers, edges.positions));
     job->out.push_back(Pack(*buffers, edge_ids, IdBytes(book.edges().count(etype))));
   };
+  request->SetState(RequestState::kWaitsForIndex);
   return BuildSorted(requests_.pools().builds, requests_.job(), indexes, etype)
-      .then([this, run] { return requests_.Execute(SIZE_MAX, 1, run); })
+      .then([this, run, request] { return requests_.Execute(request, SIZE_MAX, 1, run); })
       .then([this, context, job]() mutable {
         using Results = wire::Session::InducedResults::Builder;
         Answer<Results>(requests_, context, job->out,
@@ -249,7 +259,7 @@ kj::Promise<void> EdgeQueries::Induced(InducedContext context) {
       });
 }
 
-kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context) {
+kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context, const RequestPtr& request) {
   requests_.RequireUnixSocket();
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
@@ -264,6 +274,7 @@ kj::Promise<void> EdgeQueries::EdgeIndex(EdgeIndexContext context) {
   context.releaseParams();
   std::vector<EdgeIndexSpec> missing;
   if (!indexes->Has(spec)) missing.push_back(spec);
+  request->SetState(RequestState::kWaitsForIndex);
   return BuildIndexes(requests_.pools().builds, requests_.job(), indexes, missing)
       .then([this, context, indexes, spec]() mutable {
         AsKj([&] {

@@ -32,12 +32,12 @@ class EdgeQueries {
   EdgeQueries(const EdgeQueries&) = delete;
   EdgeQueries& operator=(const EdgeQueries&) = delete;
 
-  kj::Promise<void> FindEdges(FindEdgesContext context);
-  kj::Promise<void> HasEdges(HasEdgesContext context);
-  kj::Promise<void> Degrees(DegreesContext context);
-  kj::Promise<void> Induced(InducedContext context);
+  kj::Promise<void> FindEdges(FindEdgesContext context, const RequestPtr& request);
+  kj::Promise<void> HasEdges(HasEdgesContext context, const RequestPtr& request);
+  kj::Promise<void> Degrees(DegreesContext context, const RequestPtr& request);
+  kj::Promise<void> Induced(InducedContext context, const RequestPtr& request);
   // Shares the memory of a derived array; builds it first if it is missing.
-  kj::Promise<void> EdgeIndex(EdgeIndexContext context);
+  kj::Promise<void> EdgeIndex(EdgeIndexContext context, const RequestPtr& request);
 
  private:
   RequestContext& requests_;

@@ -40,16 +40,16 @@ struct GatherJob {
 
 }  // namespace
 
-kj::Promise<void> GraphService::Hop(HopContext context) {
+kj::Promise<void> GraphService::Hop(HopContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
   auto indexes = graph_.indexes(params.getPart());
   auto job = std::make_shared<HopJob>(partition, indexes, requests_.buffers(), params);
   auto room = std::make_shared<Outbox::Room>(requests_.outbox()->Reserve(job->row_bytes()));
   context.releaseParams();
-  auto sample = [this, job] {
+  auto sample = [this, job, request] {
     return requests_.Execute(
-        job->work(), job->num_slices(),
+        request, job->work(), job->num_slices(),
         [job](size_t slice, WorkerScratch& scratch) { job->RunSlice(slice, scratch); });
   };
   std::vector<EdgeIndexSpec> missing = job->MissingIndexes();
@@ -57,18 +57,19 @@ kj::Promise<void> GraphService::Hop(HopContext context) {
   if (missing.empty() && job->num_excluded() == 0) {
     sampled = sample();
   } else {
+    request->SetState(RequestState::kWaitsForIndex);
     sampled = BuildIndexes(requests_.pools().builds, requests_.job(), indexes, std::move(missing))
-                  .then([this, job] {
+                  .then([this, job, request] {
                     const size_t rules = job->num_excluded() == 0 ? 0 : job->num_rules();
                     return requests_.Execute(
-                        job->num_excluded() * 64, rules,
+                        request, job->num_excluded() * 64, rules,
                         [job](size_t rule, WorkerScratch&) { job->PrepareExcluded(rule); });
                   })
                   .then(std::move(sample));
   }
   return sampled
-      .then([this, job] {
-        return requests_.Execute(job->sampled_bytes(), job->num_rules(),
+      .then([this, job, request] {
+        return requests_.Execute(request, job->sampled_bytes(), job->num_rules(),
                                  [job](size_t rule, WorkerScratch&) { job->Join(rule); });
       })
       .then([this, context, job, room]() mutable {
@@ -83,7 +84,7 @@ kj::Promise<void> GraphService::Hop(HopContext context) {
       });
 }
 
-kj::Promise<void> GraphService::Gather(GatherContext context) {
+kj::Promise<void> GraphService::Gather(GatherContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
   const bool is_edge = params.getIsEdge();
@@ -102,7 +103,7 @@ kj::Promise<void> GraphService::Gather(GatherContext context) {
   requests_.counters().rows_served.fetch_add(rows, std::memory_order_relaxed);
   const size_t slices = (rows + job->rows_per_slice - 1) / job->rows_per_slice;
   return requests_
-      .Execute(bytes + rows * 64, slices,
+      .Execute(request, bytes + rows * 64, slices,
                [job](size_t slice, WorkerScratch& scratch) { job->Run(slice, scratch); })
       .then([this, context, job, bytes]() mutable {
         AsKj([&] {
@@ -113,7 +114,7 @@ kj::Promise<void> GraphService::Gather(GatherContext context) {
       });
 }
 
-kj::Promise<void> GraphService::Slice(SliceContext context) {
+kj::Promise<void> GraphService::Slice(SliceContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto partition = graph_.Find(params.getPart());
   const FeatureTable& table =
@@ -126,12 +127,12 @@ kj::Promise<void> GraphService::Slice(SliceContext context) {
   requests_.counters().rows_served.fetch_add(static_cast<uint64_t>(count),
                                              std::memory_order_relaxed);
   return Answer(
-      context, static_cast<size_t>(count) * table.row_bytes(),
+      request, context, static_cast<size_t>(count) * table.row_bytes(),
       [partition, &table, begin, count](std::byte* out) { table.Read(begin, count, out); },
       [](auto results, auto rows) { results.adoptRows(kj::mv(rows)); });
 }
 
-kj::Promise<void> GraphService::Owners(OwnersContext context) {
+kj::Promise<void> GraphService::Owners(OwnersContext context, const RequestPtr& request) {
   auto params = context.getParams();
   const auto all = graph_.meta().book.map(params.getIsEdge()).owners();
   const int64_t begin = params.getBegin(), count = params.getCount();
@@ -142,13 +143,14 @@ kj::Promise<void> GraphService::Owners(OwnersContext context) {
   }
   const auto some = all.subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
   return Answer(
-      context, some.size_bytes(),
+      request, context, some.size_bytes(),
       [some](std::byte* out) { std::memcpy(out, some.data(), some.size_bytes()); },
       [](auto results, auto owners) { results.adoptOwners(kj::mv(owners)); });
 }
 
 template <class Context, class Fill, class Set>
-kj::Promise<void> GraphService::Answer(Context context, size_t size, Fill fill, Set adopt) {
+kj::Promise<void> GraphService::Answer(const RequestPtr& request, Context context, size_t size,
+                                       Fill fill, Set adopt) {
   CheckResponse(size);
   struct Pending {
     Outbox::Room room;
@@ -157,7 +159,7 @@ kj::Promise<void> GraphService::Answer(Context context, size_t size, Fill fill, 
   auto answer = std::make_shared<Pending>(
       Pending{requests_.outbox()->Reserve(size), requests_.buffers()->Get(size + 8)});
   return requests_
-      .Execute(size, 1,
+      .Execute(request, size, 1,
                [answer, size, fill](size_t, WorkerScratch&) {
                  if (size != 0) fill(answer->out.data());
                })

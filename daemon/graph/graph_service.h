@@ -32,16 +32,17 @@ class GraphService {
   GraphService(const GraphService&) = delete;
   GraphService& operator=(const GraphService&) = delete;
 
-  kj::Promise<void> Hop(HopContext context);
-  kj::Promise<void> Gather(GatherContext context);
-  kj::Promise<void> Slice(SliceContext context);
-  kj::Promise<void> Owners(OwnersContext context);
+  kj::Promise<void> Hop(HopContext context, const RequestPtr& request);
+  kj::Promise<void> Gather(GatherContext context, const RequestPtr& request);
+  kj::Promise<void> Slice(SliceContext context, const RequestPtr& request);
+  kj::Promise<void> Owners(OwnersContext context, const RequestPtr& request);
 
  private:
   // Answers with `size` bytes, which fill(out) writes on the compute pool. Sets the answer by
   // adopt(results, orphan).
   template <class Context, class Fill, class Set>
-  kj::Promise<void> Answer(Context context, size_t size, Fill fill, Set adopt);
+  kj::Promise<void> Answer(const RequestPtr& request, Context context, size_t size, Fill fill,
+                           Set adopt);
 
   RequestContext& requests_;
   ServedGraph& graph_;

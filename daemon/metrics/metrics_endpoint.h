@@ -32,7 +32,7 @@ class MetricsEndpoint {
 
   // Sets where the metrics come from. The endpoint's thread calls `source`.
   void Serve(std::function<ServerNumbers()> source) { page_.SetSource(std::move(source)); }
-  const std::string& text() const noexcept { return listener_.text(); }  // "127.0.0.1:9464"
+  std::string text() const { return listener_.text(); }  // "127.0.0.1:9464"
 
  private:
   MetricsPage page_;

@@ -350,6 +350,13 @@ std::string JobRegistry::StopWaiting(const std::string& job_id, int rank, uint64
   return missing;
 }
 
+std::string JobRegistry::MissingInBarrier(const std::string& job_id) const {
+  const MutexLock lock(mutex_);
+  const auto found = jobs_.find(job_id);
+  if (found == jobs_.end() || found->second.waiting.empty()) return {};
+  return NameMissing(found->second.waiting, found->second.world_size);
+}
+
 void JobRegistry::Close() {
   const MutexLock lock(mutex_);
   closed_ = true;

@@ -128,6 +128,10 @@ class JobRegistry {
   void Close();
   bool is_closed() const;
 
+  // Returns the ranks that are missing in the barrier in which trainers of a job wait, as
+  // "rank 1, 3" for messages; empty if none waits.
+  std::string MissingInBarrier(const std::string& job_id) const;
+
   std::vector<JobStatus> Jobs() const;
   size_t num_jobs() const;
 

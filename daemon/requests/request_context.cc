@@ -14,7 +14,8 @@ constexpr size_t kInlineBytes = size_t{256} << 10;
 
 RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
                                const TensorStream& stream, WorkerScratch& scratch, kj::Timer& timer,
-                               const AccessRules& access, Peer peer, const JobShare& job)
+                               const AccessRules& access, Peer peer,
+                               std::shared_ptr<ClientRequests> in_flight, const JobShare& job)
     : pools_(pools),
       counters_(counters),
       buffers_(stream.buffers()),
@@ -24,20 +25,33 @@ RequestContext::RequestContext(WorkerPools& pools, RequestCounters& counters,
       timer_(timer),
       access_(access),
       peer_(std::move(peer)),
+      in_flight_(std::move(in_flight)),
       job_(job) {}
 
 void RequestContext::RequireUnixSocket() const {
   if (!peer_.is_unix) Throw(ErrorCode::kDenied, "memory is shared over the Unix socket only");
 }
 
-kj::Promise<void> RequestContext::Execute(size_t work, size_t num_slices, ComputePool::Slice run) {
+kj::Promise<void> RequestContext::Execute(const RequestPtr& request, size_t work, size_t num_slices,
+                                          ComputePool::Slice run) {
   try {
-    if (work > kInlineBytes) return pools_.compute.Run(job_, num_slices, std::move(run));
+    if (work > kInlineBytes) return RunOn(pools_.compute, request, num_slices, std::move(run));
+    request->SetState(RequestState::kRuns);
     for (size_t slice = 0; slice < num_slices; slice++) run(slice, scratch_);
     return kj::READY_NOW;
   } catch (const Error& error) {
     return ToKj(error);  // callers may be callbacks of KJ, which would lose its code
   }
+}
+
+kj::Promise<void> RequestContext::RunOn(ComputePool& pool, const RequestPtr& request,
+                                        size_t num_slices, ComputePool::Slice run) {
+  request->SetState(RequestState::kWaitsForThread);
+  return pool.Run(job_, num_slices,
+                  [request, run = std::move(run)](size_t slice, WorkerScratch& scratch) {
+                    request->SetState(RequestState::kRuns);
+                    run(slice, scratch);
+                  });
 }
 
 capnp::Orphan<capnp::Data> RequestContext::Adopt(capnp::Orphanage orphanage, PooledBuffer buffer,

@@ -11,6 +11,7 @@
 #include "daemon/requests/answer_writer.h"
 #include "daemon/requests/call_limit.h"
 #include "daemon/requests/request_counters.h"
+#include "daemon/requests/requests_in_flight.h"
 #include "daemon/requests/worker_pools.h"
 #include "wire/connection.h"
 
@@ -22,10 +23,10 @@ namespace graphd {
 class RequestContext {
  public:
   // `pools`, `counters` and `access` outlive every connection. `scratch` and `timer` belong to the
-  // data thread. `job` is the client's.
+  // data thread. `in_flight` and `job` are the client's.
   RequestContext(WorkerPools& pools, RequestCounters& counters, const TensorStream& stream,
                  WorkerScratch& scratch, kj::Timer& timer, const AccessRules& access, Peer peer,
-                 const JobShare& job);
+                 std::shared_ptr<ClientRequests> in_flight, const JobShare& job);
   RequestContext(const RequestContext&) = delete;
   RequestContext& operator=(const RequestContext&) = delete;
 
@@ -52,16 +53,24 @@ class RequestContext {
   // Throws Error(kDenied) unless the client has the role; `action` completes "may not".
   void Require(Role least, const char* action) const { access_.Require(peer_, least, action); }
 
-  // Runs a call, and counts it, its time and its failure. Allows the call to be cancelled when the
-  // client disconnects or drops it; an Error that `call` throws becomes the answer. Keeps `session`
-  // alive until the call is done.
+  // Starts a request of the client, which is in flight until the last owner of the returned pointer
+  // has dropped it. `operation` is a literal.
+  RequestPtr Begin(const char* operation) { return in_flight_->Begin(operation); }
+
+  // Runs call(request), and counts it, its time and its failure. Allows the call to be cancelled
+  // when the client disconnects or drops it; an Error that `call` throws becomes the answer. Keeps
+  // `session` alive until the call is done. `operation` is a literal.
   template <class CallContext, class Call>
-  kj::Promise<void> RunCall(RequestKind kind, CallContext& context,
+  kj::Promise<void> RunCall(RequestKind kind, const char* operation, CallContext& context,
                             capnp::Capability::Client session, Call&& call);
 
-  // Runs the slices on the compute pool, or at once on this thread if `work` (the bytes touched,
-  // roughly) is small. An Error that a slice throws makes the promise fail.
-  kj::Promise<void> Execute(size_t work, size_t num_slices, ComputePool::Slice run);
+  // Runs slices of a request on the compute pool, or at once on this thread if `work` (the bytes
+  // touched, roughly) is small. An Error that a slice throws makes the promise fail.
+  kj::Promise<void> Execute(const RequestPtr& request, size_t work, size_t num_slices,
+                            ComputePool::Slice run);
+  // Runs slices of a request on one of the pools.
+  kj::Promise<void> RunOn(ComputePool& pool, const RequestPtr& request, size_t num_slices,
+                          ComputePool::Slice run);
 
   // Sends the first `bytes` of the buffer without a copy, and counts them.
   capnp::Orphan<capnp::Data> Adopt(capnp::Orphanage orphanage, PooledBuffer buffer, size_t bytes,
@@ -80,30 +89,33 @@ class RequestContext {
   kj::Timer& timer_;
   const AccessRules& access_;
   const Peer peer_;
+  const std::shared_ptr<ClientRequests> in_flight_;
   const JobShare job_;
   const std::shared_ptr<CallLimit> calls_ = std::make_shared<CallLimit>();
   const std::shared_ptr<CapabilityLimit> capabilities_ = std::make_shared<CapabilityLimit>();
 };
 
 template <class CallContext, class Call>
-kj::Promise<void> RequestContext::RunCall(RequestKind kind, CallContext& context,
-                                          capnp::Capability::Client session, Call&& call) {
+kj::Promise<void> RequestContext::RunCall(RequestKind kind, const char* operation,
+                                          CallContext& context, capnp::Capability::Client session,
+                                          Call&& call) {
   // Without this, a call would continue after its client has disconnected, and a barrier would wait
   // forever.
   context.allowCancellation();
   counters_.requests.fetch_add(1, std::memory_order_relaxed);
   try {
     auto count = calls_->Enter();
+    RequestPtr request = Begin(operation);
     // The counters outlive every connection, and so every call.
     auto time = kj::defer([&durations = counters_.durations_of(kind), start = Clock::now()] {
       durations.Add(Clock::now() - start);
     });
-    return call()
+    return call(request)
         .catch_([&counters = counters_](kj::Exception&& exception) -> kj::Promise<void> {
           counters.CountError(FromKj(exception, "a call").code());
           return kj::mv(exception);
         })
-        .attach(kj::mv(count), kj::mv(session), kj::mv(time));
+        .attach(kj::mv(count), kj::mv(session), kj::mv(time), kj::mv(request));
   } catch (const Error& error) {
     counters_.CountError(error.code());
     return ToKj(error);

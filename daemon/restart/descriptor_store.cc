@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/restart/descriptor_store.h"
 
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -13,6 +15,11 @@ namespace graphd {
 namespace {
 
 constexpr uint64_t kFlushUsec = 5'000'000;
+
+bool IsSocket(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode);
+}
 
 }  // namespace
 
@@ -25,9 +32,15 @@ DescriptorStore DescriptorStore::FromServiceManager() {
     return store;
   }
   for (int i = 0; i < number; i++) {
-    store.names_.insert(names[i]);
-    store.passed_[names[i]] = UniqueFd(SD_LISTEN_FDS_START + i);
+    const std::string name = names[i];
     std::free(names[i]);
+    UniqueFd fd(SD_LISTEN_FDS_START + i);
+    if (IsSocket(fd.get()) && name.rfind(kSocketPrefix, 0) != 0) {
+      store.unit_sockets_.push_back({name, std::move(fd)});
+      continue;
+    }
+    store.names_.insert(name);
+    store.passed_[name] = std::move(fd);
   }
   std::free(names);
   return store;
@@ -56,9 +69,13 @@ void DescriptorStore::Keep(const std::string& name, int fd) {
 
 void DescriptorStore::Remove(const std::string& name) noexcept {
   passed_.erase(name);
-  if (names_.erase(name) == 0) return;
+  if (names_.erase(name) != 0) Discard(name);
+}
+
+void DescriptorStore::Discard(const std::string& name) noexcept {
   const int result = sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", name.c_str());
-  if (result < 0) {
+  // A manager that is gone keeps nothing.
+  if (result < 0 && result != -ECONNREFUSED && result != -ENOENT) {
     LogWarning("the service manager can't close '", name, "': ", std::strerror(-result));
   }
 }

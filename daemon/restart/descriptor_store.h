@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 
@@ -12,6 +13,8 @@ namespace graphd {
 // (systemd's file descriptor store, see sd_pid_notify_with_fds(3)): after a crash, a kill by the
 // watchdog, `systemctl restart` or an upgrade of the package, the next process gets them. Nothing
 // is kept where no service manager runs, or where its unit does not set FileDescriptorStoreMax=.
+// The sockets of a socket unit come the same way (sd_listen_fds(3)), and are told apart: those that
+// the store keeps have names of kSocketPrefix.
 //
 // A name has at most 255 printable ASCII characters without ':'. Used by one thread at a time.
 class DescriptorStore {
@@ -19,6 +22,13 @@ class DescriptorStore {
   // Takes over what the service manager passed to this process. Call it once, before threads start,
   // because it changes the environment. If a name occurs twice, one of its descriptors is closed.
   static DescriptorStore FromServiceManager();
+  // The beginning of the names under which sockets are kept.
+  static constexpr const char* kSocketPrefix = "listener-";
+  // A socket of a socket unit, and its name (FileDescriptorName=), by default that of the unit.
+  struct UnitSocket {
+    std::string name;
+    UniqueFd fd;
+  };
 
   // Returns whether a service manager listens, which may keep descriptors.
   static bool available() noexcept;
@@ -26,6 +36,8 @@ class DescriptorStore {
   // Moves the kept descriptor of a name out; empty if there is none. The service manager keeps its
   // own copy until Remove is called for it.
   UniqueFd Take(const std::string& name);
+  // Moves out the sockets of a socket unit.
+  std::vector<UnitSocket> TakeUnitSockets() { return std::move(unit_sockets_); }
   // Returns the names of all descriptors that the service manager has.
   const std::set<std::string>& names() const noexcept { return names_; }
 
@@ -34,12 +46,15 @@ class DescriptorStore {
   void Keep(const std::string& name, int fd);
   // Lets the service manager close its copy. A failure is logged.
   void Remove(const std::string& name) noexcept;
+  // Asks for the same without noting it here. Any thread may call it.
+  static void Discard(const std::string& name) noexcept;
   // Waits until the service manager has read all messages, at most 5 s. Returns whether it has.
   bool Flush() noexcept;
 
  private:
   std::set<std::string> names_;
   std::map<std::string, UniqueFd> passed_;  // those that nobody took
+  std::vector<UnitSocket> unit_sockets_;
 };
 
 }  // namespace graphd

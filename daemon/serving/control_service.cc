@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/control_service.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,8 @@ namespace {
 
 // The longest name and reason that an operator may give; they are kept, logged and shown.
 constexpr size_t kMostText = 256;
+// The most requests in one answer.
+constexpr size_t kMostRequests = 10'000;
 
 std::string CheckedText(const char* what, capnp::Text::Reader text) {
   std::string checked(text.begin(), text.size());
@@ -116,6 +119,22 @@ kj::Promise<void> ControlService::reload(ReloadContext context) {
           WriteChanges(changes,
                        context.getResults().initChanges(static_cast<kj::uint>(changes.size())));
         });
+  });
+}
+
+kj::Promise<void> ControlService::requests(RequestsContext context) {
+  return IfOperator("see the requests of clients", [&]() -> kj::Promise<void> {
+    const size_t most = std::min<size_t>(context.getParams().getMost(), kMostRequests);
+    WaitingRequests found = context_.in_flight.Oldest(most);
+    for (WaitingRequest& request : found.oldest) {
+      if (request.operation != "barrier") continue;
+      const std::string missing = context_.jobs.MissingInBarrier(request.job_id);
+      if (!missing.empty()) request.state = StrCat("waits for ", missing);
+    }
+    auto results = context.getResults();
+    results.setTotal(found.total);
+    WriteRequests(found.oldest, results.initOldest(static_cast<kj::uint>(found.oldest.size())));
+    return kj::READY_NOW;
   });
 }
 

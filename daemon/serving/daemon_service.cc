@@ -130,7 +130,8 @@ kj::Promise<void> DaemonService::attach(AttachContext context) {
     connection_->Admit(context_.memory.OfMember(membership->job_id(), peer_.text));
     auto requests = std::make_shared<RequestContext>(
         context_.pools, context_.counters, connection_->stream(), scratch_, timer_, context_.access,
-        peer_, JobShare(membership->job_number(), context_.access.WeightOf(peer_)));
+        peer_, context_.in_flight.Add(*membership, peer_),
+        JobShare(membership->job_number(), context_.access.WeightOf(peer_)));
     results.setSession(
         kj::heap<GraphSession>(context_, std::move(requests), std::move(membership)));
     attached_ = true;

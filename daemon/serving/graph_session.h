@@ -46,14 +46,16 @@ class GraphSession final : public wire::Session::Server {
   kj::Promise<void> checkpoints(CheckpointsContext context) override;
 
  private:
-  // Runs service.method(context) by RequestContext::RunCall.
   template <class Service, class Context>
-  kj::Promise<void> Forward(RequestKind kind, Service& service,
-                            kj::Promise<void> (Service::*method)(Context), Context& context);
+  using Method = kj::Promise<void> (Service::*)(Context, const RequestPtr&);
+  // Runs service.method(context, request) by RequestContext::RunCall.
+  template <class Service, class Context>
+  kj::Promise<void> Forward(RequestKind kind, const char* operation, Service& service,
+                            Method<Service, Context> method, Context& context);
   // The same for a call that only a writer may make.
   template <class Service, class Context>
-  kj::Promise<void> ForwardChange(RequestKind kind, Service& service,
-                                  kj::Promise<void> (Service::*method)(Context), Context& context);
+  kj::Promise<void> ForwardChange(RequestKind kind, const char* operation, Service& service,
+                                  Method<Service, Context> method, Context& context);
 
   ServiceContext& context_;
   const std::shared_ptr<RequestContext> requests_;

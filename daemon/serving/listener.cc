@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/serving/listener.h"
 
-#include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <memory>
 
 #include "base/failure.h"
 #include "base/log.h"
@@ -20,23 +22,6 @@ namespace graphd {
 namespace {
 
 constexpr int kBacklog = 1024;
-
-bool IsLoopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET) {
-    return (ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24) == 127;
-  }
-  return address->sa_family == AF_INET6 &&
-         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
-}
-
-std::pair<std::string, uint16_t> NumericAddress(const sockaddr* address, socklen_t length) {
-  char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (::getnameinfo(address, length, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return {"?", 0};
-  }
-  return {host, static_cast<uint16_t>(std::strtoul(port, nullptr, 10))};
-}
 
 // Sets what all accepted TCP connections need.
 void SetTcpOptions(int fd) {
@@ -60,21 +45,40 @@ const Listener::Texts Listener::kListenTexts{
     "create` and give --keys, or --secret in a network where nobody else listens, or --insecure if "
     "everyone who can reach that address may read the graph"};
 
-Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyond_loopback,
-                           const Texts& texts) {
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+// Returns the addresses of a host, of which the first counts. Throws as Listener::ResolveTcp does.
+Addresses Resolve(const std::string& address, uint16_t port, bool beyond_loopback,
+                  const Listener::Texts& texts) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &found)) {
+  addrinfo* list = nullptr;
+  if (const int error = ::getaddrinfo(address.c_str(), StrCat(port).c_str(), &hints, &list)) {
     Throw(ErrorCode::kInvalid, texts.option, ": can't resolve ", address, ": ",
           ::gai_strerror(error));
   }
-  const auto free_list = kj::defer([found] { ::freeaddrinfo(found); });
+  Addresses found(list, ::freeaddrinfo);
   if (!beyond_loopback && !IsLoopback(found->ai_addr)) {
     Throw(ErrorCode::kDenied, texts.option, " ", HostPort(address, port), ": ",
           texts.beyond_loopback);
   }
+  return found;
+}
+
+}  // namespace
+
+ListeningAddress Listener::ResolveTcp(const std::string& address, uint16_t port,
+                                      bool beyond_loopback, const Texts& texts) {
+  const Addresses found = Resolve(address, port, beyond_loopback, texts);
+  return ListeningAddress::Of(found->ai_addr, found->ai_addrlen);
+}
+
+Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyond_loopback,
+                           const Texts& texts) {
+  const Addresses found = Resolve(address, port, beyond_loopback, texts);
   Listener listener;
   listener.fd_ =
       UniqueFd(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -90,12 +94,7 @@ Listener Listener::BindTcp(const std::string& address, uint16_t port, bool beyon
     }
     ThrowErrno("can't listen on", HostPort(address, port));
   }
-  sockaddr_storage bound{};
-  socklen_t length = sizeof bound;
-  ::getsockname(listener.fd_.get(), reinterpret_cast<sockaddr*>(&bound), &length);
-  const auto [host, number] = NumericAddress(reinterpret_cast<sockaddr*>(&bound), length);
-  listener.port_ = number;
-  listener.text_ = HostPort(host, number);
+  listener.address_ = ListeningAddress::Of(listener.fd_.get());
   return listener;
 }
 
@@ -123,15 +122,41 @@ Listener Listener::BindUnix(const std::string& path, mode_t mode) {
   if (::bind(listener.fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     ThrowErrno("can't bind", path);
   }
-  listener.path_ = path;
-  ::chmod(path.c_str(), mode);
+  listener.address_ = {true, path, 0};
+  SetMode(path, mode);
   if (::listen(listener.fd_.get(), kBacklog) != 0) ThrowErrno("can't listen on", path);
-  listener.text_ = path;
   return listener;
 }
 
+Listener Listener::Adopt(UniqueFd fd) {
+  Listener listener;
+  listener.address_ = ListeningAddress::Of(fd.get());
+  listener.fd_ = std::move(fd);
+  listener.removes_file_ = false;  // until it is known to be ours
+  const int flags = ::fcntl(listener.fd_.get(), F_GETFL);
+  // Clients of a Unix socket are shown the user of the process that called listen last.
+  if (::fcntl(listener.fd_.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
+      ::fcntl(listener.fd_.get(), F_SETFD, FD_CLOEXEC) != 0 ||
+      ::listen(listener.fd_.get(), kBacklog) != 0) {
+    ThrowErrno("can't listen on", listener.text());
+  }
+  return listener;
+}
+
+void Listener::SetMode(const std::string& path, mode_t mode) noexcept {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 07777) == mode) return;
+  if (::chmod(path.c_str(), mode) == 0) return;
+  const int error = errno;
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%04o", static_cast<unsigned>(mode & 07777));
+  LogWarning("can't change who may connect to ", path, " (mode ", digits,
+             "): ", std::strerror(error),
+             "; if a socket unit made it, write SocketUser= with graphd's user into the unit");
+}
+
 Listener::~Listener() {
-  if (fd_ && !path_.empty()) ::unlink(path_.c_str());
+  if (fd_ && address_.is_unix && removes_file_) ::unlink(address_.host.c_str());
 }
 
 kj::Promise<void> Listener::Accept(kj::UnixEventPort& events,
@@ -150,8 +175,8 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
     if (fd) {
       // A failure ends this connection; the next ones are accepted.
       LogFailure("a new connection", [&] {
-        if (path_.empty()) SetTcpOptions(fd.get());
-        Peer peer = PeerOf(fd.get(), !path_.empty());
+        if (!address_.is_unix) SetTcpOptions(fd.get());
+        Peer peer = PeerOf(fd.get(), address_.is_unix);
         accepted(std::move(fd), std::move(peer));
       });
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -161,7 +186,7 @@ kj::Promise<void> Listener::Loop(kj::UnixEventPort& events, kj::UnixEventPort::F
           });
     } else if (errno != EINTR && errno != ECONNABORTED) {
       // No descriptors or memory are left: connections in the backlog can wait.
-      LogWarning("can't accept on ", text_, ": ", std::strerror(errno));
+      LogWarning("can't accept on ", text(), ": ", std::strerror(errno));
       return events.getTimer()
           .afterDelay(100 * kj::MILLISECONDS)
           .then([this, &events, &observer, accepted = std::move(accepted)]() mutable {

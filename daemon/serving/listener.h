@@ -7,6 +7,7 @@
 
 #include "daemon/access/peer.h"
 #include "daemon/serving/daemon_service.h"
+#include "daemon/serving/listening_address.h"
 
 namespace graphd {
 
@@ -26,15 +27,28 @@ class Listener {
   // in use, with the remedy; Error(kDenied) for an address beyond loopback unless that is allowed.
   static Listener BindTcp(const std::string& address, uint16_t port, bool beyond_loopback,
                           const Texts& texts = kListenTexts);
+  // Returns the address to which BindTcp would bind. Throws as BindTcp does, but not for a port in
+  // use.
+  static ListeningAddress ResolveTcp(const std::string& address, uint16_t port,
+                                     bool beyond_loopback, const Texts& texts = kListenTexts);
   // Binds to a Unix socket of this mode, and makes its directory. Replaces the socket file of a
   // daemon that no longer runs; throws Error(kExists) if a running one answers there.
   static Listener BindUnix(const std::string& path, mode_t mode);
+  // Takes over a socket that listens already, as another process has made it. Clients see from now
+  // on that this process listens. Throws Error(kInvalid) if it does not listen.
+  static Listener Adopt(UniqueFd fd);
+  // Changes who may connect to a socket file. A failure is logged, with the remedy.
+  static void SetMode(const std::string& path, mode_t mode) noexcept;
 
   Listener(Listener&&) = default;
   ~Listener();  // removes the socket file
+  // Leave the socket file to somebody else, or take it over.
+  void LeaveFile() noexcept { removes_file_ = false; }
+  void TakeFile() noexcept { removes_file_ = true; }
 
-  uint16_t port() const noexcept { return port_; }
-  const std::string& text() const noexcept { return text_; }  // "127.0.0.1:30050", or the path
+  int fd() const noexcept { return fd_.get(); }
+  uint16_t port() const noexcept { return address_.port; }
+  std::string text() const { return address_.text(); }  // "127.0.0.1:30050", or the path
 
   // Calls `accepted` with each new connection, until the promise is dropped.
   kj::Promise<void> Accept(kj::UnixEventPort& events, std::function<void(UniqueFd, Peer)> accepted);
@@ -44,8 +58,8 @@ class Listener {
   kj::Promise<void> Loop(kj::UnixEventPort& events, kj::UnixEventPort::FdObserver& observer,
                          std::function<void(UniqueFd, Peer)> accepted);
   UniqueFd fd_;
-  std::string text_, path_;
-  uint16_t port_ = 0;
+  ListeningAddress address_;
+  bool removes_file_ = true;
 };
 
 }  // namespace graphd

@@ -8,6 +8,7 @@
 #include "daemon/requests/job_registry.h"
 #include "daemon/requests/peer_memory.h"
 #include "daemon/requests/request_counters.h"
+#include "daemon/requests/requests_in_flight.h"
 #include "daemon/requests/worker_pools.h"
 #include "daemon/serving/secret_server.h"
 #include "daemon/serving/tls_server.h"
@@ -31,6 +32,7 @@ struct ServiceContext {
   JobBoard& board;
   WorkerPools& pools;
   RequestCounters& counters;
+  RequestsInFlight& in_flight;
   PeerMemory& memory;
   std::shared_ptr<BufferPool> buffers;
   TlsServer* tls = nullptr;        // null: TCP without TLS

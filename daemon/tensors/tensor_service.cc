@@ -127,7 +127,7 @@ void TensorService::ReadPayload(capnp::Data::Reader payload, wire::SharedPayload
   }
 }
 
-kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context) {
+kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context, const RequestPtr&) {
   requests_.RequireUnixSocket();
   auto count = requests_.CountCapability();
   if (push_memory_ == nullptr) {
@@ -154,10 +154,11 @@ kj::Promise<void> TensorService::SharePushMemory(PushMemoryContext context) {
   return kj::READY_NOW;
 }
 
-kj::Promise<void> TensorService::ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
+kj::Promise<void> TensorService::ExecuteOnRows(const RequestPtr& request, ComputePool& pool,
+                                               size_t work, size_t num_slices,
                                                ComputePool::Slice run) {
-  if (host_.memory_is_bounded()) return pool.Run(requests_.job(), num_slices, std::move(run));
-  return requests_.Execute(work, num_slices, std::move(run));
+  if (host_.memory_is_bounded()) return requests_.RunOn(pool, request, num_slices, std::move(run));
+  return requests_.Execute(request, work, num_slices, std::move(run));
 }
 
 kj::Promise<void> TensorService::FailIfStalled(std::string tensor) {
@@ -172,7 +173,7 @@ kj::Promise<void> TensorService::FailIfStalled(std::string tensor) {
       });
 }
 
-kj::Promise<void> TensorService::Push(PushContext context) {
+kj::Promise<void> TensorService::Push(PushContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto change = ReadChange(params);
   change->push.client = ClientOfPushes(member_.job_id(), params.getTable(),
@@ -183,24 +184,26 @@ kj::Promise<void> TensorService::Push(PushContext context) {
   Completion completion = NewCompletion();
   const std::string tensor = NameOf(change->share);
   return ExecuteOnRows(
-             requests_.pools().row_changes, change->ids.size() * kWorkPerRow, 1,
+             request, requests_.pools().row_changes, change->ids.size() * kWorkPerRow, 1,
              [&host = host_, &pushes = pushes_, job = member_.job_id(), share = requests_.job(),
-              change, done = std::move(completion.done)](size_t, WorkerScratch&) {
+              change, request, done = std::move(completion.done)](size_t, WorkerScratch&) {
                change->ToRows();
                // The callbacks keep the change alive until it is done.
-               const auto submit = [&host, job, change](const FairPushes::Done& next) {
+               const auto submit = [&host, job, change, request](const FairPushes::Done& next) {
+                 request->SetState(RequestState::kWaitsForStore);
                  host.Submit(job, change->share, change->push,
                              [change, next](const Error* error) { next(error); });
                };
                // A push that waits for memory must keep no other one waiting.
                if (host.memory_is_bounded()) return submit(done);
+               request->SetState(RequestState::kWaitsForTurn);
                pushes.Run(share, change->push.payload.size(), submit, done);
              })
       .then([promise = kj::mv(completion.promise)]() mutable { return kj::mv(promise); })
       .exclusiveJoin(FailIfStalled(tensor));
 }
 
-kj::Promise<void> TensorService::Stage(StageContext context) {
+kj::Promise<void> TensorService::Stage(StageContext context, const RequestPtr& request) {
   auto params = context.getParams();
   if (member_.role() == JobRole::kLauncher) {
     Throw(ErrorCode::kInvalid, "only trainers take part in steps");
@@ -211,12 +214,13 @@ kj::Promise<void> TensorService::Stage(StageContext context) {
   Completion completion = NewCompletion();
   const std::string tensor = NameOf(change->share);
   return ExecuteOnRows(
-             requests_.pools().row_changes,
+             request, requests_.pools().row_changes,
              change->push.payload.size() + change->ids.size() * kWorkPerRow, 1,
              [this_job = member_.job_id(), rank = member_.rank(), world_size = member_.world_size(),
-              &steps = steps_, change, step, account = requests_.buffers()->account(),
+              &steps = steps_, change, step, request, account = requests_.buffers()->account(),
               share = requests_.job(), done = std::move(completion.done)](size_t, WorkerScratch&) {
                change->ToRows();
+               request->SetState(RequestState::kWaitsForTrainers);
                steps.AddPart(change->share, this_job, rank, world_size, change->push.rule, step,
                              {change->rows, change->push.payload, change, account, share}, done);
              })
@@ -224,7 +228,7 @@ kj::Promise<void> TensorService::Stage(StageContext context) {
       .exclusiveJoin(FailIfStalled(tensor));
 }
 
-kj::Promise<void> TensorService::ReadRows(ReadRowsContext context) {
+kj::Promise<void> TensorService::ReadRows(ReadRowsContext context, const RequestPtr& request) {
   auto params = context.getParams();
   struct Read {
     TensorHost::SharePtr share;
@@ -261,7 +265,7 @@ kj::Promise<void> TensorService::ReadRows(ReadRowsContext context) {
   requests_.counters().rows_served.fetch_add(count, std::memory_order_relaxed);
   const size_t slices = (count + read->rows_per_slice - 1) / read->rows_per_slice;
   return ExecuteOnRows(
-             requests_.pools().row_reads, bytes + count * kWorkPerRow, slices,
+             request, requests_.pools().row_reads, bytes + count * kWorkPerRow, slices,
              [read](size_t slice, WorkerScratch& scratch) { read->Run(slice, scratch.rows); })
       .then([this, context, read, bytes]() mutable {
         AsKj([&] {
@@ -273,7 +277,7 @@ kj::Promise<void> TensorService::ReadRows(ReadRowsContext context) {
       });
 }
 
-kj::Promise<void> TensorService::MapTensor(MapTensorContext context) {
+kj::Promise<void> TensorService::MapTensor(MapTensorContext context, const RequestPtr&) {
   requests_.RequireUnixSocket();
   auto count = requests_.CountCapability();
   const auto share = host_.FindToRead(member_.job_id(), context.getParams().getTable());
@@ -284,10 +288,11 @@ kj::Promise<void> TensorService::MapTensor(MapTensorContext context) {
 }
 
 template <class Context, class Work, class Answer>
-kj::Promise<void> TensorService::RunOnBuilds(Context& context, Work work, Answer answer) {
-  return requests_.pools()
-      .builds
-      .Run(requests_.job(), 1, [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
+kj::Promise<void> TensorService::RunOnBuilds(Context& context, const RequestPtr& request, Work work,
+                                             Answer answer) {
+  return requests_
+      .RunOn(requests_.pools().builds, request, 1,
+             [work = std::move(work)](size_t, WorkerScratch&) mutable { work(); })
       .then([context, answer = std::move(answer)]() mutable {
         AsKj([&] { answer(context.getResults()); });
       });
@@ -295,12 +300,12 @@ kj::Promise<void> TensorService::RunOnBuilds(Context& context, Work work, Answer
 
 TensorHost::Caller TensorService::caller() const { return {member_.job_id(), member_.key()}; }
 
-kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context) {
+kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context, const RequestPtr& request) {
   auto params = context.getParams();
   std::shared_ptr<PendingOpen> opened(new PendingOpen{host_, caller()});
   const bool may_write = requests_.access().RoleOf(requests_.peer()) >= Role::kWriter;
   return RunOnBuilds(
-      context,
+      context, request,
       [opened, part = params.getPart(), spec = ReadTensorSpec(params.getSpec()), may_write,
        &access = requests_.access(), peer = requests_.peer(), create = params.getCreate(),
        fills = params.getCallerFills()] {
@@ -323,10 +328,10 @@ kj::Promise<void> TensorService::OpenTensor(OpenTensorContext context) {
       });
 }
 
-kj::Promise<void> TensorService::Filled(FilledContext context) {
+kj::Promise<void> TensorService::Filled(FilledContext context, const RequestPtr& request) {
   auto params = context.getParams();
   return RunOnBuilds(
-      context,
+      context, request,
       [caller = caller(), &host = host_, table = params.getTable(),
        given_up = params.getGivenUp()] {
         if (given_up) return host.GiveUpFilling(caller, table);
@@ -335,20 +340,21 @@ kj::Promise<void> TensorService::Filled(FilledContext context) {
       [](auto) {});
 }
 
-kj::Promise<void> TensorService::Lease(LeaseContext context) {
+kj::Promise<void> TensorService::Lease(LeaseContext context, const RequestPtr& request) {
   auto params = context.getParams();
   auto changed = std::make_shared<bool>(false);
   return RunOnBuilds(
-      context,
+      context, request,
       [job = member_.job_id(), &host = host_, table = params.getTable(), hold = params.getHold(),
        changed] { *changed = host.Lease(job, table, hold); },
       [changed](wire::Session::LeaseResults::Builder results) { results.setChanged(*changed); });
 }
 
-kj::Promise<void> TensorService::PrepareState(PrepareStateContext context) {
+kj::Promise<void> TensorService::PrepareState(PrepareStateContext context,
+                                              const RequestPtr& request) {
   auto params = context.getParams();
   return RunOnBuilds(
-      context,
+      context, request,
       [job = member_.job_id(), &host = host_, table = params.getTable(),
        state = static_cast<OptimizerState>(params.getState())] {
         host.PrepareState(job, table, state);
@@ -356,23 +362,23 @@ kj::Promise<void> TensorService::PrepareState(PrepareStateContext context) {
       [](auto) {});
 }
 
-kj::Promise<void> TensorService::DropTensor(DropTensorContext context) {
+kj::Promise<void> TensorService::DropTensor(DropTensorContext context, const RequestPtr& request) {
   return RunOnBuilds(
-      context,
+      context, request,
       [job = member_.job_id(), &host = host_, table = context.getParams().getTable()] {
         host.Drop(job, table);
       },
       [](auto) {});
 }
 
-kj::Promise<void> TensorService::LastStep(LastStepContext context) {
+kj::Promise<void> TensorService::LastStep(LastStepContext context, const RequestPtr&) {
   const std::string& job = member_.job_id();
   const auto share = host_.FindToRead(job, context.getParams().getTable());
   context.getResults().setStep(steps_.LastStep(share, job));
   return kj::READY_NOW;
 }
 
-kj::Promise<void> TensorService::ListTensors(ListTensorsContext context) {
+kj::Promise<void> TensorService::ListTensors(ListTensorsContext context, const RequestPtr&) {
   const std::vector<TensorShare> all = host_.List(member_.job_id());
   auto out = context.getResults().initTensors(static_cast<kj::uint>(all.size()));
   for (kj::uint i = 0; i < out.size(); i++) WriteShare(all[i], out[i]);

@@ -54,20 +54,20 @@ class TensorService {
   // Informs the host that the client has gone.
   ~TensorService() { host_.OnCallerLeft(member_.key()); }
 
-  kj::Promise<void> OpenTensor(OpenTensorContext context);
-  kj::Promise<void> Filled(FilledContext context);
-  kj::Promise<void> MapTensor(MapTensorContext context);
-  kj::Promise<void> ReadRows(ReadRowsContext context);
-  kj::Promise<void> Push(PushContext context);
-  kj::Promise<void> Stage(StageContext context);
-  kj::Promise<void> LastStep(LastStepContext context);
-  kj::Promise<void> Lease(LeaseContext context);
-  kj::Promise<void> PrepareState(PrepareStateContext context);
-  kj::Promise<void> ListTensors(ListTensorsContext context);
-  kj::Promise<void> DropTensor(DropTensorContext context);
+  kj::Promise<void> OpenTensor(OpenTensorContext context, const RequestPtr& request);
+  kj::Promise<void> Filled(FilledContext context, const RequestPtr& request);
+  kj::Promise<void> MapTensor(MapTensorContext context, const RequestPtr& request);
+  kj::Promise<void> ReadRows(ReadRowsContext context, const RequestPtr& request);
+  kj::Promise<void> Push(PushContext context, const RequestPtr& request);
+  kj::Promise<void> Stage(StageContext context, const RequestPtr& request);
+  kj::Promise<void> LastStep(LastStepContext context, const RequestPtr& request);
+  kj::Promise<void> Lease(LeaseContext context, const RequestPtr& request);
+  kj::Promise<void> PrepareState(PrepareStateContext context, const RequestPtr& request);
+  kj::Promise<void> ListTensors(ListTensorsContext context, const RequestPtr& request);
+  kj::Promise<void> DropTensor(DropTensorContext context, const RequestPtr& request);
   // Shares the memory that the client writes payloads to. The first call creates it, and charges it
   // to the client's job.
-  kj::Promise<void> SharePushMemory(PushMemoryContext context);
+  kj::Promise<void> SharePushMemory(PushMemoryContext context, const RequestPtr& request);
 
  private:
   struct RowChange;
@@ -78,15 +78,16 @@ class TensorService {
                    RowChange& change);
   // Runs slices that touch rows of tensors: on `pool` if they may have to wait for memory, else as
   // RequestContext::Execute.
-  kj::Promise<void> ExecuteOnRows(ComputePool& pool, size_t work, size_t num_slices,
-                                  ComputePool::Slice run);
+  kj::Promise<void> ExecuteOnRows(const RequestPtr& request, ComputePool& pool, size_t work,
+                                  size_t num_slices, ComputePool::Slice run);
   // Returns a promise that is never fulfilled. It fails once the store has stalled for seconds,
   // with the reason; otherwise a client would only learn that no answer came.
   kj::Promise<void> FailIfStalled(std::string tensor);
   store::TensorHost::Caller caller() const;
   // Runs work() on the pool `builds`, then answer(results) on this thread.
   template <class Context, class Work, class Answer>
-  kj::Promise<void> RunOnBuilds(Context& context, Work work, Answer answer);
+  kj::Promise<void> RunOnBuilds(Context& context, const RequestPtr& request, Work work,
+                                Answer answer);
 
   RequestContext& requests_;
   store::TensorHost& host_;

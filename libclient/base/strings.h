@@ -44,6 +44,9 @@ bool IsUtf8(std::string_view text) noexcept;
 // Truncates a text of UTF-8 to at most `size` bytes, but not within a character.
 void Truncate(std::string& text, size_t size);
 
+// Replaces the control characters of a text by blanks, for a terminal.
+std::string Printable(std::string text);
+
 // Returns a size for people: "1.5 GiB", "312 MiB", "17 B".
 std::string HumanBytes(uint64_t bytes);
 

@@ -13,6 +13,7 @@
 #include "client/environment.h"
 #include "client/job_environment.h"
 #include "client/link/link_port.h"
+#include "client/machine_role.h"
 #include "client/routing/graph_access.h"
 #include "client/tensors/local_port.h"
 #include "format/load.h"
@@ -142,6 +143,8 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   }
   CheckServerName(options.server_name);
   const std::vector<HostLine> hosts = ReadIpConfig(options.ip_config);
+  const std::vector<DaemonAddress> daemons = DaemonsOf(hosts);
+  CheckMachineRole(options, daemons);
   auto thread = MakeAbandonedInChildren<RpcThread>();
   auto buffers = BufferPool::Create();
   auto traffic = std::make_shared<Traffic>();
@@ -151,7 +154,7 @@ std::shared_ptr<GraphAccess> Connect(const Options& options) {
   std::shared_ptr<DaemonLink> first;
   std::shared_ptr<const GraphMeta> meta;
   std::vector<PartitionFeatures> features;
-  for (const DaemonAddress& address : DaemonsOf(hosts)) {
+  for (const DaemonAddress& address : daemons) {
     auto link = MakeAbandonedInChildren<DaemonLink>(thread, buffers, traffic, options, address);
     const auto port = MakeLinkPort(link);
     AttachInfo info = link->Attach(meta);
@@ -215,6 +218,8 @@ Options Options::FromEnvironment() {
   options.world_size = job.world_size;
   options.local_rank = job.local_rank;
   options.local_world_size = job.local_world_size;
+  options.role = ParseMachineRole(EnvironmentText("GRAPHD_ROLE"), "GRAPHD_ROLE");
+  options.remote_trainers = EnvironmentInt("GRAPHD_REMOTE_TRAINERS", 0, 0, 1 << 20);
   options.part = EnvironmentInt("GRAPHD_PART_ID", -1, 0, 1 << 20);
   options.num_samplers = EnvironmentInt("GRAPHD_NUM_SAMPLERS", 0, 0, 1024);
   options.timeout = std::chrono::seconds(EnvironmentInt("GRAPHD_TIMEOUT", 30, 1, 86400));
@@ -239,6 +244,8 @@ std::shared_ptr<Session> Initialize(Options options) {
   check("rank", options.rank, options.world_size, "RANK and WORLD_SIZE");
   check("local rank", options.local_rank, options.local_world_size,
         "LOCAL_RANK and LOCAL_WORLD_SIZE");
+  check("number of remote trainers", options.remote_trainers, options.world_size + 1,
+        "GRAPHD_REMOTE_TRAINERS and WORLD_SIZE");
   options.is_worker = options.is_worker || IsWorker(options);
   if (options.job_id.empty() && !options.server_name.empty()) {
     if (options.world_size > 1) {

@@ -20,6 +20,17 @@ struct ChangedOption {
   place @4 :Text;          # FILE:LINE that sets it; empty if nothing does
 }
 
+# A request that is not answered yet.
+struct WaitingRequest {
+  operation @0 :Text;      # such as "hop"
+  state @1 :Text;          # what it does or waits for
+  seconds @2 :Float64;     # since it arrived
+  jobId @3 :Text;
+  rank @4 :Int32;          # of the trainer; -1: the job's launcher
+  pid @5 :Int64;           # 0 for TCP connections
+  peer @6 :Text;           # "unix" or the address
+}
+
 # Every call is refused with `denied` unless the peer is an operator. `by` is the name that the
 # operator's graphctl gives, such as alice@host-1; the daemon adds the user that the kernel reports.
 interface Control {
@@ -38,4 +49,8 @@ interface Control {
   # Reads the configuration again and applies what can change. A mistake in it is an error, and then
   # nothing changes.
   reload @3 (by :Text) -> (changes :List(ChangedOption));
+
+  # Returns the requests of all clients that are not answered yet: the oldest first, at most `most`,
+  # and the number of all.
+  requests @4 (most :UInt32) -> (oldest :List(WaitingRequest), total :UInt64);
 }

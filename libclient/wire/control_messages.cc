@@ -25,4 +25,28 @@ std::vector<ChangedOption> ReadChanges(capnp::List<wire::ChangedOption>::Reader 
   return changes;
 }
 
+void WriteRequests(const std::vector<WaitingRequest>& requests,
+                   capnp::List<wire::WaitingRequest>::Builder out) {
+  for (kj::uint i = 0; i < out.size(); i++) {
+    const WaitingRequest& request = requests[i];
+    out[i].setOperation(request.operation);
+    out[i].setState(request.state);
+    out[i].setSeconds(request.seconds);
+    out[i].setJobId(request.job_id);
+    out[i].setRank(request.rank);
+    out[i].setPid(request.pid);
+    out[i].setPeer(request.peer);
+  }
+}
+
+std::vector<WaitingRequest> ReadRequests(capnp::List<wire::WaitingRequest>::Reader in) {
+  std::vector<WaitingRequest> requests;
+  for (auto request : BoundedList(in, "requests")) {
+    requests.push_back({request.getOperation().cStr(), request.getState().cStr(),
+                        request.getSeconds(), request.getJobId().cStr(), request.getRank(),
+                        request.getPid(), request.getPeer().cStr()});
+  }
+  return requests;
+}
+
 }  // namespace graphd

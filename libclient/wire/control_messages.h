@@ -18,6 +18,27 @@ struct ChangedOption {
   std::string place;           // FILE:LINE that sets it; empty if nothing does
 };
 
+// A request that a daemon has not answered yet.
+struct WaitingRequest {
+  std::string operation;  // such as "hop"
+  std::string state;      // what it does or waits for, such as "waits for a thread"
+  double seconds = 0;     // since it arrived
+  std::string job_id;
+  int rank = 0;      // -1: its launcher
+  int64_t pid = 0;   // 0 for TCP connections
+  std::string peer;  // "unix" or the address
+};
+// The oldest requests of a daemon, the oldest first, and the number of all.
+struct WaitingRequests {
+  std::vector<WaitingRequest> oldest;
+  uint64_t total = 0;
+};
+
+// Convert a list of requests.
+void WriteRequests(const std::vector<WaitingRequest>& requests,
+                   capnp::List<wire::WaitingRequest>::Builder out);
+std::vector<WaitingRequest> ReadRequests(capnp::List<wire::WaitingRequest>::Reader in);
+
 // Convert a list of changes.
 void WriteChanges(const std::vector<ChangedOption>& changes,
                   capnp::List<wire::ChangedOption>::Builder out);

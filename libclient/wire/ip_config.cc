@@ -85,6 +85,15 @@ bool IsLoopbackAddress(const std::string& address) {
   return loopback;
 }
 
+bool IsKnownAddress(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) return false;
+  ::freeaddrinfo(found);
+  return true;
+}
+
 bool IsLocalAddress(const std::string& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

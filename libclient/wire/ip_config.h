@@ -38,8 +38,11 @@ std::vector<HostLine> ParseIpConfig(const std::string& text, const std::string& 
 std::vector<DaemonAddress> DaemonsOf(const std::vector<HostLine>& lines);
 
 // Returns whether an address belongs to this machine: a loopback address, or one of its
-// interfaces'.
+// interfaces'. A name that can't be resolved does not.
 bool IsLocalAddress(const std::string& address);
+
+// Returns whether an address can be resolved here.
+bool IsKnownAddress(const std::string& address);
 
 // Returns whether all that an address resolves to here are loopback addresses.
 bool IsLoopbackAddress(const std::string& address);

@@ -19,6 +19,7 @@ _graphctl() {
       ''::config) verb='config' ;;
       ''::convert) verb='convert' ;;
       ''::copy) verb='copy' ;;
+      ''::debug) verb='debug' ;;
       ''::doctor) verb='doctor' ;;
       ''::inspect) verb='inspect' ;;
       ''::keys) verb='keys' ;;
@@ -43,6 +44,7 @@ _graphctl() {
       'checkpoint'::delete) verb='checkpoint delete' ;;
       'checkpoint'::export) verb='checkpoint export' ;;
       'config'::check) verb='config check' ;;
+      'debug'::requests) verb='debug requests' ;;
       'keys'::create) verb='keys create' ;;
       'keys'::list) verb='keys list' ;;
       'keys'::rotate) verb='keys rotate' ;;
@@ -71,11 +73,11 @@ _graphctl() {
         *::--graph_formats | *::--graph_name | *::--graphctl | *::--graphd | *::--header | \
         *::--host-memory | *::--host-timeout | *::--host_memory | *::--host_timeout | \
         *::--html | *::--input | *::--input-format | *::--input_format | *::--interval | \
-        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--lines | \
-        *::--log-dir | *::--log_dir | *::--master-port | *::--master_port | *::--max-restarts | \
-        *::--max_restarts | *::--memory | *::--memory-dir | *::--memory_dir | *::--nodes | \
-        *::--num-hops | *::--num-nodes | *::--num-omp-threads | *::--num-parts | \
-        *::--num-samplers | *::--num-servers | *::--num-trainers | \
+        *::--ip-config | *::--ip_config | *::--job | *::--jobs | *::--keys | *::--limit | \
+        *::--lines | *::--log-dir | *::--log_dir | *::--master-port | *::--master_port | \
+        *::--max-restarts | *::--max_restarts | *::--memory | *::--memory-dir | \
+        *::--memory_dir | *::--nodes | *::--num-hops | *::--num-nodes | *::--num-omp-threads | \
+        *::--num-parts | *::--num-samplers | *::--num-servers | *::--num-trainers | \
         *::--num-trainers-per-machine | *::--num_hops | *::--num_nodes | *::--num_omp_threads | \
         *::--num_parts | *::--num_samplers | *::--num_servers | *::--num_trainers | \
         *::--num_trainers_per_machine | *::--objtype | *::--optimizer | *::--output | \
@@ -87,14 +89,15 @@ _graphctl() {
         *::--ssh-port | *::--ssh-username | *::--ssh_config | *::--ssh_port | \
         *::--ssh_username | *::--stall-timeout | *::--stall_timeout | *::--start-timeout | \
         *::--start_timeout | *::--state-dir | *::--state_dir | *::--store-as | *::--store_as | \
-        *::--tensor | *::--tensors | *::--timeout | *::--workspace)
+        *::--tensor | *::--tensors | *::--timeout | *::--trainer-hosts | *::--trainer_hosts | \
+        *::--workspace)
         skip=yes ;;
     esac
   done
   case $previous in
     --assignment | --edges | --file | --graphctl | --graphd | --html | --input | --ip-config | \
         --ip_config | --nodes | --part-config | --part_config | --secret | --ssh-config | \
-        --ssh_config)
+        --ssh_config | --trainer-hosts | --trainer_hosts)
         paths=f ;;
     --memory-dir | --memory_dir | --output | --rel-data-path | --rel_data_path | --runtime-dir | \
         --runtime_dir | --script-folder | --script_folder | --state-dir | --state_dir | \
@@ -123,8 +126,8 @@ _graphctl() {
         --embedding-memory | --embedding_memory | --extra-envs | --extra_envs | --feat-cols | \
         --feat_cols | --grace | --graph-format | --graph-name | --graph_format | --graph_name | \
         --host-memory | --host-timeout | --host_memory | --host_timeout | --interval | --job | \
-        --jobs | --keys | --lines | --log-dir | --log_dir | --master-port | --master_port | \
-        --max-restarts | --max_restarts | --memory | --num-hops | --num-nodes | \
+        --jobs | --keys | --limit | --lines | --log-dir | --log_dir | --master-port | \
+        --master_port | --max-restarts | --max_restarts | --memory | --num-hops | --num-nodes | \
         --num-omp-threads | --num-parts | --num-samplers | --num-servers | --num-trainers | \
         --num-trainers-per-machine | --num_hops | --num_nodes | --num_omp_threads | \
         --num_parts | --num_samplers | --num_servers | --num_trainers | \
@@ -142,27 +145,28 @@ _graphctl() {
   fi
   case $verb in
     '')
-      verbs='launch attach checkpoint config convert copy doctor inspect keys logs partition plan ps stop server tensors top verify wait'
+      verbs='launch attach checkpoint config convert copy debug doctor inspect keys logs partition plan ps stop server tensors top verify wait'
       options='-h --help --version'
       ;;
     'launch')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --secret --insecure --start_timeout --num_trainers --num_samplers
-        --num_omp_threads --extra_envs --master_port --log_dir --keep_alive --server_grace
-        --detach --max_restarts --graph_format --dry_run --json'
+        --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
+        --embedding_memory --graphd --keys --secret --insecure --start_timeout --num_trainers
+        --num_samplers --num_omp_threads --extra_envs --master_port --log_dir --keep_alive
+        --server_grace --detach --max_restarts --graph_format --dry_run --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
-        --memory-dir --embedding-memory --start-timeout --num-trainers --num-samplers
-        --num-omp-threads --extra-envs --master-port --log-dir --keep-alive --server-grace
-        --max-restarts --graph-format --dry-run'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
+        --num-servers --state-dir --memory-dir --embedding-memory --start-timeout --num-trainers
+        --num-samplers --num-omp-threads --extra-envs --master-port --log-dir --keep-alive
+        --server-grace --max-restarts --graph-format --dry-run'
       ;;
     'attach')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --lines'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts --lines'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
       ;;
     'checkpoint')
       verbs='create list show restore delete export'
@@ -207,20 +211,32 @@ _graphctl() {
       aliases='--part-config'
       ;;
     'copy')
-      options='-h --help --part_config --ip_config --workspace --rel_data_path --script_folder
-        --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port --ssh_username
-        --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
-      aliases='--part-config --ip-config --rel-data-path --script-folder --stall-timeout --dry-run
-        --ssh-port --ssh-username --ssh-config --ssh-accept-new --connect-timeout --host-timeout'
+      options='-h --help --part_config --ip_config --trainer_hosts --workspace --rel_data_path
+        --script_folder --jobs --stall_timeout --verify --dry_run --json --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--part-config --ip-config --trainer-hosts --rel-data-path --script-folder
+        --stall-timeout --dry-run --ssh-port --ssh-username --ssh-config --ssh-accept-new
+        --connect-timeout --host-timeout'
+      ;;
+    'debug')
+      verbs='requests'
+      options='-h --help'
+      ;;
+    'debug requests')
+      options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --json
+        --limit'
+      aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'doctor')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
         --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
-        --part_config --num_servers --state_dir --durability --memory_dir --embedding_memory
-        --graphd --keys --secret --insecure --start_timeout --json'
+        --trainer_hosts --part_config --num_servers --state_dir --durability --memory_dir
+        --embedding_memory --graphd --keys --secret --insecure --start_timeout --json'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout --part-config --num-servers --state-dir
-        --memory-dir --embedding-memory --start-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts --part-config
+        --num-servers --state-dir --memory-dir --embedding-memory --start-timeout'
       ;;
     'inspect')
       paths=f
@@ -239,28 +255,31 @@ _graphctl() {
       aliases='--server-name'
       ;;
     'keys rotate')
-      options='-h --help --server_name --keys --json --days --ip_config --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --client'
-      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
-        --connect-timeout --host-timeout'
+      options='-h --help --server_name --keys --json --days --ip_config --trainer_hosts --graphctl
+        --ssh_port --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --client'
+      aliases='--server-name --ip-config --trainer-hosts --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'keys revoke')
-      options='-h --help --server_name --keys --json --ip_config --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
-      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
-        --connect-timeout --host-timeout'
+      options='-h --help --server_name --keys --json --ip_config --trainer_hosts --graphctl
+        --ssh_port --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+      aliases='--server-name --ip-config --trainer-hosts --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'keys distribute')
-      options='-h --help --server_name --keys --json --ip_config --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --client'
-      aliases='--server-name --ip-config --ssh-port --ssh-username --ssh-config --ssh-accept-new
-        --connect-timeout --host-timeout'
+      options='-h --help --server_name --keys --json --ip_config --trainer_hosts --graphctl
+        --ssh_port --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --client'
+      aliases='--server-name --ip-config --trainer-hosts --ssh-port --ssh-username --ssh-config
+        --ssh-accept-new --connect-timeout --host-timeout'
       ;;
     'logs')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout --lines'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts --lines'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
       ;;
     'partition')
       options='-h --help --input --input_format --add_reverse --split --edges --nodes --num_nodes
@@ -384,9 +403,10 @@ _graphctl() {
       ;;
     'wait')
       options='-h --help --server_name --ip_config --workspace --runtime_dir --graphctl --ssh_port
-        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout'
+        --ssh_username --ssh_config --ssh_accept_new --connect_timeout --host_timeout
+        --trainer_hosts'
       aliases='--server-name --ip-config --runtime-dir --ssh-port --ssh-username --ssh-config
-        --ssh-accept-new --connect-timeout --host-timeout'
+        --ssh-accept-new --connect-timeout --host-timeout --trainer-hosts'
       ;;
   esac
   if [[ $current = -* || -z $verbs$paths ]]; then

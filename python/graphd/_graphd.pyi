@@ -56,6 +56,7 @@ class Book(_Object):
         rank: int,
         world_size: int,
         force_even: bool,
+        remote_trainers: int,
         /,
     ) -> Tensor: ...
 
@@ -70,6 +71,8 @@ class Session(_Object):
     def rank(self) -> int: ...
     @property
     def world_size(self) -> int: ...
+    @property
+    def remote_trainers(self) -> int: ...
     @property
     def num_samplers(self) -> int: ...
     @property

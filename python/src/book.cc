@@ -75,9 +75,9 @@ int64_t CountIn(const Book& book, bool is_edge, int32_t type, PartId part) {
 }
 
 py::object Split(const Book& book, bool is_edge, int32_t type, const py::object& mask, int rank,
-                 int world_size, bool force_even) {
+                 int world_size, bool force_even, int remote_trainers) {
   const Tensor tensor = FromPython(mask, is_edge ? "edges" : "nodes");
-  const SplitOptions options{rank, world_size, force_even, {}};
+  const SplitOptions options{rank, world_size, force_even, {}, remote_trainers};
   return ToPython(Call([&] {
     return is_edge ? EdgeSplit(book.book(), tensor, type, options)
                    : NodeSplit(book.book(), tensor, type, options);

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "book.h"
+#include "client/machine_role.h"
 #include "client/routing/graph_access.h"
 #include "graphd/node_split.h"
 #include "ids.h"
@@ -35,8 +36,12 @@ Options SessionOptionsFrom(const py::dict& given) {
   take("world_size", options.world_size);
   take("local_rank", options.local_rank);
   take("local_world_size", options.local_world_size);
+  take("remote_trainers", options.remote_trainers);
   take("part", options.part);
   take("num_samplers", options.num_samplers);
+  if (given.contains("role") && !given["role"].is_none()) {
+    options.role = ParseMachineRole(given["role"].cast<std::string>(), "role");
+  }
   if (given.contains("timeout") && !given["timeout"].is_none()) {
     options.timeout =
         std::chrono::milliseconds(static_cast<int64_t>(1e3 * given["timeout"].cast<double>()));
@@ -102,6 +107,9 @@ void DefineSession(py::module_& m) {
       .def_property_readonly("rank", [](const SessionHandle& self) { return self.session->rank(); })
       .def_property_readonly("world_size",
                              [](const SessionHandle& self) { return self.session->world_size(); })
+      .def_property_readonly(
+          "remote_trainers",
+          [](const SessionHandle& self) { return self.session->options().remote_trainers; })
       .def_property_readonly(
           "num_samplers",
           [](const SessionHandle& self) { return self.session->options().num_samplers; })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/strings.h"
+#include "ctl/plan/trainer_hosts.h"
 #include "ctl/plan/user_command.h"
 #include "daemon/graph/served_graph.h"
 #include "examples/common/typed_fanouts.h"
@@ -18,6 +19,7 @@ void ReadInput(std::string_view input) {
   static const Schema schema({"u", "v"}, {{"u", "to", "v"}, {"v", "of", "u"}});
   const std::string text(input);
   Attempt([&] { DaemonsOf(ParseIpConfig(text, "ip_config.txt")); });
+  Attempt([&] { ctl::ParseTrainerHosts(text, "gpus.txt"); });
   Attempt([&] {
     const auto [host, port] = ParseHostPort(text);
     HostPort(host, port);

@@ -124,9 +124,10 @@ DaemonServices::Input::Input(DaemonServices& services)
   info_.part_config = "g.json";
   info_.listening = {"127.0.0.1:30050", "/run/graphd/fuzzed.sock"};
   info_.request_stop = [this](double) { stops_++; };
-  context_ = std::make_unique<ServiceContext>(ServiceContext{
-      *services.access_, *services.graph_, *services.tensors_, *services.checkpoints_, steps_,
-      *pushes_, jobs_, board_, pools_, counters_, memory_, services.buffers_, nullptr, nullptr});
+  context_ = std::make_unique<ServiceContext>(
+      ServiceContext{*services.access_, *services.graph_, *services.tensors_,
+                     *services.checkpoints_, steps_, *pushes_, jobs_, board_, pools_, counters_,
+                     in_flight_, memory_, services.buffers_, nullptr, nullptr});
 }
 
 UniqueFd DaemonServices::Input::Connect(const Peer& peer) {

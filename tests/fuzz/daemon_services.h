@@ -79,6 +79,7 @@ class DaemonServices {
     WorkerPools pools_;
     PeerMemory memory_;
     RequestCounters counters_;
+    RequestsInFlight in_flight_;
     DaemonInfo info_;
     std::unique_ptr<ServiceContext> context_;
     WorkerScratch scratch_;

@@ -2,6 +2,7 @@
 """Tests sessions as objects: several graphs and servers in one process."""
 
 import os
+import tempfile
 import unittest
 import unittest.mock
 
@@ -94,6 +95,39 @@ class Sessions(unittest.TestCase):
         with unittest.mock.patch.dict(os.environ, {"GRAPHD_PART_CONFIG": config}):
             self.assertTrue(graphd.connect().is_standalone)
 
+    def test_remote_trainers_of_the_launchers_job_count_in_that_job_alone(self):
+        daemons = self.serve("sbm_2p_metis")
+        environment = {"RANK": "2", "WORLD_SIZE": "3", "GRAPHD_REMOTE_TRAINERS": "1"}
+        with unittest.mock.patch.dict(os.environ, environment):
+            of_job = self.connect(daemons, job_id="a job of three").graph()
+            alone = self.connect(daemons).graph()
+        mask = torch.ones(alone.num_nodes(), dtype=torch.bool)
+        book = of_job.get_partition_book()
+        share = node_split(mask, book)
+        owners = book.nid2partid(share)
+        counts = [int((owners == part).sum()) for part in (0, 1)]
+        # The remote trainer has a part of both partitions, whether one asks by mask or by feature.
+        self.assertTrue(min(counts) > 0, counts)
+        self.assertLessEqual(abs(len(share) - alone.num_nodes() / 3), 1)
+        by_feature = node_split(of_job.ndata["train_mask"], book)
+        masks = alone.ndata["train_mask"][torch.arange(alone.num_nodes())].bool()
+        self.assertTrue(torch.equal(by_feature, node_split(masks, book)))
+        self.assertEqual(len(node_split(mask, alone.get_partition_book())), alone.num_nodes())
+
+    def test_the_role_of_a_trainer_maps_what_is_on_this_machine_all_the_same(self):
+        g = self.connect(self.serve("sbm_2p_metis"), role="trainer").graph()
+        self.assertTrue(g.handle.is_mapped(0) and g.handle.is_mapped(1))
+
+    def test_a_machine_that_ip_config_does_not_name_is_told_of_the_role(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("203.0.113.1\n")  # an address that no machine has (RFC 5737)
+            file.flush()
+            with self.assertRaisesRegex(graphd.errors.InvalidError, 'role="trainer"') as caught:
+                graphd.connect("nobody", ip_config=file.name)
+            self.assertIn(f"{file.name} names 203.0.113.1", str(caught.exception))
+            with self.assertRaises(graphd.errors.UnavailableError):
+                graphd.connect("nobody", ip_config=file.name, role="trainer", timeout=0.5)
+
     def test_wrong_arguments_are_errors_that_say_what_to_give(self):
         config = support.fixture("sbm_2p_metis").config
         for options, message in (
@@ -103,6 +137,7 @@ class Sessions(unittest.TestCase):
             ({"part_config": config, "timeout": -1}, "timeout -1"),
             ({"server_name": 3}, "server_name 3"),
             ({"part_config": config, "job_id": 3}, "job_id 3"),
+            ({"part_config": config, "role": "worker"}, "role 'worker': use 'host' or 'trainer'"),
         ):
             with self.assertRaisesRegex(graphd.errors.InvalidError, message):
                 graphd.connect(**options)

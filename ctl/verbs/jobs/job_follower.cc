@@ -114,6 +114,7 @@ void JobFollower::OnState(Host& host, const nlohmann::json& header) {
   for (const nlohmann::json& trainer : ValueOr(host.state, "trainers", nlohmann::json::array())) {
     labels_[ValueOr(trainer, "rank", -1)] = ValueOr(trainer, "label", "?");
   }
+  NoteMissingHosts(host.state);
   const auto attempt = ValueOr(host.state, "attempt", uint64_t{0});
   if (attempt <= attempt_) return;
   attempt_ = attempt;
@@ -121,6 +122,19 @@ void JobFollower::OnState(Host& host, const nlohmann::json& header) {
     PrintMessage(StrCat("job ", follow_.job, " has started its trainers again (", attempt, " of ",
                         ValueOr(host.state, "max_restarts", uint64_t{0}), ")"));
   }
+}
+
+void JobFollower::NoteMissingHosts(const nlohmann::json& state) {
+  if (has_noted_missing_ || !follow_.output) return;
+  std::vector<std::string> missing;
+  for (const auto& address : TextsIn(state, "trainer_hosts")) {
+    const auto is_it = [&address](const HostPlan& plan) { return plan.name == address; };
+    if (std::none_of(plans_.begin(), plans_.end(), is_it)) missing.push_back(address);
+  }
+  if (missing.empty()) return;
+  has_noted_missing_ = true;
+  PrintMessage(StrCat("job ", follow_.job, " also has trainers on ", Join(missing, ", "),
+                      "; to see their output, give the --trainer_hosts of its launch"));
 }
 
 void JobFollower::PrintLines(const HostEvent& event) {

@@ -42,6 +42,8 @@ class JobFollower {
   void Handle(const HostEvent& event);
   void OnFrame(Host& host, const HostEvent& event);
   void OnState(Host& host, const nlohmann::json& header);
+  // Tells once which hosts of the job are not asked.
+  void NoteMissingHosts(const nlohmann::json& state);
   void PrintLines(const HostEvent& event);
   void PrintMessage(const std::string& text);
   bool AllClosed() const;
@@ -56,6 +58,7 @@ class JobFollower {
   std::vector<Host> hosts_;
   std::map<int, std::string> labels_;  // by rank
   uint64_t attempt_ = 0;
+  bool has_noted_missing_ = false;
   Console console_;
 };
 

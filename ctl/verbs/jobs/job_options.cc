@@ -12,6 +12,7 @@ void AddJobOptions(CLI::App& verb, JobOptions& options) {
       ->required();
   AddServerName(verb, options.hosts);
   AddHostOptions(verb, options.hosts);
+  AddTrainerHostsOption(verb, options.hosts);
 }
 
 bool TakeFromJob(const std::string& job, HostOptions& options) {
@@ -25,6 +26,10 @@ bool TakeFromJob(const std::string& job, HostOptions& options) {
   }
   options.lines =
       ParseIpConfig(ValueOr(state, "ip_config_text", ""), StrCat("the ip_config of job ", job));
+  options.trainers_only.clear();
+  for (const std::string& address : TextsIn(state, "trainer_hosts")) {
+    options.trainers_only.push_back({address, std::nullopt, StrCat("the hosts of job ", job)});
+  }
   return true;
 }
 
@@ -38,7 +43,9 @@ std::vector<HostPlan> PlanJobHosts(JobOptions& options, HostAction action) {
         "; give --ip_config, the file that the job was launched with, so that its hosts are asked "
         "(graphctl ps shows the jobs of a server)");
   }
-  return PlanHosts(hosts.server, hosts.lines, IsLocalAddress, action);
+  std::vector<HostPlan> plan = PlanHosts(hosts.server, hosts.lines, IsLocalAddress, action);
+  AddTrainerHosts(hosts.server, hosts.trainers_only, IsLocalAddress, action, plan);
+  return plan;
 }
 
 }  // namespace graphd::ctl

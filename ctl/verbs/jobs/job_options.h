@@ -15,16 +15,16 @@ struct JobOptions {
   std::string job;
 };
 
-// Adds JOB, --server_name and the options of AddHostOptions.
+// Adds JOB, --server_name, --trainer_hosts and the options of AddHostOptions.
 void AddJobOptions(CLI::App& verb, JobOptions& options);
 
 // Sets the server's name and the hosts to those that the job was launched with, if no --ip_config
 // was given and this host knows the job. Returns whether it does. `options` are resolved.
 bool TakeFromJob(const std::string& job, HostOptions& options);
 
-// Returns the orders for the hosts of a job: those of --ip_config or, without it, those of the
-// job's own ip_config, if this host is one of them. Throws Error(kNotFound) if this host doesn't
-// know the job.
+// Returns the orders for the hosts of a job: those of --ip_config and --trainer_hosts or, without
+// the former, those that the job was launched with, if this host is one of them. Throws
+// Error(kNotFound) if this host doesn't know the job.
 std::vector<HostPlan> PlanJobHosts(JobOptions& options, HostAction action);
 
 }  // namespace graphd::ctl

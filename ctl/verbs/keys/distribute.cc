@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kKeysDistributeExamples = R"(
 Each machine of ip_config, except this one, gets the server's key, the owner's, the authority's
 certificate and the list of revoked certificates, for their owner alone and over ssh. The
-authority's private key stays here. A shared secret is sent, too, or alone if there are no
+authority's private key stays here. Machines of --trainer_hosts get the same without the server's
+key. A shared secret is sent, too, or alone if there are no
 certificates.
 
 Examples:
@@ -35,9 +36,10 @@ void AddKeysDistribute(CLI::App& keys) {
       Throw(ErrorCode::kInvalid, "keys distribute: --ip_config is missing; it names the machines");
     }
     const KeyDirectory directory = KeysOf(*options).directory();
-    const auto sent =
-        SendKeys(*options, options->name.empty() ? KeysOfHost(directory)
-                                                 : KeysOfClient(directory, options->name));
+    const bool of_client = !options->name.empty();
+    const auto sent = SendKeys(
+        *options, of_client ? KeysOfClient(directory, options->name) : KeysOfHost(directory),
+        of_client ? KeysOfClient(directory, options->name) : KeysOfTrainerHost(directory));
     if (options->json) ShowKeys({}, *options, sent.answers);
   });
 }

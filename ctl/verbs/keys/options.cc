@@ -42,6 +42,7 @@ void AddKeysOptions(CLI::App& verb, KeysOptions& options) {
 void AddKeysHosts(CLI::App& verb, KeysOptions& options) {
   verb.add_option(Flags("ip_config"), options.hosts.ip_config,
                   "File with a line 'address [port [trainers]]' per partition");
+  AddTrainerHostsOption(verb, options.hosts);
   AddSshOptions(verb, options.hosts.graphctl, options.hosts.ssh);
 }
 
@@ -91,12 +92,19 @@ void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& op
   if (!secret.empty()) std::printf("shared secret: %s\n", secret.c_str());
 }
 
-SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files) {
+SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files,
+                  const std::vector<KeyFile>& of_trainer_host) {
   SentKeys sent;
-  if (options.hosts.ip_config.empty()) return sent;
+  if (options.hosts.ip_config.empty()) {
+    if (options.hosts.trainer_hosts.empty()) return sent;
+    Throw(ErrorCode::kInvalid, "--trainer_hosts ", options.hosts.trainer_hosts,
+          " without --ip_config: the servers' machines need the files, too; give both");
+  }
   Resolve(options.hosts);
-  const auto all = PlanHosts(options.hosts.server, options.hosts.lines, IsLocalAddress,
-                             HostAction::kInstallKeys);
+  auto all = PlanHosts(options.hosts.server, options.hosts.lines, IsLocalAddress,
+                       HostAction::kInstallKeys);
+  AddTrainerHosts(options.hosts.server, options.hosts.trainers_only, IsLocalAddress,
+                  HostAction::kInstallKeys, all);
   std::vector<HostPlan> plan;
   std::set<std::string> machines;
   for (HostPlan host : all) {
@@ -104,7 +112,7 @@ SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files) {
     host.name = host.order.server.address;
     host.order.server.keys =
         options.keys == "default" ? options.keys : std::filesystem::absolute(options.keys).string();
-    host.order.key_files = files;
+    host.order.key_files = host.order.only_trainers ? of_trainer_host : files;
     plan.push_back(std::move(host));
   }
   const std::vector<HostAnswer> results = AskHosts(plan, options.hosts);

@@ -24,7 +24,7 @@ struct KeysOptions {
 
 // Adds --server_name, --keys and --json.
 void AddKeysOptions(CLI::App& verb, KeysOptions& options);
-// Adds --ip_config and the options of ssh.
+// Adds --ip_config, --trainer_hosts and the options of ssh.
 void AddKeysHosts(CLI::App& verb, KeysOptions& options);
 // Adds --days.
 void AddDays(CLI::App& verb, KeysOptions& options);
@@ -37,13 +37,15 @@ KeyMaker KeysOf(const KeysOptions& options);
 void ShowKeys(const std::vector<KeyMaker::Entry>& entries, const KeysOptions& options,
               const nlohmann::json& more);
 
-// Sends the files to the machines of ip_config, except this one, which has them, and sets the exit
-// code. Reports each machine, failures on standard error. Does nothing without --ip_config.
+// Sends the files to the machines of ip_config, and those of a machine that only computes to the
+// ones of --trainer_hosts, except to this machine, which has them, and sets the exit code. Reports
+// each machine, failures on standard error. Does nothing without --ip_config.
 struct SentKeys {
   bool all_have_them = true;
   nlohmann::json answers;  // for ShowKeys
 };
-SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files);
+SentKeys SendKeys(KeysOptions& options, const std::vector<KeyFile>& files,
+                  const std::vector<KeyFile>& of_trainer_host);
 
 void AddKeysCreate(CLI::App& keys);
 void AddKeysList(CLI::App& keys);

@@ -29,7 +29,8 @@ void AddKeysRevoke(CLI::App& keys) {
   verb->callback([options] {
     KeyMaker maker = KeysOf(*options);
     const auto revoked = maker.Revoke(options->name);
-    ShowKeys(revoked, *options, SendKeys(*options, RevokedAlone(maker.directory())).answers);
+    const std::vector<KeyFile> files = RevokedAlone(maker.directory());
+    ShowKeys(revoked, *options, SendKeys(*options, files, files).answers);
   });
 }
 

@@ -35,12 +35,15 @@ void AddKeysRotate(CLI::App& keys) {
   verb->callback([options] {
     KeyMaker maker = KeysOf(*options);
     const auto made = maker.Rotate(options->clients, options->days, [&] {
-      if (!SendKeys(*options, KeysOfHost(maker.directory(), false)).all_have_them) {
+      if (!SendKeys(*options, KeysOfHost(maker.directory(), false),
+                    KeysOfTrainerHost(maker.directory(), false))
+               .all_have_them) {
         Throw(ErrorCode::kUnavailable, "not all machines have the new keys, so the old ones ",
               "stay valid; send the new ones with `graphctl keys distribute`, and rotate again");
       }
     });
-    ShowKeys(made, *options, SendKeys(*options, RevokedAlone(maker.directory())).answers);
+    const std::vector<KeyFile> revoked = RevokedAlone(maker.directory());
+    ShowKeys(made, *options, SendKeys(*options, revoked, revoked).answers);
   });
 }
 

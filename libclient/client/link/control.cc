@@ -3,6 +3,10 @@
 
 #include <kj/async-io.h>
 
+#include <functional>
+#include <optional>
+
+#include "base/interrupt.h"
 #include "base/strings.h"
 #include "wire/bounded_list.h"
 #include "wire/connection.h"
@@ -10,14 +14,58 @@
 #include "wire/ip_config.h"
 
 namespace graphd {
+namespace {
+
+// A daemon that refuses connections also closes them without an answer.
+constexpr int kTries = 3;
+constexpr auto kPause = std::chrono::milliseconds(20);
+
+}  // namespace
 
 struct ControlClient::Impl {
-  Impl(ClientSocket socket, std::string where, std::chrono::milliseconds limit)
+  // `connect_again` connects once more; null if that is not wanted.
+  Impl(ClientSocket socket, std::string where, std::chrono::milliseconds limit,
+       std::function<ClientSocket()> connect_again = nullptr)
       : peer(std::move(where)),
         timeout(limit),
+        again(std::move(connect_again)),
         io(kj::setupAsyncIo()),
-        connection(*io.lowLevelProvider, std::move(socket), BufferPool::Create()),
-        daemon(connection.Bootstrap()) {}
+        link(std::in_place, *io.lowLevelProvider, std::move(socket)) {}
+
+  // Makes a call and waits for its answer. `start` returns the promise of one, and is called again
+  // if the daemon was replaced by its next process before it had answered anything: it may have
+  // ended just after it had taken the connection.
+  template <class Start>
+  auto Ask(Start start) {
+    for (int tries = 1;; tries++) {
+      try {
+        auto answer = Wait(start());
+        answered = true;
+        return answer;
+      } catch (const Cut& cut) {
+        if (answered || !again || tries == kTries) throw Error(cut);
+      }
+      AwaitTime(kPause);
+      ClientSocket socket = again();
+      link.emplace(*io.lowLevelProvider, std::move(socket));
+    }
+  }
+
+  // Returns the interface for operators.
+  wire::Control::Client Control() {
+    return Ask([this] {
+      auto request = link->daemon.controlRequest();
+      WriteHello(request.initHello());
+      return request.send().then([](capnp::Response<wire::Daemon::ControlResults>&& response) {
+        return response.getControl();
+      });
+    });
+  }
+
+  // The error of a call whose connection has ended.
+  struct Cut : Error {
+    using Error::Error;
+  };
 
   // Waits for an answer, at most for the timeout; converts errors of the RPC to graphd::Error.
   template <class T>
@@ -32,25 +80,28 @@ struct ControlClient::Impl {
         Throw(ErrorCode::kDeadline, "the graphd at ", peer, " did not answer within ",
               timeout.count(), " ms");
       }
-      throw FromKj(exception, "the graphd at " + peer);
+      const Error error = FromKj(exception, "the graphd at " + peer);
+      if (exception.getType() != kj::Exception::Type::DISCONNECTED) throw error;
+      throw Cut(error.code(), error.what());
     }
   }
 
-  std::string peer;
-  std::chrono::milliseconds timeout;
-  kj::AsyncIoContext io;
-  Connection connection;
-  wire::Daemon::Client daemon;
-  kj::Maybe<wire::Session::Client> session;
+  // A connection, and what belongs to it.
+  struct Link {
+    Link(kj::LowLevelAsyncIoProvider& provider, ClientSocket socket)
+        : connection(provider, std::move(socket), BufferPool::Create()),
+          daemon(connection.Bootstrap()) {}
+    Connection connection;
+    wire::Daemon::Client daemon;
+    kj::Maybe<wire::Session::Client> session;
+  };
 
-  // Returns the interface for operators.
-  wire::Control::Client Control() {
-    auto request = daemon.controlRequest();
-    WriteHello(request.initHello());
-    return Wait(request.send().then([](capnp::Response<wire::Daemon::ControlResults>&& response) {
-      return response.getControl();
-    }));
-  }
+  const std::string peer;
+  std::chrono::milliseconds timeout;
+  const std::function<ClientSocket()> again;
+  bool answered = false;  // a call was
+  kj::AsyncIoContext io;
+  std::optional<Link> link;
 };
 
 ControlClient::ControlClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -58,9 +109,11 @@ ControlClient::~ControlClient() = default;
 
 std::unique_ptr<ControlClient> ControlClient::ConnectUnix(const std::string& socket_path,
                                                           std::chrono::milliseconds timeout) {
-  UniqueFd fd = graphd::ConnectUnix(socket_path, static_cast<int>(timeout.count()));
-  return std::unique_ptr<ControlClient>(new ControlClient(
-      std::make_unique<Impl>(ClientSocket{std::move(fd), true}, socket_path, timeout)));
+  const auto connect = [=] {
+    return ClientSocket{graphd::ConnectUnix(socket_path, static_cast<int>(timeout.count())), true};
+  };
+  return std::unique_ptr<ControlClient>(
+      new ControlClient(std::make_unique<Impl>(connect(), socket_path, timeout, connect)));
 }
 
 std::unique_ptr<ControlClient> ControlClient::ConnectTcp(const std::string& address, uint16_t port,
@@ -75,35 +128,39 @@ std::unique_ptr<ControlClient> ControlClient::ConnectTcp(const std::string& addr
 void ControlClient::SetTimeout(std::chrono::milliseconds timeout) { impl_->timeout = timeout; }
 
 ServerStatus ControlClient::Status() {
-  auto request = impl_->daemon.statusRequest();
-  WriteHello(request.initHello());
-  return impl_->Wait(
-      request.send().then([](capnp::Response<wire::Daemon::StatusResults>&& response) {
-        return ReadStatus(response.getStatus());
-      }));
+  return impl_->Ask([this] {
+    auto request = impl_->link->daemon.statusRequest();
+    WriteHello(request.initHello());
+    return request.send().then([](capnp::Response<wire::Daemon::StatusResults>&& response) {
+      return ReadStatus(response.getStatus());
+    });
+  });
 }
 
 void ControlClient::JoinJob(const JobMember& member) {
-  auto request = impl_->daemon.attachRequest();
-  WriteHello(request.initHello());
-  WriteMember(member, request.initMember());
-  impl_->session =
-      impl_->Wait(request.send().then([](capnp::Response<wire::Daemon::AttachResults>&& response) {
-        return response.getSession();
-      }));
+  wire::Session::Client session = impl_->Ask([this, &member] {
+    auto request = impl_->link->daemon.attachRequest();
+    WriteHello(request.initHello());
+    WriteMember(member, request.initMember());
+    return request.send().then([](capnp::Response<wire::Daemon::AttachResults>&& response) {
+      return response.getSession();
+    });
+  });
+  impl_->link->session = kj::mv(session);
 }
 
 std::vector<JobHost> ControlClient::Report(const JobRecord& record, const std::string& secret) {
-  auto request = impl_->daemon.reportRequest();
-  WriteHello(request.initHello());
-  WriteRecord(record, request.initRecord());
-  request.setSecret(secret);
-  return impl_->Wait(
-      request.send().then([](capnp::Response<wire::Daemon::ReportResults>&& response) {
-        std::vector<JobHost> hosts;
-        for (auto host : BoundedList(response.getHosts(), "hosts")) hosts.push_back(ReadHost(host));
-        return hosts;
-      }));
+  return impl_->Ask([this, &record, &secret] {
+    auto request = impl_->link->daemon.reportRequest();
+    WriteHello(request.initHello());
+    WriteRecord(record, request.initRecord());
+    request.setSecret(secret);
+    return request.send().then([](capnp::Response<wire::Daemon::ReportResults>&& response) {
+      std::vector<JobHost> hosts;
+      for (auto host : BoundedList(response.getHosts(), "hosts")) hosts.push_back(ReadHost(host));
+      return hosts;
+    });
+  });
 }
 
 bool ControlClient::Drain(bool on, const std::string& by, const std::string& reason) {
@@ -148,8 +205,17 @@ std::vector<ChangedOption> ControlClient::Reload(const std::string& by) {
       }));
 }
 
+WaitingRequests ControlClient::Requests(uint32_t most) {
+  auto request = impl_->Control().requestsRequest();
+  request.setMost(most);
+  return impl_->Wait(
+      request.send().then([](capnp::Response<wire::Control::RequestsResults>&& response) {
+        return WaitingRequests{ReadRequests(response.getOldest()), response.getTotal()};
+      }));
+}
+
 void ControlClient::Shutdown(bool force, double timeout_seconds) {
-  auto request = impl_->daemon.shutdownRequest();
+  auto request = impl_->link->daemon.shutdownRequest();
   request.setForce(force);
   request.setTimeoutSeconds(timeout_seconds);
   try {

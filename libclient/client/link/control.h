@@ -13,9 +13,11 @@
 
 // The client that graphctl uses to control one daemon: it asks for its status, joins jobs and shuts
 // it down. Calls are blocking; a call that takes longer than the timeout given to Connect or
-// SetTimeout throws Error(kDeadline). Not thread-safe, and at most one ControlClient may live per
-// thread (it owns the thread's event loop). A ControlClient that joined a job is a member until it
-// is destroyed or its process ends for any reason.
+// SetTimeout throws Error(kDeadline). If the connection to a Unix socket ends before the daemon has
+// answered any call, because it was replaced by its next process, the client connects again. Not
+// thread-safe, and at most one ControlClient may live per thread (it owns the thread's event loop).
+// A ControlClient that joined a job is a member until it is destroyed or its process ends for any
+// reason.
 
 namespace graphd {
 
@@ -63,6 +65,8 @@ class ControlClient {
   // Reads the daemon's configuration again, and returns what differed. A mistake in it is an Error
   // that names file, line and key, and changes nothing.
   std::vector<ChangedOption> Reload(const std::string& by);
+  // Returns the oldest requests that the daemon has not answered, at most `most`.
+  WaitingRequests Requests(uint32_t most);
 
  private:
   struct Impl;

@@ -157,14 +157,20 @@ std::vector<int64_t> Divide(const OwnedIds& ids, const Chosen& chosen,
           " trainers: expected 0..", std::max(0, options.world_size - 1),
           "; see RANK and WORLD_SIZE, or SplitOptions");
   }
+  const int world = options.world_size, remote = options.remote_trainers;
+  if (remote < 0 || remote > world) {
+    Throw(ErrorCode::kInvalid, remote, " remote trainers of ", world, ": expected 0..", world,
+          "; see GRAPHD_REMOTE_TRAINERS, or SplitOptions");
+  }
   std::vector<PartShare> shares;
-  if (options.force_even) {
+  if (options.force_even || options.rank >= world - remote) {
     std::vector<int64_t> sizes;
     for (PartId p = 0; p < ids.num_parts(); p++) sizes.push_back(chosen.CountIn(p));
-    shares = EvenShare(sizes, options.rank, options.world_size);
+    shares = options.force_even ? EvenShare(sizes, options.rank, world, remote)
+                                : RemoteShare(sizes, options.rank, world, remote);
   } else {
-    for (const PartPiece& own : OwnPartitions(ids.num_parts(), options.rank, options.world_size)) {
-      const int64_t size = chosen.CountIn(own.part);
+    for (const PartPiece& own : OwnPartitions(ids.num_parts(), options.rank, world - remote)) {
+      const int64_t size = OwnersShare(chosen.CountIn(own.part), world, remote);
       shares.push_back({own.part, PieceBegin(size, own.index, own.count),
                         PieceBegin(size, own.index + 1, own.count)});
     }
@@ -187,7 +193,12 @@ std::vector<int64_t> Split(const DistGraph* graph, const PartitionBook& book, bo
     const Options& session = graph->session()->options();
     if (options.rank == -1) options.rank = session.rank;
     if (options.world_size == -1) options.world_size = session.world_size;
+    // The session's number is of no use for another number of trainers.
+    if (options.remote_trainers == -1 && options.world_size == session.world_size) {
+      options.remote_trainers = session.remote_trainers;
+    }
   }
+  if (options.remote_trainers == -1) options.remote_trainers = 0;
   if (options.trainer_ids.empty()) {
     return Divide(ids, Chosen(ids, RowsOf(mask, ids), nullptr, {}), options);
   }

@@ -10,10 +10,13 @@ int64_t PieceBegin(int64_t size, int64_t index, int64_t count) {
   return index * (size / count) + std::min(index, size % count);
 }
 
-std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int world_size) {
+namespace {
+
+// Cuts the concatenation of all partitions into pieces and returns one of them.
+std::vector<PartShare> Cut(std::span<const int64_t> sizes, int index, int count) {
   const int64_t total = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
-  const int64_t begin = PieceBegin(total, rank, world_size);
-  const int64_t end = PieceBegin(total, rank + 1, world_size);
+  const int64_t begin = PieceBegin(total, index, count);
+  const int64_t end = PieceBegin(total, index + 1, count);
   std::vector<PartShare> shares;
   int64_t before = 0;  // objects in preceding partitions
   for (size_t p = 0; p < sizes.size(); before += sizes[p++]) {
@@ -22,6 +25,48 @@ std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int w
     if (from < to) shares.push_back({static_cast<PartId>(p), from, to});
   }
   return shares;
+}
+
+// Cuts what lies behind the first objects of each partition, and returns one of the pieces.
+std::vector<PartShare> CutRest(std::span<const int64_t> sizes, std::span<const int64_t> firsts,
+                               int index, int count) {
+  std::vector<int64_t> rest(sizes.begin(), sizes.end());
+  for (size_t p = 0; p < rest.size(); p++) rest[p] -= firsts[p];
+  std::vector<PartShare> shares = Cut(rest, index, count);
+  for (PartShare& share : shares) {
+    const int64_t first = firsts[static_cast<size_t>(share.part)];
+    share.begin += first;
+    share.end += first;
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int world_size,
+                                 int remote) {
+  const int owners = world_size - remote;
+  // The sums of firsts are rounded, and not each of them, so that their total is exactly the share
+  // of the trainers with partitions.
+  std::vector<int64_t> firsts;
+  int64_t before = 0;
+  for (const int64_t size : sizes) {
+    firsts.push_back(OwnersShare(before + size, world_size, remote) -
+                     OwnersShare(before, world_size, remote));
+    before += size;
+  }
+  return rank < owners ? Cut(firsts, rank, owners) : CutRest(sizes, firsts, rank - owners, remote);
+}
+
+int64_t OwnersShare(int64_t size, int world_size, int remote) {
+  return PieceBegin(size, world_size - remote, world_size);
+}
+
+std::vector<PartShare> RemoteShare(std::span<const int64_t> sizes, int rank, int world_size,
+                                   int remote) {
+  std::vector<int64_t> firsts;
+  for (const int64_t size : sizes) firsts.push_back(OwnersShare(size, world_size, remote));
+  return CutRest(sizes, firsts, rank - (world_size - remote), remote);
 }
 
 std::vector<PartPiece> OwnPartitions(int32_t num_parts, int rank, int world_size) {

@@ -20,15 +20,28 @@ struct PartShare {
   int64_t begin = 0, end = 0;
 };
 
-// Cuts the concatenation of all partitions into even shares and returns the one of `rank`, without
-// empty entries. `sizes` has the number of objects of each partition.
-std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int world_size);
+// Divides the objects of all partitions into even shares and returns the one of `rank`, without
+// empty entries. `sizes` has the number of objects of each partition. The last `remote` trainers
+// have no partition: the others, as a group, get the first objects of each partition, as many as
+// their share of all trainers, and the remote ones get what remains. Each group's objects are cut
+// in the order of partitions.
+std::vector<PartShare> EvenShare(std::span<const int64_t> sizes, int rank, int world_size,
+                                 int remote = 0);
+
+// Returns how many of a partition's objects, the first ones, its own trainers get if partitions are
+// not balanced against one another.
+int64_t OwnersShare(int64_t size, int world_size, int remote);
+// Divides what OwnersShare leaves of all partitions evenly among the remote trainers, and returns
+// the share of one of them: `rank` is at least world_size - remote.
+std::vector<PartShare> RemoteShare(std::span<const int64_t> sizes, int rank, int world_size,
+                                   int remote);
 
 // A partition that belongs to a trainer, and the piece of it that is the trainer's.
 struct PartPiece {
   PartId part = 0;
   int64_t index = 0, count = 1;
 };
+// Returns the pieces of a trainer that has partitions; `world_size` counts only such trainers.
 std::vector<PartPiece> OwnPartitions(int32_t num_parts, int rank, int world_size);
 
 }  // namespace graphd

@@ -30,6 +30,12 @@ enum class Transport {
   kTcp,   // all daemons by RPC over TCP (for measurements and tests)
 };
 
+// The role of the machine that a process runs on.
+enum class MachineRole {
+  kHost,     // it is a host of ip_config, so that the daemon of its partition is near
+  kTrainer,  // it may be any machine: one that serves no partition reads everything over TCP
+};
+
 // The settings of a session, with the environment variable of each.
 struct Options {
   std::string server_name;  // GRAPHD_SERVER_NAME; empty: standalone mode
@@ -69,6 +75,12 @@ struct Options {
   // GRAPHD_TRAINER, "pid:rank:job id", names another process with this rank and job; the Python
   // package sets it for the children of a trainer.
   bool is_worker = false;
+  // GRAPHD_ROLE: host or trainer. On a machine that is none of ip_config's hosts, Initialize works
+  // with kTrainer alone; otherwise a wrong address in ip_config would only be noticed as slowness.
+  MachineRole role = MachineRole::kHost;
+  // GRAPHD_REMOTE_TRAINERS: how many trainers of the job, those with the last ranks, run on
+  // machines that serve no partition. NodeSplit and EdgeSplit leave them a part of all partitions.
+  int remote_trainers = 0;
   Transport transport = Transport::kAuto;    // GRAPHD_TRANSPORT: auto, unix or tcp
   std::chrono::milliseconds timeout{30000};  // GRAPHD_TIMEOUT, in seconds: limit of every call
 
@@ -117,7 +129,8 @@ class Session {
 // Connects to the daemons of options.ip_config or, without a server name, opens options.part_config
 // in-process. Throws Error(kUnavailable), which names the address that does not answer and how to
 // start its daemon, Error(kVersion), Error(kNotFound), Error(kExists) if another process is the
-// trainer of this rank, and Error(kInvalid) for one of several trainers without a job id.
+// trainer of this rank, and Error(kInvalid) for one of several trainers without a job id, and on a
+// machine that is none of ip_config's hosts, unless options.role is kTrainer.
 std::shared_ptr<Session> Initialize(Options options = Options::FromEnvironment());
 
 }  // namespace graphd

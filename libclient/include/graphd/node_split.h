@@ -31,6 +31,12 @@
 // r. (In DGL, the last trainer of a machine gets the whole rest, partitions without trainers are
 // lost, and trainer ids are ignored.)
 //
+// K remote trainers, which run on machines that serve no partition and have the last ranks, share
+// all partitions. The first (W - K) / W of the objects of each partition are divided among the
+// other trainers as above, with W - K in place of W. What remains of all partitions is cut into K
+// chunks whose sizes differ by at most 1, one for each remote trainer. With force_even, the sizes
+// of all W shares differ by at most 1.
+//
 // trainer_ids names an integer feature with the trainer for which each object was partitioned, as
 // partitioning for several trainers per machine writes it ("trainer_id"). If it has M trainers and
 // M = k * W, each trainer gets the objects of k of them, as far as the sizes above permit. Other M
@@ -53,6 +59,9 @@ struct SplitOptions {
   bool force_even = true;  // false: trainers get objects of their own partitions only
   // Name of the feature with trainer ids (DGL: node_trainer_ids, edge_trainer_ids); empty: none.
   std::string trainer_ids = {};
+  // Number of the last ranks whose machines serve no partition, K; -1: the session's if world_size
+  // is the session's, else 0.
+  int remote_trainers = -1;
 };
 
 // Divides the nodes that `mask`, a node feature, selects. The node type is that of the feature.

@@ -112,6 +112,7 @@ def connect(
     job_id: str | None = None,
     rank: int | None = None,
     world_size: int | None = None,
+    role: str | None = None,
     num_samplers: int | None = None,
     timeout: float | None = None,
 ) -> Session:
@@ -133,6 +134,9 @@ def connect(
     rank, world_size : int, optional
         The number of this trainer in the job, from 0, and the number of its trainers. Default: those
         of the launcher, as in RANK and WORLD_SIZE.
+    role : str, optional
+        "trainer" on a machine that is none of the hosts in ip_config and only computes; it reads
+        everything over the network. "host" on others. Default: GRAPHD_ROLE, or else "host".
     num_samplers : int, optional
         Sampler threads per data loader of its graphs.
     timeout : float, optional
@@ -145,7 +149,8 @@ def connect(
     Raises
     ------
     graphd.errors.InvalidError
-        If an argument is not valid, or neither arguments nor environment name a server or a graph.
+        If an argument is not valid, neither arguments nor environment name a server or a graph, or
+        no address in ip_config is this machine's and `role` is not "trainer".
     graphd.errors.UnavailableError
         If a server does not answer; the message names its address.
 
@@ -163,13 +168,13 @@ def connect(
     options["num_samplers"] = (
         None if num_samplers is None else whole_number_in(num_samplers, "num_samplers", 0, 1024)
     )
-    options.update(trainer_options(job_id or "", rank, world_size))
+    options.update(trainer_options(job_id or "", rank, world_size, role))
     if not job_id:
         if rank is not None:
             raise InvalidError(
                 f"rank {rank} without a job_id; give the job that it is a trainer of"
             )
-        options.update(rank=0, world_size=1, local_rank=0, local_world_size=1)
+        options.update(rank=0, world_size=1, local_rank=0, local_world_size=1, remote_trainers=0)
     server = server_name or (not part_config and os.environ.get("GRAPHD_SERVER_NAME"))
     if server:
         return Session(_graphd.Session(options), f"server {server!r}")

@@ -10,6 +10,7 @@ from typing import Any
 from .. import _graphd
 from ..arguments import (
     not_negative,
+    one_of,
     part_config_file,
     part_config_path,
     path,
@@ -42,6 +43,7 @@ def initialize(
     job_id: str | None = None,
     rank: int | None = None,
     world_size: int | None = None,
+    role: str | None = None,
     timeout: float | None = None,
 ) -> None:
     """Connects this process to the servers of its job. Matches ``dgl.distributed.initialize``.
@@ -75,6 +77,9 @@ def initialize(
     rank, world_size : int, optional
         The number of this trainer, from 0, and the number of trainers. Default: those of the
         launcher, as in RANK and WORLD_SIZE.
+    role : str, optional
+        "trainer" on a machine that is none of the hosts in ip_config and only computes; it reads
+        everything over the network. "host" on others. Default: GRAPHD_ROLE, or else "host".
     timeout : float, optional
         Seconds after which a call without an answer fails (30).
 
@@ -85,8 +90,8 @@ def initialize(
     graphd.errors.ExistsError
         If another process is the trainer of this rank.
     graphd.errors.InvalidError
-        If there are several trainers and no job id, or servers' addresses (GRAPHD_IP_CONFIG) without
-        their name.
+        If there are several trainers and no job id, servers' addresses (GRAPHD_IP_CONFIG) without
+        their name, or none of these addresses is this machine's and `role` is not "trainer".
     """
     global _session, _forked
     if _session is not None:
@@ -99,7 +104,7 @@ def initialize(
     if num_workers is not None:
         num_workers = whole_number_in(num_workers, "num_workers", 0, 1024)
     options = checked_options(server_name, ip_config, part_config, state_dir, timeout)
-    options.update(trainer_options(job_id, rank, world_size))
+    options.update(trainer_options(job_id, rank, world_size, role))
     if os.environ.get("GRAPHD_IP_CONFIG"):
         del options["ip_config"]
     if not os.environ.get("GRAPHD_NUM_SAMPLERS"):
@@ -141,7 +146,9 @@ def checked_options(
     return options
 
 
-def trainer_options(job_id: str | None, rank: int | None, world_size: int | None) -> dict[str, Any]:
+def trainer_options(
+    job_id: str | None, rank: int | None, world_size: int | None, role: str | None
+) -> dict[str, Any]:
     """Returns the options of a trainer for the extension module's Session; those that are not given
     are left out, since the environment decides."""
     if (rank is None) != (world_size is None):
@@ -149,9 +156,12 @@ def trainer_options(job_id: str | None, rank: int | None, world_size: int | None
     options: dict[str, Any] = {}
     if job_id is not None:
         options["job_id"] = text(job_id, "job_id")
+    if role is not None:
+        options["role"] = one_of(role, "role", ("host", "trainer"))
     if rank is not None:
         options["world_size"] = whole_number_in(world_size, "world_size", 1, 1 << 20)
         options["rank"] = whole_number_in(rank, "rank", 0, options["world_size"] - 1)
+        options["remote_trainers"] = 0  # the launcher's number is that of other trainers
     return options
 
 

@@ -25,7 +25,8 @@ def node_split(
     """Returns this trainer's share of the nodes in a mask. Matches ``dgl.distributed.node_split``.
 
     Every node of the mask goes to exactly one trainer; with ``force_even`` shares differ by at most
-    one. Trainers do not communicate for this.
+    one. Trainers do not communicate for this. Those on machines without a partition
+    (``graphctl launch --trainer_hosts``) share a part of all partitions.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ def node_split(
     rank : int, optional
         The trainer whose share to return. Default: this trainer.
     force_even : bool
-        If False, the share has only nodes of the trainer's own partitions.
+        If False, the share has only nodes of the trainer's own partitions, unless its machine has
+        none.
     node_trainer_ids : DistTensor, optional
         A feature with the trainer that each node was assigned to in partitioning ("trainer_id").
 
@@ -123,7 +125,9 @@ def _split(
     number = book.etype_id(type_name) if is_edge else book.ntype_id(type_name)
     rank = here.rank if rank is None else _rank(rank, here)
     mask = _mask_of(mask, f"{kind}s")
-    return book.handle.split(is_edge, number, mask, rank, here.world_size, bool(force_even))
+    return book.handle.split(
+        is_edge, number, mask, rank, here.world_size, bool(force_even), here.remote_trainers
+    )
 
 
 def _mask_of(given: Tensor, what: str) -> Tensor:

@@ -199,7 +199,7 @@ def _split(split, mask, book, type_name, rank, force_even, trainer_ids, of):
     simulated = sys.modules["dgl.distributed.role"].PER_ROLE_RANK.get("default")
     if simulated and rank is not None:
         number = book.ntype_id(type_name) if of == "node" else book.etype_id(type_name)
-        return book.handle.split(of == "edge", number, mask, rank, len(simulated), bool(force_even))
+        return book.handle.split(of == "edge", number, mask, rank, len(simulated), bool(force_even), 0)
     return split(mask, book, type_name, rank, force_even, trainer_ids)
 
 

@@ -45,6 +45,17 @@ class Control(GraphctlTest):
         job.kill()
         job.communicate()
 
+    def test_requests_in_flight_are_listed(self):
+        self.start_server()
+        answers = self.json_of("debug", "requests", *HERE)
+        self.assertEqual([(each["ok"], each["total"], each["requests"]) for each in answers],
+                         [(True, 0, [])] * 2)
+        shown = self.graphctl("debug", "requests", *HERE, "--limit", "5")
+        self.assertEqual(shown.stdout.count(": 0 requests in flight\n"), 2, shown.stdout)
+        refused = self.graphctl("debug", "requests", *HERE, "--limit", "0")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--limit", refused.stderr)
+
     def test_without_ip_config_all_daemons_of_this_machine_are_asked(self):
         self.start_server()
         answers = self.json_of("server", "drain", "--server_name", "ring")

@@ -4,56 +4,21 @@
 and that it loads the graph again if the files or the descriptors are not the same any more."""
 
 import fcntl
-import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "launch"))
-from harness import BIN, DEADLINE, GRAPHCTL, SLOW, free_ports, partition
-from service_manager import ServiceManager
+from harness import DEADLINE, GRAPHCTL, SLOW
+from restart_case import RestartCase
+from wide_graph import write_wide_graph
 
 
-class KeptGraphTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="graphd-restart-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        partition(self.folder, 2)
-        self.manager = ServiceManager(self.folder)
-        self.addCleanup(self.manager.close)
-        self.port, = free_ports(1)
-        self.process = None
-        self.addCleanup(self.kill)
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def start(self, *options, parts="0,1"):
-        """Starts the daemon and returns its log once it is ready."""
-        log = self.path("log")
-        with open(log, "w") as out:
-            self.process = self.manager.start(
-                os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
-                self.path("ring.json"), "--part_id", parts, "--listen", f"127.0.0.1:{self.port}",
-                "--runtime_dir", self.path("run"), "--state_dir", self.path("state"), *options,
-                stdout=out, stderr=subprocess.STDOUT)
-        ready = self.manager.ready.wait(DEADLINE * SLOW)
-        with open(log) as file:
-            text = file.read()
-        self.assertTrue(ready, text)
-        return text
-
-    def kill(self):
-        if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait()
-
+class KeptGraphTest(RestartCase):
     def mapped(self):
         """Returns the numbers of the memory files that the daemon has mapped."""
         with open(f"/proc/{self.process.pid}/maps") as file:
@@ -61,7 +26,7 @@ class KeptGraphTest(unittest.TestCase):
         return {line[4] for line in lines if len(line) == 6 and line[5].startswith("/memfd:")}
 
     def segments(self):
-        return sorted(name for name in self.manager.kept if name != "graph-manifest")
+        return sorted(name for name in self.manager.kept if name.startswith("graph-segment-"))
 
     def assert_loaded(self, log, reason):
         self.assertRegex(log, reason)
@@ -160,30 +125,13 @@ class KeptGraphTest(unittest.TestCase):
 
     def test_a_clean_end_keeps_the_graph_too(self):
         self.start()
-        self.process.send_signal(signal.SIGTERM)
-        self.assertEqual(self.process.wait(DEADLINE * SLOW), 0)
+        self.end(signal.SIGTERM)
         self.assertIn("took over the graph", self.start())
 
 
 def partition_wide(folder, feature_bytes):
     """Partitions a graph whose features take so many bytes into `folder`, as ring.json."""
-    columns = 512
-    nodes = feature_bytes // (4 * columns)
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({nodes}, {columns}), }}".encode()
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    with open(os.path.join(folder, "wide.npy"), "wb") as out:
-        out.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-        out.truncate(out.tell() + feature_bytes)
-    with open(os.path.join(folder, "edges.txt"), "w") as out:
-        out.writelines(f"{i} {i + 1}\n" for i in range(1000))
-    text = {"format": {"name": "csv", "delimiter": " "}, "data": ["edges.txt"]}
-    wide = {"format": {"name": "numpy"}, "data": ["wide.npy"]}
-    with open(os.path.join(folder, "metadata.json"), "w") as out:
-        json.dump({"graph_name": "ring", "node_type": ["n"], "num_nodes_per_chunk": [[nodes]],
-                   "edge_type": ["n:e:n"], "num_edges_per_chunk": [[1000]],
-                   "edges": {"n:e:n": text}, "node_data": {"n": {"wide": wide}},
-                   "edge_data": {}}, out)
-    subprocess.run([GRAPHCTL, "partition", "--input", os.path.join(folder, "metadata.json"),
+    subprocess.run([GRAPHCTL, "partition", "--input", write_wide_graph(folder, feature_bytes),
                     "--graph_name", "ring", "--num_parts", "1", "--part_method", "random",
                     "--output", folder, "--force"],
                    check=True, capture_output=True, timeout=10 * DEADLINE)

@@ -18,6 +18,7 @@ class ServiceManager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
         self.kept = {}  # descriptors by name
+        self.sockets = []  # those of a socket unit, each with its name
         self.ready = threading.Event()
         self.thread = threading.Thread(target=self.read, daemon=True)
         self.thread.start()
@@ -41,24 +42,25 @@ class ServiceManager:
                 self.ready.set()
 
     def start(self, *command, **options):
-        """Starts the service with all kept descriptors, from number 3 on."""
+        """Starts the service with the sockets and all kept descriptors, from number 3 on."""
         self.ready.clear()
-        kept = dict(self.kept)
+        passed = [(name, each.fileno()) for name, each in self.sockets] + list(self.kept.items())
 
         def pass_on():
             # Copies above all wanted numbers first, so that no descriptor replaces another.
-            copies = [os.dup2(each, 1000 + i) for i, each in enumerate(kept.values())]
+            copies = [os.dup2(each, 1000 + i) for i, (_, each) in enumerate(passed)]
             for i, each in enumerate(copies):
                 os.dup2(each, 3 + i)
                 os.close(each)
 
         environment = dict(os.environ, NOTIFY_SOCKET=self.path)
-        if kept:
-            environment.update(LISTEN_FDS=str(len(kept)), LISTEN_FDNAMES=":".join(kept))
+        if passed:
+            environment.update(LISTEN_FDS=str(len(passed)),
+                               LISTEN_FDNAMES=":".join(name for name, _ in passed))
             # A shell sets the number of the process, which is known only there.
             command = ("/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command)
         return subprocess.Popen(command, env=environment, close_fds=False,
-                                preexec_fn=pass_on if kept else None, **options)
+                                preexec_fn=pass_on if passed else None, **options)
 
     def close(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
@@ -66,4 +68,6 @@ class ServiceManager:
         self.thread.join()
         for each in self.kept.values():
             os.close(each)
+        for _, each in self.sockets:
+            each.close()
         self.socket.close()

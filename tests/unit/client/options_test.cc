@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/file.h"
 #include "base/strings.h"
 #include "format/partitioner.h"
 #include "graphd/dist_graph.h"
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Sets a trainer's environment variables, and no others, until it is destroyed.
 class Variables {
@@ -35,6 +37,8 @@ class Variables {
                              "GRAPHD_TIMEOUT",
                              "GRAPHD_STATE_DIR",
                              "GRAPHD_SECRET",
+                             "GRAPHD_ROLE",
+                             "GRAPHD_REMOTE_TRAINERS",
                              "TORCHELASTIC_RUN_ID",
                              "MASTER_ADDR",
                              "MASTER_PORT",
@@ -72,6 +76,8 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
                              {"LOCAL_WORLD_SIZE", "2"},
                              {"GRAPHD_PART_ID", "2"},
                              {"GRAPHD_NUM_SAMPLERS", "3"},
+                             {"GRAPHD_ROLE", "trainer"},
+                             {"GRAPHD_REMOTE_TRAINERS", "2"},
                              {"GRAPHD_TRANSPORT", "tcp"},
                              {"GRAPHD_TIMEOUT", "7"}});
   const Options options = Options::FromEnvironment();
@@ -86,6 +92,8 @@ TEST(SessionOptions, AreReadFromTheEnvironment) {
   EXPECT_EQ(options.local_rank, 1);
   EXPECT_EQ(options.local_world_size, 2);
   EXPECT_EQ(options.part, 2);
+  EXPECT_EQ(options.role, MachineRole::kTrainer);
+  EXPECT_EQ(options.remote_trainers, 2);
   EXPECT_EQ(options.num_samplers, 3);
   EXPECT_EQ(options.transport, Transport::kTcp);
   EXPECT_EQ(options.timeout, std::chrono::seconds(7));
@@ -107,6 +115,8 @@ TEST(SessionOptions, AnInvalidVariableIsNamedWithItsValue) {
                                           {"WORLD_SIZE", "0"},
                                           {"GRAPHD_NUM_SAMPLERS", "-1"},
                                           {"GRAPHD_TIMEOUT", "0"},
+                                          {"GRAPHD_ROLE", "worker"},
+                                          {"GRAPHD_REMOTE_TRAINERS", "-2"},
                                           {"GRAPHD_TRANSPORT", "rdma"}}) {
     const Variables variables(std::map<std::string, std::string>{{name, value}});
     try {
@@ -222,6 +232,39 @@ TEST(SessionOptions, ThePartOfTheTrainersMachineIsTheLocalPartition) {
         {{"GRAPHD_PART_CONFIG", files.part_config()}, {"GRAPHD_PART_ID", part}});
     EXPECT_EQ(DistGraph(Initialize()).local_partition(), std::stoi(part));
   }
+}
+
+TEST(SessionOptions, AMachineThatIpConfigDoesNotNameMustSayThatItOnlyComputes) {
+  const ScratchDirectory scratch;
+  const std::string ip_config = scratch / "ip.txt";
+  // Addresses that belong to no machine (RFC 5737).
+  WriteFileAtomically(ip_config, "203.0.113.1\n203.0.113.2\n203.0.113.1\n");
+  const auto error_of = [&](std::map<std::string, std::string> more) {
+    std::map<std::string, std::string> all{
+        {"GRAPHD_SERVER_NAME", "none"}, {"GRAPHD_IP_CONFIG", ip_config}, {"GRAPHD_TIMEOUT", "1"}};
+    all.merge(more);
+    const Variables variables(all);
+    try {
+      Initialize();
+    } catch (const Error& error) {
+      return StrCat(ErrorCodeName(error.code()), ": ", error.what());
+    }
+    return std::string("connected");
+  };
+  const std::string invalid = ErrorCodeName(ErrorCode::kInvalid);
+  EXPECT_THAT(error_of({}), AllOf(HasSubstr(invalid + ": "), HasSubstr(ip_config),
+                                  HasSubstr(" names 203.0.113.1, 203.0.113.2, and none of"),
+                                  HasSubstr("GRAPHD_ROLE=trainer"), HasSubstr("--trainer_hosts")));
+  EXPECT_THAT(error_of({{"GRAPHD_ROLE", "host"}}), HasSubstr("GRAPHD_ROLE=trainer"));
+  // With the role, or a transport that was chosen, connecting is tried.
+  const std::string unavailable = ErrorCodeName(ErrorCode::kUnavailable);
+  EXPECT_THAT(error_of({{"GRAPHD_ROLE", "trainer"}}), HasSubstr(unavailable));
+  EXPECT_THAT(error_of({{"GRAPHD_TRANSPORT", "tcp"}}), HasSubstr(unavailable));
+  EXPECT_THAT(error_of({{"GRAPHD_REMOTE_TRAINERS", "2"}}), HasSubstr("GRAPHD_REMOTE_TRAINERS"));
+  // A name that can't be resolved may be this machine's: the error is about the name.
+  WriteFileAtomically(ip_config, "no-such-host.invalid\n");
+  EXPECT_THAT(error_of({}),
+              AllOf(HasSubstr("no-such-host.invalid"), Not(HasSubstr("GRAPHD_ROLE"))));
 }
 
 TEST(SessionOptions, TrainersOfAMachineShareItsPartitions) {

@@ -125,6 +125,28 @@ TEST(NodeSplit, WithoutForceEvenTrainersStayInTheirPartitionsAndDivideThemEvenly
   }
 }
 
+TEST(NodeSplit, RemoteTrainersTakeTheirPartOfEveryPartition) {
+  const PartitionBook book = BookOf(RangeMap({{6, 3, 6}}));
+  const Tensor mask = Mask(15, [](size_t) { return true; });
+  const auto share = [&](int rank, bool force_even) {
+    return NodeSplit(
+        book, mask, 0,
+        {.rank = rank, .world_size = 5, .force_even = force_even, .remote_trainers = 2});
+  };
+  // Three of five trainers have a partition each.
+  EXPECT_EQ(share(0, true), (Ids{0, 1, 2}));
+  EXPECT_EQ(share(1, true), (Ids{3, 6, 7}));
+  EXPECT_EQ(share(2, true), (Ids{9, 10, 11}));
+  EXPECT_EQ(share(3, true), (Ids{4, 5, 8}));
+  EXPECT_EQ(share(4, true), (Ids{12, 13, 14}));
+  EXPECT_EQ(share(0, false), (Ids{0, 1, 2, 3}));
+  EXPECT_EQ(share(1, false), (Ids{6, 7, 8}));
+  EXPECT_EQ(share(2, false), (Ids{9, 10, 11, 12}));
+  EXPECT_EQ(share(3, false), (Ids{4, 5}));
+  EXPECT_EQ(share(4, false), (Ids{13, 14}));
+  EXPECT_THROW(NodeSplit(book, mask, 0, {.rank = 0, .world_size = 5, .remote_trainers = 6}), Error);
+}
+
 TEST(NodeSplit, WithOneTrainerPerPartitionCutsWhereDglCuts) {
   // Divides 7 chosen nodes among 3 trainers: the first one gets one more.
   const PartitionBook book = BookOf(RangeMap({{4, 4, 4}}));

@@ -187,6 +187,34 @@ TEST(HostFacts, CrossToGraphctlAsJson) {
   EXPECT_THROW(nlohmann::json::object().get<HostFacts>(), nlohmann::json::exception);
 }
 
+TEST(Diagnosis, OfAHostThatOnlyComputesAsksForNoServer) {
+  std::vector<ExaminedHost> hosts = Healthy();
+  ExaminedHost& last = hosts.emplace_back();
+  last.name = last.server.address = "10.0.0.9";
+  last.server.among_others = true;
+  last.only_trainers = true;
+  last.facts = HostFacts();
+  last.facts->descriptors = 1 << 20;
+  EXPECT_THAT(Found(hosts), IsEmpty());
+  last.facts->unreachable = {"10.0.0.1:30050: no answer within 3 seconds"};
+  last.facts->keys_error = "no keys";
+  EXPECT_THAT(Found(hosts),
+              ElementsAre("2 fault: no keys", HasSubstr("2 fault: it can't reach 10.0.0.1:30050")));
+}
+
+TEST(HostFacts, OfAHostThatOnlyComputesAreThoseOfItsMachineAndItsKeys) {
+  ServerSpec server;
+  server.server_name = "no_such_server";
+  server.keys = "/no/such/keys";
+  const HostFacts facts = CollectTrainerFacts(server, {"no-such-host.invalid:1"});
+  EXPECT_GT(facts.memory_available, 0u);
+  EXPECT_GT(facts.descriptors, 0u);
+  EXPECT_GT(facts.clock, 1.7e9);
+  EXPECT_THAT(facts.keys_error, HasSubstr("/no/such/keys"));
+  EXPECT_THAT(facts.unreachable, ElementsAre(HasSubstr("can't be resolved")));
+  EXPECT_EQ(facts.graphd_error, "");
+}
+
 TEST(HostFacts, AreThoseOfThisMachine) {
   ServerSpec server;
   server.server_name = "no_such_server";

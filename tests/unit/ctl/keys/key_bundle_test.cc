@@ -47,6 +47,10 @@ TEST_F(KeyBundles, HaveWhatAMachineNeedsAndNotTheAuthoritysKey) {
       NamesOf(KeysOfHost(maker_.directory())),
       ElementsAre("ca.pem", "server.key", "server.pem", "client.key", "client.pem", "revoked"));
   EXPECT_THAT(NamesOf(KeysOfHost(maker_.directory(), false)), Not(::testing::Contains("revoked")));
+  EXPECT_THAT(NamesOf(KeysOfTrainerHost(maker_.directory())),
+              ElementsAre("ca.pem", "client.key", "client.pem", "revoked"));
+  EXPECT_THAT(NamesOf(KeysOfTrainerHost(maker_.directory(), false)),
+              ElementsAre("ca.pem", "client.key", "client.pem"));
   const auto alice = KeysOfClient(maker_.directory(), "alice");
   EXPECT_THAT(NamesOf(alice), ElementsAre("ca.pem", "client.key", "client.pem", "revoked"));
   const Certificate certificate = Certificate::FromPem(alice.at(2).text, "client.pem");

@@ -76,6 +76,23 @@ TEST(CopyPlan, LinesOfOneMachineAndAllLocalLinesAreOneHostEach) {
   EXPECT_EQ(plan.hosts[1].address, "10.0.0.1");
 }
 
+TEST(CopyPlan, MachinesThatOnlyComputeGetTheCommonFilesAlone) {
+  const auto plan_with = [](const std::string& trainer_hosts) {
+    return MakeCopyPlan(
+        "/ws", "data", Sources(2), ParseIpConfig("10.0.0.1\n127.0.0.1\n", "ip.txt"),
+        [](const std::string& address) { return address.rfind("127.", 0) == 0; },
+        ParseTrainerHosts(trainer_hosts, "gpus.txt"));
+  };
+  const CopyPlan plan = plan_with("10.0.0.8 4\n");
+  ASSERT_EQ(plan.hosts.size(), 3u);
+  EXPECT_EQ(plan.hosts[2].address, "10.0.0.8");
+  EXPECT_THAT(plan.hosts[2].parts, IsEmpty());
+  EXPECT_THAT(TargetsOf(plan, 2), ElementsAre("scripts/a/train.py", "ip.txt", "data/g.json"));
+  for (const char* twice : {"10.0.0.1\n", "127.0.0.2\n"}) {
+    EXPECT_THROW(plan_with(twice), Error) << twice;
+  }
+}
+
 TEST(CopyPlan, MapsAreStoredBesideThePartConfigEvenInTheWorkspaceItself) {
   CopySources sources = Sources(1);
   sources.maps = {File("/old/node_map.npy")};

@@ -116,6 +116,102 @@ TEST(LaunchPlan, TheThirdColumnOverridesNumTrainersAndMayBeZero) {
   EXPECT_TRUE(plan.hosts[1].order.is_master);
 }
 
+// Returns a plan with hosts that only compute; "10.0.0.1" is this machine.
+LaunchPlan PlanWith(const std::string& trainer_hosts, int num_trainers,
+                    const std::string& ip_config = "10.0.0.1\n10.0.0.2\n") {
+  LaunchOptions options;
+  options.server.server_name = "s";
+  options.server.keys = "default";
+  options.server.part_config = "/w/g.json";
+  options.workspace = "/w";
+  options.num_trainers = num_trainers;
+  options.trainer_hosts = ParseTrainerHosts(trainer_hosts, "gpus.txt");
+  options.command = {{"true"}, true};
+  return MakeLaunchPlan(options, ParseIpConfig(ip_config, "ip_config"), ip_config, "job",
+                        "a secret", [](const std::string& address) {
+                          return address == "10.0.0.1" || address == "localhost" ||
+                                 address == "127.0.0.1";
+                        });
+}
+
+std::string PlanErrorOf(const std::string& trainer_hosts, int num_trainers,
+                        const std::string& ip_config = "10.0.0.1\n10.0.0.2\n") {
+  try {
+    PlanWith(trainer_hosts, num_trainers, ip_config);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalid);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LaunchPlan, TrainerHostsHaveTheLastRanksAndNoDaemon) {
+  const LaunchPlan plan = PlanWith("10.0.0.8\n10.0.0.9 1\n", 2);
+  EXPECT_EQ(plan.world_size, 7);
+  EXPECT_THAT(LabelsOf(plan), ElementsAre("10.0.0.1:0", "10.0.0.1:1", "10.0.0.2:2", "10.0.0.2:3",
+                                          "10.0.0.8:4", "10.0.0.8:5", "10.0.0.9:6"));
+  EXPECT_EQ(plan.master_addr, "10.0.0.1");
+  const HostOrder& remote = plan.hosts.at(2).order;
+  EXPECT_TRUE(remote.only_trainers);
+  EXPECT_FALSE(plan.hosts[1].order.only_trainers);
+  EXPECT_THAT(remote.server.parts, ElementsAre());
+  EXPECT_EQ(remote.trainers_on_machine, 2);
+  EXPECT_EQ(remote.trainers[1].local_rank, 1);
+  EXPECT_EQ(remote.meeting.address, "10.0.0.1");
+  EXPECT_GT(remote.host_timeout, 0);
+  const auto variables =
+      TrainerEnvironment(DecodeOrder(EncodeOrder(remote)), remote.trainers[0], 1, 8, "/w/ip.txt");
+  EXPECT_THAT(variables, Contains(Pair("GRAPHD_ROLE", "trainer")));
+  EXPECT_THAT(variables, Contains(Pair("GRAPHD_PART_ID", "")));
+  EXPECT_THAT(variables, Contains(Pair("GRAPHD_REMOTE_TRAINERS", "3")));
+  EXPECT_THAT(variables, Contains(Pair("GRAPHD_KEYS", "default")));
+  const HostOrder& host = plan.hosts[0].order;
+  const auto others = TrainerEnvironment(host, host.trainers[0], 1, 8, "/w/ip.txt");
+  EXPECT_THAT(others, Contains(Pair("GRAPHD_ROLE", "host")));
+  EXPECT_THAT(others, Contains(Pair("GRAPHD_PART_ID", "0")));
+  EXPECT_THAT(others, Contains(Pair("GRAPHD_REMOTE_TRAINERS", "3")));
+}
+
+TEST(LaunchPlan, WithoutTrainersBesideThePartitionsATrainerHostHasOne) {
+  const LaunchPlan plan = PlanWith("10.0.0.8\n10.0.0.9 3\n", 0);
+  EXPECT_THAT(LabelsOf(plan), ElementsAre("10.0.0.8:0", "10.0.0.9:1", "10.0.0.9:2", "10.0.0.9:3"));
+  EXPECT_EQ(plan.master_addr, "10.0.0.8");
+  EXPECT_TRUE(plan.hosts.at(2).order.is_master);
+  EXPECT_EQ(plan.hosts[0].order.job.remote_trainers, 4);
+}
+
+TEST(LaunchPlan, ATrainerHostMakesTheOnlyServerReachableFromOutside) {
+  const LaunchPlan plan = PlanWith("10.0.0.8\n", 1, "10.0.0.1\n");
+  EXPECT_TRUE(plan.hosts.at(0).order.server.among_others);
+}
+
+TEST(LaunchPlan, EachMachineIsNamedOnce) {
+  EXPECT_THAT(PlanErrorOf("10.0.0.8\n10.0.0.2\n", 1),
+              HasSubstr("gpus.txt line 2: '10.0.0.2' is a host of ip_config already"));
+  EXPECT_THAT(PlanErrorOf("localhost\n", 1), HasSubstr("'localhost' is a host of ip_config"));
+  EXPECT_THAT(PlanErrorOf("localhost\n127.0.0.1\n", 1, "10.0.0.2\n"),
+              HasSubstr("'127.0.0.1' is a host of gpus.txt line 1 already"));
+}
+
+TEST(LaunchPlan, ATrainerHostMayHaveALoopbackAddressUnlessOthersConnectToIt) {
+  EXPECT_EQ(PlanErrorOf("localhost\n", 1, "10.0.0.2\n"), "");
+  EXPECT_THAT(PlanErrorOf("localhost\n10.0.0.8\n", 0, "10.0.0.2\n"),
+              HasSubstr("gpus.txt line 1 names localhost, which"));
+  EXPECT_THAT(PlanErrorOf("10.0.0.8\n", 1, "127.0.0.1\n"), HasSubstr("can't reach"));
+}
+
+TEST(LaunchPlan, TrainerHostsAreShownWithoutADaemon) {
+  const LaunchPlan plan = PlanWith("10.0.0.8\n", 1);
+  const auto json = nlohmann::json::parse(PlanToJson(plan));
+  EXPECT_EQ(json["hosts"][2]["address"], "10.0.0.8");
+  EXPECT_EQ(json["hosts"][2]["parts"].size(), 0u);
+  EXPECT_FALSE(json["hosts"][2].contains("port"));
+  EXPECT_EQ(json["hosts"][2]["trainers"][0]["env"]["GRAPHD_ROLE"], "trainer");
+  EXPECT_THAT(PlanToText(plan),
+              HasSubstr("host 10.0.0.8 (over ssh)\n  no daemon\n  trainer: rank 2, "
+                        "local rank 0, reads over the network"));
+}
+
 TEST(LaunchPlan, ErrorsOfImpossiblePlansNameARemedy) {
   EXPECT_THAT(ErrorOf("10.0.0.1\n", 0, true), HasSubstr("no host has a trainer"));
   EXPECT_THAT(ErrorOf("127.0.0.1\n10.0.0.2\n", 1, false), HasSubstr("can't reach"));

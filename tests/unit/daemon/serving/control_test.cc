@@ -14,8 +14,10 @@
 #include "base/file.h"
 #include "base/strings.h"
 #include "client/link/control.h"
+#include "graphd/dist_embedding.h"
 #include "graphd/dist_graph.h"
 #include "graphd/dist_tensor.h"
+#include "graphd/sparse_optim.h"
 #include "tests/support/served_graph_fixture.h"
 #include "wire/ip_config.h"
 
@@ -97,6 +99,63 @@ TEST_F(Control, ADrainedServerRefusesNewJobsWhileOthersGoOn) {
   EXPECT_FALSE(Operate([](ControlClient& c) { return c.Drain(false, "bob", ""); }));
   EXPECT_NO_THROW(DistGraph(Initialize(TrainerOf("late"))));
   EXPECT_FALSE(Status().drained.has_value());
+}
+
+TEST_F(Control, RequestsInFlightSayWhatTheyWaitFor) {
+  const DistGraph first = DistGraph(Initialize(TrainerOf("night", 0, 3)));
+  const DistGraph second = DistGraph(Initialize(TrainerOf("night", 1, 3)));
+  EXPECT_EQ(Operate([](ControlClient& c) { return c.Requests(10); }).total, 0U);
+  std::thread waiting([&] { ErrorOf([&] { second.Barrier(); }); });
+  WaitingRequests found;
+  WaitUntil("a request in flight", [&] {
+    found = Operate([](ControlClient& c) { return c.Requests(10); });
+    return found.total == 1;
+  });
+  const WaitingRequest& request = found.oldest.at(0);
+  EXPECT_EQ(request.operation, "barrier");
+  EXPECT_EQ(request.state, "waits for ranks 0, 2");
+  EXPECT_EQ(request.job_id, "night");
+  EXPECT_EQ(request.rank, 1);
+  EXPECT_THAT(request.peer, StartsWith("127.0.0.1:"));
+  std::thread later([&] { ErrorOf([&] { first.Barrier(); }); });
+  WaitUntil("two requests in flight", [&] {
+    found = Operate([](ControlClient& c) { return c.Requests(1); });
+    return found.total == 2;
+  });
+  ASSERT_EQ(found.oldest.size(), 1U);
+  EXPECT_EQ(found.oldest[0].rank, 1);
+  EXPECT_EQ(found.oldest[0].state, "waits for rank 2");
+  EXPECT_GE(found.oldest[0].seconds, request.seconds);
+  Operate([](ControlClient& c) { return c.EndJob("night", "alice", ""); });
+  waiting.join();
+  later.join();
+  WaitUntil("no request in flight",
+            [&] { return Operate([](ControlClient& c) { return c.Requests(1); }).total == 0; });
+}
+
+TEST_F(Control, AStepWaitsForTheOtherTrainers) {
+  std::string ended;
+  std::thread trainer([&] {
+    ended = ErrorOf([&] {
+      const DistGraph graph = DistGraph(Initialize(TrainerOf("steps", 0, 2)));
+      DistEmbedding embedding(graph, {.name = "emb", .dim = 4});
+      SparseAdagrad optimizer({&embedding}, {.mode = StepMode::kSynchronous});
+      Tensor gradients = Tensor::Empty(DType::kFloat32, {3, 4});
+      for (float& value : gradients.as<float>()) value = 1;
+      embedding.Backward(kSomeNodes, gradients);
+      optimizer.Step();
+      optimizer.Wait();
+    });
+  });
+  WaitUntil("a part of a step", [&] {
+    const auto found = Operate([](ControlClient& c) { return c.Requests(10); });
+    return std::any_of(found.oldest.begin(), found.oldest.end(), [](const auto& each) {
+      return each.operation == "stage" && each.state == "waits for other trainers of its job";
+    });
+  });
+  Operate([](ControlClient& c) { return c.EndJob("steps", "alice", ""); });
+  trainer.join();
+  EXPECT_THAT(ended, HasSubstr("was ended by alice"));
 }
 
 TEST_F(Control, ARestartEndsADrain) {

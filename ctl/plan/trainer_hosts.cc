@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ctl/plan/trainer_hosts.h"
+
+#include <map>
+
+#include "base/strings.h"
+
+namespace graphd::ctl {
+namespace {
+
+constexpr int kMostTrainers = 4096;
+
+int ParseNumber(const std::string& text, const std::string& at) {
+  try {
+    return static_cast<int>(ParseInt(text, at + ": trainers", 1, kMostTrainers));
+  } catch (const Error& error) {
+    Throw(ErrorCode::kInvalid, error.what(),
+          "; the second column is the number of trainers, because no server has a port there");
+  }
+}
+
+}  // namespace
+
+std::vector<TrainerHost> ParseTrainerHosts(const std::string& text, const std::string& where) {
+  std::vector<TrainerHost> hosts;
+  std::map<std::string, std::string> lines;  // each address with the line that names it
+  int number = 0;
+  for (const std::string& line : Split(text, '\n')) {
+    number++;
+    const std::vector<std::string> columns = SplitWhitespace(line);
+    if (columns.empty() || columns[0][0] == '#') continue;
+    const std::string at = StrCat(where, " line ", number);
+    if (columns.size() > 2) {
+      Throw(ErrorCode::kInvalid, at, ": '", Trim(line), "' has ", columns.size(),
+            " columns; write 'address [trainers]'");
+    }
+    TrainerHost host{columns[0], std::nullopt, at};
+    if (columns.size() > 1) host.num_trainers = ParseNumber(columns[1], at);
+    const auto [named, is_new] = lines.emplace(host.address, at);
+    if (!is_new) {
+      Throw(ErrorCode::kInvalid, at, ": '", host.address, "' is that of ", named->second,
+            "; write each host once, with the number of its trainers in the second column");
+    }
+    hosts.push_back(std::move(host));
+  }
+  if (hosts.empty()) {
+    Throw(ErrorCode::kInvalid, where,
+          " names no host; write one 'address [trainers]' per line, or ",
+          "leave out --trainer_hosts");
+  }
+  return hosts;
+}
+
+}  // namespace graphd::ctl

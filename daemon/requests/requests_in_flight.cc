@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/requests_in_flight.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace graphd {
+
+const char* TextOf(RequestState state) {
+  switch (state) {
+    case RequestState::kRuns:
+      return "runs";
+    case RequestState::kWaitsForThread:
+      return "waits for a thread of the daemon";
+    case RequestState::kWaitsForIndex:
+      return "waits for an index that is built";
+    case RequestState::kWaitsForTurn:
+      return "waits for its turn among the changes of all jobs";
+    case RequestState::kWaitsForStore:
+      return "waits for the store to log and make a change";
+    case RequestState::kWaitsForTrainers:
+      return "waits for other trainers of its job";
+    case RequestState::kWaitsToHold:
+      return "waits until a checkpoint may hold changes again";
+  }
+  return "?";
+}
+
+RequestInFlight::RequestInFlight(std::shared_ptr<ClientRequests> client, const char* operation)
+    : client_(std::move(client)), operation_(operation) {
+  const MutexLock lock(client_->mutex_);
+  place_ = client_->requests_.insert(client_->requests_.end(), this);
+}
+
+RequestInFlight::~RequestInFlight() {
+  const MutexLock lock(client_->mutex_);
+  client_->requests_.erase(place_);
+}
+
+void ClientRequests::AppendTo(Clock::time_point now, std::vector<WaitingRequest>& out) const {
+  const MutexLock lock(mutex_);
+  for (const RequestInFlight* request : requests_) {
+    out.push_back({request->operation_, TextOf(request->state_.load(std::memory_order_relaxed)),
+                   std::chrono::duration<double>(now - request->since_).count(), job_id_, rank_,
+                   pid_, peer_});
+  }
+}
+
+std::shared_ptr<ClientRequests> RequestsInFlight::Add(const JobRegistry::Membership& member,
+                                                      const Peer& peer) {
+  auto client = std::make_shared<ClientRequests>(member, peer);
+  const MutexLock lock(mutex_);
+  std::erase_if(clients_, [](const auto& each) { return each.expired(); });
+  clients_.push_back(client);
+  return client;
+}
+
+WaitingRequests RequestsInFlight::Oldest(size_t most) const {
+  // Sorts only as many as are returned: there may be hundreds for each of thousands of clients.
+  const auto older = [](const WaitingRequest& a, const WaitingRequest& b) {
+    return a.seconds > b.seconds;
+  };
+  WaitingRequests all;
+  const Clock::time_point now = Clock::now();
+  std::vector<WaitingRequest>& oldest = all.oldest;
+  const MutexLock lock(mutex_);
+  for (const auto& each : clients_) {
+    const std::shared_ptr<ClientRequests> client = each.lock();
+    if (client == nullptr) continue;
+    const size_t before = oldest.size();
+    client->AppendTo(now, oldest);
+    all.total += oldest.size() - before;
+    if (oldest.size() <= 2 * most) continue;
+    std::nth_element(oldest.begin(), oldest.begin() + static_cast<ptrdiff_t>(most), oldest.end(),
+                     older);
+    oldest.resize(most);
+  }
+  std::sort(oldest.begin(), oldest.end(), older);
+  if (oldest.size() > most) oldest.resize(most);
+  return all;
+}
+
+}  // namespace graphd

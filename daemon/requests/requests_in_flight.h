@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "daemon/access/peer.h"
+#include "daemon/requests/job_registry.h"
+#include "wire/control_messages.h"
+
+namespace graphd {
+
+// What a request does or waits for.
+enum class RequestState : uint8_t {
+  kRuns,
+  kWaitsForThread,
+  kWaitsForIndex,
+  kWaitsForTurn,
+  kWaitsForStore,
+  kWaitsForTrainers,
+  kWaitsToHold,
+};
+// Returns the state as text, for operators: "waits for a thread".
+const char* TextOf(RequestState state);
+
+class ClientRequests;
+
+// A request that is not answered yet. Exists until it is answered and the last thread that works
+// for it has ended, also if its client has gone meanwhile.
+class RequestInFlight {
+ public:
+  RequestInFlight(std::shared_ptr<ClientRequests> client, const char* operation);
+  ~RequestInFlight();
+  RequestInFlight(const RequestInFlight&) = delete;
+  RequestInFlight& operator=(const RequestInFlight&) = delete;
+
+  // Any thread may set the state.
+  void SetState(RequestState state) noexcept { state_.store(state, std::memory_order_relaxed); }
+
+ private:
+  friend class ClientRequests;
+  const std::shared_ptr<ClientRequests> client_;
+  const char* const operation_;
+  const Clock::time_point since_ = Clock::now();
+  std::atomic<RequestState> state_{RequestState::kRuns};
+  std::list<const RequestInFlight*>::iterator place_;  // in the client's list
+};
+using RequestPtr = std::shared_ptr<RequestInFlight>;
+
+// The requests in flight of one connection. Thread-safe; one mutex, which only the connection's
+// data thread and a thread that lists the requests take.
+class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
+ public:
+  ClientRequests(const JobRegistry::Membership& member, const Peer& peer)
+      : job_id_(member.job_id()),
+        rank_(member.role() == JobRole::kLauncher ? -1 : member.rank()),
+        pid_(peer.pid),
+        peer_(peer.text) {}
+
+  // Starts a request. `operation` is a literal.
+  RequestPtr Begin(const char* operation) {
+    return std::make_shared<RequestInFlight>(shared_from_this(), operation);
+  }
+  // Appends the requests, the oldest first, with their ages at `now`.
+  void AppendTo(Clock::time_point now, std::vector<WaitingRequest>& out) const;
+
+ private:
+  friend class RequestInFlight;
+  const std::string job_id_;
+  const int rank_;
+  const int64_t pid_;
+  const std::string peer_;
+  mutable Mutex mutex_;
+  std::list<const RequestInFlight*> requests_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+// The requests in flight of all connections. Thread-safe; guarded by one mutex, which is taken when
+// a client attaches and when the requests are listed.
+class RequestsInFlight {
+ public:
+  // Adds the requests of a client that attaches.
+  std::shared_ptr<ClientRequests> Add(const JobRegistry::Membership& member, const Peer& peer);
+  // Returns the oldest requests, the oldest first, at most `most`, and the number of all.
+  WaitingRequests Oldest(size_t most) const;
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::weak_ptr<ClientRequests>> clients_ GRAPHD_GUARDED_BY(mutex_);
+};
+
+}  // namespace graphd

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/restart/descriptor_store.h"
+#include "daemon/serving/listener.h"
+
+namespace graphd {
+
+// The places where a daemon should listen, as its configuration says.
+struct ListenOptions {
+  std::string address;  // an address for TCP; empty: not over TCP
+  uint16_t port = 0;    // the port for TCP, after which the Unix socket is named, too
+  bool beyond_loopback = false;
+  std::string runtime_dir, server_name;
+  mode_t mode = 0660;  // the mode of the Unix socket
+};
+
+// The sockets on which a daemon listens: those of a socket unit, those that the service manager has
+// kept since the daemon's last process, or new ones, which the service manager then keeps. Clients
+// that connect to a kept socket while no process runs wait for the next one. Owned and used by the
+// main thread.
+class Listeners {
+ public:
+  // Throws Error(kInvalid), with the remedy, for a socket unit that listens elsewhere than the
+  // options say, and what Listener throws.
+  Listeners(const ListenOptions& options, DescriptorStore& store);
+  // Removes the file of the Unix socket, unless a socket unit has made it, and lets the service
+  // manager close what it keeps, unless that is left to the next process.
+  ~Listeners();
+  Listeners(const Listeners&) = delete;
+  Listeners& operator=(const Listeners&) = delete;
+
+  Listener* tcp() noexcept { return tcp_ ? &*tcp_ : nullptr; }  // null: not over TCP
+  Listener& local() noexcept { return *local_; }
+
+  // Decides whether the sockets that the service manager keeps stay for the next process. They do
+  // not unless this is called.
+  void LeaveToNextProcess(bool leave) noexcept;
+
+ private:
+  // Moves out the passed socket of an address; empty if there is none.
+  UniqueFd TakeOfUnit(const ListeningAddress& wanted);
+  // Moves out the kept socket of a name, unless it listens elsewhere than wanted.
+  UniqueFd TakeKept(const char* name, const ListeningAddress& wanted);
+  void Keep(const char* name, const Listener& listener);
+  void ListenOnTcp(const ListenOptions& options);
+  void ListenOnUnix(const ListenOptions& options);
+  void RefuseOthers() const;
+
+  DescriptorStore& store_;
+  std::vector<DescriptorStore::UnitSocket> passed_;  // those that are not taken
+  std::optional<Listener> tcp_, local_;
+  std::set<std::string> kept_;  // the names of those that the service manager keeps
+  bool leaves_ = false;
+};
+
+}  // namespace graphd

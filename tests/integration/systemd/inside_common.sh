@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions of the tests that run in the container, as root, about the server `debian`. Source this
+# file.
+cd /srv || exit 1
+failures=0
+ok() { echo "ok    $*"; }
+bad() { echo "FAIL  $*"; failures=$((failures + 1)); }
+check() { local what=$1; shift; if "$@"; then ok "$what"; else bad "$what"; fi; }
+property() { systemctl show --property "$1" --value graphd@debian.service; }
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+# Ends the test, with the log if a check has failed.
+finish() {
+  [ $failures -eq 0 ] || { echo "$failures failed"; journalctl --no-pager -u 'graphd@debian*' -n 90; }
+  exit $((failures > 0))
+}
+
+# Makes the graph parts/small.json, in one part, and ip_config.txt.
+make_graph() {
+  /usr/bin/python3 small_graph.py --nodes 400 --classes 4 raw
+  graphctl partition --graph_name small --input raw --num_parts 1 --output parts >partition.log 2>&1 ||
+    { bad "graphctl partition"; cat partition.log; exit 1; }
+  chmod -R a+rX parts
+  echo "127.0.0.1 30050" >ip_config.txt
+}
+
+# configure [LINE...]: writes the configuration, with more lines.
+configure() {
+  printf '%s\n' 'part_config = "/srv/parts/small.json"' 'part_id = 0' "$@" >/etc/graphd/debian.conf
+}
+
+# set_watchdog SECONDS: lets systemd kill a process that is silent for so long, from the next start on.
+set_watchdog() {
+  mkdir -p /run/systemd/system/graphd@debian.service.d
+  printf '[Service]\nWatchdogSec=%s\n' "$1" >/run/systemd/system/graphd@debian.service.d/watchdog.conf
+  systemctl daemon-reload
+}
+
+# start: starts the server, or ends the test.
+start() {
+  local begin
+  begin=$(milliseconds)
+  if systemctl start graphd@debian; then
+    ok "systemctl start returns when ready: $(($(milliseconds) - begin)) ms"
+  else
+    bad "systemctl start"
+    systemctl status --no-pager --full graphd@debian
+    journalctl --no-pager -u graphd@debian -n 40
+    exit 1
+  fi
+}
+
+# job [EPOCHS [LOG [TRANSPORT]]]: trains with two trainers. Unless the transport is auto, each batch
+# needs the server.
+job() {
+  timeout 120 nice -n 19 graphctl launch --server_name debian --workspace /srv --num_trainers 2 \
+    --part_config parts/small.json --ip_config ip_config.txt \
+    --extra_envs "GRAPHD_TRANSPORT=${3:-auto}" \
+    "train_sage --graph_name small --num_epochs ${1:-10} --batch_size 50 --fan_out 5,5 --lr 0.02 --num_hidden 16 --log_every 0 --seed 3" \
+    >"${2:-job.log}" 2>&1
+}
+# Prints the losses and accuracies of a job.
+numbers() { grep -oE 'epoch [0-9]+: loss [0-9.]+, train accuracy [0-9.]+|test accuracy.*' "$1"; }
+# await_epoch N: waits until the job that writes disturbed.log has ended an epoch.
+await_epoch() {
+  for _ in $(seq 600); do grep -q "epoch $1:" disturbed.log && return; sleep 0.05; done
+  bad "the job does not end epoch $1"
+}
+# check_unfinished EPOCHS: checks that the job that writes disturbed.log is not about to end.
+check_unfinished() {
+  check "the job was running: $(grep -oE 'epoch [0-9]+' disturbed.log | tail -n 1) of $1" \
+    [ -z "$(grep "epoch $(($1 - 1)):" disturbed.log)" ]
+}
+# same_numbers LINES: checks that both jobs had the same losses and accuracies, so many.
+same_numbers() {
+  check "its losses are those of an undisturbed job, in $(numbers disturbed.log | wc -l) lines" \
+    diff <(numbers undisturbed.log) <(numbers disturbed.log)
+  check "these are all losses" [ "$(numbers disturbed.log | wc -l)" = "$1" ]
+}
+
+# Prints how many milliseconds the service took until it was ready, after its process had started.
+ready_ms() {
+  local from to
+  from=$(systemctl show --property ExecMainStartTimestampMonotonic --value graphd@debian.service)
+  to=$(systemctl show --property ActiveEnterTimestampMonotonic --value graphd@debian.service)
+  echo $(((to - from) / 1000))
+}
+# Prints how often a daemon has taken over a graph, as the journal says.
+taken_over() { journalctl --no-pager -u graphd@debian | grep -c 'took over the graph'; }
+# Prints the milliseconds that a start may take: 200, or more while processes wait for processors.
+limit_ms() {
+  local load
+  load=$(awk -v cpus="$(nproc)" '{ load = $1 / cpus; print load < 1 ? 1 : load }' /proc/loadavg)
+  awk -v load="$load" 'BEGIN { printf "%d\n", 200 * load }'
+}
+# check_ready: checks that the last process was ready within 200 ms.
+check_ready() {
+  local ms
+  ms=$(ready_ms)
+  check "it was ready $ms ms after its start" [ "$ms" -le "$(limit_ms)" ]
+}
+# await_next PID: waits until another process than this one is ready.
+await_next() {
+  for _ in $(seq 500); do
+    [ "$(property MainPID)" != "$1" ] && [ "$(property ActiveState)" = active ] && return
+    sleep 0.02
+  done
+  bad "no process follows $1"
+}

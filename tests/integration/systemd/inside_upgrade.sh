@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The part of upgrade_test.sh that runs in the container, as root. The packages 7.1.0, 7.1.1 and 7.2.0
+# have the same content.
+set -uo pipefail
+# shellcheck source=inside_common.sh
+. "$(dirname "$0")/inside_common.sh"
+
+install_package() {
+  if dpkg --install "graphd_$1.deb" >dpkg.log 2>&1; then ok "dpkg --install of $1"; else
+    bad "dpkg --install of $1"; cat dpkg.log
+  fi
+}
+# Prints the program that the server's process runs; "(deleted)" follows if it was replaced.
+program() { readlink "/proc/$(property MainPID)/exe"; }
+
+install_package 7.1.0
+check "the user graphd exists" id graphd
+check "no server is started" [ "$(property ActiveState)" = inactive ]
+make_graph
+configure 'listen = "127.0.0.1:30050"'
+start
+job 600 undisturbed.log unix || bad "a job of 600 epochs"
+
+# An upgrade restarts the server. The job goes on, and clients that connect wait.
+/usr/bin/python3 keep_connecting.py --server_name debian --ip_config ip_config.txt \
+  --socket /run/graphd/debian/30050.sock --port 30050 >connecting.log 2>&1 &
+connecting=$!
+job 600 disturbed.log unix &
+disturbed=$!
+await_epoch 5
+main=$(property MainPID)
+install_package 7.1.1
+await_next "$main"; check_ready
+check_unfinished 600
+check "it runs the new program" [ "$(program)" = /usr/bin/graphd ]
+check "it has taken over the graph" [ "$(taken_over)" = 1 ]
+if wait $disturbed; then ok "the job goes on"; else bad "the job"; cat disturbed.log; fi
+same_numbers 601
+kill $connecting
+if wait $connecting; then ok "clients wait: $(cat connecting.log)"; else
+  bad "clients that connect during the upgrade"; cat connecting.log
+fi
+
+# A version whose protocol may differ does not end jobs: the server goes on with its old program.
+main=$(property MainPID)
+install_package 7.2.0
+check "a new minor version leaves servers alone" [ "$(property MainPID)" = "$main" ]
+check "the upgrade says so: $(grep -m 1 'still run' dpkg.log)" \
+  grep -q "systemctl try-restart 'graphd@\*.service'" dpkg.log
+check "it runs the old program" [ "$(program)" = "/usr/bin/graphd (deleted)" ]
+if job; then ok "which trains jobs"; else bad "a job with the old program"; cat job.log; fi
+systemctl try-restart 'graphd@*.service'
+check "the restart that it names starts the new program" [ "$(program)" = /usr/bin/graphd ]
+
+# The removal stops servers and socket units.
+systemctl stop graphd@debian
+systemctl start graphd@debian.socket
+check "a client starts the server" grep -q '"ready"' <(graphctl ps --json)
+check "dpkg --remove" dpkg --remove graphd >/dev/null
+check "no server is left" [ -z "$(pgrep -x graphd)" ]
+check "no socket is left" [ -z "$(ls /run/graphd/debian 2>/dev/null)" ]
+check "the unit is gone" [ "$(property LoadState)" = not-found ]
+check "the configuration is left" [ -s /etc/graphd/debian.conf ]
+finish

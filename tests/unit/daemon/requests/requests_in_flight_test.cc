@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/requests/requests_in_flight.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/strings.h"
+
+namespace graphd {
+namespace {
+
+class RequestsInFlightTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<ClientRequests> Client(const std::string& job, int rank,
+                                         JobRole role = JobRole::kTrainer) {
+    JobMember member;
+    member.job_id = job;
+    member.role = role;
+    member.rank = rank;
+    member.world_size = 8;
+    const Peer peer{true, 4711, 1000, {}, "unix"};
+    members_.push_back(registry_.Join(member, peer));
+    return requests_.Add(*members_.back(), peer);
+  }
+
+  JobRegistry registry_{false, [] {}};
+  std::vector<std::unique_ptr<JobRegistry::Membership>> members_;
+  RequestsInFlight requests_;
+};
+
+TEST_F(RequestsInFlightTest, TheOldestOfAllClientsComeFirst) {
+  const auto first = Client("a", 1), second = Client("b", 2);
+  std::vector<RequestPtr> running;
+  for (int i = 0; i < 50; i++) {
+    running.push_back((i % 2 == 0 ? first : second)->Begin(i < 3 ? "hop" : "push"));
+  }
+  running[1]->SetState(RequestState::kWaitsForStore);
+  const WaitingRequests found = requests_.Oldest(3);
+  EXPECT_EQ(found.total, 50U);
+  ASSERT_EQ(found.oldest.size(), 3U);
+  for (size_t i = 0; i < 3; i++) {
+    EXPECT_EQ(found.oldest[i].operation, "hop");
+    EXPECT_EQ(found.oldest[i].job_id, i % 2 == 0 ? "a" : "b");
+    EXPECT_EQ(found.oldest[i].rank, i % 2 == 0 ? 1 : 2);
+    EXPECT_EQ(found.oldest[i].pid, 4711);
+    EXPECT_EQ(found.oldest[i].peer, "unix");
+  }
+  EXPECT_EQ(found.oldest[1].state, TextOf(RequestState::kWaitsForStore));
+  EXPECT_EQ(found.oldest[0].state, TextOf(RequestState::kRuns));
+  running.clear();
+  EXPECT_EQ(requests_.Oldest(3).total, 0U);
+}
+
+TEST_F(RequestsInFlightTest, WorkForAClientThatHasGoneIsStillShown) {
+  auto client = Client("a", 0, JobRole::kLauncher);
+  RequestPtr request = client->Begin("barrier");
+  client = nullptr;
+  members_.clear();
+  const WaitingRequests found = requests_.Oldest(10);
+  ASSERT_EQ(found.total, 1U);
+  EXPECT_EQ(found.oldest[0].rank, -1);
+  request = nullptr;
+  EXPECT_EQ(requests_.Oldest(10).total, 0U);
+}
+
+TEST_F(RequestsInFlightTest, CanBeListedWhileThreadsWork) {
+  const auto client = Client("a", 0);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; t++) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; i++) client->Begin("hop")->SetState(RequestState::kWaitsForThread);
+    });
+  }
+  for (int i = 0; i < 200; i++) EXPECT_LE(requests_.Oldest(2).total, 3U);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(requests_.Oldest(2).total, 0U);
+}
+
+}  // namespace
+}  // namespace graphd
