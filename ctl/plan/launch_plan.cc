@@ -19,12 +19,13 @@ bool IsLoopbackLiteral(const std::string& address) {
 }
 
 // Rejects a loopback address among several machines: trainers on other machines would connect to
-// themselves. Nobody connects to a host that only computes, unless it has rank 0.
-void CheckReachable(const std::vector<HostPlan>& hosts) {
+// themselves. Nobody connects to a host that only computes, unless it has rank 0 or the job is
+// detached: then other machines watch it, too.
+void CheckReachable(const std::vector<HostPlan>& hosts, bool detach) {
   const HostPlan* loopback = nullptr;
   const HostPlan* remote = nullptr;
   for (const HostPlan& host : hosts) {
-    const bool is_used = !host.order.only_trainers || host.order.is_master;
+    const bool is_used = !host.order.only_trainers || host.order.is_master || detach;
     if (is_used && IsLoopbackLiteral(host.order.server.address)) loopback = &host;
     if (!host.is_local) remote = &host;
   }
@@ -166,7 +167,7 @@ LaunchPlan MakeLaunchPlan(const LaunchOptions& options, const std::vector<HostLi
           "launch: no host has a trainer; give --num_trainers or --trainer_hosts, or use "
           "`graphctl server start` to serve without a job");
   }
-  CheckReachable(plan.hosts);
+  CheckReachable(plan.hosts, options.detach);
   std::vector<std::string> trainer_hosts;
   for (const TrainerHost& host : options.trainer_hosts) trainer_hosts.push_back(host.address);
   for (HostPlan& host : plan.hosts) {

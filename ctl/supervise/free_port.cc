@@ -18,7 +18,8 @@ std::pair<UniqueFd, int> HoldFreePort(const std::string& address) {
   addrinfo* found = nullptr;
   if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0 || !found) {
     Throw(ErrorCode::kNotFound, "the address '", address,
-          "' can't be resolved on this host; write it as a number in ip_config");
+          "' can't be resolved on this host; write it as a number in the file that names it, "
+          "ip_config or that of --trainer_hosts");
   }
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
   UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -17,6 +17,7 @@
 #include "base/strings.h"
 #include "ctl/plan/json_value.h"
 #include "ctl/supervise/free_port.h"
+#include "wire/ip_config.h"
 
 namespace graphd::ctl {
 namespace {
@@ -88,6 +89,7 @@ int Supervisor::Run() {
       logs_.emplace(part_->directory().path(), JobDirectory::kMaxLogBytes);
     }
     if (order_.only_trainers) {
+      CheckMasterAddress();
       BecomeReady();
     } else {
       StartDaemon(DaemonStarter::IfMissing::kStart);
@@ -309,6 +311,17 @@ void Supervisor::OnReady() {
         StrCat("attached again to server '", order_.server.server_name, "' after ", seconds));
   }
   BecomeReady();
+}
+
+// Refuses an address that the other trainers would take for their own machine: they would wait for
+// the first trainer in vain. (DaemonStarter does the same for hosts with a daemon.)
+void Supervisor::CheckMasterAddress() const {
+  const bool has_others = order_.job.world_size > static_cast<int>(order_.trainers.size());
+  if (!order_.is_master || !has_others || !IsLoopbackAddress(order_.server.address)) return;
+  Throw(ErrorCode::kInvalid, order_.server.address,
+        " is a loopback address on this host (see /etc/hosts there), and the job's other machines "
+        "can't reach its first trainer there; write the host's IP address into the file of "
+        "--trainer_hosts");
 }
 
 // Reports that this host's trainers may start.

@@ -67,6 +67,7 @@ class Supervisor {
   void StartDaemon(DaemonStarter::IfMissing if_missing);
   void PollDaemon();
   void OnReady();
+  void CheckMasterAddress() const;
   void BecomeReady();
   void WatchDaemonProcess(pid_t pid);
   void StopWatchingDaemon();

@@ -20,8 +20,8 @@ namespace {
 
 constexpr const char* kCopyExamples = R"(
 Each machine receives the partition of its line in ip_config; every machine, also those of
---trainer_hosts, receives the part config, ip_config and the script folder. Files that are already there are not sent again, and an
-interrupted copy continues where it stopped.
+--trainer_hosts, receives the part config, ip_config and the script folder. Files that are already
+there are not sent again, and an interrupted copy continues where it stopped.
 
 Examples:
   graphctl copy --part_config data/products.json --ip_config ip_config.txt \

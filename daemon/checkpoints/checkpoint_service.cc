@@ -171,7 +171,7 @@ kj::Promise<void> CheckpointService::readFile(ReadFileContext context) {
 kj::Promise<void> CheckpointService::delete_(DeleteContext context) {
   AsKj([&] { context_.requests->Require(Role::kOperator, "delete checkpoints"); });
   return context_.RunOnSaves(
-      "checkpoint delete_", context,
+      "checkpoint delete", context,
       [&catalog = context_.catalog, name = std::string(context.getParams().getName().cStr())] {
         store::CheckCheckpointName(name);
         for (const auto& set : catalog.All()) {

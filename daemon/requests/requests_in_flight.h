@@ -15,7 +15,7 @@
 
 namespace graphd {
 
-// What a request does or waits for.
+// The states of a request: it runs, or waits for something.
 enum class RequestState : uint8_t {
   kRuns,
   kWaitsForThread,
@@ -52,8 +52,8 @@ class RequestInFlight {
 };
 using RequestPtr = std::shared_ptr<RequestInFlight>;
 
-// The requests in flight of one connection. Thread-safe; one mutex, which only the connection's
-// data thread and a thread that lists the requests take.
+// The requests in flight of one connection. Thread-safe; guarded by one mutex, which the requests
+// of other clients never take.
 class ClientRequests : public std::enable_shared_from_this<ClientRequests> {
  public:
   ClientRequests(const JobRegistry::Membership& member, const Peer& peer)

@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -46,7 +47,12 @@ DescriptorStore DescriptorStore::FromServiceManager() {
   return store;
 }
 
-bool DescriptorStore::available() noexcept { return std::getenv("NOTIFY_SOCKET") != nullptr; }
+bool DescriptorStore::available() noexcept {
+  // Programs also inherit the first variable, and graphctl sets it for daemons that it starts.
+  const char* const process = std::getenv("SYSTEMD_EXEC_PID");
+  return std::getenv("NOTIFY_SOCKET") != nullptr && process != nullptr &&
+         process == StrCat(::getpid());
+}
 
 UniqueFd DescriptorStore::Take(const std::string& name) {
   const auto found = passed_.find(name);

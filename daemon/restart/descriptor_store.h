@@ -30,7 +30,8 @@ class DescriptorStore {
     UniqueFd fd;
   };
 
-  // Returns whether a service manager listens, which may keep descriptors.
+  // Returns whether the service manager that has started this process (systemd from version 248,
+  // which says so) may keep descriptors.
   static bool available() noexcept;
 
   // Moves the kept descriptor of a name out; empty if there is none. The service manager keeps its

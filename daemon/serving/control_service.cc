@@ -2,6 +2,7 @@
 #include "daemon/serving/control_service.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -15,8 +16,8 @@ namespace {
 
 // The longest name and reason that an operator may give; they are kept, logged and shown.
 constexpr size_t kMostText = 256;
-// The most requests in one answer.
-constexpr size_t kMostRequests = 10'000;
+// The most requests in one answer, which graphctl passes on as one line of at most 2 MiB.
+constexpr size_t kMostRequests = 2000;
 
 std::string CheckedText(const char* what, capnp::Text::Reader text) {
   std::string checked(text.begin(), text.size());
@@ -126,10 +127,12 @@ kj::Promise<void> ControlService::requests(RequestsContext context) {
   return IfOperator("see the requests of clients", [&]() -> kj::Promise<void> {
     const size_t most = std::min<size_t>(context.getParams().getMost(), kMostRequests);
     WaitingRequests found = context_.in_flight.Oldest(most);
+    std::map<std::string, std::string> missing_of_job;
     for (WaitingRequest& request : found.oldest) {
       if (request.operation != "barrier") continue;
-      const std::string missing = context_.jobs.MissingInBarrier(request.job_id);
-      if (!missing.empty()) request.state = StrCat("waits for ", missing);
+      const auto [known, is_new] = missing_of_job.try_emplace(request.job_id);
+      if (is_new) known->second = context_.jobs.MissingInBarrier(request.job_id);
+      if (!known->second.empty()) request.state = StrCat("waits for ", known->second);
     }
     auto results = context.getResults();
     results.setTotal(found.total);

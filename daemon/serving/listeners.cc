@@ -33,7 +33,6 @@ Listeners::Listeners(const ListenOptions& options, DescriptorStore& store)
     store_.Remove(kKeptTcp);
   }
   ListenOnUnix(options);
-  RefuseOthers();
 }
 
 Listeners::~Listeners() {
@@ -47,7 +46,12 @@ void Listeners::ListenOnTcp(const ListenOptions& options) {
   if (UniqueFd fd = TakeOfUnit(wanted)) {
     store_.Remove(kKeptTcp);
     tcp_.emplace(Listener::Adopt(std::move(fd)));
-  } else if (UniqueFd kept = TakeKept(kKeptTcp, wanted)) {
+    return;
+  }
+  // One that overlaps the wanted address would keep this process from listening there.
+  RefuseOthers(SocketPath(options.runtime_dir, options.server_name, options.port), wanted.text(),
+               /*any=*/false);
+  if (UniqueFd kept = TakeKept(kKeptTcp, wanted)) {
     tcp_.emplace(Listener::Adopt(std::move(kept)));
     kept_.insert(kKeptTcp);
   } else {
@@ -60,7 +64,9 @@ void Listeners::ListenOnUnix(const ListenOptions& options) {
   const std::string path =
       SocketPath(options.runtime_dir, options.server_name, tcp_ ? tcp_->port() : options.port);
   const ListeningAddress wanted{true, path, 0};
-  if (UniqueFd fd = TakeOfUnit(wanted)) {
+  UniqueFd fd = TakeOfUnit(wanted);
+  RefuseOthers(path, tcp_ ? tcp_->text() : "", /*any=*/true);
+  if (fd) {
     store_.Remove(kKeptUnix);
     local_.emplace(Listener::Adopt(std::move(fd)));
     Listener::SetMode(path, options.mode);
@@ -126,23 +132,23 @@ void Listeners::Keep(const char* name, const Listener& listener) {
   });
 }
 
-void Listeners::RefuseOthers() const {
-  if (passed_.empty()) return;
-  const DescriptorStore::UnitSocket& socket = passed_.front();
-  const std::string advice =
-      StrCat("; write an empty ListenStream= into the socket unit (systemctl edit ", socket.name,
-             "), and after it ListenStream=", local_->text(),
-             tcp_ ? StrCat(" and, so that clients over TCP wait, too, ListenStream=", tcp_->text())
-                  : std::string(),
-             "; or go without the unit: systemctl disable --now ", socket.name);
-  std::string what;
-  try {
-    what = StrCat("this server does not listen on ", ListeningAddress::Of(socket.fd.get()).text());
-  } catch (const Error& error) {
-    what = error.what();
+void Listeners::RefuseOthers(const std::string& unix_path, const std::string& tcp, bool any) const {
+  for (const DescriptorStore::UnitSocket& socket : passed_) {
+    std::string what;
+    try {
+      const ListeningAddress address = ListeningAddress::Of(socket.fd.get());
+      if (address.is_unix && !any) continue;
+      what = StrCat("this server does not listen on ", address.text());
+    } catch (const Error& error) {
+      what = error.what();
+    }
+    Throw(ErrorCode::kInvalid, "the socket that ", socket.name, " has passed can't be used: ", what,
+          "; write an empty ListenStream= into the socket unit (systemctl edit ", socket.name,
+          "), and after it ListenStream=", unix_path,
+          tcp.empty() ? std::string()
+                      : StrCat(" and, so that clients over TCP wait, too, ListenStream=", tcp),
+          "; or go without the unit: systemctl disable --now ", socket.name);
   }
-  Throw(ErrorCode::kInvalid, "the socket that ", socket.name, " has passed can't be used: ", what,
-        advice);
 }
 
 void Listeners::LeaveToNextProcess(bool leave) noexcept {

@@ -52,7 +52,9 @@ class Listeners {
   void Keep(const char* name, const Listener& listener);
   void ListenOnTcp(const ListenOptions& options);
   void ListenOnUnix(const ListenOptions& options);
-  void RefuseOthers() const;
+  // Throws Error(kInvalid), with the remedy, if the socket unit has passed a socket that is not
+  // taken: any, or one that is not a Unix socket.
+  void RefuseOthers(const std::string& unix_path, const std::string& tcp, bool any) const;
 
   DescriptorStore& store_;
   std::vector<DescriptorStore::UnitSocket> passed_;  // those that are not taken

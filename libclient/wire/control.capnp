@@ -23,10 +23,10 @@ struct ChangedOption {
 # A request that is not answered yet.
 struct WaitingRequest {
   operation @0 :Text;      # such as "hop"
-  state @1 :Text;          # what it does or waits for
+  state @1 :Text;          # the thing that it does or waits for
   seconds @2 :Float64;     # since it arrived
   jobId @3 :Text;
-  rank @4 :Int32;          # of the trainer; -1: the job's launcher
+  rank @4 :Int32;          # the trainer's; -1: the job's launcher
   pid @5 :Int64;           # 0 for TCP connections
   peer @6 :Text;           # "unix" or the address
 }

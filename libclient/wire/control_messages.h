@@ -21,7 +21,7 @@ struct ChangedOption {
 // A request that a daemon has not answered yet.
 struct WaitingRequest {
   std::string operation;  // such as "hop"
-  std::string state;      // what it does or waits for, such as "waits for a thread"
+  std::string state;      // such as "waits for a thread of the daemon"
   double seconds = 0;     // since it arrived
   std::string job_id;
   int rank = 0;      // -1: its launcher

@@ -355,9 +355,10 @@ class Ends(TrainerHosts):
         os.kill(pid, signal.SIGKILL)
         _, said = job.communicate(timeout=DEADLINE * SLOW)
         self.assertEqual(job.returncode, 137, said)
-        shown = self.graphctl("server status", "--json", "--workspace", "/srv/ws", "--ip_config",
-                              "ip.txt")
-        self.assertEqual([each["status"]["jobs"] for each in json.loads(shown.stdout)], [[], []])
+        wait_until("both servers to have no job", lambda: [
+            each["status"]["jobs"] for each in json.loads(self.graphctl(
+                "server status", "--json", "--workspace", "/srv/ws", "--ip_config",
+                "ip.txt").stdout)] == [[], []])
         self.assertEqual([c.split()[0] for _, c in self.left()], [cluster.root + "/bin/graphd"] * 2)
         stopped = self.graphctl("server stop", "--workspace", "/srv/ws", "--ip_config", "ip.txt")
         self.assertEqual(stopped.returncode, 0, stopped.stderr)
@@ -419,6 +420,8 @@ class Detached(TrainerHosts):
             pid for pid, command in self.third.processes()
             if command == "sleep 3600" and pid != first])
         hosts = ("--workspace", "/srv/ws", "--ip_config", "ip.txt")
+        wait_until("all lines of the second attempt", lambda: self.graphctl(
+            "logs", job, *hosts, "--trainer_hosts", "gpus.txt").stdout.count(" 1\n") == 3)
         some = self.graphctl("logs", job, *hosts)
         self.assertIn("also has trainers on 10.99.0.3", some.stderr)
         self.assertNotIn("up m3", some.stdout)

@@ -61,7 +61,7 @@ void AddDebug(CLI::App& app) {
       AddControlVerb(*debug, "requests", "Show requests in flight, and what each waits for",
                      kRequestsExamples, arguments);
   verb->add_option("--limit", arguments->order.most, "Requests to show of each daemon")
-      ->check(CLI::Range(1, 10'000))
+      ->check(CLI::Range(1, 2000))
       ->capture_default_str();
   verb->callback([arguments] { ShowRequests(*arguments); });
 }

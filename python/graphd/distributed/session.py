@@ -161,7 +161,8 @@ def trainer_options(
     if rank is not None:
         options["world_size"] = whole_number_in(world_size, "world_size", 1, 1 << 20)
         options["rank"] = whole_number_in(rank, "rank", 0, options["world_size"] - 1)
-        options["remote_trainers"] = 0  # the launcher's number is that of other trainers
+        if os.environ.get("WORLD_SIZE", "") not in ("", str(options["world_size"])):
+            options["remote_trainers"] = 0  # the environment's number is that of other trainers
     return options
 
 

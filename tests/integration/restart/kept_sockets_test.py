@@ -238,6 +238,11 @@ class KeptSocketsTest(RestartCase):
         self.assert_refused(f"does not listen on 127.0.0.1:{other}",
                             f"ListenStream=127.0.0.1:{self.port}",
                             options=("--listen", f"127.0.0.1:{self.port}"))
+        # Nobody else can listen on IPv4 beside a socket of all IPv6 and IPv4 addresses.
+        self.manager.sockets.append((UNIT, socket.create_server(
+            ("::", self.port), family=socket.AF_INET6, dualstack_ipv6=True)))
+        self.assert_refused("does not listen on [::]", f"ListenStream=0.0.0.0:{self.port}",
+                            options=("--listen", f"0.0.0.0:{self.port}", "--insecure"))
         self.assertFalse(os.path.exists(self.socket_path()), "its own socket is removed")
 
     def test_a_unit_with_another_kind_of_socket_is_refused(self):
@@ -269,14 +274,21 @@ class KeptSocketsTest(RestartCase):
         self.assertEqual(self.process.wait(DEADLINE * SLOW), 10, self.log())
         self.assertIn("--keys", self.log())
 
-    def test_without_a_service_manager_nothing_is_left(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+    def test_without_a_store_nothing_is_left(self):
+        """The second manager wants to know when the daemon is ready, as graphctl does, and keeps
+        nothing: it has not started the process itself."""
+        for number, notify in ((signal.SIGINT, None), (signal.SIGTERM, None),
+                               (signal.SIGINT, self.manager.path)):
+            environment = {name: value for name, value in os.environ.items()
+                           if name not in ("NOTIFY_SOCKET", "SYSTEMD_EXEC_PID")}
+            if notify:
+                environment["NOTIFY_SOCKET"] = notify
             with open(self.path("log"), "w") as out:
                 self.process = subprocess.Popen(
                     [os.path.join(BIN, "graphd"), "--server_name", "ring", "--part_config",
                      self.path("ring.json"), "--part_id", "0,1", "--runtime_dir", self.path("run"),
                      "--port", str(self.port), "--state_dir", self.path("state")],
-                    stdout=out, stderr=subprocess.STDOUT)
+                    env=environment, stdout=out, stderr=subprocess.STDOUT)
             wait_until("a socket", lambda: "serving 'ring'" in self.log())
             self.assert_answered(self.ask())
             self.end(number)

@@ -54,11 +54,13 @@ class ServiceManager:
                 os.close(each)
 
         environment = dict(os.environ, NOTIFY_SOCKET=self.path)
+        numbers = "SYSTEMD_EXEC_PID=$$"
         if passed:
             environment.update(LISTEN_FDS=str(len(passed)),
                                LISTEN_FDNAMES=":".join(name for name, _ in passed))
-            # A shell sets the number of the process, which is known only there.
-            command = ("/bin/sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh", *command)
+            numbers += " LISTEN_PID=$$"
+        # A shell sets the number of the process, which is known only there.
+        command = ("/bin/sh", "-c", numbers + ' exec "$@"', "sh", *command)
         return subprocess.Popen(command, env=environment, close_fds=False,
                                 preexec_fn=pass_on if passed else None, **options)
 

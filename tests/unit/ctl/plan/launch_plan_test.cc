@@ -118,7 +118,7 @@ TEST(LaunchPlan, TheThirdColumnOverridesNumTrainersAndMayBeZero) {
 
 // Returns a plan with hosts that only compute; "10.0.0.1" is this machine.
 LaunchPlan PlanWith(const std::string& trainer_hosts, int num_trainers,
-                    const std::string& ip_config = "10.0.0.1\n10.0.0.2\n") {
+                    const std::string& ip_config = "10.0.0.1\n10.0.0.2\n", bool detach = false) {
   LaunchOptions options;
   options.server.server_name = "s";
   options.server.keys = "default";
@@ -127,6 +127,7 @@ LaunchPlan PlanWith(const std::string& trainer_hosts, int num_trainers,
   options.num_trainers = num_trainers;
   options.trainer_hosts = ParseTrainerHosts(trainer_hosts, "gpus.txt");
   options.command = {{"true"}, true};
+  options.detach = detach;
   return MakeLaunchPlan(options, ParseIpConfig(ip_config, "ip_config"), ip_config, "job",
                         "a secret", [](const std::string& address) {
                           return address == "10.0.0.1" || address == "localhost" ||
@@ -135,9 +136,10 @@ LaunchPlan PlanWith(const std::string& trainer_hosts, int num_trainers,
 }
 
 std::string PlanErrorOf(const std::string& trainer_hosts, int num_trainers,
-                        const std::string& ip_config = "10.0.0.1\n10.0.0.2\n") {
+                        const std::string& ip_config = "10.0.0.1\n10.0.0.2\n",
+                        bool detach = false) {
   try {
-    PlanWith(trainer_hosts, num_trainers, ip_config);
+    PlanWith(trainer_hosts, num_trainers, ip_config, detach);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalid);
     return error.what();
@@ -198,6 +200,8 @@ TEST(LaunchPlan, ATrainerHostMayHaveALoopbackAddressUnlessOthersConnectToIt) {
   EXPECT_THAT(PlanErrorOf("localhost\n10.0.0.8\n", 0, "10.0.0.2\n"),
               HasSubstr("gpus.txt line 1 names localhost, which"));
   EXPECT_THAT(PlanErrorOf("10.0.0.8\n", 1, "127.0.0.1\n"), HasSubstr("can't reach"));
+  EXPECT_THAT(PlanErrorOf("localhost\n", 1, "10.0.0.2\n", /*detach=*/true),
+              HasSubstr("gpus.txt line 1 names localhost, which"));
 }
 
 TEST(LaunchPlan, TrainerHostsAreShownWithoutADaemon) {
