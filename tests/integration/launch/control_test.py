@@ -55,6 +55,7 @@ class Control(GraphctlTest):
         refused = self.graphctl("debug", "requests", *HERE, "--limit", "0")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("--limit", refused.stderr)
+        self.stop_server()
 
     def test_without_ip_config_all_daemons_of_this_machine_are_asked(self):
         self.start_server()
