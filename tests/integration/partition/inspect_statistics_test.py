@@ -372,6 +372,30 @@ class Statistics(unittest.TestCase):
             self.assert_fails(result, code, "--html", str(path))
             self.assertNotIn("reading", result.stderr)
 
+    def test_only_regular_files_are_replaced_by_a_report(self):
+        native = self.scratch / "native"
+        folder = self.scratch / "reports"
+        folder.mkdir()
+        (folder / "file").write_text("not a directory")
+        os.mkfifo(folder / "fifo")
+        (folder / "null").symlink_to("/dev/null")
+        (folder / "nothing").symlink_to("absent.html")
+        for path, code in ((folder / "fifo", INVALID), (folder / "null", INVALID),
+                           (folder / "nothing", INVALID), ("/dev/null", INVALID),
+                           (folder / "file/report.html", NOT_FOUND)):
+            result = graphctl("inspect", native, "--html", path)
+            self.assert_fails(result, code, f"--html {path}")
+            self.assertNotIn("reading", result.stderr)
+        self.assertTrue((folder / "fifo").is_fifo())
+        self.assertTrue(pathlib.Path("/dev/null").is_char_device())
+        (folder / "kept").mkdir()
+        (folder / "kept/report.html").write_text("an earlier report")
+        (folder / "link.html").symlink_to("kept/report.html")
+        result = graphctl("inspect", native, "--html", folder / "link.html")
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertTrue((folder / "link.html").is_symlink())
+        self.assertIn("<svg", (folder / "kept/report.html").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

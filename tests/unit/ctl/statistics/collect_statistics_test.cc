@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
 
 #include "base/file.h"
 #include "base/index.h"
+#include "base/strings.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
 #include "tests/unit/format/raw_graph_samples.h"
@@ -119,6 +121,34 @@ TEST_F(CollectStatisticsTest, DamagedSourcesAreNamed) {
     EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
     EXPECT_THAT(error.what(), HasSubstr("graph.seg: array 'csc/0/indices', element "));
   }
+}
+
+// More numbers than rows would be counted for nodes that do not exist.
+TEST_F(CollectStatisticsTest, OffsetsAndSourcesAreListsOfPlainNumbers) {
+  const std::string path = directory_ / "out/part1/partition.json";
+  const std::string text = ReadTextFile(path);
+  const auto complaint = [&](const char* array, const auto& change) -> std::string {
+    auto header = nlohmann::json::parse(text);
+    for (auto& segment : header["segments"]) {
+      for (auto& spec : segment["arrays"]) {
+        if (spec["name"] == array) change(spec);
+      }
+    }
+    WriteFileAtomically(path, header.dump());
+    try {
+      Collect();
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+      return error.what();
+    }
+  };
+  for (const char* array : {"csc/0/indptr", "csc/0/indices"}) {
+    EXPECT_THAT(complaint(array, [](auto& spec) { spec["shape"].push_back(1); }),
+                HasSubstr(StrCat("array '", array, "' has 2 dimensions, expected a plain list")));
+  }
+  EXPECT_THAT(complaint("csc/0/indices", [](auto& spec) { spec["read_as"] = "int64"; }),
+              HasSubstr("and is encoded"));
 }
 
 }  // namespace
