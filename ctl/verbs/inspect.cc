@@ -222,6 +222,17 @@ void NoteOmissions(const GraphStatistics& statistics) {
                  "them takes %s of memory, more than half of what is available\n",
                  HumanBytes(statistics.memory_for_degrees).c_str());
   }
+  const auto note_texts = [](const auto& types) {
+    for (const auto& type : types) {
+      for (const FeatureStatistics& feature : type.features) {
+        if (feature.texts_problem.empty()) continue;
+        std::fprintf(stderr, "graphctl: the texts of the labels %s of %s are left out: %s\n",
+                     feature.name.c_str(), type.name.c_str(), feature.texts_problem.c_str());
+      }
+    }
+  };
+  note_texts(statistics.ntypes);
+  note_texts(statistics.etypes);
 }
 
 void RunWithStatistics(const InspectArgs& args, const PartConfig& config) {

@@ -324,6 +324,27 @@ class Statistics(unittest.TestCase):
         self.assert_fails(graphctl("inspect", self.scratch / "damaged", "--statistics"), CORRUPT,
                           "graph.seg")
 
+    def test_damaged_texts_of_labels_leave_the_numbers(self):
+        self.write("kinds.csv", "src,dst,kind\n" + "0,1,red\n1,0,blue\n" * 5)
+        folder = self.scratch / "kinds"
+        done = graphctl("partition", "--graph_name", "kinds", "--num_parts", 1, "--output", folder,
+                        "--input", self.scratch / "kinds.csv")
+        self.assertEqual(done.returncode, OK, done.stderr)
+
+        def classes():
+            (etype,) = self.inspected("kinds")["etypes"]
+            (kind,) = (f for f in etype["features"] if f["name"] == "kind")
+            return [(c["value"], c["count"], c.get("text")) for c in kind["classes"]]
+
+        self.assertEqual(classes(), [(0, 5, "red"), (1, 5, "blue")])
+        texts = folder / "kinds._N:_E:_N.kind.labels.txt.gz"
+        texts.write_bytes(texts.read_bytes()[:12])
+        self.assertEqual(classes(), [(0, 5, None), (1, 5, None)])
+        result = graphctl("inspect", folder, "--statistics")
+        self.assertEqual(result.returncode, OK)
+        self.assertIn(f"the texts of the labels kind of _N:_E:_N are left out: {texts}",
+                      result.stderr)
+
     def browse(self, path):
         """Returns the page as a browser has it, and what its console said."""
         with tempfile.TemporaryDirectory() as profile:

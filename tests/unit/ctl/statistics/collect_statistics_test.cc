@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "base/file.h"
 #include "base/index.h"
 #include "base/strings.h"
+#include "ctl/statistics/piece_scan.h"
 #include "format/load_part_config.h"
 #include "format/partitioner.h"
 #include "tests/unit/format/raw_graph_samples.h"
@@ -29,6 +31,11 @@ class CollectStatisticsTest : public ::testing::Test {
   CollectStatisticsTest()
       : edges_(testing::RandomMultigraph(kNodes, kEdges, 5)),
         graph_(testing::HomogeneousGraph(kNodes, edges_)) {
+    // The sum of these depends on the order.
+    auto values = graph_.nodes[0].features[0].values.as<float>();
+    for (size_t i = 0; i < values.size(); i++) {
+      values[i] = static_cast<float>(std::exp(10 * std::sin(static_cast<double>(i))));
+    }
     PartitionOptions options;
     options.graph_name = "g";
     options.num_parts = 3;
@@ -38,6 +45,21 @@ class CollectStatisticsTest : public ::testing::Test {
   }
   GraphStatistics Collect(std::optional<PartId> part = std::nullopt) const {
     return CollectStatistics(LoadPartConfig(summary_.part_config), part, {});
+  }
+
+  // Collects with one thread, while others have as many as there are cores.
+  GraphStatistics CollectOnOneCore() const {
+    cpu_set_t all, one;
+    EXPECT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++) {
+      if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+    }
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(PieceScan({}, 1).threads(), 1u);
+    GraphStatistics statistics = Collect();
+    EXPECT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+    return statistics;
   }
 
   testing::ScratchDirectory directory_;
@@ -76,7 +98,7 @@ TEST_F(CollectStatisticsTest, EdgesOfSeveralPiecesAreCountedOnce) {
 }
 
 TEST_F(CollectStatisticsTest, FeaturesAreTheSameOnAnyNumberOfThreads) {
-  const GraphStatistics found = Collect(), again = Collect();
+  const GraphStatistics found = Collect(), again = CollectOnOneCore();
   const RawFeature& raw = graph_.nodes[0].features[0];
   ASSERT_EQ(raw.name, "feat");
   const FeatureStatistics& feat = found.ntypes[0].features[0];
