@@ -115,7 +115,7 @@ class FeatureValues {
   bool started_ = false;
   bool accepts_texts_ = false;
   bool from_texts_ = false;   // the labels have the texts of cells, not of a dictionary
-  uint64_t text_memory_ = 0;  // of the texts of cells
+  uint64_t text_memory_ = 0;  // bytes for the texts of cells
   std::string place_;
   uint64_t missing_ = 0;
   std::optional<Pending> pending_;

@@ -14,11 +14,16 @@ bool FeatureSelection::Takes(const std::string& name) {
   return true;
 }
 
-void FeatureSelection::CheckAllSeen(const std::string& tables) const {
+void FeatureSelection::CheckAllSeen(const std::string& tables,
+                                    const std::vector<std::string>& types) const {
   if (!wanted_) return;
   for (const std::string& name : *wanted_) {
     if (seen_.contains(name)) continue;
-    Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'");
+    const bool has_type = name.find('=') != name.npos && !types.empty();
+    Throw(ErrorCode::kInvalid, "--feat_cols: ", tables, " has a feature column '", name, "'",
+          has_type ? StrCat(", and '", name.substr(0, name.find('=')),
+                            "' is no type: the types are ", Join(types, ", "))
+                   : "");
   }
 }
 

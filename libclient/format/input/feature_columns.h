@@ -28,8 +28,9 @@ class FeatureSelection {
   explicit FeatureSelection(std::optional<std::vector<std::string>> wanted)
       : wanted_(std::move(wanted)) {}
   bool Takes(const std::string& name);
-  // Throws Error(kInvalid) naming a wanted column that no table has. `tables` is its subject.
-  void CheckAllSeen(const std::string& tables = "no table") const;
+  // Throws Error(kInvalid) naming a wanted column that no table has. `tables` is its subject, and
+  // `types` lists the graph's types, which the name "TYPE=NAME" may have been meant to begin with.
+  void CheckAllSeen(const std::string& tables, const std::vector<std::string>& types) const;
 
  private:
   std::optional<std::vector<std::string>> wanted_;

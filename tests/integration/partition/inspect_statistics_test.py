@@ -20,7 +20,7 @@ GRAPHCTL = os.path.join(os.environ["GRAPHD_BIN_DIR"], "graphctl")
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures/dgl"
 OK, INVALID, NOT_FOUND, CORRUPT = 0, 2, 3, 9
 PARTS, USERS, ITEMS, BUYS, LIKES = 3, 90, 50, 400, 150
-HOSTILE = "<b>likes<b>"  # the name of an edge type
+HOSTILE = "<b>likes\"'&amp;<b>"  # the name of an edge type
 
 
 def graphctl(*args):
@@ -92,7 +92,7 @@ class Statistics(unittest.TestCase):
         done = graphctl(
             "partition", "--graph_name", "shop", "--num_parts", PARTS, "--output", d / output,
             "--edges", f"user:buys:item={d}/buys.csv", "--part_method", "file",
-            "--edges", f"user:{HOSTILE.replace('/', '')}:user={d}/likes.csv",
+            "--edges", f"user:{HOSTILE}:user={d}/likes.csv",
             "--nodes", f"user={d}/users.csv", "--nodes", f"item.feat={d}/feat.npy",
             "--assignment", f"user={d}/owners_user.txt", f"item={d}/owners_item.txt", *more)
         if done.returncode != OK:
@@ -373,7 +373,7 @@ class Statistics(unittest.TestCase):
         histogram = shown["etypes"][0]["in_degrees"]["log2_histogram"]
         self.assertIn(f"degree 4-7: {histogram[3]} nodes", page.texts)
         for text in ("Balance", "Edges between partitions", "Degrees", "Features", "age", "score",
-                     "Edges user:buys:item", f"Edges user:{HOSTILE.replace('/', '')}:user"):
+                     "Edges user:buys:item", f"Edges user:{HOSTILE}:user"):
             self.assertIn(text, page.texts)
         self.assertGreater(sum(tag == "svg" for tag, _ in page.tags), 10)
 

@@ -201,6 +201,14 @@ TEST_F(GraphFilesTest, FeatureColumnsCanBeChosenByType) {
   EXPECT_THAT(Complaint(ErrorCode::kInvalid),
               HasSubstr("no table of item has a feature column 'score'"));
   add_files();
+  ParseFeatureColumns({"usr=age"}, options_);
+  EXPECT_THAT(Complaint(ErrorCode::kInvalid),
+              HasSubstr("no table has a feature column 'usr=age', and 'usr' is no type: the types "
+                        "are user, item, user:buys:item"));
+  add_files();
+  ParseFeatureColumns({"user=age,,score,"}, options_);
+  EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
+  add_files();
   ParseFeatureColumns({"user=age", "user=score"}, options_);
   EXPECT_THAT(names_of(Read().nodes[0].features), ElementsAre("age", "score"));
 }
