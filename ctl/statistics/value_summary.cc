@@ -11,6 +11,13 @@
 namespace graphd::ctl {
 namespace {
 
+// Returns a mean or a deviation of finite numbers, which is finite, too: its rounding errors could
+// make it larger than the largest double.
+double ToFinite(long double value) {
+  constexpr long double kMost = std::numeric_limits<double>::max();
+  return static_cast<double>(std::clamp(value, -kMost, kMost));
+}
+
 // Sums are those of differences from the first finite element: the squares of large numbers, such
 // as times, would leave no digits for the deviations. Those of float64 are of long double, in which
 // the squares of the largest float64 are finite.
@@ -44,7 +51,7 @@ ValueSummary SummarizeSpan(std::span<const T> elements, const Convert& convert) 
   const auto finite = static_cast<Sum>(summary.finite());
   summary.min = low;
   summary.max = high;
-  summary.mean = static_cast<double>(origin + sum / finite);
+  summary.mean = ToFinite(origin + sum / finite);
   summary.squares = std::max(Sum(0), squares - sum * (sum / finite));
   return summary;
 }
@@ -57,7 +64,7 @@ double ToDouble(const Number& number) noexcept {
 
 double ValueSummary::Deviation() const noexcept {
   if (finite() == 0) return 0;
-  return static_cast<double>(std::sqrt(squares / static_cast<long double>(finite())));
+  return ToFinite(std::sqrt(squares / static_cast<long double>(finite())));
 }
 
 void ValueSummary::Add(const ValueSummary& other) noexcept {
@@ -70,7 +77,7 @@ void ValueSummary::Add(const ValueSummary& other) noexcept {
   if (other.finite() == 0) return;
   const long double all = before + more;
   const long double difference = before == 0 ? 0 : static_cast<long double>(other.mean) - mean;
-  mean = before == 0 ? other.mean : static_cast<double>(mean + difference * (more / all));
+  mean = before == 0 ? other.mean : ToFinite(mean + difference * (more / all));
   squares += other.squares + difference * difference * (before * (more / all));
   if (!min || *other.min < *min) min = other.min;
   if (!max || *max < *other.max) max = other.max;
