@@ -31,7 +31,8 @@ class CollectStatisticsTest : public ::testing::Test {
   CollectStatisticsTest()
       : edges_(testing::RandomMultigraph(kNodes, kEdges, 5)),
         graph_(testing::HomogeneousGraph(kNodes, edges_)) {
-    // The sum of these depends on the order.
+    // Several pieces in each partition, and a sum that depends on their order.
+    graph_.nodes[0].features[0].values = Tensor::Empty(DType::kFloat32, {kNodes, 24});
     auto values = graph_.nodes[0].features[0].values.as<float>();
     for (size_t i = 0; i < values.size(); i++) {
       values[i] = static_cast<float>(std::exp(10 * std::sin(static_cast<double>(i))));
