@@ -389,8 +389,8 @@ void FeatureValues::AppendText(const Batch& batch, const ArrowColumn& column) {
       SetPlace(StrCat(batch.source, ": row ", batch.first_row + row, " (from 0)"));
     }
     if (accepted) continue;
-    batch.Fail(ErrorCode::kCorrupt, "has '", cell.substr(0, 40), "' in row ", batch.first_row + row,
-               " (from 0), which ", Problem(cell), kRemedy);
+    batch.Fail(ErrorCode::kCorrupt, "has '", Printable(std::string(cell.substr(0, 40))),
+               "' in row ", batch.first_row + row, " (from 0), which ", Problem(cell), kRemedy);
   }
 }
 

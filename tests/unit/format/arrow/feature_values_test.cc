@@ -202,8 +202,8 @@ TEST(FeatureValuesTest, WhatIsNoNumberIsRefusedWithARemedy) {
     ArrowSpec lists{"+l", "x", 1, {std::nullopt, BytesOf<int32_t>({0, 1})}, {Texts("item", {"1"})}};
     EXPECT_THAT(complaint(lists, dtypes), HasSubstr("lists of strings"));
   }
-  EXPECT_THAT(complaint(Texts("x", {"1", "blue"}), FeatureDTypes::kAsText),
-              HasSubstr("'blue' in row 1 (from 0)"));
+  EXPECT_THAT(complaint(Texts("x", {"1", "blue\x1b"}), FeatureDTypes::kAsText),
+              HasSubstr("'blue ' in row 1 (from 0)"));
 }
 
 TEST(FeatureValuesTest, SeveralColumnsAreOneFeature) {
